@@ -1,0 +1,159 @@
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Self
+
+from django.conf import settings
+from django.contrib.auth.models import AbstractUser
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+
+class User(AbstractUser):
+    """A person. `username` is what others see; nothing is keyed by it but the sign-in."""
+
+
+class Role(models.IntegerChoices):
+    """What somebody may do in a namespace; a higher role covers the lower ones."""
+
+    READER = 1
+    PUBLISHER = 2
+    OWNER = 3
+
+    def covers(self, other: "Role") -> bool:
+        return self >= other
+
+
+class Visibility(models.TextChoices):
+    PUBLIC = "public", "Public: anybody, signed in or not"
+    INTERNAL = "internal", "Internal: everybody who is signed in"
+    PRIVATE = "private", "Private: its members"
+
+
+class NamespaceQuerySet(models.QuerySet["Namespace"]):
+    def of_members(self, user: User) -> Self:
+        return self.filter(pk__in=Grant.objects.filter(user=user).values("namespace"))
+
+    def alphabetical(self) -> Self:
+        return self.order_by("name")
+
+
+class Namespace(models.Model):
+    name = models.CharField(max_length=63, unique=True)
+    canonical = models.CharField(max_length=63, unique=True, editable=False, help_text="The name with - for _ (D10).")
+    description = models.CharField(max_length=200, blank=True)
+    visibility = models.CharField(max_length=8, choices=Visibility.choices, default=Visibility.PRIVATE)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = NamespaceQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                name="accounts_visibility_known", condition=Q(visibility__in=["public", "internal", "private"])
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Grant(models.Model):
+    """A role of one person in one namespace."""
+
+    namespace = models.ForeignKey(Namespace, models.CASCADE, related_name="grants")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="grants")
+    role = models.PositiveSmallIntegerField(choices=Role.choices)
+    given_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    given_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["namespace", "user"], name="accounts_one_grant_each"),
+            models.CheckConstraint(name="accounts_role_known", condition=Q(role__in=[1, 2, 3])),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} is {self.get_role_display()} of {self.namespace}"
+
+
+class Scope(models.TextChoices):
+    """What a token may do at most. Each scope includes the ones before it; the person's own role is the other limit."""
+
+    READ = "read", "read: find and download"
+    PUBLISH = "publish", "publish: read, and publish releases"
+    MANAGE = "manage", "manage: publish, and change namespaces"
+
+    @property
+    def role(self) -> Role:
+        return {Scope.READ: Role.READER, Scope.PUBLISH: Role.PUBLISHER, Scope.MANAGE: Role.OWNER}[self]
+
+    @classmethod
+    def widest(cls, scopes: Iterable[str]) -> "Scope":
+        return max((cls(scope) for scope in scopes), key=lambda scope: scope.role)
+
+
+class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
+    def usable(self, now: datetime) -> Self:
+        return self.filter(revoked_at=None, expires_at__gt=now, user__is_active=True)
+
+    def newest_first(self) -> Self:
+        return self.order_by("-created_at", "-pk")
+
+
+class ApiToken(models.Model):
+    """A bearer token (D13). Only its SHA-256 is kept: the secret has 210 random bits, so a slow hash adds nothing."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="api_tokens")
+    label = models.CharField(max_length=80, help_text="What it is for.")
+    start = models.CharField(max_length=16, help_text="Its first characters, to recognise it by.")
+    digest = models.CharField(max_length=64, unique=True)
+    scope = models.CharField(max_length=8, choices=Scope.choices)
+    namespaces = models.ManyToManyField(Namespace, blank=True, help_text="Empty: every namespace of the person.")
+    only_name = models.CharField(max_length=130, blank=True, help_text="Publish only this, such as vpc/aws.")
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    last_used_at = models.DateTimeField(null=True, blank=True)
+
+    objects = ApiTokenQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(name="accounts_scope_known", condition=Q(scope__in=["read", "publish", "manage"])),
+        ]
+        permissions = [("revoke_apitoken", "Can revoke an API token")]
+
+    def __str__(self) -> str:
+        return f"{self.start}… ({self.label})"
+
+    @property
+    def is_usable(self) -> bool:
+        return self.revoked_at is None and self.expires_at > timezone.now()
+
+
+class Invitation(models.Model):
+    """A one-time link with which somebody makes an account; there is no open sign-up."""
+
+    digest = models.CharField(max_length=64, unique=True, help_text="sha256 of the secret in the link")
+    note = models.CharField(max_length=120, blank=True, help_text="For whom it is.")
+    namespace = models.ForeignKey(Namespace, models.CASCADE, null=True, blank=True)
+    role = models.PositiveSmallIntegerField(choices=Role.choices, null=True, blank=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True, blank=True)
+    used_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+")
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                name="accounts_invitation_role_with_namespace",
+                condition=Q(namespace=None, role=None) | Q(namespace__isnull=False, role__isnull=False),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.note or f"invitation {self.pk}"

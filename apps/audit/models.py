@@ -1,0 +1,36 @@
+from typing import Any, NoReturn
+
+from django.db import models
+
+from apps.audit.kinds import Kind
+
+
+class AuditEventQuerySet(models.QuerySet["AuditEvent"]):
+    def newest_first(self) -> "AuditEventQuerySet":
+        return self.order_by("-at", "-pk")
+
+    def update(self, **_: Any) -> NoReturn:
+        raise TypeError("Audit rows are append-only: record a new event instead of changing one.")
+
+    def delete(self) -> NoReturn:
+        raise TypeError("Audit rows are append-only: nobody deletes them.")
+
+
+class AuditEvent(models.Model):
+    """What happened, by whom (D14). Rows outlive what they describe, so they hold ids and text, no foreign keys.
+
+    `actor_id` is the account's number and never its name, so that a person can be forgotten; None is Larder itself.
+    """
+
+    at = models.DateTimeField(auto_now_add=True, db_index=True)
+    kind = models.CharField(max_length=64, choices=Kind.choices)
+    actor_id = models.BigIntegerField(null=True, db_index=True)
+    token_id = models.BigIntegerField(null=True)
+    subject = models.CharField(max_length=300, db_index=True, help_text="The address of what it happened to.")
+    detail = models.JSONField(default=dict)
+    request_id = models.CharField(max_length=64, blank=True)
+
+    objects = AuditEventQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.subject}"

@@ -1,0 +1,16 @@
+"""Recording what happened, in the transaction of the verb that did it (D14)."""
+
+from typing import Any
+
+import structlog
+
+from apps.audit.kinds import Kind
+from apps.audit.models import AuditEvent
+
+
+def record(kind: Kind, *, actor_id: int | None, subject: str, token_id: int | None = None, **detail: Any) -> AuditEvent:
+    """Append one event. The request id of the log context joins it to its log lines."""
+    request_id = str(structlog.contextvars.get_contextvars().get("request_id", ""))
+    return AuditEvent.objects.create(
+        kind=kind, actor_id=actor_id, token_id=token_id, subject=subject, detail=detail, request_id=request_id[:64]
+    )

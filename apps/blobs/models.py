@@ -1,0 +1,25 @@
+from django.db import models
+from django.db.models import Q
+
+
+class State(models.TextChoices):
+    CLAIMED = "claimed"  # the intent: written before the bytes, so that a sweep sees what is on its way (D3)
+    READY = "ready"
+
+
+class Blob(models.Model):
+    """Bytes in storage under their sha256, written once. Nothing refers to a blob by anything but its digest."""
+
+    digest = models.CharField(max_length=64, unique=True, help_text="sha256, 64 lower-case hex digits")
+    size = models.BigIntegerField(help_text="bytes")
+    state = models.CharField(max_length=8, choices=State.choices, default=State.CLAIMED)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(name="blobs_digest_is_sha256", condition=Q(digest__regex=r"^[0-9a-f]{64}$")),
+            models.CheckConstraint(name="blobs_size_not_negative", condition=Q(size__gte=0)),
+        ]
+
+    def __str__(self) -> str:
+        return f"sha256:{self.digest}"

@@ -1,0 +1,85 @@
+from typing import Self
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+
+class State(models.TextChoices):
+    QUEUED = "queued"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+WORKING = (State.QUEUED, State.RUNNING)
+
+
+class JobQuerySet(models.QuerySet["Job"]):
+    def claimable(self) -> Self:
+        """Waiting, or taken by a worker whose lease ran out; never before its time (an outage puts a job back)."""
+        return self.filter(state__in=WORKING).filter(
+            Q(lease_until=None) | Q(lease_until__lt=Now()), Q(not_before=None) | Q(not_before__lte=Now())
+        )
+
+    def forgotten(self) -> Self:
+        """Claimable, and nobody has rung for it for a while: the ring was lost, or the worker died."""
+        return self.claimable().filter(
+            Q(rung_at=None) | Q(rung_at__lt=Now() - settings.JOB_RING_AGAIN) | ~Q(lease_until=None)
+        )
+
+    def newest_first(self) -> Self:
+        return self.order_by("-created_at", "-pk")
+
+
+class Job(models.Model):
+    """One piece of work: the truth and the outbox (D4). Celery only rings the doorbell for it.
+
+    `fence` grows with every claim: a worker that slept too long holds an old one, and its writes find no row.
+    """
+
+    kind = models.CharField(max_length=40, help_text="The name of the Celery task that does it.")
+    target = models.BigIntegerField(help_text="Primary key of what it works on.")
+    state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
+    attempts = models.PositiveIntegerField(default=0)
+    fence = models.PositiveIntegerField(default=0)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    not_before = models.DateTimeField(null=True, blank=True)
+    rung_at = models.DateTimeField(null=True, blank=True)
+    worker = models.CharField(max_length=120, blank=True, help_text="host:pid of the last worker that claimed it")
+    error = models.TextField(blank=True)
+    request_id = models.CharField(max_length=64, blank=True)
+    created_by_id = models.BigIntegerField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    objects = JobQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["kind", "target"], condition=Q(state__in=["queued", "running"]), name="jobs_one_at_a_time"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["state", "lease_until"], name="jobs_by_lease"),
+            models.Index(fields=["-created_at"], name="jobs_newest"),
+            # A release page looks up the job of its release.
+            models.Index(F("kind"), F("target"), name="jobs_by_target"),
+        ]
+        permissions = [("retry_job", "Can retry a job"), ("cancel_job", "Can cancel a job")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} #{self.target}"
+
+
+class Heartbeat(models.Model):
+    """When a worker last did something: what /readyz calls «the worker answers»."""
+
+    worker = models.CharField(max_length=120, unique=True)
+    at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.worker

@@ -1,0 +1,203 @@
+"""Publishing a module: reserve, receive, check, store, enter, finalise (D4, D5). STEPS is the worker's half."""
+
+import os
+import platform
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.db import IntegrityError
+
+from apps.accounts import access
+from apps.accounts.access import Viewer
+from apps.accounts.models import Role
+from apps.blobs import store
+from apps.jobs.claims import Claim
+from apps.lib import archives, versions
+from apps.lib.addresses import ModuleAddress, canonical, check_module_name, check_system
+from apps.lib.errors import Conflict, Reason
+from apps.modules import checks, readme
+from apps.modules.models import Module, ModuleVersion
+from apps.releases import pipeline, receiving, reserving, transitions
+from apps.releases.faults import reach
+from apps.releases.models import Kind, Release, State
+from apps.releases.pipeline import Step, Work
+
+JOB = "publish-module"
+LIMIT_SETTING = "LARDER_MODULE_ARCHIVE_MAX_BYTES"
+# The page lists this many files; the archive itself may hold more.
+FILES_KEPT = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """`created` is False where the same bytes were uploaded before and nothing had to be done."""
+
+    release: Release
+    created: bool
+
+
+# --- The web process: reserve and receive --------------------------------------------------------------------------
+
+
+def begin(*, viewer: Viewer, address: ModuleAddress, version: str, file_name: str = "") -> tuple[Release, str]:
+    """The browser's first step: the gate, the rules of D10, the reservation. Answers it with its one-time ticket."""
+    coordinate = _coordinate(viewer, address, version)
+    try:
+        release = _reserve(coordinate, viewer, file_name)
+    except reserving.VersionTaken as taken:
+        raise Conflict(_taken_sentence(taken.holder), mend="Choose the next version number.") from None
+    return release, reserving.hold_for_upload(release)
+
+
+def release_of_ticket(ticket: str) -> Release:
+    return reserving.held_by_ticket(ticket)
+
+
+def receive(*, release: Release, chunks: Iterable[bytes], file_name: str = "") -> Release:
+    """The browser's second step: uses up the ticket and takes the bytes."""
+    reserving.use_ticket(release)
+    if file_name:
+        Release.objects.filter(pk=release.pk).update(file_name=file_name[:255])
+    return _receive(release, chunks)
+
+
+def publish(
+    *,
+    viewer: Viewer,
+    address: ModuleAddress,
+    version: str,
+    file_name: str = "",
+    open_body: Callable[[], Iterable[bytes]],
+) -> Published:
+    """The script's one step. Nothing of the body is read before the rights are known and the number is reserved."""
+    coordinate = _coordinate(viewer, address, version)
+    try:
+        release = _reserve(coordinate, viewer, file_name)
+    except reserving.VersionTaken as taken:
+        same = receiving.same_bytes(taken, open_body(), limit=settings.MODULE_ARCHIVE_MAX_BYTES, setting=LIMIT_SETTING)
+        return Published(same, created=False)
+    return Published(_receive(release, open_body()), created=True)
+
+
+def cancel(*, release: Release, viewer: Viewer) -> None:
+    """End a reservation that nobody will fill."""
+    access.namespace_for(viewer, release.namespace.name, need=Role.PUBLISHER, only_name=release.name)
+    if release.state != State.RECEIVING:
+        raise Conflict(f"{release} is {release.state}: only an upload that has not arrived can be cancelled.")
+    reason = Reason(
+        code="cancelled",
+        found="an upload that was cancelled",
+        expected="the whole archive",
+        mend="Upload it again whenever you like; the version number is free.",
+    )
+    transitions.reject(release, [reason], actor_id=viewer.user_id)
+
+
+def _coordinate(viewer: Viewer, address: ModuleAddress, version: str) -> reserving.Coordinate:
+    namespace = access.namespace_for(viewer, address.namespace, need=Role.PUBLISHER, only_name=address.path_name)
+    check_module_name(address.name, reserved=settings.RESERVED_NAMES)
+    check_system(address.system)
+    twin = (
+        Module.objects.filter(namespace=namespace, canonical=canonical(address.path_name))
+        .exclude(name=address.name, system=address.system)
+        .first()
+    )
+    if twin is not None:
+        raise Conflict(
+            f"{twin.name}/{twin.system} exists already, and differs from {address.path_name} only in - and _.",
+            mend=f"Publish to {twin.name}/{twin.system}, or choose a name that people can tell apart.",
+        )
+    return reserving.Coordinate(Kind.MODULE, namespace, address.path_name, versions.parse(version))
+
+
+def _reserve(coordinate: reserving.Coordinate, viewer: Viewer, file_name: str) -> Release:
+    provenance = {"received_by": f"{platform.node()}:{os.getpid()}"}
+    release = reserving.reserve(coordinate=coordinate, viewer=viewer, file_name=file_name, provenance=provenance)
+    reach("after:reserve")
+    return release
+
+
+def _receive(release: Release, chunks: Iterable[bytes]) -> Release:
+    limit = settings.MODULE_ARCHIVE_MAX_BYTES
+    return receiving.receive(release=release, chunks=chunks, limit=limit, setting=LIMIT_SETTING, job=JOB)
+
+
+def _taken_sentence(holder: Release) -> str:
+    if holder.state == State.PUBLISHED:
+        return f"{holder} is published already, and a published version never changes."
+    return f"{holder} is being uploaded or checked already (it is {holder.state})."
+
+
+# --- The worker: check, store, enter, finalise ------------------------------------------------------------------------
+
+
+def check(work: Work) -> None:
+    """Read the staged bytes once, in a limited child process: digest, archive rules, module rules, README."""
+    with store.open_staged(work.release.staging_key) as staged:
+        listing = archives.inspect(staged, limits(), wanted=checks.README_NAMES)
+    if listing.digest != work.release.uploaded_digest:
+        # Storage gave other bytes than those that were received: an outage of ours, not the release's fault.
+        raise store.StorageUnavailable(f"The staged bytes of {work.release} are not those that were received.")
+    checks.check(listing)
+    pipeline.note_checked(work, digest=listing.digest, size=listing.size)
+    work.findings["listing"] = listing
+
+
+def finalise(work: Work) -> None:
+    try:
+        pipeline.finalise(work, _describe)
+    except IntegrityError:
+        raise archives.Refusal([_twin_reason(work.release)]) from None
+
+
+STEPS: tuple[Step, ...] = (
+    pipeline.take_up,
+    check,
+    pipeline.store_archive,
+    pipeline.enter_ledger,
+    finalise,
+    pipeline.clean,
+)
+
+
+def run(claim: Claim) -> None:
+    pipeline.run(claim, STEPS)
+
+
+def limits() -> archives.Limits:
+    return archives.Limits(
+        packed=settings.MODULE_ARCHIVE_MAX_BYTES,
+        unpacked=settings.MODULE_UNPACKED_MAX_BYTES,
+        entries=settings.ARCHIVE_MAX_ENTRIES,
+    )
+
+
+def _describe(work: Work) -> None:
+    """The module's own rows, inside the finalising transaction: the module itself begins with its first version."""
+    listing: archives.Listing = work.findings["listing"]
+    release = work.release
+    name, _, system = release.name.partition("/")
+    module, _ = Module.objects.get_or_create(
+        namespace=release.namespace, name=name, system=system, defaults={"canonical": canonical(release.name)}
+    )
+    files = [{"name": entry.name, "size": entry.size} for entry in listing.entries if not entry.is_dir]
+    texts = {name.lower(): text for name, text in listing.texts.items()}
+    source = next((texts[name] for name in checks.README_NAMES if name in texts), b"")
+    ModuleVersion.objects.create(
+        module=module,
+        release=release,
+        is_prerelease=versions.parse(release.version).is_prerelease,
+        readme_html=readme.render(source) if source else "",
+        readme_renderer=readme.RENDERER,
+        files=sorted(files, key=lambda file: str(file["name"]))[:FILES_KEPT],
+    )
+
+
+def _twin_reason(release: Release) -> Reason:
+    return Reason(
+        code="name-taken",
+        found=f"a module whose name differs from {release.name} only in - and _ was published meanwhile",
+        expected="names that people can tell apart",
+        mend="Publish to that module, or choose another name.",
+    )

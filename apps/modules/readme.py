@@ -1,0 +1,69 @@
+"""READMEs: rendered and sanitised in the worker, stored as HTML with the renderer's version (D17)."""
+
+import nh3
+from markdown_it import MarkdownIt
+from mdit_py_plugins.gfm import gfm_plugin
+
+# Grows with every change of the output, so that an operator can render old versions again.
+RENDERER = "1"
+MAX_CHARACTERS = 512 * 1024
+
+TAGS = frozenset(  # noqa: SIM905  # a text of words reads better
+    "a abbr b blockquote br code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i img input kbd li ol p pre q s samp "
+    "section small span strong sub summary sup table tbody td tfoot th thead tr ul var".split()
+)
+CLASSES = {
+    "div": {
+        "markdown-alert",
+        *(f"markdown-alert-{kind}" for kind in ("note", "tip", "important", "warning", "caution")),
+    },
+    "p": {"markdown-alert-title"},
+    "section": {"footnotes"},
+    "sup": {"footnote-ref"},
+    "ul": {"contains-task-list"},
+    "li": {"task-list-item", "footnote-item"},
+    "input": {"task-list-item-checkbox"},
+    "a": {"footnote-backref"},
+}
+ATTRIBUTES = {
+    "a": {"href", "title", "id"},
+    "img": {"src", "alt", "title", "width", "height"},
+    "input": {"type", "checked", "disabled"},
+    "th": {"align", "scope"},
+    "td": {"align"},
+    "ol": {"start"},
+    **{tag: {"id"} for tag in ("h1", "h2", "h3", "h4", "h5", "h6", "li", "section")},
+}
+
+
+def render(source: bytes) -> str:
+    """HTML that is safe inside our pages: no script, style, form, remote image or event handler survives."""
+    text = source.decode("utf-8", errors="replace").removeprefix("\ufeff").replace("\x00", "\ufffd")
+    # Raw HTML is off in the parser; the sanitiser is the second wall.
+    html = MarkdownIt("js-default", {"linkify": False, "html": False}).use(gfm_plugin).render(text[:MAX_CHARACTERS])
+    return nh3.clean(
+        html,
+        tags=set(TAGS),
+        attributes=ATTRIBUTES,
+        allowed_classes=CLASSES,
+        attribute_filter=_attribute,
+        url_schemes={"http", "https", "mailto", "data"},
+        link_rel="noopener noreferrer nofollow",
+        id_prefix="user-content-",
+        strip_comments=True,
+    )
+
+
+def _attribute(tag: str, attribute: str, value: str) -> str | None:
+    """Drop what would fetch from elsewhere while the page is read (tracking, intranet hosts)."""
+    if (tag, attribute) == ("img", "src"):
+        return (
+            value
+            if value.startswith(("data:image/png;", "data:image/jpeg;", "data:image/gif;", "data:image/webp;"))
+            else None
+        )
+    if attribute == "href" and value.strip().lower().startswith("data:"):
+        return None
+    if (tag, attribute) == ("input", "type"):
+        return "checkbox"
+    return value

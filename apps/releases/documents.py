@@ -1,0 +1,59 @@
+"""The release document: what the API answers and the release page shows (D24)."""
+
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+
+from apps.jobs.models import Job
+from apps.releases.models import Release, State
+
+
+def release_document(release: Release) -> dict[str, Any]:
+    """State, steps, reasons and digests of a release, as they really are.
+
+    A step is `waiting`, `running`, `done` or `failed`; times are RFC 3339 in UTC or null.
+    """
+    job = Job.objects.filter(target=release.pk, kind=f"publish-{release.kind}").order_by("-pk").first()
+    return {
+        "id": str(release.public_id),
+        "kind": release.kind,
+        "namespace": release.namespace.name,
+        "name": release.name,
+        "version": release.version,
+        "state": release.state,
+        "steps": steps(release),
+        "reasons": [{**reason.as_dict(), "sentence": reason.sentence} for reason in release.refusals()],
+        "digest": f"sha256:{release.digest}" if release.state == State.PUBLISHED else None,
+        "size": release.size,
+        "uploaded_digest": f"sha256:{release.uploaded_digest}" if release.uploaded_digest else None,
+        "uploaded_size": release.uploaded_size,
+        "attempt": job.attempts if job else 0,
+        "attempts": settings.JOB_ATTEMPTS,
+        "created_at": moment(release.created_at),
+        "published_at": moment(release.published_at),
+    }
+
+
+def steps(release: Release) -> list[dict[str, str | None]]:
+    """received → checked → published. The first step without a time is where the release stands."""
+    times = {"received": release.received_at, "checked": release.checked_at, "published": release.published_at}
+    current = next((name for name, at in times.items() if at is None), None)
+    return [
+        {"name": name, "state": "done" if at else _open_state(release, is_current=name == current), "at": moment(at)}
+        for name, at in times.items()
+    ]
+
+
+def _open_state(release: Release, *, is_current: bool) -> str:
+    if not is_current:
+        return "waiting"
+    if release.state in (State.REJECTED, State.FAILED):
+        return "failed"
+    # Received and not taken up yet: the check waits for a worker. A reservation waits for its bytes.
+    is_idle = release.state == State.RECEIVED or bool(release.ticket_digest)
+    return "waiting" if is_idle else "running"
+
+
+def moment(at: datetime | None) -> str | None:
+    return at.isoformat().replace("+00:00", "Z") if at else None

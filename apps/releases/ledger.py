@@ -1,0 +1,40 @@
+"""The ledger: one object in storage for each published version, created once; it outlives the database (D5)."""
+
+import json
+
+from apps.blobs import store
+from apps.lib.errors import RegistryError
+from apps.lib.versions import parse
+from apps.releases.models import Release
+
+
+class LedgerConflict(RegistryError):
+    """The ledger knows this version with other bytes: the database has forgotten a publish, or somebody tampered."""
+
+    code = "conflict"
+
+    def __init__(self, release: Release, known: str) -> None:
+        super().__init__(
+            f"The ledger in storage says that {release} was published before, with sha256:{known}.",
+            mend="Publish under another version number, and tell an operator: the database may have been restored.",
+        )
+        self.known = known
+
+
+def key_of(release: Release) -> str:
+    # By precedence: versions that differ in build metadata only are one version (D10).
+    precedence = parse(release.version).precedence
+    return f"ledger/{release.kind}/{release.namespace.name}/{release.name}/{precedence}.json"
+
+
+def enter(release: Release, *, digest: str) -> None:
+    """Write the version's entry, create only; the same entry again is success, another one raises LedgerConflict."""
+    entry = {"digest": digest, "uploaded_digest": release.uploaded_digest, "version": release.version}
+    text = json.dumps(entry, sort_keys=True).encode()
+    key = key_of(release)
+    if store.put_once(key, text):
+        return
+    found = store.get(key)
+    known = json.loads(found)["uploaded_digest"] if found else ""
+    if known != release.uploaded_digest:
+        raise LedgerConflict(release, known)

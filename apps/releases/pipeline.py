@@ -1,0 +1,145 @@
+"""The publish pipeline's frame and the steps that every kind shares (D4, D5; the order of writes is 3.1 of the facts).
+
+A kind composes its own tuple of steps. Every step may run twice; every write to the database goes through the claim's
+guard, so that a worker that slept through its lease changes nothing.
+"""
+
+import os
+import platform
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import structlog
+from django.db import transaction
+from django.utils import timezone
+
+from apps.audit.kinds import Kind as Event
+from apps.audit.recorder import record
+from apps.blobs import store
+from apps.jobs.claims import Claim
+from apps.lib.archives import Refusal
+from apps.lib.errors import Reason
+from apps.releases import ledger, transitions
+from apps.releases.faults import reach
+from apps.releases.models import WORKING, Release, State
+
+log = structlog.get_logger("larder.releases")
+
+GIVEN_UP = Reason(
+    code="gave-up",
+    found="every attempt to check this archive ended before it came to a verdict",
+    expected="a verdict",
+    mend="Upload it again under the same number; if it happens again, ask an operator for the job's log.",
+)
+
+
+@dataclass(slots=True)
+class Work:
+    """One attempt at one release. `findings` is what the kind's own check leaves for its own finalise."""
+
+    claim: Claim
+    release: Release
+    findings: dict[str, Any] = field(default_factory=dict)
+
+
+Step = Callable[[Work], None]
+
+
+def points(steps: Sequence[Step]) -> list[str]:
+    """The fault points of a pipeline, in order: tests kill a worker at each."""
+    return [f"{when}:{step.__name__}" for step in steps for when in ("before", "after")]
+
+
+def run(claim: Claim, steps: Sequence[Step]) -> None:
+    release = Release.objects.select_related("namespace").get(pk=claim.target)
+    work = Work(claim, release)
+    if release.state in WORKING and claim.exhausted:
+        transitions.fail(release, GIVEN_UP, claim=claim)
+    elif release.state in WORKING:
+        try:
+            _walk(work, steps)
+        except Refusal as refusal:
+            transitions.reject(release, refusal.reasons, claim=claim)
+    # Ended before, in an attempt that died on its way out, or just now: what is left is to clean.
+    if release.state not in WORKING:
+        clean(work)
+
+
+def _walk(work: Work, steps: Sequence[Step]) -> None:
+    for step in steps:
+        reach(f"before:{step.__name__}")
+        step(work)
+        log.info("step", step=step.__name__, release=str(work.release))
+        reach(f"after:{step.__name__}")
+
+
+def take_up(work: Work) -> None:
+    """received → checking; again after a worker died in the middle of it."""
+    with transaction.atomic():
+        work.claim.guard()
+        transitions.move(
+            work.release,
+            State.RECEIVED,
+            State.CHECKING,
+            to=State.CHECKING,
+            checking_at=work.release.checking_at or timezone.now(),
+        )
+
+
+def note_checked(work: Work, *, digest: str, size: int) -> None:
+    """Write down what the worker found the bytes to be, and which process found it."""
+    worker = f"{platform.node()}:{os.getpid()}"
+    with transaction.atomic():
+        work.claim.guard()
+        transitions.move(
+            work.release,
+            State.CHECKING,
+            to=State.CHECKING,
+            digest=digest,
+            size=size,
+            checked_at=timezone.now(),
+            provenance={**work.release.provenance, "checked_by": worker},
+        )
+
+
+def store_archive(work: Work) -> None:
+    """Staging → content-addressed storage, create only."""
+    assert work.release.size is not None  # noqa: S101  # the check before this step has set it
+    store.store_staged(work.release.staging_key, digest=work.release.digest, size=work.release.size)
+
+
+def enter_ledger(work: Work) -> None:
+    try:
+        ledger.enter(work.release, digest=work.release.digest)
+    except ledger.LedgerConflict as conflict:
+        log.error("ledger-conflict", release=str(work.release), known=conflict.known)  # noqa: TRY400  # an alarm, no crash
+        reason = Reason(
+            code="ledger-conflict",
+            found=str(conflict),
+            expected="a version number that was never published",
+            mend=conflict.mend,
+        )
+        raise Refusal([reason]) from None
+
+
+def finalise(work: Work, describe: Callable[[Work], None]) -> None:
+    """One transaction: the kind's own rows, the state, the audit row. From its commit on, readers see the version."""
+    with transaction.atomic():
+        work.claim.guard()
+        describe(work)
+        now = timezone.now()
+        transitions.move(work.release, State.CHECKING, to=State.PUBLISHED, published_at=now, finished_at=now)
+        record(
+            Event.RELEASE_PUBLISHED,
+            actor_id=work.release.created_by_id,
+            token_id=work.release.token_id,
+            subject=str(work.release),
+            release=work.release.pk,
+            digest=work.release.digest,
+        )
+
+
+def clean(work: Work) -> None:
+    """Drop the staged bytes; again and again does no harm."""
+    store.discard_staged(work.release.staging_key)

@@ -1,0 +1,136 @@
+"""Receiving the bytes of a reserved release: streamed to staging, counted and hashed, accepted with their job."""
+
+import hashlib
+import time
+from collections.abc import Iterable, Iterator
+
+import structlog
+from django.db import transaction
+from django.utils import timezone
+
+from apps.audit.kinds import Kind as Event
+from apps.audit.recorder import record
+from apps.blobs import store
+from apps.jobs import queue
+from apps.lib.digests import counted
+from apps.lib.errors import Conflict, Invalid, Reason, TooLarge
+from apps.releases.faults import reach
+from apps.releases.models import Release, State
+from apps.releases.reserving import UNFINISHED, UPLOAD_LEASE, VersionTaken
+from apps.releases.transitions import Moved, move, reject
+
+RENEWAL_SECONDS = 10.0
+# How long the second of two simultaneous uploads waits to learn what the first one brought.
+SETTLE_SECONDS = 5.0
+
+log = structlog.get_logger("larder.releases")
+
+
+def receive(*, release: Release, chunks: Iterable[bytes], limit: int, setting: str, job: str) -> Release:
+    """Stream the body into staging, then accept it: state, digest, size and job row in one transaction (D4).
+
+    Memory stays flat in the size of the body. Whatever goes wrong leaves no bytes behind and the version number free.
+    """
+    try:
+        body = counted(chunks, limit=limit, what=f"{setting} allows for this upload")
+        staged = store.stage(release.staging_key, _renewing(release, body))
+        if staged.size == 0:
+            store.discard_staged(release.staging_key)
+            raise Invalid("The upload holds no bytes.", mend="Send the archive itself as the body of the request.")
+    except BaseException as error:
+        _abandon(release, error)
+        raise
+    reach("after:receive")
+    try:
+        accept(release=release, digest=staged.digest, size=staged.size, job=job)
+    except Moved:
+        store.discard_staged(release.staging_key)
+        raise
+    reach("after:accept")
+    return release
+
+
+def accept(*, release: Release, digest: str, size: int, job: str) -> None:
+    with transaction.atomic():
+        move(
+            release,
+            State.RECEIVING,
+            to=State.RECEIVED,
+            uploaded_digest=digest,
+            uploaded_size=size,
+            received_at=timezone.now(),
+            receiving_until=None,
+        )
+        record(
+            Event.RELEASE_RECEIVED,
+            actor_id=release.created_by_id,
+            token_id=release.token_id,
+            subject=str(release),
+            release=release.pk,
+            digest=digest,
+            size=size,
+        )
+        queue.enqueue(job, target=release.pk, created_by_id=release.created_by_id)
+
+
+def _renewing(release: Release, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Keep the reservation while bytes flow, so that only an upload whose process died lapses."""
+    renewed = time.monotonic()
+    for chunk in chunks:
+        if time.monotonic() - renewed > RENEWAL_SECONDS:
+            renewed = time.monotonic()
+            held = Release.objects.filter(pk=release.pk, state=State.RECEIVING)
+            if held.update(receiving_until=timezone.now() + UPLOAD_LEASE) != 1:
+                raise Moved(f"{release} was cancelled while it was being uploaded.")
+        yield chunk
+
+
+def _abandon(release: Release, error: BaseException) -> None:
+    reason = UNFINISHED
+    if isinstance(error, TooLarge | Invalid):
+        reason = Reason(
+            code="upload-" + error.code.replace("_", "-"),
+            found=str(error),
+            expected="one whole archive within the limits",
+            mend=error.mend or UNFINISHED.mend,
+        )
+    try:
+        reject(release, [reason], actor_id=release.created_by_id)
+    except Moved:
+        return
+    except Exception:  # the database is away: the reservation lapses by itself
+        log.exception("abandon-failed", release=release.pk)
+
+
+def same_bytes(taken: VersionTaken, chunks: Iterable[bytes], *, limit: int, setting: str) -> Release:
+    """The release that holds the version number, where the body is byte for byte what was uploaded for it (D5).
+
+    Anything else raises Conflict, naming both digests. The body is hashed and forgotten.
+    """
+    tally = hashlib.sha256()
+    for chunk in counted(chunks, limit=limit, what=f"{setting} allows for this upload"):
+        tally.update(chunk)
+    sent = tally.hexdigest()
+    holder = _settled(taken.holder)
+    if holder.state in (State.REJECTED, State.FAILED):
+        raise Conflict(f"Another upload of {holder} has just ended as {holder.state}.", mend="Send yours again now.")
+    if holder.state == State.RECEIVING:
+        raise Conflict(
+            f"{holder} is being uploaded by somebody else right now.",
+            mend="Ask again in a minute, or publish your archive under another version number.",
+        )
+    if holder.uploaded_digest != sent:
+        raise Conflict(
+            f"{holder} is already {holder.state} with the archive sha256:{holder.uploaded_digest}; "
+            f"you sent sha256:{sent}.",
+            mend="A published version never changes: publish your archive under another version number.",
+        )
+    return holder
+
+
+def _settled(holder: Release) -> Release:
+    deadline = time.monotonic() + SETTLE_SECONDS
+    while holder.state == State.RECEIVING and not holder.ticket_digest and time.monotonic() < deadline:
+        time.sleep(0.1)
+        holder.refresh_from_db(fields=["state", "uploaded_digest", "ticket_digest"])
+    return holder

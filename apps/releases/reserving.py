@@ -1,0 +1,153 @@
+"""Reserving a version number before anything is known about the bytes."""
+
+import hashlib
+import secrets
+import uuid
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from apps.accounts.access import Viewer
+from apps.accounts.models import Namespace
+from apps.audit.kinds import Kind as Event
+from apps.audit.recorder import record
+from apps.lib.errors import Conflict, NotFound, Reason
+from apps.lib.versions import Version
+from apps.releases.models import Kind, Release, State
+from apps.releases.transitions import Moved, move, reject
+
+# While bytes flow the reservation is renewed every ten seconds; when the web process died it lapses after this.
+UPLOAD_LEASE = timedelta(seconds=60)
+
+UNFINISHED = Reason(
+    code="upload-unfinished",
+    found="an upload that never came to its end",
+    expected="the whole archive",
+    mend="Upload it again; the version number is still free.",
+)
+SUPERSEDED = Reason(
+    code="upload-superseded",
+    found="a reservation that was never used",
+    expected="one upload at a time for a version",
+    mend="Nothing to do: you began again, and that upload took its place.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinate:
+    """What one version number is reserved for."""
+
+    kind: Kind
+    namespace: Namespace
+    name: str
+    version: Version
+
+    def rows(self) -> "Q":
+        return Q(kind=self.kind, namespace=self.namespace, name=self.name, sort_key=self.version.sort_key)
+
+
+class VersionTaken(Conflict):
+    """Somebody holds the version number: `holder` is the release that does."""
+
+    def __init__(self, holder: Release) -> None:
+        super().__init__(
+            f"{holder} is already {holder.state}, uploaded as sha256:{holder.uploaded_digest or '(not received yet)'}.",
+            mend="A published version never changes: publish your archive under another version number.",
+        )
+        self.holder = holder
+
+
+def reserve(*, coordinate: Coordinate, viewer: Viewer, file_name: str, provenance: dict[str, str]) -> Release:
+    """Take the version number for an upload that begins now; raises VersionTaken.
+
+    There is no look before the leap: the unique constraint alone decides between two who come at once.
+    """
+    _free_lapsed(coordinate, viewer)
+    now = timezone.now()
+    try:
+        with transaction.atomic():
+            release = Release.objects.create(
+                kind=coordinate.kind,
+                namespace=coordinate.namespace,
+                name=coordinate.name,
+                version=coordinate.version.text,
+                sort_key=coordinate.version.sort_key,
+                file_name=file_name[:255],
+                staging_key=uuid.uuid4().hex,
+                receiving_until=now + UPLOAD_LEASE,
+                created_by=viewer.user,
+                token_id=viewer.token_id,
+                provenance=provenance,
+            )
+            record(
+                Event.RELEASE_RESERVED,
+                actor_id=viewer.user_id,
+                token_id=viewer.token_id,
+                subject=str(release),
+                release=release.pk,
+            )
+    except IntegrityError:
+        holder = Release.objects.live().filter(coordinate.rows()).select_related("namespace").first()
+        if holder is None:  # it ended between the two statements
+            raise Conflict(
+                f"Another upload of {coordinate.version.text} has just ended.", mend="Send yours again now."
+            ) from None
+        raise VersionTaken(holder) from None
+    return release
+
+
+def _free_lapsed(coordinate: Coordinate, viewer: Viewer) -> None:
+    """End reservations whose upload died, and the person's own that were never used."""
+    lapsed = Q(receiving_until__lt=timezone.now())
+    own_unused = Q(created_by=viewer.user_id) & ~Q(ticket_digest="")
+    for release in Release.objects.filter(coordinate.rows(), lapsed | own_unused, state=State.RECEIVING):
+        reason = SUPERSEDED if release.ticket_digest else UNFINISHED
+        try:
+            reject(release, [reason], actor_id=viewer.user_id)
+        except Moved:
+            continue  # its upload came to life, or somebody else freed it
+
+
+def hold_for_upload(release: Release) -> str:
+    """Turn a fresh reservation into one that waits for the browser; answers the one-time upload ticket (D2)."""
+    ticket = secrets.token_urlsafe(32)
+    move(
+        release,
+        State.RECEIVING,
+        to=State.RECEIVING,
+        ticket_digest=ticket_digest(ticket),
+        receiving_until=timezone.now() + settings.UPLOAD_TICKET_LIFETIME,
+    )
+    return ticket
+
+
+def ticket_digest(ticket: str) -> str:
+    return hashlib.sha256(ticket.encode()).hexdigest()
+
+
+def held_by_ticket(ticket: str) -> Release:
+    """The reservation that an unused ticket belongs to; raises NotFound, which also hides whether it ever was one."""
+    waiting = Release.objects.filter(
+        ticket_digest=ticket_digest(ticket), state=State.RECEIVING, receiving_until__gt=timezone.now()
+    )
+    release = waiting.select_related("namespace").first()
+    if release is None:
+        raise NotFound(
+            "This upload ticket is unknown, used, or has run out.",
+            mend="Each ticket carries one upload: start again from the publish page; the version number is free.",
+        )
+    return release
+
+
+def use_ticket(release: Release) -> None:
+    """Consume the ticket; of two uploads with the same one, the second raises Moved."""
+    used = Release.objects.filter(pk=release.pk, state=State.RECEIVING, ticket_digest=release.ticket_digest).exclude(
+        ticket_digest=""
+    )
+    if used.update(ticket_digest="", receiving_until=timezone.now() + UPLOAD_LEASE) != 1:
+        raise Moved("This upload ticket has just been used.", mend="Start again from the publish page.")
+    release.ticket_digest = ""

@@ -1,0 +1,51 @@
+"""The moves of the state machine (D4). Each is one conditional UPDATE: who comes second changes nothing."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from apps.audit.kinds import Kind as Event
+from apps.audit.recorder import record
+from apps.jobs.claims import Claim
+from apps.lib.errors import Conflict, Reason
+from apps.releases.models import WORKING, Release, State
+
+
+class Moved(Conflict):
+    """The release is no longer in the state that this move starts from."""
+
+
+def move(release: Release, *sources: State, to: State, **changes: Any) -> None:
+    """Move the row and this object from one of `sources` to `to`, or raise Moved."""
+    moved = Release.objects.filter(pk=release.pk, state__in=sources).update(state=to, **changes)
+    if moved != 1:
+        raise Moved(f"{release} is no longer {' or '.join(sources)}: somebody else was faster. Reload its page.")
+    release.state = to
+    for name, value in changes.items():
+        setattr(release, name, value)
+
+
+def reject(
+    release: Release, reasons: Sequence[Reason], *, claim: Claim | None = None, actor_id: int | None = None
+) -> None:
+    """End the release with reasons that a person can act on; its version number is free again."""
+    with transaction.atomic():
+        if claim is not None:
+            claim.guard()
+        now = timezone.now()
+        found = [reason.as_dict() for reason in reasons]
+        move(
+            release, *WORKING, to=State.REJECTED, reasons=found, finished_at=now, ticket_digest="", receiving_until=None
+        )
+        codes = [reason.code for reason in reasons]
+        record(Event.RELEASE_REJECTED, actor_id=actor_id, subject=str(release), release=release.pk, reasons=codes)
+
+
+def fail(release: Release, reason: Reason, *, claim: Claim) -> None:
+    """Give up after the last attempt: Larder's own defect, or an archive that kills every worker that reads it."""
+    with transaction.atomic():
+        claim.guard()
+        move(release, *WORKING, to=State.FAILED, reasons=[reason.as_dict()], finished_at=timezone.now())
+        record(Event.RELEASE_FAILED, actor_id=None, subject=str(release), release=release.pk, attempts=claim.attempt)

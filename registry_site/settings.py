@@ -1,0 +1,258 @@
+"""Django's settings, in the order of Django's settings index. docs/configuration.md explains every variable."""
+
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+from registry_site import env, logs
+
+# --- Where things are -----------------------------------------------------------------------------
+
+BASE_DIR = env.CHECKOUT
+DATA_DIR = env.folder("LARDER_DATA_DIR", BASE_DIR / "var")
+LISTEN_HOST, LISTEN_PORT = env.address("LARDER_LISTEN", "127.0.0.1:8443")
+TLS = env.text("LARDER_TLS", "auto")
+_scheme = "http" if TLS == "off" else "https"
+PUBLIC_URL = env.url("LARDER_PUBLIC_URL", f"{_scheme}://{LISTEN_HOST}:{LISTEN_PORT}", "http", "https").rstrip("/")
+PUBLIC_HOST = urlsplit(PUBLIC_URL).netloc
+WEB_PROCESSES = env.number("LARDER_WEB_PROCESSES", 1, least=1, most=256)
+WEB_THREADS = env.number("LARDER_WEB_THREADS", 16, least=1, most=512)
+WORKER_POOL = env.choice("LARDER_WORKER_POOL", "threads", "prefork")
+WORKER_CONCURRENCY = env.number("LARDER_WORKER_CONCURRENCY", 2, least=1, most=256)
+
+# --- Core -----------------------------------------------------------------------------------------
+
+DEBUG = env.switch("LARDER_DEBUG")
+SECRET_KEY = env.secret_from("LARDER_SECRET_KEY_FILE", DATA_DIR / "secret_key")
+ALLOWED_HOSTS = sorted({urlsplit(PUBLIC_URL).hostname or "", "localhost", "127.0.0.1", "[::1]"})
+CSRF_TRUSTED_ORIGINS = sorted(
+    {PUBLIC_URL, f"{_scheme}://localhost:{LISTEN_PORT}", f"{_scheme}://127.0.0.1:{LISTEN_PORT}"}
+)
+ROOT_URLCONF = "registry_site.urls"
+WSGI_APPLICATION = "registry_site.wsgi.application"
+APPEND_SLASH = False
+USE_X_FORWARDED_HOST = False
+
+INSTALLED_APPS = [
+    "registry_site",
+    "apps.audit",
+    "apps.blobs",
+    "apps.jobs",
+    "apps.accounts",
+    "apps.releases",
+    "apps.modules",
+    "apps.protocol",
+    "apps.api",
+    "apps.portal",
+    "allauth",
+    "allauth.account",
+    "rest_framework",
+    "registry_site.apps.LarderAdminConfig",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+]
+
+MIDDLEWARE = [
+    "registry_site.middleware.RequestIdMiddleware",
+    "registry_site.middleware.SecurityHeadersMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+]
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "apps.portal.context.frame",
+            ],
+        },
+    },
+]
+
+# --- Database -------------------------------------------------------------------------------------
+
+SQLITE_OPTIONS = {
+    # Measured: with Django's defaults four writers saw 1,326 "database is locked" in six seconds, with these none.
+    # FULL, not NORMAL: an upload that was acknowledged survives a power cut (D20).
+    "timeout": 20,
+    "transaction_mode": "IMMEDIATE",
+    "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON",
+}
+POSTGRES_OPTIONS = {
+    "options": "-c statement_timeout=10s -c idle_in_transaction_session_timeout=30s -c lock_timeout=5s",
+    "connect_timeout": 4,
+}
+DATABASE_URL = env.url(
+    "LARDER_DATABASE_URL", f"sqlite:///{DATA_DIR / 'db.sqlite3'}", "sqlite", "postgres", "postgresql"
+)
+DATABASES: dict[str, dict[str, Any]] = {"default": env.database(DATABASE_URL)}
+if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    DATABASES["default"]["OPTIONS"] = SQLITE_OPTIONS
+else:
+    DATABASES["default"]["OPTIONS"] = POSTGRES_OPTIONS | DATABASES["default"].get("OPTIONS", {})
+    DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+DATABASES["default"]["CONN_MAX_AGE"] = 600
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# --- Cache ----------------------------------------------------------------------------------------
+
+CACHE_URL = env.text("LARDER_CACHE_URL")
+if CACHE_URL:
+    CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": CACHE_URL}}
+elif WEB_PROCESSES > 1:
+    # Rate limits count in the cache: with several processes they need one that all of them see.
+    CACHES = {"default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "larder_cache"}}
+else:
+    CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "larder"}}
+
+# --- Time and language ----------------------------------------------------------------------------
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+USE_I18N = False
+
+# --- People ---------------------------------------------------------------------------------------
+
+AUTH_USER_MODEL = "accounts.User"
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.Argon2PasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "portal:home"
+LOGOUT_REDIRECT_URL = "portal:home"
+ACCOUNT_ADAPTER = "apps.accounts.adapter.AccountAdapter"
+ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*"]
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_LOGOUT_REDIRECT_URL = "/"
+ACCOUNT_SESSION_REMEMBER = None
+ACCOUNT_PRESERVE_USERNAME_CASING = False
+ACCOUNT_RATE_LIMITS = {"login": "30/m/ip", "login_failed": "10/m/ip,5/5m/key", "change_password": "5/m/user"}
+NAMESPACE_CREATION = env.choice("LARDER_NAMESPACE_CREATION", "members", "staff")
+RESERVED_NAMES = frozenset(env.words("LARDER_RESERVED_NAMES"))
+INVITATION_LIFETIME = timedelta(days=env.number("LARDER_INVITATION_DAYS", 7, least=1, most=90))
+TOKEN_LIFETIME = timedelta(days=env.number("LARDER_TOKEN_DAYS", 90, least=1, most=365))
+
+# --- Security -------------------------------------------------------------------------------------
+
+_secure = PUBLIC_URL.startswith("https:")
+SESSION_COOKIE_NAME = "__Host-larder-session" if _secure else "larder-session"
+SESSION_COOKIE_SECURE = _secure
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_AGE = 12 * 60 * 60
+SESSION_SAVE_EVERY_REQUEST = False
+CSRF_COOKIE_NAME = "__Host-larder-csrf" if _secure else "larder-csrf"
+CSRF_COOKIE_SECURE = _secure
+CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_FAILURE_VIEW = "apps.portal.errors.csrf_failed"
+X_FRAME_OPTIONS = "DENY"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+# With no-referrer Chromium sends `Origin: null` and every form fails (D18).
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+SECURE_HSTS_SECONDS = env.number("LARDER_HSTS_SECONDS", 0)
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.switch("LARDER_BEHIND_PROXY") else None
+# In the shape of Django 6, read by our own middleware until then.
+SECURE_CSP = {
+    "default-src": ["'none'"],
+    "script-src": ["'self'"],
+    "style-src": ["'self'"],
+    "img-src": ["'self'", "data:"],
+    "font-src": ["'self'"],
+    "connect-src": ["'self'"],
+    "form-action": ["'self'"],
+    "base-uri": ["'none'"],
+    "frame-ancestors": ["'none'"],
+    "object-src": ["'none'"],
+}
+# How many processes and hosts may run it: dangerous combinations are system checks.
+INSTANCES = env.number("LARDER_INSTANCES", 1, least=1)
+
+# --- Bytes ----------------------------------------------------------------------------------------
+
+STORAGE_URL = env.url("LARDER_STORAGE_URL", f"file://{DATA_DIR / 'blobs'}", "file", "s3")
+ARCHIVE_URL_LIFETIME = timedelta(minutes=env.number("LARDER_ARCHIVE_URL_MINUTES", 15, least=15, most=60 * 24))
+PUBLIC_ARCHIVE_MAX_AGE = env.number("LARDER_PUBLIC_ARCHIVE_MAX_AGE", 300)
+MODULE_ARCHIVE_MAX_BYTES = env.number("LARDER_MODULE_ARCHIVE_MAX_BYTES", 100 * 1024 * 1024, least=1)
+MODULE_UNPACKED_MAX_BYTES = env.number("LARDER_MODULE_UNPACKED_MAX_BYTES", 512 * 1024 * 1024, least=1)
+ARCHIVE_MAX_ENTRIES = env.number("LARDER_ARCHIVE_MAX_ENTRIES", 65_000, least=1, most=65_000)
+JSON_MAX_BYTES = env.number("LARDER_JSON_MAX_BYTES", 1024 * 1024, least=1024)
+DATA_UPLOAD_MAX_MEMORY_SIZE = JSON_MAX_BYTES
+FILE_UPLOAD_HANDLERS: list[str] = []  # nothing is uploaded through forms (D2)
+
+# --- Protocol -------------------------------------------------------------------------------------
+
+# OpenTofu 1.12 and later; off by default, because such a download must arrive within ten seconds (D7).
+USE_REGISTRY_CREDENTIALS = env.switch("LARDER_USE_REGISTRY_CREDENTIALS")
+HOSTNAMES = env.words("LARDER_HOSTNAMES", PUBLIC_HOST)
+
+# --- Work -----------------------------------------------------------------------------------------
+
+BROKER_URL = env.url("LARDER_BROKER_URL", "filesystem://", "filesystem", "redis", "rediss")
+JOB_LEASE = timedelta(seconds=env.number("LARDER_JOB_LEASE_SECONDS", 30, least=5))
+JOB_RENEWAL = timedelta(seconds=10)
+JOB_RING_AGAIN = timedelta(seconds=30)
+JOB_ATTEMPTS = env.number("LARDER_JOB_ATTEMPTS", 5, least=1)
+REAPER_INTERVAL = timedelta(seconds=10)
+UPLOAD_TICKET_LIFETIME = timedelta(minutes=env.number("LARDER_UPLOAD_TICKET_MINUTES", 60, least=1))
+# Tests kill a worker before or after a step by naming it here; empty in every other life.
+CRASH_AT = env.text("LARDER_CRASH_AT")
+
+# --- Static files ---------------------------------------------------------------------------------
+
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_ROOT = DATA_DIR / "static"
+STORAGES = {
+    "staticfiles": {"BACKEND": "registry_site.static_files.HashedStaticFiles"},
+}
+WHITENOISE_INDEX_FILE = False
+
+# --- REST framework -------------------------------------------------------------------------------
+
+# Each edge sets its own renderer, negotiation and error handler on its base view (D1): nothing is global but "no".
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.AllowAny"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": [],
+    "UNAUTHENTICATED_USER": None,
+}
+
+# --- Logging --------------------------------------------------------------------------------------
+
+LOG_FORMAT = env.choice("LARDER_LOG_FORMAT", "json", "console")
+LOG_LEVEL = env.choice("LARDER_LOG_LEVEL", "INFO", "DEBUG", "WARNING", "ERROR")
+LOGGING_CONFIG = None
+logs.configure(level=LOG_LEVEL, as_json=LOG_FORMAT == "json")
+
+if WORKER_POOL == "prefork" and BROKER_URL.startswith("filesystem"):
+    raise ImproperlyConfigured("LARDER_WORKER_POOL=prefork needs LARDER_BROKER_URL=redis://…, found filesystem://")

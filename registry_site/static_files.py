@@ -1,0 +1,7 @@
+from whitenoise.storage import CompressedManifestStaticFilesStorage
+
+
+class HashedStaticFiles(CompressedManifestStaticFilesStorage):
+    """Names carry a hash of the content, also inside ES module imports (Django leaves that switch off)."""
+
+    support_js_module_import_aggregation = True

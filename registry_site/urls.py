@@ -1,0 +1,24 @@
+"""Mounts the edges; nothing else."""
+
+from django.contrib import admin
+from django.urls import include, path, register_converter
+
+from apps.lib.addresses import Segment
+from registry_site import health
+
+register_converter(Segment, "segment")
+
+urlpatterns = [
+    path("healthz", health.healthz, name="healthz"),
+    path("readyz", health.readyz, name="readyz"),
+    path("", include("apps.protocol.urls", namespace="protocol")),
+    path("api/v1/", include("apps.api.urls", namespace="api")),
+    path("admin/", admin.site.urls),
+    path("account/", include("allauth.urls")),
+    path("", include("apps.portal.urls", namespace="portal")),
+]
+
+handler400 = "apps.portal.errors.bad_request"
+handler403 = "apps.portal.errors.permission_denied"
+handler404 = "apps.portal.errors.page_not_found"
+handler500 = "apps.portal.errors.server_error"

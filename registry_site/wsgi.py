@@ -1,0 +1,8 @@
+"""The WSGI application that granian, or any WSGI server behind a proxy, serves (D2)."""
+
+from django.core.wsgi import get_wsgi_application
+
+from registry_site.env import use_settings
+
+use_settings()
+application = get_wsgi_application()

@@ -1,0 +1,222 @@
+"""The cast, and what every test may ask for. Alice publishes, Bob reads, Charlie is a stranger, Olga operates."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.test import Client
+
+from apps.accounts import tokens
+from apps.accounts.access import Viewer
+from apps.accounts.models import Grant, Namespace, Role, Scope, User, Visibility
+from apps.jobs.models import Job
+from apps.lib.addresses import ModuleAddress
+from apps.modules import publishing
+from apps.modules.tasks import publish_module
+from apps.releases.models import Release
+from tests import postgres
+from tests.builders.archives import module_zip
+from tests.live import Live, start_live
+
+REQUIRED = frozenset(os.environ.get("LARDER_REQUIRE", "").replace(",", " ").split())
+PROGRAMS = {"chromium": "chromium", "terraform": "terraform", "tofu": "tofu", "curl": "curl"}
+EXECUTED: dict[str, int] = {}
+
+
+def need(client: str) -> str:
+    """The path of a real client; without it the test is skipped, or fails where LARDER_REQUIRE names it."""
+    path = shutil.which(PROGRAMS[client])
+    if path is None:
+        reason = f"{client} is not on the PATH"
+        if client in REQUIRED:
+            pytest.fail(f"{reason}, and LARDER_REQUIRE asks for it")
+        pytest.skip(reason)
+    EXECUTED[client] = EXECUTED.get(client, 0) + 1
+    return path
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    missing = settings.TEST_DATABASE == "postgres" and postgres.programs() is None
+    if missing and "postgres" in REQUIRED:
+        raise pytest.UsageError(f"{postgres.MISSING}, and LARDER_REQUIRE asks for it")
+    for item in items:
+        if missing:
+            item.add_marker(pytest.mark.skip(reason=postgres.MISSING))
+        if item.get_closest_marker("live"):
+            # A whole Larder is dear: its tests share one worker, and thereby one session fixture.
+            item.add_marker(pytest.mark.xdist_group("live"))
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings() -> None:
+    """Keep SQLite's test database in a file: threads of the race tests open connections of their own."""
+    if settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+        worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
+        settings.DATABASES["default"]["TEST"] = {"NAME": str(settings.DATA_DIR / f"test-{worker}.sqlite3")}
+
+
+# --- People and namespaces ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def acme(db: None) -> Namespace:
+    return Namespace.objects.create(name="acme", canonical="acme", visibility=Visibility.PRIVATE)
+
+
+@pytest.fixture
+def pantry(db: None) -> Namespace:
+    """A public namespace; Alice publishes there too."""
+    return Namespace.objects.create(name="pantry", canonical="pantry", visibility=Visibility.PUBLIC)
+
+
+@pytest.fixture
+def hall(db: None) -> Namespace:
+    """An internal namespace."""
+    return Namespace.objects.create(name="hall", canonical="hall", visibility=Visibility.INTERNAL)
+
+
+def person(username: str, **more: bool) -> User:
+    return User.objects.create_user(username=username, password=f"{username} likes pears", **more)
+
+
+@pytest.fixture
+def alice(acme: Namespace, pantry: Namespace, hall: Namespace) -> User:
+    """Publishes in every namespace."""
+    user = person("alice")
+    for namespace in (acme, pantry, hall):
+        Grant.objects.create(namespace=namespace, user=user, role=Role.PUBLISHER)
+    return user
+
+
+@pytest.fixture
+def bob(acme: Namespace) -> User:
+    """Reads acme, may not publish."""
+    user = person("bob")
+    Grant.objects.create(namespace=acme, user=user, role=Role.READER)
+    return user
+
+
+@pytest.fixture
+def charlie(db: None) -> User:
+    """Has an account and nothing else."""
+    return person("charlie")
+
+
+@pytest.fixture
+def dora(acme: Namespace) -> User:
+    """Owns acme."""
+    user = person("dora")
+    Grant.objects.create(namespace=acme, user=user, role=Role.OWNER)
+    return user
+
+
+@pytest.fixture
+def olga(db: None) -> User:
+    """Operates: staff and superuser."""
+    return person("olga", is_staff=True, is_superuser=True)
+
+
+# --- Clients ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def bearer(db: None) -> Callable[..., dict[str, str]]:
+    """Headers with a fresh token of a user: `client.get(url, headers=bearer(alice, Scope.READ))`."""
+
+    def headers(user: User | None, scope: Scope = Scope.MANAGE, **more: object) -> dict[str, str]:
+        if user is None:
+            return {}
+        _, secret = tokens.issue(user=user, label="test", scope=scope, actor=Viewer(user), **more)
+        return {"Authorization": f"Bearer {secret}"}
+
+    return headers
+
+
+@pytest.fixture
+def tofu(bearer: Callable[..., dict[str, str]]) -> Callable[..., Client]:
+    """A client that speaks as tofu does: a Bearer token (or none) and no cookies."""
+
+    def client_of(user: User | None = None, scope: Scope = Scope.MANAGE) -> Client:
+        return Client(headers={"User-Agent": "OpenTofu/1.12.6", **bearer(user, scope)})
+
+    return client_of
+
+
+@pytest.fixture
+def browser_of() -> Callable[[User | None], Client]:
+    """A signed-in browser session without a browser."""
+
+    def client_of(user: User | None) -> Client:
+        client = Client()
+        if user is not None:
+            client.force_login(user)
+        return client
+
+    return client_of
+
+
+# --- Things ----------------------------------------------------------------------------------------------------------
+
+
+def run_jobs() -> None:
+    """Do what a worker would: each queued publish job, in this process."""
+    for job in Job.objects.filter(kind=publishing.JOB, state="queued").order_by("pk"):
+        publish_module(job_id=job.pk)
+
+
+@pytest.fixture
+def work() -> Callable[[], None]:
+    return run_jobs
+
+
+Publish = Callable[..., Release]
+
+
+@pytest.fixture
+def published(alice: User) -> Publish:
+    """Publishes through the real verbs: `published("acme/vpc/aws", "1.2.0")`; bytes differ with the version."""
+
+    def publish(
+        address: str = "acme/vpc/aws", version: str = "1.2.0", data: bytes | None = None, user: User | None = None
+    ):
+        body = module_zip(comment=version.encode()) if data is None else data
+        result = publishing.publish(
+            viewer=Viewer(user or alice),
+            address=ModuleAddress.parse(address),
+            version=version,
+            file_name=f"{address.split('/')[1]}-{version}.zip",
+            open_body=lambda: iter([body]),
+        )
+        run_jobs()
+        result.release.refresh_from_db()
+        return result.release
+
+    return publish
+
+
+@pytest.fixture
+def stored_files() -> Callable[[], list[str]]:
+    """Every object left in storage, by key."""
+    root = Path(settings.DATA_DIR) / "blobs"
+    return lambda: sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
+
+
+@pytest.fixture(autouse=True)
+def empty_storage() -> None:
+    """Each test begins with no stored byte: the ledger would remember the versions of other tests."""
+    shutil.rmtree(Path(settings.DATA_DIR) / "blobs", ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """A whole Larder of its own: `manage.py up` on a free port, with its data in a temporary folder."""
+    with start_live(tmp_path_factory.mktemp("live")) as larder:
+        yield larder
+
+
+def pytest_terminal_summary(terminalreporter) -> None:
+    for client, count in sorted(EXECUTED.items()):
+        terminalreporter.write_line(f"{client}: {count} tests used it")

@@ -1,0 +1,125 @@
+"""A whole Larder, started as a person starts it, for tests with real clients."""
+
+import os
+import signal
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+from tests.postgres import free_port
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+ADMIN_PASSWORD = "quince jelly for everyone"
+
+
+@dataclass
+class Live:
+    url: str
+    host: str  # host:port, as module addresses name it
+    data_dir: Path
+    environment: dict[str, str]
+    process: "subprocess.Popen[bytes]"
+    output: Path
+    admin_password: str = ADMIN_PASSWORD
+
+    @property
+    def ca_bundle(self) -> Path:
+        return self.data_dir / "tls" / "bundle.pem"
+
+    def manage(self, *arguments: str, timeout: float = 60) -> str:
+        """Run a management command against this Larder; answers what it printed."""
+        done = subprocess.run(
+            [sys.executable, "manage.py", *arguments],
+            cwd=CHECKOUT,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def token(self, user: str = "admin", scope: str = "manage", *more: str) -> str:
+        return self.manage("token", "--user", user, "--scope", scope, *more).split()[-1]
+
+    def client(self, token: str = "", **more: object) -> httpx.Client:
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        tls = ssl.create_default_context(cafile=self.ca_bundle) if self.url.startswith("https") else True
+        return httpx.Client(base_url=self.url, verify=tls, headers=headers, timeout=30, **more)
+
+    def publish(self, address: str, version: str, data: bytes, token: str) -> dict:
+        """PUT an archive and wait until it has ended; answers the release document."""
+        path = f"/api/v1/modules/{address}/{version}"
+        with self.client(token) as client:
+            answer = client.put(path, content=data)
+            assert answer.status_code in (200, 202), answer.text
+            return self.wait_for(client, f"/api/v1/releases/{answer.json()['id']}")
+
+    @staticmethod
+    def wait_for(client: httpx.Client, path: str, seconds: float = 90) -> dict:
+        deadline = time.monotonic() + seconds
+        while True:
+            document = client.get(path).json()
+            if document["state"] in ("published", "rejected", "failed"):
+                return document
+            assert time.monotonic() < deadline, document
+            time.sleep(0.1)
+
+
+@contextmanager
+def start_live(folder: Path, **variables: str) -> Iterator[Live]:
+    """Start `manage.py up`, wait until /readyz says so, and stop it by its process id."""
+    port = free_port()
+    data_dir = folder / "data"
+    # tests/settings.py has preset some of these for its own process: the child gets its own.
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("LARDER_", "DJANGO_"))}
+    environment = {
+        **inherited,
+        "LARDER_DATA_DIR": str(data_dir),
+        "LARDER_LISTEN": f"127.0.0.1:{port}",
+        "LARDER_ADMIN_PASSWORD": ADMIN_PASSWORD,
+        "PYTHONUNBUFFERED": "1",
+        **variables,
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    output = folder / "output.txt"
+    with output.open("wb") as sink:
+        process = subprocess.Popen(
+            [sys.executable, "manage.py", "up"], cwd=CHECKOUT, env=environment, stdout=sink, stderr=subprocess.STDOUT
+        )
+    scheme = "http" if variables.get("LARDER_TLS") == "off" else "https"
+    host = f"127.0.0.1:{port}"
+    larder = Live(f"{scheme}://{host}", host, data_dir, environment, process, output)
+    try:
+        wait_until_ready(larder)
+        yield larder
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+
+def wait_until_ready(larder: Live, seconds: float = 90) -> None:
+    """Ready: every part answers and the first run's module is published."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        assert larder.process.poll() is None, larder.output.read_text()[-4000:]
+        try:
+            with larder.client() as client:
+                demo = client.get("/v1/modules/demo/hello/local/versions")
+                if client.get("/readyz").status_code == 200 and demo.status_code == 200:
+                    return
+        except (httpx.TransportError, OSError):
+            pass
+        time.sleep(0.2)
+    raise AssertionError(larder.output.read_text()[-4000:])

@@ -1,0 +1,28 @@
+"""The settings of the test run: a throw-away data folder, one of two databases, fast password hashing."""
+
+import atexit
+import shutil
+import tempfile
+from pathlib import Path
+
+from registry_site import env
+from tests import postgres
+
+_data = Path(tempfile.mkdtemp(prefix="larder-tests-"))
+atexit.register(shutil.rmtree, _data, ignore_errors=True)
+(_data / "secret_key").write_text("only-for-tests-" + "x" * 50)
+env.preset(LARDER_DATA_DIR=str(_data), LARDER_LOG_LEVEL="ERROR")
+
+from registry_site.settings import *  # noqa: E402, F403  # the values above must be there first
+from registry_site.settings import DATABASES  # noqa: E402
+
+# SQLite, or a real PostgreSQL that the first process starts and the xdist workers inherit.
+TEST_DATABASE = env.choice("LARDER_TEST_DATABASE", "sqlite", "postgres")
+if TEST_DATABASE == "postgres" and postgres.programs():
+    env.preset(LARDER_TEST_DATABASE_URL=env.text("LARDER_TEST_DATABASE_URL") or postgres.start())
+    DATABASES["default"] = env.database(env.text("LARDER_TEST_DATABASE_URL"))
+
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+ACCOUNT_RATE_LIMITS = False
+STORAGES = {"staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}
+WHITENOISE_AUTOREFRESH = True
