@@ -1,0 +1,172 @@
+"""The gate: who sees a namespace, and as what (D8). Every edge asks here; nobody above queries namespaces by name."""
+
+from dataclasses import dataclass
+
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
+
+from apps.accounts.models import ApiToken, Grant, Namespace, NamespaceQuerySet, Role, Scope, User, Visibility
+from apps.audit.kinds import Kind
+from apps.audit.recorder import record
+from apps.lib.errors import CredentialsRequired, NotFound, RoleRequired
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """Whoever asks: nobody, a person in a browser, or a person by one of their tokens."""
+
+    user: User | None = None
+    token: ApiToken | None = None
+
+    @property
+    def is_identified(self) -> bool:
+        return self.user is not None
+
+    @property
+    def user_id(self) -> int | None:
+        return self.user.pk if self.user else None
+
+    @property
+    def token_id(self) -> int | None:
+        return self.token.pk if self.token else None
+
+
+NOBODY = Viewer()
+# True of every row: the constraint on the column sees to it. (An empty Q would vanish from an OR.)
+_EVERYWHERE = Q(visibility__in=Visibility.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a viewer is in one namespace: `own` as a person, `role` after the limits of the token, in words `limit`."""
+
+    own: Role | None
+    role: Role | None
+    limit: str = ""
+
+
+def role_on(viewer: Viewer, namespace: Namespace, *, only_name: str = "") -> Role | None:
+    """The role that the viewer may use in the namespace; None is "does not see it".
+
+    `only_name` is what is about to be published (`vpc/aws`): a token that is limited to a name publishes nothing else.
+    """
+    looked = _look(viewer, Namespace.objects.filter(pk=namespace.pk), only_name)
+    return looked[1].role if looked else None
+
+
+def visible_namespaces(viewer: Viewer) -> NamespaceQuerySet:
+    """Those where `role_on` is at least reader, as one query that chains."""
+    public = Q(visibility=Visibility.PUBLIC)
+    if viewer.user is None:
+        return Namespace.objects.filter(public)
+    return Namespace.objects.filter(
+        public | (_held(viewer, Role.READER) | Q(visibility=Visibility.INTERNAL)) & _reach(viewer)
+    )
+
+
+def namespaces_with_role(viewer: Viewer, need: Role) -> NamespaceQuerySet:
+    """Those where the viewer has at least the role, publisher or owner, without regard to a token's `only_name`."""
+    if viewer.user is None or (viewer.token and not Scope(viewer.token.scope).role.covers(need)):
+        return Namespace.objects.none()
+    return Namespace.objects.filter(_held(viewer, need) & _reach(viewer))
+
+
+def namespace_for(viewer: Viewer, name: str, *, need: Role = Role.READER, only_name: str = "") -> Namespace:
+    """The namespace, where the viewer has at least the role `need` in it.
+
+    Raises CredentialsRequired (nobody asks, and it is hidden, missing or needs more than reading: one text for all),
+    NotFound (somebody asks, and it is hidden or missing: one text for both) or RoleRequired (visible, role missing).
+    """
+    # A NUL byte ends in a database error on PostgreSQL, and no namespace has one.
+    looked = None if "\0" in name else _look(viewer, Namespace.objects.filter(name=name), only_name)
+    if looked and looked[1].role and looked[1].role.covers(need):
+        return looked[0]
+    if not viewer.is_identified:
+        raise CredentialsRequired(
+            "This needs credentials: without them only public namespaces can be read.",
+            mend="Sign in, or send an API token.",
+        )
+    standing = looked[1] if looked else Standing(own=None, role=None)
+    if need > Role.READER:
+        _record_refusal(viewer, name, need, standing)
+    if standing.role is None:
+        raise NotFound(
+            f"There is no namespace {name!r} that you may see.",
+            mend="Check the spelling, or ask one of its owners for a role in it.",
+        )
+    raise _role_required(name, need, standing)
+
+
+def _look(viewer: Viewer, rows: QuerySet[Namespace], only_name: str) -> tuple[Namespace, Standing] | None:
+    """The one namespace of `rows` with the viewer's standing in it, in one query (lists of versions have a budget)."""
+    held = Grant.objects.filter(namespace=OuterRef("pk"), user=viewer.user_id).values("role")
+    found = rows.annotate(held=Subquery(held), reached=_reach(viewer)).first()
+    if found is None:
+        return None
+    return found, _standing(viewer, found.visibility, found.held, reached=found.reached, only_name=only_name)
+
+
+def _standing(viewer: Viewer, visibility: str, held: int | None, *, reached: bool, only_name: str) -> Standing:
+    anybody = Role.READER if visibility == Visibility.PUBLIC else None
+    if viewer.user is None:
+        return Standing(anybody, anybody)
+    if viewer.user.is_staff:
+        own: Role | None = Role.OWNER
+    elif held is not None:
+        own = Role(held)
+    else:
+        own = None if visibility == Visibility.PRIVATE else Role.READER
+    if viewer.token is None or own is None:
+        return Standing(own, own)
+    if not reached:
+        return Standing(own, anybody, "is limited to other namespaces")
+    cap, limit = _cap_of(viewer.token, only_name)
+    return Standing(own, min(own, cap), limit)
+
+
+def _cap_of(token: ApiToken, only_name: str) -> tuple[Role, str]:
+    """The most that a token allows, and the words for it."""
+    cap = Scope(token.scope).role
+    if token.only_name and cap > Role.READER:
+        # Such a token publishes its name and changes nothing else, whatever its scope.
+        cap = Role.PUBLISHER if only_name == token.only_name else Role.READER
+        return cap, f"may publish only {token.only_name}"
+    return cap, f"has only the scope {token.scope}"
+
+
+def _held(viewer: Viewer, need: Role) -> Q:
+    """Where the person, whatever the token, holds at least the role; staff operate everywhere."""
+    if viewer.user is not None and viewer.user.is_staff:
+        return _EVERYWHERE
+    return Q(pk__in=Grant.objects.filter(user=viewer.user_id, role__gte=need).values("namespace"))
+
+
+def _reach(viewer: Viewer) -> Q:
+    """Whether the token's list of namespaces reaches the row; an empty list, or no token, reaches all."""
+    if viewer.token is None:
+        return _EVERYWHERE
+    listed = ApiToken.namespaces.through.objects.filter(apitoken=viewer.token.pk)
+    return Q(~Exists(listed)) | Q(Exists(listed.filter(namespace=OuterRef("pk"))))
+
+
+def _record_refusal(viewer: Viewer, name: str, need: Role, standing: Standing) -> None:
+    record(
+        Kind.PERMISSION_REFUSED,
+        actor_id=viewer.user_id,
+        token_id=viewer.token_id,
+        subject=name[:300],
+        needed=need.label.lower(),
+        held=standing.role.label.lower() if standing.role else "",
+    )
+
+
+def _role_required(name: str, need: Role, standing: Standing) -> RoleRequired:
+    needed = need.label.lower()
+    held = standing.role.label.lower() if standing.role else "none"
+    message = f"This needs the role {needed} in {name}; you hold {held}."
+    if standing.own and standing.own.covers(need):
+        return RoleRequired(
+            f"This needs the role {needed} in {name}; you are {standing.own.label.lower()} there, but this token "
+            f"{standing.limit}, so it acts as {held}.",
+            mend="Use a token whose scope, namespaces and name allow it.",
+        )
+    return RoleRequired(message, mend=f"Ask an owner of {name} for the role {needed}.")

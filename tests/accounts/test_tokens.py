@@ -1,0 +1,102 @@
+"""Tokens as rows: found in one query, dead at once when they should be, their secret nowhere."""
+
+import io
+import logging
+from datetime import timedelta
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+
+from apps.accounts import tokens
+from apps.accounts.access import Viewer
+from apps.accounts.models import ApiToken, Scope
+from apps.lib.errors import Invalid
+
+
+@pytest.fixture
+def issue(alice):
+    def issued(**more):
+        return tokens.issue(**{"user": alice, "label": "CI", "scope": Scope.READ, "actor": Viewer(alice), **more})
+
+    return issued
+
+
+def test_it_finds_the_token_and_its_user_in_one_query(issue, alice, django_assert_num_queries):
+    token, secret = issue()
+
+    with django_assert_num_queries(1):
+        found = tokens.find(secret)
+        assert found == token
+        assert found.user == alice
+
+
+def test_it_forgets_an_unknown_token(issue, db):
+    assert tokens.find(tokens.new_secret()) is None
+
+
+def test_a_revoked_token_is_dead_at_once_and_revoking_twice_records_once(issue, alice, event_kinds):
+    token, secret = issue()
+
+    tokens.revoke(token=token, actor=Viewer(alice))
+    tokens.revoke(token=token, actor=Viewer(alice))
+
+    assert tokens.find(secret) is None
+    assert event_kinds() == ["account:token:issued", "account:token:revoked"]
+    with pytest.raises(tokens.TokenRefused, match="revoked"):
+        tokens.identify(secret)
+
+
+def test_an_expired_token_says_so_to_its_holder(issue):
+    token, secret = issue()
+    ApiToken.objects.filter(pk=token.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
+
+    with pytest.raises(tokens.TokenRefused, match="expired on"):
+        tokens.identify(secret)
+
+
+def test_the_tokens_of_an_account_that_is_switched_off_stop_at_once(issue, alice):
+    _, secret = issue()
+    alice.is_active = False
+    alice.save()
+
+    assert tokens.find(secret) is None
+
+
+def test_it_lives_for_90_days_unless_told(issue):
+    token, _ = issue()
+
+    assert token.expires_at - token.created_at == pytest.approx(timedelta(days=90), abs=timedelta(seconds=5))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"label": "  "},
+        {"label": "x" * 81},
+        {"scope": "root"},
+        {"lifetime": timedelta(0)},
+        {"lifetime": timedelta(days=366)},
+        {"only_name": "Vpc"},
+        {"only_name": "vpc/aws/x"},
+    ],
+)
+def test_it_refuses_what_makes_no_sense(issue, wrong):
+    with pytest.raises(Invalid):
+        issue(**wrong)
+
+    assert not ApiToken.objects.exists()
+
+
+def test_the_secret_is_in_no_row_and_no_log_line(issue, alice, tofu, caplog):
+    with caplog.at_level(logging.DEBUG):
+        token, secret = issue()
+        tokens.find(secret)
+        tokens.revoke(token=token, actor=Viewer(alice))
+    dump = io.StringIO()
+    call_command("dumpdata", stdout=dump)
+
+    assert token.start in dump.getvalue()
+    assert secret not in dump.getvalue()
+    assert secret not in caplog.text
+    assert secret[10:-6] not in dump.getvalue() + caplog.text
