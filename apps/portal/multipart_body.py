@@ -1,0 +1,72 @@
+"""The file of a multipart form, read as it comes: the browser's way to send a file where no script runs.
+
+Django's own parser would put the file into memory or a temporary file before the view sees it (D2).
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from multipart import MultipartError, MultipartSegment, PushMultipartParser, parse_options_header
+
+from apps.lib.errors import Invalid
+
+# A browser sends three short header lines with each part, and our form has one part.
+MAX_PARTS = 8
+MAX_FIELD_BYTES = 4 * 1024
+OVERHEAD_BYTES = 64 * 1024
+
+
+class MalformedForm(Invalid):
+    """The request says multipart/form-data and is not, or holds no file."""
+
+
+@dataclass(frozen=True, slots=True)
+class FilePart:
+    """`chunks` reads the rest of the request: the file's bytes, until the form ends as it must."""
+
+    file_name: str
+    chunks: Iterator[bytes]
+
+
+def file_part(content_type: str, body: Iterable[bytes]) -> FilePart:
+    """Read up to the first file of the form; raises MalformedForm before a byte of it is wanted."""
+    events = _events(content_type, body)
+    skipped = 0
+    for event in events:
+        if isinstance(event, MultipartSegment) and event.filename is not None:
+            if not event.filename:
+                raise MalformedForm("No file was chosen.", mend="Choose the module's zip archive, then send the form.")
+            return FilePart(event.filename, _payload(events))
+        if isinstance(event, bytes):
+            skipped += len(event)
+            if skipped > MAX_FIELD_BYTES:
+                raise MalformedForm("The form holds a field that is too long.", mend="Send nothing but the file.")
+    raise MalformedForm("The form holds no file.", mend="Choose the module's zip archive, then send the form.")
+
+
+def _payload(events: Iterator[MultipartSegment | bytes | None]) -> Iterator[bytes]:
+    in_file = True
+    for event in events:
+        if in_file and isinstance(event, bytes):
+            yield event
+        # What follows the file is read to the end and dropped: only a whole form is a whole file.
+        in_file = in_file and event is not None
+
+
+def _events(content_type: str, body: Iterable[bytes]) -> Iterator[MultipartSegment | bytes | None]:
+    kind, options = parse_options_header(content_type)
+    if kind.lower() != "multipart/form-data" or not options.get("boundary"):
+        raise MalformedForm(
+            f"The request is {content_type or 'of no type'}, and multipart/form-data is expected.",
+            mend="Send the form of the release page, or PUT the archive itself as the raw body.",
+        )
+    try:
+        with PushMultipartParser(options["boundary"], max_segment_count=MAX_PARTS) as parser:
+            # Not strict: that would refuse the line end which browsers send after the last boundary.
+            for chunk in body:
+                if chunk:
+                    yield from parser.parse(chunk)
+    except MultipartError as error:
+        raise MalformedForm(
+            f"The form cannot be read as multipart/form-data: {error}.", mend="Send the form again."
+        ) from error

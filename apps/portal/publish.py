@@ -1,0 +1,61 @@
+"""/publish: the first step of a release in the browser. A small form reserves the version and answers a ticket (D2)."""
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.shortcuts import render
+from django.urls import path, reverse
+from django.views.decorators.http import require_http_methods
+
+from apps.accounts.access import Viewer
+from apps.accounts.authentication import session_viewer
+from apps.lib.errors import Conflict, Invalid
+from apps.modules import publishing
+from apps.portal import tickets
+from apps.portal.negotiation import wants_json
+from apps.portal.publish_form import PublishForm, sentence
+
+SEE_OTHER = 303
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def publish(request: HttpRequest) -> HttpResponse:
+    viewer = session_viewer(request)
+    if request.method == "POST":
+        return _begin(request, viewer)
+    return _page(request, PublishForm(viewer, asked=request.GET), status=200)
+
+
+def _begin(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+    form = PublishForm(viewer, request.POST)
+    if not form.is_valid():
+        return _refused(request, form, status=422)
+    version, file_name = form.cleaned_data["version"], form.cleaned_data["file_name"]
+    try:
+        release, ticket = publishing.begin(viewer=viewer, address=form.address, version=version, file_name=file_name)
+    except Conflict as refusal:
+        form.add_error("version", sentence(refusal))
+        return _refused(request, form, status=409)
+    except Invalid as refusal:
+        form.add_error(None, sentence(refusal))
+        return _refused(request, form, status=422)
+    tickets.keep(request, release, ticket)
+    page = reverse("portal:release", args=[release.public_id])
+    if wants_json(request):
+        return JsonResponse({"upload": reverse("portal:upload", args=[ticket]), "release": page}, status=201)
+    # The release page offers the file form to the browser that holds the ticket: a reload repeats nothing.
+    return HttpResponseRedirect(page, status=SEE_OTHER)
+
+
+def _refused(request: HttpRequest, form: PublishForm, *, status: int) -> HttpResponse:
+    """The form again; to our script its errors by field, those of the whole form under `__all__`."""
+    if wants_json(request):
+        return JsonResponse({"errors": form.errors}, status=status)
+    return _page(request, form, status=status)
+
+
+def _page(request: HttpRequest, form: PublishForm, *, status: int) -> HttpResponse:
+    context = {"form": form, "max_bytes": settings.MODULE_ARCHIVE_MAX_BYTES, "limit_setting": publishing.LIMIT_SETTING}
+    return render(request, "portal/publish/page.html", context, status=status)
+
+
+urlpatterns = [path("publish", publish, name="publish")]

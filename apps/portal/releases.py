@@ -1,0 +1,107 @@
+"""/releases/<uuid>: where a release stands. The page may be closed and reopened: it shows what the database says."""
+
+import hashlib
+import json
+import uuid
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import path, reverse
+from django.utils.dateparse import parse_datetime
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from apps.accounts.authentication import session_viewer
+from apps.lib.addresses import ModuleAddress
+from apps.lib.errors import Conflict
+from apps.modules import publishing, reading
+from apps.portal import snippets, tickets
+from apps.portal.publish_form import sentence
+from apps.releases.documents import release_document
+from apps.releases.models import Release, State
+
+STEPS = {"received": "Received", "checked": "Checked", "published": "Published"}
+
+
+@never_cache
+@require_safe
+def release_page(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
+    release = reading.release_for(session_viewer(request), public_id)
+    return _page(request, release)
+
+
+@login_not_required
+@never_cache
+@require_safe
+def release_status(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
+    """The fragment that the page polls. 204 while nothing has changed: nothing flickers or is read out again."""
+    viewer = session_viewer(request)
+    if not viewer.is_identified:
+        # The session ended while the page was open: a reload leads through the sign-in page and back to the page.
+        return HttpResponse(status=HTTPStatus.UNAUTHORIZED, headers={"HX-Refresh": "true"})
+    context = _context(request, reading.release_for(viewer, public_id))
+    if request.GET.get("seen") == context["mark"]:
+        return HttpResponse(status=HTTPStatus.NO_CONTENT)
+    return render(request, "portal/release/status.html", context)
+
+
+@never_cache
+@require_POST
+def release_cancel(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
+    viewer = session_viewer(request)
+    release = reading.release_for(viewer, public_id)
+    try:
+        publishing.cancel(release=release, viewer=viewer)
+    except Conflict as refusal:
+        return _page(request, release, refusal=sentence(refusal), status=HTTPStatus.CONFLICT)
+    return HttpResponseRedirect(reverse("portal:release", args=[public_id]), status=HTTPStatus.SEE_OTHER)
+
+
+def _page(request: HttpRequest, release: Release, *, refusal: str = "", status: int = HTTPStatus.OK) -> HttpResponse:
+    context = {**_context(request, release), "refusal": refusal}
+    return render(request, "portal/release/page.html", context, status=status)
+
+
+def _context(request: HttpRequest, release: Release) -> dict[str, Any]:
+    document = release_document(release)
+    name, _, system = release.name.partition("/")
+    ticket = tickets.of(request, release) if release.state == State.RECEIVING else ""
+    address = ModuleAddress(release.namespace.name, name, system)
+    return {
+        "release": release,
+        "document": document,
+        "steps": [_step(step) for step in document["steps"]],
+        "mark": _mark(document, ticket),
+        "ticket": ticket,
+        "is_reserved": release.state == State.RECEIVING and bool(release.ticket_digest),
+        "again": urlencode(
+            {"namespace": release.namespace.name, "name": name, "system": system, "version": release.version}
+        ),
+        "address": address,
+        "usage": snippets.module_block(address, release.version),
+        "max_bytes": settings.MODULE_ARCHIVE_MAX_BYTES,
+        "limit_setting": publishing.LIMIT_SETTING,
+    }
+
+
+def _step(step: dict[str, str | None]) -> dict[str, Any]:
+    at = step["at"]
+    return {**step, "label": STEPS[str(step["name"])], "at": parse_datetime(at) if at else None}
+
+
+def _mark(document: dict[str, Any], ticket: str) -> str:
+    """Changes whenever the fragment would look different."""
+    seen = json.dumps([document, bool(ticket)], sort_keys=True)
+    return hashlib.sha256(seen.encode()).hexdigest()[:16]
+
+
+urlpatterns = [
+    path("releases/<uuid:public_id>", release_page, name="release"),
+    path("releases/<uuid:public_id>/status", release_status, name="release-status"),
+    path("releases/<uuid:public_id>/cancel", release_cancel, name="release-cancel"),
+]

@@ -1,0 +1,31 @@
+"""Upload tickets that this browser holds, so that a reload or a second tab finds the file form again (D2).
+
+A ticket is worth one upload of one reserved release and lapses within the hour; the session keeps the newest few.
+"""
+
+from django.http import HttpRequest
+
+from apps.lib.errors import RegistryError
+from apps.modules import publishing
+from apps.releases.models import Release
+
+KEPT = 8
+_KEY = "upload-tickets"
+
+
+def keep(request: HttpRequest, release: Release, ticket: str) -> None:
+    held = dict(request.session.get(_KEY, {}))
+    held[str(release.public_id)] = ticket
+    request.session[_KEY] = dict(list(held.items())[-KEPT:])
+
+
+def of(request: HttpRequest, release: Release) -> str:
+    """The unused ticket that this browser holds for the release, or the empty string."""
+    ticket = str(request.session.get(_KEY, {}).get(str(release.public_id), ""))
+    if not ticket:
+        return ""
+    try:
+        owner = publishing.release_of_ticket(ticket)
+    except RegistryError:
+        return ""
+    return ticket if owner.pk == release.pk else ""

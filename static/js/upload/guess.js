@@ -1,0 +1,22 @@
+// What a file name says about the module. The version's pattern is that of apps/lib/versions.py.
+
+const SUFFIX = /\.(?:zip|tar\.gz|tgz|tar\.bz2|tbz2|tar\.xz|txz|tar)$/i;
+const VERSION = /(?:^|[-_.@])[vV]?(\d+\.\d+\.\d+(?:-[0-9A-Za-z]+(?:[.-][0-9A-Za-z]+)*)?(?:\+[0-9A-Za-z.-]+)?)$/;
+// The customary name of a module's repository: terraform-<system>-<name>.
+const REPOSITORY = /^(?:terraform|opentofu|tofu)-([a-z0-9]+)-([a-z0-9]+(?:[-_][a-z0-9]+)*)$/;
+const NAME = /^[a-z0-9]+(?:[-_][a-z0-9]+)*$/;
+
+/**
+ * @param {string} fileName
+ * @returns {{version: string, name: string, system: string}} empty strings for what it does not say
+ */
+export function guess(fileName) {
+  const nothing = { version: "", name: "", system: "" };
+  if (!SUFFIX.test(fileName)) return nothing;
+  const stem = fileName.replace(SUFFIX, "");
+  const found = VERSION.exec(stem);
+  const rest = found ? stem.slice(0, found.index) : stem;
+  const repository = REPOSITORY.exec(rest);
+  if (repository) return { version: found?.[1] ?? "", name: repository[2], system: repository[1] };
+  return { version: found?.[1] ?? "", name: NAME.test(rest) ? rest : "", system: "" };
+}

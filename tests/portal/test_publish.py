@@ -1,0 +1,132 @@
+"""/publish: the first step in the browser."""
+
+import pytest
+from django.test import Client
+
+from apps.releases.models import Release, State
+
+pytestmark = pytest.mark.django_db
+JSON = {"Accept": "application/json"}
+NEW = {"module": "new", "namespace": "acme", "name": "vpc", "system": "aws", "version": "1.2.0"}
+
+
+@pytest.fixture
+def browser(alice, browser_of) -> Client:
+    return browser_of(alice)
+
+
+def test_it_reserves_the_release_and_answers_our_script_with_a_ticket(browser):
+    response = browser.post("/publish", {**NEW, "file_name": "vpc-1.2.0.zip"}, headers=JSON)
+    assert response.status_code == 201
+    release = Release.objects.get()
+    assert str(release) == "acme/vpc/aws 1.2.0"
+    assert (release.state, release.file_name) == (State.RECEIVING, "vpc-1.2.0.zip")
+    assert response.json()["release"] == f"/releases/{release.public_id}"
+    assert response.json()["upload"].startswith("/uploads/")
+
+
+def test_without_javascript_it_leads_to_the_release_page_with_its_file_form(browser):
+    response = browser.post("/publish", NEW)
+    assert response.status_code == 303
+    page = browser.get(response.url).content.decode()
+    assert 'enctype="multipart/form-data"' in page
+    assert 'action="/uploads/' in page
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "says"),
+    [
+        ("name", "Web", "upper-case"),
+        ("name", "a--b", "single separators"),
+        ("name", "", "needs a name"),
+        ("name", "blobs", "reserved"),
+        ("system", "a-ws", "a dash"),
+        ("system", "", "needs a system"),
+        ("version", "v1.2.0", "v1.2.0"),
+        ("version", "1.2", "1.2"),
+        ("version", "", "such as 1.0.0"),
+        ("namespace", "nowhere", "nowhere"),
+    ],
+)
+def test_it_explains_a_broken_rule_beside_its_field(browser, field, text, says):
+    data = {**NEW, field: text}
+    response = browser.post("/publish", data, headers=JSON)
+    assert response.status_code == 422
+    assert list(response.json()["errors"]) == [field]
+    assert says in response.json()["errors"][field][0]
+    page = browser.post("/publish", data)
+    assert page.status_code == 422
+    assert f'id="id_{field}_error"' in page.content.decode()
+    assert 'role="alert"' in page.content.decode()
+    assert not Release.objects.exists()
+
+
+def test_it_says_at_the_version_that_the_number_is_taken(browser, published):
+    published("acme/vpc/aws", "1.2.0")
+    response = browser.post("/publish", {"module": "acme/vpc/aws", "version": "1.2.0"}, headers=JSON)
+    assert response.status_code == 409
+    assert "published already" in response.json()["errors"]["version"][0]
+
+
+def test_an_existing_module_needs_nothing_but_a_version(browser, published):
+    published("acme/vpc/aws", "1.2.0")
+    response = browser.post("/publish", {"module": "acme/vpc/aws", "version": "1.3.0"}, headers=JSON)
+    assert response.status_code == 201
+    assert Release.objects.filter(name="vpc/aws", version="1.3.0").exists()
+
+
+def test_a_link_preselects_the_module_and_fills_in_the_version(browser, published):
+    published("acme/vpc/aws", "1.2.0")
+    page = browser.get("/publish?namespace=acme&name=vpc&system=aws&version=1.3.0").content.decode()
+    assert '<option value="acme/vpc/aws" selected>' in page
+    assert 'value="1.3.0"' in page
+
+
+def test_a_link_to_a_module_that_is_not_there_yet_fills_in_its_parts(browser):
+    page = browser.get("/publish?namespace=acme&name=vpc&system=aws").content.decode()
+    assert '<option value="acme" selected>' in page
+    assert 'value="vpc"' in page
+
+
+def test_beginning_again_takes_the_place_of_an_unused_reservation(browser):
+    first, second = (browser.post("/publish", NEW, headers=JSON).json()["release"] for _ in range(2))
+    assert "still free" in browser.get(first).content.decode()
+    assert 'action="/uploads/' in browser.get(second).content.decode()
+
+
+def test_it_offers_nothing_where_one_may_only_read(bob, browser_of, published):
+    published("acme/vpc/aws", "1.2.0")
+    page = browser_of(bob).get("/publish").content.decode()
+    assert "no namespace that you may publish in" in page
+    assert "acme" not in page
+
+
+def test_a_reader_cannot_name_the_namespace_by_hand(bob, browser_of):
+    response = browser_of(bob).post("/publish", NEW, headers=JSON)
+    assert response.status_code == 422
+    assert not Release.objects.exists()
+
+
+def test_staff_are_offered_every_namespace(olga, acme, hall, browser_of):
+    page = browser_of(olga).get("/publish").content.decode()
+    assert '<option value="acme"' in page
+    assert '<option value="hall"' in page
+
+
+def test_nobody_is_sent_to_sign_in(client, acme):
+    response = client.get("/publish")
+    assert response.status_code == 302
+    assert response.url.startswith("/account/login/?next=/publish")
+
+
+def test_the_form_needs_its_csrf_token(alice):
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(alice)
+    assert strict.post("/publish", NEW).status_code == 403
+
+
+def test_the_page_costs_few_queries_however_many_modules_there_are(browser, published, django_assert_max_num_queries):
+    for number in range(5):
+        published(f"acme/m{number}/aws", "1.0.0")
+    with django_assert_max_num_queries(8):
+        browser.get("/publish")
