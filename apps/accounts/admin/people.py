@@ -1,0 +1,128 @@
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib import admin, messages
+from django.contrib.auth.models import Permission
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+
+from apps.accounts import invitations, people
+from apps.accounts.admin.actors import actor_of
+from apps.accounts.models import Invitation, Role, User
+from apps.admin_base import LarderAdmin
+
+
+@admin.register(User)
+class UserAdmin(LarderAdmin[User]):
+    """Accounts come by invitation and are never deleted: what they published keeps its author."""
+
+    change_list_template = "admin/people.html"
+    list_display = ("username", "is_active", "is_staff", "is_superuser", "date_joined", "last_login")
+    list_filter = ("is_active", "is_staff", "is_superuser")
+    ordering = ("username",)
+    sortable_by = ("username", "date_joined")
+    search_fields = ("username",)
+    search_help_text = "The beginning of a user name."
+    fields = ("username", "is_active", "is_staff", "is_superuser", "user_permissions", "date_joined", "last_login")
+    filter_horizontal = ("user_permissions",)
+
+    def find(self, word: str) -> Q:
+        return Q(username__startswith=word)
+
+    def get_readonly_fields(self, request: HttpRequest, _obj: User | None = None) -> tuple[str, ...]:
+        always = ("username", "date_joined", "last_login")
+        return always if request.user.is_superuser else (*always, "is_staff", "is_superuser", "user_permissions")
+
+    def has_add_permission(self, _request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, _request: HttpRequest, _obj: Any = None) -> bool:
+        return False
+
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "user_permissions":
+            ours = Permission.objects.select_related("content_type").filter(
+                content_type__app_label__in=["accounts", "audit", "blobs", "jobs", "modules", "releases"]
+            )
+            kwargs["queryset"] = ours.order_by("content_type__app_label", "codename", "pk")
+        return super().formfield_for_manytomany(db_field, request, **kwargs)
+
+    def save_model(self, request: HttpRequest, obj: User, form: Any, _change: bool) -> None:  # noqa: FBT001
+        people.change(
+            user=obj,
+            actor=actor_of(request),
+            is_active=obj.is_active,
+            is_staff=obj.is_staff,
+            is_superuser=obj.is_superuser,
+            permissions=form.cleaned_data.get("user_permissions"),
+        )
+
+    def save_related(self, _request: HttpRequest, _form: Any, _formsets: Any, _change: bool) -> None:  # noqa: FBT001
+        """The verb has saved the permissions."""
+
+
+class InvitationForm(forms.ModelForm[Invitation]):
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if bool(cleaned.get("namespace")) != bool(cleaned.get("role")):
+            raise forms.ValidationError("Choose a namespace and a role, or neither.")
+        return cleaned
+
+
+@admin.register(Invitation)
+class InvitationAdmin(LarderAdmin[Invitation]):
+    form = InvitationForm
+    list_display = ("title", "state", "namespace", "role", "created_by", "created_at", "expires_at", "used_by")
+    list_filter = (("used_at", admin.EmptyFieldListFilter), ("revoked_at", admin.EmptyFieldListFilter))
+    list_select_related = ("namespace", "created_by", "used_by")
+    ordering = ("-pk",)
+    sortable_by = ()
+    search_fields = ("note",)
+    search_help_text = "A word of the note."
+    autocomplete_fields = ("namespace",)
+    actions = ["revoke"]
+
+    def find(self, word: str) -> Q:
+        return Q(note__icontains=word)
+
+    def get_fields(self, _request: HttpRequest, obj: Invitation | None = None) -> Any:
+        asked = ("note", "namespace", "role")
+        return (*asked, "created_by", "created_at", "expires_at", "used_at", "used_by", "revoked_at") if obj else asked
+
+    def has_change_permission(self, _request: HttpRequest, _obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, _request: HttpRequest, _obj: Any = None) -> bool:
+        return False
+
+    def save_model(self, request: HttpRequest, obj: Invitation, _form: Any, _change: bool) -> None:  # noqa: FBT001
+        role = Role(obj.role) if obj.role else None
+        made, secret = invitations.invite(actor=actor_of(request), note=obj.note, namespace=obj.namespace, role=role)
+        obj.pk = made.pk
+        link = settings.PUBLIC_URL + reverse("portal:invitation", args=[secret])
+        self.message_user(request, f"The link, shown only now: {link}", messages.WARNING)
+
+    def has_revoke_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("accounts.change_invitation")
+
+    @admin.action(permissions=["revoke"], description="Revoke selected invitations")
+    def revoke(self, request: HttpRequest, queryset: QuerySet[Invitation]) -> None:
+        actor = actor_of(request)
+        self.act(
+            request, queryset, lambda invitation: invitations.revoke(invitation=invitation, actor=actor), done="Revoked"
+        )
+
+    @admin.display(description="for")
+    def title(self, invitation: Invitation) -> str:
+        return str(invitation)
+
+    @admin.display(description="state")
+    def state(self, invitation: Invitation) -> str:
+        if invitation.used_at:
+            return "used"
+        if invitation.revoked_at:
+            return "revoked"
+        return "open" if invitation.expires_at > timezone.now() else "run out"

@@ -1,0 +1,137 @@
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib import admin
+from django.db.models import Count, Q, QuerySet
+from django.http import HttpRequest
+
+from apps.accounts import namespaces
+from apps.accounts.admin.actors import actor_of
+from apps.accounts.models import Grant, Namespace, Role
+from apps.admin_base import LarderAdmin, WordFilter
+from apps.lib.addresses import check_namespace
+from apps.lib.errors import Invalid
+
+
+class NamespaceForm(forms.ModelForm[Namespace]):
+    """Says at the field what `namespaces.create` would refuse."""
+
+    def clean_name(self) -> str:
+        name = str(self.cleaned_data["name"])
+        try:
+            check_namespace(name, reserved=settings.RESERVED_NAMES)
+        except Invalid as refusal:
+            raise forms.ValidationError(f"{refusal} {refusal.mend}") from None
+        return name
+
+
+class GrantForm(forms.ModelForm[Grant]):
+    """A grant keeps its person: another person is another grant."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance.pk:
+            self.fields["user"].disabled = True
+
+
+class GrantInline(admin.TabularInline[Grant, Namespace]):
+    model = Grant
+    form = GrantForm
+    fields = ("user", "role", "given_by", "given_at")
+    readonly_fields = ("given_by", "given_at")
+    autocomplete_fields = ("user",)
+    extra = 0
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Grant]:
+        rows = super().get_queryset(request).select_related("user", "given_by", "namespace")
+        return rows.order_by("user__username", "pk")
+
+
+@admin.register(Namespace)
+class NamespaceAdmin(LarderAdmin[Namespace]):
+    form = NamespaceForm
+    list_display = ("name", "visibility", "description", "members", "created_by", "created_at")
+    list_filter = ("visibility",)
+    list_select_related = ("created_by",)
+    ordering = ("name",)
+    sortable_by = ("name",)
+    search_fields = ("name",)
+    search_help_text = "The beginning of a name."
+    fields = ("name", "visibility", "description")
+    inlines = (GrantInline,)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Namespace]:
+        return super().get_queryset(request).annotate(member_count=Count("grants"))
+
+    def find(self, word: str) -> Q:
+        return Q(name__startswith=word)
+
+    def get_readonly_fields(self, _request: HttpRequest, obj: Namespace | None = None) -> tuple[str, ...]:
+        return ("name",) if obj else ()
+
+    def get_inlines(self, _request: HttpRequest, obj: Namespace | None) -> Any:
+        return self.inlines if obj else ()  # whoever creates it owns it; others come after
+
+    def has_delete_permission(self, _request: HttpRequest, _obj: Any = None) -> bool:
+        return False  # its published versions never change, so it stays
+
+    def save_model(self, request: HttpRequest, obj: Namespace, _form: Any, change: bool) -> None:  # noqa: FBT001
+        actor = actor_of(request)
+        if change:
+            namespaces.change(namespace=obj, actor=actor, visibility=obj.visibility, description=obj.description)
+            return
+        created = namespaces.create(name=obj.name, visibility=obj.visibility, description=obj.description, actor=actor)
+        obj.pk = created.pk
+
+    def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:  # noqa: ARG002, FBT001  # Django names them
+        actor = actor_of(request)
+        given = formset.save(commit=False)
+        for grant in given:  # before the withdrawals: a namespace may change hands in one go
+            namespaces.grant(namespace=grant.namespace, user=grant.user, role=Role(grant.role), actor=actor)
+        for grant in formset.deleted_objects:
+            namespaces.withdraw(grant=grant, actor=actor)
+
+    @admin.display(description="members")
+    def members(self, namespace: Any) -> int:
+        return int(namespace.member_count)
+
+
+class NamespaceFilter(WordFilter):
+    title = "namespace"
+    parameter_name = "in"
+
+    def queryset(self, _request: HttpRequest, queryset: QuerySet[Grant]) -> QuerySet[Grant]:
+        return queryset.filter(namespace__name=self.value()) if self.value() else queryset
+
+
+@admin.register(Grant)
+class GrantAdmin(LarderAdmin[Grant]):
+    list_display = ("namespace", "user", "role", "given_by", "given_at")
+    list_display_links = ("namespace", "user")
+    list_filter = ("role", NamespaceFilter)
+    list_select_related = ("namespace", "user", "given_by")
+    ordering = ("-pk",)
+    sortable_by = ()
+    search_fields = ("namespace__name", "user__username")
+    search_help_text = "The beginning of a namespace or of a user name."
+    fields = ("namespace", "user", "role", "given_by", "given_at")
+    autocomplete_fields = ("namespace", "user")
+
+    def find(self, word: str) -> Q:
+        return Q(namespace__name__startswith=word) | Q(user__username__startswith=word)
+
+    def get_readonly_fields(self, _request: HttpRequest, obj: Grant | None = None) -> tuple[str, ...]:
+        return ("given_by", "given_at", "namespace", "user") if obj else ("given_by", "given_at")
+
+    def save_model(self, request: HttpRequest, obj: Grant, _form: Any, _change: bool) -> None:  # noqa: FBT001
+        given = namespaces.grant(namespace=obj.namespace, user=obj.user, role=Role(obj.role), actor=actor_of(request))
+        obj.pk = given.pk
+
+    def delete_model(self, request: HttpRequest, obj: Grant) -> None:
+        namespaces.withdraw(grant=obj, actor=actor_of(request))
+
+    def get_actions(self, request: HttpRequest) -> Any:
+        actions = super().get_actions(request)
+        actions.pop("delete_selected", None)  # it reports success even for the last owner, whom the verb keeps
+        return actions

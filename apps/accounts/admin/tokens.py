@@ -1,0 +1,38 @@
+from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+
+from apps.accounts import tokens
+from apps.accounts.admin.actors import actor_of
+from apps.accounts.models import ApiToken
+from apps.admin_base import ReadOnlyAdmin
+
+
+@admin.register(ApiToken)
+class ApiTokenAdmin(ReadOnlyAdmin[ApiToken]):
+    """Never the digest: whoever reads it here could look for its token elsewhere."""
+
+    list_display = ("start", "label", "user", "scope", "expires_at", "last_used_at", "revoked_at")
+    list_filter = ("scope", ("revoked_at", admin.EmptyFieldListFilter), ("last_used_at", admin.EmptyFieldListFilter))
+    list_select_related = ("user",)
+    ordering = ("-pk",)
+    sortable_by = ()
+    search_fields = ("start", "user__username")
+    search_help_text = "The first characters of a token, or of its owner's user name."
+    fields = (
+        ("start", "label", "user"),
+        ("scope", "namespaces", "only_name"),
+        ("created_at", "expires_at", "last_used_at", "revoked_at"),
+    )
+    actions = ["revoke"]
+
+    def find(self, word: str) -> Q:
+        return Q(start__startswith=word) | Q(user__username__startswith=word)
+
+    def has_revoke_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("accounts.revoke_apitoken")
+
+    @admin.action(permissions=["revoke"], description="Revoke selected tokens")
+    def revoke(self, request: HttpRequest, queryset: QuerySet[ApiToken]) -> None:
+        actor = actor_of(request)
+        self.act(request, queryset, lambda token: tokens.revoke(token=token, actor=actor), done="Revoked")

@@ -1,0 +1,56 @@
+"""What an operator changes about an account: whether it may sign in, and what it may do in the admin."""
+
+from collections.abc import Iterable
+
+from django.contrib.auth.models import Permission
+from django.db import transaction
+
+from apps.accounts.access import Viewer
+from apps.accounts.models import User
+from apps.audit.kinds import Kind
+from apps.audit.recorder import record
+from apps.lib.errors import Conflict, RoleRequired
+
+FLAGS = ("is_active", "is_staff", "is_superuser")
+
+
+@transaction.atomic
+def change(
+    *,
+    user: User,
+    actor: Viewer,
+    is_active: bool,
+    is_staff: bool,
+    is_superuser: bool,
+    permissions: Iterable[Permission] | None = None,
+) -> None:
+    """Set an account's rights; permissions None leaves them. Tokens and sessions of an inactive one end at once.
+
+    Raises RoleRequired (only superusers make operators or change them) and Conflict (nobody locks themselves out).
+    """
+    row = User.objects.select_for_update().get(pk=user.pk)
+    wanted = {"is_active": is_active, "is_staff": is_staff, "is_superuser": is_superuser}
+    changes = {flag: (getattr(row, flag), wanted[flag]) for flag in FLAGS if getattr(row, flag) != wanted[flag]}
+    before = set(row.user_permissions.values_list("pk", flat=True))
+    after = before if permissions is None else {permission.pk for permission in permissions}
+    if not changes and before == after:
+        return
+    touches_operators = row.is_staff or row.is_superuser or bool({"is_staff", "is_superuser"} & changes.keys())
+    if (touches_operators or before != after) and not (actor.user and actor.user.is_superuser):
+        raise RoleRequired("Only a superuser makes somebody an operator, or changes one.", mend="Ask a superuser.")
+    if changes and actor.user_id == row.pk:
+        raise Conflict("Nobody takes their own rights away.", mend="Ask another operator.")
+    new = {flag: value for flag, (_, value) in changes.items()}
+    if new:
+        User.objects.filter(pk=row.pk).update(**new)
+    if before != after:
+        row.user_permissions.set(after)
+    record(
+        Kind.USER_CHANGED,
+        actor_id=actor.user_id,
+        token_id=actor.token_id,
+        subject=f"user/{row.pk}",
+        changes={flag: list(pair) for flag, pair in changes.items()},
+        permissions_given=sorted(after - before),
+        permissions_taken=sorted(before - after),
+    )

@@ -1,0 +1,75 @@
+"""Many rows of everything the admin lists, made in bulk."""
+
+import hashlib
+from datetime import timedelta
+
+from django.utils import timezone
+
+from apps.accounts.models import ApiToken, Grant, Invitation, Namespace, User
+from apps.audit.kinds import Kind
+from apps.audit.models import AuditEvent
+from apps.blobs.models import Blob
+from apps.jobs.models import Job
+from apps.lib.versions import parse
+from apps.modules.models import Module, ModuleVersion
+from apps.releases.models import Release
+
+LISTED = (Namespace, Grant, User, Invitation, ApiToken, AuditEvent, Blob, Job, Release, Module, ModuleVersion)
+
+
+def digest_of(text):
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def make(start, stop):
+    """Rows number `start` up to `stop` of each listed model, every one with its own namespace, person and so on."""
+    now, numbers = timezone.now(), range(start, stop)
+    users = User.objects.bulk_create(User(username=f"person{n}") for n in numbers)
+    namespaces = Namespace.objects.bulk_create(
+        Namespace(name=f"team{n}", canonical=f"team{n}", created_by=user)
+        for n, user in zip(numbers, users, strict=True)
+    )
+    both = list(zip(numbers, namespaces, users, strict=True))
+    Grant.objects.bulk_create(Grant(namespace=ns, user=user, role=1, given_by=user) for _, ns, user in both)
+    soon = now + timedelta(days=1)
+    Invitation.objects.bulk_create(
+        Invitation(digest=digest_of(f"i{n}"), namespace=ns, role=1, created_by=user, used_by=user, expires_at=soon)
+        for n, ns, user in both
+    )
+    ApiToken.objects.bulk_create(
+        ApiToken(user=user, label="ci", start=f"lrd_u_{n}", digest=digest_of(f"t{n}"), scope="read", expires_at=soon)
+        for n, _, user in both
+    )
+    AuditEvent.objects.bulk_create(
+        AuditEvent(kind=Kind.NAMESPACE_CREATED, actor_id=user.pk, subject=ns.name, request_id=f"request-{n}")
+        for n, ns, user in both
+    )
+    Blob.objects.bulk_create(Blob(digest=digest_of(f"b{n}"), size=n) for n in numbers)
+    releases = Release.objects.bulk_create(release(n, ns, user, now) for n, ns, user in both)
+    Job.objects.bulk_create(
+        Job(kind="publish-module", target=row.pk, state="failed", finished_at=now) for row in releases
+    )
+    modules = Module.objects.bulk_create(
+        Module(namespace=ns, name="vpc", system="aws", canonical="vpc/aws") for ns in namespaces
+    )
+    ModuleVersion.objects.bulk_create(
+        ModuleVersion(module=module, release=row, is_prerelease=False)
+        for module, row in zip(modules, releases, strict=True)
+    )
+
+
+def release(number, namespace, user, now):
+    return Release(
+        kind="module",
+        namespace=namespace,
+        name="vpc/aws",
+        version="1.0.0",
+        sort_key=parse("1.0.0").sort_key,
+        state="published",
+        staging_key=f"staged-{number}",
+        digest=digest_of(f"stored{number}"),
+        uploaded_digest=digest_of(f"uploaded{number}"),
+        size=10,
+        created_by=user,
+        published_at=now,
+    )

@@ -1,0 +1,82 @@
+import re
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.urls import reverse
+
+from tests.admin import rows
+
+INLINE = re.compile(
+    r"<script(?![^>]*\bsrc=)|<style\b|<[^>]*\sstyle\s*=|<[^>]*\son[a-z]+\s*=|javascript:", re.IGNORECASE
+)
+# Data that a script of Django's reads; a browser runs nothing in it, and no policy reports it.
+DATA = re.compile(r'<script[^>]*type="application/json"[^>]*>')
+
+
+def test_nobody_is_sent_to_the_sign_in_page(client, db):
+    response = client.get(reverse("admin:index"), follow=True)
+
+    assert response.redirect_chain[-1][0].startswith(reverse("account_login"))
+
+
+@pytest.mark.parametrize("where", ["index", "audit_auditevent_changelist", "accounts_user_changelist", "login"])
+def test_bob_cannot_enter(browser_of, bob, where):
+    """Reads acme, operates nothing: being signed in is not enough."""
+    response = browser_of(bob).get(reverse(f"admin:{where}"), follow=True)
+
+    assert response.status_code == 403
+
+
+def test_staff_without_a_permission_sees_no_rows(browser_of, bob):
+    bob.is_staff = True
+    bob.save()
+    client = browser_of(bob)
+
+    assert client.get(reverse("admin:index")).status_code == 200
+    assert client.get(reverse("admin:jobs_job_changelist")).status_code == 403
+
+
+def test_an_action_needs_its_own_permission(browser_of, bob):
+    rows.make(0, 1)
+    bob.is_staff = True
+    bob.save()
+    bob.user_permissions.add(Permission.objects.get(codename="view_job"))
+    page = browser_of(bob).get(reverse("admin:jobs_job_changelist")).text
+    assert 'value="retry"' not in page
+
+    bob.user_permissions.add(Permission.objects.get(codename="retry_job"))
+    page = browser_of(bob).get(reverse("admin:jobs_job_changelist")).text
+    assert 'value="retry"' in page
+    assert 'value="cancel"' not in page
+
+
+def test_the_password_is_changed_where_everybody_changes_it(desk):
+    assert desk.get(reverse("admin:password_change")).url == reverse("account_change_password")
+
+
+def test_the_index_counts_and_shows_failed_jobs(desk):
+    rows.make(0, 2)
+    page = desk.get(reverse("admin:index")).text
+
+    assert "<strong>2</strong> Jobs failed" in page
+    assert "Failed lately" in page
+    assert f'href="{reverse("portal:home")}"' in page
+
+
+def pages_of(client):
+    yield client.get(reverse("admin:index"))
+    for model in rows.LISTED:
+        name = f"admin:{model._meta.app_label}_{model._meta.model_name}"
+        yield client.get(reverse(f"{name}_changelist"))
+        yield client.get(reverse(f"{name}_change", args=[model.objects.order_by("pk")[:1].get().pk]))
+    for added in ("namespace", "grant", "invitation"):
+        yield client.get(reverse(f"admin:accounts_{added}_add"))
+
+
+def test_no_page_breaks_the_content_security_policy(desk):
+    rows.make(0, 2)
+    for page in pages_of(desk):
+        assert page.status_code == 200, page.request["PATH_INFO"]
+        assert "script-src 'self'" in page["Content-Security-Policy"]
+        assert INLINE.findall(DATA.sub("", page.text)) == [], page.request["PATH_INFO"]
+        assert "css/admin.css" in page.text

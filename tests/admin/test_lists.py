@@ -1,0 +1,92 @@
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from apps.audit.models import AuditEvent
+from apps.jobs.models import Job
+from apps.modules.models import ModuleVersion
+from apps.releases.models import Release
+from tests.admin import rows
+
+
+def list_of(model, **query):
+    return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist", query=query)
+
+
+def queries_of(client, url):
+    with CaptureQueriesContext(
+        connection,
+    ) as queries:
+        response = client.get(url)
+    assert response.status_code == 200
+    return len(queries)
+
+
+def test_500_rows_cost_as_many_queries_as_5(desk):
+    rows.make(0, 5)
+    desk.get(reverse("admin:index"))
+    few = {model.__name__: queries_of(desk, list_of(model)) for model in rows.LISTED}
+    rows.make(5, 500)
+    many = {model.__name__: queries_of(desk, list_of(model)) for model in rows.LISTED}
+
+    assert many == few
+    assert max(many.values()) <= 12
+
+
+def test_the_index_costs_the_same_at_any_size(desk):
+    rows.make(0, 3)
+    few = queries_of(desk, reverse("admin:index"))
+    rows.make(3, 60)
+
+    assert queries_of(desk, reverse("admin:index")) == few
+
+
+@pytest.mark.parametrize("model", [Release, ModuleVersion])
+@pytest.mark.parametrize("which", ["stored7", "uploaded7"])
+@pytest.mark.parametrize("spelled", ["{}", "sha256:{}"])
+def test_a_digest_prefix_finds_its_row_alone(desk, model, which, spelled):
+    rows.make(0, 20)
+    page = desk.get(list_of(model, q=spelled.format(rows.digest_of(which)[:10])))
+
+    assert "team7/vpc/aws" in page.text
+    assert page.context["cl"].result_count == 1
+
+
+@pytest.mark.parametrize("model", [Release, ModuleVersion])
+@pytest.mark.parametrize("words", ["team7/vpc/aws", "team7/vpc", "team7 1.0.0"])
+def test_an_address_finds_its_row(desk, model, words):
+    rows.make(0, 20)
+    assert desk.get(list_of(model, q=words)).context["cl"].result_count == 1
+
+
+@pytest.mark.parametrize(
+    ("model", "query", "count"),
+    [
+        (Release, {"in": "team7"}, 1),
+        (Release, {"state__exact": "rejected"}, 0),
+        (ModuleVersion, {"in": "team7", "is_prerelease__exact": "0"}, 1),
+        (ModuleVersion, {"release__state__exact": "published"}, 20),
+        (Job, {"state__exact": "failed"}, 20),
+        (Job, {"q": "no-such-kind"}, 0),
+    ],
+)
+def test_filters_narrow_the_list(desk, model, query, count):
+    rows.make(0, 20)
+    assert desk.get(list_of(model, **query)).context["cl"].result_count == count
+
+
+def test_a_version_links_to_its_page_in_the_portal(desk, published):
+    published("acme/vpc/aws", "1.2.0")
+    where = reverse("portal:module-version", args=["acme", "vpc", "aws", "1.2.0"])
+
+    assert f'href="{where}"' in desk.get(list_of(ModuleVersion)).text
+
+
+def test_an_event_names_its_actor_or_says_that_they_are_forgotten(desk):
+    rows.make(0, 1)
+    AuditEvent.objects.create(kind="account:user:joined", actor_id=999_999, subject="user/999999")
+    page = desk.get(list_of(AuditEvent)).text
+
+    assert "person0" in page
+    assert "account 999999, forgotten" in page

@@ -1,0 +1,162 @@
+"""What operators change goes through the verbs: each change leaves its audit row."""
+
+import re
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.urls import reverse
+
+from apps.accounts.models import ApiToken, Grant, Invitation, Namespace, User
+from apps.audit.models import AuditEvent
+from apps.jobs.models import Job
+from tests.admin import rows
+
+
+def kinds():
+    """What was recorded since Olga signed in."""
+    events = AuditEvent.objects.exclude(kind="account:user:signed-in").order_by("pk")
+    return list(events.values_list("kind", flat=True))
+
+
+def run(client, action, *chosen):
+    url = reverse(f"admin:{chosen[0]._meta.app_label}_{chosen[0]._meta.model_name}_changelist")
+    return client.post(url, {"action": action, "_selected_action": [row.pk for row in chosen]}, follow=True)
+
+
+def test_a_namespace_is_created_by_its_verb(desk, olga):
+    form = {"name": "platform", "visibility": "internal", "description": "Ours"}
+    response = desk.post(reverse("admin:accounts_namespace_add"), form, follow=True)
+
+    assert response.status_code == 200
+    assert Grant.objects.get(namespace__name="platform").user == olga
+    assert kinds() == ["namespace:namespace:created"]
+
+
+def test_a_name_that_breaks_a_rule_is_explained_at_its_field(desk):
+    form = {"name": "Plat__form", "visibility": "internal", "description": ""}
+    page = desk.post(reverse("admin:accounts_namespace_add"), form)
+
+    assert page.context["adminform"].form.errors["name"]
+    assert not Namespace.objects.exists()
+
+
+def inline(*grants, extra=()):
+    """The fields of the members' formset: rows that exist, then new ones."""
+    lines = [*({"id": g.pk, "namespace": g.namespace_id, "user": g.user_id, "role": g.role} for g in grants), *extra]
+    counts = {"grants-TOTAL_FORMS": len(lines), "grants-INITIAL_FORMS": len(grants)}
+    return counts | {f"grants-{n}-{field}": value for n, line in enumerate(lines) for field, value in line.items()}
+
+
+def test_members_change_by_the_verbs(desk, acme, bob, charlie, dora):
+    held = Grant.objects.get(user=bob)
+    form = {"visibility": "public", "description": "", **inline(held, extra=[{"user": charlie.pk, "role": 2}])}
+    form |= {"grants-0-DELETE": "on", "grants-1-namespace": acme.pk}
+    desk.post(reverse("admin:accounts_namespace_change", args=[acme.pk]), form)
+
+    assert set(acme.grants.values_list("user__username", "role")) == {("charlie", 2), ("dora", 3)}
+    assert kinds() == ["namespace:namespace:changed", "namespace:grant:given", "namespace:grant:withdrawn"]
+
+
+def test_the_last_owner_stays_and_the_page_says_why(desk, acme, dora):
+    held = Grant.objects.get(user=dora)
+    page = desk.post(reverse("admin:accounts_grant_delete", args=[held.pk]), {"post": "yes"}, follow=True)
+
+    assert Grant.objects.filter(pk=held.pk).exists()
+    assert "at least one owner" in page.text
+    assert kinds() == []
+
+
+def test_a_grant_is_given_changed_and_withdrawn(desk, acme, charlie):
+    desk.post(reverse("admin:accounts_grant_add"), {"namespace": acme.pk, "user": charlie.pk, "role": 1})
+    held = Grant.objects.get(user=charlie)
+    desk.post(reverse("admin:accounts_grant_change", args=[held.pk]), {"role": 2})
+    held.refresh_from_db()
+    assert held.role == 2
+
+    desk.post(reverse("admin:accounts_grant_delete", args=[held.pk]), {"post": "yes"})
+    assert kinds() == ["namespace:grant:given", "namespace:grant:given", "namespace:grant:withdrawn"]
+
+
+def test_a_person_comes_by_invitation_only(desk, acme):
+    assert desk.get("/admin/accounts/user/add/").status_code == 403
+    assert reverse("admin:accounts_invitation_add") in desk.get(reverse("admin:accounts_user_changelist")).text
+
+    form = {"note": "for Erin", "namespace": acme.pk, "role": 1}
+    page = desk.post(reverse("admin:accounts_invitation_add"), form, follow=True)
+    assert re.search(r"/invitations/[\w-]{20,}", page.text)
+    assert kinds() == ["account:user:invited"]
+
+    run(desk, "revoke", Invitation.objects.get())
+    assert kinds()[1:] == ["account:user:invitation-revoked"]
+
+
+def test_an_invitation_with_a_namespace_needs_a_role(desk, acme):
+    desk.post(reverse("admin:accounts_invitation_add"), {"note": "", "namespace": acme.pk, "role": ""})
+    assert not Invitation.objects.exists()
+
+
+def test_an_account_is_switched_off_with_a_trace(desk, bob):
+    desk.post(reverse("admin:accounts_user_change", args=[bob.pk]), {"is_staff": "on"})
+    bob.refresh_from_db()
+
+    assert (bob.is_active, bob.is_staff) == (False, True)
+    assert kinds() == ["account:user:changed"]
+    event = AuditEvent.objects.get(kind="account:user:changed")
+    assert event.detail["changes"] == {"is_active": [True, False], "is_staff": [False, True]}
+
+
+def test_nobody_locks_themselves_out(desk, olga):
+    page = desk.post(reverse("admin:accounts_user_change", args=[olga.pk]), {"is_active": "on"}, follow=True)
+    olga.refresh_from_db()
+
+    assert olga.is_superuser
+    assert "Nobody takes their own rights away" in page.text
+
+
+def test_an_operator_who_is_no_superuser_makes_no_operators(browser_of, bob, charlie):
+    User.objects.filter(pk=bob.pk).update(is_staff=True)
+    bob.user_permissions.add(*permissions("view_user", "change_user"))
+    url = reverse("admin:accounts_user_change", args=[charlie.pk])
+    browser_of(User.objects.get(pk=bob.pk)).post(url, {"is_active": "on", "is_staff": "on", "is_superuser": "on"})
+    charlie.refresh_from_db()
+
+    assert (charlie.is_active, charlie.is_staff, charlie.is_superuser) == (True, False, False)
+    assert kinds() == []
+
+
+def permissions(*codenames):
+    return Permission.objects.filter(codename__in=codenames)
+
+
+def test_failed_jobs_are_retried_and_then_cancelled(desk):
+    rows.make(0, 2)
+    run(desk, "retry", *Job.objects.all())
+    assert set(Job.objects.values_list("state", flat=True)) == {"queued"}
+
+    page = run(desk, "retry", Job.objects.first())
+    assert "Only failed and cancelled jobs can be retried" in page.text
+
+    run(desk, "cancel", *Job.objects.all())
+    assert set(Job.objects.values_list("state", flat=True)) == {"cancelled"}
+    assert kinds()[2:] == ["operation:job:retried"] * 2 + ["operation:job:cancelled"] * 2
+
+
+def test_a_token_is_revoked_and_its_digest_never_shown(desk, bearer, bob, client):
+    headers = bearer(bob)
+    token = ApiToken.objects.get()
+    url = reverse("admin:accounts_apitoken_change", args=[token.pk])
+    for page in (desk.get(url), desk.get(reverse("admin:accounts_apitoken_changelist"))):
+        assert token.start in page.text
+        assert token.digest not in page.text
+
+    run(desk, "revoke", token)
+    assert kinds()[-1] == "account:token:revoked"
+    assert client.get("/v1/modules/acme/vpc/aws/versions", headers=headers).status_code == 401
+
+
+@pytest.mark.parametrize("action", ["delete_selected"])
+def test_nothing_is_deleted_in_bulk(desk, acme, action):
+    rows.make(0, 1)
+    for model in rows.LISTED:
+        run(desk, action, model.objects.order_by("pk").first())
+        assert model.objects.exists()
