@@ -1,0 +1,23 @@
+"""Writing small files so that a reader sees the old or the new one, never half of it."""
+
+import os
+import tempfile
+from pathlib import Path
+
+
+def replace(path: Path, content: bytes, *, mode: int) -> None:
+    """Put `content` at `path` with `mode`. The same content again leaves the file as it is."""
+    if path.is_file() and path.read_bytes() == content:
+        path.chmod(mode)
+        return
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            os.fchmod(handle, mode)
+            file.write(content)
+            file.flush()
+            os.fsync(handle)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
