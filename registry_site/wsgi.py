@@ -2,7 +2,9 @@
 
 from django.core.wsgi import get_wsgi_application
 
+from registry_site import die_with_parent
 from registry_site.env import use_settings
 
+die_with_parent.arm()
 use_settings()
 application = get_wsgi_application()

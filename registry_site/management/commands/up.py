@@ -1,0 +1,126 @@
+"""`manage.py up`: one command that prepares, starts, shows and ends everything on one machine (D20)."""
+
+import sys
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import connections
+
+from apps.lib.errors import RegistryError
+from registry_site import announcement, die_with_parent, env, first_run, preparation, probe, serving
+from registry_site.certificates import Served
+from registry_site.supervisor import Child, Supervisor
+
+READY_SECONDS = 60
+PUBLISH_SECONDS = 60
+
+
+class Command(BaseCommand):
+    help = "Prepare and run everything on this machine: web server, worker and clock."
+    requires_system_checks: list[str] = []  # they need the secret key, which the first run makes
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--parent", type=int, metavar="PID", help="Stop when the process with this id is gone.")
+
+    def handle(self, *, parent: int | None, **_: Any) -> None:
+        supervisor = Supervisor(children())
+        if parent is not None:
+            # SIGTERM, not SIGKILL: what is running may be finished when only `make` was killed.
+            die_with_parent.arm(parent, with_signal=die_with_parent.signal.SIGTERM)
+        try:
+            preparation.data_folder(settings.DATA_DIR)
+            with preparation.only_one(settings.DATA_DIR):
+                self.run(supervisor)
+        except preparation.CannotStartError as refusal:
+            raise CommandError(str(refusal)) from refusal
+
+    def run(self, supervisor: Supervisor) -> None:
+        preparation.port_is_free(settings.LISTEN_HOST, settings.LISTEN_PORT)
+        preparation.secret_key(settings.DATA_DIR)
+        self.check(display_num_errors=False)
+        files = serving.tls_files()
+        if files is None:
+            announcement.write_client_configuration(settings.PUBLIC_URL, settings.DATA_DIR)
+        with preparation.one_host_at_a_time():
+            preparation.tables()
+            password = first_run.create_admin(env.text("LARDER_ADMIN_PASSWORD"))
+        preparation.static_files()
+        connections.close_all()
+        try:
+            self.show_life(supervisor, files, password)
+            supervisor.run()
+        finally:
+            supervisor.stop()
+        self.say("Larder has stopped.")
+
+    def show_life(self, supervisor: Supervisor, files: Served | None, password: str | None) -> None:
+        """Wait until it answers, publish the demo where nothing is published, and say how to go on."""
+        readiness = Readiness(files)
+        if not supervisor.wait(readiness.is_up, seconds=READY_SECONDS) and not supervisor.stopping.is_set():
+            self.keep_password(password)
+            raise preparation.CannotStartError(f"The web server did not answer within {READY_SECONDS} s: see the log.")
+        if supervisor.wait(readiness.is_ready, seconds=READY_SECONDS):
+            self.publish_demo(supervisor)
+        elif not supervisor.stopping.is_set():
+            self.say(f"Larder answers, but not every part of it does yet: {readiness.missing}")
+        if supervisor.stopping.is_set():
+            self.keep_password(password)
+            return
+        self.say(
+            announcement.text(
+                public_url=settings.PUBLIC_URL, data_dir=settings.DATA_DIR, files=files, password=password
+            )
+        )
+
+    def publish_demo(self, supervisor: Supervisor) -> None:
+        if not first_run.demo_is_due():
+            return
+        try:
+            release = first_run.publish_demo()
+        except RegistryError as refusal:
+            self.say(f"The demo module was not published: {refusal}")
+            return
+
+        def is_done() -> bool:
+            release.refresh_from_db()
+            return not release.is_working
+
+        if supervisor.wait(is_done, seconds=PUBLISH_SECONDS):
+            self.say(f"{release}: {release.state}")
+        connections.close_all()
+
+    def keep_password(self, password: str | None) -> None:
+        """The account is there and its password would be lost: say it, however the start went."""
+        if password:
+            self.say(f"Sign in as {first_run.ADMIN} with the password {password}")
+
+    def say(self, line: str) -> None:
+        self.stdout.write(line)
+        sys.stdout.flush()
+
+
+class Readiness:
+    """What the two health pages answered last."""
+
+    def __init__(self, files: Served | None) -> None:
+        self.files = files
+        self.missing = ""
+
+    def ask(self, path: str) -> probe.Answer:
+        listen = (settings.LISTEN_HOST, settings.LISTEN_PORT)
+        return probe.ask(path, listen=listen, public_host=settings.PUBLIC_HOST, files=self.files)
+
+    def is_up(self) -> bool:
+        return self.ask("/healthz").status == 200  # noqa: PLR2004
+
+    def is_ready(self) -> bool:
+        answer = self.ask("/readyz")
+        self.missing = "; ".join(f"{part}: {state}" for part, state in answer.parts.items() if state != "ok")
+        return answer.status == 200  # noqa: PLR2004
+
+
+def children() -> list[Child]:
+    if serving.beat_is_embedded():
+        return [Child("web"), Child("worker", ("--beat",))]
+    return [Child("web"), Child("worker"), Child("beat")]

@@ -1,0 +1,17 @@
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from registry_site import serving
+from registry_site.management.process import ProcessCommand
+
+
+class Command(ProcessCommand):
+    help = "Check and publish what was uploaded."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--beat", action="store_true", help="Keep the clock as well; on one worker is enough.")
+
+    def run(self, *, beat: bool, **_: Any) -> None:
+        serving.worker(with_beat=beat)

@@ -1,0 +1,27 @@
+"""What the long-running commands have in common."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+
+from registry_site import die_with_parent
+
+
+class ProcessCommand(BaseCommand):
+    """A process that may be somebody's child: with --parent it ends when that one does."""
+
+    # `up` has run the checks already when it starts us; on our own we run them below.
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--parent", type=int, metavar="PID", help="End when the process with this id is gone.")
+
+    def handle(self, *, parent: int | None, **options: Any) -> None:
+        if parent is None:
+            self.check(display_num_errors=False)
+        else:
+            die_with_parent.arm(parent)
+        self.run(**options)
+
+    def run(self, **options: Any) -> None:
+        raise NotImplementedError

@@ -1,0 +1,117 @@
+"""What must be in place before anything serves: the data folder and its lock, the secret key, tables, static files."""
+
+import fcntl
+import hashlib
+import io
+import os
+import secrets
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from django.conf import settings
+from django.contrib.staticfiles.finders import get_finders
+from django.core.management import call_command
+from django.db import connection
+
+from registry_site import env
+from registry_site.files import replace
+
+# Any number will do, as long as all hosts lock the same one: "Larder" in ASCII.
+ADVISORY_LOCK = 0x4C6172646572
+
+
+class CannotStartError(Exception):
+    """A sentence for the person at the terminal: what is in the way, and what to do about it."""
+
+
+def data_folder(path: Path) -> None:
+    """Make the folder, for its owner alone: it holds keys, sessions and unpublished work."""
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.chmod(0o700)
+    except OSError as error:
+        raise CannotStartError(f"The data folder {path} cannot be made or kept private: {error.strerror}.") from error
+
+
+@contextmanager
+def only_one(data_dir: Path) -> Iterator[None]:
+    """Hold the lock file of a data folder. The kernel lets go of it when the process ends, however it ends."""
+    with (data_dir / "lock").open("a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            holder = file.read().strip() or "unknown"
+            raise CannotStartError(
+                f"Larder runs already on the data folder {data_dir} (process {holder}). Stop that one first, "
+                "or give this one its own folder and port: LARDER_DATA_DIR=… LARDER_LISTEN=127.0.0.1:8444"
+            ) from None
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        yield
+
+
+def secret_key(data_dir: Path) -> None:
+    """Make the key of sessions, tickets and capability URLs, once, unless a file was named for it."""
+    if env.text("LARDER_SECRET_KEY_FILE") or (data_dir / "secret_key").is_file():
+        return
+    key = secrets.token_urlsafe(48)
+    replace(data_dir / "secret_key", key.encode(), mode=0o600)
+    # This process has read its settings already; the children will read the file.
+    settings.SECRET_KEY = key
+
+
+def port_is_free(host: str, port: int) -> None:
+    """Refuse a port that somebody listens on.
+
+    granian binds with SO_REUSEPORT, so the kernel would let two Larders share one port and give each half of the
+    requests. A socket without that option finds out.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise CannotStartError(
+                f"Larder cannot listen on {host}:{port}: {error.strerror}. "
+                "Choose another address, for example LARDER_LISTEN=127.0.0.1:8444"
+            ) from error
+
+
+@contextmanager
+def one_host_at_a_time() -> Iterator[None]:
+    """On PostgreSQL several hosts may start at once: one migrates and makes the first data, the others wait."""
+    if connection.vendor != "postgresql":
+        yield
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SET statement_timeout = 0; SET lock_timeout = 0; SELECT pg_advisory_lock(%s)", [ADVISORY_LOCK])
+    try:
+        yield
+    finally:
+        # The session holds the lock, so ending it also puts the timeouts back.
+        connection.close()
+
+
+def tables() -> None:
+    call_command("migrate", interactive=False, verbosity=0)
+    call_command("createcachetable", verbosity=0)
+
+
+def static_files() -> None:
+    """Collect static files unless nothing has changed since the last time, which a digest of names and dates tells."""
+    root = Path(settings.STATIC_ROOT)
+    stamp = root / ".collected"
+    digest = hashlib.sha256()
+    for finder in get_finders():
+        for name, storage in finder.list([]):
+            found = Path(storage.path(name)).stat()
+            digest.update(f"{name}\0{found.st_size}\0{found.st_mtime_ns}\n".encode())
+    if stamp.is_file() and stamp.read_text() == digest.hexdigest():
+        return
+    call_command("collectstatic", interactive=False, clear=root.is_dir(), verbosity=0, stdout=io.StringIO())
+    replace(stamp, digest.hexdigest().encode(), mode=0o600)
