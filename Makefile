@@ -1,0 +1,43 @@
+# Larder. `make run` and `make test` do all their own set-up; the other targets use what `make test` installed.
+.DEFAULT_GOAL := help
+.PHONY: help run test lint types contracts migrations-check lock trust bench clean
+BIN := .venv/bin
+PYTEST := $(BIN)/pytest -n auto --dist loadgroup
+
+help: ## List the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 20
+
+run: ## Run Larder on this machine (TLS=off: plain HTTP on the loopback address)
+	@bin/prepare requirements.txt
+	@$(if $(TLS),LARDER_TLS=$(TLS) )exec $(BIN)/python manage.py up --parent $$PPID
+
+test: ## Run the whole suite, on SQLite and on PostgreSQL
+	@bin/prepare requirements-dev.txt
+	@status=0; \
+	echo "== tests on SQLite"; $(PYTEST) || status=1; \
+	echo "== tests on PostgreSQL"; LARDER_TEST_DATABASE=postgres $(PYTEST) -m 'not (live and once)' || status=1; \
+	exit $$status
+
+lint: ## Check style and formatting
+	@$(BIN)/ruff check && $(BIN)/ruff format --check
+
+types: ## Check types
+	@$(BIN)/mypy
+
+contracts: ## Check which part may import which
+	@$(BIN)/lint-imports
+
+migrations-check: ## Check that no migration is missing
+	@$(BIN)/python manage.py makemigrations --check --dry-run
+
+lock: ## Pin the dependencies of pyproject.toml again, with hashes
+	@bin/lock
+
+trust: ## Let this machine trust the certificate authority of `make run`
+	@bin/trust
+
+bench: ## Measure speed and memory; prints ratios
+	@for script in bench/[a-z]*.py; do $(BIN)/python "$$script" || exit 1; done
+
+clean: ## Remove the virtual environment and caches; your data in var/ stays
+	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
