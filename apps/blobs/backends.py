@@ -1,0 +1,140 @@
+"""What a storage backend does: a few functions over keys. `local.py` and `s3.py` do it; `store.py` is the face."""
+
+import errno
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from datetime import datetime
+from functools import lru_cache
+from typing import BinaryIO, Protocol, Self
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.utils.module_loading import import_string
+
+from apps.lib.errors import NotFound, RegistryError, Unavailable
+
+STEP = 256 * 1024  # bytes; one read of a stored object
+STAGING = "staging"
+
+# No segment begins with a dot: neither `..` nor our own temporary files can be named.
+_KEY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+~-]*(/[A-Za-z0-9_][A-Za-z0-9_.+~-]*)*")
+_KEY_MAX = 600
+
+
+class StorageUnavailable(Unavailable):
+    """Storage is away, refuses, or is full: an outage, never the fault of the release that met it."""
+
+
+class Damaged(RegistryError):
+    """Stored or staged bytes are not those that were announced."""
+
+
+class Missing(NotFound):
+    """No object of that key."""
+
+
+class BadKey(ValueError):
+    """A key that could leave its folder, or that a file system cannot hold. A defect of the caller."""
+
+
+class Reader(Protocol):
+    def read(self, size: int, /) -> bytes: ...
+    def close(self) -> None: ...
+
+
+class Backend(Protocol):
+    """Every method raises StorageUnavailable where storage does not answer, and BadKey for a key it will not touch."""
+
+    def write(self, key: str, chunks: Iterable[bytes]) -> None:
+        """Stream to `key` in flat memory. Whatever breaks, what was there before is what is there after."""
+
+    def open(self, key: str) -> BinaryIO | None:
+        """Return a real file at position 0, or None where there is no such object."""
+
+    def read(self, key: str, start: int, stop: int | None) -> Iterator[bytes]:
+        """Return the bytes from `start` up to `stop`; Missing at once, not at the first step."""
+
+    def size(self, key: str) -> int | None: ...
+
+    def put_once(self, key: str, data: bytes) -> bool:
+        """Create only; False when it is there."""
+
+    def promote(self, source: str, target: str, digest: str) -> bool:
+        """Copy to `target`, create only, after hashing what is copied; False when it is there; Damaged, Missing."""
+
+    def delete(self, key: str) -> None:
+        """Idempotent."""
+
+    def drop_older(self, folder: str, before: datetime) -> int:
+        """Delete what was last written before then, unfinished writes included; return how many."""
+
+    def probe(self) -> None:
+        """Raise StorageUnavailable unless an upload could begin now."""
+
+
+# By path and not by import: boto3 costs 0.3 s and 20 MB, and a file:// installation never needs it.
+_OPENERS = {"file": "apps.blobs.local.open_backend", "s3": "apps.blobs.s3.open_backend"}
+
+
+@lru_cache(maxsize=8)
+def _backend_of(storage_url: str) -> Backend:
+    scheme = urlsplit(storage_url).scheme
+    if scheme not in _OPENERS:
+        raise ImproperlyConfigured(f"LARDER_STORAGE_URL begins with {scheme!r}: expected file: or s3:")
+    opener: Callable[[str], Backend] = import_string(_OPENERS[scheme])
+    return opener(storage_url)
+
+
+def current() -> Backend:
+    return _backend_of(settings.STORAGE_URL)
+
+
+def checked(key: str) -> str:
+    if len(key) > _KEY_MAX or not _KEY.fullmatch(key):
+        raise BadKey(f"not a storage key: {key[:80]!r}")
+    return key
+
+
+@contextmanager
+def disk_errors() -> Iterator[None]:
+    """Turn what the operating system says into a sentence. Paths stay out of it: people read it."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise StorageUnavailable(
+                "The disk that stores uploads is full.", mend="Try again when the operator has made room."
+            ) from error
+        name = errno.errorcode.get(error.errno or 0, "unknown")
+        raise StorageUnavailable(f"The disk that stores uploads does not work ({name}).") from error
+
+
+class Steps(Iterator[bytes]):
+    """An open object as steps of at most 256 KiB. Web servers call `close` when a client leaves half-way."""
+
+    def __init__(
+        self, source: Reader, *, left: int | None, errors: Callable[[], AbstractContextManager[None]] = disk_errors
+    ) -> None:
+        self._source = source
+        self._left = left
+        self._errors = errors
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> bytes:
+        want = STEP if self._left is None else min(STEP, self._left)
+        with self._errors():
+            data = self._source.read(want) if want else b""
+        if not data:
+            self.close()
+            raise StopIteration
+        if self._left is not None:
+            self._left -= len(data)
+        return data
+
+    def close(self) -> None:
+        self._left = 0
+        self._source.close()

@@ -1,0 +1,158 @@
+"""Bytes on this host's disk: plain os calls, whole files only, durable before anything is acknowledged (D20)."""
+
+import hashlib
+import os
+import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from io import FileIO
+from pathlib import Path
+from typing import BinaryIO
+from urllib.parse import unquote, urlsplit
+
+from apps.blobs.backends import STAGING, Damaged, Missing, Steps, checked, disk_errors
+
+
+def open_backend(storage_url: str) -> "LocalBackend":
+    return LocalBackend(Path(unquote(urlsplit(storage_url).path)))
+
+
+class LocalBackend:
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def write(self, key: str, chunks: Iterable[bytes]) -> None:
+        target = self._path(key)
+        with self._unnamed() as temporary:
+            self._fill(temporary, chunks)
+            with disk_errors():
+                _make_folder(target.parent)
+                temporary.replace(target)
+                _settle(target.parent)
+
+    def open(self, key: str) -> BinaryIO | None:
+        with disk_errors():
+            try:
+                return self._path(key).open("rb")
+            except FileNotFoundError:
+                return None
+
+    def read(self, key: str, start: int, stop: int | None) -> Iterator[bytes]:
+        file = self.open(key)
+        if file is None:
+            raise Missing("There is no such object in storage.")
+        file.seek(start)
+        return Steps(file, left=None if stop is None else max(0, stop - start))
+
+    def size(self, key: str) -> int | None:
+        with disk_errors():
+            try:
+                return self._path(key).stat().st_size
+            except FileNotFoundError:
+                return None
+
+    def put_once(self, key: str, data: bytes) -> bool:
+        target = self._path(key)
+        with self._unnamed() as temporary:
+            self._fill(temporary, [data])
+            return _link_once(temporary, target)
+
+    def promote(self, source: str, target: str, digest: str) -> bool:
+        with self._unnamed() as temporary:
+            # The second name pins the file that is hashed here: nobody can put another one in its place (TOCTOU).
+            with disk_errors():
+                try:
+                    os.link(self._path(source), temporary)
+                except FileNotFoundError:
+                    raise Missing("The uploaded bytes are no longer in storage.") from None
+                temporary.chmod(0o400)
+                with temporary.open("rb") as file:
+                    found = hashlib.file_digest(file, "sha256").hexdigest()
+            if found != digest:
+                raise Damaged(f"The uploaded bytes have changed: found sha256:{found}, expected sha256:{digest}.")
+            return _link_once(temporary, self._path(target))
+
+    def delete(self, key: str) -> None:
+        with disk_errors():
+            self._path(key).unlink(missing_ok=True)
+
+    def drop_older(self, folder: str, before: datetime) -> int:
+        dropped = 0
+        with disk_errors():
+            for path in self._path(folder).rglob("*"):
+                # Another sweep, or the upload that ends just now, may be quicker.
+                with suppress(FileNotFoundError):
+                    if path.is_file() and path.stat().st_mtime < before.timestamp():
+                        path.unlink()
+                        dropped += 1
+        return dropped
+
+    def probe(self) -> None:
+        with self._unnamed() as temporary, disk_errors():
+            temporary.write_bytes(b"ready?")
+
+    def _path(self, key: str) -> Path:
+        return self.root / checked(key)
+
+    @contextmanager
+    def _unnamed(self) -> Iterator[Path]:
+        """Yield a path that no key can name. The staging sweep finds it where a killed process left it."""
+        temporary = self.root / STAGING / f".{uuid.uuid4().hex}.part"
+        with disk_errors():
+            _make_folder(temporary.parent)
+        try:
+            yield temporary
+        finally:
+            with disk_errors():
+                temporary.unlink(missing_ok=True)
+
+    def _fill(self, path: Path, chunks: Iterable[bytes]) -> None:
+        """Write and fsync. Errors that `chunks` raise pass through as they are: they are not the disk's."""
+        with disk_errors():
+            file = FileIO(path, "xb", opener=_private)
+        # Unbuffered, so that closing cannot be what meets the full disk.
+        with file:
+            for chunk in chunks:
+                rest = memoryview(chunk)
+                with disk_errors():
+                    while rest:
+                        rest = rest[file.write(rest) :]
+            with disk_errors():
+                os.fsync(file.fileno())
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def _link_once(source: Path, target: Path) -> bool:
+    """Give `source` its final name. link(2) is the lock: of any number of callers one creates the name."""
+    with disk_errors():
+        _make_folder(target.parent)
+        try:
+            os.link(source, target)
+        except FileExistsError:
+            created = False
+        else:
+            created = True
+        # The loser settles too: the winner may not have come so far, and «is there» is an acknowledgement.
+        _settle(target.parent)
+    return created
+
+
+def _make_folder(folder: Path) -> None:
+    if folder.is_dir():
+        return
+    _make_folder(folder.parent)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    _settle(folder.parent)
+
+
+def _settle(folder: Path) -> None:
+    """Make the names in a folder survive a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

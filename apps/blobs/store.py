@@ -1,0 +1,157 @@
+"""Bytes in storage: staged under a key while they come in, then kept for ever under their sha256 (D3).
+
+`staging/<key>` is what nobody has accepted yet, `sha256/ab/<digest>` is a blob, and any other key (the ledger's) is
+written once. Nothing here may run inside a database transaction: storage may take its time.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import BinaryIO
+
+from django.db import transaction
+
+from apps.blobs import backends
+from apps.blobs.backends import STAGING, STEP, BadKey, Damaged, Missing, StorageUnavailable
+from apps.blobs.models import Blob, State
+
+__all__ = [
+    "STEP",
+    "BadKey",
+    "Damaged",
+    "Missing",
+    "Staged",
+    "StorageUnavailable",
+    "SweepReport",
+    "discard_staged",
+    "get",
+    "open_staged",
+    "put_once",
+    "read",
+    "ready",
+    "size_of",
+    "stage",
+    "store_staged",
+    "sweep",
+]
+
+STAGING_LIFETIME = timedelta(hours=24)
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    digest: str  # sha256, 64 lower-case hex digits
+    size: int  # bytes
+
+
+@dataclass(frozen=True, slots=True)
+class SweepReport:
+    staged: int  # objects and unfinished uploads that were deleted
+
+
+def stage(key: str, chunks: Iterable[bytes]) -> Staged:
+    """Stream to staging, durable on return. Whatever `chunks` raises passes through, and nothing of it stays."""
+    seen = hashlib.sha256()
+    size = 0
+
+    def counted() -> Iterator[bytes]:
+        nonlocal size
+        for chunk in chunks:
+            seen.update(chunk)
+            size += len(chunk)
+            yield chunk
+
+    backends.current().write(_staged(key), counted())
+    return Staged(digest=seen.hexdigest(), size=size)
+
+
+def open_staged(key: str) -> BinaryIO:
+    """Return a real file (it has a descriptor and seeks) at its begin; the caller closes it. Raises Missing."""
+    file = backends.current().open(_staged(key))
+    if file is None:
+        raise Missing("The uploaded bytes are no longer in storage.")
+    return file
+
+
+def discard_staged(key: str) -> None:
+    backends.current().delete(_staged(key))
+
+
+def store_staged(key: str, *, digest: str, size: int) -> Blob:
+    """Keep staged bytes under their digest. Safe to repeat, also when the staged object is gone by then.
+
+    Raises Damaged where the bytes are not `digest` or not `size` long, and Missing where they are nowhere.
+    """
+    backend, target = backends.current(), _content(digest)
+    # durable: the intent must be committed before the bytes are there, or a sweep takes them for an orphan's.
+    with transaction.atomic(durable=True):
+        blob, _ = Blob.objects.get_or_create(digest=digest, defaults={"size": size})
+    found = backend.size(target)
+    if found is None:
+        backend.promote(_staged(key), target, digest)
+        found = backend.size(target)
+    if not found == size == blob.size:
+        raise Damaged(f"sha256:{digest} has {found} bytes in storage: expected {size}, and {blob.size} by its row.")
+    if blob.state != State.READY:
+        Blob.objects.filter(pk=blob.pk).update(state=State.READY)
+        blob.state = State.READY
+    return blob
+
+
+def read(digest: str, *, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
+    """Return the bytes from `start` up to (without) `stop`, in steps of 256 KiB; Missing before the first step.
+
+    What is returned has a `close`, which web servers call when a client leaves half-way.
+    """
+    return backends.current().read(_content(digest), start, stop)
+
+
+def size_of(digest: str) -> int | None:
+    """Ask storage, not the database: downloads go on while that is away (D6)."""
+    return backends.current().size(_content(digest))
+
+
+def put_once(key: str, data: bytes) -> bool:
+    """Write a small object that must never change; False when it is there.
+
+    A False can mean that an earlier try of the same caller came through: compare with `get` before calling it a
+    conflict.
+    """
+    return backends.current().put_once(_own(key), data)
+
+
+def get(key: str) -> bytes | None:
+    try:
+        return b"".join(backends.current().read(_own(key), 0, None))
+    except Missing:
+        return None
+
+
+def ready() -> None:
+    """Raise StorageUnavailable unless an upload could begin now."""
+    backends.current().probe()
+
+
+def sweep(*, now: datetime) -> SweepReport:
+    """Delete what has lain in staging for a day: no upload lasts that long, so whoever wrote it has gone."""
+    return SweepReport(staged=backends.current().drop_older(STAGING, now - STAGING_LIFETIME))
+
+
+def _staged(key: str) -> str:
+    return f"{STAGING}/{backends.checked(key)}"
+
+
+def _content(digest: str) -> str:
+    if not _DIGEST.fullmatch(digest):
+        raise BadKey(f"not a sha256 in lower-case hex: {digest[:80]!r}")
+    return f"sha256/{digest[:2]}/{digest}"
+
+
+def _own(key: str) -> str:
+    """A key of the caller's choice, outside the two folders that have rules of their own."""
+    if key.split("/", maxsplit=1)[0] in (STAGING, "sha256"):
+        raise BadKey(f"{key[:80]!r} is a key of the store's own")
+    return key

@@ -1,0 +1,14 @@
+import structlog
+from celery import shared_task
+from django.utils import timezone
+
+from apps.blobs import store
+
+log = structlog.get_logger("larder.blobs")
+
+
+@shared_task(name="blobs.sweep", ignore_result=True)
+def sweep(**_: object) -> None:
+    report = store.sweep(now=timezone.now())
+    if report.staged:
+        log.info("staging_swept", objects=report.staged)

@@ -1,0 +1,134 @@
+"""What storage says when it cannot: one error, a sentence without paths and hosts."""
+
+import os
+import subprocess
+import sys
+import time
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.utils import timezone
+
+from apps.blobs import backends, store
+from apps.blobs.models import Blob, State
+from apps.blobs.s3 import S3Backend
+from tests.blobs import s3_server
+
+
+@pytest.fixture
+def folder(settings, tmp_path: Path) -> Path:
+    settings.STORAGE_URL = f"file://{tmp_path / 'blobs'}"
+    return tmp_path / "blobs"
+
+
+@pytest.fixture
+def nobody_listens(settings, credentials) -> None:
+    settings.STORAGE_URL = f"s3://larder?endpoint=http://127.0.0.1:{s3_server.free_port()}&region=us-east-1"
+
+
+# /dev/full answers every write with ENOSPC, as a disk does that has run out of room.
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_called_by_its_name(folder):
+    file = os.open("/dev/full", os.O_WRONLY)
+    try:
+        with pytest.raises(store.StorageUnavailable, match="full"), backends.disk_errors():
+            os.write(file, b"x")
+    finally:
+        os.close(file)
+
+
+def test_a_limit_in_the_middle_of_an_upload_leaves_nothing(folder):
+    """A process of its own, because the limit on file sizes is one of the process."""
+    script = (
+        "import resource, signal, sys; from pathlib import Path; from apps.blobs.local import LocalBackend\n"
+        "from apps.blobs.backends import StorageUnavailable\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
+        "try: LocalBackend(Path(sys.argv[1])).write('staging/x', [bytes(60_000)] * 3)\n"
+        "except StorageUnavailable as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(folder)], capture_output=True, text=True, check=True)
+
+    assert "EFBIG" in done.stdout
+    assert [path for path in folder.rglob("*") if path.is_file()] == []
+
+
+def test_errors_of_the_sender_stay_the_senders(folder):
+    def leaves():
+        yield b"x"
+        raise ConnectionResetError
+
+    with pytest.raises(ConnectionResetError):
+        store.stage("one", leaves())
+
+
+def test_the_folder_is_private_and_blobs_are_read_only(db, folder):
+    staged = store.stage("one", [b"x"])
+    store.store_staged("one", digest=staged.digest, size=1)
+
+    assert folder.stat().st_mode & 0o777 == 0o700
+    blob = folder / "sha256" / staged.digest[:2] / staged.digest
+    assert blob.stat().st_mode & 0o777 == 0o400
+
+
+def test_the_sweep_takes_what_a_killed_process_left(folder):
+    store.stage("one", [b"x"])
+    (folder / "staging" / ".dead.part").write_bytes(b"x")
+
+    assert store.sweep(now=timezone.now() + timedelta(hours=25)).staged == 2
+
+
+def test_a_file_in_the_way_is_an_outage(folder):
+    folder.write_bytes(b"not a folder")
+
+    with pytest.raises(store.StorageUnavailable) as caught:
+        store.ready()
+
+    assert str(folder) not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda: store.stage("one", [b"x"]),
+        lambda: store.stage("one", [bytes(9 * 1024 * 1024)]),
+        lambda: store.open_staged("one"),
+        lambda: store.put_once("ledger/x", b"x"),
+        store.ready,
+    ],
+    ids=["stage", "stage in parts", "open", "put", "ready"],
+)
+def test_s3_that_is_away_is_an_outage(nobody_listens, act):
+    began = time.monotonic()
+
+    with pytest.raises(store.StorageUnavailable) as caught:
+        act()
+
+    assert "127.0.0.1" not in str(caught.value)
+    assert time.monotonic() - began < 15
+
+
+def test_an_outage_leaves_the_intent_and_no_more(db, nobody_listens):
+    with pytest.raises(store.StorageUnavailable):
+        store.store_staged("one", digest="0" * 64, size=1)
+
+    assert Blob.objects.get().state == State.CLAIMED
+
+
+def test_s3_that_hangs_is_given_up_within_half_a_minute(settings, credentials):
+    settings.STORAGE_URL = "s3://larder?endpoint=http://127.0.0.1:9&region=us-east-1"
+    backend = backends.current()
+    assert isinstance(backend, S3Backend)
+    config = backend._client.meta.config
+
+    assert (config.connect_timeout, config.read_timeout) == (2, 10)
+    assert config.retries["total_max_attempts"] == 3
+
+
+def test_a_bucket_that_is_not_there_is_an_outage(settings, credentials, s3_url):
+    settings.STORAGE_URL = f"s3://no-such-bucket-here?{s3_url}"
+
+    with pytest.raises(store.StorageUnavailable):
+        store.ready()
+    with pytest.raises(store.StorageUnavailable):
+        store.stage("one", [b"x"])

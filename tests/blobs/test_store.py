@@ -1,0 +1,261 @@
+"""Staging, promotion and reading, on both backends."""
+
+import hashlib
+import threading
+import tracemalloc
+from datetime import timedelta
+
+import pytest
+from django.db import transaction
+from django.utils import timezone
+
+from apps.blobs import store
+from apps.blobs.backends import Steps
+from apps.blobs.models import Blob, State
+
+DATA = bytes(range(256)) * 4000  # 1 MB: several steps of a read
+DIGEST = hashlib.sha256(DATA).hexdigest()
+KEY = f"sha256/{DIGEST[:2]}/{DIGEST}"
+
+
+class Disconnected(Exception):
+    pass
+
+
+def broken_after(*chunks: bytes):
+    yield from chunks
+    raise Disconnected
+
+
+def in_chunks(data: bytes, size: int = 100_000):
+    return (data[at : at + size] for at in range(0, len(data), size))
+
+
+def kept(key: str = "one") -> Blob:
+    staged = store.stage(key, in_chunks(DATA))
+    return store.store_staged(key, digest=staged.digest, size=staged.size)
+
+
+def test_it_digests_what_it_stages(backend, keys):
+    staged = store.stage("one", in_chunks(DATA))
+
+    assert staged == store.Staged(digest=DIGEST, size=len(DATA))
+    assert keys() == ["staging/one"]
+
+
+def test_nothing_at_all_is_something(backend):
+    assert store.stage("empty", []) == store.Staged(digest=hashlib.sha256(b"").hexdigest(), size=0)
+    with store.open_staged("empty") as file:
+        assert file.read() == b""
+
+
+def test_staged_bytes_come_back_as_a_real_file(backend):
+    store.stage("one", in_chunks(DATA))
+
+    with store.open_staged("one") as file:
+        assert file.fileno() > 2
+        assert hashlib.sha256(file.read()).hexdigest() == DIGEST
+        file.seek(-5, 2)
+        assert file.read() == DATA[-5:]
+
+
+@pytest.mark.parametrize("megabytes", [0, 1, 9, 20])
+def test_a_stage_that_breaks_half_way_leaves_nothing(backend, keys, megabytes):
+    with pytest.raises(Disconnected):
+        store.stage("one", broken_after(*[b"x" * 1024 * 1024] * megabytes))
+
+    assert keys() == []
+    with pytest.raises(store.Missing):
+        store.open_staged("one")
+
+
+def test_large_uploads_cost_little_memory(backend):
+    chunk = bytes(256 * 1024)
+    tracemalloc.start()
+    try:
+        store.stage("large", (chunk for _ in range(4 * 48)))
+        staged_peak = tracemalloc.get_traced_memory()[1]
+        store.open_staged("large").close()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert staged_peak < 36 * 1024 * 1024  # 48 MB went through
+    assert peak < 36 * 1024 * 1024
+
+
+def test_discarding_twice_is_harmless(backend, keys):
+    store.stage("one", [DATA])
+
+    store.discard_staged("one")
+    store.discard_staged("one")
+
+    assert keys() == []
+
+
+def test_a_stored_blob_is_ready_and_reads_back(db, backend, keys):
+    blob = kept()
+
+    assert (blob.digest, blob.size, blob.state) == (DIGEST, len(DATA), State.READY)
+    assert b"".join(store.read(DIGEST)) == DATA
+    assert max(map(len, store.read(DIGEST))) <= store.STEP
+    assert store.size_of(DIGEST) == len(DATA)
+    assert keys() == [KEY, "staging/one"]
+
+
+def test_storing_again_is_the_same_blob(db, backend, keys):
+    first = kept()
+    again = store.store_staged("one", digest=DIGEST, size=len(DATA))
+    store.discard_staged("one")
+    without_staging = store.store_staged("one", digest=DIGEST, size=len(DATA))
+
+    assert first == again == without_staging
+    assert keys() == [KEY]
+
+
+def test_bytes_that_are_there_without_a_row_are_taken(db, backend):
+    kept()
+    Blob.objects.all().delete()
+
+    assert kept("two").state == State.READY
+
+
+def test_a_truncated_upload_is_never_ready(db, backend, keys):
+    store.stage("one", [DATA])
+    backend.write("staging/one", [DATA[:-1]])
+
+    with pytest.raises(store.Damaged):
+        store.store_staged("one", digest=DIGEST, size=len(DATA))
+
+    assert Blob.objects.get().state == State.CLAIMED
+    assert keys() == ["staging/one"]
+
+
+def test_a_truncated_object_in_storage_is_never_ready(db, backend):
+    backend.write(KEY, [DATA[:-1]])
+    store.stage("one", [DATA])
+
+    with pytest.raises(store.Damaged):
+        store.store_staged("one", digest=DIGEST, size=len(DATA))
+
+    assert Blob.objects.get().state == State.CLAIMED
+
+
+def test_storing_what_was_never_staged_is_refused(db, backend):
+    with pytest.raises(store.Missing):
+        store.store_staged("one", digest=DIGEST, size=len(DATA))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_it_refuses_to_work_inside_a_transaction(backend):
+    store.stage("one", [DATA])
+
+    with pytest.raises(RuntimeError, match="durable"), transaction.atomic():
+        store.store_staged("one", digest=DIGEST, size=len(DATA))
+
+
+@pytest.mark.parametrize(
+    ("start", "stop"), [(0, None), (0, 1), (5, 10), (300_000, 900_000), (len(DATA) - 1, None), (7, 7)]
+)
+def test_ranges_are_exact(db, backend, start, stop):
+    kept()
+
+    assert b"".join(store.read(DIGEST, start=start, stop=stop)) == DATA[start:stop]
+
+
+def test_a_missing_blob_is_missing_before_the_first_byte(backend):
+    assert store.size_of(DIGEST) is None
+    with pytest.raises(store.Missing):
+        store.read(DIGEST)
+
+
+def test_a_reader_that_leaves_half_way_closes(db, backend):
+    kept()
+    steps = store.read(DIGEST)
+    assert isinstance(steps, Steps)
+    next(steps)
+
+    steps.close()
+
+    assert list(steps) == []
+
+
+def test_a_ledger_entry_is_written_once(backend):
+    key = "ledger/module/acme/vpc/aws/1.0.0+build.7.json"
+
+    assert store.get(key) is None
+    assert store.put_once(key, b"first") is True
+    assert store.put_once(key, b"second") is False
+    assert store.get(key) == b"first"
+
+
+def test_of_64_writers_one_creates(backend):
+    wins, start = [], threading.Barrier(64)
+
+    def write(number: int) -> None:
+        start.wait()
+        if store.put_once("ledger/race.json", str(number).encode()):
+            wins.append(number)
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(64)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert len(wins) == 1
+    assert store.get("ledger/race.json") == str(wins[0]).encode()
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["", "..", "../x", "a/../../x", "/etc/passwd", "a//b", "a/.hidden", "a\\b", "a\0", "a b", "a\n", "é", "x" * 700],
+)
+def test_keys_that_could_leave_their_folder_are_refused(backend, keys, key):
+    for act in (
+        lambda: store.stage(key, [b"x"]),
+        lambda: store.open_staged(key),
+        lambda: store.discard_staged(key),
+        lambda: store.put_once(key, b"x"),
+        lambda: store.get(key),
+    ):
+        with pytest.raises(store.BadKey):
+            act()
+    assert keys() == []
+
+
+@pytest.mark.parametrize("key", ["staging/x", f"sha256/{DIGEST[:2]}/{DIGEST}", "sha256/x"])
+def test_nobody_writes_blobs_as_if_they_were_ledger_entries(backend, key):
+    with pytest.raises(store.BadKey):
+        store.put_once(key, b"x")
+
+
+@pytest.mark.parametrize("digest", ["", "../x", DIGEST.upper(), DIGEST[1:], f"{DIGEST}\n"])
+def test_only_digests_name_blobs(backend, digest):
+    with pytest.raises(store.BadKey):
+        store.size_of(digest)
+
+
+def test_the_sweep_drops_what_is_a_day_old(db, backend, keys, tomorrow):
+    kept()
+    store.put_once("ledger/kept.json", b"{}")
+
+    assert store.sweep(now=tomorrow) == store.SweepReport(staged=1)
+    assert keys() == ["ledger/kept.json", KEY]
+
+
+def test_the_sweep_leaves_young_uploads(backend, keys):
+    store.stage("young", [b"x"])
+
+    assert store.sweep(now=timezone.now() + timedelta(hours=23)).staged == 0
+    assert keys() == ["staging/young"]
+
+
+def test_sweeping_before_anything_was_stored_is_harmless(backend, tomorrow):
+    assert store.sweep(now=tomorrow).staged == 0
+
+
+def test_storage_that_answers_is_ready(backend, keys):
+    store.ready()
+
+    assert keys() == []
