@@ -1,0 +1,14 @@
+from celery import shared_task
+
+from apps.jobs import heartbeats, queue
+from apps.jobs.claims import worker_name
+
+
+@shared_task(name="jobs.reap", ignore_result=True)
+def reap(**_: object) -> None:
+    queue.reap()
+
+
+@shared_task(name="jobs.heartbeat", ignore_result=True)
+def heartbeat(**_: object) -> None:
+    heartbeats.beat(worker_name())

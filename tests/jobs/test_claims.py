@@ -1,0 +1,241 @@
+"""Lease, fence, attempts: what a worker may believe about the job it has."""
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+import pytest
+from django.db import InterfaceError, OperationalError, connection, transaction
+from django.utils import timezone
+
+from apps.blobs.store import StorageUnavailable
+from apps.jobs import queue
+from apps.jobs.claims import Claim, LostLease, Outage, claim
+from apps.jobs.models import Job, State
+
+LEASE = timedelta(seconds=31)
+
+
+def guarded(held) -> None:
+    with transaction.atomic():
+        held.guard()
+
+
+@contextmanager
+def claimed(job: Job) -> Iterator[Claim]:
+    """Claim, and let what a test finds wrong inside the block fail the test: claim() would note it in the row."""
+    wrong: list[AssertionError] = []
+    with claim(job.pk) as held:
+        try:
+            assert held is not None
+            yield held
+        except AssertionError as error:
+            wrong.append(error)
+            raise
+    if wrong:
+        raise wrong[0]
+
+
+def refused(job: Job) -> bool:
+    with claim(job.pk) as held:
+        return held is None
+
+
+def break_with(error: BaseException) -> None:
+    raise error
+
+
+def failing(job: Job, error: BaseException) -> Job:
+    with claimed(job):
+        break_with(error)
+    job.refresh_from_db()
+    return job
+
+
+def test_the_block_ends_well_and_the_job_has_succeeded(job):
+    with claimed(job) as held:
+        assert (held.job_id, held.kind, held.target) == (job.pk, "test.work", 7)
+        assert (held.attempt, held.fence, held.exhausted) == (1, 1, False)
+        guarded(held)
+        job.refresh_from_db()
+        assert job.state == State.RUNNING
+        assert job.worker.endswith(f":{os.getpid()}")
+
+    job.refresh_from_db()
+    assert (job.state, job.lease_until, job.error) == (State.SUCCEEDED, None, "")
+    assert job.finished_at is not None
+
+
+def test_nobody_claims_what_is_claimed_or_has_ended(job):
+    with claimed(job):
+        assert refused(job)
+    assert refused(job)
+    assert refused(Job(pk=job.pk + 1))
+
+
+def test_of_eight_claimers_one_wins(job):
+    won, start, over = [], threading.Barrier(8), threading.Barrier(8)
+
+    def work() -> None:
+        try:
+            start.wait()
+            with claim(job.pk) as held:
+                if held is not None:
+                    won.append(held)
+                over.wait()
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    job.refresh_from_db()
+    assert len(won) == 1
+    assert (job.state, job.fence, job.attempts) == (State.SUCCEEDED, 1, 1)
+
+
+def test_a_stale_worker_loses_at_the_guard(job, pass_time):
+    reached = []
+    with claimed(job) as stale:
+        pass_time(LEASE)
+        with claimed(job) as fresh:
+            assert (fresh.fence, fresh.attempt) == (2, 2)
+            guarded(fresh)
+            with pytest.raises(LostLease):
+                guarded(stale)
+        reached.append(True)
+        guarded(stale)
+        reached.append(False)
+
+    job.refresh_from_db()
+    assert reached == [True]  # LostLease ended the block without a word
+    assert (job.state, job.fence) == (State.SUCCEEDED, 2)
+
+
+def test_a_stale_worker_that_fails_changes_nothing(job, pass_time):
+    with claimed(job):
+        pass_time(LEASE)
+        with claimed(job):
+            pass
+        break_with(ZeroDivisionError())
+
+    job.refresh_from_db()
+    assert (job.state, job.error) == (State.SUCCEEDED, "")
+
+
+def test_a_worker_that_overslept_may_end_what_nobody_took(job, pass_time):
+    with claimed(job) as held:
+        pass_time(LEASE)
+        queue.reap()
+        guarded(held)
+
+    job.refresh_from_db()
+    assert job.state == State.SUCCEEDED
+
+
+def test_a_cancelled_job_stops_at_the_guard(job):
+    with claimed(job) as held:
+        queue.cancel(job, None)
+        guarded(held)
+
+    job.refresh_from_db()
+    assert (job.state, job.error) == (State.CANCELLED, "")
+
+
+def test_the_guard_needs_a_transaction(job):
+    reached = []
+    with claimed(job) as held:
+        with pytest.raises(RuntimeError):
+            held.guard()
+        reached.append(True)
+    assert reached
+
+
+def test_the_lease_is_renewed_while_the_work_goes_on(job, settings):
+    settings.JOB_LEASE = timedelta(seconds=1)
+    with claimed(job):
+        time.sleep(1.6)
+        assert refused(job)
+        threads = [thread.name for thread in threading.enumerate()]
+        assert f"lease-{job.pk}" in threads
+
+    assert f"lease-{job.pk}" not in [thread.name for thread in threading.enumerate()]
+
+
+def test_a_worker_that_dies_is_followed_by_another(job, settings, pass_time):
+    """Dying is what leaves the claim as it stands: no renewal, no write-back."""
+    Job.objects.filter(pk=job.pk).update(
+        state=State.RUNNING, fence=1, attempts=1, lease_until=timezone.now() + settings.JOB_LEASE
+    )
+    assert refused(job)
+    pass_time(LEASE)
+    with claimed(job) as next_one:
+        assert (next_one.fence, next_one.attempt) == (2, 2)
+
+
+def test_a_failure_is_noted_and_the_job_waits_for_the_reaper(job, rung):
+    failing(job, ZeroDivisionError("by token lrd_r_abcdefghij of redis://me:hunter2@host/0"))
+
+    assert (job.state, job.attempts, job.lease_until, job.not_before) == (State.QUEUED, 1, None, None)
+    assert job.error == "ZeroDivisionError: by token [hidden] of redis://[hidden]@host/0"
+    assert queue.reap() == 1
+
+
+def test_after_five_failures_all_that_is_left_is_to_give_up(job):
+    for attempt in range(1, 6):
+        with claimed(job) as held:
+            assert (held.attempt, held.exhausted) == (attempt, False)
+            break_with(ZeroDivisionError())
+
+    with claimed(job) as held:
+        assert held.exhausted
+
+    job.refresh_from_db()
+    assert (job.state, job.error) == (State.FAILED, "ZeroDivisionError: ")
+
+
+def test_giving_up_is_tried_again_until_it_succeeds(job, pass_time):
+    Job.objects.filter(pk=job.pk).update(attempts=5)
+    failing(job, ZeroDivisionError())
+    assert job.state == State.QUEUED
+
+    assert refused(job)
+    pass_time(LEASE)
+    with claimed(job) as held:
+        assert held.exhausted
+
+
+@pytest.mark.parametrize(
+    "error", [Outage("away"), StorageUnavailable("away"), OperationalError("away"), InterfaceError("away")], ids=repr
+)
+def test_an_outage_does_not_count(job, error):
+    failing(job, error)
+
+    assert (job.state, job.attempts, job.rung_at) == (State.QUEUED, 0, None)
+    assert job.error.endswith("away")
+    assert refused(job)
+
+
+def test_each_outage_in_a_row_waits_longer(job, pass_time):
+    waits = []
+    for _ in range(7):
+        failing(job, Outage())
+        waits.append(round((job.not_before - timezone.now()).total_seconds()))
+        pass_time(LEASE)
+
+    assert waits == [2, 4, 8, 16, 30, 30, 30]
+    assert (job.attempts, job.fence) == (0, 7)
+
+
+def test_a_worker_that_is_told_to_stop_hands_the_job_back(job):
+    with pytest.raises(SystemExit):
+        failing(job, SystemExit())
+
+    job.refresh_from_db()
+    assert (job.state, job.attempts, job.lease_until) == (State.QUEUED, 0, None)

@@ -1,0 +1,32 @@
+from datetime import timedelta
+
+from django.db.models import F
+from django.utils import timezone
+
+from apps.jobs import heartbeats
+from apps.jobs.models import Heartbeat
+from apps.jobs.tasks import heartbeat
+
+
+def test_nobody_has_beaten_yet(db):
+    assert heartbeats.newest() is None
+
+
+def test_the_newest_beat_counts(db):
+    heartbeats.beat("one:1")
+    Heartbeat.objects.update(at=F("at") - timedelta(hours=1))
+    heartbeat()
+
+    newest = heartbeats.newest()
+    assert newest is not None
+    assert timezone.now() - newest < timedelta(seconds=5)
+    assert Heartbeat.objects.count() == 2
+
+
+def test_a_worker_has_one_row_and_is_forgotten_after_a_day(db):
+    heartbeats.beat("one:1")
+    Heartbeat.objects.update(at=F("at") - timedelta(days=2))
+    heartbeats.beat("two:2")
+    heartbeats.beat("two:2")
+
+    assert list(Heartbeat.objects.values_list("worker", flat=True)) == ["two:2"]
