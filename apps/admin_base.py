@@ -6,10 +6,9 @@ knows no Django, so there is no room from which both could import this.
 
 from collections.abc import Callable, Iterable
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from django.contrib import admin, messages
-from django.contrib.admin.options import ModelAdmin
 from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.html import format_html
@@ -22,18 +21,8 @@ ACTION_ROWS = 500
 
 M = TypeVar("M", bound=Model)
 
-if TYPE_CHECKING:
-    _Generic = ModelAdmin
-else:
 
-    class _Generic(ModelAdmin):
-        """Django's own class is generic in the stubs only."""
-
-        def __class_getitem__(cls, _: object) -> type:
-            return cls
-
-
-class LarderAdmin(_Generic[M]):
+class LarderAdmin(admin.ModelAdmin[M]):
     """Pages of fifty, searched by whole words, and a verb's refusal shown as a message."""
 
     list_per_page = 50
