@@ -1,0 +1,98 @@
+"""Tokens in the Authorization header, through real endpoints: 401 for every token that does not count."""
+
+import base64
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from apps.accounts import token_usage, tokens
+from apps.accounts.access import Viewer
+from apps.accounts.models import ApiToken, Namespace, Scope
+
+SEEN = "/api/v1/namespaces/acme"
+PRIVATE = "/v1/modules/acme/vpc/aws/versions"
+PUBLIC = "/v1/modules/pantry/jam/local/versions"
+
+
+@pytest.fixture
+def issued(alice):
+    return tokens.issue(user=alice, label="CI", scope=Scope.READ, actor=Viewer(alice))
+
+
+def ask(authorization: str, url: str = PRIVATE):
+    return Client().get(url, headers={"Authorization": authorization})
+
+
+def basic(secret: str, name: str = "whoever") -> str:
+    return "Basic " + base64.b64encode(f"{name}:{secret}".encode()).decode()
+
+
+@pytest.mark.parametrize("form", ["Bearer {}", "bearer {}", "Bearer  {}"])
+def test_it_takes_a_bearer_token(issued, form):
+    assert ask(form.format(issued[1]), SEEN).status_code == 200
+
+
+@pytest.mark.parametrize("name", ["", "larder", "jürgen", "x" * 300])
+def test_it_takes_the_token_as_basic_password_of_any_name(issued, name):
+    assert ask(basic(issued[1], name), SEEN).status_code == 200
+
+
+@pytest.mark.parametrize("url", [SEEN, PRIVATE, PUBLIC])
+@pytest.mark.parametrize(
+    "authorization",
+    [
+        "Bearer",
+        "Bearer nonsense",
+        "Basic",
+        "Basic !!!",
+        "Basic /w==",
+        basic(""),
+        basic("alice likes pears", "alice"),
+        "Digest username=alice",
+        "Bearer " + tokens.new_secret(),
+        "Bearer " + "ä" * 48,
+        "Bearer " + "a" * 100_000,
+    ],
+)
+def test_a_bad_header_is_401_on_public_namespaces_too(issued, pantry, authorization, url):
+    response = ask(authorization.encode().decode("latin-1"), url)
+
+    assert response.status_code == 401
+    assert response.headers["WWW-Authenticate"].startswith("Bearer")
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"revoked_at": timezone.now()}, "revoked"),
+        ({"expires_at": timezone.now() - timedelta(days=1)}, "expired"),
+    ],
+)
+def test_a_dead_token_says_why(issued, change, word):
+    ApiToken.objects.filter(pk=issued[0].pk).update(**change)
+    for url in (SEEN, PRIVATE, PUBLIC):
+        response = ask("Bearer " + issued[1], url)
+
+        assert response.status_code == 401
+        assert word in response.content.decode()
+
+
+def test_a_session_cookie_is_nobody_there(alice, browser_of):
+    assert browser_of(alice).get(PRIVATE).status_code == 401
+
+
+def test_it_notes_the_use_after_a_flush(issued):
+    ask("Bearer " + issued[1])
+    assert ApiToken.objects.get().last_used_at is None
+
+    token_usage.flush()
+    assert ApiToken.objects.get().last_used_at is not None
+
+
+def test_losing_the_grant_stops_the_token_at_once(issued, alice):
+    assert ask("Bearer " + issued[1], SEEN).status_code == 200
+    Namespace.objects.get(name="acme").grants.filter(user=alice).delete()
+
+    assert ask("Bearer " + issued[1], SEEN).status_code == 404
