@@ -1,0 +1,28 @@
+"""Audit rows for sign-ins, good and bad. Django announces them by signals of its own; models have none here."""
+
+from typing import Any
+
+from allauth.account.adapter import get_adapter
+from django.http import HttpRequest
+
+from apps.accounts.models import User
+from apps.audit.kinds import Kind
+from apps.audit.recorder import record
+
+
+def record_sign_in(*, request: HttpRequest | None, user: User, **_: Any) -> None:
+    record(Kind.USER_SIGNED_IN, actor_id=user.pk, subject=f"user/{user.pk}", client=_client(request))
+
+
+def record_failed_sign_in(*, credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any) -> None:
+    """What was typed is kept only when it is an account's name: people type passwords into the wrong field."""
+    tried = User.objects.filter(username__iexact=str(credentials.get("username", ""))).first()
+    subject = f"user/{tried.pk}" if tried else "user/unknown"
+    record(Kind.USER_SIGN_IN_FAILED, actor_id=None, subject=subject, client=_client(request))
+
+
+def _client(request: HttpRequest | None) -> str:
+    """The client's address, as allauth counts its limits by; none where the server sits on a socket file."""
+    if request is None or not request.META.get("REMOTE_ADDR"):
+        return ""
+    return str(get_adapter(request).get_client_ip(request))

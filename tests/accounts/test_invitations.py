@@ -1,0 +1,135 @@
+"""Invitations as rows: one use, one answer for every link that does not count, and no right outlives its giver."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from threading import Barrier
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from apps.accounts import invitations
+from apps.accounts.access import NOBODY, Viewer
+from apps.accounts.models import Grant, Invitation, Role, User
+from apps.lib.errors import Conflict, Invalid, NotFound, RegistryError
+
+PASSWORD = "ripe plums in august"
+
+
+@pytest.fixture
+def invited(acme, dora):
+    return invitations.invite(actor=Viewer(dora), note="Erin", namespace=acme, role=Role.PUBLISHER)
+
+
+def accept(invitation: Invitation, username: str = "erin", password: str = PASSWORD) -> User:
+    return invitations.accept(invitation=invitation, username=username, password=password)
+
+
+def test_it_makes_the_account_with_its_role(invited, acme, event_kinds):
+    user = accept(invitations.find(invited[1]))
+
+    assert user.check_password(PASSWORD)
+    assert Grant.objects.get(user=user, namespace=acme).role == Role.PUBLISHER
+    assert Invitation.objects.get().used_by == user
+    assert event_kinds() == ["account:user:invited", "account:user:joined"]
+
+
+def test_it_works_once(invited):
+    accept(invitations.find(invited[1]))
+
+    with pytest.raises(NotFound):
+        invitations.find(invited[1])
+    with pytest.raises(NotFound):
+        accept(invited[0], "frank")
+    assert not User.objects.filter(username="frank").exists()
+
+
+def test_every_link_that_does_not_count_reads_the_same(invited, dora):
+    texts = set()
+    for change in ({"used_at": timezone.now()}, {"revoked_at": timezone.now()}, {"expires_at": timezone.now()}):
+        Invitation.objects.update(**{"used_at": None, "revoked_at": None, **change})
+        for secret in (invited[1], "made-up", ""):
+            with pytest.raises(NotFound) as refused:
+                invitations.find(secret)
+            texts.add(f"{refused.value} {refused.value.mend}")
+
+    assert len(texts) == 1
+
+
+@pytest.mark.parametrize("change", [{"is_active": False}, {}])
+def test_the_link_of_somebody_who_lost_the_role_brings_nobody_in(invited, dora, olga, acme, change):
+    found = invitations.find(invited[1])
+    if change:
+        User.objects.filter(pk=dora.pk).update(**change)
+    else:
+        Grant.objects.filter(user=dora).delete()
+
+    with pytest.raises(NotFound):
+        invitations.find(invited[1])
+    found = Invitation.objects.get(pk=found.pk)
+    with pytest.raises(NotFound):
+        accept(found)
+    assert Invitation.objects.get().used_at is None
+
+
+def test_one_from_the_command_line_needs_no_inviter(db):
+    _, secret = invitations.invite(actor=NOBODY, note="the first")
+
+    assert accept(invitations.find(secret)).is_staff is False
+
+
+@pytest.mark.parametrize("username", ["", "-erin", "erin.", "er in", "\u0435rin", "erin@acme", "a" * 64, "../erin"])
+def test_it_refuses_names_that_could_be_mistaken(invited, username):
+    with pytest.raises(Invalid):
+        accept(invited[0], username)
+
+
+@pytest.mark.parametrize("taken", ["bob", "BOB", "Bob"])
+def test_a_taken_name_leaves_the_link_usable(invited, bob, taken):
+    User.objects.filter(pk=bob.pk).update(username=taken)
+    with pytest.raises(Conflict):
+        accept(invited[0], "bob")
+
+    assert accept(invitations.find(invited[1]), "Erin").username == "erin"
+
+
+@pytest.mark.parametrize("password", ["short", "password1234", "123456789012345", "erin.smith.erin"])
+def test_it_refuses_weak_passwords(invited, password):
+    with pytest.raises(Invalid):
+        accept(invited[0], "erin.smith", password)
+
+
+def test_a_withdrawn_link_is_dead_and_withdrawing_twice_records_once(invited, dora, event_kinds):
+    for _ in range(2):
+        invitations.revoke(invitation=invited[0], actor=Viewer(dora))
+
+    with pytest.raises(NotFound):
+        invitations.find(invited[1])
+    assert event_kinds().count("account:user:invitation-revoked") == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_who_follow_it_at_once_one_gets_in(invited):
+    ready = Barrier(2)
+
+    def run(name: str) -> object:
+        found = invitations.find(invited[1])
+        ready.wait()
+        try:
+            return accept(found, name)
+        except RegistryError as error:
+            return error
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as pool:
+        results = list(pool.map(run, ["erin", "frank"]))
+
+    assert sorted(type(result).__name__ for result in results) == ["NotFound", "User"]
+    assert User.objects.filter(username__in=["erin", "frank"]).count() == 1
+
+
+def test_it_expires_after_the_time_that_is_set(invited, settings):
+    lasts = invited[0].expires_at - invited[0].created_at
+
+    assert lasts == pytest.approx(settings.INVITATION_LIFETIME, abs=timedelta(seconds=5))
