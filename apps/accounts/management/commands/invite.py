@@ -1,0 +1,39 @@
+"""`manage.py invite`: a one-time link for somebody's account, made on the machine itself; its last word is the link."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.urls import reverse
+
+from apps.accounts import invitations
+from apps.accounts.access import NOBODY
+from apps.accounts.models import Namespace, Role
+from apps.lib.errors import RegistryError
+
+ROLES = {role.label.lower(): role for role in Role}
+
+
+class Command(BaseCommand):
+    help = "Print a one-time link with which somebody makes their account."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--note", default="", help="For whom it is.")
+        parser.add_argument("--namespace", metavar="NS", help="Give a role in this namespace with it.")
+        parser.add_argument("--role", choices=sorted(ROLES), help="Which role; goes with --namespace.")
+
+    def handle(self, **options: Any) -> None:
+        name = options["namespace"]
+        namespace = Namespace.objects.filter(name=name).first() if name else None
+        if name and namespace is None:
+            known = ", ".join(Namespace.objects.alphabetical().values_list("name", flat=True)) or "none"
+            raise CommandError(f"There is no namespace {name!r}. There are: {known}.")
+        role = ROLES[options["role"]] if options["role"] else None
+        try:
+            invitation, secret = invitations.invite(actor=NOBODY, note=options["note"], namespace=namespace, role=role)
+        except RegistryError as refused:
+            raise CommandError(f"{refused} {refused.mend}") from None
+        self.stderr.write(f"Works once, until {invitation.expires_at:%Y-%m-%d %H:%M} UTC:")
+        # The page belongs to an edge above: only its name is known here.
+        self.stdout.write(settings.PUBLIC_URL + reverse("portal:invitation", args=[secret]))

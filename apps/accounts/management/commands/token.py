@@ -1,0 +1,81 @@
+"""`manage.py token --user NAME --scope publish`: make an API token on the machine itself, printed as the last word."""
+
+from argparse import ArgumentParser
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from apps.accounts import tokens
+from apps.accounts.access import NOBODY
+from apps.accounts.models import Namespace, Scope, User
+from apps.lib.errors import RegistryError
+
+
+class Command(BaseCommand):
+    help = "Print one new API token of a person. It is shown only this once."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--user", required=True, metavar="NAME")
+        several: dict[str, Any] = {"action": "append", "nargs": "+", "default": [], "metavar": "WORD"}
+        parser.add_argument("--scope", required=True, **several, help=f"{', '.join(Scope.values)}; the widest counts.")
+        parser.add_argument("--namespace", **several, help="Limit it to these namespaces.")
+        parser.add_argument("--name", default="", metavar="vpc/aws", help="Publish only this name.")
+        parser.add_argument("--days", type=int, help="How long it lives; the default is LARDER_TOKEN_DAYS.")
+        parser.add_argument("--label", default="made by manage.py token")
+
+    def handle(self, **options: Any) -> None:
+        days = options["days"]
+        try:
+            token, secret = tokens.issue(
+                user=_user(options["user"]),
+                label=options["label"],
+                scope=_scope(_words(options["scope"])),
+                namespaces=_namespaces(_words(options["namespace"])),
+                only_name=options["name"],
+                lifetime=None if days is None else timedelta(days=days),
+                actor=NOBODY,
+            )
+        except RegistryError as refused:
+            raise CommandError(f"{refused} {refused.mend}") from None
+        self.stderr.write(f"A {token.scope} token of {token.user}, until {token.expires_at:%Y-%m-%d %H:%M} UTC:")
+        self.stdout.write(secret)
+
+
+def _words(given: Iterable[Iterable[str]]) -> list[str]:
+    """`--scope read,publish --scope manage publish` as one list, without repeats."""
+    words = (word for group in given for text in group for word in text.replace(",", " ").split())
+    return list(dict.fromkeys(words))
+
+
+def _user(name: str) -> User:
+    user = User.objects.filter(username=name, is_active=True).first()
+    if user is None:
+        known = User.objects.filter(is_active=True).order_by("username").values_list("username", flat=True)
+        raise CommandError(f"There is no active user {name!r}. There are: {_listed(known)}.")
+    return user
+
+
+def _scope(words: list[str]) -> str:
+    if not words:
+        raise CommandError(f"--scope is empty. Scopes are: {', '.join(Scope.values)}.")
+    for word in words:
+        if word not in Scope.values:
+            raise CommandError(f"There is no scope {word!r}. Scopes are: {', '.join(Scope.values)}.")
+    return Scope.widest(words)
+
+
+def _namespaces(names: list[str]) -> list[Namespace]:
+    found = {namespace.name: namespace for namespace in Namespace.objects.filter(name__in=names)}
+    for name in names:
+        if name not in found:
+            known = Namespace.objects.alphabetical().values_list("name", flat=True)
+            raise CommandError(f"There is no namespace {name!r}. There are: {_listed(known)}.")
+    return [found[name] for name in names]
+
+
+def _listed(names: Iterable[str], most: int = 20) -> str:
+    names = list(names)
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return (", ".join(names[:most]) or "none") + more

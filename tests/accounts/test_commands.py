@@ -1,0 +1,84 @@
+"""`manage.py token` and `manage.py invite`: what scripts rely on (D24)."""
+
+import io
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from apps.accounts import tokens
+from apps.accounts.models import ApiToken, Role, Scope
+
+
+def run(*words: str) -> str:
+    out = io.StringIO()
+    call_command(*words, stdout=out, stderr=io.StringIO())
+    return out.getvalue()
+
+
+def test_its_last_word_is_the_token(alice, event_kinds):
+    printed = run("token", "--user", "alice", "--scope", "publish")
+
+    assert tokens.identify(printed.split()[-1]).user == alice
+    assert event_kinds() == ["account:token:issued"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--scope", "read", "--scope", "publish"],
+        ["--scope", "publish", "read"],
+        ["--scope", "read,publish"],
+        ["--scope", "publish,read", "--scope", "read"],
+    ],
+)
+def test_the_widest_scope_counts_however_it_is_written(alice, words):
+    run("token", "--user", "alice", *words)
+
+    assert ApiToken.objects.get().scope == Scope.PUBLISH
+
+
+def test_it_takes_every_limit(alice):
+    limits = ["--namespace", "acme", "pantry", "--name", "vpc/aws", "--days", "7", "--label", "CI of vpc"]
+    run("token", "--user", "alice", "--scope", "publish", *limits)
+
+    token = ApiToken.objects.get()
+    assert sorted(token.namespaces.values_list("name", flat=True)) == ["acme", "pantry"]
+    assert (token.only_name, token.label) == ("vpc/aws", "CI of vpc")
+    assert (token.expires_at - token.created_at).days in (6, 7)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--user", "zoe", "--scope", "read"], "There are: alice"),
+        (["--user", "alice", "--scope", "root"], "read, publish, manage"),
+        (["--user", "alice", "--scope", ","], "read, publish, manage"),
+        (["--user", "alice", "--scope", "read", "--namespace", "acm"], "There are: acme, hall, pantry"),
+        (["--user", "alice", "--scope", "read", "--days", "400"], "1 to 365 days"),
+        (["--user", "alice", "--scope", "read", "--name", "No"], "name/system"),
+        (["--user", "alice"], "--scope"),
+    ],
+)
+def test_it_says_what_exists(alice, words, says):
+    with pytest.raises(CommandError, match=says):
+        run("token", *words)
+
+    assert not ApiToken.objects.exists()
+
+
+def test_invite_prints_a_link_that_opens(acme, settings):
+    link = run("invite", "--note", "Erin", "--namespace", "acme", "--role", "owner").split()[-1]
+
+    assert link.startswith(settings.PUBLIC_URL)
+    page = Client().get(link.removeprefix(settings.PUBLIC_URL))
+    assert page.status_code == 200
+    assert page.context["invitation"].role == Role.OWNER
+
+
+@pytest.mark.parametrize(
+    ("words", "says"), [(["--namespace", "nope", "--role", "owner"], "There are: acme"), (["--role", "owner"], "both")]
+)
+def test_invite_says_what_is_wrong(acme, words, says):
+    with pytest.raises(CommandError, match=says):
+        run("invite", *words)
