@@ -42,7 +42,7 @@ TABLE = {
 
 @pytest.fixture
 def viewer(request, alice, bob, charlie, dora, olga):
-    """"dora's manage token for pantry", "dora", "nobody"."""
+    """ "dora's manage token for pantry", "dora", "nobody"."""
     people = {user.username: user for user in (alice, bob, charlie, dora, olga)}
 
     def viewer_of(who: str) -> Viewer:
@@ -163,6 +163,6 @@ def test_refused_privileged_acts_leave_a_row_and_reads_none(viewer, acme):
     outcome(viewer("nobody"), "acme", Role.PUBLISHER)
 
     assert AuditEvent.objects.count() == before + 1
-    event = AuditEvent.objects.newest_first().first()
+    event = AuditEvent.objects.newest_first()[0]
     assert (event.kind, event.subject) == ("account:permission:refused", "acme")
     assert event.detail == {"needed": "publisher", "held": "reader"}

@@ -42,7 +42,9 @@ def test_it_has_210_random_bits_and_selects_by_double_click():
     assert len({tokens.new_secret() for _ in range(1000)}) == 1000
 
 
-@pytest.mark.parametrize("mangle", [str.swapcase, lambda secret: secret[:-1], lambda secret: secret + "a", lambda _: ""])
+@pytest.mark.parametrize(
+    "mangle", [str.swapcase, lambda secret: secret[:-1], lambda secret: secret + "a", lambda _: ""]
+)
 def test_it_refuses_a_mangled_token_without_a_query(mangle, db, django_assert_num_queries):
     secret = mangle(tokens.new_secret())
 

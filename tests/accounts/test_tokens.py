@@ -26,7 +26,7 @@ def test_it_finds_the_token_and_its_user_in_one_query(issue, alice, django_asser
     token, secret = issue()
 
     with django_assert_num_queries(1):
-        found = tokens.find(secret)
+        found = tokens.identify(secret)
         assert found == token
         assert found.user == alice
 
