@@ -1,0 +1,124 @@
+"""/invitations: staff and owners invite; the link makes one account, signs it in and gives it the role."""
+
+import html
+import re
+
+import pytest
+from django.test import Client
+
+from apps.accounts import invitations
+from apps.accounts.access import Viewer
+from apps.accounts.models import Grant, Invitation, Role, User
+from apps.audit.models import AuditEvent
+
+PASSWORD = "ripe plums in august"
+ERIN = {"username": "erin", "password": PASSWORD, "again": PASSWORD}
+
+
+@pytest.fixture
+def link(acme, dora) -> str:
+    _, secret = invitations.invite(actor=Viewer(dora), note="Erin", namespace=acme, role=Role.PUBLISHER)
+    return f"/invitations/{secret}"
+
+
+def shown_link(response) -> str:
+    return re.findall(r"https?://[^/\s]+(/invitations/[\w-]{40,})", html.unescape(response.content.decode()))[0]
+
+
+def test_an_owner_invites_and_the_person_joins(dora, acme, browser_of):
+    response = browser_of(dora).post("/invitations", {"note": "Erin", "namespace": "acme", "role": "2"})
+    assert response.headers["Cache-Control"] == "no-store"
+    person = Client()
+    page = person.get(shown_link(response))
+    assert page.headers["Cache-Control"] == "no-store"
+
+    joined = person.post(shown_link(response), ERIN)
+
+    assert (joined.status_code, joined.headers["Location"]) == (303, "/namespaces/acme")
+    assert person.get("/tokens").status_code == 200, "signed in"
+    assert Grant.objects.get(user__username="erin").role == Role.PUBLISHER
+    assert "account:user:signed-in" in AuditEvent.objects.values_list("kind", flat=True)
+
+
+def test_the_link_is_on_no_page_afterwards_and_in_no_row(dora, acme, browser_of):
+    browser = browser_of(dora)
+    link = shown_link(browser.post("/invitations", {"note": "Erin", "namespace": "acme", "role": "1"}))
+    secret = link.rsplit("/", 1)[1]
+
+    assert secret not in browser.get("/invitations").content.decode()
+    assert secret not in str(list(Invitation.objects.values())) + str(list(AuditEvent.objects.values()))
+
+
+def test_a_second_use_is_refused(link):
+    assert Client().post(link, ERIN).status_code == 303
+
+    for again in (Client().get(link), Client().post(link, ERIN | {"username": "frank"})):
+        assert again.status_code == 404
+    assert not User.objects.filter(username="frank").exists()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "status", "field"),
+    [
+        ({"username": "bob"}, 409, "username"),
+        ({"username": "no spaces"}, 422, "username"),
+        ({"username": ""}, 422, "username"),
+        ({"password": "short", "again": "short"}, 422, "password"),
+        ({"username": "erin.e.smith", "password": "erin.e.smith.1", "again": "erin.e.smith.1"}, 422, "password"),
+        ({"again": "something else 12"}, 422, "again"),
+    ],
+)
+def test_it_says_what_is_wrong_beside_the_field_and_the_link_stays_good(link, bob, wrong, status, field):
+    person = Client()
+    response = person.post(link, ERIN | wrong)
+
+    assert response.status_code == status
+    assert list(response.context["form"].errors) == [field]
+    assert PASSWORD not in response.content.decode()
+    assert person.post(link, ERIN).status_code == 303
+
+
+def test_who_is_signed_in_makes_no_second_account(link, bob, browser_of):
+    browser = browser_of(bob)
+    assert "signed in already" in browser.get(link).content.decode()
+
+    browser.post(link, ERIN)
+
+    assert not User.objects.filter(username="erin").exists()
+
+
+@pytest.mark.parametrize("who", ["bob", "alice", "charlie"])
+def test_others_may_not_invite(request, who, acme, browser_of):
+    browser = browser_of(request.getfixturevalue(who))
+
+    assert browser.get("/invitations").status_code == 403
+    assert browser.post("/invitations", {"note": "x", "namespace": "acme", "role": "3"}).status_code == 403
+    assert not Invitation.objects.exists()
+
+
+def test_an_owner_invites_only_into_their_own(dora, pantry, browser_of):
+    for namespace in ("pantry", ""):
+        response = browser_of(dora).post("/invitations", {"note": "x", "namespace": namespace, "role": "3"})
+        assert response.status_code == 422
+    assert not Invitation.objects.exists()
+
+
+def test_staff_invite_without_a_role(olga, browser_of):
+    link = shown_link(browser_of(olga).post("/invitations", {"note": "x", "namespace": "", "role": "1"}))
+
+    assert Client().post(link, ERIN).headers["Location"] == "/"
+    assert not Grant.objects.filter(user__username="erin").exists()
+
+
+def test_owners_withdraw_those_of_their_namespace_and_no_others(dora, olga, pantry, link, browser_of):
+    theirs = invitations.invite(actor=Viewer(olga), note="y", namespace=pantry, role=Role.READER)[0]
+    own = Invitation.objects.get(namespace__name="acme")
+    browser = browser_of(dora)
+
+    assert browser.post(f"/invitations/{theirs.pk}/revoke").status_code == 404
+    assert browser.get(f"/invitations/{own.pk}/revoke").status_code == 200
+    assert browser.post(f"/invitations/{own.pk}/revoke").status_code == 303
+
+    assert Client().get(link).status_code == 404
+    theirs.refresh_from_db()
+    assert theirs.revoked_at is None
