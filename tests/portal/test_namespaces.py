@@ -1,0 +1,145 @@
+"""/namespaces/new, and the members and settings pages, which are the owner's alone."""
+
+import pytest
+
+from apps.accounts import invitations, tokens
+from apps.accounts.access import Viewer
+from apps.accounts.models import Grant, Namespace, Role, Visibility
+from apps.audit.models import AuditEvent
+from apps.portal import invitations as invitation_pages
+from apps.portal import namespaces as namespace_pages
+from apps.portal import tokens as token_pages
+
+OWNED = ["/namespaces/acme/members", "/namespaces/acme/change", "/namespaces/acme/members/1/withdraw"]
+# Kinds of what the forms below must leave behind, by route: (path, data, kind)
+ACTS = {
+    "namespace-new": ("/namespaces/new", {"name": "tools", "visibility": "private"}, "namespace:namespace:created"),
+    "namespace-change": ("/namespaces/acme/change", {"visibility": "public"}, "namespace:namespace:changed"),
+    "namespace-members": ("/namespaces/acme/members", {"username": "charlie", "role": "1"}, "namespace:grant:given"),
+    "namespace-withdraw": ("/namespaces/acme/members/{bob}/withdraw", {}, "namespace:grant:withdrawn"),
+    "tokens": ("/tokens", {"label": "x", "scope": "read", "days": "1"}, "account:token:issued"),
+    "token-revoke": ("/tokens/{token}/revoke", {}, "account:token:revoked"),
+    "invitations": ("/invitations", {"note": "x", "namespace": "acme", "role": "1"}, "account:user:invited"),
+    "invitation-revoke": ("/invitations/{invitation}/revoke", {}, "account:user:invitation-revoked"),
+    "invitation": (
+        "{link}",
+        {"username": "e", "password": "ripe plums 12", "again": "ripe plums 12"},
+        "account:user:joined",
+    ),
+}
+
+
+@pytest.fixture
+def owner(dora, browser_of):
+    return browser_of(dora)
+
+
+@pytest.mark.parametrize("path", OWNED)
+@pytest.mark.parametrize("method", ["get", "post"])
+@pytest.mark.parametrize(("who", "status"), [("nobody", 302), ("charlie", 404), ("bob", 403), ("alice", 403)])
+def test_only_owners_enter(request, acme, browser_of, path, method, who, status):
+    browser = browser_of(None if who == "nobody" else request.getfixturevalue(who))
+
+    assert getattr(browser, method)(path, {"username": "charlie", "role": "3"}).status_code == status
+    assert not Grant.objects.filter(role=Role.OWNER).exists()
+
+
+def test_charlie_creates_one_and_owns_it(charlie, browser_of):
+    browser = browser_of(charlie)
+    assert browser.get("/namespaces/new").status_code == 200
+
+    response = browser.post("/namespaces/new", {"name": "tools", "visibility": "internal", "description": "Shared"})
+
+    assert (response.status_code, response.headers["Location"]) == (303, "/namespaces/tools")
+    assert Namespace.objects.get(name="tools").visibility == Visibility.INTERNAL
+    assert browser.get("/namespaces/tools/members").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "says"),
+    [
+        ("Tools", 422, "upper-case"),
+        ("my_tools", 422, "underscore"),
+        ("new", 422, "reserved"),
+        ("acme", 409, "taken"),
+        ("", 422, "required"),
+    ],
+)
+def test_it_explains_the_rule_that_is_broken(acme, charlie, browser_of, name, status, says):
+    response = browser_of(charlie).post("/namespaces/new", {"name": name, "visibility": "private"})
+
+    assert response.status_code == status
+    assert says in str(response.context["form"].errors["name"])
+
+
+def test_staff_only_is_said_before_the_form(charlie, olga, browser_of, settings):
+    settings.NAMESPACE_CREATION = "staff"
+
+    assert browser_of(charlie).get("/namespaces/new").status_code == 403
+    assert browser_of(olga).get("/namespaces/new").status_code == 200
+
+
+def test_an_owner_gives_changes_and_withdraws_a_role(owner, charlie):
+    members = "/namespaces/acme/members"
+    assert owner.post(members, {"username": "Charlie ", "role": "1"}).status_code == 303
+    assert owner.post(members, {"username": "charlie", "role": "2"}).status_code == 303
+    grant = Grant.objects.get(user=charlie)
+    assert grant.role == Role.PUBLISHER
+    assert "charlie" in owner.get(members).content.decode()
+
+    assert "charlie" in owner.get(f"{members}/{grant.pk}/withdraw").content.decode()
+    assert owner.post(f"{members}/{grant.pk}/withdraw").status_code == 303
+    assert not Grant.objects.filter(user=charlie).exists()
+
+
+@pytest.mark.parametrize("data", [{"username": "zoe", "role": "1"}, {"username": "bob", "role": "9"}, {}])
+def test_it_refuses_unknown_people_and_roles(owner, bob, data):
+    assert owner.post("/namespaces/acme/members", data).status_code == 422
+
+
+def test_the_last_owner_cannot_leave(owner, dora):
+    grant = Grant.objects.get(user=dora)
+
+    page = owner.post(f"/namespaces/acme/members/{grant.pk}/withdraw")
+    assert page.status_code == 409
+    assert "Make somebody else owner first" in page.content.decode()
+    assert owner.post("/namespaces/acme/members", {"username": "dora", "role": "1"}).status_code == 409
+
+
+def test_a_grant_of_elsewhere_is_404(owner, alice, pantry):
+    elsewhere = Grant.objects.get(user=alice, namespace=pantry)
+
+    assert owner.post(f"/namespaces/acme/members/{elsewhere.pk}/withdraw").status_code == 404
+    assert Grant.objects.filter(pk=elsewhere.pk).exists()
+
+
+def test_an_owner_changes_the_visibility(owner, acme):
+    response = owner.post("/namespaces/acme/change", {"visibility": "public", "description": "Open to all"})
+
+    assert response.status_code == 303
+    acme.refresh_from_db()
+    assert (acme.visibility, acme.description) == ("public", "Open to all")
+    assert owner.post("/namespaces/acme/change", {"visibility": "secret"}).status_code == 422
+
+
+def test_the_acts_below_are_all_there_are():
+    routes = [*token_pages.urlpatterns, *invitation_pages.urlpatterns, *namespace_pages.urlpatterns]
+
+    assert {route.name for route in routes} == set(ACTS)
+
+
+@pytest.mark.parametrize("route", ACTS)
+def test_every_act_leaves_an_audit_row(owner, dora, bob, charlie, acme, browser_of, route):
+    token, _ = tokens.issue(user=dora, label="x", scope="read", actor=Viewer(dora))
+    invitation, secret = invitations.invite(actor=Viewer(dora), note="", namespace=acme, role=Role.READER)
+    numbers = {"bob": Grant.objects.get(user=bob).pk, "token": token.pk, "invitation": invitation.pk}
+    path, data, kind = ACTS[route]
+    client = browser_of(None) if route == "invitation" else owner
+    before = AuditEvent.objects.filter(kind=kind).count()
+
+    response = client.post(path.format(link=f"/invitations/{secret}", **numbers), data)
+
+    assert response.status_code in (200, 303)
+    assert AuditEvent.objects.filter(kind=kind).count() == before + 1
+    if route != "invitation":
+        assert AuditEvent.objects.filter(kind=kind).newest_first()[0].actor_id == dora.pk
