@@ -1,0 +1,51 @@
+"""Permission that travels in a URL (D6): clients send no token for archives, so the path itself carries who may fetch.
+
+A segment is `<expiry>.<signature>`: seconds since 1970 in base 36, and HMAC-SHA256 over expiry, digest and file name in
+base 64 without padding. It stands in the path because go-getter parses, sorts and re-encodes every query. Checking it
+needs no database.
+"""
+
+import base64
+import re
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.utils.crypto import constant_time_compare, salted_hmac
+from django.utils.http import base36_to_int, int_to_base36
+
+# Expiries fall on multiples of this, so that one rendered document serves many requests.
+ROUND = timedelta(minutes=5)
+
+_SALT = "larder.blobs.capabilities.v1"
+# 9 digits of base 36 reach the year 3 million and stay far from any overflow; 43 hold 256 bits in base 64.
+_SEGMENT = re.compile(r"([0-9a-z]{1,9})\.([A-Za-z0-9_-]{43})", re.ASCII)
+
+
+def sign(*, digest: str, file_name: str, now: datetime) -> str:
+    """A path segment that opens this digest under this file name for ARCHIVE_URL_LIFETIME, and up to ROUND longer."""
+    expiry = int_to_base36(_expiry(now))
+    return f"{expiry}.{_signature(expiry, digest, file_name, settings.SECRET_KEY)}"
+
+
+def verify(segment: str, *, digest: str, file_name: str, now: datetime) -> bool:
+    """Whether the segment opens exactly this digest under exactly this name now; retired secret keys still count."""
+    found = _SEGMENT.fullmatch(segment)
+    if found is None:
+        return False
+    expiry, signature = found.groups()
+    keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
+    # Every key is tried, the right one or not: the time tells nothing about which it was.
+    signed = [constant_time_compare(signature, _signature(expiry, digest, file_name, key)) for key in keys]
+    return any(signed) and base36_to_int(expiry) > now.timestamp()
+
+
+def _expiry(now: datetime) -> int:
+    step = int(ROUND.total_seconds())
+    earliest = (now + settings.ARCHIVE_URL_LIFETIME).timestamp()
+    return int(-(-earliest // step)) * step
+
+
+def _signature(expiry: str, digest: str, file_name: str, key: str | bytes) -> str:
+    # Neither of the first two can hold a colon, so no other triple reads the same.
+    signed = salted_hmac(_SALT, f"{expiry}:{digest}:{file_name}", secret=key, algorithm="sha256")
+    return base64.urlsafe_b64encode(signed.digest()).rstrip(b"=").decode()
