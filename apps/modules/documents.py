@@ -1,18 +1,18 @@
 """The data of modules.v1's documents. https://opentofu.org/docs/internals/module-registry-protocol/"""
 
+from collections.abc import Iterable
 from typing import Any
 
-from apps.modules.models import Module
-from apps.modules.reading import version_numbers
+from apps.lib.addresses import ModuleAddress
 
 
-def versions_document(module: Module) -> dict[str, Any]:
-    """`{"modules": [{"source", "versions": [{"version"}]}]}`, complete (no paging), highest version first.
+def versions_document(address: ModuleAddress, versions: Iterable[str]) -> dict[str, Any]:
+    """`{"modules": [{"source", "versions": [{"version"}]}]}`, complete (no paging), in the order of `versions`.
 
     Clients read `modules[0].versions[].version` and nothing else.
     """
-    listed = [{"version": version} for version in version_numbers(module)]
-    return {"modules": [{"source": str(module), "versions": listed}]}
+    listed = [{"version": version} for version in versions]
+    return {"modules": [{"source": str(address), "versions": listed}]}
 
 
 def archive_name(module_version_name: str, version: str) -> str:
