@@ -1,0 +1,122 @@
+"""Archive URLs (D6): who may fetch what `location` names. The file name in them is cosmetic but for its suffix."""
+
+import re
+import threading
+
+from django.conf import settings
+from django.db import InterfaceError, OperationalError
+from django.http.response import HttpResponseBase
+from django.urls import path
+from django.utils import timezone
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.request import Request
+
+from apps.accounts.access import NOBODY, Viewer, visible_namespaces
+from apps.blobs import capabilities
+from apps.lib.digests import is_sha256
+from apps.lib.errors import CredentialsRequired, NotFound, RegistryError
+from apps.protocol.base import ProtocolView
+from apps.protocol.serving import archive_response
+from apps.releases.models import Release
+
+_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,250}\.zip", re.ASCII)
+
+
+class LinkRefused(RegistryError):
+    code = "forbidden"
+
+
+class LastPublic:
+    """The digests that this process last saw public, so that their archives go on while the database is away (D6)."""
+
+    MOST = 20_000
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._digests: dict[str, None] = {}
+
+    def __contains__(self, digest: str) -> bool:
+        return digest in self._digests
+
+    def note(self, digest: str, *, is_public: bool) -> None:
+        with self._lock:
+            self._digests.pop(digest, None)
+            if is_public:
+                self._digests[digest] = None
+            if len(self._digests) > self.MOST:
+                del self._digests[next(iter(self._digests))]  # the one that was asked for longest ago
+
+
+_last_public = LastPublic()
+
+
+class ArchiveView(ProtocolView):
+    def perform_authentication(self, request: Request) -> None:
+        """Only where the URL alone does not do: a .netrc's `default` entry sends its password to every host."""
+
+
+class Archive(ArchiveView):
+    """The plain URL: public archives for anybody, others for those whose token shows them."""
+
+    def get(self, request: Request, digest: str, file_name: str) -> HttpResponseBase:
+        cache_control = "private"
+        if _is_public(digest, file_name):
+            cache_control = f"public, max-age={settings.PUBLIC_ARCHIVE_MAX_AGE}"
+        else:
+            _require_visible(self.viewer, digest, file_name)
+        return archive_response(request, digest=digest, file_name=file_name, cache_control=cache_control)
+
+
+class CapabilityArchive(ArchiveView):
+    """The URL that carries its own permission. Who has credentials as well (.netrc) needs no valid one."""
+
+    def get(self, request: Request, capability: str, digest: str, file_name: str) -> HttpResponseBase:
+        if not capabilities.verify(capability, digest=digest, file_name=file_name, now=timezone.now()):
+            self._require_credentials(digest, file_name)
+        return archive_response(request, digest=digest, file_name=file_name, cache_control="private")
+
+    def _require_credentials(self, digest: str, file_name: str) -> None:
+        try:
+            _require_visible(self.viewer, digest, file_name)
+        except (CredentialsRequired, NotFound, AuthenticationFailed):
+            raise LinkRefused(
+                "This download link has expired or was changed; ask the registry for a new one."
+            ) from None
+
+
+def _is_public(digest: str, file_name: str) -> bool:
+    try:
+        is_public = _is_visible(NOBODY, digest, file_name)
+    except (OperationalError, InterfaceError):
+        if digest in _last_public and _FILE_NAME.fullmatch(file_name):
+            return True
+        raise
+    if is_sha256(digest):
+        _last_public.note(digest, is_public=is_public)
+    return is_public
+
+
+def _is_visible(viewer: Viewer, digest: str, file_name: str) -> bool:
+    """Whether some published release with these bytes lies where the viewer sees it."""
+    if not is_sha256(digest) or not _FILE_NAME.fullmatch(file_name):
+        return False
+    shown = visible_namespaces(viewer).values("pk")
+    return Release.objects.published().filter(digest=digest, namespace__in=shown).exists()
+
+
+def _require_visible(viewer: Viewer, digest: str, file_name: str) -> None:
+    if viewer.is_identified and _is_visible(viewer, digest, file_name):
+        return
+    if not viewer.is_identified:  # one text for what is hidden and what is not there
+        raise CredentialsRequired("This needs credentials: without them only public archives can be read.")
+    raise NotFound("There is no such archive that you may see.")
+
+
+urlpatterns = [
+    path("archives/<segment:digest>/<segment:file_name>", Archive.as_view(), name="archive"),
+    path(
+        "archives/<segment:capability>/<segment:digest>/<segment:file_name>",
+        CapabilityArchive.as_view(),
+        name="archive-capability",
+    ),
+]

@@ -1,0 +1,61 @@
+"""modules.v1: https://opentofu.org/docs/internals/module-registry-protocol/
+
+Two documents. Everybody gets the same ones (D7): OpenTofu reads `location` in the JSON, Terraform only the header
+X-Terraform-Get, and neither reads anything else, so both stand in one 200.
+"""
+
+from django.conf import settings
+from django.urls import path
+from django.utils import timezone
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.accounts.models import Visibility
+from apps.lib.addresses import ModuleAddress
+from apps.modules import reading
+from apps.modules.documents import versions_document
+from apps.protocol.base import ProtocolView, Unknown
+from apps.protocol.locations import location_of
+
+
+def download_document(location: str) -> dict[str, str | bool]:
+    """`use_registry_credentials` makes OpenTofu 1.12 fetch the archive itself, with its token and within 10 s."""
+    document: dict[str, str | bool] = {"location": location}
+    if settings.USE_REGISTRY_CREDENTIALS:
+        document["use_registry_credentials"] = True
+    return document
+
+
+class Versions(ProtocolView):
+    """Every published version, highest first. Clients choose; pre-releases only where one is named exactly."""
+
+    def get(self, request: Request, namespace: str, name: str, system: str) -> Response:  # noqa: ARG002
+        address = ModuleAddress(namespace, name, system)
+        return Response(versions_document(address, reading.listed_versions(self.viewer, address)))
+
+
+class Download(ProtocolView):
+    """Where the archive of one version is. The version is matched by value: clients normalise what they were told."""
+
+    def get(self, request: Request, namespace: str, name: str, system: str, version: str) -> Response:  # noqa: ARG002
+        release = reading.published_release(self.viewer, ModuleAddress(namespace, name, system), version)
+        location = location_of(release, now=timezone.now())
+        headers = {"X-Terraform-Get": location}
+        if release.namespace.visibility != Visibility.PUBLIC:
+            headers["Cache-Control"] = "no-store"  # the location carries a permission
+        return Response(download_document(location), headers=headers)
+
+
+urlpatterns = [
+    path("v1/modules/", Unknown.as_view(), name="modules"),
+    path(
+        "v1/modules/<segment:namespace>/<segment:name>/<segment:system>/versions",
+        Versions.as_view(),
+        name="module-versions",
+    ),
+    path(
+        "v1/modules/<segment:namespace>/<segment:name>/<segment:system>/<segment:version>/download",
+        Download.as_view(),
+        name="module-download",
+    ),
+]

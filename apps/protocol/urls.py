@@ -1,0 +1,14 @@
+"""The protocol edge. Below its prefixes nothing ever answers with a page."""
+
+from django.urls import re_path
+
+from apps.protocol import archives, discovery, modules_v1
+from apps.protocol.base import Unknown
+
+app_name = "protocol"
+urlpatterns = [
+    *discovery.urlpatterns,
+    *modules_v1.urlpatterns,
+    *archives.urlpatterns,
+    re_path(r"^(?:v1|archives)/", Unknown.as_view()),
+]

@@ -1,0 +1,193 @@
+import hashlib
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import time_machine
+from django.test import Client
+
+from apps.accounts.models import Visibility
+from apps.blobs import capabilities
+from apps.protocol.locations import location_of
+
+NOON = datetime(2026, 1, 2, 12, 3, 4, tzinfo=UTC)
+SECURITY = {"X-Content-Type-Options": "nosniff", "Accept-Ranges": "bytes", "Content-Type": "application/zip"}
+
+
+@pytest.fixture
+def public(published, frozen_zip):
+    return published("pantry/vpc/aws", "1.2.0", data=frozen_zip)
+
+
+@pytest.fixture
+def private(published, frozen_zip):
+    return published("acme/vpc/aws", "1.2.0", data=frozen_zip + b"")
+
+
+def plain(release) -> str:
+    return f"/archives/{release.digest}/vpc-aws-1.2.0.zip"
+
+
+def signed(release) -> str:
+    return location_of(release, now=datetime.now(tz=UTC))
+
+
+def test_a_public_archive_is_whole_and_cacheable(public, frozen_zip):
+    response = Client().get(location_of(public, now=NOON))
+
+    assert response.status_code == 200
+    assert response.getvalue() == frozen_zip
+    assert hashlib.sha256(frozen_zip).hexdigest() == public.digest
+    assert response.headers["Cache-Control"] == "public, max-age=300"
+    assert response.headers["ETag"] == f'"{public.digest}"'
+    assert response.headers["Content-Length"] == str(len(frozen_zip))
+    assert response.headers["Content-Disposition"] == 'attachment; filename="vpc-aws-1.2.0.zip"'
+    assert SECURITY.items() <= dict(response.headers).items()
+    assert not {"Vary", "Content-Encoding", "Set-Cookie"} & set(response.headers)
+
+
+def test_no_answer_is_encoded_whatever_the_client_accepts(public, private):
+    """N4: OpenTofu's direct way does not undo a Content-Encoding."""
+    for url in (plain(public), signed(private)):
+        response = Client(headers={"Accept-Encoding": "identity, gzip, br, *;q=0.1"}).get(url)
+        response.getvalue()
+
+        assert "Content-Encoding" not in response.headers
+
+
+@pytest.mark.parametrize("kind", ["plain", "signed"])
+def test_head_tells_the_same_without_a_body(public, private, frozen_zip, kind):
+    url = plain(public) if kind == "plain" else signed(private)
+    head, get = Client().head(url), Client().get(url)
+
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["Content-Length"] == str(len(frozen_zip))
+    assert get.getvalue() == frozen_zip
+    for name in ("Content-Type", "ETag", "Accept-Ranges", "Content-Disposition", "Cache-Control"):
+        assert head.headers[name] == get.headers[name]
+
+
+def test_a_capability_serves_many_times_to_nobody_in_particular(private, frozen_zip):
+    url = signed(private)
+
+    for _ in range(3):
+        response = Client().get(url)
+        assert response.getvalue() == frozen_zip
+        assert response.headers["Cache-Control"] == "private"
+
+
+def test_the_location_names_a_zip_and_its_checksum(public, private):
+    for release in (public, private):
+        path, _, query = location_of(release, now=NOON).partition("?")
+
+        assert path.startswith("/archives/")
+        assert path.endswith(f"/{release.digest}/vpc-aws-1.2.0.zip")
+        assert query == f"checksum=sha256:{release.digest}"
+
+
+@pytest.mark.parametrize(
+    ("who", "status"), [("alice", 200), ("bob", 200), ("charlie", 404), ("olga", 200), (None, 401)]
+)
+def test_the_plain_url_of_a_private_archive_needs_a_token_that_shows_it(request, tofu, private, who, status):
+    response = tofu(request.getfixturevalue(who) if who else None).get(plain(private))
+
+    assert response.status_code == status
+    if status == 200:
+        response.getvalue()
+        assert response.headers["Cache-Control"] == "private"
+        assert response.headers["Vary"] == "Authorization"
+    if status == 401:
+        assert response.headers["WWW-Authenticate"] == 'Bearer realm="Larder"'
+
+
+def test_basic_credentials_open_private_archives(private, bob, charlie, basic, frozen_zip):
+    assert Client(headers=basic(bob)).get(plain(private)).getvalue() == frozen_zip
+    assert Client(headers=basic(charlie)).get(plain(private)).status_code == 404
+    stale = f"/archives/{'a' * 5}.{'b' * 43}/{private.digest}/vpc-aws-1.2.0.zip"
+    assert Client(headers=basic(bob)).get(stale).getvalue() == frozen_zip
+    assert Client(headers=basic(charlie)).get(stale).status_code == 403
+
+
+def test_hidden_and_unknown_digests_read_alike(tofu, charlie, private):
+    paths = [plain(private), f"/archives/{'0' * 64}/vpc-aws-1.2.0.zip", "/archives/nonsense/a.zip"]
+
+    for client, status in ((tofu(), 401), (tofu(charlie), 404)):
+        answers = [client.get(path) for path in paths]
+        assert {answer.status_code for answer in answers} == {status}
+        assert len({answer.content for answer in answers}) == 1
+
+
+@pytest.mark.parametrize("authorization", ["Basic ZGVmYXVsdDpwYXNzd29yZA==", "Bearer nonsense"])
+def test_foreign_credentials_do_not_close_an_open_door(public, private, frozen_zip, authorization):
+    """A .netrc's `default` entry sends its password to every host."""
+    client = Client(headers={"Authorization": authorization})
+
+    assert client.get(plain(public)).getvalue() == frozen_zip
+    assert client.get(signed(private)).getvalue() == frozen_zip
+
+
+def test_the_same_bytes_in_a_public_namespace_are_public(public, private):
+    assert public.digest == private.digest
+    assert Client().head(plain(private)).status_code == 200
+
+
+def test_the_end_of_being_public_shows_at_once(public, pantry):
+    assert Client().head(plain(public)).status_code == 200
+    pantry.visibility = Visibility.PRIVATE
+    pantry.save(update_fields=["visibility"])
+
+    assert Client().head(plain(public)).status_code == 401
+
+
+def test_bytes_that_are_not_published_are_not_served(tofu, alice, published):
+    refused = published("pantry/vpc/aws", "1.0.0", data=b"this is no zip")
+
+    assert refused.state == "rejected"
+    assert tofu(alice).get(f"/archives/{refused.uploaded_digest}/vpc-aws-1.0.0.zip").status_code == 404
+
+
+def _flip(text: str) -> str:
+    return ("b" if text[0] == "a" else "a") + text[1:]
+
+
+def test_a_capability_opens_one_digest_under_one_name_until_it_ends(private, published, golden):
+    other = published("acme/vpc/aws", "1.3.0")
+    name = "vpc-aws-1.2.0.zip"
+    with time_machine.travel(NOON, tick=False) as clock:
+        segment = capabilities.sign(digest=private.digest, file_name=name, now=NOON)
+        expiry, _, signature = segment.partition(".")
+        good = f"/archives/{segment}/{private.digest}/{name}"
+        assert Client().head(good).status_code == 200
+        for bad in (
+            f"/archives/{segment}/{other.digest}/{name}",
+            f"/archives/{segment}/{private.digest}/evil.zip",
+            f"/archives/{expiry}.{_flip(signature)}/{private.digest}/{name}",
+            f"/archives/{_flip(expiry)}.{signature}/{private.digest}/{name}",
+            f"/archives/{expiry}/{private.digest}/{name}",
+            f"/archives/zzzzzzzzz.{signature}/{private.digest}/{name}",
+        ):
+            refused = Client().get(bad)
+            assert refused.status_code == 403, bad
+            assert refused.content == golden("modules_v1/error-403-link.json")
+            assert refused.headers["Cache-Control"] == "no-store"
+        clock.shift(timedelta(minutes=20))
+        assert Client().get(good).status_code == 403
+
+
+@pytest.mark.parametrize("query", ["", "?checksum=sha256:00", "?b=2&a=1", "?checksum=x&archive=zip&terraform-get=1"])
+def test_queries_are_ignored(public, private, query):
+    for url in (plain(public), signed(private).partition("?")[0]):
+        assert Client().head(url + query).status_code == 200
+
+
+@pytest.mark.parametrize("method", ["post", "put", "patch", "delete", "options"])
+def test_other_methods_are_refused_in_json(public, method):
+    response = getattr(Client(), method)(plain(public))
+
+    assert response.status_code == 405
+    assert list(json.loads(response.content)) == ["errors"]
+
+
+@pytest.mark.parametrize("name", ["a%0d%0aSet-Cookie:x.zip", "a%22.zip", "..zip", "a.exe", "%00.zip", "ä.zip", "-.zip"])
+def test_file_names_that_no_location_has_are_not_served(public, name):
+    assert Client().get(f"/archives/{public.digest}/{name}").status_code in (401, 404)

@@ -1,0 +1,123 @@
+import json
+from datetime import UTC, datetime
+
+import pytest
+import time_machine
+from django.test import Client
+
+URL = "/v1/modules/acme/vpc/aws/1.2.0/download"
+NOON = datetime(2026, 1, 2, 12, 3, 4, tzinfo=UTC)
+
+
+def location_of(response) -> str:
+    return json.loads(response.content)["location"]
+
+
+def test_a_public_download_answer_is_frozen(tofu, published, frozen_zip, golden):
+    published("pantry/vpc/aws", "1.2.0", data=frozen_zip)
+    response = tofu().get("/v1/modules/pantry/vpc/aws/1.2.0/download")
+
+    assert response.status_code == 200
+    assert response.content == golden("modules_v1/download-public.json")
+    assert response.headers["X-Terraform-Get"] == location_of(response)
+    assert response.headers["Cache-Control"] == "private, no-cache"
+
+
+def test_a_private_download_answer_is_frozen(tofu, bob, published, frozen_zip, golden):
+    published("acme/vpc/aws", "1.2.0", data=frozen_zip)
+    client = tofu(bob)
+    with time_machine.travel(NOON, tick=False):
+        response = client.get(URL)
+
+    assert response.status_code == 200
+    assert response.content == golden("modules_v1/download-private.json")
+    assert response.headers["X-Terraform-Get"] == location_of(response)
+    assert response.headers["Cache-Control"] == "no-store"
+
+
+def test_the_setting_adds_the_word_for_direct_installation_and_the_location_serves_as_it_is(
+    tofu, bob, published, frozen_zip, settings, golden
+):
+    published("acme/vpc/aws", "1.2.0", data=frozen_zip)
+    settings.USE_REGISTRY_CREDENTIALS = True
+    client = tofu(bob)
+    with time_machine.travel(NOON, tick=False):
+        response = client.get(URL)
+        # OpenTofu's direct way sends the query byte for byte, with its token.
+        package = client.get(location_of(response), headers={"Accept": "application/zip, application/x-tar; *;q=0.1"})
+
+    assert response.content == golden("modules_v1/download-direct.json")
+    assert json.loads(response.content)["use_registry_credentials"] is True
+    assert response.headers["X-Terraform-Get"] == location_of(response)
+    assert package.getvalue() == frozen_zip
+
+
+@pytest.mark.parametrize(
+    ("who", "private", "public"),
+    [("alice", 200, 200), ("bob", 200, 200), ("charlie", 404, 200), ("olga", 200, 200), (None, 401, 200)],
+)
+def test_visibility_decides_who_is_told(request, tofu, published, who, private, public):
+    published("acme/vpc/aws", "1.2.0")
+    published("pantry/vpc/aws", "1.2.0")
+    client = tofu(request.getfixturevalue(who) if who else None)
+
+    assert client.get(URL).status_code == private
+    assert client.get(URL.replace("acme", "pantry")).status_code == public
+
+
+@pytest.mark.parametrize("asked", ["1.2.0+b1", "1.2.0", "1.2.0+other", "1.2.0%2Bb1"])
+def test_versions_are_matched_by_value(tofu, bob, published, asked):
+    published("acme/vpc/aws", "1.2.0+b1")
+    response = tofu(bob).get(f"/v1/modules/acme/vpc/aws/{asked}/download")
+
+    assert response.status_code == 200
+    assert "/vpc-aws-1.2.0+b1.zip?checksum=sha256:" in location_of(response)
+
+
+@pytest.mark.parametrize("asked", ["1.2.1", "v1.2.0", "1.2", "latest", "1.2.0 ", "9" * 5000, "1.2.0-rc.1", "٣.1.0"])
+def test_an_unknown_version_is_404(tofu, bob, published, asked):
+    published("acme/vpc/aws", "1.2.0")
+    response = tofu(bob).get(f"/v1/modules/acme/vpc/aws/{asked}/download")
+
+    assert response.status_code == 404
+    assert list(json.loads(response.content)) == ["errors"]
+
+
+def test_the_bodies_of_404_are_frozen(tofu, bob, published, golden):
+    published("acme/vpc/aws", "1.2.0")
+    client = tofu(bob)
+
+    assert client.get(URL.replace("1.2.0", "1.3.0")).content == golden("modules_v1/error-404-version.json")
+    assert client.get("/v1/modules/acme/dns/aws/versions").content == golden("modules_v1/error-404-module.json")
+
+
+def test_one_rendered_location_serves_for_minutes(tofu, bob, published, settings):
+    published("acme/vpc/aws", "1.2.0")
+    client = tofu(bob)
+    with time_machine.travel(NOON, tick=False) as clock:
+        first = location_of(client.get(URL))
+        clock.shift(60)
+        second = location_of(client.get(URL))
+        clock.shift(14 * 60)
+        answers = [Client().head(first).status_code for _ in range(3)]
+
+    assert first == second
+    assert answers == [200, 200, 200]
+
+
+def test_it_costs_three_queries(tofu, bob, published, django_assert_num_queries):
+    published("acme/vpc/aws", "1.2.0")
+    client = tofu(bob)
+    with django_assert_num_queries(3):  # token, gate, release
+        assert client.get(URL).status_code == 200
+
+
+@pytest.mark.parametrize("who", ["bob", None])
+def test_no_answer_carries_a_secret_in_a_metadata_url(request, tofu, published, who):
+    """Clients print metadata URLs in their errors; so nothing redirects, and the token stays in its header."""
+    published("acme/vpc/aws", "1.2.0")
+    response = tofu(request.getfixturevalue(who) if who else None).get(URL)
+
+    assert response.status_code in (200, 401)
+    assert "Location" not in response.headers
+    assert b"lrd_" not in response.content

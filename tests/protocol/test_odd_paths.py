@@ -1,0 +1,60 @@
+"""Whatever stands in a path, the answer is JSON and no 5xx."""
+
+import itertools
+import json
+
+import pytest
+
+ODD = [
+    "a%00b",
+    "%00",
+    "%ff%fe",
+    "a%2Fb",
+    "..",
+    "%2e%2e",
+    "a%0ab",
+    "%F0%9F%8D%90",
+    "'; drop table--",
+    "a" * 3000,
+    "%25",
+    "a?b",
+    "a%3Fb",
+    "a;b",
+    "~",
+    "%ED%A0%80",
+]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/modules/{}/vpc/aws/versions",
+        "/v1/modules/acme/{}/aws/versions",
+        "/v1/modules/acme/vpc/{}/versions",
+        "/v1/modules/acme/vpc/aws/{}/download",
+        "/v1/modules/acme/{}",
+        "/archives/{}/vpc-aws-1.2.0.zip",
+        "/archives/{}",
+        f"/archives/{'0' * 64}/{{}}",
+        f"/archives/{{}}/{'0' * 64}/vpc-aws-1.2.0.zip",
+        f"/archives/1.{'0' * 43}/{'0' * 64}/{{}}",
+        "/v1/{}",
+    ],
+)
+def test_odd_names_are_answered_in_this_dialect(tofu, bob, published, path):
+    published("acme/vpc/aws", "1.2.0")
+    clients = (tofu(bob), tofu())
+
+    for odd, client in itertools.product(ODD, clients):
+        response = client.get(path.format(odd))
+        assert response.status_code in (401, 403, 404), odd
+        assert response.headers["Content-Type"] == "application/json"
+        assert list(json.loads(response.content)) == ["errors"]
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1/", "/v1/modules/", "/v1/modules/acme", "/v1/providers/a/b/versions", "/archives/"]
+)
+@pytest.mark.parametrize("method", ["get", "head", "post", "put", "delete"])
+def test_what_is_not_there_is_404_for_every_method(tofu, db, path, method):
+    assert getattr(tofu(), method)(path).status_code == 404

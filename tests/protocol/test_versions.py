@@ -1,0 +1,154 @@
+import json
+
+import pytest
+from django.test import Client
+
+from apps.accounts import tokens
+from apps.accounts.access import Viewer
+from apps.accounts.models import Scope
+
+URL = "/v1/modules/acme/vpc/aws/versions"
+PUBLIC_URL = "/v1/modules/pantry/vpc/aws/versions"
+
+
+@pytest.fixture
+def vpc(published):
+    for version in ("1.2.0", "2.0.0-rc.1", "1.10.0", "2.0.0-rc.1.1", "1.9.9", "2.0.0+b1"):
+        published("acme/vpc/aws", version)
+
+
+def test_versions_document_is_frozen(tofu, bob, vpc, golden):
+    """The tofu CLI parses this. Changing a byte needs a reason in the commit."""
+    response = tofu(bob).get(URL)
+
+    assert response.status_code == 200
+    assert response.headers["Content-Type"] == "application/json"
+    assert response.content == golden("modules_v1/versions.json")
+
+
+def test_answers_may_not_be_kept_by_shared_caches(tofu, bob, vpc):
+    headers = tofu(bob).get(URL).headers
+
+    assert headers["Cache-Control"] == "private, no-cache"
+    assert headers["Vary"] == "Authorization"
+    assert "Set-Cookie" not in headers
+    assert "Content-Encoding" not in headers
+
+
+@pytest.mark.parametrize(
+    ("who", "private", "internal", "public"),
+    [
+        ("alice", 200, 200, 200),
+        ("bob", 200, 200, 200),
+        ("charlie", 404, 200, 200),
+        ("olga", 200, 200, 200),
+        (None, 401, 401, 200),
+    ],
+)
+def test_visibility_decides_who_reads(request, tofu, published, who, private, internal, public):
+    for namespace in ("acme", "hall", "pantry"):
+        published(f"{namespace}/vpc/aws", "1.0.0")
+    client = tofu(request.getfixturevalue(who) if who else None)
+
+    found = [client.get(f"/v1/modules/{name}/vpc/aws/versions").status_code for name in ("acme", "hall", "pantry")]
+    assert found == [private, internal, public]
+
+
+@pytest.mark.parametrize(
+    "path", ["acme/vpc/aws", "acme/nothing/aws", "nowhere/vpc/aws", "hall/vpc/aws", "Acme/vpc/aws"]
+)
+@pytest.mark.parametrize("end", ["versions", "1.0.0/download"])
+def test_nobody_reads_the_same_401_for_hidden_and_unknown(tofu, published, hall, golden, path, end):
+    published("acme/vpc/aws", "1.0.0")
+    response = tofu().get(f"/v1/modules/{path}/{end}")
+
+    assert response.status_code == 401
+    assert response.headers["WWW-Authenticate"] == 'Bearer realm="Larder"'
+    assert response.content == golden("modules_v1/error-401.json")
+
+
+def test_a_stranger_reads_the_same_404_for_hidden_and_unknown(tofu, charlie, published):
+    published("acme/vpc/aws", "1.0.0")
+    hidden, unknown = (tofu(charlie).get(f"/v1/modules/{name}/vpc/aws/versions") for name in ("acme", "acmx"))
+
+    assert (hidden.status_code, unknown.status_code) == (404, 404)
+    assert hidden.content.replace(b"acme", b"") == unknown.content.replace(b"acmx", b"")
+
+
+@pytest.mark.parametrize("path", ["acme/other/aws", "acme/vpc/gcp", "acme/VPC/aws", "acme/vpc/AWS", "ACME/vpc/aws"])
+def test_an_unknown_name_in_a_visible_namespace_is_404_also_in_another_case(tofu, bob, published, path):
+    published("acme/vpc/aws", "1.0.0")
+    response = tofu(bob).get(f"/v1/modules/{path}/versions")
+
+    assert response.status_code == 404
+    assert list(json.loads(response.content)) == ["errors"]
+
+
+@pytest.mark.parametrize("url", [PUBLIC_URL, "/v1/modules/pantry/vpc/aws/1.0.0/download"])
+@pytest.mark.parametrize("authorization", ["Bearer nonsense", "Basic %%%", "Digest x=y", "Bearer "])
+def test_a_bad_token_is_401_even_where_nobody_may_read(published, url, authorization):
+    published("pantry/vpc/aws", "1.0.0")
+    response = Client(headers={"Authorization": authorization}).get(url)
+
+    assert response.status_code == 401
+    assert response.headers["WWW-Authenticate"] == 'Bearer realm="Larder"'
+
+
+def test_a_revoked_token_is_401_with_the_reason(alice, published):
+    published("acme/vpc/aws", "1.0.0")
+    token, secret = tokens.issue(user=alice, label="old", scope=Scope.READ, actor=Viewer(alice))
+    tokens.revoke(token=token, actor=Viewer(alice))
+    response = Client(headers={"Authorization": f"Bearer {secret}"}).get(URL)
+
+    assert response.status_code == 401
+    assert "revoked" in json.loads(response.content)["errors"][0]
+
+
+def test_session_cookies_do_not_count(browser_of, bob, published, django_assert_num_queries):
+    published("acme/vpc/aws", "1.0.0")
+    browser = browser_of(bob)
+    with django_assert_num_queries(1):  # the gate alone: nobody looks at the session
+        response = browser.get(URL)
+
+    assert response.status_code == 401
+    assert "Cookie" not in response.headers.get("Vary", "")
+
+
+def test_basic_credentials_count_as_well(bob, published, basic):
+    published("acme/vpc/aws", "1.0.0")
+
+    assert Client(headers=basic(bob)).get(URL).status_code == 200
+
+
+def test_versions_cost_three_queries(tofu, bob, vpc, django_assert_num_queries):
+    client = tofu(bob)
+    with django_assert_num_queries(3):  # token, gate, versions
+        assert client.get(URL).status_code == 200
+
+
+def test_an_upload_that_is_not_published_is_not_listed(tofu, alice, published):
+    published("acme/vpc/aws", "1.0.0")
+    published("acme/vpc/aws", "1.1.0", data=b"this is no zip")
+
+    versions = json.loads(tofu(alice).get(URL).content)["modules"][0]["versions"]
+    assert versions == [{"version": "1.0.0"}]
+    assert tofu(alice).get("/v1/modules/acme/vpc/aws/1.1.0/download").status_code == 404
+
+
+@pytest.mark.parametrize("method", ["post", "put", "patch", "delete", "options"])
+@pytest.mark.parametrize("end", ["versions", "1.2.0/download"])
+def test_other_methods_are_refused_in_json(tofu, bob, published, method, end):
+    published("acme/vpc/aws", "1.2.0")
+    response = getattr(tofu(bob), method)(f"/v1/modules/acme/vpc/aws/{end}")
+
+    assert response.status_code == 405
+    assert response.headers["Allow"] == "GET, HEAD"
+    assert response.headers["Content-Type"] == "application/json"
+
+
+@pytest.mark.parametrize("end", ["versions", "1.2.0/download"])
+def test_head_answers_as_get_without_a_body(tofu, bob, published, end):
+    published("acme/vpc/aws", "1.2.0")
+    response = tofu(bob).head(f"/v1/modules/acme/vpc/aws/{end}")
+
+    assert (response.status_code, response.content) == (200, b"")
