@@ -1,0 +1,41 @@
+"""Small JSON bodies, read in the same way as uploads: by steps and with a limit, with a length or without one."""
+
+import json
+from typing import Any
+
+from django.conf import settings
+from rest_framework.request import Request
+from rest_framework.serializers import Serializer
+
+from apps.api.errors import Unreadable
+from apps.lib.bodies import chunks
+from apps.lib.digests import counted
+from apps.lib.errors import Invalid
+
+
+def read_json(request: Request) -> dict[str, Any]:
+    """The JSON object in the body. Raises Unreadable, or TooLarge beyond JSON_MAX_BYTES."""
+    limit = settings.JSON_MAX_BYTES
+    pieces = counted(chunks(request.META), limit=limit, what="The JSON body", setting="LARDER_JSON_MAX_BYTES")
+    try:
+        found = json.loads(b"".join(pieces))
+    except RecursionError:
+        raise Unreadable("The body is nested too deeply.", mend="Send one flat JSON object.") from None
+    except ValueError as error:  # bad UTF-8 and numbers of too many digits as well
+        raise Unreadable(f"The body is not JSON: {error}", mend="Send one JSON object.") from None
+    if not isinstance(found, dict):
+        raise Unreadable(f"The body is a JSON {type(found).__name__}.", mend="Send one JSON object.")
+    return found
+
+
+def validated(serializer: type[Serializer[Any]], found: dict[str, Any]) -> dict[str, Any]:
+    """What the serializer makes of it. Raises Invalid, naming the first wrong field, unknown ones included."""
+    checked = serializer(data=found)
+    known = list(checked.fields)
+    unknown = sorted(set(found) - set(known))
+    if unknown:
+        raise Invalid(f"There is no field {unknown[0][:80]!a}.", mend=f"Fields are: {', '.join(known)}.")
+    if not checked.is_valid():
+        field, errors = next(iter(checked.errors.items()))
+        raise Invalid(f"{field}: {errors[0]}", mend=f"Fields are: {', '.join(known)}.")
+    return dict(checked.validated_data)

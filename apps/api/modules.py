@@ -1,0 +1,81 @@
+"""/api/v1/modules/<ns>/<name>/<system>/<version>: one version, published with one `curl --upload-file` (D24)."""
+
+from collections.abc import Iterator
+from email.message import Message
+from http import HTTPStatus
+
+from django.conf import settings
+from django.urls import path, reverse
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.api.base import ApiView
+from apps.api.errors import Unreadable
+from apps.lib.addresses import ModuleAddress
+from apps.lib.bodies import chunks, declared_length
+from apps.lib.errors import TooLarge
+from apps.modules import publishing, reading
+from apps.releases.documents import release_document
+
+
+class ModuleRelease(ApiView):
+    def get(self, request: Request, namespace: str, name: str, system: str, version: str) -> Response:  # noqa: ARG002
+        """How the newest upload of this version goes or went; readers see it from its publication on."""
+        release = reading.latest_release(self.viewer, ModuleAddress(namespace, name, system), version)
+        return Response(release_document(release))
+
+    def put(self, request: Request, namespace: str, name: str, system: str, version: str) -> Response:
+        """The archive as raw body, in any framing: 202 with the release document; 200 for the same bytes again.
+
+        Nothing of the body is read before the token, the rights, the address and the number have been accepted.
+        """
+        self.require_token()
+        _check_head(request)
+
+        def open_body() -> Iterator[bytes]:
+            return chunks(request.META)
+
+        published = publishing.publish(
+            viewer=self.viewer,
+            address=ModuleAddress(namespace, name, system),
+            version=version,
+            file_name=file_name_of(request),
+            open_body=open_body,
+        )
+        location = reverse("api:release", args=[str(published.release.public_id)])
+        status = HTTPStatus.ACCEPTED if published.created else HTTPStatus.OK
+        return Response(release_document(published.release), status=status, headers={"Location": location})
+
+
+def _check_head(request: Request) -> None:
+    """Refuse what the header fields already tell, before a byte is sent or a number is taken."""
+    limit = settings.MODULE_ARCHIVE_MAX_BYTES
+    length = declared_length(request.META)
+    if length is not None and length > limit:
+        raise TooLarge(
+            f"The archive has {length} bytes, expected at most {limit} (limit {publishing.LIMIT_SETTING}).",
+            mend="Leave out what the module does not need, or ask an operator for more.",
+        )
+    if request.headers.get("Content-Type", "").lower().startswith("multipart/"):
+        raise Unreadable(
+            "The body is a multipart form, expected the archive itself.",
+            mend="With curl use `--upload-file module.zip` (or --data-binary @module.zip with -X PUT), not --form.",
+        )
+
+
+def file_name_of(request: Request) -> str:
+    """What the archive is called on the publisher's machine, where somebody says so; shown, never used as a path."""
+    disposition = Message()
+    disposition["Content-Disposition"] = request.headers.get("Content-Disposition", "").replace("\n", " ")
+    name = disposition.get_filename("") or request.headers.get("X-File-Name", "")
+    last = name.replace("\\", "/").rpartition("/")[2]
+    return "".join(character for character in last if character.isprintable())[:255]
+
+
+urlpatterns = [
+    path(
+        "modules/<segment:namespace>/<segment:name>/<segment:system>/<segment:version>",
+        ModuleRelease.as_view(),
+        name="module-release",
+    ),
+]

@@ -1,0 +1,54 @@
+"""/api/v1/namespaces/<ns>: created and changed by PUT, shown by GET."""
+
+from http import HTTPStatus
+from typing import Any
+
+from django.urls import path
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.accounts import access, namespaces
+from apps.accounts.access import Viewer
+from apps.accounts.models import Namespace, Role, Visibility
+from apps.api.base import ApiView
+from apps.api.bodies import read_json, validated
+from apps.lib.errors import NotFound
+
+
+class NamespaceInput(serializers.Serializer[Any]):
+    visibility = serializers.ChoiceField(choices=Visibility.values)
+    description = serializers.CharField(required=False, allow_blank=True, max_length=200)
+
+
+def namespace_document(namespace: Namespace, viewer: Viewer) -> dict[str, str | None]:
+    """`role` is what the asking token may be there: reader, publisher or owner."""
+    role = access.role_on(viewer, namespace)
+    return {
+        "name": namespace.name,
+        "visibility": namespace.visibility,
+        "description": namespace.description,
+        "role": role.label.lower() if role else None,
+    }
+
+
+class NamespaceDetail(ApiView):
+    def get(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
+        found = access.namespace_for(self.viewer, namespace)
+        return Response(namespace_document(found, self.viewer))
+
+    def put(self, request: Request, namespace: str) -> Response:
+        """201 where it was created (the caller owns it), 200 where it was there; a field that is left out stays."""
+        self.require_token()
+        try:
+            access.namespace_for(self.viewer, namespace)
+        except NotFound:
+            wanted = validated(NamespaceInput, read_json(request))
+            created = namespaces.create(name=namespace, actor=self.viewer, **wanted)
+            return Response(namespace_document(created, self.viewer), status=HTTPStatus.CREATED)
+        found = access.namespace_for(self.viewer, namespace, need=Role.OWNER)
+        namespaces.change(namespace=found, actor=self.viewer, **validated(NamespaceInput, read_json(request)))
+        return Response(namespace_document(found, self.viewer))
+
+
+urlpatterns = [path("namespaces/<segment:namespace>", NamespaceDetail.as_view(), name="namespace")]

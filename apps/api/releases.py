@@ -1,0 +1,25 @@
+"""/api/v1/releases/<id>: how a release goes, for those who publish in its namespace."""
+
+import uuid
+
+from django.urls import path
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.api.base import ApiView
+from apps.lib.errors import NotFound
+from apps.modules import reading
+from apps.releases.documents import release_document
+
+
+class ReleaseDetail(ApiView):
+    def get(self, request: Request, public_id: str) -> Response:  # noqa: ARG002
+        self.require_token()
+        try:
+            wanted = uuid.UUID(public_id)
+        except ValueError:
+            raise NotFound("There is no such release.") from None
+        return Response(release_document(reading.release_for(self.viewer, wanted)))
+
+
+urlpatterns = [path("releases/<segment:public_id>", ReleaseDetail.as_view(), name="release")]

@@ -1,0 +1,120 @@
+import json
+
+import pytest
+from django.test import Client
+
+from apps.accounts.models import Grant, Namespace, Role, Scope
+
+URL = "/api/v1/namespaces/acme"
+
+
+def put(client: Client, url: str = URL, body: object = None):
+    data = body if isinstance(body, bytes) else json.dumps(body or {"visibility": "internal"})
+    return client.generic("PUT", url, data, content_type="application/json")
+
+
+def error_of(response) -> dict[str, str]:
+    return json.loads(response.content)["error"]
+
+
+def test_a_namespace_is_created_and_belongs_to_its_creator(tofu, charlie):
+    response = put(tofu(charlie), "/api/v1/namespaces/fresh", {"visibility": "private", "description": "New."})
+
+    assert response.status_code == 201
+    assert json.loads(response.content) == {
+        "name": "fresh",
+        "visibility": "private",
+        "description": "New.",
+        "role": "owner",
+    }
+    assert Grant.objects.get(namespace__name="fresh").user == charlie
+
+
+def test_the_same_again_is_200_and_what_is_left_out_stays(tofu, charlie):
+    client, url = tofu(charlie), "/api/v1/namespaces/fresh"
+    put(client, url, {"visibility": "private", "description": "New."})
+    again, changed = put(client, url, {"visibility": "private"}), put(client, url, {"visibility": "public"})
+
+    assert (again.status_code, changed.status_code) == (200, 200)
+    assert json.loads(changed.content)["description"] == "New."
+    assert Namespace.objects.get(name="fresh").visibility == "public"
+
+
+@pytest.mark.parametrize(
+    ("who", "read", "change"),
+    [
+        ("dora", 200, 200),
+        ("alice", 200, 403),
+        ("bob", 200, 403),
+        ("charlie", 404, 409),
+        ("olga", 200, 200),
+        (None, 401, 401),
+    ],
+)
+def test_the_role_decides_who_reads_and_who_changes(request, tofu, acme, who, read, change):
+    client = tofu(request.getfixturevalue(who) if who else None)
+
+    assert client.get(URL).status_code == read
+    assert put(client).status_code == change
+    acme.refresh_from_db()
+    assert acme.visibility == ("internal" if change == 200 else "private")
+
+
+def test_nobody_writes_to_a_public_namespace(tofu, pantry, untouchable):
+    assert tofu().put("/api/v1/namespaces/pantry", **untouchable).status_code == 401
+
+
+@pytest.mark.parametrize("who", ["alice", "bob"])
+def test_no_byte_is_read_before_the_rights_are_known(request, tofu, who, untouchable):
+    assert tofu(request.getfixturevalue(who)).put(URL, **untouchable).status_code == 403
+
+
+@pytest.mark.parametrize(("name", "role"), [("dora", "owner"), ("alice", "publisher"), ("bob", "reader")])
+def test_the_document_says_what_the_token_may(request, tofu, name, role):
+    assert json.loads(tofu(request.getfixturevalue(name)).get(URL).content)["role"] == role
+    assert (
+        Role.READER.label.lower()
+        == json.loads(tofu(request.getfixturevalue(name), Scope.READ).get(URL).content)["role"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "word"),
+    [
+        ({"visibility": "secret"}, 422, "visibility"),
+        ({"description": "x"}, 422, "visibility"),
+        ({"visibility": "public", "colour": "red"}, 422, "'colour'"),
+        ({"visibility": "public", "\ud800": "red"}, 422, "ud800"),
+        ({"visibility": "public", "description": "a\0b"}, 422, "description"),
+        ({"visibility": "public", "description": "\ud800"}, 422, "description"),
+        ({"visibility": "public", "description": "x" * 201}, 422, "description"),
+        ({"visibility": ["public"]}, 422, "visibility"),
+        ({"visibility": None}, 422, "visibility"),
+        (b" ", 400, "JSON"),
+        (b"", 422, "Content-Length"),  # neither a length nor chunks
+        (b"{", 400, "JSON"),
+        (b"[]", 400, "list"),
+        (b"\xff", 400, "JSON"),
+        (b"[" * 100_000, 400, "deep"),
+        (b"1" * 10_000, 400, "JSON"),
+        (b" " * 1_100_000, 413, "LARDER_JSON_MAX_BYTES"),
+    ],
+)
+def test_bodies_are_read_strictly_and_the_fault_is_named(tofu, dora, body, status, word):
+    response = put(tofu(dora), body=body)
+
+    assert response.status_code == status
+    assert word in error_of(response)["message"]
+    assert Namespace.objects.get(name="acme").visibility == "private"
+
+
+@pytest.mark.parametrize("name", ["Acme", "a_b", "a--b", "admin", "v2", "a%00b", "%ff", "x" * 64])
+def test_names_that_no_client_can_carry_are_refused(tofu, charlie, name):
+    response = put(tofu(charlie), f"/api/v1/namespaces/{name}")
+
+    assert response.status_code in (404, 422)
+    assert not Namespace.objects.exists()
+
+
+def test_a_token_without_the_scope_manage_creates_nothing(tofu, charlie):
+    assert put(tofu(charlie, Scope.PUBLISH), "/api/v1/namespaces/fresh").status_code == 403

@@ -1,0 +1,167 @@
+"""Publishing with one request (D24)."""
+
+import hashlib
+import io
+import json
+
+import pytest
+
+from apps.accounts.models import Scope
+from apps.releases.models import Release
+from tests.builders.archives import module_zip
+
+URL = "/api/v1/modules/acme/vpc/aws/1.2.0"
+
+
+@pytest.fixture
+def archive() -> bytes:
+    return module_zip(comment=b"one")
+
+
+def test_publishing_leaves_exactly_this(tofu, alice, upload, archive, work, stored_files):
+    client = tofu(alice)
+    accepted = upload(client, URL, archive, headers={"Content-Disposition": 'attachment; filename="vpc-1.2.0.zip"'})
+    document = json.loads(accepted.content)
+    digest = hashlib.sha256(archive).hexdigest()
+
+    assert accepted.status_code == 202
+    assert accepted.headers["Location"] == f"/api/v1/releases/{document['id']}"
+    assert (document["state"], document["uploaded_digest"]) == ("received", f"sha256:{digest}")
+    work()
+    document = json.loads(client.get(accepted.headers["Location"]).content)
+    assert (document["state"], document["digest"]) == ("published", f"sha256:{digest}")
+    assert [step["state"] for step in document["steps"]] == ["done", "done", "done"]
+    assert client.get(URL).content == client.get(accepted.headers["Location"]).content
+    assert Release.objects.get().file_name == "vpc-1.2.0.zip"
+    assert not [name for name in stored_files() if name.startswith("staging/")]
+    assert f"sha256/{digest[:2]}/{digest}" in stored_files()
+
+
+@pytest.mark.parametrize(
+    ("who", "status"), [("alice", 202), ("dora", 202), ("bob", 403), ("charlie", 404), ("olga", 202), (None, 401)]
+)
+def test_the_role_decides_who_publishes(request, tofu, upload, archive, acme, who, status):
+    response = upload(tofu(request.getfixturevalue(who) if who else None), URL, archive)
+
+    assert response.status_code == status
+    assert Release.objects.exists() == (status == 202)
+
+
+@pytest.mark.parametrize(("who", "status"), [("bob", 403), ("charlie", 404), (None, 401)])
+def test_no_byte_is_read_before_the_rights_are_known(request, tofu, untouchable, acme, who, status):
+    client = tofu(request.getfixturevalue(who) if who else None)
+
+    assert client.put(URL, **untouchable).status_code == status
+
+
+def test_no_byte_is_read_for_a_token_that_may_only_read(tofu, alice, untouchable):
+    response = tofu(alice, Scope.READ).put(URL, **untouchable)
+
+    assert response.status_code == 403
+    assert "scope read" in json.loads(response.content)["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("acme/VPC/aws/1.0.0", 422),
+        ("acme/vpc/aws/v1.0.0", 422),
+        ("acme/vpc/a_s/1.0.0", 422),
+        ("acmx/vpc/aws/1.0.0", 404),
+    ],
+)
+def test_no_byte_is_read_for_an_address_that_cannot_be(tofu, alice, untouchable, path, status):
+    response = tofu(alice).put(f"/api/v1/modules/{path}", **untouchable)
+
+    assert response.status_code == status
+
+
+def test_hidden_and_unknown_namespaces_read_alike(tofu, charlie, upload, acme, archive):
+    for client, status in ((tofu(charlie), 404), (tofu(), 401)):
+        hidden, unknown = (upload(client, URL.replace("acme", name), archive) for name in ("acme", "acmx"))
+        assert (hidden.status_code, unknown.status_code) == (status, status)
+        assert hidden.content.replace(b"acme", b"") == unknown.content.replace(b"acmx", b"")
+
+
+def test_a_length_over_the_limit_is_413_before_a_byte_is_read(tofu, alice, untouchable, settings):
+    settings.MODULE_ARCHIVE_MAX_BYTES = 999
+    response = tofu(alice).put(URL, **untouchable)
+
+    assert response.status_code == 413
+    assert "LARDER_MODULE_ARCHIVE_MAX_BYTES" in json.loads(response.content)["error"]["message"]
+    assert not Release.objects.exists()
+
+
+def test_a_body_that_grows_over_the_limit_is_413_and_leaves_the_number_free(
+    tofu, alice, upload, archive, endless, settings, stored_files
+):
+    settings.MODULE_ARCHIVE_MAX_BYTES = 100_000
+    client = tofu(alice)
+
+    assert client.put(URL, **endless(100_001)).status_code == 413
+    assert stored_files() == []
+    assert upload(client, URL, archive).status_code == 202
+
+
+def test_a_chunked_body_needs_no_length(tofu, alice, archive):
+    chunked = {"wsgi.input": io.BytesIO(archive), "wsgi.input_terminated": True, "CONTENT_LENGTH": ""}
+
+    assert tofu(alice).put(URL, **chunked).status_code == 202
+
+
+@pytest.mark.parametrize("length", [5, 10**6])
+def test_a_body_that_is_not_as_long_as_it_said_is_refused(tofu, alice, archive, length, stored_files):
+    lying = {"wsgi.input": io.BytesIO(archive), "wsgi.input_terminated": True, "CONTENT_LENGTH": str(length)}
+
+    assert tofu(alice).put(URL, **lying).status_code == 422
+    assert stored_files() == []
+
+
+@pytest.mark.parametrize("length", ["-1", "1e3", "ten", "9" * 30])
+def test_a_length_that_is_no_number_is_refused(tofu, alice, untouchable, length):
+    assert tofu(alice).put(URL, **{**untouchable, "CONTENT_LENGTH": length}).status_code in (413, 422)
+
+
+def test_the_same_bytes_again_are_200_and_other_bytes_409_naming_the_digest(tofu, alice, upload, archive, work):
+    client = tofu(alice)
+    first = upload(client, URL, archive)
+    work()
+    again, other = upload(client, URL, archive), upload(client, URL, module_zip(comment=b"two"))
+
+    assert (again.status_code, other.status_code) == (200, 409)
+    assert json.loads(again.content)["id"] == json.loads(first.content)["id"]
+    assert again.headers["Location"] == first.headers["Location"]
+    assert hashlib.sha256(archive).hexdigest() in json.loads(other.content)["error"]["message"]
+    assert Release.objects.count() == 1
+
+
+def test_an_empty_body_is_refused(tofu, alice, upload):
+    assert upload(tofu(alice), URL, b"").status_code == 422
+
+
+def test_a_form_is_refused_with_the_word_for_curl(tofu, alice, untouchable):
+    response = tofu(alice).put(URL, **untouchable, CONTENT_TYPE="multipart/form-data; boundary=x")
+
+    assert response.status_code == 400
+    assert "--upload-file" in json.loads(response.content)["error"]["mend"]
+
+
+@pytest.mark.parametrize(
+    ("headers", "name"),
+    [
+        ({}, ""),
+        ({"X-File-Name": "../../vpc.zip"}, "vpc.zip"),
+        ({"X-File-Name": "C:\\work\\vpc.zip"}, "vpc.zip"),
+        ({"Content-Disposition": "attachment; filename*=UTF-8''v%C3%B6.zip"}, "vö.zip"),
+        ({"Content-Disposition": "attachment", "X-File-Name": "vpc.zip"}, "vpc.zip"),
+        ({"Content-Disposition": ";;;=\x01"}, ""),
+        ({"X-File-Name": "a" * 999}, "a" * 255),
+    ],
+)
+def test_the_file_name_is_kept_for_people_and_never_a_path(tofu, alice, upload, archive, headers, name):
+    assert upload(tofu(alice), URL, archive, headers=headers).status_code == 202
+    assert Release.objects.get().file_name == name
+
+
+def test_a_signed_in_browser_does_not_count(browser_of, alice, untouchable):
+    assert browser_of(alice).put(URL, **untouchable).status_code == 401
