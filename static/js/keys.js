@@ -1,0 +1,48 @@
+// Keyboard shortcuts, and menus that close. Single keys are ignored while somebody types, with a modifier held, and
+// altogether once a person has turned them off (WCAG 2.1.4).
+import { copyText } from "./copy.js";
+
+const OFF = "larder-shortcuts-off";
+const PLACES = { h: "/", m: "/modules", p: "/publish" };
+const help = document.getElementById("keyboard-help");
+const off = help?.querySelector("[data-keyboard-off]");
+let afterG = 0;
+
+function isOff() {
+  try { return localStorage.getItem(OFF) === "1"; } catch { return false; }
+}
+
+function isTyping(event) {
+  return event.isComposing || event.target.closest?.("input, textarea, select, [contenteditable], dialog");
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") {
+    const menu = document.querySelector("[data-menu][open]");
+    if (menu) { menu.open = false; menu.querySelector("summary").focus(); }
+    return;
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event) || isOff()) return;
+  const place = performance.now() - afterG < 1200 ? PLACES[event.key] : undefined;
+  afterG = event.key === "g" ? performance.now() : 0;
+  if (place) location.assign(place);
+  else if (event.key === "/") document.querySelector('[data-key-target="search"]')?.focus();
+  else if (event.key === "?") help?.showModal();
+  else if (event.key === "y") copyText(location.href.split("#")[0]);
+  else return;
+  event.preventDefault();
+});
+
+document.addEventListener("click", (event) => {
+  for (const menu of document.querySelectorAll("[data-menu][open]")) {
+    if (!menu.contains(event.target)) menu.open = false;
+  }
+  if (event.target.closest?.("[data-keyboard-help]")) help?.showModal();
+});
+
+if (off) {
+  off.checked = isOff();
+  off.addEventListener("change", () => {
+    try { localStorage.setItem(OFF, off.checked ? "1" : ""); } catch { /* private mode: it holds for this page only */ }
+  });
+}

@@ -1,0 +1,28 @@
+// READMEs come as sanitised HTML without anything of ours. This gives their code a copy button, lets the keyboard reach
+// what scrolls sideways, and names the boxes of task lists.
+
+/** @param {HTMLPreElement} pre */
+function withCopyButton(pre) {
+  const pattern = document.querySelector("[data-copy]");
+  pre.tabIndex = 0;
+  pre.dataset.copyText = "";
+  if (!pattern) return;
+  const button = pattern.cloneNode(true);
+  button.dataset.copy = "";
+  button.setAttribute("aria-label", "Copy: code");
+  const scope = document.createElement("div");
+  scope.className = "snippet";
+  scope.dataset.copyScope = "";
+  pre.replaceWith(scope);
+  scope.append(pre, button);
+}
+
+for (const prose of document.querySelectorAll(".prose")) {
+  for (const pre of prose.querySelectorAll("pre")) withCopyButton(pre);
+  for (const table of prose.querySelectorAll("table")) {
+    if (table.scrollWidth > table.clientWidth) table.tabIndex = 0;
+  }
+  for (const box of prose.querySelectorAll('input[type="checkbox"]')) {
+    box.setAttribute("aria-label", box.parentElement.textContent.trim().slice(0, 120) || "Task");
+  }
+}
