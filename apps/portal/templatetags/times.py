@@ -1,0 +1,50 @@
+"""Times as people read them. The page is complete without JavaScript; static/js/time.js adds the reader's own zone."""
+
+from datetime import UTC, datetime
+
+from django import template
+from django.utils import timezone
+
+register = template.Library()
+
+STEPS = (
+    ("year", 31_536_000),
+    ("month", 2_592_000),
+    ("week", 604_800),
+    ("day", 86_400),
+    ("hour", 3_600),
+    ("minute", 60),
+)
+
+
+@register.filter
+def iso_time(at: datetime) -> str:
+    """For `<time datetime>`: 2026-11-20T14:03:00Z."""
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@register.filter
+def utc_time(at: datetime) -> str:
+    """20 Nov 2026, 14:03 UTC."""
+    utc = at.astimezone(UTC)
+    return f"{utc.day} {utc:%b %Y, %H:%M} UTC"
+
+
+@register.filter
+def relative_time(at: datetime) -> str:
+    """3 days ago, in 2 weeks, just now: the words of Intl.RelativeTimeFormat, so that time.js changes nothing."""
+    seconds = (timezone.now() - at).total_seconds()
+    for unit, size in STEPS:
+        count = int(abs(seconds) // size)
+        if count:
+            return _words(unit, count, past=seconds > 0)
+    return "just now"
+
+
+def _words(unit: str, count: int, *, past: bool) -> str:
+    if count == 1 and unit == "day":
+        return "yesterday" if past else "tomorrow"
+    if count == 1 and unit in ("week", "month", "year"):
+        return f"last {unit}" if past else f"next {unit}"
+    text = f"{count} {unit}{'' if count == 1 else 's'}"
+    return f"{text} ago" if past else f"in {text}"

@@ -1,0 +1,37 @@
+"""POST /theme: system, light or dark, kept in a cookie. static/js/theme.js does the same without the round trip."""
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponseRedirect
+from django.urls import path, reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_POST
+
+THEMES = ("system", "light", "dark")
+COOKIE = "larder-theme"
+A_YEAR = 365 * 24 * 60 * 60
+
+
+def theme_of(request: HttpRequest) -> str:
+    theme = request.COOKIES.get(COOKIE, "")
+    return theme if theme in THEMES else THEMES[0]
+
+
+@login_not_required
+@require_POST
+def choose_theme(request: HttpRequest) -> HttpResponseRedirect:
+    came_from = request.POST.get("next", "")
+    # Only a path of ours: a link that posts here must not lead people to another site.
+    if not url_has_allowed_host_and_scheme(came_from, allowed_hosts=None):
+        came_from = reverse("portal:home")
+    response = HttpResponseRedirect(came_from)
+    theme = request.POST.get("theme", "")
+    if theme in THEMES:
+        # Readable by scripts on purpose: theme.js applies it before the first paint.
+        response.set_cookie(COOKIE, theme, max_age=A_YEAR, samesite="Lax", secure=settings.SESSION_COOKIE_SECURE)
+    return response
+
+
+urlpatterns = [
+    path("theme", choose_theme, name="theme"),
+]

@@ -1,0 +1,17 @@
+"""The HTML site. Each page module ends in its own list."""
+
+from apps.portal import browse, home, invitations, namespaces, publish, releases, theme, tokens, uploads
+
+app_name = "portal"
+
+urlpatterns = [
+    *home.urlpatterns,
+    *theme.urlpatterns,
+    *tokens.urlpatterns,
+    *invitations.urlpatterns,
+    *publish.urlpatterns,
+    *uploads.urlpatterns,
+    *releases.urlpatterns,
+    *namespaces.urlpatterns,  # /namespaces/new, before any /namespaces/<name>
+    *browse.urlpatterns,
+]

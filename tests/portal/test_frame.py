@@ -1,0 +1,108 @@
+"""What is around every page: templates/base.html and its partials"""
+
+from datetime import timedelta
+
+import pytest
+from django.template import engines
+from django.utils import timezone
+
+from apps.portal.templatetags.bytes import bytes_text
+from apps.portal.templatetags.times import relative_time
+
+PAGES = ["/", "/modules", "/namespaces/acme", "/tokens", "/publish", "/account/password/change/", "/no/such/page"]
+
+
+@pytest.mark.parametrize("url", PAGES)
+def test_every_page_has_the_frame(browser_of, alice, url):
+    page = browser_of(alice).get(url).content.decode()
+
+    assert page.count("<h1") == 1
+    assert page.count("<main id") == 1
+    assert 'href="#main"' in page
+    assert " - Larder</title>" in page
+    assert 'action="/account/logout/"' in page
+
+
+@pytest.mark.parametrize(("who", "sees"), [("olga", True), ("alice", False)])
+def test_only_staff_see_invitations_and_the_admin(request, browser_of, who, sees):
+    page = browser_of(request.getfixturevalue(who)).get("/").content.decode()
+
+    assert ('href="/invitations"' in page) is sees
+    assert ('href="/admin/"' in page) is sees
+
+
+def test_signing_in_leads_back_to_the_page(client, pantry):
+    assert "/account/login/?next=%2Fnamespaces%2Fpantry%3Fpage%3D2" in (
+        client.get("/namespaces/pantry?page=2").content.decode()
+    )
+
+
+@pytest.mark.parametrize(
+    "url", ["/account/login/", "/account/signup/", "/account/password/reset/", "/account/inactive/"]
+)
+def test_the_pages_for_people_without_an_account_are_in_the_frame(client, db, url):
+    page = client.get(url).content.decode()
+
+    assert page.count("<h1>") == 1
+    assert "<main id" in page
+
+
+# --- The theme -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("theme", ["system", "light", "dark"])
+def test_a_theme_is_kept_without_javascript(client, db, theme):
+    response = client.post("/theme", {"theme": theme, "next": "/modules?q=vpc"})
+
+    assert (response.status_code, response["Location"]) == (302, "/modules?q=vpc")
+    assert f'data-theme="{theme}"' in client.get("/").content.decode()
+
+
+@pytest.mark.parametrize("elsewhere", ["https://evil.example", "//evil.example", "javascript:alert(1)", ""])
+def test_choosing_a_theme_leads_to_no_other_site(client, db, elsewhere):
+    assert client.post("/theme", {"theme": "dark", "next": elsewhere})["Location"] == "/"
+
+
+def test_a_theme_that_does_not_exist_changes_nothing(client, db):
+    client.cookies["larder-theme"] = '"><script>'
+
+    response = client.post("/theme", {"theme": "neon"})
+
+    assert "larder-theme" not in response.cookies
+    assert 'data-theme="system"' in client.get("/").content.decode()
+
+
+# --- Words -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("passed", "words"),
+    [
+        (timedelta(seconds=20), "just now"),
+        (timedelta(minutes=1, seconds=5), "1 minute ago"),
+        (timedelta(hours=5, minutes=1), "5 hours ago"),
+        (timedelta(days=1, minutes=1), "yesterday"),
+        (timedelta(days=9), "last week"),
+        (timedelta(days=800), "2 years ago"),
+        (-timedelta(days=89, minutes=1), "in 2 months"),
+    ],
+)
+def test_times_are_relative(passed, words):
+    assert relative_time(timezone.now() - passed) == words
+
+
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [(None, "unknown size"), (1, "1 byte"), (999, "999 bytes"), (1500, "1.5 kB"), (128_000_000, "128 MB")],
+)
+def test_sizes_are_short(size, words):
+    assert bytes_text(size) == words
+
+
+def test_an_icon_is_hidden_from_screen_readers_unless_it_means_something():
+    compiled = engines["django"].from_string
+    silent = compiled('{% load icons %}{% icon "copy" %}').render()
+    speaking = compiled('{% load icons %}{% icon "copy" label=words %}').render({"words": "A & B"})
+
+    assert 'aria-hidden="true"' in silent
+    assert 'role="img" aria-label="A &amp; B"' in speaking
