@@ -1,0 +1,114 @@
+"""Errors as pages, in the common frame and with the request id.
+
+The settings name `RegistryErrorsMiddleware` (last) and `csrf_failed`; registry_site/urls.py names the handlers.
+"""
+
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.urls import reverse
+
+from apps.lib.errors import CredentialsRequired, RegistryError
+from apps.portal.negotiation import is_htmx
+
+STATUS = {
+    "not_found": HTTPStatus.NOT_FOUND,
+    "forbidden": HTTPStatus.FORBIDDEN,
+    "conflict": HTTPStatus.CONFLICT,
+    "invalid": HTTPStatus.BAD_REQUEST,
+    "too_large": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    "unavailable": HTTPStatus.SERVICE_UNAVAILABLE,
+}
+TEMPLATES = {
+    HTTPStatus.NOT_FOUND: "404.html",
+    HTTPStatus.FORBIDDEN: "403.html",
+    HTTPStatus.SERVICE_UNAVAILABLE: "503.html",
+}
+
+# Nobody reads HTML there. Each edge has its own dialect for what it knows; this is for paths that no route has.
+MACHINE_PATHS = ("/v1/", "/v2/", "/api/", "/archives/", "/.well-known/")
+
+
+class RegistryErrorsMiddleware:
+    """Turns a RegistryError out of a portal view into its page; the other edges answer in their own dialects (D1)."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        match = request.resolver_match
+        if not isinstance(exception, RegistryError) or match is None or match.app_name != "portal":
+            return None
+        if isinstance(exception, CredentialsRequired):
+            return sign_in(request)
+        status = STATUS.get(exception.code, HTTPStatus.BAD_REQUEST)
+        return error_page(request, status, message=str(exception), mend=exception.mend)
+
+
+def sign_in(request: HttpRequest) -> HttpResponse:
+    """To the sign-in page and back: the same for what is hidden and for what is not there (D8)."""
+    after = request.get_full_path() if request.method == "GET" else reverse("portal:home")
+    url = f"{reverse(settings.LOGIN_URL)}?{urlencode({'next': after})}"
+    if is_htmx(request):
+        # A fragment's place is no place for the sign-in form: the whole page goes there.
+        return HttpResponse(status=HTTPStatus.UNAUTHORIZED, headers={"HX-Redirect": url})
+    return HttpResponseRedirect(url)
+
+
+def error_page(request: HttpRequest, status: HTTPStatus, *, message: str = "", mend: str = "") -> HttpResponse:
+    context = {"message": message, "mend": mend, "status": status.value, "phrase": status.phrase}
+    context["request_id"] = request_id_of(request)
+    return render(request, TEMPLATES.get(status, "400.html"), context, status=status)
+
+
+def request_id_of(request: HttpRequest) -> str:
+    return str(getattr(request, "request_id", ""))
+
+
+# --- Django's own hooks: login_not_required, since LoginRequiredMiddleware looks at every view that a URL leads to ---
+
+
+@login_not_required
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001  # its text may quote secrets
+    return error_page(request, HTTPStatus.BAD_REQUEST)
+
+
+@login_not_required
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001
+    return error_page(request, HTTPStatus.FORBIDDEN)
+
+
+@login_not_required
+def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001  # it lists every route in DEBUG
+    if request.path.startswith(MACHINE_PATHS):
+        return JsonResponse({"errors": ["Not found"]}, status=HTTPStatus.NOT_FOUND)
+    return error_page(request, HTTPStatus.NOT_FOUND)
+
+
+@login_not_required
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Rendered without the request: its context processors ask the database, which may be what is broken."""
+    context: dict[str, Any] = {"request_id": request_id_of(request), "status": 500}
+    if request.path.startswith(MACHINE_PATHS):
+        return JsonResponse({"errors": ["Larder failed"]}, status=HTTPStatus.INTERNAL_SERVER_ERROR)
+    return HttpResponse(render_to_string("500.html", context), status=HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+@login_not_required
+def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001  # for developers, not for people
+    return error_page(
+        request,
+        HTTPStatus.FORBIDDEN,
+        message="This form could not be matched to your browser, so nothing was changed.",
+        mend="Go back, reload the page and send it again. If it happens again, allow cookies for this site.",
+    )
