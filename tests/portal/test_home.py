@@ -1,0 +1,59 @@
+"""/"""
+
+import pytest
+
+from apps.accounts.models import Grant, Namespace, Role
+from tests.portal.rows import add_module, add_modules
+
+
+def test_it_shows_visitors_public_modules_and_the_way_in(client, pantry, acme):
+    add_module(pantry, "label/null", "1.0.0")
+    add_module(acme, "vpc/aws", "1.0.0")
+
+    page = client.get("/").content.decode()
+
+    assert "/modules/pantry/label/null/1.0.0" in page
+    assert "vpc" not in page
+    assert "/account/login/" in page
+
+
+def test_it_says_that_nothing_is_public(client, acme):
+    assert "Nothing here is public" in client.get("/").content.decode()
+
+
+def test_it_shows_members_what_is_new_and_where_they_work(browser_of, alice, acme):
+    add_module(acme, "vpc/aws", "1.0.0", "1.1.0")
+
+    page = browser_of(alice).get("/").content.decode()
+
+    assert page.index("/modules/acme/vpc/aws/1.1.0") < page.index("/modules/acme/vpc/aws/1.0.0")
+    assert "/namespaces/acme" in page
+    assert "you are publisher" in page
+
+
+def test_it_leads_through_the_first_steps(browser_of, charlie):
+    page = browser_of(charlie).get("/").content.decode()
+
+    for link in ("/namespaces/new", "/tokens", "/publish"):
+        assert f'href="{link}"' in page
+
+
+def test_it_offers_no_namespace_to_people_who_may_not_create_one(browser_of, charlie, settings):
+    settings.NAMESPACE_CREATION = "staff"
+
+    page = browser_of(charlie).get("/").content.decode()
+
+    assert 'href="/namespaces/new"' not in page
+    assert "An operator of this registry creates namespaces." in page
+
+
+@pytest.mark.parametrize("count", [2, 40])
+def test_it_costs_the_same_at_any_size(browser_of, alice, acme, django_assert_max_num_queries, count):
+    for position in range(count):
+        namespace = Namespace.objects.create(name=f"team-{position}", canonical=f"team-{position}")
+        Grant.objects.create(namespace=namespace, user=alice, role=Role.OWNER)
+    add_modules(acme, [f"part-{position}/aws" for position in range(count)], ["1.0.0", "1.1.0"])
+    browser = browser_of(alice)
+
+    with django_assert_max_num_queries(6):
+        assert browser.get("/").status_code == 200
