@@ -78,6 +78,7 @@ def _context(request: HttpRequest, release: Release) -> dict[str, Any]:
         "steps": [_step(step) for step in document["steps"]],
         "mark": _mark(document, ticket),
         "ticket": ticket,
+        "holder": _holder(release) if document["reasons"] else None,
         "is_reserved": release.state == State.RECEIVING and bool(release.ticket_digest),
         "again": urlencode(
             {"namespace": release.namespace.name, "name": name, "system": system, "version": release.version}
@@ -87,6 +88,12 @@ def _context(request: HttpRequest, release: Release) -> dict[str, Any]:
         "max_bytes": settings.MODULE_ARCHIVE_MAX_BYTES,
         "limit_setting": publishing.LIMIT_SETTING,
     }
+
+
+def _holder(release: Release) -> Release | None:
+    """The later release that took the version number which this one left free."""
+    same = {"kind": release.kind, "namespace": release.namespace, "name": release.name, "sort_key": release.sort_key}
+    return Release.objects.live().filter(**same).first()
 
 
 def _step(step: dict[str, str | None]) -> dict[str, Any]:

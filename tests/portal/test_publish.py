@@ -90,7 +90,7 @@ def test_a_link_to_a_module_that_is_not_there_yet_fills_in_its_parts(browser):
 
 def test_beginning_again_takes_the_place_of_an_unused_reservation(browser):
     first, second = (browser.post("/publish", NEW, headers=JSON).json()["release"] for _ in range(2))
-    assert "still free" in browser.get(first).content.decode()
+    assert f'href="{second}">a later release' in browser.get(first).content.decode()
     assert 'action="/uploads/' in browser.get(second).content.decode()
 
 

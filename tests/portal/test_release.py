@@ -66,7 +66,7 @@ def test_it_is_polled_while_there_is_work_and_no_longer(release, see, browser):
 
 
 def test_the_fragment_answers_204_until_something_changes(release, see, browser):
-    url = re.search(r'hx-get="([^"]+)"', see())[1]
+    url = re.findall(r'hx-get="([^"]+)"', see())[0]
     assert browser.get(url).status_code == 204
     Release.objects.update(ticket_digest="")
     changed = browser.get(url)

@@ -2,6 +2,7 @@
 
 import io
 import tracemalloc
+from typing import Any
 
 import pytest
 from django.conf import settings
@@ -91,7 +92,8 @@ class Untouchable(io.BytesIO):
     ],
 )
 def test_it_refuses_before_the_first_byte_and_the_ticket_stays_good(ticket, put, headers, url, status):
-    response = Client().put(url or ticket, b"", headers={**JSON, **headers}, **{"wsgi.input": Untouchable()})
+    environ: dict[str, Any] = {"wsgi.input": Untouchable()}
+    response = Client(headers={**JSON, **headers}).put(url or ticket, b"", **environ)
     assert response.status_code == status
     assert response.json()["error"].endswith((".", ")"))
     assert Release.objects.get().state == State.RECEIVING

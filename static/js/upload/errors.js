@@ -2,7 +2,7 @@
 
 /** @param {HTMLFormElement} form */
 export function clearErrors(form) {
-  form.querySelector("[data-errors]").replaceChildren();
+  form.querySelector(".error-summary")?.remove();
   for (const field of form.querySelectorAll(".field--invalid")) {
     field.classList.remove("field--invalid");
     field.querySelector("[id$=_error]")?.remove();
@@ -27,7 +27,7 @@ export function showErrors(form, errors) {
   }
   const list = element("ul", {}, ...lines);
   const summary = element("div", { class: "error-summary", role: "alert", tabindex: "-1" }, element("h2", {}, "Please look at this again"), list);
-  form.querySelector("[data-errors]").append(summary);
+  form.prepend(summary);
   summary.focus();
 }
 
