@@ -1,0 +1,117 @@
+"""Debian's Chromium against a whole Larder. A console error or a CSP report that a test does not expect fails it."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+
+from tests.conftest import need
+from tests.live import Live
+
+REPORT_VIOLATIONS = """
+  document.addEventListener("securitypolicyviolation", (event) => {
+    console.error(`CSP report: ${event.violatedDirective} ${event.blockedURI}`);
+  });
+"""
+SERIOUS = {"serious", "critical"}
+
+
+@dataclass
+class Watch:
+    """What every page of a test said on its console; `expected` are patterns of what it may say."""
+
+    said: list[str] = field(default_factory=list)
+    expected: list[str] = field(default_factory=list)
+
+    def note(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.said.append(f"{message.type}: {message.text} ({message.location.get('url', '')})")
+
+    def expect(self, pattern: str) -> None:
+        self.expected.append(pattern)
+
+    def unexpected(self) -> list[str]:
+        return [line for line in self.said if not any(re.search(pattern, line) for pattern in self.expected)]
+
+
+# By package, not by session: while Playwright's loop runs, Django refuses its ORM to the tests of other packages.
+@pytest.fixture(scope="package")
+def chromium() -> Iterator[Browser]:
+    path = need("chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path)
+        print(f"chromium {browser.version}")  # noqa: T201  # the run says which client it used
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="package")
+def signed_in(chromium: Browser, live: Live) -> Any:
+    """The cookies of the first run's admin."""
+    context = chromium.new_context(ignore_https_errors=True, base_url=live.url)
+    page = context.new_page()
+    page.goto("/account/login/")
+    page.get_by_label("Username").fill("admin")
+    page.get_by_label("Password", exact=True).fill(live.admin_password)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url("**/")
+    state = context.storage_state()
+    context.close()
+    return state
+
+
+@pytest.fixture(scope="package")
+def space(live: Live) -> str:
+    """A public namespace for the tests of this folder; each test takes a module name of its own."""
+    with live.client(live.token()) as client:
+        answer = client.put("/api/v1/namespaces/browsers", json={"visibility": "public"})
+        assert answer.status_code in (200, 201), answer.text
+    return "browsers"
+
+
+@pytest.fixture
+def watch() -> Iterator[Watch]:
+    watch = Watch()
+    yield watch
+    assert watch.unexpected() == []
+
+
+@pytest.fixture
+def open_browser(
+    chromium: Browser, live: Live, signed_in: Any, watch: Watch
+) -> Iterator[Callable[..., BrowserContext]]:
+    """A signed-in browser of its own: `open_browser(java_script_enabled=False, color_scheme="dark")`."""
+    contexts: list[BrowserContext] = []
+
+    def open_(**options: Any) -> BrowserContext:
+        need("chromium")
+        context = chromium.new_context(ignore_https_errors=True, base_url=live.url, storage_state=signed_in, **options)
+        context.set_default_timeout(20_000)
+        context.add_init_script(REPORT_VIOLATIONS)
+        context.on("console", watch.note)
+        context.on("weberror", lambda error: watch.said.append(f"uncaught: {error.error}"))
+        contexts.append(context)
+        return context
+
+    yield open_
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture
+def page(open_browser: Callable[..., BrowserContext]) -> Page:
+    return open_browser().new_page()
+
+
+def serious_findings(page: Page) -> list[str]:
+    """What axe finds and calls serious or critical, one line each."""
+    found = Axe().run(page).response["violations"]
+    return [
+        f"{violation['id']}: {[node['target'] for node in violation['nodes']]}"
+        for violation in found
+        if violation["impact"] in SERIOUS
+    ]

@@ -1,0 +1,264 @@
+"""Publishing as a person does it."""
+
+import base64
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, Locator, Page, expect
+
+from tests.browser.conftest import Watch, serious_findings
+from tests.browser.processes import worker_of
+from tests.builders.archives import module_zip
+from tests.live import Live
+
+pytestmark = pytest.mark.live
+OpenBrowser = Callable[..., BrowserContext]
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Callable[..., Path]:
+    """A file on the person's disk: a good module, or the bytes that are given."""
+
+    def write(name: str, data: bytes | None = None) -> Path:
+        path = tmp_path / name
+        path.write_bytes(module_zip(comment=name.encode()) if data is None else data)
+        return path
+
+    return write
+
+
+@pytest.fixture
+def stopped_worker(live: Live) -> Iterator[Callable[[], None]]:
+    """The worker process stands still until the value is called, or the test ends."""
+    pid = worker_of(live.process.pid)
+    os.kill(pid, signal.SIGSTOP)
+    yield lambda: os.kill(pid, signal.SIGCONT)
+    os.kill(pid, signal.SIGCONT)
+
+
+def describe(page: Page, space: str, name: str) -> None:
+    """Fill in the address of a new module; the version is guessed from the file."""
+    page.goto("/publish")
+    choice = page.get_by_label("Module", exact=True)
+    if choice.count():
+        choice.select_option("new")
+    page.get_by_label("Namespace", exact=True).select_option(space)
+    page.get_by_label("Name", exact=True).fill(name)
+    page.get_by_label("System", exact=True).fill("local")
+
+
+def step(page: Page, name: str, state: str) -> Locator:
+    return page.locator(f"[data-step={name}][data-step-state={state}]")
+
+
+def expect_published(page: Page) -> None:
+    expect(step(page, "published", "done")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("is published", exact=False).first).to_be_visible()
+
+
+def test_a_chosen_file_is_published_and_the_page_follows_it_to_the_end(page, space, archive):
+    describe(page, space, "chosen")
+    page.locator("#file").set_input_files(archive("chosen-1.2.0.zip"))
+    expect(page.get_by_label("Version", exact=True)).to_have_value("1.2.0")
+    page.get_by_role("button", name="Publish").click()
+    page.wait_for_url("**/releases/*")
+    expect_published(page)
+    expect(page.locator("#release-status")).not_to_have_attribute("hx-trigger", "every 1s")
+    page.get_by_role("link", name="Open its page").click()
+    page.wait_for_url(f"**/modules/{space}/chosen/local/1.2.0")
+
+
+def test_a_file_can_be_dropped(page, space, archive):
+    describe(page, space, "dropped")
+    data = base64.b64encode(archive("dropped-2.0.0-rc.1.zip").read_bytes()).decode()
+    transfer = page.evaluate_handle(
+        """data => {
+          const transfer = new DataTransfer();
+          const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
+          transfer.items.add(new File([bytes], "dropped-2.0.0-rc.1.zip", { type: "application/zip" }));
+          return transfer;
+        }""",
+        data,
+    )
+    zone = page.locator("[data-dropzone]")
+    zone.dispatch_event("dragenter", {"dataTransfer": transfer})
+    expect(zone).to_have_class("dropzone only-js dropzone--over")
+    zone.dispatch_event("drop", {"dataTransfer": transfer})
+    expect(page.get_by_label("Version", exact=True)).to_have_value("2.0.0-rc.1")
+    page.get_by_role("button", name="Publish").click()
+    page.wait_for_url("**/releases/*")
+    expect_published(page)
+
+
+def test_the_keyboard_alone_publishes(page, space, archive):
+    page.goto("/publish")
+    tab_to(page, "#file")
+    with page.expect_file_chooser() as chooser:
+        page.keyboard.press("Space")
+    chooser.value.set_files(archive("terraform-local-typed-1.0.0.zip"))
+    if page.locator("#id_module").count():
+        tab_to(page, "#id_module")
+        page.keyboard.press("Home")
+    tab_to(page, "#id_namespace")
+    page.keyboard.type(space)
+    for field in ("#id_name", "#id_system", "#id_version"):
+        tab_to(page, field)
+    assert [page.locator(field).input_value() for field in ("#id_name", "#id_system", "#id_version")] == [
+        "typed",
+        "local",
+        "1.0.0",
+    ]
+    tab_to(page, "form[data-publish] [type=submit]")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/releases/*")
+    expect_published(page)
+
+
+def tab_to(page: Page, selector: str) -> None:
+    for _ in range(40):
+        if page.evaluate("selector => document.activeElement?.matches(selector)", selector):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"Tab never reaches {selector}")
+
+
+def test_it_works_without_javascript(open_browser: OpenBrowser, space, archive, watch: Watch):
+    watch.expect("status of 422")
+    page = open_browser(java_script_enabled=False).new_page()
+    describe(page, space, "plain")
+    page.get_by_label("Version", exact=True).fill("v1")
+    page.get_by_role("button", name="Continue to the file").click()
+    expect(page.locator("#id_version_error")).to_be_visible()
+    page.get_by_label("Version", exact=True).fill("1.0.0")
+    page.get_by_role("button", name="Continue to the file").click()
+    page.wait_for_url("**/releases/*")
+    page.locator("input[type=file]").set_input_files(archive("plain.zip"))
+    page.get_by_role("button", name="Upload and publish").click()
+    page.wait_for_url("**/releases/*")
+    for _ in range(60):
+        if step(page, "published", "done").count():
+            break
+        page.wait_for_timeout(250)
+        page.reload()
+    expect_published(page)
+
+
+def test_a_broken_rule_is_explained_beside_its_field_and_keeps_the_file(page, space, archive, watch: Watch):
+    watch.expect("status of 422")
+    describe(page, space, "Upper")
+    page.locator("#file").set_input_files(archive("upper-1.0.0.zip"))
+    page.get_by_role("button", name="Publish").click()
+    alert = page.get_by_role("alert")
+    expect(alert).to_be_focused()
+    expect(alert).to_contain_text("upper-case")
+    expect(page.get_by_label("Name", exact=True)).to_have_attribute("aria-invalid", "true")
+    assert serious_findings(page) == []
+    page.get_by_label("Name", exact=True).fill("upper")
+    page.get_by_role("button", name="Publish").click()
+    page.wait_for_url("**/releases/*")
+    expect_published(page)
+
+
+def test_a_refused_archive_shows_its_reasons_and_its_number_can_be_tried_again(page, space, archive):
+    describe(page, space, "retried")
+    page.locator("#file").set_input_files(archive("retried-1.0.0.zip", b"this is no zip archive"))
+    page.get_by_role("button", name="Publish").click()
+    page.wait_for_url("**/releases/*")
+    reasons = page.locator("[data-reasons]")
+    expect(reasons).to_contain_text("Found", timeout=30_000)
+    expect(reasons).to_contain_text("Expected")
+    expect(reasons).to_contain_text("To mend it")
+    expect(page.get_by_text("1.0.0 is still free")).to_be_visible()
+    page.get_by_role("link", name="Try again").click()
+    expect(page.get_by_label("Name", exact=True)).to_have_value("retried")
+    expect(page.get_by_label("Version", exact=True)).to_have_value("1.0.0")
+    page.locator("#file").set_input_files(archive("retried-1.0.0.zip"))
+    page.get_by_role("button", name="Publish").click()
+    page.wait_for_url("**/releases/*")
+    expect_published(page)
+
+
+def test_an_upload_can_be_cancelled_and_its_number_stays_free(page, space, archive, watch: Watch):
+    watch.expect("status of 409")  # the cancelling comes after the server saw the upload break
+    describe(page, space, "cancelled")
+    page.locator("#file").set_input_files(archive("cancelled-1.0.0.zip", os.urandom(20_000_000)))
+    network = page.context.new_cdp_session(page)
+    slow = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": 500_000}
+    network.send("Network.enable")
+    network.send("Network.emulateNetworkConditions", slow)
+    page.get_by_role("button", name="Publish").click()
+    expect(page.locator("[data-progress-numbers]")).to_contain_text("left")
+    assert serious_findings(page) == []
+    page.get_by_role("button", name="Cancel the upload").click()
+    expect(page.get_by_role("status").filter(has_text="still free")).to_be_attached()
+    network.send("Network.emulateNetworkConditions", {**slow, "uploadThroughput": -1})
+    page.locator("#file").set_input_files(archive("cancelled-1.0.0.zip"))
+    page.get_by_role("button", name="Publish").click()
+    page.wait_for_url("**/releases/*")
+    expect_published(page)
+
+
+def test_a_file_over_the_limit_is_refused_without_sending_it(page, space, archive):
+    describe(page, space, "large")
+    page.locator("form[data-publish]").evaluate("form => { form.dataset.maxBytes = 10 }")
+    page.locator("#file").set_input_files(archive("large-1.0.0.zip"))
+    page.get_by_role("button", name="Publish").click()
+    expect(page.get_by_role("alert")).to_contain_text("LARDER_MODULE_ARCHIVE_MAX_BYTES")
+
+
+def test_the_servers_own_refusal_of_a_size_is_shown(page, space, archive, watch: Watch):
+    watch.expect("status of 413")
+    describe(page, space, "larger")
+    page.locator("form[data-publish]").evaluate("form => { form.dataset.maxBytes = 1e12 }")
+    path = archive("larger-1.0.0.zip", b"")
+    os.truncate(path, 101 * 1024 * 1024)
+    page.locator("#file").set_input_files(path)
+    page.get_by_role("button", name="Publish").click()
+    expect(page.get_by_role("alert")).to_contain_text("LARDER_MODULE_ARCHIVE_MAX_BYTES", timeout=30_000)
+
+
+def test_a_page_that_was_closed_shows_the_real_step_and_a_second_browser_agrees(
+    open_browser: OpenBrowser, space, archive, stopped_worker
+):
+    first = open_browser().new_page()
+    describe(first, space, "reopened")
+    first.locator("#file").set_input_files(archive("reopened-1.0.0.zip"))
+    first.get_by_role("button", name="Publish").click()
+    first.wait_for_url("**/releases/*")
+    url = first.url
+    first.close()
+    pages = [open_browser().new_page() for _ in range(2)]
+    for page in pages:
+        page.goto(url)
+        expect(step(page, "received", "done")).to_be_visible()
+        page.wait_for_timeout(2_500)  # no page plays progress that did not happen
+        expect(step(page, "checked", "waiting")).to_be_visible()
+        expect(page.get_by_text("Waiting for a worker")).to_be_visible()
+    stopped_worker()
+    for page in pages:
+        expect_published(page)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_page_of_the_way_is_accessible_in_both_themes(open_browser: OpenBrowser, space, archive, theme):
+    # Both browsers carry one session, and with it the upload ticket.
+    plain = open_browser(java_script_enabled=False).new_page()
+    page = open_browser(color_scheme=theme).new_page()
+    page.goto("/publish")
+    assert serious_findings(page) == []
+    for number, data in enumerate([None, b"this is no zip archive"]):
+        describe(plain, space, f"look{theme}")
+        plain.get_by_label("Version", exact=True).fill(f"1.{number}.0")
+        plain.get_by_role("button", name="Continue to the file").click()
+        plain.wait_for_url("**/releases/*")
+        page.goto(plain.url)
+        assert serious_findings(page) == []
+        page.locator("#file").set_input_files(archive("look.zip", data))
+        page.get_by_role("button", name="Upload and publish").click()
+        expect(
+            page.locator("#release-status[data-state=published], #release-status[data-state=rejected]")
+        ).to_be_visible()
+        assert serious_findings(page) == []
