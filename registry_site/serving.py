@@ -5,7 +5,6 @@ import warnings
 from typing import Any
 
 from celery import signals
-from celery.platforms import SecurityWarning
 from django.conf import settings
 from django.db import connections
 from granian.constants import Interfaces, SSLProtocols
@@ -67,7 +66,7 @@ def worker(*, with_beat: bool) -> None:
     _end_children_with(os.getpid())
     signals.worker_ready.connect(_report, weak=False)
     # Celery's advice against root is about what messages may carry; ours are JSON with one number.
-    warnings.filterwarnings("ignore", category=SecurityWarning)
+    warnings.filterwarnings("ignore", message="(?s).*superuser privileges")
     pool = ["--pool", settings.WORKER_POOL, "--concurrency", str(settings.WORKER_CONCURRENCY)]
     beat_too = ["--beat"] if with_beat else []
     # Gossip and mingle talk to other workers, which have nothing to say: the database holds the work.

@@ -1,5 +1,6 @@
 """`manage.py up`: one command that prepares, starts, shows and ends everything on one machine (D20)."""
 
+import signal
 import sys
 from typing import Any
 
@@ -27,7 +28,7 @@ class Command(BaseCommand):
         supervisor = Supervisor(children())
         if parent is not None:
             # SIGTERM, not SIGKILL: what is running may be finished when only `make` was killed.
-            die_with_parent.arm(parent, with_signal=die_with_parent.signal.SIGTERM)
+            die_with_parent.arm(parent, with_signal=signal.SIGTERM)
         try:
             preparation.data_folder(settings.DATA_DIR)
             with preparation.only_one(settings.DATA_DIR):

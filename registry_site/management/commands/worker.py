@@ -13,5 +13,5 @@ class Command(ProcessCommand):
         super().add_arguments(parser)
         parser.add_argument("--beat", action="store_true", help="Keep the clock as well; on one worker is enough.")
 
-    def run(self, *, beat: bool, **_: Any) -> None:
-        serving.worker(with_beat=beat)
+    def run(self, **options: Any) -> None:
+        serving.worker(with_beat=options["beat"])

@@ -1,0 +1,15 @@
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+
+from registry_site import preparation
+
+
+class Command(BaseCommand):
+    help = "Collect static files where they have changed; web and up do it by themselves, an image does it once."
+    requires_system_checks: list[str] = []
+
+    def handle(self, **_: Any) -> None:
+        preparation.data_folder(settings.DATA_DIR)
+        preparation.static_files()
