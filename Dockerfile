@@ -1,0 +1,29 @@
+FROM python:3.13-slim
+
+# gpg for signing keys, tini to reap whatever a killed child leaves behind
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends gnupg tini \
+    && rm -rf /var/lib/apt/lists/* \
+    && useradd --system --create-home --home-dir /home/larder --uid 10001 larder \
+    && install -d -o larder -g larder -m 700 /data
+
+WORKDIR /app
+COPY requirements.txt ./
+RUN pip install --no-cache-dir --require-hashes -r requirements.txt
+COPY --chown=root:root . .
+
+USER larder
+ENV PYTHONUNBUFFERED=1 \
+    LARDER_DATA_DIR=/data \
+    LARDER_LISTEN=0.0.0.0:8443 \
+    LARDER_PUBLIC_URL=https://127.0.0.1:8443
+# Collected at build, so that a container starts at once. Certificates and keys are made in the volume when a container
+# starts, never here.
+RUN python manage.py collect
+
+VOLUME /data
+EXPOSE 8443
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \
+    CMD ["python", "-c", "import ssl, urllib.request as u; u.urlopen('https://127.0.0.1:8443/healthz', context=ssl._create_unverified_context(), timeout=4)"]
+ENTRYPOINT ["tini", "--"]
+CMD ["python", "manage.py", "up"]
