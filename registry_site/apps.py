@@ -1,12 +1,18 @@
+from importlib import import_module
+
 from django.apps import AppConfig
 from django.contrib.admin import apps as admin_apps
 
 
 class RegistrySiteConfig(AppConfig):
-    """The composition root is an app for its management commands alone."""
+    """The composition root is an app for its management commands, and for making the Celery app the current one."""
 
     name = "registry_site"
     default = True
+
+    def ready(self) -> None:
+        # Whatever enqueues rings through the current Celery app: a command that never asked for it has one as well.
+        import_module("registry_site.celery")
 
 
 class LarderAdminConfig(admin_apps.AdminConfig):

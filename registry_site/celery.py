@@ -47,6 +47,8 @@ def broker_settings(broker_url: str, data_dir: Path) -> dict[str, Any]:
 
 
 app = Celery("larder")
+# Without this only the importing thread finds it as current_app; others would ring at amqp://localhost.
+app.set_default()
 app.conf.update(
     broker_settings(settings.BROKER_URL, settings.DATA_DIR),
     accept_content=["json"],
@@ -69,7 +71,7 @@ app.conf.update(
         "reap": {"task": "jobs.reap", "schedule": settings.REAPER_INTERVAL},
         "heartbeat": {"task": "jobs.heartbeat", "schedule": settings.REAPER_INTERVAL},
         "sweep-storage": {"task": "blobs.sweep", "schedule": 3600.0},
-        "sweep-uploads": {"task": "releases.sweep", "schedule": 60.0},
+        "sweep-uploads": {"task": "releases.sweep", "schedule": settings.REAPER_INTERVAL},
     },
     beat_schedule_filename=str(settings.DATA_DIR / "beat-schedule"),
 )

@@ -1,8 +1,8 @@
 """/healthz: the process answers. /readyz: every part it needs answers, 200 or 503 with the list (D24)."""
 
 from collections.abc import Callable
-from datetime import timedelta
 
+from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, JsonResponse
@@ -15,8 +15,8 @@ from apps.jobs import heartbeats
 from apps.lib.errors import RegistryError
 from registry_site.celery import app
 
-# Beats come every ten seconds; three may be lost before somebody should look.
-HEARTBEAT_MAX_AGE = timedelta(seconds=45)
+# Three beats may be lost before somebody should look.
+HEARTBEAT_MAX_AGE = 4 * settings.REAPER_INTERVAL
 
 
 def check_database() -> None:

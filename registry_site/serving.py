@@ -18,6 +18,7 @@ from registry_site.celery import app
 
 # With `up`'s own limit this keeps a stop under ten seconds even where a client reads its download slowly.
 WEB_DRAIN_SECONDS = 6
+DRAIN_TURN = 0.3
 
 
 def tls_files() -> certificates.Served | None:
@@ -30,8 +31,8 @@ def tls_files() -> certificates.Served | None:
     )
 
 
-def beat_is_embedded() -> bool:
-    """The filesystem broker serves one host and one worker, so that worker may keep the clock as well."""
+def broker_is_a_folder() -> bool:
+    """Such a broker serves one host and one worker, so that worker may keep the clock as well."""
     return bool(settings.BROKER_URL.startswith("filesystem"))
 
 
@@ -69,8 +70,9 @@ def worker(*, with_beat: bool) -> None:
     warnings.filterwarnings("ignore", message="(?s).*superuser privileges")
     pool = ["--pool", settings.WORKER_POOL, "--concurrency", str(settings.WORKER_CONCURRENCY)]
     beat_too = ["--beat"] if with_beat else []
-    # Gossip and mingle talk to other workers, which have nothing to say: the database holds the work.
-    app.worker_main(["--quiet", "worker", *pool, *beat_too, "--without-gossip", "--without-mingle", *_log_level()])
+    # These talk to other workers, which have nothing to say: the database holds the work.
+    alone = ["--without-gossip", "--without-mingle", "--without-heartbeat"]
+    app.worker_main(["--quiet", "worker", *pool, *beat_too, *alone, *_log_level()])
 
 
 def beat() -> None:
@@ -78,10 +80,18 @@ def beat() -> None:
     app.start(["--quiet", "beat", *_log_level()])
 
 
-def _report(**_: Any) -> None:
+def _report(sender: Any, **_: Any) -> None:
     """Say at once that a worker is there: the clock's first heartbeat comes ten seconds later."""
+    if broker_is_a_folder():
+        _look_for_signals_often(sender.connection)
     heartbeats.beat(worker_name())
     connections.close_all()
+
+
+def _look_for_signals_often(broker: Any) -> None:
+    """Celery looks every two seconds whether it should stop, where the broker is polled; Ctrl-C deserves less."""
+    drain = broker.drain_events
+    broker.drain_events = lambda timeout=None: drain(timeout=min(timeout or DRAIN_TURN, DRAIN_TURN))
 
 
 def _log_level() -> list[str]:

@@ -4,9 +4,13 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
+import django_stubs_ext
 from django.core.exceptions import ImproperlyConfigured
 
 from registry_site import env, logs
+
+# ModelForm[User] and its like: generic at run time as well, so that types need no tricks.
+django_stubs_ext.monkeypatch()
 
 # --- Where things are -----------------------------------------------------------------------------
 
@@ -66,10 +70,11 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "registry_site.middleware.PagesNeedSignIn",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
+    "apps.portal.errors.RegistryErrorsMiddleware",
 ]
 
 TEMPLATES = [
@@ -99,7 +104,9 @@ SQLITE_OPTIONS = {
 }
 POSTGRES_OPTIONS = {
     "options": "-c statement_timeout=10s -c idle_in_transaction_session_timeout=30s -c lock_timeout=5s",
+    # A server that hangs must not hold a request: metadata fails within five seconds, and clients ask again.
     "connect_timeout": 4,
+    "tcp_user_timeout": 4000,
 }
 DATABASE_URL = env.url(
     "LARDER_DATABASE_URL", f"sqlite:///{DATA_DIR / 'db.sqlite3'}", "sqlite", "postgres", "postgresql"
@@ -218,13 +225,14 @@ HOSTNAMES = env.words("LARDER_HOSTNAMES", PUBLIC_HOST)
 
 BROKER_URL = env.url("LARDER_BROKER_URL", "filesystem://", "filesystem", "redis", "rediss")
 JOB_LEASE = timedelta(seconds=env.number("LARDER_JOB_LEASE_SECONDS", 30, least=5))
-JOB_RENEWAL = timedelta(seconds=10)
-JOB_RING_AGAIN = timedelta(seconds=30)
+# A third of the lease: two renewals may fail before another worker takes over.
+JOB_RENEWAL = JOB_LEASE / 3
+JOB_RING_AGAIN = JOB_LEASE
 JOB_ATTEMPTS = env.number("LARDER_JOB_ATTEMPTS", 5, least=1)
-REAPER_INTERVAL = timedelta(seconds=10)
+REAPER_INTERVAL = JOB_LEASE / 3
 UPLOAD_TICKET_LIFETIME = timedelta(minutes=env.number("LARDER_UPLOAD_TICKET_MINUTES", 60, least=1))
 # Tests kill a worker before or after a step by naming it here; empty in every other life.
-CRASH_AT = env.text("LARDER_CRASH_AT")
+CRASH_AT = env.words("LARDER_CRASH_AT")
 
 # --- Static files ---------------------------------------------------------------------------------
 

@@ -1,5 +1,7 @@
 """The WSGI application that granian, or any WSGI server behind a proxy, serves (D2)."""
 
+from importlib import import_module
+
 from django.core.wsgi import get_wsgi_application
 
 from registry_site import die_with_parent
@@ -8,3 +10,5 @@ from registry_site.env import use_settings
 die_with_parent.arm()
 use_settings()
 application = get_wsgi_application()
+# Apps are loaded now. Writing down when tokens were used is not the request's business (D13).
+import_module("apps.accounts.token_usage").start()

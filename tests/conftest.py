@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import settings
@@ -55,7 +56,7 @@ def django_db_modify_db_settings() -> None:
     """Keep SQLite's test database in a file: threads of the race tests open connections of their own."""
     if settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"):
         worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
-        settings.DATABASES["default"]["TEST"] = {"NAME": str(settings.DATA_DIR / f"test-{worker}.sqlite3")}
+        settings.DATABASES["default"].setdefault("TEST", {})["NAME"] = str(settings.DATA_DIR / f"test-{worker}.sqlite3")
 
 
 # --- People and namespaces ---------------------------------------------------------------------------------------
@@ -78,7 +79,7 @@ def hall(db: None) -> Namespace:
     return Namespace.objects.create(name="hall", canonical="hall", visibility=Visibility.INTERNAL)
 
 
-def person(username: str, **more: bool) -> User:
+def person(username: str, **more: Any) -> User:
     return User.objects.create_user(username=username, password=f"{username} likes pears", **more)
 
 
@@ -126,7 +127,7 @@ def olga(db: None) -> User:
 def bearer(db: None) -> Callable[..., dict[str, str]]:
     """Headers with a fresh token of a user: `client.get(url, headers=bearer(alice, Scope.READ))`."""
 
-    def headers(user: User | None, scope: Scope = Scope.MANAGE, **more: object) -> dict[str, str]:
+    def headers(user: User | None, scope: Scope = Scope.MANAGE, **more: Any) -> dict[str, str]:
         if user is None:
             return {}
         _, secret = tokens.issue(user=user, label="test", scope=scope, actor=Viewer(user), **more)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -50,7 +51,7 @@ class Live:
     def token(self, user: str = "admin", scope: str = "manage", *more: str) -> str:
         return self.manage("token", "--user", user, "--scope", scope, *more).split()[-1]
 
-    def client(self, token: str = "", **more: object) -> httpx.Client:
+    def client(self, token: str = "", **more: Any) -> httpx.Client:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         tls = ssl.create_default_context(cafile=self.ca_bundle) if self.url.startswith("https") else True
         return httpx.Client(base_url=self.url, verify=tls, headers=headers, timeout=30, **more)
@@ -62,6 +63,10 @@ class Live:
             answer = client.put(path, content=data)
             assert answer.status_code in (200, 202), answer.text
             return self.wait_for(client, f"/api/v1/releases/{answer.json()['id']}")
+
+    def start_worker(self) -> "subprocess.Popen[bytes]":
+        """A second worker on the same queue, as a second host would start it."""
+        return subprocess.Popen([sys.executable, "manage.py", "worker"], cwd=CHECKOUT, env=self.environment)
 
     @staticmethod
     def wait_for(client: httpx.Client, path: str, seconds: float = 90) -> dict:

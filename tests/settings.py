@@ -1,6 +1,7 @@
 """The settings of the test run: a throw-away data folder, one of two databases, fast password hashing."""
 
 import atexit
+import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -11,7 +12,9 @@ from tests import postgres
 _data = Path(tempfile.mkdtemp(prefix="larder-tests-"))
 atexit.register(shutil.rmtree, _data, ignore_errors=True)
 (_data / "secret_key").write_text("only-for-tests-" + "x" * 50)
-env.preset(LARDER_DATA_DIR=str(_data), LARDER_LOG_LEVEL="ERROR")
+# Assigned and not preset: the workers of xdist inherit this process's environment, and each needs its own.
+os.environ["LARDER_DATA_DIR"] = str(_data)
+env.preset(LARDER_LOG_LEVEL="ERROR")
 
 from registry_site.settings import *  # noqa: E402, F403  # the values above must be there first
 from registry_site.settings import DATABASES  # noqa: E402
@@ -23,6 +26,6 @@ if TEST_DATABASE == "postgres" and postgres.programs():
     DATABASES["default"] = env.database(env.text("LARDER_TEST_DATABASE_URL"))
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-ACCOUNT_RATE_LIMITS = False
+ACCOUNT_RATE_LIMITS = False  # type: ignore[assignment]  # how allauth spells "none"
 STORAGES = {"staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}
 WHITENOISE_AUTOREFRESH = True

@@ -141,11 +141,10 @@ def _held(viewer: Viewer, need: Role) -> Q:
 
 
 def _reach(viewer: Viewer) -> Q:
-    """Whether the token's list of namespaces reaches the row; an empty list, or no token, reaches all."""
-    if viewer.token is None:
+    """Whether the token's list of namespaces reaches the row; without a token, or a list, all are reached."""
+    if viewer.token is None or not viewer.token.is_limited:
         return _EVERYWHERE
-    listed = ApiToken.namespaces.through.objects.filter(apitoken=viewer.token.pk)
-    return Q(~Exists(listed)) | Q(Exists(listed.filter(namespace=OuterRef("pk"))))
+    return Q(Exists(ApiToken.namespaces.through.objects.filter(apitoken=viewer.token.pk, namespace=OuterRef("pk"))))
 
 
 def _record_refusal(viewer: Viewer, name: str, need: Role, standing: Standing) -> None:

@@ -110,7 +110,11 @@ class ApiToken(models.Model):
     start = models.CharField(max_length=16, help_text="Its first characters, to recognise it by.")
     digest = models.CharField(max_length=64, unique=True)
     scope = models.CharField(max_length=8, choices=Scope.choices)
-    namespaces = models.ManyToManyField(Namespace, blank=True, help_text="Empty: every namespace of the person.")
+    # Its own column: a list that was emptied (a namespace is gone) must not turn into "all of them".
+    is_limited = models.BooleanField(
+        default=False, help_text="To the listed namespaces; otherwise to all of the person's."
+    )
+    namespaces = models.ManyToManyField(Namespace, blank=True)
     only_name = models.CharField(max_length=130, blank=True, help_text="Publish only this, such as vpc/aws.")
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()

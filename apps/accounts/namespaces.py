@@ -21,7 +21,7 @@ def creation_refused(actor: Viewer) -> str:
         return ""
     if actor.token.scope != Scope.MANAGE:
         return f"Creating a namespace needs a token with the scope manage; this one has only {actor.token.scope}."
-    if actor.token.only_name or actor.token.namespaces.exists():
+    if actor.token.only_name or actor.token.is_limited:
         return "This token is limited to what exists, so it cannot create a namespace."
     return ""
 

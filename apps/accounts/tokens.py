@@ -79,6 +79,7 @@ def issue(
         start=secret[:_START_LENGTH],
         digest=_digest(secret),
         scope=Scope(scope),
+        is_limited=bool(limited_to),
         only_name=only_name,
         expires_at=timezone.now() + lifetime,
     )

@@ -114,7 +114,7 @@ def _coordinate(viewer: Viewer, address: ModuleAddress, version: str) -> reservi
 def _reserve(coordinate: reserving.Coordinate, viewer: Viewer, file_name: str) -> Release:
     provenance = {"received_by": f"{platform.node()}:{os.getpid()}"}
     release = reserving.reserve(coordinate=coordinate, viewer=viewer, file_name=file_name, provenance=provenance)
-    reach("after:reserve")
+    reach("after:reserve", release)
     return release
 
 
@@ -137,8 +137,8 @@ def check(work: Work) -> None:
     with store.open_staged(work.release.staging_key) as staged:
         listing = archives.inspect(staged, limits(), wanted=checks.README_NAMES)
     if listing.digest != work.release.uploaded_digest:
-        # Storage gave other bytes than those that were received: an outage of ours, not the release's fault.
-        raise store.StorageUnavailable(f"The staged bytes of {work.release} are not those that were received.")
+        # Storage gave other bytes than those that were received. Each attempt reads them anew; five are enough.
+        raise store.Damaged(f"The staged bytes of {work.release} are not those that were received.")
     checks.check(listing)
     pipeline.note_checked(work, digest=listing.digest, size=listing.size)
     work.findings["listing"] = listing
@@ -167,8 +167,9 @@ def run(claim: Claim) -> None:
 
 def limits() -> archives.Limits:
     return archives.Limits(
-        packed=settings.MODULE_ARCHIVE_MAX_BYTES,
-        unpacked=settings.MODULE_UNPACKED_MAX_BYTES,
+        packed_bytes=settings.MODULE_ARCHIVE_MAX_BYTES,
+        unpacked_bytes=settings.MODULE_UNPACKED_MAX_BYTES,
+        file_bytes=settings.MODULE_UNPACKED_MAX_BYTES,
         entries=settings.ARCHIVE_MAX_ENTRIES,
     )
 

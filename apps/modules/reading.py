@@ -9,7 +9,7 @@ from apps.accounts.access import Viewer
 from apps.accounts.models import Role
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress
-from apps.lib.errors import Invalid, NotFound
+from apps.lib.errors import CredentialsRequired, Invalid, NotFound
 from apps.modules.models import Module, ModuleQuerySet, ModuleVersion
 from apps.releases.models import Release
 
@@ -78,9 +78,14 @@ def published_release(viewer: Viewer, address: ModuleAddress, version: str) -> R
 
 
 def release_for(viewer: Viewer, public_id: uuid.UUID) -> Release:
-    """A release as its publishers see it, on its way or ended: publishers of the namespace only."""
+    """A release as its publishers see it, on its way or ended: publishers of the namespace only.
+
+    Whoever guesses an id learns nothing from the answer: the same for what is hidden and what is not there.
+    """
+    if not viewer.is_identified:
+        raise CredentialsRequired("A release is shown to those who publish in its namespace.")
     release = Release.objects.filter(public_id=public_id).select_related("namespace", "created_by").first()
-    if release is None:
+    if release is None or access.role_on(viewer, release.namespace) is None:
         raise NotFound("There is no such release.")
     # With the name: a token that is limited to it publishes it, so it may see how that goes.
     access.namespace_for(viewer, release.namespace.name, need=Role.PUBLISHER, only_name=release.name)

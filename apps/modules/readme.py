@@ -1,17 +1,25 @@
 """READMEs: rendered and sanitised in the worker, stored as HTML with the renderer's version (D17)."""
 
+from collections.abc import Sequence
+
 import nh3
 from markdown_it import MarkdownIt
+from markdown_it.common.utils import escapeHtml
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
 from mdit_py_plugins.gfm import gfm_plugin
 
 # Grows with every change of the output, so that an operator can render old versions again.
 RENDERER = "1"
 MAX_CHARACTERS = 512 * 1024
+INLINE_IMAGES = ("data:image/png;", "data:image/jpeg;", "data:image/gif;", "data:image/webp;")
 
-TAGS = frozenset(  # noqa: SIM905  # a text of words reads better
-    "a abbr b blockquote br code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i img input kbd li ol p pre q s samp "
-    "section small span strong sub summary sup table tbody td tfoot th thead tr ul var".split()
-)
+_TAGS = """
+a abbr b blockquote br code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i img input kbd li ol p pre q s samp
+section small span strong sub summary sup table tbody td tfoot th thead tr ul var
+"""
+TAGS = frozenset(_TAGS.split())
 CLASSES = {
     "div": {
         "markdown-alert",
@@ -39,10 +47,8 @@ ATTRIBUTES = {
 def render(source: bytes) -> str:
     """HTML that is safe inside our pages: no script, style, form, remote image or event handler survives."""
     text = source.decode("utf-8", errors="replace").removeprefix("\ufeff").replace("\x00", "\ufffd")
-    # Raw HTML is off in the parser; the sanitiser is the second wall.
-    html = MarkdownIt("js-default", {"linkify": False, "html": False}).use(gfm_plugin).render(text[:MAX_CHARACTERS])
     return nh3.clean(
-        html,
+        _parser().render(text[:MAX_CHARACTERS]),
         tags=set(TAGS),
         attributes=ATTRIBUTES,
         allowed_classes=CLASSES,
@@ -54,14 +60,25 @@ def render(source: bytes) -> str:
     )
 
 
+def _parser() -> MarkdownIt:
+    # Raw HTML is off in the parser; the sanitiser is the second wall.
+    parser = MarkdownIt("js-default", {"linkify": False, "html": False}).use(gfm_plugin)
+    parser.add_render_rule("image", _image)
+    return parser
+
+
+def _image(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
+    """An image that is not in the text itself would be fetched from elsewhere: its words stand in for it."""
+    token = tokens[index]
+    if str(token.attrs.get("src", "")).startswith(INLINE_IMAGES):
+        return renderer.image(tokens, index, options, env)
+    return escapeHtml(renderer.renderInlineAsText(token.children, options, env))
+
+
 def _attribute(tag: str, attribute: str, value: str) -> str | None:
     """Drop what would fetch from elsewhere while the page is read (tracking, intranet hosts)."""
     if (tag, attribute) == ("img", "src"):
-        return (
-            value
-            if value.startswith(("data:image/png;", "data:image/jpeg;", "data:image/gif;", "data:image/webp;"))
-            else None
-        )
+        return value if value.startswith(INLINE_IMAGES) else None
     if attribute == "href" and value.strip().lower().startswith("data:"):
         return None
     if (tag, attribute) == ("input", "type"):

@@ -5,12 +5,11 @@ from typing import cast
 
 from django import forms
 from django.conf import settings
-from django.db.models import QuerySet
 from django.http import QueryDict
 
 from apps.accounts import access
 from apps.accounts.access import Viewer
-from apps.accounts.models import Grant, Namespace, Role
+from apps.accounts.models import Role
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress, check_module_name, check_system
 from apps.lib.errors import Invalid, RegistryError
@@ -23,16 +22,6 @@ HELP = {
     "system": "What it is for, such as aws, kubernetes or local: lower-case letters and digits.",
     "version": "Three numbers without a v: 1.2.0, or 2.0.0-rc.1 for a pre-release. No number is published twice.",
 }
-
-
-def publishable_namespaces(viewer: Viewer) -> QuerySet[Namespace]:
-    """Those where `role_on` is at least publisher, as one query. The form offers them; the gate decides again."""
-    visible = access.visible_namespaces(viewer)
-    if viewer.user is not None and viewer.user.is_staff:
-        return visible
-    return visible.filter(
-        pk__in=Grant.objects.filter(user=viewer.user_id, role__gte=Role.PUBLISHER).values("namespace")
-    )
 
 
 class PublishForm(forms.Form):
@@ -49,7 +38,7 @@ class PublishForm(forms.Form):
 
     def __init__(self, viewer: Viewer, data: QueryDict | None = None, *, asked: QueryDict | None = None) -> None:
         super().__init__(data)
-        offered = publishable_namespaces(viewer)
+        offered = access.namespaces_with_role(viewer, Role.PUBLISHER)
         modules = reading.visible_modules(viewer).filter(namespace__in=offered).select_related("namespace")
         self.addresses = [str(module.address) for module in modules.alphabetical()]
         self.namespaces = list(offered.order_by("name").values_list("name", flat=True))

@@ -31,6 +31,7 @@ def release_document(release: Release) -> dict[str, Any]:
         "attempt": job.attempts if job else 0,
         "attempts": settings.JOB_ATTEMPTS,
         "created_at": moment(release.created_at),
+        "checking_at": moment(release.checking_at),
         "published_at": moment(release.published_at),
     }
 

@@ -1,7 +1,7 @@
 """Points at which a test may kill or stop this process, before and after every step of a pipeline.
 
-`LARDER_CRASH_AT=after:store` kills once; `LARDER_CRASH_AT=stop:before:check` stops (SIGSTOP). Each point acts once per
-data folder: the worker that comes back must be able to finish the job.
+`LARDER_CRASH_AT` is a list of `[stop:]point[@version]`, such as `after:store_archive@1.0.1` (SIGKILL) or
+`stop:before:check` (SIGSTOP). Each entry acts once per data folder: the worker that comes back must finish the job.
 """
 
 import os
@@ -10,17 +10,23 @@ import signal
 import structlog
 from django.conf import settings
 
+from apps.releases.models import Release
+
 log = structlog.get_logger("larder.faults")
 
 
-def reach(point: str) -> None:
-    asked = settings.CRASH_AT
-    if not asked or asked.removeprefix("stop:") != point:
-        return
-    marker = settings.DATA_DIR / f"crashed-{asked.replace(':', '-')}"
+def reach(point: str, release: Release) -> None:
+    for entry in settings.CRASH_AT:
+        where, _, version = entry.removeprefix("stop:").partition("@")
+        if where == point and version in ("", release.version):
+            _act_once(entry)
+
+
+def _act_once(entry: str) -> None:
+    marker = settings.DATA_DIR / f"crashed-{entry.replace(':', '-')}"
     try:
         marker.touch(exist_ok=False)
     except FileExistsError:
         return
-    log.warning("fault", point=point, pid=os.getpid())
-    os.kill(os.getpid(), signal.SIGSTOP if asked.startswith("stop:") else signal.SIGKILL)
+    log.warning("fault", entry=entry, pid=os.getpid())
+    os.kill(os.getpid(), signal.SIGSTOP if entry.startswith("stop:") else signal.SIGKILL)

@@ -68,10 +68,10 @@ def run(claim: Claim, steps: Sequence[Step]) -> None:
 
 def _walk(work: Work, steps: Sequence[Step]) -> None:
     for step in steps:
-        reach(f"before:{step.__name__}")
+        reach(f"before:{step.__name__}", work.release)
         step(work)
         log.info("step", step=step.__name__, release=str(work.release))
-        reach(f"after:{step.__name__}")
+        reach(f"after:{step.__name__}", work.release)
 
 
 def take_up(work: Work) -> None:

@@ -32,7 +32,7 @@ def receive(*, release: Release, chunks: Iterable[bytes], limit: int, setting: s
     Memory stays flat in the size of the body. Whatever goes wrong leaves no bytes behind and the version number free.
     """
     try:
-        body = counted(chunks, limit=limit, what=f"{setting} allows for this upload")
+        body = counted(chunks, limit=limit, what="The archive", setting=setting)
         staged = store.stage(release.staging_key, _renewing(release, body))
         if staged.size == 0:
             store.discard_staged(release.staging_key)
@@ -40,13 +40,13 @@ def receive(*, release: Release, chunks: Iterable[bytes], limit: int, setting: s
     except BaseException as error:
         _abandon(release, error)
         raise
-    reach("after:receive")
+    reach("after:receive", release)
     try:
         accept(release=release, digest=staged.digest, size=staged.size, job=job)
     except Moved:
         store.discard_staged(release.staging_key)
         raise
-    reach("after:accept")
+    reach("after:accept", release)
     return release
 
 
@@ -108,7 +108,7 @@ def same_bytes(taken: VersionTaken, chunks: Iterable[bytes], *, limit: int, sett
     Anything else raises Conflict, naming both digests. The body is hashed and forgotten.
     """
     tally = hashlib.sha256()
-    for chunk in counted(chunks, limit=limit, what=f"{setting} allows for this upload"):
+    for chunk in counted(chunks, limit=limit, what="The archive", setting=setting):
         tally.update(chunk)
     sent = tally.hexdigest()
     holder = _settled(taken.holder)

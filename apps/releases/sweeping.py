@@ -1,24 +1,41 @@
-"""Ending what nobody will end: reservations whose upload died."""
+"""Ending what nobody will end: reservations whose upload died, and releases whose job an operator cancelled."""
 
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from apps.blobs import store
+from apps.jobs.models import WORKING as JOB_WORKING
+from apps.jobs.models import Job
+from apps.lib.errors import Reason
 from apps.releases.models import Release, State
 from apps.releases.reserving import UNFINISHED
 from apps.releases.transitions import Moved, reject
 
+AT_ONCE = 500
+CANCELLED = Reason(
+    code="job-cancelled",
+    found="a check that an operator cancelled",
+    expected="a verdict",
+    mend="Ask an operator why, or upload it again; the version number is free.",
+)
+
 
 def sweep() -> int:
-    """Reject each reservation whose lease lapsed and drop what was staged for it; answers how many there were."""
-    lapsed = Release.objects.filter(state=State.RECEIVING, receiving_until__lt=timezone.now()).select_related(
-        "namespace"
-    )
-    swept = 0
-    for release in lapsed.order_by("pk")[:500]:
+    """Reject each of them and drop what was staged for it; answers how many there were."""
+    lapsed = Release.objects.filter(state=State.RECEIVING, receiving_until__lt=timezone.now())
+    at_work = Job.objects.filter(target=OuterRef("pk"), kind__startswith="publish-", state__in=JOB_WORKING)
+    # The job row is written in the transaction that makes a release `received`: without one it was cancelled.
+    orphaned = Release.objects.filter(~Exists(at_work), state__in=[State.RECEIVED, State.CHECKING])
+    return _end(lapsed, UNFINISHED) + _end(orphaned, CANCELLED)
+
+
+def _end(releases: QuerySet[Release], reason: Reason) -> int:
+    ended = 0
+    for release in releases.select_related("namespace").order_by("pk")[:AT_ONCE]:
         try:
-            reject(release, [UNFINISHED])
+            reject(release, [reason])
         except Moved:
-            continue
+            continue  # it came to life meanwhile
         store.discard_staged(release.staging_key)
-        swept += 1
-    return swept
+        ended += 1
+    return ended

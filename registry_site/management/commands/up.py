@@ -122,6 +122,6 @@ class Readiness:
 
 
 def children() -> list[Child]:
-    if serving.beat_is_embedded():
+    if serving.broker_is_a_folder():
         return [Child("web"), Child("worker", ("--beat",))]
     return [Child("web"), Child("worker"), Child("beat")]

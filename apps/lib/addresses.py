@@ -1,0 +1,159 @@
+"""Addresses (D10): which names may exist, said so that whoever chose a bad one can choose a better one."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from apps.lib.errors import Invalid
+
+LONGEST_NAME = 63
+LONGEST_SYSTEM = 64
+
+_URL = "it is a part of Larder's own URLs"
+_PROTOCOL = "clients ask for it at the root of every registry"
+_OCI = "OCI clients read it as a path word of /v2/"
+
+_OCI_WORDS = dict.fromkeys(("blobs", "manifests", "tags", "referrers", "uploads"), _OCI)
+_PROTOCOL_WORDS = dict.fromkeys(
+    ("providers", "modules", "v1", "v2", "mirror", "login", "oauth", "well-known"), _PROTOCOL
+)
+_PAGES = (
+    "account", "accounts", "admin", "api", "archives", "assets", "audit", "auth", "browse", "docs", "download",
+    "downloads", "health", "healthz", "help", "jobs", "keys", "logout", "metrics", "mirrors", "namespace", "namespaces",
+    "new", "notifications", "oci", "profile", "readyz", "releases", "search", "settings", "setup", "signin", "signout",
+    "signup", "static", "status", "tokens", "upload", "users", "webhooks",
+)  # fmt: skip
+_UNDER_NAMESPACE = (
+    "new",
+    "settings",
+    "members",
+    "keys",
+    "tokens",
+    "audit",
+    "providers",
+    "modules",
+    "releases",
+    "search",
+)
+_UNDER_MODULE = ("new", "versions", "download", "releases", "settings", "upload")
+
+RESERVED_NAMESPACES: Mapping[str, str] = {**dict.fromkeys(_PAGES, _URL), **_PROTOCOL_WORDS, **_OCI_WORDS}
+RESERVED_MODULE_NAMES: Mapping[str, str] = {**dict.fromkeys(_UNDER_NAMESPACE, _URL), **_OCI_WORDS}
+RESERVED_SYSTEMS: Mapping[str, str] = {**dict.fromkeys(_UNDER_MODULE, _URL), **_OCI_WORDS}
+RESERVED_PROVIDER_TYPES: Mapping[str, str] = {**dict.fromkeys(_UNDER_NAMESPACE, _URL), **_OCI_WORDS}
+
+_NOBODY: frozenset[str] = frozenset()
+_TYPE_PREFIXES = ("terraform-", "opentofu-")
+
+
+def check_namespace(text: str, reserved: frozenset[str] = _NOBODY) -> None:
+    """Raises Invalid where the text cannot name a namespace. `reserved`: the operator's own further names."""
+    _check("namespace", text, "-", LONGEST_NAME)
+    _check_reserved("namespace", text, RESERVED_NAMESPACES, reserved)
+
+
+def check_module_name(text: str, reserved: frozenset[str] = _NOBODY) -> None:
+    """Raises Invalid where the text cannot name a module."""
+    _check("module name", text, "-_", LONGEST_NAME)
+    _check_reserved("module name", text, RESERVED_MODULE_NAMES, reserved)
+
+
+def check_system(text: str, reserved: frozenset[str] = _NOBODY) -> None:
+    """Raises Invalid where the text cannot name a system: clients accept lower-case letters and digits only."""
+    _check("system", text, "", LONGEST_SYSTEM)
+    _check_reserved("system", text, RESERVED_SYSTEMS, reserved)
+
+
+def check_provider_type(text: str, reserved: frozenset[str] = _NOBODY) -> None:
+    """Raises Invalid where the text cannot name a provider type."""
+    _check("provider type", text, "-", LONGEST_NAME)
+    for prefix in _TYPE_PREFIXES:
+        if text.startswith(prefix):
+            # Clients refuse such a type in a source address: they take it for the name of the repository.
+            short = text.removeprefix(prefix).removeprefix("provider-")
+            raise Invalid(
+                f"provider type {text!r} starts with {prefix!r}, which clients refuse in a source address",
+                mend=f"Use {short!r}." if short else "Leave the prefix out.",
+            )
+    _check_reserved("provider type", text, RESERVED_PROVIDER_TYPES, reserved)
+
+
+def canonical(text: str) -> str:
+    """The form in which names are unique: `-` and `_` are equal there."""
+    return text.replace("_", "-")
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleAddress:
+    """Where a module is: `namespace/name/system`. Made only of checked parts when it comes from `parse`."""
+
+    namespace: str
+    name: str
+    system: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}/{self.system}"
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Reads `namespace/name/system`. Raises Invalid; a reserved word passes, it just names nothing."""
+        parts = text.split("/")
+        if len(parts) != 3:  # noqa: PLR2004 - the three of the line below
+            raise Invalid(f"module address {text!r} has {len(parts)} parts, expected namespace/name/system")
+        _check("namespace", parts[0], "-", LONGEST_NAME)
+        _check("module name", parts[1], "-_", LONGEST_NAME)
+        _check("system", parts[2], "", LONGEST_SYSTEM)
+        return cls(*parts)
+
+    @property
+    def path_name(self) -> str:
+        """`name/system`: the address inside its namespace."""
+        return f"{self.name}/{self.system}"
+
+
+class Segment:
+    """Django path converter: anything but a slash. Views answer 404 in their own dialect."""
+
+    regex = "[^/]+"
+
+    def to_python(self, value: str) -> str:
+        return value
+
+    def to_url(self, value: str) -> str:
+        return value
+
+
+def _check(what: str, text: str, separators: str, longest: int) -> None:
+    if not text:
+        raise Invalid(f"the {what} is empty", mend="Give it a name.")
+    _check_characters(what, text, separators)
+    if text[0] in separators or text[-1] in separators:
+        end, mark = ("starts", text[0]) if text[0] in separators else ("ends", text[-1])
+        raise Invalid(f"{what} {text!r} {end} with {mark!r}, expected a letter or a digit there")
+    double = re.search("[-_]{2}", text)
+    if double:
+        raise Invalid(f"{what} {text!r} holds {double[0]!r}, expected single separators", mend="Keep one of the two.")
+    if len(text) > longest:
+        raise Invalid(f"{what} {text[:80]!r} is {len(text)} characters long, expected at most {longest}")
+
+
+def _check_characters(what: str, text: str, separators: str) -> None:
+    allowed = "lower-case letters, digits" + "".join(f" and {mark!r}" for mark in separators)
+    for position, character in enumerate(text[:200], start=1):
+        if character in separators or (character.isascii() and (character.isdigit() or character.islower())):
+            continue
+        if character.isascii() and character.isupper():
+            raise Invalid(
+                f"{what} {text[:80]!r} has an upper-case {character!r} at position {position}, expected {allowed}",
+                mend=f"Use {text[:80].lower()!r}.",
+            )
+        name = {"_": "an underscore", "-": "a dash", " ": "a space", ".": "a dot"}.get(character, "the character")
+        raise Invalid(f"{what} {text[:80]!r} has {name} {character!r} at position {position}, expected {allowed}")
+
+
+def _check_reserved(what: str, text: str, ours: Mapping[str, str], reserved: frozenset[str]) -> None:
+    name = canonical(text)
+    why = ours.get(name) or ("the operator keeps it back" if {text, name} & reserved else None)
+    if why:
+        raise Invalid(f"{what} {text!r} is reserved: {why}", mend="Choose another name.")

@@ -1,0 +1,70 @@
+"""The errors that verbs raise. Each carries a code of the domain; every edge maps codes to its own statuses."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import ClassVar, Self
+
+
+class RegistryError(Exception):
+    """Something a user may be told. `str()` is the sentence, `mend` what to do about it (may be empty)."""
+
+    code: ClassVar[str] = "error"
+
+    def __init__(self, message: str, *, mend: str = "") -> None:
+        super().__init__(message)
+        self.mend = mend
+
+
+class NotFound(RegistryError):
+    code = "not_found"
+
+
+class CredentialsRequired(RegistryError):
+    code = "unauthenticated"
+
+
+class RoleRequired(RegistryError):
+    code = "forbidden"
+
+
+class Conflict(RegistryError):
+    code = "conflict"
+
+
+class Invalid(RegistryError):
+    code = "invalid"
+
+
+class TooLarge(RegistryError):
+    code = "too_large"
+
+
+class Unavailable(RegistryError):
+    code = "unavailable"
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One reason why something was refused, kept as JSON beside it so that every reader sees the same words."""
+
+    code: str
+    found: str
+    expected: str
+    mend: str
+    file: str = ""
+
+    def as_dict(self) -> dict[str, str]:
+        """The five fields by name, all text: ready for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, str]) -> Self:
+        """Reads what `as_dict` wrote; unknown keys are ignored, so that an older release can read a newer row."""
+        return cls(**{name: str(fields.get(name, "")) for name in cls.__slots__})
+
+    @property
+    def sentence(self) -> str:
+        """File, finding, expectation and mend in one line of text."""
+        where = f"{self.file}: " if self.file else ""
+        mend = f" {self.mend.rstrip('.')}." if self.mend else ""
+        return f"{where}found {self.found}, expected {self.expected}.{mend}"

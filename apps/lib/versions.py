@@ -1,0 +1,115 @@
+"""Versions: strict SemVer 2.0 without `v` (D10), and the byte key by which a database sorts them."""
+
+import re
+from dataclasses import dataclass
+
+import semver
+
+from apps.lib.errors import Invalid
+
+MOST_CHARACTERS = 128
+MOST_DIGITS = 18
+
+_RELEASE, _PRERELEASE = b"\x01", b"\x00"
+_NUMERIC, _WORD, _END = b"\x01", b"\x02", b"\x00"
+_EXPECTED = "expected a version like 1.2.0 or 1.2.0-rc.1 (SemVer 2.0, no leading v)"
+_LOOSE = re.compile(r"\s*[vV=]*\s*(\d{1,18})(?:\.(\d{1,18}))?(?:\.(\d{1,18}))?([-+][0-9A-Za-z.+-]*)?\s*", re.ASCII)
+_IN_FILE_NAME = re.compile(
+    r"(?:^|[-_@]|(?<![0-9])\.)[vV]?(\d+\.\d+\.\d+(?:-[0-9A-Za-z]+(?:[.-][0-9A-Za-z]+)*)?(?:\+[0-9A-Za-z.-]+)?)$",
+    re.ASCII,
+)
+_SUFFIX = re.compile(r"\.(?:zip|tar\.gz|tgz|tar\.bz2|tbz2|tar\.xz|txz|tar)$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A parsed version. `precedence` is the text without build metadata: equal there means the same version."""
+
+    text: str
+    precedence: str
+    sort_key: bytes
+    is_prerelease: bool
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def parse(text: str) -> Version:
+    """Reads one version. Raises Invalid, whose message says what was found and whose mend suggests a spelling."""
+    parsed = _parsed(text)
+    return Version(
+        text=text,
+        precedence=text.partition("+")[0],
+        sort_key=_key(parsed),
+        is_prerelease=parsed.prerelease is not None,
+    )
+
+
+def sort_key(text: str) -> bytes:
+    """At most 400 bytes whose memcmp order is SemVer precedence; equal precedence gives equal keys."""
+    return parse(text).sort_key
+
+
+def guess(filename: str) -> str | None:
+    """The version that a file name ends in (`vpc-1.2.0.zip` -> `1.2.0`), None where it holds none."""
+    stem, suffixes = _SUFFIX.subn("", filename.replace("\\", "/").rpartition("/")[2])
+    found = _IN_FILE_NAME.search(stem) if suffixes else None
+    if found is None:
+        return None
+    try:
+        return parse(found[1]).text
+    except Invalid:
+        return None
+
+
+def _parsed(text: str) -> semver.Version:
+    if len(text) > MOST_CHARACTERS:
+        raise Invalid(f"a version of {len(text)} characters, expected at most {MOST_CHARACTERS}", mend="Shorten it.")
+    # semver's pattern ends in `$`, which lets a final line break through, and its \d knows other scripts' digits.
+    if not text.isascii() or not text.isprintable():
+        raise _invalid(text)
+    try:
+        parsed = semver.Version.parse(text)
+    except ValueError as error:
+        raise _invalid(text) from error
+    numbers = [*text.partition("+")[0].partition("-")[0].split("."), *(parsed.prerelease or "").split(".")]
+    longest = max((number for number in numbers if number.isdigit()), key=len)
+    if len(longest) > MOST_DIGITS:
+        raise Invalid(
+            f"version {text!r} has a number of {len(longest)} digits, expected at most {MOST_DIGITS}",
+            mend="Use smaller numbers.",
+        )
+    return parsed
+
+
+def _invalid(text: str) -> Invalid:
+    likely = _likely(text)
+    return Invalid(f"found version {text!r}, {_EXPECTED}", mend=f"Use {likely}." if likely else "Use three numbers.")
+
+
+def _likely(text: str) -> str | None:
+    """What somebody who wrote `v1.2` or `01.2.3` probably meant."""
+    found = _LOOSE.fullmatch(text)
+    if found is None:
+        return None
+    likely = ".".join(str(int(number or "0")) for number in found.group(1, 2, 3)) + (found[4] or "")
+    return likely if semver.Version.is_valid(likely) else None
+
+
+def _key(version: semver.Version) -> bytes:
+    core = b"".join(_number(str(number)) for number in (version.major, version.minor, version.patch))
+    if version.prerelease is None:
+        return core + _RELEASE
+    # A byte that closes the list sorts below any further identifier, so the shorter list is the lower one.
+    return core + _PRERELEASE + b"".join(map(_identifier, version.prerelease.split("."))) + _END
+
+
+def _identifier(text: str) -> bytes:
+    if text.isdigit():
+        return _NUMERIC + _number(text)
+    return _WORD + text.encode("ascii") + _END
+
+
+def _number(digits: str) -> bytes:
+    """Length first: of two numbers without leading zeros, the longer one is the larger one."""
+    return bytes([len(digits)]) + digits.encode("ascii")

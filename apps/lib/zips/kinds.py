@@ -1,0 +1,47 @@
+"""What a member is, by the Unix mode in its attributes: files and folders, nothing that acts when it is unpacked."""
+
+import stat
+from collections.abc import Iterable, Iterator
+
+from apps.lib.errors import Reason
+from apps.lib.zips.outcome import shown
+from apps.lib.zips.records import Record
+
+_OTHERS = {
+    stat.S_IFLNK: "a symbolic link",
+    stat.S_IFCHR: "a character device",
+    stat.S_IFBLK: "a block device",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+}
+_DOS_FOLDER = 0x10
+
+
+def mode_of(record: Record) -> int:
+    """The Unix mode with its type bits; 0 where the packer wrote none."""
+    return record.attributes >> 16
+
+
+def broken_kinds(records: Iterable[Record]) -> Iterator[Reason]:
+    """A reason for each member that is neither a regular file nor a folder, or contradicts its own name."""
+    for record in records:
+        found = _contradiction(record)
+        if found:
+            mend = "Leave it out, or pack the file itself."
+            yield Reason("file_type", found, "regular files and folders only", mend, shown(record.name))
+
+
+def _contradiction(record: Record) -> str:
+    mode = mode_of(record)
+    kind = stat.S_IFMT(mode)
+    if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
+        return _OTHERS.get(kind, f"a member of the unknown type {kind:#o}")
+    # The low byte means DOS attributes to every reader, whoever wrote it.
+    if not record.is_dir and (kind == stat.S_IFDIR or record.attributes & _DOS_FOLDER):
+        return "a folder whose name does not end in '/'"
+    if record.is_dir and (kind == stat.S_IFREG or record.size):
+        return "a file whose name ends in '/'"
+    # Folders may carry setgid: a shared work tree has it, and it grants nobody anything.
+    if not record.is_dir and mode & (stat.S_ISUID | stat.S_ISGID):
+        return "a setuid or setgid file"
+    return ""

@@ -1,0 +1,54 @@
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.builders.archives import module_zip
+from tests.conftest import need
+from tests.e2e.workspace import Workspace
+from tests.live import Live
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """What the conformance cases install: a private and a public namespace with the same modules, and who may read."""
+
+    manage: str
+    read: str
+
+
+MODULE = {
+    "main.tf": 'locals {\n  greeting = "hello from %s"\n}\n',
+    "outputs.tf": 'output "greeting" {\n  value = local.greeting\n}\n',
+    "modules/x/main.tf": 'output "x" {\n  value = "submodule"\n}\n',
+    "README.md": "# vpc\n",
+}
+
+
+def archive(version: str) -> bytes:
+    return module_zip({name: text.replace("%s", version) for name, text in MODULE.items()})
+
+
+@pytest.fixture(scope="session")
+def shelf(live: Live) -> Shelf:
+    manage = live.token()
+    with live.client(manage) as client:
+        assert client.put("/api/v1/namespaces/acme", json={"visibility": "private"}).status_code == 201
+        assert client.put("/api/v1/namespaces/open", json={"visibility": "public"}).status_code == 201
+    for address in ("acme/vpc/aws", "open/vpc/aws"):
+        for version in ("1.0.0", "1.1.0", "1.2.0", "2.0.0-rc.1"):
+            assert live.publish(address, version, archive(version), manage)["state"] == "published"
+    assert live.publish("open/early/aws", "1.0.0-beta.1", archive("1.0.0-beta.1"), manage)["state"] == "published"
+    return Shelf(manage=manage, read=live.token("admin", "read"))
+
+
+@pytest.fixture
+def terraform(live: Live, tmp_path: Path) -> Callable[..., Workspace]:
+    program = need("terraform")
+    made = iter(range(100))
+
+    def workspace(host: str = "", larder: Live = live) -> Workspace:
+        return Workspace(tmp_path / f"workspace-{next(made)}", program, larder, host)
+
+    return workspace

@@ -1,0 +1,200 @@
+"""The module cases of the conformance list, with the real terraform against the live TLS server."""
+
+import json
+
+import httpx
+import pytest
+
+from tests.e2e.conftest import archive
+from tests.e2e.proxy import proxy
+from tests.e2e.workspace import access_lines, said
+from tests.live import start_live
+
+pytestmark = [pytest.mark.live, pytest.mark.once]
+
+
+def test_case_1_it_installs_from_a_private_namespace_with_a_token_in_the_cli_configuration(live, shelf, terraform):
+    workspace = terraform()
+    workspace.credentials(shelf.read)
+    workspace.module("vpc", "acme/vpc/aws", "1.2.0")
+    mark = said(live)
+
+    done = workspace.init()
+
+    assert done.returncode == 0, done.stderr
+    assert workspace.installed() == {"vpc": "1.2.0"}
+    requests = access_lines(live, mark)
+    assert [(line["method"], line["auth"]) for line in requests] == [
+        ("GET", "bearer"),  # discovery
+        ("GET", "bearer"),  # versions
+        ("GET", "bearer"),  # download
+        ("HEAD", "none"),  # the archive, by its capability alone
+        ("GET", "none"),
+    ]
+    assert all(line["status"] == 200 for line in requests)
+    assert "[hidden]" in requests[-1]["path"], "a capability is a permission: the log must not hold it"
+
+
+def test_it_installs_by_constraint_and_as_two_versions_in_one_configuration(live, shelf, terraform):
+    workspace = terraform()
+    workspace.module("newest", "open/vpc/aws", "~> 1.0")
+    workspace.module("old", "open/vpc/aws", "1.0.0")
+    (workspace.work / "outputs.tf").write_text(
+        'output "newest" {\n  value = module.newest.greeting\n}\noutput "old" {\n  value = module.old.greeting\n}\n'
+    )
+
+    done = workspace.init()
+
+    assert done.returncode == 0, done.stderr
+    assert workspace.installed() == {"newest": "1.2.0", "old": "1.0.0"}
+    applied = workspace.run("apply", "-auto-approve", "-input=false")
+    assert "Apply complete" in applied.stdout, applied.stderr
+    values = json.loads(workspace.run("output", "-json").stdout)
+    assert values["newest"]["value"] == "hello from 1.2.0"
+    assert values["old"]["value"] == "hello from 1.0.0"
+
+
+def test_it_installs_a_submodule_address(live, shelf, terraform):
+    workspace = terraform()
+    workspace.module("x", "open/vpc/aws//modules/x", "1.1.0")
+    (workspace.work / "outputs.tf").write_text('output "x" {\n  value = module.x.x\n}\n')
+
+    assert workspace.init().returncode == 0
+    assert "submodule" in workspace.run("apply", "-auto-approve", "-input=false").stdout
+
+
+def test_case_9_without_a_token_it_says_401_after_one_request(live, shelf, terraform):
+    workspace = terraform()
+    workspace.module("vpc", "acme/vpc/aws", "1.2.0")
+    mark = said(live)
+
+    done = workspace.init()
+
+    assert done.returncode == 1
+    assert "401 Unauthorized" in done.stderr
+    assert [line["status"] for line in access_lines(live, mark)] == [200, 401]
+
+
+def test_case_10_a_503_is_asked_again_and_installs(live, shelf, terraform):
+    failed: list[str] = []
+
+    def once_away(path: str, answer: httpx.Response) -> httpx.Response:
+        if path.endswith("/versions") and not failed:
+            failed.append(path)
+            return httpx.Response(503, headers={"Retry-After": "1"}, text="away")
+        return answer
+
+    with proxy(live, once_away) as between:
+        workspace = terraform(host=between.host)
+        workspace.module("vpc", "open/vpc/aws", "1.2.0")
+        done = workspace.init()
+
+    assert done.returncode == 0, done.stderr
+    assert [status for _, path, status in between.seen if path.endswith("/versions")] == [503, 200]
+
+
+@pytest.mark.parametrize(("constraint", "installs"), [(">= 1.0", False), ("1.0.0-beta.1", True)])
+def test_case_13_a_pre_release_is_chosen_only_by_its_exact_number(live, shelf, terraform, constraint, installs):
+    workspace = terraform()
+    workspace.module("early", "open/early/aws", constraint)
+
+    done = workspace.init()
+
+    assert (done.returncode == 0) is installs, done.stderr
+
+
+@pytest.mark.parametrize("is_right", [True, False])
+def test_case_14_the_client_verifies_the_checksum_that_larder_names(live, shelf, terraform, is_right):
+    def other_checksum(path: str, answer: httpx.Response) -> httpx.Response:
+        location = answer.headers.get("X-Terraform-Get", "")
+        if location and not is_right:
+            path, _, digest = location.partition("?checksum=sha256:")
+            assert len(digest) == 64, location
+            answer.headers["X-Terraform-Get"] = f"{path}?checksum=sha256:{'0' * 64}"
+        return answer
+
+    with proxy(live, other_checksum) as between:
+        workspace = terraform(host=between.host)
+        workspace.module("vpc", "open/vpc/aws", "1.2.0")
+        done = workspace.init()
+
+    assert (done.returncode == 0) is is_right
+    if not is_right:
+        assert "checksum" in done.stderr.lower()
+
+
+def test_case_17_netrc_sends_basic_on_head_and_get(live, shelf, terraform):
+    workspace = terraform()
+    workspace.credentials(shelf.read)
+    workspace.netrc(shelf.read)
+    workspace.module("vpc", "acme/vpc/aws", "1.2.0")
+    mark = said(live)
+
+    done = workspace.init()
+
+    assert done.returncode == 0, done.stderr
+    assert [(line["method"], line["auth"], line["status"]) for line in access_lines(live, mark)[-2:]] == [
+        ("HEAD", "basic", 200),
+        ("GET", "basic", 200),
+    ]
+
+
+def test_netrc_alone_opens_the_archive_of_a_private_namespace(live, shelf):
+    """Without the capability: the content-addressed URL, and Basic with a token as password (D6)."""
+    with live.client(shelf.read) as client:
+        location = client.get("/v1/modules/acme/vpc/aws/1.2.0/download").headers["X-Terraform-Get"]
+    digest, file_name = location.split("?")[0].split("/")[-2:]
+    plain = f"/archives/{digest}/{file_name}"
+    with live.client() as anybody:
+        assert anybody.get(plain).status_code == 401
+        assert anybody.get(plain, auth=("anybody", shelf.read)).status_code == 200
+
+
+ANSWERS_NEVER_GIVEN = ["open/vpc/aws/1.2.0", "open/early/aws/1.0.0-beta.1"]
+
+
+@pytest.mark.parametrize("address", ANSWERS_NEVER_GIVEN)
+def test_the_answers_that_break_clients_are_never_given(live, shelf, address):
+    """Cases 3 to 8, 11, 12, 15, 16: no header, an empty body, no slash, HTML, bad versions, queries, globs."""
+    module, _, version = address.rpartition("/")
+    with live.client() as client:
+        discovery = client.get("/.well-known/terraform.json")
+        assert discovery.headers["content-type"] == "application/json"  # 8
+        assert discovery.json()["modules.v1"].endswith("/")  # 6, 7
+        listed = client.get(f"/v1/modules/{module}/versions").json()["modules"][0]["versions"]
+        assert all(entry["version"][0].isdigit() and entry["version"].count(".") >= 2 for entry in listed)  # 12
+        download = client.get(f"/v1/modules/{module}/{version}/download")
+    location = download.json()["location"]
+    assert download.status_code == 200  # 4
+    assert download.headers["X-Terraform-Get"] == location  # 3, 5
+    path, _, query = location.partition("?")
+    assert path.endswith(".zip")
+    assert query.startswith("checksum=sha256:")
+    assert "&" not in query  # 15: nothing that re-encoding could break
+    assert "//" not in path  # 16
+
+
+def test_case_2_with_its_setting_the_archive_answers_the_registry_token(tmp_path, terraform):
+    """tofu 1.12 then asks for the archive itself: its recorded request stands in, terraform drives the same server."""
+    with start_live(tmp_path / "direct", LARDER_USE_REGISTRY_CREDENTIALS="on") as larder:
+        token = larder.token()
+        with larder.client(token) as client:
+            client.put("/api/v1/namespaces/acme", json={"visibility": "private"}).raise_for_status()
+        larder.publish("acme/vpc/aws", "1.2.0", archive("1.2.0"), token)
+        recorded = {
+            "User-Agent": "OpenTofu/1.12.6",
+            "X-Terraform-Version": "1.12.6",
+            "Accept": "application/zip, application/x-tar; *;q=0.1",
+            "Accept-Encoding": "identity, gzip, *;q=0.1",
+        }
+        with larder.client(token) as client:
+            answer = client.get("/v1/modules/acme/vpc/aws/1.2.0/download").json()
+            package = client.get(answer["location"], headers=recorded)
+        assert answer["use_registry_credentials"] is True
+        assert package.status_code == 200
+        assert package.content == archive("1.2.0")
+        assert "content-encoding" not in package.headers
+        workspace = terraform(larder=larder)
+        workspace.credentials(token)
+        workspace.module("vpc", "acme/vpc/aws", "1.2.0")
+        assert workspace.init().returncode == 0

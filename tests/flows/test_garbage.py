@@ -1,0 +1,94 @@
+"""Mutated zips through the door, the worker and its limited child: a clear answer each, and a Larder that lives on."""
+
+import asyncio
+import random
+import ssl
+import time
+
+import httpx
+import pytest
+
+from bench.trees import descendants, pss
+from tests.builders.archives import module_zip
+from tests.live import Live
+
+pytestmark = [pytest.mark.live, pytest.mark.once]
+
+MUTANTS = 2_000
+AT_ONCE = 8
+ENDED = ("published", "rejected")
+
+
+def mutant(data: bytes, dice: random.Random) -> bytes:
+    """A few bytes changed, a piece cut out, doubled, or the end lost."""
+    broken = bytearray(data)
+    for _ in range(dice.randint(1, 6)):
+        position = dice.randrange(len(broken))
+        match dice.randrange(4):
+            case 0:
+                broken[position] = dice.randrange(256)
+            case 1:
+                del broken[position : position + dice.randint(1, 40)]
+            case 2:
+                broken[position:position] = broken[position : position + dice.randint(1, 40)]
+            case 3:
+                del broken[max(position, 1) :]
+    return bytes(broken)
+
+
+def put_all(larder: Live, token: str, bodies: list[bytes]) -> list[int]:
+    async def everybody() -> list[int]:
+        tls = ssl.create_default_context(cafile=larder.ca_bundle)
+        gate = asyncio.Semaphore(AT_ONCE)
+        async with httpx.AsyncClient(
+            base_url=larder.url, verify=tls, timeout=60, headers={"Authorization": f"Bearer {token}"}
+        ) as client:
+
+            async def one(number: int, body: bytes) -> int:
+                async with gate:
+                    answer = await client.put(f"/api/v1/modules/garbage/zip/local/1.0.{number}", content=body)
+                return answer.status_code
+
+            return await asyncio.gather(*(one(number, body) for number, body in enumerate(bodies)))
+
+    return asyncio.run(everybody())
+
+
+@pytest.mark.timeout(900)
+def test_two_thousand_mutated_zips_meet_no_5xx_and_leave_nothing(live):
+    token = live.token()
+    with live.client(token) as client:
+        client.put("/api/v1/namespaces/garbage", json={"visibility": "private"}).raise_for_status()
+    dice = random.Random(20261121)
+    good = module_zip()
+    processes, memory = set(descendants(live.process.pid)), pss(live.process.pid)
+
+    statuses = put_all(live, token, [mutant(good, dice) for _ in range(MUTANTS)])
+
+    assert set(statuses) <= {202, 400, 422}, statuses
+    wait_until_idle(live)
+    states = live.manage("shell", "-v", "0", "-c", STATES).split()
+    assert set(states) <= set(ENDED), set(states)
+    assert len(states) == MUTANTS - sum(status != 202 for status in statuses)
+    assert processes <= set(descendants(live.process.pid)), "no process had to be replaced"
+    assert pss(live.process.pid) - memory < 60
+    assert not [path for path in (live.data_dir / "blobs" / "staging").rglob("*") if path.is_file()]
+
+
+STATES = """
+from apps.releases.models import Release
+print(*Release.objects.filter(namespace__name="garbage").exclude(uploaded_digest="").values_list("state", flat=True))
+"""
+WAITING = """
+from apps.jobs.models import Job, WORKING
+print(Job.objects.filter(state__in=WORKING).count())
+"""
+
+
+def wait_until_idle(larder: Live) -> None:
+    deadline = time.monotonic() + 600
+    while time.monotonic() < deadline:
+        if larder.manage("shell", "-v", "0", "-c", WAITING).strip() == "0":
+            return
+        time.sleep(2)
+    raise AssertionError("the worker has not caught up in ten minutes")

@@ -1,0 +1,202 @@
+"""The publish flow through HTTP, with the worker's half run in this process: what it leaves, what it refuses."""
+
+import hashlib
+
+import pytest
+
+from apps.accounts.access import Viewer
+from apps.audit.models import AuditEvent
+from apps.jobs.models import Job
+from apps.lib.addresses import ModuleAddress
+from apps.lib.errors import Conflict
+from apps.modules import publishing
+from apps.modules.models import Module, ModuleVersion
+from apps.releases import reserving
+from apps.releases.models import Release
+from tests.builders.archives import corpus, module_zip
+
+PATH = "/api/v1/modules/acme/vpc/aws/1.2.0"
+
+
+@pytest.fixture
+def put(alice, bearer, client):
+    def send(data: bytes = b"", path: str = PATH, user=None):
+        return client.put(path, data, content_type="application/zip", headers=bearer(user or alice))
+
+    return send
+
+
+def test_publishing_leaves_exactly_this(put, work, stored_files, alice):
+    data = module_zip()
+    digest = hashlib.sha256(data).hexdigest()
+
+    answer = put(data)
+    work()
+
+    assert answer.status_code == 202
+    assert stored_files() == ["ledger/module/acme/vpc/aws/1.2.0.json", f"sha256/{digest[:2]}/{digest}"]
+    kinds = (
+        AuditEvent.objects.filter(kind__startswith="namespace:release").order_by("pk").values_list("kind", "actor_id")
+    )
+    assert list(kinds) == [
+        ("namespace:release:reserved", alice.pk),
+        ("namespace:release:received", alice.pk),
+        ("namespace:release:published", alice.pk),
+    ]
+    release = Release.objects.get()
+    assert (release.state, release.digest, release.size) == ("published", digest, len(data))
+    assert Job.objects.get().state == "succeeded"
+    assert ModuleVersion.objects.get().readme_html
+
+
+def test_the_document_shows_each_step_as_it_really_is(put, work, client, alice, bearer):
+    answer = put(module_zip())
+    before = {step["name"]: step["state"] for step in answer.json()["steps"]}
+    work()
+    after = {step["name"]: step["state"] for step in client.get(PATH, headers=bearer(alice)).json()["steps"]}
+
+    assert before == {"received": "done", "checked": "waiting", "published": "waiting"}
+    assert after == {"received": "done", "checked": "done", "published": "done"}
+
+
+def test_the_same_bytes_again_are_200_and_other_bytes_409_with_the_digest(put, work):
+    data = module_zip()
+    put(data)
+    work()
+
+    assert put(data).status_code == 200
+    refused = put(module_zip(comment=b"other"))
+    assert refused.status_code == 409
+    assert hashlib.sha256(data).hexdigest() in refused.text
+    assert Release.objects.count() == 1
+
+
+def test_build_metadata_does_not_make_another_version(put, work):
+    put(module_zip())
+    work()
+
+    assert put(module_zip(comment=b"b"), path=PATH + "+b").status_code == 409
+
+
+def test_a_refused_archive_leaves_nothing_and_its_number_is_free(put, work, stored_files, client, alice, bearer):
+    put(module_zip({"readme.txt": "no module here"}))
+    work()
+
+    document = client.get(PATH, headers=bearer(alice)).json()
+    assert document["state"] == "rejected"
+    assert "readme.txt" in document["reasons"][0]["sentence"]
+    assert stored_files() == []
+    assert not Module.objects.exists()
+    assert put(module_zip()).status_code == 202
+    work()
+    assert client.get(PATH, headers=bearer(alice)).json()["state"] == "published"
+
+
+def test_everything_under_one_top_folder_is_refused_by_its_name(put, work, client, alice, bearer):
+    put(module_zip({"terraform-aws-vpc/main.tf": "", "terraform-aws-vpc/README.md": ""}))
+    work()
+
+    reason = client.get(PATH, headers=bearer(alice)).json()["reasons"][0]
+    assert reason["code"] == "top-folder"
+    assert reason["file"] == "terraform-aws-vpc/"
+
+
+@pytest.mark.parametrize("case", corpus(), ids=lambda case: case.name)
+def test_every_broken_archive_ends_rejected_with_its_reason(case, put, work, client, alice, bearer, stored_files):
+    """The whole corpus through HTTP, worker and limited child: 202 and a verdict, or a clear 4xx; never a 5xx."""
+    data = case.data() if callable(case.data) else case.data
+
+    answer = put(data)
+    work()
+
+    if case.reason_code is None and answer.status_code == 202:
+        document = client.get(PATH, headers=bearer(alice)).json()
+        codes = {reason["code"] for reason in document["reasons"]}
+        assert document["state"] == "published" or codes <= {"empty", "no-module-file", "top-folder"}
+    elif answer.status_code == 202:
+        document = client.get(PATH, headers=bearer(alice)).json()
+        assert document["state"] == "rejected"
+        assert case.reason_code in {reason["code"] for reason in document["reasons"]}
+        assert stored_files() == []
+    else:
+        assert 400 <= answer.status_code < 500
+        assert not [name for name in stored_files() if name.startswith("staging/")]
+
+
+def test_a_ledger_entry_of_a_forgotten_publish_refuses_other_bytes(put, work, client, alice, bearer):
+    put(module_zip())
+    work()
+    ModuleVersion.objects.all().delete()
+    Release.objects.all().delete()  # as a restored database would have forgotten it
+
+    put(module_zip(comment=b"other"))
+    work()
+
+    document = client.get(PATH, headers=bearer(alice)).json()
+    assert document["state"] == "rejected"
+    assert document["reasons"][0]["code"] == "ledger-conflict"
+
+
+def test_the_same_bytes_after_a_restored_database_are_published_again(put, work, client, alice, bearer):
+    put(module_zip())
+    work()
+    ModuleVersion.objects.all().delete()
+    Release.objects.all().delete()
+
+    put(module_zip())
+    work()
+
+    assert client.get(PATH, headers=bearer(alice)).json()["state"] == "published"
+
+
+def test_names_that_differ_only_in_dash_and_underscore_are_one_name(put, work):
+    put(module_zip(), path="/api/v1/modules/acme/my-vpc/aws/1.0.0")
+    work()
+
+    refused = put(module_zip(), path="/api/v1/modules/acme/my_vpc/aws/1.0.0")
+    assert refused.status_code == 409
+    assert "my-vpc/aws" in refused.text
+
+
+def test_archive_larger_than_the_limit_is_refused_by_its_setting(put, settings, stored_files):
+    settings.MODULE_ARCHIVE_MAX_BYTES = 1000
+
+    refused = put(b"x" * 1001)
+
+    assert refused.status_code == 413
+    assert "LARDER_MODULE_ARCHIVE_MAX_BYTES" in refused.text
+    assert stored_files() == []
+
+
+def test_an_empty_body_is_refused_and_the_number_stays_free(put):
+    refused = put(b"")
+
+    assert refused.status_code in (400, 422)
+    assert not Release.objects.live().exists()
+
+
+def test_version_order_is_sqls(published, client, pantry):
+    shuffled = ["1.10.0", "1.2.0", "1.0.0-rc.1", "1.0.0", "1.0.0-rc.10", "1.0.0-alpha", "1.0.0-rc.2", "0.9.9"]
+    for version in shuffled:
+        published("pantry/vpc/aws", version)
+
+    listed = client.get("/v1/modules/pantry/vpc/aws/versions").json()["modules"][0]["versions"]
+    assert [entry["version"] for entry in listed] == [
+        "1.10.0",
+        "1.2.0",
+        "1.0.0",
+        "1.0.0-rc.10",
+        "1.0.0-rc.2",
+        "1.0.0-rc.1",
+        "1.0.0-alpha",
+        "0.9.9",
+    ]
+
+
+def test_the_constraint_alone_decides_between_two_reservations(alice, monkeypatch):
+    """Toy 9: no look before the leap stands between two who come at once."""
+    monkeypatch.setattr(reserving, "_free_lapsed", lambda *_: None)
+    address = ModuleAddress.parse("acme/vpc/aws")
+    publishing.begin(viewer=Viewer(alice), address=address, version="1.0.0")
+    with pytest.raises(Conflict):
+        publishing.begin(viewer=Viewer(alice), address=address, version="1.0.0+build")

@@ -1,0 +1,89 @@
+"""Logs: JSON, a request id that follows into the task, and no secret anywhere."""
+
+import json
+import logging
+
+import pytest
+import structlog
+
+from apps.jobs.models import Job
+from registry_site import logs
+from tests.builders.archives import module_zip
+
+SECRETS = [
+    "/archives/t3x7k0.AbC-dEf_123456789012345678901234567890/ab/vpc.zip",
+    "/uploads/uV3nq5d8bqz7W0aXyQe1bqz7W0aXyQe1",
+    "Bearer lrd_u_" + "a1B2" * 9 + "abcdef",
+]
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_a_capability_a_ticket_or_a_token_is_hidden_wherever_it_stands(secret):
+    line = logs.redact_text(f"GET {secret} failed")
+
+    assert logs.HIDDEN in line
+    assert secret not in line
+    assert line.startswith("GET ")
+
+
+def test_secrets_are_hidden_by_their_key():
+    event = logs.redact(None, "info", {"authorization": "Basic x", "Password": "x", "path": "/modules"})
+
+    assert event == {"authorization": logs.HIDDEN, "Password": logs.HIDDEN, "path": "/modules"}
+
+
+@pytest.fixture
+def lines():
+    """The formatted lines of our own handler, as an operator would read them."""
+    handler = logging.getLogger().handlers[0]
+    written: list[str] = []
+
+    class Sink(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            written.append(handler.format(record))
+
+    root = logging.getLogger()
+    sink = Sink()
+    before = root.level
+    root.addHandler(sink)
+    root.setLevel("INFO")
+    yield lambda: [json.loads(line) for line in written]
+    root.removeHandler(sink)
+    root.setLevel(before)
+
+
+def test_each_answer_has_a_request_id_and_one_access_line(client, db, lines):
+    answer = client.get("/.well-known/terraform.json", headers={"User-Agent": "OpenTofu/1.12.6"})
+
+    line = next(entry for entry in lines() if entry["logger"] == "larder.access")
+    assert line["request_id"] == answer.headers["X-Request-Id"]
+    assert (line["method"], line["path"], line["status"]) == ("GET", "/.well-known/terraform.json", 200)
+    assert line["user_agent"] == "OpenTofu/1.12.6"
+
+
+def test_a_harmless_id_of_the_caller_is_kept_and_another_is_not(client, db):
+    kept = client.get("/healthz", headers={"X-Request-Id": "trace-1"}).headers["X-Request-Id"]
+    replaced = client.get("/healthz", headers={"X-Request-Id": "x" * 65}).headers["X-Request-Id"]
+
+    assert kept == "trace-1"
+    assert len(replaced) == 32
+
+
+def test_the_request_id_follows_into_the_task(client, alice, bearer, work, lines):
+    headers = {**bearer(alice), "X-Request-Id": "from-the-browser"}
+    client.put("/api/v1/modules/acme/vpc/aws/1.0.0", module_zip(), content_type="application/zip", headers=headers)
+    assert Job.objects.get().request_id == "from-the-browser"
+    structlog.contextvars.clear_contextvars()
+
+    work()
+
+    steps = [entry for entry in lines() if entry["event"] == "step"]
+    assert steps
+    assert {entry["request_id"] for entry in steps} == {"from-the-browser"}
+
+
+def test_no_token_reaches_the_log(client, alice, bearer, lines):
+    headers = bearer(alice)
+    client.get("/v1/modules/acme/none/aws/versions", headers=headers)
+
+    assert headers["Authorization"].split()[1] not in json.dumps(lines())
