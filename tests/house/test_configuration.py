@@ -1,0 +1,53 @@
+"""docs/configuration.md is held against the code: every variable that is read has its heading, and no other has."""
+
+import ast
+import re
+
+import pytest
+from django.conf import settings
+
+from registry_site import env
+from tests.house import sources
+
+pytestmark = pytest.mark.once
+
+READERS = {"text", "choice", "switch", "number", "words", "folder", "address", "url", "secret_from"}
+PAGE = sources.CHECKOUT / "docs" / "configuration.md"
+HEADING = re.compile(r"^### `([A-Z_]+)`$", re.MULTILINE)
+
+
+def names_in(path):
+    """Names that commands read outside settings.py are not in `env.names_read` until the command runs."""
+    for node in ast.walk(sources.tree_of(path)):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in READERS):
+            continue
+        is_env = getattr(node.func.value, "id", "") == "env"
+        if is_env and node.args and isinstance(node.args[0], ast.Constant):
+            yield node.args[0].value
+
+
+def names_read():
+    assert settings.configured
+    paths = [*sources.python_files("apps", "registry_site"), sources.CHECKOUT / "manage.py"]
+    for_tests = {name for name in env.names_read if name.startswith("LARDER_TEST_")}
+    return {name for path in paths for name in names_in(path)} | (env.names_read - for_tests)
+
+
+def documented():
+    return set(HEADING.findall(PAGE.read_text()))
+
+
+def test_every_variable_is_documented():
+    assert names_read() - documented() == set()
+
+
+def test_no_heading_names_a_variable_that_nobody_reads():
+    assert documented() - names_read() == set()
+
+
+@pytest.mark.parametrize("name", sorted(documented()))
+def test_each_heading_says_default_and_example(name):
+    part = PAGE.read_text().split(f"### `{name}`\n", 1)[1].split("\n### ", 1)[0].split("\n## ", 1)[0]
+    assert "Default:" in part
+    assert "Change it" in part or "Set it" in part
+    assert f"{name}=" in part

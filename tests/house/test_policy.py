@@ -1,0 +1,152 @@
+"""Who may do what: policy.toml lists routes, methods, visibilities and people, and each cell is really requested.
+
+A route or method that the file does not list fails, and so does any cell that answers otherwise. A new route gets its
+rows written by hand, from the decisions (D8), before its view is believed.
+"""
+
+import tomllib
+
+import pytest
+from django.db import transaction
+from django.test import Client
+from django.urls import reverse
+
+from apps.accounts.models import Scope
+from apps.audit.models import AuditEvent
+from tests.house import sources, world
+from tests.house.routes import METHODS, all_routes
+
+POLICY = tomllib.loads((sources.CHECKOUT / "tests/house/policy.toml").read_text())
+COLUMNS = POLICY["columns"]
+TABLES = POLICY["route"]
+ROUTES = {route.name: route for route in all_routes() if route.name and not route.is_admin}
+ROWS = ("any", "private", "internal", "public", "missing")
+
+
+def columns_of(name):
+    return COLUMNS["token" if name.startswith(("api:", "protocol:")) else "session"]
+
+
+def cells_of(name):
+    """{(method, row, who): status} as the policy has it."""
+    return {
+        (method, row, who): status
+        for method, table in TABLES[name].items()
+        for row in ROWS
+        if row in table
+        for who, status in zip(columns_of(name), table[row], strict=True)
+    }
+
+
+def refusals_of(name):
+    """The cells of the methods that are not listed: refused even to those who may do everything."""
+    if ROUTES[name].is_library:  # which methods its views take is allauth's own matter
+        return {}
+    who = "dora-manage" if "dora-manage" in columns_of(name)[:-1] else "olga"
+    row = "public" if any("public" in table for table in TABLES[name].values()) else "any"
+    status = TABLES[name].get("GET", {}).get("refused", 405)
+    return {(method, row, who): status for method in METHODS if method not in TABLES[name]}
+
+
+@pytest.fixture
+def scene(acme, pantry, hall, alice, bob, charlie, dora, olga, published):
+    users = {"alice": alice, "bob": bob, "charlie": charlie, "dora": dora, "olga": olga}
+    return world.build(users, published)
+
+
+@pytest.fixture
+def client_of(scene, bearer):
+    """The client of a column: a session by its person's name, a token as person-scope."""
+
+    def client(column):
+        person, _, scope = column.partition("-")
+        headers = bearer(scene.users[person], Scope(scope)) if scope else {}
+        made = Client(raise_request_exception=False, headers=headers)
+        if person != "nobody" and not scope:
+            made.force_login(scene.users[person])
+        return made
+
+    return client
+
+
+def ask(scene, client, name, method, row):
+    """What it answers, and how many audit rows it leaves; whatever it changed is rolled back."""
+    url = world.version_for(name, method, scene.url(ROUTES[name], row))
+    body = world.body_of(name, method, row)
+    with transaction.atomic():
+        before = AuditEvent.objects.count()
+        response = getattr(client, method.lower())(url, **body) if body else client.generic(method, url)
+        list(getattr(response, "streaming_content", []))
+        events = AuditEvent.objects.count() - before
+        transaction.set_rollback(True)
+    return status_of(response), events
+
+
+def status_of(response):
+    """The status; a redirect to the sign-in page is called so."""
+    is_sign_in = response.status_code == 302 and response.url.startswith(reverse("account_login"))
+    return "sign-in" if is_sign_in else response.status_code
+
+
+def is_silent(table, method, status, events):
+    """A change that left no trace; where the table says so, a POST with 200 only shows the page again."""
+    changed = status in (201, 202, 303) or (status == 200 and not table.get("shows"))
+    return method != "GET" and changed and events == 0
+
+
+@pytest.mark.parametrize("name", sorted(TABLES))
+def test_each_cell_answers_as_the_policy_says(scene, client_of, name):
+    expected, found, silent = cells_of(name) | refusals_of(name), {}, []
+    clients = {who: client_of(who) for who in columns_of(name)}
+    for method, row, who in expected:
+        status, events = ask(scene, clients[who], name, method, row)
+        found[method, row, who] = status
+        if is_silent(TABLES[name].get(method, {}), method, status, events):
+            silent.append((method, row, who))
+
+    wrong = {cell: (expected[cell], found[cell]) for cell in expected if expected[cell] != found[cell]}
+    assert wrong == {}, "cell: (policy, answer)"
+    assert silent == [], "a change without an audit row"
+
+
+@pytest.mark.once
+def test_every_route_is_listed():
+    assert set(ROUTES) == set(TABLES)
+
+
+@pytest.mark.once
+def test_every_route_has_a_name():
+    unnamed = {route.pattern for route in all_routes() if route.name is None and not route.is_admin}
+    assert unnamed == set(POLICY["unnamed"]["patterns"])
+
+
+def test_what_no_route_knows_is_not_found_for_anybody(client_of):
+    for who in COLUMNS["token"]:
+        client = client_of(who)
+        answers = {
+            (url, method): client.generic(method, url) for url in POLICY["unnamed"]["urls"] for method in METHODS
+        }
+        assert {case: answer.status_code for case, answer in answers.items()} == dict.fromkeys(answers, 404), who
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("name", sorted(TABLES))
+def test_what_is_hidden_answers_as_what_is_missing(name):
+    """D8, on the policy itself: strangers learn nothing from the difference, because there is none."""
+    for table in TABLES[name].values():
+        if "missing" not in table or table.get("tells"):
+            continue
+        for place, who in enumerate(columns_of(name)):
+            if who.partition("-")[0] in ("nobody", "charlie"):
+                assert table["private"][place] == table["missing"][place], who
+
+
+@pytest.mark.parametrize("who", ["nobody", "charlie", "bob", "alice", "dora", "olga-manage"])
+def test_the_admin_lets_only_staff_in(client_of, who):
+    client = client_of(who)
+    for route in all_routes():
+        if route.is_admin and route.name is not None:
+            values = dict.fromkeys(route.arguments, "1") | {"app_label": "jobs"}
+            url = reverse(route.name, kwargs={argument: values[argument] for argument in route.arguments})
+            for method in ("GET", "POST"):
+                assert client.generic(method, url).status_code in (302, 403), (method, url)

@@ -1,0 +1,148 @@
+"""One namespace of each visibility with all that a route can name, and what each request sends."""
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.conf import settings
+from django.urls import reverse
+from django.utils import timezone
+
+from apps.accounts import invitations, tokens
+from apps.accounts.access import Viewer
+from apps.accounts.models import Grant, Namespace, Role, Scope
+from apps.blobs import capabilities
+from apps.lib.addresses import ModuleAddress
+from apps.modules import publishing
+from tests.builders.archives import module_zip
+
+ABSENT = "missing"
+NAMES = {"private": "acme", "internal": "hall", "public": "pantry"}
+ARCHIVE = module_zip(comment=b"policy")
+NOT_PUBLISHED = {"portal:release-cancel"}
+ORIGIN = {"Origin": settings.PUBLIC_URL}
+
+
+@dataclass
+class World:
+    """What fills the routes of each row of the policy (private, internal, public, missing), made when asked for."""
+
+    users: dict[str, Any]
+    published: Callable[..., Any]
+    places: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def place(self, row):
+        if row not in self.places:
+            self.places[row] = _place(NAMES[row], self.users, self.published)
+        return self.places[row]
+
+    def url(self, route, row):
+        place = self.place(ABSENT if row == "any" else row)
+        values = {argument: place[argument] for argument in route.arguments}
+        if route.name == "portal:namespace":  # the one route that calls it so
+            values = {"name": place["namespace"]}
+        if route.name in NOT_PUBLISHED:
+            values["public_id"] = place["reserved_id"]
+        return reverse(route.name, kwargs=values)
+
+
+def build(users, published):
+    for name in NAMES.values():
+        namespace = Namespace.objects.get(name=name)
+        Grant.objects.get_or_create(namespace=namespace, user=users["dora"], defaults={"role": Role.OWNER})
+    return World(users, published, {ABSENT: _nowhere()})
+
+
+def _place(name, users, published):
+    namespace, dora = Namespace.objects.get(name=name), Viewer(users["dora"])
+    release = published(f"{namespace.name}/vpc/aws", "1.0.0", data=module_zip(comment=namespace.name.encode()))
+    address = ModuleAddress(namespace.name, "vpc", "aws")
+    reserved, ticket = publishing.begin(viewer=Viewer(users["alice"]), address=address, version="9.0.0", file_name="")
+    made, secret = invitations.invite(actor=dora, note="", namespace=namespace, role=Role.READER)
+    token, _ = tokens.issue(user=users["dora"], label="hers", scope=Scope.READ, actor=dora)
+    file_name = "vpc-aws-1.0.0.zip"
+    return {
+        "namespace": namespace.name,
+        "name": "vpc",
+        "system": "aws",
+        "version": "1.0.0",
+        "digest": release.digest,
+        "file_name": file_name,
+        "capability": capabilities.sign(digest=release.digest, file_name=file_name, now=timezone.now()),
+        "public_id": release.public_id,
+        "reserved_id": reserved.public_id,
+        "ticket": ticket,
+        "secret": secret,
+        "invitation_id": made.pk,
+        "token_id": token.pk,
+        "grant_id": Grant.objects.get(namespace=namespace, user=users["alice"]).pk,
+    }
+
+
+def _nowhere():
+    return {
+        "namespace": "nowhere",
+        "name": "vpc",
+        "system": "aws",
+        "version": "1.0.0",
+        "digest": "0" * 64,
+        "file_name": "vpc-aws-1.0.0.zip",
+        "capability": "0.forged",
+        "public_id": uuid.UUID(int=0),
+        "reserved_id": uuid.UUID(int=0),
+        "ticket": "t" * 43,
+        "secret": "s" * 43,
+        "invitation_id": 0,
+        "token_id": 0,
+        "grant_id": 0,
+        "key": "x",
+        "uidb36": "1",
+    }
+
+
+def body_of(name, method, row):
+    """What a well-meant request of that kind sends; everything that is not listed sends nothing."""
+    namespace = NAMES.get("private" if row == "any" else row, "nowhere")
+    bodies = {
+        ("api:namespace", "PUT"): {
+            "data": '{"visibility": "private", "description": "changed"}',
+            "content_type": "application/json",
+        },
+        ("api:module-release", "PUT"): {"data": ARCHIVE, "content_type": "application/zip"},
+        ("portal:upload", "PUT"): {"data": ARCHIVE, "content_type": "application/zip", "headers": ORIGIN},
+        ("portal:upload", "POST"): {"data": _form_with_file(), "content_type": _FORM, "headers": ORIGIN},
+        ("portal:publish", "POST"): {
+            "data": {
+                "module": "new",
+                "namespace": namespace,
+                "name": "dns",
+                "system": "aws",
+                "version": "3.0.0",
+            }
+        },
+        ("portal:tokens", "POST"): {"data": {"label": "ci", "scope": "read", "days": 30}},
+        ("portal:namespace-new", "POST"): {"data": {"name": "platform", "visibility": "private"}},
+        ("portal:namespace-change", "POST"): {"data": {"visibility": "private", "description": "changed"}},
+        ("portal:namespace-members", "POST"): {"data": {"username": "charlie", "role": 2}},
+        ("portal:invitations", "POST"): {"data": {"note": "Erin", "namespace": namespace, "role": 1}},
+        ("portal:invitation", "POST"): {
+            "data": {"username": "erin", "password": "erin likes quinces", "again": "erin likes quinces"}
+        },
+        ("portal:theme", "POST"): {"data": {"theme": "dark", "next": "/"}},
+        ("account_login", "POST"): {"data": {"login": "bob", "password": "bob likes pears"}},
+    }
+    return bodies.get((name, method), {})
+
+
+_FORM = "multipart/form-data; boundary=cut"
+
+
+def _form_with_file():
+    head = b'--cut\r\nContent-Disposition: form-data; name="archive"; filename="vpc.zip"\r\n\r\n'
+    return head + ARCHIVE + b"\r\n--cut--\r\n"
+
+
+def version_for(name, method, url):
+    """A publish needs a number that nobody holds."""
+    return url.replace("1.0.0", "2.0.0") if (name, method) == ("api:module-release", "PUT") else url
