@@ -23,18 +23,19 @@ DEMO_VERSION = "1.0.0"
 DEMO_FILES = Path(__file__).resolve().parent / "demo" / "hello"
 
 
-def create_admin(password: str) -> str | None:
-    """Make the first account, and answer its password; None where somebody operates this Larder already.
+def create_admin(chosen: str) -> str | None:
+    """Make the account `admin` where nobody operates this Larder yet.
 
-    `password` is the operator's choice; without it a random one is made, which is stored nowhere but as a hash.
+    With the password that the operator chose, or with a random one, which is answered: it is stored nowhere but as a
+    hash, so whoever asked shows it once. None: there is nothing to show.
     """
     if User.objects.filter(is_superuser=True).exists() or User.objects.filter(username=ADMIN).exists():
         return None
-    password = password or "-".join(secrets.token_hex(3) for _ in range(4))
+    password = chosen or "-".join(secrets.token_hex(3) for _ in range(4))
     with transaction.atomic():
         user = User.objects.create_superuser(username=ADMIN, password=password)
         record(Kind.USER_JOINED, actor_id=None, subject=user.get_username(), how="first run")
-    return password
+    return None if chosen else password
 
 
 def demo_is_due() -> bool:

@@ -5,6 +5,7 @@ import sys
 from typing import Any
 
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connections
 
@@ -33,7 +34,7 @@ class Command(BaseCommand):
             preparation.data_folder(settings.DATA_DIR)
             with preparation.only_one(settings.DATA_DIR):
                 self.run(supervisor)
-        except preparation.CannotStartError as refusal:
+        except (preparation.CannotStartError, ImproperlyConfigured) as refusal:
             raise CommandError(str(refusal)) from refusal
 
     def run(self, supervisor: Supervisor) -> None:

@@ -1,0 +1,53 @@
+"""Looking at processes through /proc."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+
+def parents() -> dict[int, int]:
+    """The parent of every process that is not just a zombie waiting to be collected."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                # "pid (name) state ppid …"; the name may hold spaces and brackets.
+                state, parent = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
+            except OSError:
+                continue
+            if state != "Z":
+                found[int(entry.name)] = int(parent)
+    return found
+
+
+def descendants(pid: int) -> set[int]:
+    everyone = parents()
+    found: set[int] = set()
+    ring = {pid}
+    while ring:
+        ring = {child for child, parent in everyone.items() if parent in ring}
+        found |= ring
+    return found
+
+
+def command_line(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    except OSError:
+        return ""
+
+
+def child(pid: int, command: str) -> int | None:
+    """The direct child that runs `manage.py <command>`."""
+    everyone = parents()
+    for candidate, parent in everyone.items():
+        if parent == pid and f"manage.py {command} " in command_line(candidate):
+            return candidate
+    return None
+
+
+def eventually(condition: Callable[[], object], seconds: float = 30) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.1)

@@ -1,0 +1,83 @@
+"""The first run shows life: its module, and the printed lines that install it with a real client."""
+
+import subprocess
+import zipfile
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+
+from apps.accounts.models import User
+from registry_site import announcement, first_run
+from tests.conftest import need
+from tests.live import Live, start_live
+from tests.site.processes import eventually
+
+
+def printed_lines(output: Path) -> str:
+    """What stands between the markers, as a person would copy it."""
+    eventually(lambda: announcement.COPY_TO in output.read_text(), seconds=60)
+    return output.read_text().split(announcement.COPY_FROM)[1].split(announcement.COPY_TO)[0]
+
+
+def paste(lines: str, folder: Path, *, client: str) -> str:
+    """Run the lines in `bash -eu` in an environment that holds nothing but a PATH to one client."""
+    programs = folder / "bin"
+    programs.mkdir()
+    (programs / Path(client).name).symlink_to(client)
+    done = subprocess.run(
+        ["bash", "-eu"],
+        input=lines,
+        env={"PATH": f"{programs}:/usr/bin:/bin", "TMPDIR": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.live
+@pytest.mark.once
+@pytest.mark.parametrize("client", ["terraform", "tofu"])
+def test_the_printed_lines_install_and_apply_over_tls(live: Live, tmp_path: Path, client: str) -> None:
+    said = paste(printed_lines(live.output), tmp_path, client=need(client))
+    assert "Apply complete!" in said
+    assert "Hello, World!" in said
+
+
+@pytest.mark.live
+@pytest.mark.once
+def test_the_printed_lines_install_and_apply_without_tls(tmp_path: Path) -> None:
+    client = need("terraform")
+    with start_live(tmp_path / "plain", LARDER_TLS="off") as plain:
+        lines = printed_lines(plain.output)
+        assert f"export TF_CLI_CONFIG_FILE={plain.data_dir}/tofu.rc" in lines
+        assert "Apply complete!" in paste(lines, tmp_path, client=client)
+
+
+def test_the_demo_archive_has_the_same_bytes_whatever_the_dates_of_the_checkout(tmp_path: Path) -> None:
+    with zipfile.ZipFile(BytesIO(first_run.demo_archive())) as archive:
+        assert {"main.tf", "variables.tf", "outputs.tf", "README.md"} <= set(archive.namelist())
+        assert {entry.date_time for entry in archive.infolist()} == {(2026, 1, 1, 0, 0, 0)}
+    assert first_run.demo_archive() == first_run.demo_archive()
+
+
+@pytest.mark.django_db
+def test_the_first_account_is_made_once_and_its_password_never_changes_by_itself() -> None:
+    assert first_run.create_admin("chosen by the operator") is None, "nothing to show: the operator knows it"
+    assert first_run.create_admin("another one") is None
+    assert first_run.create_admin("") is None
+    admin = User.objects.get(username="admin")
+    assert admin.is_superuser
+    assert admin.is_staff
+    assert admin.check_password("chosen by the operator")
+
+
+@pytest.mark.django_db
+def test_without_a_choice_the_password_is_random() -> None:
+    password = first_run.create_admin("")
+    assert password is not None
+    assert len(password) >= 24
+    assert User.objects.get(username="admin").check_password(password)

@@ -1,0 +1,130 @@
+"""`manage.py up` as a whole: what it refuses, what it survives and what it leaves behind."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.live import CHECKOUT, Live, start_live
+from tests.site.processes import child, command_line, descendants, eventually, parents
+
+pytestmark = [pytest.mark.live, pytest.mark.once]
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """One that these tests may kill parts of."""
+    with start_live(tmp_path_factory.mktemp("own"), LARDER_ADMIN_PASSWORD="") as larder:
+        yield larder
+
+
+def try_up(environment: dict[str, str], **changes: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "manage.py", "up"],
+        cwd=CHECKOUT,
+        env=environment | changes,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def answers(larder: Live) -> bool:
+    try:
+        with larder.client() as client:
+            return client.get("/readyz").status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def test_two_on_one_folder_the_second_names_folder_and_process(own: Live) -> None:
+    done = try_up(own.environment, LARDER_LISTEN="127.0.0.1:1")
+    assert done.returncode == 1
+    assert f"runs already on the data folder {own.data_dir} (process {own.process.pid})" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_port_that_is_taken_is_named(own: Live, tmp_path: Path) -> None:
+    done = try_up(own.environment, LARDER_DATA_DIR=str(tmp_path / "other"))
+    assert done.returncode == 1
+    assert f"cannot listen on {own.host}: Address already in use" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_what_it_makes_is_for_its_owner_alone(own: Live) -> None:
+    assert own.data_dir.stat().st_mode & 0o777 == 0o700
+    assert (own.data_dir / "secret_key").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("name", ["web", "worker"])
+def test_a_killed_child_comes_back_and_its_own_children_go(own: Live, name: str) -> None:
+    killed = child(own.process.pid, name)
+    assert killed is not None
+    below = descendants(killed)
+    assert below, f"{name} has no child: this test would show nothing"
+    os.kill(killed, signal.SIGKILL)
+    eventually(lambda: not ({killed} | below) & parents().keys())
+    eventually(lambda: child(own.process.pid, name) not in (None, killed))
+    eventually(lambda: answers(own))
+
+
+def test_kill_9_leaves_nobody_and_the_next_start_keeps_everything(tmp_path: Path) -> None:
+    with start_live(tmp_path, LARDER_ADMIN_PASSWORD="") as larder:
+        printed = re.search(r"Sign in as admin with the password (\S+)", wait_for_announcement(larder))
+        assert printed is not None
+        certificate = (larder.data_dir / "tls" / "server.pem").read_bytes()
+        everyone = descendants(larder.process.pid)
+        assert len(everyone) >= 4, [command_line(pid) for pid in everyone]
+        larder.process.kill()
+        eventually(lambda: not everyone & parents().keys(), seconds=5)
+
+    began = time.monotonic()
+    with start_live(tmp_path, LARDER_ADMIN_PASSWORD="") as again:
+        assert "password" not in wait_for_announcement(again)
+        print(f"second start: {time.monotonic() - began:.1f} s")  # noqa: T201
+        assert (again.data_dir / "tls" / "server.pem").read_bytes() == certificate
+        assert signs_in(again, printed[1])
+        everyone = descendants(again.process.pid)
+        began = time.monotonic()
+        again.process.send_signal(signal.SIGINT)
+        assert again.process.wait(timeout=15) == 0
+        assert time.monotonic() - began < 10
+        assert not everyone & parents().keys()
+        assert "Larder has stopped." in again.output.read_text()
+
+
+def test_two_with_their_own_folder_and_port_run_side_by_side(own: Live, tmp_path: Path) -> None:
+    with start_live(tmp_path) as other:
+        assert answers(own)
+        assert answers(other)
+        assert signs_in(other, other.admin_password)
+        assert not signs_in(own, other.admin_password)
+        other.process.send_signal(signal.SIGTERM)
+        assert other.process.wait(timeout=15) == 0
+    assert answers(own)
+
+
+def wait_for_announcement(larder: Live) -> str:
+    eventually(lambda: "Ctrl-C stops it." in larder.output.read_text(), seconds=60)
+    return larder.output.read_text().split("Larder is ready")[1]
+
+
+def signs_in(larder: Live, password: str) -> bool:
+    with larder.client() as client:
+        form = client.get("/account/login/").text
+        field = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', form)
+        assert field is not None
+        answer = client.post(
+            "/account/login/",
+            data={"csrfmiddlewaretoken": field[1], "login": "admin", "password": password},
+            headers={"Referer": f"{larder.url}/account/login/"},
+        )
+        return answer.status_code == 302
