@@ -15,7 +15,7 @@ test: ## Run the whole suite, on SQLite and on PostgreSQL
 	@bin/prepare requirements-dev.txt
 	@status=0; \
 	echo "== tests on SQLite"; $(PYTEST) || status=1; \
-	echo "== tests on PostgreSQL"; LARDER_TEST_DATABASE=postgres $(PYTEST) -m 'not (live and once)' || status=1; \
+	echo "== tests on PostgreSQL"; LARDER_TEST_DATABASE=postgres $(PYTEST) -m 'not once' || status=1; \
 	exit $$status
 
 lint: ## Check style and formatting
@@ -37,7 +37,7 @@ trust: ## Let this machine trust the certificate authority of `make run`
 	@bin/trust
 
 bench: ## Measure speed and memory; prints ratios
-	@for script in bench/[a-z]*.py; do $(BIN)/python "$$script" || exit 1; done
+	@$(BIN)/python -m bench.publishing && $(BIN)/python -m bench.versions
 
 clean: ## Remove the virtual environment and caches; your data in var/ stays
 	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -13,6 +13,7 @@ class RegistrySiteConfig(AppConfig):
     def ready(self) -> None:
         # Whatever enqueues rings through the current Celery app: a command that never asked for it has one as well.
         import_module("registry_site.celery")
+        import_module("registry_site.checks")
 
 
 class LarderAdminConfig(admin_apps.AdminConfig):

@@ -66,6 +66,7 @@ def configure(*, level: str, as_json: bool) -> None:
                 "celery.app.trace": {"level": "WARNING"},
                 "celery.beat": {"level": "WARNING"},
                 "botocore": {"level": "WARNING"},
+                "kombu.connection": {"level": "ERROR"},  # it warns that a folder has no host name
                 "markdown_it": {"level": "WARNING"},
             },
         }

@@ -1,19 +1,27 @@
 """What every answer carries: a request id, one access line, and the security headers."""
 
+import contextlib
 import re
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from http import HTTPStatus
 from typing import Any
 
 import structlog
 from django.conf import settings
 from django.contrib.auth.middleware import LoginRequiredMiddleware
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
+
+from apps.lib.bodies import chunks
+from apps.lib.errors import RegistryError
 
 Respond = Callable[[HttpRequest], HttpResponseBase]
 log = structlog.get_logger("larder.access")
+# What is read of a body that was refused, at most.
+DROP_BYTES = 16 * 1024 * 1024
+DROP_SECONDS = 10.0
 _USABLE_ID = re.compile(r"[\w.-]{1,64}")
 
 
@@ -69,7 +77,50 @@ class SecurityHeadersMiddleware:
         response = self.get_response(request)
         response.headers.setdefault("Content-Security-Policy", self.policy)
         response.headers.setdefault("Permissions-Policy", self.permissions)
+        # What depends on who asks is nobody else's; a view or a static file that may be kept says so itself.
+        response.headers.setdefault("Cache-Control", "private, no-cache")
         return response
+
+
+class RefusalsReachTheirReader:
+    """Over HTTP/2, keep a refusal's stream open until its reader has stopped sending the body.
+
+    A server that has answered completely resets the stream, and curl 7.88 (Debian 12) then reports the reset and not
+    the 401 or 413 that stands in the answer. Having read an error of known length, it stops sending and leaves; until
+    then what it sends is dropped. Over HTTP/1.1 the answer is read either way.
+    """
+
+    def __init__(self, get_response: Respond) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        is_refusal = response.status_code >= HTTPStatus.BAD_REQUEST and request.method in ("PUT", "POST")
+        if not is_refusal or not isinstance(response, HttpResponse):
+            return response
+        if not request.META.get("SERVER_PROTOCOL", "").startswith("HTTP/2"):
+            return response
+        # Without a length curl sends until it is told to stop, and would wait for us as we for it.
+        if "CONTENT_LENGTH" not in request.META:
+            return response
+        patient = StreamingHttpResponse(
+            _answer_then_drop(response.content, request.META),
+            status=response.status_code,
+            headers=dict(response.headers) | {"Content-Length": str(len(response.content))},
+        )
+        patient.cookies = response.cookies
+        return patient
+
+
+def _answer_then_drop(answer: bytes, environ: Mapping[str, Any]) -> Iterator[bytes]:
+    yield answer
+    deadline = time.monotonic() + DROP_SECONDS
+    dropped = 0
+    with contextlib.suppress(RegistryError, OSError):
+        for chunk in chunks(environ):
+            dropped += len(chunk)
+            if dropped > DROP_BYTES or time.monotonic() > deadline:
+                return
 
 
 class PagesNeedSignIn(LoginRequiredMiddleware):

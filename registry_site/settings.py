@@ -63,6 +63,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "registry_site.middleware.RequestIdMiddleware",
+    "registry_site.middleware.RefusalsReachTheirReader",
     "registry_site.middleware.SecurityHeadersMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -219,7 +220,6 @@ FILE_UPLOAD_HANDLERS: list[str] = []  # nothing is uploaded through forms (D2)
 
 # OpenTofu 1.12 and later; off by default, because such a download must arrive within ten seconds (D7).
 USE_REGISTRY_CREDENTIALS = env.switch("LARDER_USE_REGISTRY_CREDENTIALS")
-HOSTNAMES = env.words("LARDER_HOSTNAMES", PUBLIC_HOST)
 
 # --- Work -----------------------------------------------------------------------------------------
 

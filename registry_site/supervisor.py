@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from registry_site import env
 
 FIRST_PAUSE = 1.0
-LONGEST_PAUSE = 30.0
-STEADY_AFTER = 30.0  # a child that lived this long has earned a short pause again
+LONGEST_PAUSE = 10.0  # a release ends within 90 s, whatever was killed: lease, ring and this pause together
+STEADY_AFTER = 5.0  # a child that lived this long did start: its next pause is short again
 TICK = 0.05
 DRAIN_SECONDS = 8.0
 

@@ -46,13 +46,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if missing:
             item.add_marker(pytest.mark.skip(reason=postgres.MISSING))
+        if "tests/lib/" in item.nodeid:
+            item.add_marker(pytest.mark.once)  # plain Python
         if item.get_closest_marker("live"):
             # A whole Larder is dear: its tests share one worker, and thereby one session fixture.
             item.add_marker(pytest.mark.xdist_group("live"))
 
 
 @pytest.fixture(scope="session")
-def django_db_modify_db_settings() -> None:
+def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
     """Keep SQLite's test database in a file: threads of the race tests open connections of their own."""
     if settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"):
         worker = os.environ.get("PYTEST_XDIST_WORKER", "main")

@@ -47,8 +47,14 @@ ATTRIBUTES = {
 def render(source: bytes) -> str:
     """HTML that is safe inside our pages: no script, style, form, remote image or event handler survives."""
     text = source.decode("utf-8", errors="replace").removeprefix("\ufeff").replace("\x00", "\ufffd")
+    parser = _parser()
+    tokens = parser.parse(text[:MAX_CHARACTERS])
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close"):
+            # The page has its own h1: the README's outline begins one level below it.
+            token.tag = f"h{min(int(token.tag[1]) + 1, 6)}"
     return nh3.clean(
-        _parser().render(text[:MAX_CHARACTERS]),
+        parser.renderer.render(tokens, parser.options, {}),
         tags=set(TAGS),
         attributes=ATTRIBUTES,
         allowed_classes=CLASSES,
@@ -56,6 +62,11 @@ def render(source: bytes) -> str:
         url_schemes={"http", "https", "mailto", "data"},
         link_rel="noopener noreferrer nofollow",
         id_prefix="user-content-",
+        # What scrolls must be reachable from the keyboard, and a box needs a name, also without JavaScript.
+        set_tag_attribute_values={
+            "pre": {"tabindex": "0"},
+            "input": {"disabled": "disabled", "aria-label": "Task"},
+        },
         strip_comments=True,
     )
 

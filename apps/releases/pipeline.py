@@ -60,6 +60,8 @@ def run(claim: Claim, steps: Sequence[Step]) -> None:
         try:
             _walk(work, steps)
         except Refusal as refusal:
+            if any(reason.code == "unreadable" for reason in refusal.reasons):
+                log.error("unforeseen-archive", release=str(release))  # noqa: TRY400  # a defect of our reader
             transitions.reject(release, refusal.reasons, claim=claim)
     # Ended before, in an attempt that died on its way out, or just now: what is left is to clean.
     if release.state not in WORKING:

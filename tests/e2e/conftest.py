@@ -1,3 +1,4 @@
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -5,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders.archives import module_zip
-from tests.conftest import need
+from tests.conftest import REQUIRED, need
 from tests.e2e.workspace import Workspace
 from tests.live import Live
 
@@ -26,8 +27,10 @@ MODULE = {
 }
 
 
-def archive(version: str) -> bytes:
-    return module_zip({name: text.replace("%s", version) for name, text in MODULE.items()})
+def archive(version: str, address: str = "") -> bytes:
+    """Bytes that differ with the address as well: equal ones would be one blob, public where one of them is."""
+    files = {name: text.replace("%s", version) for name, text in MODULE.items()}
+    return module_zip(files, comment=address.encode())
 
 
 @pytest.fixture(scope="session")
@@ -38,14 +41,19 @@ def shelf(live: Live) -> Shelf:
         assert client.put("/api/v1/namespaces/open", json={"visibility": "public"}).status_code == 201
     for address in ("acme/vpc/aws", "open/vpc/aws"):
         for version in ("1.0.0", "1.1.0", "1.2.0", "2.0.0-rc.1"):
-            assert live.publish(address, version, archive(version), manage)["state"] == "published"
+            assert live.publish(address, version, archive(version, address), manage)["state"] == "published"
     assert live.publish("open/early/aws", "1.0.0-beta.1", archive("1.0.0-beta.1"), manage)["state"] == "published"
     return Shelf(manage=manage, read=live.token("admin", "read"))
 
 
-@pytest.fixture
-def terraform(live: Live, tmp_path: Path) -> Callable[..., Workspace]:
-    program = need("terraform")
+# tofu cannot be installed from a package registry: where it is there, every case runs with it as well.
+CLIENTS = ["terraform", *(["tofu"] if shutil.which("tofu") or "tofu" in REQUIRED else [])]
+
+
+@pytest.fixture(params=CLIENTS)
+def terraform(request: pytest.FixtureRequest, live: Live, tmp_path: Path) -> Callable[..., Workspace]:
+    """Makes fresh workspaces of one real client."""
+    program = need(request.param)
     made = iter(range(100))
 
     def workspace(host: str = "", larder: Live = live) -> Workspace:

@@ -107,11 +107,13 @@ def test_case_13_a_pre_release_is_chosen_only_by_its_exact_number(live, shelf, t
 def test_case_14_the_client_verifies_the_checksum_that_larder_names(live, shelf, terraform, is_right):
     def other_checksum(path: str, answer: httpx.Response) -> httpx.Response:
         location = answer.headers.get("X-Terraform-Get", "")
-        if location and not is_right:
-            path, _, digest = location.partition("?checksum=sha256:")
-            assert len(digest) == 64, location
-            answer.headers["X-Terraform-Get"] = f"{path}?checksum=sha256:{'0' * 64}"
-        return answer
+        if not location or is_right:
+            return answer
+        path, _, digest = location.partition("?checksum=sha256:")
+        assert len(digest) == 64, location
+        wrong = f"{path}?checksum=sha256:{'0' * 64}"
+        # terraform reads the header, tofu the JSON
+        return httpx.Response(200, json={"location": wrong}, headers={"X-Terraform-Get": wrong})
 
     with proxy(live, other_checksum) as between:
         workspace = terraform(host=between.host)

@@ -60,7 +60,7 @@ def test_what_authors_use_is_rendered():
         b"> [!WARNING]\n> careful\n\n~~gone~~ `code` **bold**\n"
     )
 
-    for expected in ("<h1", "<table>", 'type="checkbox"', "markdown-alert-warning", "<s>", "<code>"):
+    for expected in ("<h2", "<table>", 'type="checkbox"', "markdown-alert-warning", "<s>", "<code>"):
         assert expected in html
 
 

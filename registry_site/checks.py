@@ -1,0 +1,48 @@
+"""Combinations of settings that lose or mix up data, as Django system checks: `manage.py check --deploy` shows them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.apps import AppConfig
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Tags, Warning, register  # noqa: A004  # Django's own name
+
+
+@register(Tags.security, deploy=True)
+def one_place_for_all_hosts(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:  # noqa: ARG001
+    """With more than one host, nothing may live on the disk of one of them."""
+    if settings.INSTANCES == 1:
+        return []
+    kept_on_one_host = {
+        "E001": ("LARDER_DATABASE_URL", settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"), "postgres://…"),
+        "E002": ("LARDER_STORAGE_URL", settings.STORAGE_URL.startswith("file:"), "s3://…"),
+        "E003": ("LARDER_BROKER_URL", settings.BROKER_URL.startswith("filesystem:"), "redis://…"),
+        "E004": ("LARDER_CACHE_URL", not settings.CACHE_URL, "redis://…"),
+    }
+    return [
+        Error(
+            f"LARDER_INSTANCES={settings.INSTANCES}, but {name} keeps its data on one host.",
+            hint=f"Set {name} to {wanted}.",
+            id=f"larder.{number}",
+        )
+        for number, (name, is_local, wanted) in kept_on_one_host.items()
+        if is_local
+    ]
+
+
+@register(Tags.security, deploy=True)
+def nothing_is_left_open(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:  # noqa: ARG001
+    found: list[CheckMessage] = []
+    if settings.DEBUG:
+        found.append(Error("LARDER_DEBUG is on: errors show settings.", hint="Leave it unset.", id="larder.E005"))
+    if settings.PUBLIC_URL.startswith("http:"):
+        found.append(
+            Warning(
+                "LARDER_PUBLIC_URL is plain http: tokens travel in the clear.",
+                hint="Serve https, here or in a proxy in front.",
+                id="larder.W001",
+            )
+        )
+    if settings.CRASH_AT:
+        found.append(Error("LARDER_CRASH_AT kills workers; it is for tests.", hint="Unset it.", id="larder.E006"))
+    return found

@@ -1,0 +1,92 @@
+"""Publishing with one `curl`, over HTTP/1.1 with a length and chunked, and over HTTP/2 (D24)."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.builders.archives import module_zip
+from tests.conftest import need
+
+pytestmark = [pytest.mark.live, pytest.mark.once]
+
+FRAMINGS = {
+    "http1-length": ["--http1.1", "--upload-file", "{}"],
+    "http1-chunked": ["--http1.1", "-H", "Transfer-Encoding: chunked", "--upload-file", "{}"],
+    "http2-length": ["--http2", "--upload-file", "{}"],
+    "http2-without-length": ["--http2", "--upload-file", "-"],
+    "http1-data-binary": ["--http1.1", "-X", "PUT", "--data-binary", "@{}"],
+}
+
+
+@pytest.fixture
+def curl(live, tmp_path):
+    program = need("curl")
+
+    def put(framing: str, path: str, data: bytes, token: str) -> tuple[int, dict, int]:
+        """Status, JSON body and curl's own exit code."""
+        archive = tmp_path / "module.zip"
+        archive.write_bytes(data)
+        flags = [flag.format(archive) for flag in FRAMINGS[framing]]
+        answer = tmp_path / "answer.json"
+        answer.write_text("{}")
+        with archive.open("rb") as body:
+            done = subprocess.run(
+                [
+                    program,
+                    *("--silent", "--cacert", str(live.ca_bundle), "-H", f"Authorization: Bearer {token}"),
+                    *("-o", str(answer), "-w", "%{http_code}", *flags, live.url + path),
+                ],
+                stdin=body,
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
+            )
+        return int(done.stdout), json.loads(Path(answer).read_text()), done.returncode
+
+    return put
+
+
+@pytest.mark.parametrize("framing", FRAMINGS)
+def test_each_framing_publishes_the_very_bytes(live, shelf, curl, framing):
+    address = f"acme/curl-{framing.replace('without-length', 'bare')}/local"
+    data = module_zip(comment=framing.encode() + b" " * 100)
+
+    status, document, _ = curl(framing, f"/api/v1/modules/{address}/1.0.0", data, shelf.manage)
+
+    assert status == 202, document
+    with live.client(shelf.manage) as client:
+        ended = live.wait_for(client, f"/api/v1/releases/{document['id']}")
+        assert ended["state"] == "published", ended
+        location = client.get(f"/v1/modules/{address}/1.0.0/download").headers["X-Terraform-Get"]
+        assert client.get(location.partition("?")[0]).content == data
+
+
+@pytest.mark.parametrize("framing", FRAMINGS)
+@pytest.mark.parametrize("size", [1_000, 8_000_000])
+def test_a_refusal_reaches_its_reader_before_the_body_is_stored(live, shelf, curl, framing, size):
+    if framing == "http2-without-length" and size > 100_000:
+        framing = "http2-length"
+    data = b"x" * size
+
+    status, body, code = curl(framing, "/api/v1/modules/acme/vpc/aws/9.0.0", data, "lrd_u_" + "a" * 42)
+
+    assert status == 401, (status, code)
+    assert body["error"]["code"] == "unauthenticated"
+    assert not [path for path in (live.data_dir / "blobs" / "staging").rglob("*") if path.is_file()]
+
+
+def test_a_token_that_may_only_read_is_told_so(live, shelf, curl):
+    status, body, _ = curl("http1-length", "/api/v1/modules/acme/vpc/aws/9.0.0", module_zip(), shelf.read)
+
+    assert status == 403
+    assert "publisher" in body["error"]["message"]
+
+
+def test_101_mb_are_refused_by_the_name_of_the_limit(live, shelf, curl):
+    status, body, _ = curl("http1-length", "/api/v1/modules/acme/vpc/aws/9.0.0", bytes(101 * 1024 * 1024), shelf.manage)
+
+    assert status == 413
+    assert "LARDER_MODULE_ARCHIVE_MAX_BYTES" in body["error"]["message"]
