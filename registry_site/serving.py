@@ -42,12 +42,11 @@ def web() -> None:
     # Its workers are forks of this process: they must not share its database connections.
     connections.close_all()
     server = Server(
-        "registry_site.wsgi:application",
+        "registry_site.asgi:application",
         address=settings.LISTEN_HOST,
         port=settings.LISTEN_PORT,
-        interface=Interfaces.WSGI,
+        interface=Interfaces.ASGINL,
         workers=settings.WEB_PROCESSES,
-        blocking_threads=settings.WEB_THREADS,
         websockets=False,
         workers_kill_timeout=WEB_DRAIN_SECONDS,
         respawn_failed_workers=True,

@@ -24,6 +24,8 @@ from tests.live import Live, start_live
 
 REQUIRED = frozenset(os.environ.get("LARDER_REQUIRE", "").replace(",", " ").split())
 PROGRAMS = {"chromium": "chromium", "terraform": "terraform", "tofu": "tofu", "curl": "curl"}
+# tofu is in no package registry: where it is there, each case runs with it too; elsewhere recorded requests do.
+CLIENTS = ["terraform", *(["tofu"] if shutil.which("tofu") or "tofu" in REQUIRED else [])]
 EXECUTED: dict[str, int] = {}
 
 

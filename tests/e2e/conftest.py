@@ -1,4 +1,3 @@
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders.archives import module_zip
-from tests.conftest import REQUIRED, need
+from tests.conftest import CLIENTS, need
 from tests.e2e.workspace import Workspace
 from tests.live import Live
 
@@ -44,10 +43,6 @@ def shelf(live: Live) -> Shelf:
             assert live.publish(address, version, archive(version, address), manage)["state"] == "published"
     assert live.publish("open/early/aws", "1.0.0-beta.1", archive("1.0.0-beta.1"), manage)["state"] == "published"
     return Shelf(manage=manage, read=live.token("admin", "read"))
-
-
-# tofu cannot be installed from a package registry: where it is there, every case runs with it as well.
-CLIENTS = ["terraform", *(["tofu"] if shutil.which("tofu") or "tofu" in REQUIRED else [])]
 
 
 @pytest.fixture(params=CLIENTS)

@@ -16,6 +16,7 @@ from tests.live import Live, start_live
 pytestmark = [pytest.mark.live, pytest.mark.once]
 
 POINTS = points(STEPS)
+# The demo module is 1.0.0: the faults wait for versions of their own.
 
 
 def namespace(larder: Live) -> str:
@@ -31,7 +32,7 @@ def staged(larder: Live) -> list[Path]:
 
 @pytest.mark.timeout(600)
 def test_killed_at_every_point_the_release_is_published_once_and_nothing_is_left(tmp_path):
-    versions = {f"1.0.{number}": point for number, point in enumerate(POINTS)}
+    versions = {f"7.0.{number}": point for number, point in enumerate(POINTS)}
     plan = ",".join(f"{point}@{version}" for version, point in versions.items())
     # A short lease keeps the test short; each kill also hits whatever else the worker does, hence the attempts.
     with start_live(tmp_path, LARDER_CRASH_AT=plan, LARDER_JOB_LEASE_SECONDS="5", LARDER_JOB_ATTEMPTS="60") as larder:
@@ -53,10 +54,10 @@ def test_killed_at_every_point_the_release_is_published_once_and_nothing_is_left
 
 @pytest.mark.timeout(300)
 def test_with_the_settings_of_every_day_it_ends_within_90_seconds(tmp_path):
-    with start_live(tmp_path, LARDER_CRASH_AT="before:store_archive") as larder:
+    with start_live(tmp_path, LARDER_CRASH_AT="before:store_archive@7.0.0") as larder:
         token = namespace(larder)
         started = time.monotonic()
-        document = larder.publish("acme/vpc/aws", "1.0.0", module_zip(), token)
+        document = larder.publish("acme/vpc/aws", "7.0.0", module_zip(), token)
     assert document["state"] == "published"
     assert document["attempt"] == 2
     assert time.monotonic() - started < 90
@@ -67,14 +68,14 @@ def test_with_the_settings_of_every_day_it_ends_within_90_seconds(tmp_path):
     ("point", "ends"), [("after:reserve", "rejected"), ("after:receive", "rejected"), ("after:accept", "published")]
 )
 def test_a_web_process_killed_while_it_receives_leaves_no_stuck_version(tmp_path, point, ends):
-    with start_live(tmp_path, LARDER_CRASH_AT=f"{point}@1.0.0", LARDER_JOB_LEASE_SECONDS="5") as larder:
+    with start_live(tmp_path, LARDER_CRASH_AT=f"{point}@7.0.0", LARDER_JOB_LEASE_SECONDS="5") as larder:
         token = namespace(larder)
-        path = "/api/v1/modules/acme/vpc/aws/1.0.0"
+        path = "/api/v1/modules/acme/vpc/aws/7.0.0"
         with larder.client(token) as client, pytest.raises(httpx.TransportError):
             client.put(path, content=module_zip())
         document = wait_for_end(larder, token, path)
         assert document["state"] == ends
-        again = larder.publish("acme/vpc/aws", "1.0.0", module_zip(), token)
+        again = larder.publish("acme/vpc/aws", "7.0.0", module_zip(), token)
         assert again["state"] == "published"
 
 
@@ -94,10 +95,10 @@ def wait_for_end(larder: Live, token: str, path: str) -> dict:
 
 @pytest.mark.timeout(300)
 def test_a_worker_that_slept_through_its_lease_loses_at_the_fence(tmp_path):
-    with start_live(tmp_path, LARDER_CRASH_AT="stop:before:enter_ledger", LARDER_JOB_LEASE_SECONDS="5") as larder:
+    with start_live(tmp_path, LARDER_CRASH_AT="stop:before:enter_ledger@7.0.0", LARDER_JOB_LEASE_SECONDS="5") as larder:
         token = namespace(larder)
         with larder.client(token) as client:
-            document = client.put("/api/v1/modules/acme/vpc/aws/1.0.0", content=module_zip()).json()
+            document = client.put("/api/v1/modules/acme/vpc/aws/7.0.0", content=module_zip()).json()
             sleeper = wait_for_sleeper(larder)
             # A second worker takes over; the sleeping one still believes that the release is its own.
             other = larder.start_worker()

@@ -23,10 +23,10 @@ def mutant(data: bytes, dice: random.Random) -> bytes:
     """A few bytes changed, a piece cut out, doubled, or the end lost."""
     broken = bytearray(data)
     for _ in range(dice.randint(1, 6)):
-        position = dice.randrange(len(broken))
+        position = dice.randrange(max(len(broken), 1))
         match dice.randrange(4):
             case 0:
-                broken[position] = dice.randrange(256)
+                broken[position : position + 1] = [dice.randrange(256)]
             case 1:
                 del broken[position : position + dice.randint(1, 40)]
             case 2:

@@ -1,0 +1,54 @@
+"""Uploads that break off: nothing stays behind, no thread is held, and the number is free."""
+
+import ssl
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from bench.trees import descendants
+from tests.builders.archives import module_zip
+
+pytestmark = [pytest.mark.live, pytest.mark.once]
+
+
+class BrokenOff(Exception):
+    pass
+
+
+def body_that_breaks_off() -> Iterator[bytes]:
+    for _ in range(20):
+        yield b"x" * 65536
+    raise BrokenOff
+
+
+def ticks(root: int) -> int:
+    """Processor time that the whole tree has used, in clock ticks."""
+    total = 0
+    for pid in descendants(root):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        total += int(fields[11]) + int(fields[12])
+    return total
+
+
+@pytest.mark.parametrize("http2", [False, True])
+@pytest.mark.parametrize("has_length", [True, False])
+def test_an_upload_that_breaks_off_is_cleaned_up_at_once(live, shelf, http2, has_length):
+    version = f"5.{int(http2)}.{int(has_length)}"
+    path = f"/api/v1/modules/acme/broken-off/local/{version}"
+    tls = ssl.create_default_context(cafile=live.ca_bundle)
+    headers = {"Authorization": f"Bearer {shelf.manage}"} | ({"Content-Length": "50000000"} if has_length else {})
+
+    for _ in range(3):
+        with pytest.raises(BrokenOff), httpx.Client(base_url=live.url, verify=tls, http2=http2) as client:
+            client.put(path, content=body_that_breaks_off(), headers=headers)
+        with live.client(shelf.manage) as client:
+            assert live.wait_for(client, path, seconds=10)["reasons"][0]["code"] == "upload-unfinished"
+
+    assert not [file for file in (live.data_dir / "blobs" / "staging").rglob("*") if file.is_file()]
+    before = ticks(live.process.pid)
+    time.sleep(2)
+    assert ticks(live.process.pid) - before < 100, "somebody still waits for the body, and waits busily"
+    assert live.publish("acme/broken-off/local", version, module_zip(), shelf.manage)["state"] == "published"
