@@ -2,7 +2,9 @@
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+import subprocess
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +28,8 @@ REQUIRED = frozenset(os.environ.get("LARDER_REQUIRE", "").replace(",", " ").spli
 PROGRAMS = {"chromium": "chromium", "terraform": "terraform", "tofu": "tofu", "curl": "curl"}
 # tofu is in no package registry: where it is there, each case runs with it too; elsewhere recorded requests do.
 CLIENTS = ["terraform", *(["tofu"] if shutil.which("tofu") or "tofu" in REQUIRED else [])]
-EXECUTED: dict[str, int] = {}
+USED: dict[str, set[str]] = {}
+EXECUTED: Counter[str] = Counter()
 
 
 def need(client: str) -> str:
@@ -37,8 +40,40 @@ def need(client: str) -> str:
         if client in REQUIRED:
             pytest.fail(f"{reason}, and LARDER_REQUIRE asks for it")
         pytest.skip(reason)
-    EXECUTED[client] = EXECUTED.get(client, 0) + 1
+    USED.setdefault(os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0], set()).add(client)
     return path
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Tell the main process (also from a worker of xdist) which clients a test used."""
+    report = yield
+    if report.when == "call" and report.passed:
+        report.user_properties.append(("clients", sorted(USED.get(item.nodeid, ()))))
+        if settings.TEST_DATABASE == "postgres":
+            report.user_properties.append(("clients", ["postgres"]))
+    return report
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    for name, clients in report.user_properties:
+        if name == "clients" and report.when == "call" and isinstance(clients, list):
+            EXECUTED.update(clients)
+
+
+def version_of(client: str) -> str:
+    if client == "postgres":
+        folder = postgres.programs()
+        command = [str(folder / "postgres") if folder else "postgres", "--version"]
+    else:
+        command = [PROGRAMS[client], "version" if client in ("terraform", "tofu") else "--version"]
+    said = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    return next((line for line in said.splitlines() if any(mark.isdigit() for mark in line)), "unknown version")
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    for client, count in sorted(EXECUTED.items()):
+        terminalreporter.write_line(f"{client}: {count} tests passed with it ({version_of(client)})")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -220,8 +255,3 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     """A whole Larder of its own: `manage.py up` on a free port, with its data in a temporary folder."""
     with start_live(tmp_path_factory.mktemp("live")) as larder:
         yield larder
-
-
-def pytest_terminal_summary(terminalreporter) -> None:
-    for client, count in sorted(EXECUTED.items()):
-        terminalreporter.write_line(f"{client}: {count} tests used it")

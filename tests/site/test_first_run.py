@@ -9,7 +9,7 @@ import pytest
 
 from apps.accounts.models import User
 from registry_site import announcement, first_run
-from tests.conftest import need
+from tests.conftest import CLIENTS, need
 from tests.live import Live, start_live
 from tests.site.processes import eventually
 
@@ -40,7 +40,7 @@ def paste(lines: str, folder: Path, *, client: str) -> str:
 
 @pytest.mark.live
 @pytest.mark.once
-@pytest.mark.parametrize("client", ["terraform", "tofu"])
+@pytest.mark.parametrize("client", CLIENTS)
 def test_the_printed_lines_install_and_apply_over_tls(live: Live, tmp_path: Path, client: str) -> None:
     said = paste(printed_lines(live.output), tmp_path, client=need(client))
     assert "Apply complete!" in said
