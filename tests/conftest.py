@@ -86,8 +86,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if "tests/lib/" in item.nodeid:
             item.add_marker(pytest.mark.once)  # plain Python
         if item.get_closest_marker("live"):
-            # A whole Larder is dear: its tests share one worker, and thereby one session fixture.
-            item.add_marker(pytest.mark.xdist_group("live"))
+            # A whole Larder is dear: the tests that share one share a worker; others start their own, a file at a time.
+            shares = "live" in getattr(item, "fixturenames", ())
+            item.add_marker(pytest.mark.xdist_group("live" if shares else item.path.stem))
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ register = template.Library()
 
 UNITS = (("GB", 10**9), ("MB", 10**6), ("kB", 10**3))
 TEN = 10
+MIB = 1024 * 1024
 
 
 @register.filter
@@ -16,3 +17,9 @@ def bytes_text(size: int | None) -> str:
             amount = size / worth
             return f"{amount:.1f} {unit}" if amount < TEN else f"{amount:.0f} {unit}"
     return f"{size} byte{'' if size == 1 else 's'}"
+
+
+@register.filter
+def limit_text(size: int) -> str:
+    """100 MiB: a limit as it was set, without rounding."""
+    return f"{size // MIB} MiB" if size % MIB == 0 else f"{size:,} bytes"
