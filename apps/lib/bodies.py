@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from apps.lib.errors import Invalid, RegistryError
 
-STEP = 64 * 1024
+STEP = 512 * 1024
 _MOST_DIGITS = 18
 
 
@@ -16,6 +16,8 @@ class Disconnected(RegistryError):
 
 
 class Reader(Protocol):
+    """A server's input. Where it has `read1`, as io's streams do, that hands on what has come without copying it."""
+
     def read(self, size: int, /) -> bytes: ...
 
 
@@ -69,7 +71,7 @@ def _exactly(reader: Reader, length: int, step: int) -> Iterator[bytes]:
 
 def _read(reader: Reader, size: int) -> bytes:
     try:
-        return reader.read(size)
+        return bytes(getattr(reader, "read1", reader.read)(size))
     except OSError as error:
         raise Disconnected(f"the connection broke while the body was read ({error})") from error
 
