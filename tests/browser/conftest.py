@@ -55,7 +55,7 @@ def signed_in(chromium: Browser, live: Live) -> Any:
     context = chromium.new_context(ignore_https_errors=True, base_url=live.url)
     page = context.new_page()
     page.goto("/account/login/")
-    page.get_by_label("Username").fill("admin")
+    page.get_by_label("User name").fill("admin")
     page.get_by_label("Password", exact=True).fill(live.admin_password)
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url("**/")
