@@ -87,11 +87,6 @@ def secret_from(name: str, default: Path) -> str:
     return ""
 
 
-def child_environment(**changes: str) -> dict[str, str]:
-    """The environment for our own child processes: ours, with changes."""
-    return {**os.environ, **changes}  # noqa: TID251
-
-
 def database(database_url: str) -> dict[str, Any]:
     """Django's database dictionary of a URL: sqlite:///path, postgres://user:password@host:port/name."""
     return dict(dj_database_url.parse(database_url))

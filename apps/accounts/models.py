@@ -31,9 +31,6 @@ class Visibility(models.TextChoices):
 
 
 class NamespaceQuerySet(models.QuerySet["Namespace"]):
-    def of_members(self, user: User) -> Self:
-        return self.filter(pk__in=Grant.objects.filter(user=user).values("namespace"))
-
     def alphabetical(self) -> Self:
         return self.order_by("name")
 

@@ -2,8 +2,6 @@
 
 import uuid
 
-from django.db.models import QuerySet
-
 from apps.accounts import access
 from apps.accounts.access import Viewer
 from apps.accounts.models import Role
@@ -42,10 +40,6 @@ def version_for(viewer: Viewer, address: ModuleAddress, version: str) -> ModuleV
     if module_version is None:
         raise NotFound(f"There is no version {version} of {address}.")
     return module_version
-
-
-def versions_of(module: Module) -> QuerySet[ModuleVersion]:
-    return ModuleVersion.objects.filter(module=module).select_related("release").newest_first()
 
 
 def listed_versions(viewer: Viewer, address: ModuleAddress) -> list[str]:
