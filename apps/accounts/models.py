@@ -40,6 +40,8 @@ class Namespace(models.Model):
     canonical = models.CharField(max_length=63, unique=True, editable=False, help_text="The name with - for _ (D10).")
     description = models.CharField(max_length=200, blank=True)
     visibility = models.CharField(max_length=8, choices=Visibility.choices, default=Visibility.PRIVATE)
+    quota_bytes = models.BigIntegerField(null=True, blank=True, help_text="Empty: the registry's default.")
+    quota_versions = models.PositiveIntegerField(null=True, blank=True, help_text="Empty: the registry's default.")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -56,11 +58,40 @@ class Namespace(models.Model):
         return self.name
 
 
+class Team(models.Model):
+    """People who hold roles together. Its managers say who belongs to it; owners of namespaces grant it roles."""
+
+    name = models.CharField(max_length=63, unique=True)
+    description = models.CharField(max_length=200, blank=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Membership(models.Model):
+    """One person in one team."""
+
+    team = models.ForeignKey(Team, models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")
+    is_manager = models.BooleanField(default=False)
+    added_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    added_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["team", "user"], name="accounts_one_membership_each")]
+
+    def __str__(self) -> str:
+        return f"{self.user} in {self.team}"
+
+
 class Grant(models.Model):
-    """A role of one person in one namespace."""
+    """A role of one person, or of one team, in one namespace."""
 
     namespace = models.ForeignKey(Namespace, models.CASCADE, related_name="grants")
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="grants")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, null=True, blank=True, related_name="grants")
+    team = models.ForeignKey(Team, models.CASCADE, null=True, blank=True, related_name="grants")
     role = models.PositiveSmallIntegerField(choices=Role.choices)
     given_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     given_at = models.DateTimeField(auto_now_add=True)
@@ -68,11 +99,22 @@ class Grant(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["namespace", "user"], name="accounts_one_grant_each"),
+            models.UniqueConstraint(fields=["namespace", "team"], name="accounts_one_grant_a_team"),
             models.CheckConstraint(name="accounts_role_known", condition=Q(role__in=[1, 2, 3])),
+            models.CheckConstraint(
+                name="accounts_grant_has_one_holder",
+                condition=Q(user=None, team__isnull=False) | Q(user__isnull=False, team=None),
+            ),
         ]
 
     def __str__(self) -> str:
-        return f"{self.user} is {self.get_role_display()} of {self.namespace}"
+        return f"{self.holder} is {self.get_role_display()} of {self.namespace}"
+
+    @property
+    def holder(self) -> User | Team:
+        holder = self.user or self.team
+        assert holder is not None  # noqa: S101  # a constraint says so
+        return holder
 
 
 class Scope(models.TextChoices):

@@ -5,6 +5,7 @@ from django.db.models import Q
 class State(models.TextChoices):
     CLAIMED = "claimed"  # the intent: written before the bytes, so that a sweep sees what is on its way (D3)
     READY = "ready"
+    LEAVING = "leaving"  # its bytes are being removed; nobody may refer to it any more
 
 
 class Blob(models.Model):

@@ -1,11 +1,11 @@
 from typing import Self
 
 from django.db import models
-from django.db.models import F, OuterRef, Subquery
+from django.db.models import Case, F, IntegerField, OuterRef, Subquery, When
 
 from apps.accounts.models import Namespace
 from apps.lib.addresses import ModuleAddress
-from apps.releases.models import Release
+from apps.releases.models import Lifecycle, Release
 
 
 class ModuleQuerySet(models.QuerySet["Module"]):
@@ -29,6 +29,8 @@ class Module(models.Model):
     name = models.CharField(max_length=64)
     system = models.CharField(max_length=64)
     canonical = models.CharField(max_length=130, editable=False, help_text="name/system with - for _ (D10).")
+    description = models.CharField(max_length=300, blank=True, help_text="Empty: the first words of the README.")
+    source_url = models.CharField(max_length=300, blank=True, help_text="The repository, for people and update bots.")
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = ModuleQuerySet.as_manager()
@@ -48,8 +50,25 @@ class Module(models.Model):
 
 
 class ModuleVersionQuerySet(models.QuerySet["ModuleVersion"]):
+    def published(self) -> Self:
+        """What may be read: all but those in quarantine."""
+        return self.filter(release__quarantined_at=None)
+
+    def listed(self) -> Self:
+        """What version lists name: neither yanked nor in quarantine."""
+        return self.published().exclude(release__lifecycle=Lifecycle.YANKED)
+
     def newest_first(self) -> Self:
         return self.order_by("-release__sort_key", "-pk")
+
+    def default_first(self) -> Self:
+        """The one that is shown where none is named comes first: listed, stable, highest."""
+        yanked = Case(When(release__lifecycle=Lifecycle.YANKED, then=1), default=0, output_field=IntegerField())
+        return self.order_by(yanked, "is_prerelease", "-release__sort_key", "-pk")
+
+    def without_texts(self) -> Self:
+        """Lists show neither README, inspection nor files, and each can be large."""
+        return self.defer("readme_html", "inspection", "files")
 
 
 class ModuleVersion(models.Model):
@@ -62,7 +81,10 @@ class ModuleVersion(models.Model):
     readme_renderer = models.CharField(
         max_length=20, blank=True, help_text="The renderer's version: re-render when it grows."
     )
-    files = models.JSONField(default=list, help_text="[{name, size}] of the archive's regular files")
+    summary = models.CharField(max_length=300, blank=True, help_text="The first words of the README, as text")
+    inspection = models.JSONField(default=dict, help_text="{units: [...]}: see modules.inspection")
+    inspector = models.CharField(max_length=20, blank=True, help_text="The rules' version: re-inspect when it grows.")
+    files = models.JSONField(default=list, help_text="[{name, size, at, packed, method}]: where each lies in the zip")
 
     objects = ModuleVersionQuerySet.as_manager()
 
@@ -71,3 +93,24 @@ class ModuleVersion(models.Model):
 
     def __str__(self) -> str:
         return str(self.release)
+
+
+class ModuleCall(models.Model):
+    """A module block: which module a version builds on. `target_*` are empty where that is not in this registry."""
+
+    version = models.ForeignKey(ModuleVersion, models.CASCADE, related_name="calls")
+    unit = models.CharField(max_length=300, blank=True, help_text="The folder it stands in; empty: the root")
+    name = models.CharField(max_length=200)
+    source = models.CharField(max_length=500)
+    constraint = models.CharField(max_length=200, blank=True)
+    target_namespace = models.CharField(max_length=63, blank=True)
+    target_name = models.CharField(max_length=64, blank=True)
+    target_system = models.CharField(max_length=64, blank=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["target_namespace", "target_name", "target_system"], name="modules_calls_by_target"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} -> {self.source}"

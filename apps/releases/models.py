@@ -14,19 +14,35 @@ class Kind(models.TextChoices):
 
 
 class State(models.TextChoices):
-    """The state machine of D4. `rejected` has reasons to act on; `failed` is Larder's own defect."""
+    """The state machine of D4. `rejected` has reasons to act on; `failed` is Larder's own defect.
+
+    `held` waits for its publisher's answers, `purged` is the tombstone of a version whose bytes were removed.
+    """
 
     RECEIVING = "receiving"
     RECEIVED = "received"
     CHECKING = "checking"
+    HELD = "held"
     PUBLISHED = "published"
     REJECTED = "rejected"
     FAILED = "failed"
+    PURGED = "purged"
+
+
+class Lifecycle(models.TextChoices):
+    """What its maintainers say of a published version (D9). Quarantine is apart: staff lay it over any of them."""
+
+    MAINTAINED = "maintained"
+    DEPRECATED = "deprecated"
+    YANKED = "yanked"
 
 
 # A release in one of these states holds its version number; rejected and failed ones leave it free for a retry.
-LIVE = (State.RECEIVING, State.RECEIVED, State.CHECKING, State.PUBLISHED)
-WORKING = (State.RECEIVING, State.RECEIVED, State.CHECKING)
+LIVE = (State.RECEIVING, State.RECEIVED, State.CHECKING, State.HELD, State.PUBLISHED, State.PURGED)
+# On its way: it may still be rejected, by a person as well.
+WORKING = (State.RECEIVING, State.RECEIVED, State.CHECKING, State.HELD)
+# A worker may take it up.
+READY = (State.RECEIVED, State.CHECKING)
 
 
 class ReleaseQuerySet(models.QuerySet["Release"]):
@@ -34,8 +50,12 @@ class ReleaseQuerySet(models.QuerySet["Release"]):
         return self.filter(state__in=LIVE)
 
     def published(self) -> Self:
-        """What readers see, and nothing else."""
-        return self.filter(state=State.PUBLISHED)
+        """What may be read and fetched: published, and not in quarantine. Yanked ones are among them (D9)."""
+        return self.filter(state=State.PUBLISHED, quarantined_at=None)
+
+    def listed(self) -> Self:
+        """What version lists name: published and not yanked."""
+        return self.published().exclude(lifecycle=Lifecycle.YANKED)
 
     def newest_first(self) -> Self:
         """By SemVer precedence, in SQL; the primary key only makes the order total."""
@@ -67,6 +87,25 @@ class Release(models.Model):
     digest = models.CharField(max_length=64, blank=True, db_index=True)
     size = models.BigIntegerField(null=True, blank=True)
 
+    # How it is to be read, what the worker noticed, and what its publisher was asked and answered.
+    folder = models.CharField(max_length=300, blank=True, help_text="Publish this folder of the archive, not its root.")
+    asks = models.BooleanField(default=False, help_text="Somebody watches: questions hold it instead of refusing it.")
+    questions = models.JSONField(default=list, blank=True, help_text="Reasons whose `code` is what must be confirmed")
+    confirmed = models.JSONField(default=list, blank=True, help_text="Codes of questions that were answered with yes")
+    held_until = models.DateTimeField(null=True, blank=True)
+    notes = models.JSONField(default=dict, blank=True, help_text="form, top_folder, left_out, folders: see modules")
+
+    lifecycle = models.CharField(max_length=10, choices=Lifecycle.choices, default=Lifecycle.MAINTAINED)
+    lifecycle_reason = models.CharField(max_length=500, blank=True)
+    lifecycle_replacement = models.CharField(max_length=200, blank=True, help_text="What to use instead.")
+    lifecycle_at = models.DateTimeField(null=True, blank=True)
+    lifecycle_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+")
+    quarantined_at = models.DateTimeField(null=True, blank=True)
+    quarantine_reason = models.CharField(max_length=500, blank=True)
+    quarantined_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="releases")
     token_id = models.BigIntegerField(null=True, blank=True)
     provenance = models.JSONField(default=dict, blank=True)
@@ -84,7 +123,7 @@ class Release(models.Model):
             # sort_key, not version: 1.0.0+a and 1.0.0+b are one version (D10)
             models.UniqueConstraint(
                 fields=["kind", "namespace", "name", "sort_key"],
-                condition=Q(state__in=["receiving", "received", "checking", "published"]),
+                condition=Q(state__in=["receiving", "received", "checking", "held", "published", "purged"]),
                 name="releases_version_once",
             ),
             models.CheckConstraint(
@@ -94,7 +133,21 @@ class Release(models.Model):
             ),
             models.CheckConstraint(
                 name="releases_state_known",
-                condition=Q(state__in=["receiving", "received", "checking", "published", "rejected", "failed"]),
+                condition=Q(
+                    state__in=[
+                        "receiving",
+                        "received",
+                        "checking",
+                        "held",
+                        "published",
+                        "rejected",
+                        "failed",
+                        "purged",
+                    ]
+                ),
+            ),
+            models.CheckConstraint(
+                name="releases_lifecycle_known", condition=Q(lifecycle__in=["maintained", "deprecated", "yanked"])
             ),
         ]
         indexes = [
@@ -115,3 +168,92 @@ class Release(models.Model):
 
     def refusals(self) -> list[Reason]:
         return [Reason.from_dict(reason) for reason in self.reasons]
+
+
+class DownloadCount(models.Model):
+    """How often one release was fetched on one day (UTC) by one kind and version of client (D15)."""
+
+    release = models.ForeignKey(Release, models.CASCADE, related_name="download_counts")
+    day = models.DateField()
+    client = models.CharField(max_length=40, help_text="OpenTofu 1.12.6, Terraform 1.11.4, or other")
+    count = models.PositiveBigIntegerField(default=0)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["release", "day", "client"], name="releases_downloads_once")]
+        indexes = [models.Index(fields=["day"], name="releases_downloads_by_day")]
+
+    def __str__(self) -> str:
+        return f"{self.day} {self.client}: {self.count}"
+
+
+class Fetch(models.Model):
+    """Who fetched a release lately, so that a yank can say whom it hits. Goes with the person."""
+
+    release = models.ForeignKey(Release, models.CASCADE, related_name="fetches")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="fetches")
+    last_on = models.DateField()
+    count = models.PositiveBigIntegerField(default=0)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["release", "user"], name="releases_fetches_once")]
+
+    def __str__(self) -> str:
+        return f"{self.user}: {self.count}"
+
+
+class SearchDoc(models.Model):
+    """What lists and searches know of one module (or provider): its default version, written by the verbs.
+
+    The default version is the highest maintained or deprecated stable one, else the highest such pre-release; where
+    all are yanked it is the highest of those, and `is_listed` is false.
+    """
+
+    kind = models.CharField(max_length=8, choices=Kind.choices)
+    namespace = models.ForeignKey(Namespace, models.PROTECT, related_name="search_docs")
+    name = models.CharField(max_length=130, help_text="Within the namespace: vpc/aws")
+    description = models.CharField(max_length=300, blank=True)
+    release = models.ForeignKey(Release, models.CASCADE, related_name="+")
+    version = models.CharField(max_length=128)
+    lifecycle = models.CharField(max_length=10, choices=Lifecycle.choices)
+    is_prerelease = models.BooleanField()
+    is_listed = models.BooleanField()
+    published_at = models.DateTimeField()
+    downloads = models.PositiveBigIntegerField(default=0, help_text="Of all its versions, for ever")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["kind", "namespace", "name"], name="releases_doc_once")]
+        indexes = [
+            models.Index(fields=["kind", "-published_at"], name="releases_docs_updated"),
+            models.Index(fields=["kind", "-downloads"], name="releases_docs_popular"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.namespace.name}/{self.name}"
+
+
+class SearchTerm(models.Model):
+    """One word of a document, in lower case as UTF-8 bytes: a range of bytes is a prefix search on every database."""
+
+    doc = models.ForeignKey(SearchDoc, models.CASCADE, related_name="terms")
+    term = models.BinaryField(max_length=64)
+    weight = models.PositiveSmallIntegerField(help_text="The best place where it stands: see releases.search")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["term", "doc"], name="releases_terms_once")]
+
+    def __str__(self) -> str:
+        return bytes(self.term).decode(errors="replace")
+
+
+class SearchFacet(models.Model):
+    """One value by which documents are filtered: `system` aws, `provider` hashicorp/aws."""
+
+    doc = models.ForeignKey(SearchDoc, models.CASCADE, related_name="facets")
+    facet = models.CharField(max_length=12)
+    value = models.CharField(max_length=200)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["facet", "value", "doc"], name="releases_facets_once")]
+
+    def __str__(self) -> str:
+        return f"{self.facet}: {self.value}"
