@@ -1,11 +1,12 @@
 """The HTML site. Each page module ends in its own list."""
 
-from apps.portal import browse, home, invitations, namespaces, publish, releases, theme, tokens, uploads
+from apps.portal import browse, home, how_to, invitations, namespaces, publish, releases, theme, tokens, uploads
 
 app_name = "portal"
 
 urlpatterns = [
     *home.urlpatterns,
+    *how_to.urlpatterns,
     *theme.urlpatterns,
     *tokens.urlpatterns,
     *invitations.urlpatterns,
