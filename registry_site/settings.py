@@ -231,6 +231,8 @@ JOB_RENEWAL = JOB_LEASE / 3
 JOB_RING_AGAIN = JOB_LEASE
 JOB_ATTEMPTS = env.number("LARDER_JOB_ATTEMPTS", 5, least=1)
 REAPER_INTERVAL = JOB_LEASE / 3
+# Staged bytes are swept after 24 hours: an answer must come before.
+HELD_LIFETIME = timedelta(hours=env.number("LARDER_HELD_HOURS", 12, least=1, most=20))
 UPLOAD_TICKET_LIFETIME = timedelta(minutes=env.number("LARDER_UPLOAD_TICKET_MINUTES", 60, least=1))
 # Tests kill a worker before or after a step by naming it here; empty in every other life.
 CRASH_AT = env.words("LARDER_CRASH_AT")

@@ -27,7 +27,9 @@ class ModuleRelease(ApiView):
     def put(self, request: Request, namespace: str, name: str, system: str, version: str) -> Response:
         """The archive as raw body, in any framing: 202 with the release document; 200 for the same bytes again.
 
-        Nothing of the body is read before the token, the rights, the address and the number have been accepted.
+        `?folder=modules/vpc` publishes that folder of it; `?confirm=state-file,private-key` answers beforehand what a
+        person would be asked. Nothing of the body is read before the token, the rights, the address and the number
+        have been accepted.
         """
         self.require_token()
         _check_head(request)
@@ -40,6 +42,8 @@ class ModuleRelease(ApiView):
             address=ModuleAddress(namespace, name, system),
             version=version,
             file_name=file_name_of(request),
+            folder=request.query_params.get("folder", ""),
+            confirm=",".join(request.query_params.getlist("confirm")).split(","),
             open_body=open_body,
         )
         location = reverse("api:release", args=[str(published.release.public_id)])

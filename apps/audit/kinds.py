@@ -20,6 +20,8 @@ class Kind(models.TextChoices):
     RELEASE_RESERVED = "namespace:release:reserved"
     RELEASE_RECEIVED = "namespace:release:received"
     RELEASE_PUBLISHED = "namespace:release:published"
+    RELEASE_HELD = "namespace:release:held"
+    RELEASE_ANSWERED = "namespace:release:answered"
     RELEASE_REJECTED = "namespace:release:rejected"
     RELEASE_FAILED = "namespace:release:failed"
     JOB_RETRIED = "operation:job:retried"

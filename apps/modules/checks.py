@@ -1,26 +1,118 @@
 """What makes an archive a module, decided on the listing of an archive that is already known to be harmless."""
 
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from apps.lib import archives
 from apps.lib.archives import Entry, Listing, Refusal
-from apps.lib.errors import Reason
+from apps.lib.errors import Invalid, Reason
 
 README_NAMES = ("readme.md", "readme.markdown", "readme")
 MODULE_SUFFIXES = (".tf", ".tofu", ".tf.json", ".tofu.json")
+# Questions that a publisher answers with yes; `choose-folder` is answered with a folder.
+STATE_FILE, PRIVATE_KEY, CHOOSE_FOLDER = "state-file", "private-key", "choose-folder"
+CONFIRMABLE = frozenset({STATE_FILE, PRIVATE_KEY})
+NAMES_KEPT = 100
+FOLDERS_NAMED = 8
 
 
-def check(listing: Listing) -> None:
-    """Raises Refusal where the archive installs as an empty module, or holds nothing."""
-    files = [entry for entry in listing.entries if not entry.is_dir]
-    if not files:
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How an upload becomes the module's archive."""
+
+    prefix: str  # what of it is published: a folder with its slash, or "" for all
+    left_out: tuple[str, ...]  # members below `prefix` that stay out by rule
+    questions: tuple[Reason, ...]
+    notes: dict[str, Any]
+
+
+def clean_folder(folder: str) -> str:
+    """The folder as it is compared with names: no slash at either end. Raises Invalid."""
+    cleaned = folder.strip().strip("/").removeprefix("./")
+    if len(cleaned) > 300 or "\0" in cleaned or ".." in cleaned.split("/"):  # noqa: PLR2004  # the column's length
+        raise Invalid(
+            f"found the folder {folder[:80]!r}, expected a path inside the archive such as modules/vpc",
+            mend="Name it as it stands in the archive, without a leading slash.",
+        )
+    return "" if cleaned == "." else cleaned
+
+
+def clean_confirmations(codes: Iterable[str]) -> list[str]:
+    """Raises Invalid for a code that nothing asks for: a typing error must not pass for a consent."""
+    asked = sorted({code.strip() for code in codes if code.strip()})
+    unknown = [code for code in asked if code not in CONFIRMABLE]
+    if unknown:
+        known = ", ".join(sorted(CONFIRMABLE))
+        raise Invalid(f"found the confirmation {unknown[0][:40]!r}, expected one of: {known}")
+    return asked
+
+
+def plan(
+    listing: Listing, *, folder: str, confirmed: Collection[str] = (), asks: bool = False, several: bool = False
+) -> Plan:
+    """Which part of the upload is the module. Raises Refusal where no part that was asked for is one."""
+    names = [entry.name for entry in listing.entries if not entry.is_dir]
+    if not names:
         raise Refusal([_empty()])
-    if any("/" not in entry.name and entry.name.endswith(MODULE_SUFFIXES) for entry in files):
-        return
-    top = _single_top_folder(files)
-    raise Refusal([_top_folder(top) if top else _no_module_file(files)])
+    layout = archives.layout_of(names)
+    notes: dict[str, Any] = {
+        "form": listing.form,
+        "top_folder": layout.top_folder,
+        "folders": list(layout.folders),
+        "repacked": False,
+        "left_out": [],
+        "left_out_count": 0,
+    }
+    if asks and several and not folder:
+        return Plan("", (), (_choose(layout.folders, "several modules are to be published from it"),), notes)
+    prefix = _prefix(names, folder, layout.top_folder)
+    if prefix is None:
+        raise Refusal([_no_such_folder(folder, layout.folders)])
+    inside = [name for name in names if name.startswith(prefix)]
+    left_out = tuple(name for name in layout.left_out if name.startswith(prefix))
+    staying = set(inside) - set(left_out)
+    if not any(_is_module_file(name.removeprefix(prefix)) for name in staying):
+        if asks and layout.folders:
+            return Plan("", (), (_choose(layout.folders, "no module file at its root"),), notes)
+        raise Refusal([_no_module_file(sorted(inside), prefix, layout.folders)])
+    notes |= {
+        "left_out": [name.removeprefix(prefix) for name in left_out[:NAMES_KEPT]],
+        "left_out_count": len(left_out),
+        "repacked": bool(prefix or left_out or listing.form != "zip"),
+    }
+    state_files = [name for name in layout.state_files if name.startswith(prefix)]
+    keys = [name for name in listing.private_keys if name in staying]
+    questions = [
+        *([_state_files(state_files)] if state_files and STATE_FILE not in confirmed else []),
+        *([_private_keys(keys)] if keys and PRIVATE_KEY not in confirmed else []),
+    ]
+    return Plan(prefix, left_out, tuple(questions), notes)
 
 
-def _single_top_folder(files: list[Entry]) -> str:
-    tops = {entry.name.partition("/")[0] if "/" in entry.name else "" for entry in files}
-    return tops.pop() if len(tops) == 1 else ""
+def is_module(entries: Iterable[Entry]) -> bool:
+    return any(_is_module_file(entry.name) for entry in entries if not entry.is_dir)
+
+
+def _is_module_file(name: str) -> bool:
+    return "/" not in name and name.endswith(MODULE_SUFFIXES)
+
+
+def _prefix(names: list[str], folder: str, top_folder: str) -> str | None:
+    """Where the module begins: the folder as it stands in the archive, or below the one folder on top of all."""
+    top = f"{top_folder}/" if top_folder else ""
+    if not folder:
+        return top
+    for prefix in (f"{folder}/", f"{top}{folder}/"):
+        if any(name.startswith(prefix) for name in names):
+            return prefix
+    return None
+
+
+def _named(names: Iterable[str], most: int = FOLDERS_NAMED) -> str:
+    listed = list(names)
+    more = len(listed) - most
+    return ", ".join(listed[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def _empty() -> Reason:
@@ -28,26 +120,60 @@ def _empty() -> Reason:
         code="empty",
         found="an archive without a single file",
         expected="the module's files, such as main.tf",
-        mend="Zip the contents of the module's folder and upload that.",
+        mend="Pack the contents of the module's folder and upload that.",
     )
 
 
-def _top_folder(top: str) -> Reason:
+def _no_such_folder(folder: str, folders: Collection[str]) -> Reason:
+    there = f"modules are in: {_named(folders)}" if folders else "no folder of it holds module files"
     return Reason(
-        code="top-folder",
-        file=f"{top}/",
-        found=f"every file lies under one top folder, {top}/",
-        expected="the module's files at the root of the archive",
-        mend=f"Clients would install it as an empty module without a word: go into {top}/ and zip its contents "
-        f"(cd {top} && zip -r ../module.zip .).",
+        code="no-such-folder",
+        file=f"{folder}/",
+        found=f"no folder {folder} in the archive ({there})",
+        expected="a folder that is in the archive",
+        mend="Name the folder as it stands in the archive.",
     )
 
 
-def _no_module_file(files: list[Entry]) -> Reason:
-    shown = ", ".join(sorted(entry.name for entry in files)[:5])
+def _no_module_file(names: list[str], prefix: str, folders: Collection[str]) -> Reason:
+    where = f"in {prefix}" if prefix else "at the root"
+    mend = "Pack the contents of the module's folder, so that main.tf is at the root."
+    if folders:
+        mend = f"Publish one of the folders that hold modules ({_named(folders)}): name it as the folder (?folder=…)."
     return Reason(
         code="no-module-file",
-        found=f"no .tf or .tofu file at the root (there are: {shown})",
-        expected="at least one file that ends in .tf, .tofu, .tf.json or .tofu.json at the root of the archive",
-        mend="Zip the contents of the module's folder, so that main.tf is at the root.",
+        found=f"no .tf or .tofu file {where} (there are: {_named((name.removeprefix(prefix) for name in names), 5)})",
+        expected="at least one file that ends in .tf, .tofu, .tf.json or .tofu.json there",
+        mend=mend,
+    )
+
+
+def _choose(folders: Collection[str], why: str) -> Reason:
+    return Reason(
+        code=CHOOSE_FOLDER,
+        found=f"{why}; modules are in: {_named(folders)}",
+        expected="the folder of each module",
+        mend="Choose the folder that this release is made of, and add further modules of the same upload if you like.",
+    )
+
+
+def _state_files(names: list[str]) -> Reason:
+    return Reason(
+        code=STATE_FILE,
+        file=names[0],
+        found=f"state in the archive: {_named(names, 5)}",
+        expected="no state: it names real resources and often holds secrets in clear text",
+        mend="Confirm that it is left out and the rest published (in a script: ?confirm=state-file). Whoever had the "
+        "archive had the secrets: change them.",
+    )
+
+
+def _private_keys(names: list[str]) -> Reason:
+    return Reason(
+        code=PRIVATE_KEY,
+        file=names[0],
+        found=f"private keys in the archive: {_named(names, 5)}",
+        expected="none: everybody who may read the module could use them",
+        mend="Take them out and upload again; or confirm that they are meant to be there, as in a test "
+        "(in a script: ?confirm=private-key).",
     )

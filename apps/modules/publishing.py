@@ -1,8 +1,8 @@
-"""Publishing a module: reserve, receive, check, store, enter, finalise (D4, D5). STEPS is the worker's half."""
+"""Publishing a module: reserve, receive, check, inspect, store, enter, finalise (D4, D5). STEPS is the worker's."""
 
 import os
 import platform
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -16,17 +16,15 @@ from apps.jobs.claims import Claim
 from apps.lib import archives, versions
 from apps.lib.addresses import ModuleAddress, canonical, check_module_name, check_system
 from apps.lib.errors import Conflict, Reason
-from apps.modules import checks, readme
+from apps.modules import catalogue, checks, contents, inspection
 from apps.modules.models import Module, ModuleVersion
-from apps.releases import pipeline, receiving, reserving, transitions
+from apps.releases import pipeline, receiving, reserving, staging, transitions
 from apps.releases.faults import reach
 from apps.releases.models import Kind, Release, State
 from apps.releases.pipeline import Step, Work
 
 JOB = "publish-module"
 LIMIT_SETTING = "LARDER_MODULE_ARCHIVE_MAX_BYTES"
-# The page lists this many files; the archive itself may hold more.
-FILES_KEPT = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +35,37 @@ class Published:
     created: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Brief:
+    """What a publisher says about an archive before it is seen."""
+
+    file_name: str
+    folder: str
+    asks: bool = False
+    several: bool = False
+    confirmed: Sequence[str] = ()
+
+
 # --- The web process: reserve and receive --------------------------------------------------------------------------
 
 
-def begin(*, viewer: Viewer, address: ModuleAddress, version: str, file_name: str = "") -> tuple[Release, str]:
-    """The browser's first step: the gate, the rules of D10, the reservation. Answers it with its one-time ticket."""
-    coordinate = _coordinate(viewer, address, version)
+def begin(
+    *,
+    viewer: Viewer,
+    address: ModuleAddress,
+    version: str,
+    file_name: str = "",
+    folder: str = "",
+    several: bool = False,
+) -> tuple[Release, str]:
+    """The browser's first step: the gate, the rules of D10, the reservation. Answers it with its one-time ticket.
+
+    `folder` is the part of the archive to publish; `several`: let its publisher choose folders after the upload.
+    """
+    coordinate = coordinate_of(viewer, address, version)
+    brief = _Brief(file_name, checks.clean_folder(folder), asks=True, several=several)
     try:
-        release = _reserve(coordinate, viewer, file_name)
+        release = _reserve(coordinate, viewer, brief)
     except reserving.VersionTaken as taken:
         raise Conflict(_taken_sentence(taken.holder), mend="Choose the next version number.") from None
     return release, reserving.hold_for_upload(release)
@@ -68,23 +89,35 @@ def publish(
     address: ModuleAddress,
     version: str,
     file_name: str = "",
+    folder: str = "",
+    confirm: Collection[str] = (),
     open_body: Callable[[], Iterable[bytes]],
 ) -> Published:
-    """The script's one step. Nothing of the body is read before the rights are known and the number is reserved."""
-    coordinate = _coordinate(viewer, address, version)
+    """The script's one step. Nothing of the body is read before the rights are known and the number is reserved.
+
+    Nobody watches: a question that `confirm` does not answer beforehand refuses the archive.
+    """
+    coordinate = coordinate_of(viewer, address, version)
+    brief = _Brief(file_name, checks.clean_folder(folder), confirmed=checks.clean_confirmations(confirm))
     try:
-        release = _reserve(coordinate, viewer, file_name)
+        release = _reserve(coordinate, viewer, brief)
     except reserving.VersionTaken as taken:
         same = receiving.same_bytes(taken, open_body(), limit=settings.MODULE_ARCHIVE_MAX_BYTES, setting=LIMIT_SETTING)
+        if same.folder != brief.folder:
+            raise Conflict(
+                f"{same} was made of {same.folder or 'the whole'} of these bytes; you asked for "
+                f"{brief.folder or 'the whole'}.",
+                mend="A published version never changes: publish this folder under another version number.",
+            ) from None
         return Published(same, created=False)
     return Published(_receive(release, open_body()), created=True)
 
 
 def cancel(*, release: Release, viewer: Viewer) -> None:
-    """End a reservation that nobody will fill."""
+    """End a reservation that nobody will fill, or a release whose questions get no for an answer."""
     access.namespace_for(viewer, release.namespace.name, need=Role.PUBLISHER, only_name=release.name)
-    if release.state != State.RECEIVING:
-        raise Conflict(f"{release} is {release.state}: only an upload that has not arrived can be cancelled.")
+    if release.state not in (State.RECEIVING, State.HELD):
+        raise Conflict(f"{release} is {release.state}: only what waits for you can be cancelled.")
     reason = Reason(
         code="cancelled",
         found="an upload that was cancelled",
@@ -92,9 +125,11 @@ def cancel(*, release: Release, viewer: Viewer) -> None:
         mend="Upload it again whenever you like; the version number is free.",
     )
     transitions.reject(release, [reason], actor_id=viewer.user_id)
+    if release.uploaded_digest:
+        staging.drop(release)
 
 
-def _coordinate(viewer: Viewer, address: ModuleAddress, version: str) -> reserving.Coordinate:
+def coordinate_of(viewer: Viewer, address: ModuleAddress, version: str) -> reserving.Coordinate:
     namespace = access.namespace_for(viewer, address.namespace, need=Role.PUBLISHER, only_name=address.path_name)
     check_module_name(address.name, reserved=settings.RESERVED_NAMES)
     check_system(address.system)
@@ -111,9 +146,18 @@ def _coordinate(viewer: Viewer, address: ModuleAddress, version: str) -> reservi
     return reserving.Coordinate(Kind.MODULE, namespace, address.path_name, versions.parse(version))
 
 
-def _reserve(coordinate: reserving.Coordinate, viewer: Viewer, file_name: str) -> Release:
+def _reserve(coordinate: reserving.Coordinate, viewer: Viewer, brief: _Brief) -> Release:
     provenance = {"received_by": f"{platform.node()}:{os.getpid()}"}
-    release = reserving.reserve(coordinate=coordinate, viewer=viewer, file_name=file_name, provenance=provenance)
+    release = reserving.reserve(
+        coordinate=coordinate,
+        viewer=viewer,
+        file_name=brief.file_name,
+        provenance=provenance,
+        folder=brief.folder,
+        asks=brief.asks,
+        confirmed=list(brief.confirmed),
+        notes={"several": True} if brief.several else {},
+    )
     reach("after:reserve", release)
     return release
 
@@ -133,20 +177,26 @@ def _taken_sentence(holder: Release) -> str:
 
 
 def check(work: Work) -> None:
-    """Read the staged bytes once, in a limited child process: digest, archive rules, module rules, README."""
-    with store.open_staged(work.release.staging_key) as staged:
-        listing = archives.inspect(staged, limits(), wanted=checks.README_NAMES)
-    if listing.digest != work.release.uploaded_digest:
+    """Read the staged bytes once, in a limited child process: digest, archive rules, module rules."""
+    release = work.release
+    with store.open_staged(release.staging_key) as staged:
+        listing = archives.inspect(staged, limits(), wanted=inspection.WANTED)
+    if listing.digest != release.uploaded_digest:
         # Storage gave other bytes than those that were received. Each attempt reads them anew; five are enough.
-        raise store.Damaged(f"The staged bytes of {work.release} are not those that were received.")
-    checks.check(listing)
+        raise store.Damaged(f"The staged bytes of {release} are not those that were received.")
     pipeline.note_checked(work, digest=listing.digest, size=listing.size)
     work.findings["listing"] = listing
 
 
+def inspect(work: Work) -> None:
+    """What the pages will say of it. Nothing here refuses: what cannot be read is a warning on the page."""
+    address = address_of(work.release)
+    work.findings["contents"] = contents.read(work.findings["listing"], address=address, version=work.release.version)
+
+
 def finalise(work: Work) -> None:
     try:
-        pipeline.finalise(work, _describe)
+        pipeline.finalise(work, _describe, _catalogue)
     except IntegrityError:
         raise archives.Refusal([_twin_reason(work.release)]) from None
 
@@ -154,6 +204,7 @@ def finalise(work: Work) -> None:
 STEPS: tuple[Step, ...] = (
     pipeline.take_up,
     check,
+    inspect,
     pipeline.store_archive,
     pipeline.enter_ledger,
     finalise,
@@ -174,25 +225,27 @@ def limits() -> archives.Limits:
     )
 
 
+def address_of(release: Release) -> ModuleAddress:
+    name, _, system = release.name.partition("/")
+    return ModuleAddress(release.namespace.name, name, system)
+
+
 def _describe(work: Work) -> None:
     """The module's own rows, inside the finalising transaction: the module itself begins with its first version."""
-    listing: archives.Listing = work.findings["listing"]
-    release = work.release
-    name, _, system = release.name.partition("/")
+    release, address = work.release, address_of(work.release)
     module, _ = Module.objects.get_or_create(
-        namespace=release.namespace, name=name, system=system, defaults={"canonical": canonical(release.name)}
+        namespace=release.namespace,
+        name=address.name,
+        system=address.system,
+        defaults={"canonical": canonical(release.name)},
     )
-    files = [{"name": entry.name, "size": entry.size} for entry in listing.entries if not entry.is_dir]
-    texts = {name.lower(): text for name, text in listing.texts.items()}
-    source = next((texts[name] for name in checks.README_NAMES if name in texts), b"")
-    ModuleVersion.objects.create(
-        module=module,
-        release=release,
-        is_prerelease=versions.parse(release.version).is_prerelease,
-        readme_html=readme.render(source) if source else "",
-        readme_renderer=readme.RENDERER,
-        files=sorted(files, key=lambda file: str(file["name"]))[:FILES_KEPT],
-    )
+    is_prerelease = versions.parse(release.version).is_prerelease
+    row = ModuleVersion(module=module, release=release, is_prerelease=is_prerelease)
+    contents.save(row, work.findings["contents"])
+
+
+def _catalogue(work: Work) -> None:
+    catalogue.refresh(work.release.module_version.module)
 
 
 def _twin_reason(release: Release) -> Reason:

@@ -29,12 +29,18 @@ def key_of(release: Release) -> str:
 
 def enter(release: Release, *, digest: str) -> None:
     """Write the version's entry, create only; the same entry again is success, another one raises LedgerConflict."""
-    entry = {"digest": digest, "uploaded_digest": release.uploaded_digest, "version": release.version}
+    entry = {
+        "digest": digest,
+        "folder": release.folder,
+        "uploaded_digest": release.uploaded_digest,
+        "version": release.version,
+    }
     text = json.dumps(entry, sort_keys=True).encode()
     key = key_of(release)
     if store.put_once(key, text):
         return
     found = store.get(key)
-    known = json.loads(found)["uploaded_digest"] if found else ""
-    if known != release.uploaded_digest:
-        raise LedgerConflict(release, known)
+    known = json.loads(found) if found else {}
+    # By what was uploaded: the same upload may be repacked to other bytes by a later Larder (D5).
+    if (known.get("uploaded_digest"), known.get("folder", "")) != (release.uploaded_digest, release.folder):
+        raise LedgerConflict(release, known.get("digest", ""))

@@ -20,9 +20,9 @@ from apps.blobs import store
 from apps.jobs.claims import Claim
 from apps.lib.archives import Refusal
 from apps.lib.errors import Reason
-from apps.releases import ledger, transitions
+from apps.releases import ledger, staging, transitions
 from apps.releases.faults import reach
-from apps.releases.models import WORKING, Release, State
+from apps.releases.models import READY, WORKING, Release, State
 
 log = structlog.get_logger("larder.releases")
 
@@ -41,6 +41,18 @@ class Work:
     claim: Claim
     release: Release
     findings: dict[str, Any] = field(default_factory=dict)
+    # What the worker noticed, kept with the release however it ends.
+    notes: dict[str, Any] = field(default_factory=dict)
+    # Where the archive lies that is checked and stored: the upload itself, or what it was repacked to.
+    archive_key: str = ""
+
+
+class Questions(Exception):
+    """The check needs a person's word before it goes on; each question is a Reason whose code is what is confirmed."""
+
+    def __init__(self, reasons: Sequence[Reason]) -> None:
+        super().__init__("; ".join(reason.code for reason in reasons))
+        self.reasons = list(reasons)
 
 
 Step = Callable[[Work], None]
@@ -54,18 +66,28 @@ def points(steps: Sequence[Step]) -> list[str]:
 def run(claim: Claim, steps: Sequence[Step]) -> None:
     release = Release.objects.select_related("namespace").get(pk=claim.target)
     work = Work(claim, release)
-    if release.state in WORKING and claim.exhausted:
+    if release.state in READY and claim.exhausted:
         transitions.fail(release, GIVEN_UP, claim=claim)
-    elif release.state in WORKING:
+    elif release.state in READY:
         try:
             _walk(work, steps)
+        except Questions as asked:
+            _ask(work, asked.reasons)
         except Refusal as refusal:
             if any(reason.code == "unreadable" for reason in refusal.reasons):
                 log.error("unforeseen-archive", release=str(release))  # noqa: TRY400  # a defect of our reader
-            transitions.reject(release, refusal.reasons, claim=claim)
+            transitions.reject(release, refusal.reasons, claim=claim, notes=work.notes)
     # Ended before, in an attempt that died on its way out, or just now: what is left is to clean.
     if release.state not in WORKING:
         clean(work)
+
+
+def _ask(work: Work, questions: Sequence[Reason]) -> None:
+    """Hold the release where somebody watches; a script is refused, with the words that say how it confirms."""
+    if work.release.asks:
+        transitions.hold(work.release, questions, claim=work.claim, notes=work.notes)
+    else:
+        transitions.reject(work.release, questions, claim=work.claim, notes=work.notes)
 
 
 def _walk(work: Work, steps: Sequence[Step]) -> None:
@@ -101,6 +123,7 @@ def note_checked(work: Work, *, digest: str, size: int) -> None:
             digest=digest,
             size=size,
             checked_at=timezone.now(),
+            notes=work.notes,
             provenance={**work.release.provenance, "checked_by": worker},
         )
 
@@ -108,7 +131,7 @@ def note_checked(work: Work, *, digest: str, size: int) -> None:
 def store_archive(work: Work) -> None:
     """Staging → content-addressed storage, create only."""
     assert work.release.size is not None  # noqa: S101  # the check before this step has set it
-    store.store_staged(work.release.staging_key, digest=work.release.digest, size=work.release.size)
+    store.store_staged(work.archive_key or work.release.staging_key, digest=work.release.digest, size=work.release.size)
 
 
 def enter_ledger(work: Work) -> None:
@@ -125,8 +148,11 @@ def enter_ledger(work: Work) -> None:
         raise Refusal([reason]) from None
 
 
-def finalise(work: Work, describe: Callable[[Work], None]) -> None:
-    """One transaction: the kind's own rows, the state, the audit row. From its commit on, readers see the version."""
+def finalise(work: Work, describe: Callable[[Work], None], catalogue: Callable[[Work], None]) -> None:
+    """One transaction: the kind's own rows, the state, the audit row. From its commit on, readers see the version.
+
+    `catalogue` comes last: what lists say of it counts the version that is published by then.
+    """
     with transaction.atomic():
         work.claim.guard()
         describe(work)
@@ -140,8 +166,9 @@ def finalise(work: Work, describe: Callable[[Work], None]) -> None:
             release=work.release.pk,
             digest=work.release.digest,
         )
+        catalogue(work)
 
 
 def clean(work: Work) -> None:
-    """Drop the staged bytes; again and again does no harm."""
-    store.discard_staged(work.release.staging_key)
+    """Drop the staged bytes."""
+    staging.drop(work.release)

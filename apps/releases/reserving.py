@@ -5,6 +5,7 @@ import secrets
 import uuid
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -61,8 +62,12 @@ class VersionTaken(Conflict):
         self.holder = holder
 
 
-def reserve(*, coordinate: Coordinate, viewer: Viewer, file_name: str, provenance: dict[str, str]) -> Release:
+def reserve(
+    *, coordinate: Coordinate, viewer: Viewer, file_name: str, provenance: dict[str, str], **fields: Any
+) -> Release:
     """Take the version number for an upload that begins now; raises VersionTaken.
+
+    `fields` are further columns of the release: how its kind is to read the upload.
 
     There is no look before the leap: the unique constraint alone decides between two who come at once.
     """
@@ -77,11 +82,11 @@ def reserve(*, coordinate: Coordinate, viewer: Viewer, file_name: str, provenanc
                 version=coordinate.version.text,
                 sort_key=coordinate.version.sort_key,
                 file_name=file_name[:255],
-                staging_key=uuid.uuid4().hex,
                 receiving_until=now + UPLOAD_LEASE,
                 created_by=viewer.user,
                 token_id=viewer.token_id,
                 provenance=provenance,
+                **{"staging_key": uuid.uuid4().hex, **fields},
             )
             record(
                 Event.RELEASE_RESERVED,

@@ -3,10 +3,10 @@
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
-from apps.blobs import store
 from apps.jobs.models import WORKING as JOB_WORKING
 from apps.jobs.models import Job
 from apps.lib.errors import Reason
+from apps.releases import staging
 from apps.releases.models import Release, State
 from apps.releases.reserving import UNFINISHED
 from apps.releases.transitions import Moved, reject
@@ -18,6 +18,12 @@ CANCELLED = Reason(
     expected="a verdict",
     mend="Ask an operator why, or upload it again; the version number is free.",
 )
+UNANSWERED = Reason(
+    code="unanswered",
+    found="questions about the archive that nobody answered in time",
+    expected="an answer on the release's page",
+    mend="Upload it again and answer them; the version number is free.",
+)
 
 
 def sweep() -> int:
@@ -26,7 +32,8 @@ def sweep() -> int:
     at_work = Job.objects.filter(target=OuterRef("pk"), kind__startswith="publish-", state__in=JOB_WORKING)
     # The job row is written in the transaction that makes a release `received`: without one it was cancelled.
     orphaned = Release.objects.filter(~Exists(at_work), state__in=[State.RECEIVED, State.CHECKING])
-    return _end(lapsed, UNFINISHED) + _end(orphaned, CANCELLED)
+    unanswered = Release.objects.filter(state=State.HELD, held_until__lt=timezone.now())
+    return _end(lapsed, UNFINISHED) + _end(orphaned, CANCELLED) + _end(unanswered, UNANSWERED)
 
 
 def _end(releases: QuerySet[Release], reason: Reason) -> int:
@@ -36,6 +43,6 @@ def _end(releases: QuerySet[Release], reason: Reason) -> int:
             reject(release, [reason])
         except Moved:
             continue  # it came to life meanwhile
-        store.discard_staged(release.staging_key)
+        staging.drop(release)
         ended += 1
     return ended

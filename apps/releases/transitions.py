@@ -1,8 +1,9 @@
 """The moves of the state machine (D4). Each is one conditional UPDATE: who comes second changes nothing."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
@@ -27,18 +28,34 @@ def move(release: Release, *sources: State, to: State, **changes: Any) -> None:
         setattr(release, name, value)
 
 
+def hold(release: Release, questions: Sequence[Reason], *, claim: Claim, notes: Mapping[str, Any]) -> None:
+    """Stop until the publisher has answered; the version number stays theirs meanwhile."""
+    asked = [question.as_dict() for question in questions]
+    until = timezone.now() + settings.HELD_LIFETIME
+    with transaction.atomic():
+        claim.guard()
+        move(release, State.CHECKING, to=State.HELD, questions=asked, notes=dict(notes), held_until=until)
+        codes = [question.code for question in questions]
+        record(Event.RELEASE_HELD, actor_id=None, subject=str(release), release=release.pk, questions=codes)
+
+
 def reject(
-    release: Release, reasons: Sequence[Reason], *, claim: Claim | None = None, actor_id: int | None = None
+    release: Release,
+    reasons: Sequence[Reason],
+    *,
+    claim: Claim | None = None,
+    actor_id: int | None = None,
+    notes: Mapping[str, Any] | None = None,
 ) -> None:
     """End the release with reasons that a person can act on; its version number is free again."""
+    changes: dict[str, Any] = {"ticket_digest": "", "receiving_until": None, "held_until": None}
+    if notes is not None:
+        changes["notes"] = dict(notes)
     with transaction.atomic():
         if claim is not None:
             claim.guard()
-        now = timezone.now()
         found = [reason.as_dict() for reason in reasons]
-        move(
-            release, *WORKING, to=State.REJECTED, reasons=found, finished_at=now, ticket_digest="", receiving_until=None
-        )
+        move(release, *WORKING, to=State.REJECTED, reasons=found, finished_at=timezone.now(), **changes)
         codes = [reason.code for reason in reasons]
         record(Event.RELEASE_REJECTED, actor_id=actor_id, subject=str(release), release=release.pk, reasons=codes)
 

@@ -1,0 +1,107 @@
+"""What the pages know of a version, read from its archive: README, inspection, files. Made again by re-inspection."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+
+from apps.lib.addresses import ModuleAddress
+from apps.lib.archives import Listing
+from apps.lib.errors import Invalid
+from apps.modules import inspection, readme
+from apps.modules.checks import README_NAMES
+from apps.modules.models import ModuleCall, ModuleVersion
+
+# The page lists this many files; the archive itself may hold more.
+FILES_KEPT = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """Columns of ModuleVersion, and the rows of its module calls."""
+
+    fields: dict[str, Any]
+    calls: list[ModuleCall]
+
+
+def read(listing: Listing, *, address: ModuleAddress, version: str) -> Contents:
+    """Read it all; some hundred milliseconds of a worker's time, so never inside a transaction."""
+    sizes = {entry.name: entry.size for entry in listing.entries if not entry.is_dir}
+    found = inspection.inspect(listing.texts, sizes)
+    prefix = f"/modules/{address}/{version}"
+    readmes = _readmes(listing.texts)
+    for unit in found["units"]:
+        source = readmes.get(unit["path"], b"") if unit["path"] else b""
+        unit["readme"] = readme.render(source) if source else ""
+        unit["summary"] = "" if source else ""
+    source = readmes.get("", b"")
+    fields = {
+        "readme_html": readme.render(source) if source else "",
+        "readme_renderer": readme.RENDERER,
+        "summary": "" if source else "",
+        "inspection": found,
+        "inspector": inspection.INSPECTOR,
+        "files": _files(listing),
+    }
+    return Contents(fields, list(_calls(found["units"])))
+
+
+def save(version: ModuleVersion, contents: Contents) -> None:
+    """Write them to the row and replace the rows of its calls; inside the caller's transaction."""
+    for name, value in contents.fields.items():
+        setattr(version, name, value)
+    version.save()
+    version.calls.all().delete()
+    for call in contents.calls:
+        call.version = version
+    ModuleCall.objects.bulk_create(contents.calls)
+
+
+def _readmes(texts: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The README of each folder, by the order of README_NAMES."""
+    found: dict[str, bytes] = {}
+    by_rank = sorted(texts, key=lambda name: _rank(name.rpartition("/")[2]))
+    for name in by_rank:
+        folder, _, file_name = name.rpartition("/")
+        if file_name.lower() in README_NAMES:
+            found.setdefault(folder, texts[name])
+    return found
+
+
+def _rank(file_name: str) -> int:
+    lowered = file_name.lower()
+    return README_NAMES.index(lowered) if lowered in README_NAMES else len(README_NAMES)
+
+
+def _files(listing: Listing) -> list[dict[str, Any]]:
+    files = sorted((entry for entry in listing.entries if not entry.is_dir), key=lambda entry: entry.name)
+    return [{"name": entry.name, "size": entry.size} for entry in files[:FILES_KEPT]]
+
+
+def _calls(units: list[dict[str, Any]]) -> Iterator[ModuleCall]:
+    for unit in units:
+        if unit["kind"] == "example":
+            continue  # nobody who uses the module installs what its examples call
+        for call in unit["calls"]:
+            target = target_of(call["source"])
+            yield ModuleCall(
+                unit=unit["path"][:300],
+                name=call["name"][:200],
+                source=call["source"][:500],
+                constraint=call["version"][:200],
+                target_namespace=target.namespace if target else "",
+                target_name=target.name if target else "",
+                target_system=target.system if target else "",
+            )
+
+
+def target_of(source: str) -> ModuleAddress | None:
+    """The module of this registry that a source means: `<our host>/ns/name/system`, with or without `//folder`."""
+    host, slash, path = source.partition("//")[0].partition("/")
+    if not slash or host.lower() != settings.PUBLIC_HOST.lower():
+        return None
+    try:
+        return ModuleAddress.parse(path)
+    except Invalid:
+        return None
