@@ -22,6 +22,7 @@ class Kind(models.TextChoices):
     RELEASE_PUBLISHED = "namespace:release:published"
     RELEASE_HELD = "namespace:release:held"
     RELEASE_ANSWERED = "namespace:release:answered"
+    RELEASE_INSPECTED = "namespace:release:inspected"
     RELEASE_REJECTED = "namespace:release:rejected"
     RELEASE_FAILED = "namespace:release:failed"
     JOB_RETRIED = "operation:job:retried"

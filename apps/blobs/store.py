@@ -27,6 +27,7 @@ __all__ = [
     "SweepReport",
     "discard_staged",
     "get",
+    "open_blob",
     "open_staged",
     "put_once",
     "read",
@@ -73,6 +74,14 @@ def open_staged(key: str) -> BinaryIO:
     file = backends.current().open(_staged(key))
     if file is None:
         raise Missing("The uploaded bytes are no longer in storage.")
+    return file
+
+
+def open_blob(digest: str) -> BinaryIO:
+    """As `open_staged`, for a blob."""
+    file = backends.current().open(_content(digest))
+    if file is None:
+        raise Missing("The archive is not in storage.")
     return file
 
 

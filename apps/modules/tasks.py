@@ -1,7 +1,7 @@
 from celery import shared_task
 
 from apps.jobs import claims
-from apps.modules import publishing
+from apps.modules import publishing, reinspecting
 
 
 @shared_task(name=publishing.JOB)
@@ -9,3 +9,10 @@ def publish_module(*, job_id: int, **_: object) -> None:
     with claims.claim(job_id) as claim:
         if claim is not None:
             publishing.run(claim)
+
+
+@shared_task(name=reinspecting.JOB)
+def inspect_module(*, job_id: int, **_: object) -> None:
+    with claims.claim(job_id) as claim:
+        if claim is not None:
+            reinspecting.run(claim)

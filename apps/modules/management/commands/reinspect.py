@@ -1,0 +1,19 @@
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from apps.modules import reinspecting
+from apps.modules.models import ModuleVersion
+
+
+class Command(BaseCommand):
+    help = "Queue another inspection of the versions that older rules have read; with --all, of every version."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--all", action="store_true", help="also those that today's rules have read")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        versions = ModuleVersion.objects.all() if options["all"] else reinspecting.outdated()
+        queued = reinspecting.request(versions, actor_id=None)
+        self.stdout.write(f"{queued} queued; the jobs are on the admin's list.")
