@@ -3,6 +3,9 @@ from collections.abc import Callable
 import pytest
 
 from apps.audit.models import AuditEvent
+from tests.builders.outages import database_away
+
+__all__ = ["database_away"]
 
 
 @pytest.fixture
