@@ -3,7 +3,7 @@ from typing import Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, Q
 
 from apps.accounts.models import Namespace
 from apps.lib.errors import Reason
@@ -56,6 +56,17 @@ class ReleaseQuerySet(models.QuerySet["Release"]):
     def listed(self) -> Self:
         """What version lists name: published and not yanked."""
         return self.published().exclude(lifecycle=Lifecycle.YANKED)
+
+    def removed(self) -> Self:
+        """Tombstones: what was published, and purged."""
+        return self.filter(state=State.PURGED)
+
+    def with_bytes(self, digest: str) -> Self:
+        """Those by which these bytes may be fetched. Quarantine is about bytes: while any release with them is in it,
+        a purged one too, no other release serves them either.
+        """
+        blocked = Release.objects.filter(digest=digest, quarantined_at__isnull=False)
+        return self.published().filter(~Exists(blocked), digest=digest)
 
     def newest_first(self) -> Self:
         """By SemVer precedence, in SQL; the primary key only makes the order total."""
@@ -153,6 +164,7 @@ class Release(models.Model):
         indexes = [
             models.Index(fields=["kind", "namespace", "name", "-sort_key"], name="releases_newest"),
             models.Index(fields=["-created_at"], name="releases_latest"),
+            models.Index(fields=["digest"], condition=Q(quarantined_at__isnull=False), name="releases_blocked"),
         ]
 
     def __str__(self) -> str:
@@ -234,12 +246,14 @@ class SearchDoc(models.Model):
 class SearchTerm(models.Model):
     """One word of a document, in lower case as UTF-8 bytes: a range of bytes is a prefix search on every database."""
 
-    doc = models.ForeignKey(SearchDoc, models.CASCADE, related_name="terms")
+    doc = models.ForeignKey(SearchDoc, models.CASCADE, related_name="terms", db_index=False)
     term = models.BinaryField(max_length=64)
     weight = models.PositiveSmallIntegerField(help_text="The best place where it stands: see releases.search")
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["term", "doc"], name="releases_terms_once")]
+        # One index finds documents by a word, the other the words of a document.
+        constraints = [models.UniqueConstraint(fields=["doc", "term"], name="releases_terms_once")]
+        indexes = [models.Index(fields=["term", "doc"], name="releases_terms_by_word")]
 
     def __str__(self) -> str:
         return bytes(self.term).decode(errors="replace")

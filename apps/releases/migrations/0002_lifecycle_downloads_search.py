@@ -190,7 +190,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='searchterm',
             name='doc',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='terms', to='releases.searchdoc'),
+            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='terms', to='releases.searchdoc'),
         ),
         migrations.AddIndex(
             model_name='downloadcount',
@@ -222,6 +222,10 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='searchterm',
-            constraint=models.UniqueConstraint(fields=('term', 'doc'), name='releases_terms_once'),
+            constraint=models.UniqueConstraint(fields=('doc', 'term'), name='releases_terms_once'),
+        ),
+        migrations.AddIndex(
+            model_name='searchterm',
+            index=models.Index(fields=['term', 'doc'], name='releases_terms_by_word'),
         ),
     ]

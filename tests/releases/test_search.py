@@ -1,0 +1,242 @@
+"""apps.releases.search: what is found, in which order, and how many of each."""
+
+import pytest
+from django.db import connections, transaction
+
+from apps.accounts import access
+from apps.accounts.access import NOBODY, Viewer
+from apps.accounts.models import Namespace
+from apps.releases import search
+from apps.releases.models import DownloadCount, SearchDoc, SearchFacet, SearchTerm
+from tests.releases.docs import add_doc
+
+EVERYWHERE = Namespace.objects.all
+
+
+def found(query="", **more):
+    rows = search.find(kind="module", namespaces=EVERYWHERE(), query=query, **more)
+    return [str(doc) for doc in rows.select_related("namespace")]
+
+
+# --- Order: a golden list for each question ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shelf(acme, pantry, hall):
+    """Modules that all have something to do with vpc and subnets."""
+    add_doc(acme, "network/aws", "Everything around a VPC", submodules=["vpc", "subnets"], downloads=9_000)
+    add_doc(acme, "vpc/aws", "Network of an account", inputs=["enable_nat_gateway", "subnets"], downloads=5)
+    add_doc(pantry, "vpc/google", "Network of a project", downloads=70)
+    add_doc(hall, "vpc_peering/aws", "Connects two networks", downloads=8_000)
+    add_doc(hall, "my-vpc/aws", "A thin layer", downloads=7_000)
+    add_doc(pantry, "cluster/aws", "Kubernetes", resources=["aws_vpc", "aws_subnet"], inputs=["vpc_id"], downloads=99)
+    add_doc(pantry, "bucket/aws", "Keeps objects", outputs=["vpc_endpoint"], downloads=9_999)
+    add_doc(hall, "subnets/aws", "Cuts a VPC", downloads=1)
+
+
+GOLDEN = {
+    "vpc": [
+        "pantry/vpc/google",  # called so; more downloads first
+        "acme/vpc/aws",
+        "hall/vpc_peering/aws",  # begins so
+        "hall/my-vpc/aws",  # has it in its name
+        "acme/network/aws",  # says so
+        "hall/subnets/aws",
+        "pantry/cluster/aws",  # a resource before an output
+        "pantry/bucket/aws",
+    ],
+    "VPC aws": [
+        "acme/vpc/aws",
+        "hall/vpc_peering/aws",
+        "hall/my-vpc/aws",
+        "acme/network/aws",
+        "hall/subnets/aws",
+        "pantry/cluster/aws",
+        "pantry/bucket/aws",
+    ],
+    "vpc subnets": ["hall/subnets/aws", "acme/vpc/aws", "acme/network/aws"],
+    "subnets": ["hall/subnets/aws", "acme/network/aws", "acme/vpc/aws"],
+    "acme/vpc/aws": ["acme/vpc/aws", "acme/network/aws"],
+    "nat_gateway": ["acme/vpc/aws"],
+    "nat-gateway": ["acme/vpc/aws"],
+    "vpc-peering": ["hall/vpc_peering/aws"],
+    "kube": ["pantry/cluster/aws"],
+    "pc": [],
+    "vpc nothing": [],
+}
+
+
+@pytest.mark.parametrize("query", list(GOLDEN))
+def test_it_ranks_what_is_called_so_before_what_holds_it(shelf, query):
+    assert found(query) == GOLDEN[query]
+
+
+def test_a_module_of_the_name_is_above_any_number_of_hits_in_submodules(acme):
+    words = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta"]
+    add_doc(acme, "first/aws", "", submodules=words, resources=words, inputs=words, downloads=10_000)
+    add_doc(acme, "has-alpha/aws", "", outputs=words)
+
+    assert found(" ".join(words)) == ["acme/has-alpha/aws", "acme/first/aws"]
+
+
+def test_without_a_query_the_order_is_by_name(shelf):
+    assert found()[:3] == ["acme/network/aws", "acme/vpc/aws", "hall/my-vpc/aws"]
+    assert found(sort="downloads")[:2] == ["pantry/bucket/aws", "acme/network/aws"]
+    assert found(sort="updated")[0] == "hall/subnets/aws"
+    assert found("vpc", sort="name")[0] == "acme/network/aws"
+
+
+def test_names_come_in_the_order_of_their_bytes(acme):
+    for name in ("a_b/aws", "a-b/aws", "ab/aws", "a1/aws", "a/aws"):
+        add_doc(acme, name)
+
+    assert found() == [f"acme/{name}/aws" for name in ("a-b", "a", "a1", "a_b", "ab")]
+
+
+# --- Filters and counts ---------------------------------------------------------------------------------------------
+
+
+def test_filters_hold_together(shelf):
+    assert found(filters={"namespace": "hall", "system": "aws"}) == [
+        "hall/my-vpc/aws",
+        "hall/subnets/aws",
+        "hall/vpc_peering/aws",
+    ]
+    assert found("vpc", filters={"namespace": "pantry", "system": "google"}) == ["pantry/vpc/google"]
+    assert found(filters={"provider": "hashicorp/google"}) == ["pantry/vpc/google"]
+    assert found(filters={"system": "", "namespace": ""}) == found()
+    assert found(filters={"system": "nowhere"}) == []
+
+
+def test_what_is_yanked_is_found_only_on_demand(acme):
+    add_doc(acme, "old/aws", is_listed=False)
+
+    assert found("old") == []
+    assert found("old", include_unlisted=True) == ["acme/old/aws"]
+
+
+def test_a_facet_has_at_most_fifty_values_and_the_chosen_one(acme):
+    for number in range(60):
+        add_doc(acme, f"part-{number}/sys{number:02}")
+        add_doc(acme, f"more-{number}/sys{number:02}") if number < 55 else None
+
+    def counts(chosen):
+        return search.facet_counts(kind="module", namespaces=EVERYWHERE(), filters={"system": chosen})["system"]
+
+    assert len(counts("")) == 50
+    assert {one.count for one in counts("")} == {2}
+    assert [one for one in counts("sys59") if one.value == "sys59"] == [search.FacetValue("sys59", 1)]
+    assert [one for one in counts("gone") if one.value == "gone"] == [search.FacetValue("gone", 0)]
+
+
+# --- Writing --------------------------------------------------------------------------------------------------------
+
+
+def test_writing_twice_changes_nothing(acme, django_assert_num_queries):
+    doc = add_doc(acme, "vpc/aws", "A network", inputs=["enable_nat_gateway"])
+    before = sorted(SearchTerm.objects.values_list("pk", flat=True))
+    SearchDoc.objects.filter(pk=doc.pk).update(downloads=12)
+
+    again = add_doc(acme, "vpc/aws", "A network", inputs=["enable_nat_gateway"], release=doc.release)
+
+    assert again.pk == doc.pk
+    assert sorted(SearchTerm.objects.values_list("pk", flat=True)) == before
+    assert SearchDoc.objects.get(pk=doc.pk).downloads == 12
+
+
+def test_the_next_version_takes_words_and_facets_along(acme):
+    doc = add_doc(acme, "vpc/aws", "A network", inputs=["cidr"], providers=["hashicorp/aws", "random"])
+    add_doc(acme, "vpc/aws", "A cidr machine", outputs=["network"], providers=["hashicorp/aws"], release=doc.release)
+
+    terms = {bytes(row.term).decode(): row.weight for row in SearchTerm.objects.filter(doc=doc)}
+    assert terms == {
+        "vpc": search.NAME,
+        "acme": search.PLACE,
+        "aws": search.PLACE,
+        "a": search.DESCRIPTION,
+        "cidr": search.DESCRIPTION,
+        "machine": search.DESCRIPTION,
+        "network": search.OUTPUT,
+    }
+    assert sorted(SearchFacet.objects.values_list("facet", "value")) == [
+        ("provider", "hashicorp/aws"),
+        ("system", "aws"),
+    ]
+
+
+def test_a_giant_keeps_its_best_words(acme):
+    doc = add_doc(acme, "giant/aws", outputs=[f"output{number}" for number in range(3_000)])
+
+    assert SearchTerm.objects.filter(doc=doc).count() == search.MOST_TERMS
+    assert found("giant") == ["acme/giant/aws"]
+
+
+def test_dropping_loses_no_downloads(acme):
+    doc = add_doc(acme, "vpc/aws")
+    DownloadCount.objects.create(release=doc.release, day="2026-01-01", client="OpenTofu 1.12.6", count=7)
+    search.drop(kind="module", namespace=acme, name="vpc/aws")
+    assert found() == []
+
+    add_doc(acme, "vpc/aws", release=doc.release)
+    assert SearchDoc.objects.get().downloads == 7
+
+
+def test_it_says_why_something_was_found(shelf):
+    docs = list(search.find(kind="module", namespaces=EVERYWHERE(), query="vpc aws"))
+    why = {doc.name: [(hit.place, hit.term) for hit in hits] for doc, hits in _with_hits(docs, "vpc aws")}
+
+    assert why["cluster/aws"] == [(search.RESOURCE, "aws_vpc"), (search.PLACE, "aws")]
+    assert why["bucket/aws"] == [(search.OUTPUT, "vpc_endpoint"), (search.PLACE, "aws")]
+    assert why["vpc/aws"] == [(search.NAME, "vpc"), (search.PLACE, "aws")]
+    assert why["my-vpc/aws"] == [(search.NAME, "my-vpc"), (search.PLACE, "aws")]
+
+
+def _with_hits(docs, query):
+    hits = search.hits(docs, query)
+    return [(doc, hits[doc.pk]) for doc in docs]
+
+
+def test_a_part_is_shown_with_the_identifier_it_stands_in(shelf):
+    docs = list(search.find(kind="module", namespaces=EVERYWHERE(), query="nat"))
+
+    assert [(doc.name, hits) for doc, hits in _with_hits(docs, "nat")] == [
+        ("vpc/aws", [search.Hit("nat", search.INPUT, "enable_nat_gateway")])
+    ]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_who_write_at_once_leave_one_document():
+    from concurrent.futures import ThreadPoolExecutor
+    from threading import Barrier
+
+    namespace = Namespace.objects.create(name="acme", canonical="acme", visibility="public")
+    releases = [add_doc(namespace, "seed/aws", version=f"1.{number}.0").release for number in range(2)]
+    SearchDoc.objects.all().delete()
+    barrier = Barrier(2)
+
+    def write(number):
+        try:
+            barrier.wait(timeout=20)
+            with transaction.atomic():
+                add_doc(namespace, "seed/aws", f"words of {number}", inputs=[f"only{number}"], release=releases[number])
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(write, range(2)))
+
+    doc = SearchDoc.objects.get()
+    last = doc.version[2]
+    assert doc.description == f"words of {last}"
+    assert found(f"only{last}") == ["acme/seed/aws"]
+    assert found(f"only{1 - int(last)}") == []
+
+
+def test_it_shows_what_the_reader_may_see(shelf, alice, bob, charlie):
+    def seen(viewer):
+        rows = search.find(kind="module", namespaces=access.visible_namespaces(viewer))
+        return {doc.namespace.name for doc in rows.select_related("namespace")}
+
+    assert seen(NOBODY) == {"pantry"}
+    assert seen(Viewer(charlie)) == {"pantry", "hall"}
+    assert seen(Viewer(bob)) == seen(Viewer(alice)) == {"pantry", "hall", "acme"}
