@@ -1,0 +1,4 @@
+output "network" {
+  description = "All of it."
+  value       = module.network
+}
