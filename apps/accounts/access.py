@@ -4,7 +4,19 @@ from dataclasses import dataclass
 
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 
-from apps.accounts.models import ApiToken, Grant, Namespace, NamespaceQuerySet, Role, Scope, User, Visibility
+from apps.accounts.models import (
+    ApiToken,
+    Grant,
+    Membership,
+    Namespace,
+    NamespaceQuerySet,
+    Role,
+    Scope,
+    Team,
+    TeamQuerySet,
+    User,
+    Visibility,
+)
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.lib.errors import CredentialsRequired, NotFound, RoleRequired
@@ -70,6 +82,19 @@ def namespaces_with_role(viewer: Viewer, need: Role) -> NamespaceQuerySet:
     return Namespace.objects.filter(_held(viewer, need) & _reach(viewer))
 
 
+def grants_of(user: User | None) -> QuerySet[Grant]:
+    """What a person holds, by themselves and by their teams. (For nobody `user=None` would find the teams' grants.)"""
+    if user is None:
+        return Grant.objects.none()
+    teams = Membership.objects.filter(user=user.pk).values("team")
+    return Grant.objects.filter(Q(user=user.pk) | Q(team__in=teams))
+
+
+def highest_role(user: User | None) -> Subquery:
+    """For querysets of namespaces: the role that the person holds there, by themselves or by a team."""
+    return Subquery(grants_of(user).filter(namespace=OuterRef("pk")).order_by("-role", "pk").values("role")[:1])
+
+
 def namespace_for(viewer: Viewer, name: str, *, need: Role = Role.READER, only_name: str = "") -> Namespace:
     """The namespace, where the viewer has at least the role `need` in it.
 
@@ -96,10 +121,59 @@ def namespace_for(viewer: Viewer, name: str, *, need: Role = Role.READER, only_n
     raise _role_required(name, need, standing)
 
 
+def visible_teams(viewer: Viewer) -> TeamQuerySet:
+    """Their own, those that hold a role in a namespace of theirs (owners answer for who gets in), and all for staff.
+
+    A token that is limited to namespaces or to a name is for publishing: it sees no team.
+    """
+    if viewer.user is None or (viewer.token and (viewer.token.is_limited or viewer.token.only_name)):
+        return Team.objects.none()
+    if viewer.user.is_staff:
+        return Team.objects.all()
+    own = Membership.objects.filter(user=viewer.user.pk).values("team")
+    holding = Grant.objects.filter(namespace__in=namespaces_with_role(viewer, Role.OWNER), team__isnull=False)
+    return Team.objects.filter(Q(pk__in=own) | Q(pk__in=holding.values("team")))
+
+
+def may_manage(viewer: Viewer, team: Team) -> bool:
+    """Whether the viewer decides who is in the team: its managers and staff, by a token only with the scope manage."""
+    if viewer.user is None or (viewer.token and viewer.token.scope != Scope.MANAGE):
+        return False
+    return viewer.user.is_staff or team.memberships.filter(user=viewer.user, is_manager=True).exists()
+
+
+def team_for(viewer: Viewer, name: str, *, manage: bool = False) -> Team:
+    """The team, which the viewer manages where `manage` is asked for.
+
+    Raises CredentialsRequired (nobody asks), NotFound (hidden or missing: one text for both) or RoleRequired.
+    """
+    if not viewer.is_identified:
+        raise CredentialsRequired("Teams need credentials.", mend="Sign in, or send an API token.")
+    team = None if "\0" in name else visible_teams(viewer).filter(name=name).first()
+    if team is not None and (not manage or may_manage(viewer, team)):
+        return team
+    if manage:
+        record(
+            Kind.PERMISSION_REFUSED,
+            actor_id=viewer.user_id,
+            token_id=viewer.token_id,
+            subject=f"team/{name}"[:300],
+            needed="manager",
+            held="" if team is None else "member",
+        )
+    if team is None:
+        raise NotFound(
+            f"There is no team {name!r} that you may see.", mend="Check the spelling, or ask one of its managers."
+        )
+    raise RoleRequired(
+        f"This is for managers of the team {name}, in a browser or by a token with the scope manage.",
+        mend="Ask one of its managers, or staff.",
+    )
+
+
 def _look(viewer: Viewer, rows: QuerySet[Namespace], only_name: str) -> tuple[Namespace, Standing] | None:
     """The one namespace of `rows` with the viewer's standing in it, in one query (lists of versions have a budget)."""
-    held = Grant.objects.filter(namespace=OuterRef("pk"), user=viewer.user_id).values("role")
-    found = rows.annotate(held=Subquery(held), reached=_reach(viewer)).first()
+    found = rows.annotate(held=highest_role(viewer.user), reached=_reach(viewer)).first()
     if found is None:
         return None
     return found, _standing(viewer, found.visibility, found.held, reached=found.reached, only_name=only_name)
@@ -137,7 +211,7 @@ def _held(viewer: Viewer, need: Role) -> Q:
     """Where the person, whatever the token, holds at least the role; staff operate everywhere."""
     if viewer.user is not None and viewer.user.is_staff:
         return _EVERYWHERE
-    return Q(pk__in=Grant.objects.filter(user=viewer.user_id, role__gte=need).values("namespace"))
+    return Q(pk__in=grants_of(viewer.user).filter(role__gte=need).values("namespace"))
 
 
 def _reach(viewer: Viewer) -> Q:

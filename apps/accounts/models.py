@@ -5,12 +5,27 @@ from typing import Self
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
+
+PSEUDONYM = "forgotten-"
 
 
 class User(AbstractUser):
     """A person. `username` is what others see; nothing is keyed by it but the sign-in."""
+
+    @property
+    def pseudonym(self) -> str:
+        """The user name of the account once its person is forgotten; nobody can choose one that begins so."""
+        return f"{PSEUDONYM}{self.pk}"
+
+    @property
+    def is_forgotten(self) -> bool:
+        return self.username == self.pseudonym
+
+    @property
+    def shown_name(self) -> str:
+        return "a former user" if self.is_forgotten else self.username
 
 
 class Role(models.IntegerChoices):
@@ -33,6 +48,10 @@ class Visibility(models.TextChoices):
 class NamespaceQuerySet(models.QuerySet["Namespace"]):
     def alphabetical(self) -> Self:
         return self.order_by("name")
+
+    def without_active_owner(self) -> Self:
+        """Nobody but staff can decide about these any more: their owners have left."""
+        return self.exclude(Exists(Grant.objects.active_owners().filter(namespace=OuterRef("pk"))))
 
 
 class Namespace(models.Model):
@@ -58,6 +77,16 @@ class Namespace(models.Model):
         return self.name
 
 
+class TeamQuerySet(models.QuerySet["Team"]):
+    def alphabetical(self) -> Self:
+        return self.order_by("name")
+
+    def without_active_manager(self) -> Self:
+        """Nobody but staff can say who belongs to these."""
+        active = Membership.objects.filter(team=OuterRef("pk"), is_manager=True, user__is_active=True)
+        return self.exclude(Exists(active))
+
+
 class Team(models.Model):
     """People who hold roles together. Its managers say who belongs to it; owners of namespaces grant it roles."""
 
@@ -65,6 +94,8 @@ class Team(models.Model):
     description = models.CharField(max_length=200, blank=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = TeamQuerySet.as_manager()
 
     def __str__(self) -> str:
         return self.name
@@ -86,6 +117,13 @@ class Membership(models.Model):
         return f"{self.user} in {self.team}"
 
 
+class GrantQuerySet(models.QuerySet["Grant"]):
+    def active_owners(self) -> Self:
+        """Through which somebody can act as owner today: an active person, or a team that has one."""
+        member = Membership.objects.filter(team=OuterRef("team"), user__is_active=True)
+        return self.filter(Q(user__is_active=True) | Exists(member), role=Role.OWNER)
+
+
 class Grant(models.Model):
     """A role of one person, or of one team, in one namespace."""
 
@@ -95,6 +133,8 @@ class Grant(models.Model):
     role = models.PositiveSmallIntegerField(choices=Role.choices)
     given_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     given_at = models.DateTimeField(auto_now_add=True)
+
+    objects = GrantQuerySet.as_manager()
 
     class Meta:
         constraints = [

@@ -1,28 +1,36 @@
 """Namespaces and the roles in them: created, changed, given, withdrawn. The edges ask the gate first."""
 
+from typing import Any
+
 from django.conf import settings
 from django.db import IntegrityError, transaction
+from django.db.models import Q
 
 from apps.accounts.access import Viewer, visible_namespaces
-from apps.accounts.models import Grant, Namespace, Role, Scope, User, Visibility
+from apps.accounts.models import Grant, Membership, Namespace, Role, Scope, Team, User, Visibility
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.lib.addresses import canonical, check_namespace
-from apps.lib.errors import Conflict, CredentialsRequired, Invalid, RoleRequired
+from apps.lib.errors import Conflict, CredentialsRequired, Invalid, NotFound, RoleRequired
+
+# What the columns hold.
+LARGEST_QUOTA = {"quota_bytes": 2**63 - 1, "quota_versions": 2**31 - 1}
 
 
-def creation_refused(actor: Viewer) -> str:
-    """Why the viewer may not create namespaces; empty when they may. Any person, or only staff, by a setting."""
+def creation_refused(actor: Viewer, what: str = "a namespace") -> str:
+    """Why the viewer may not create namespaces (or teams); empty when they may. Any person, or only staff, by a
+    setting.
+    """
     if actor.user is None:
-        return "Creating a namespace needs credentials."
+        return f"Creating {what} needs credentials."
     if settings.NAMESPACE_CREATION == "staff" and not actor.user.is_staff:
-        return "Only staff create namespaces here (LARDER_NAMESPACE_CREATION)."
+        return f"Only staff create {what.removeprefix('a ')}s here (LARDER_NAMESPACE_CREATION)."
     if actor.token is None:
         return ""
     if actor.token.scope != Scope.MANAGE:
-        return f"Creating a namespace needs a token with the scope manage; this one has only {actor.token.scope}."
+        return f"Creating {what} needs a token with the scope manage; this one has only {actor.token.scope}."
     if actor.token.only_name or actor.token.is_limited:
-        return "This token is limited to what exists, so it cannot create a namespace."
+        return f"This token is limited to what exists, so it cannot create {what}."
     return ""
 
 
@@ -98,25 +106,52 @@ def change(
 
 
 @transaction.atomic
-def grant(*, namespace: Namespace, user: User, role: Role, actor: Viewer) -> Grant:
-    """Give a person the role, in place of the one they have. Raises Conflict when no owner would be left."""
-    Namespace.objects.select_for_update().get(pk=namespace.pk)  # two owners who demote each other take turns
-    existing = Grant.objects.filter(namespace=namespace, user=user).first()
+def set_quotas(*, namespace: Namespace, actor: Viewer, **quotas: int | None) -> None:
+    """Set `quota_bytes`, `quota_versions` or both; None is the registry's default, 0 no limit. What is left out stays.
+
+    Raises RoleRequired (only staff do) and Invalid.
+    """
+    if actor.user is None or not actor.user.is_staff:
+        raise RoleRequired("Only staff set the quotas of a namespace.", mend="Ask an operator.")
+    for field, value in quotas.items():
+        _check_quota(field, value)
+    row = _locked(namespace)
+    changes = {field: (getattr(row, field), value) for field, value in quotas.items() if value != getattr(row, field)}
+    if not changes:
+        return
+    Namespace.objects.filter(pk=row.pk).update(**{field: after for field, (_, after) in changes.items()})
+    for field, (_, after) in changes.items():
+        setattr(namespace, field, after)
+    record(
+        Kind.NAMESPACE_QUOTA_CHANGED,
+        actor_id=actor.user_id,
+        token_id=actor.token_id,
+        subject=row.name,
+        changes={field: list(pair) for field, pair in changes.items()},
+    )
+
+
+@transaction.atomic
+def grant(*, namespace: Namespace, holder: User | Team, role: Role, actor: Viewer) -> Grant:
+    """Give a person or a team the role, in place of the one they have. Raises Conflict when no owner would be left."""
+    _locked(namespace)  # two owners who demote each other take turns
+    who = _holder(holder)
+    existing = Grant.objects.filter(namespace=namespace, **who).first()
     if existing and existing.role == role:
         return existing
     if existing and existing.role == Role.OWNER:
         _keep_an_owner(existing)
     given, _ = Grant.objects.update_or_create(
-        namespace=namespace, user=user, defaults={"role": role, "given_by": actor.user}
+        namespace=namespace, **who, defaults={"role": role, "given_by": actor.user}
     )
     record(
         Kind.GRANT_GIVEN,
         actor_id=actor.user_id,
         token_id=actor.token_id,
         subject=namespace.name,
-        user=user.pk,
-        role=Role(role).label.lower(),
-        before=Role(existing.role).label.lower() if existing else "",
+        **_named(given),
+        role=_word(role),
+        before=_word(existing.role) if existing else "",
     )
     return given
 
@@ -124,8 +159,8 @@ def grant(*, namespace: Namespace, user: User, role: Role, actor: Viewer) -> Gra
 @transaction.atomic
 def withdraw(*, grant: Grant, actor: Viewer) -> None:
     """Take a role away; doing it twice is fine. Raises Conflict when no owner would be left."""
-    Namespace.objects.select_for_update().get(pk=grant.namespace_id)
-    existing = Grant.objects.select_related("namespace").filter(pk=grant.pk).first()
+    namespace = _locked(grant.namespace)
+    existing = Grant.objects.select_related("team").filter(pk=grant.pk).first()
     if existing is None:
         return
     if existing.role == Role.OWNER:
@@ -135,17 +170,102 @@ def withdraw(*, grant: Grant, actor: Viewer) -> None:
         Kind.GRANT_WITHDRAWN,
         actor_id=actor.user_id,
         token_id=actor.token_id,
-        subject=existing.namespace.name,
-        user=existing.user_id,
-        role=Role(existing.role).label.lower(),
+        subject=namespace.name,
+        **_named(existing),
+        role=_word(existing.role),
     )
 
 
+@transaction.atomic
+def transfer(
+    *, namespace: Namespace, to: User | Team, actor: Viewer, giver: Grant | None = None, keep_publisher: bool = False
+) -> Grant:
+    """Make `to` an owner, in place of the owner `giver`, who loses the role or stays as publisher.
+
+    Without a giver nobody loses anything: staff hand on what a leaver has left. Raises Conflict and Invalid.
+    """
+    _locked(namespace)
+    who = _holder(to)
+    before = Grant.objects.select_related("team").filter(pk=giver.pk, namespace=namespace).first() if giver else None
+    if giver and (before is None or before.role != Role.OWNER):
+        raise Conflict("Who is to be replaced owns it no more.", mend="Look at the members page, and begin again.")
+    if before and _named(before) == _named(Grant(namespace=namespace, **who)):
+        raise Conflict(f"{to} owns {namespace} already.", mend="Choose somebody else.")
+    given, _ = Grant.objects.update_or_create(
+        namespace=namespace, **who, defaults={"role": Role.OWNER, "given_by": actor.user}
+    )
+    if not Grant.objects.active_owners().filter(pk=given.pk).exists():
+        raise Invalid(f"Nobody could act for {to}: there is no active member.", mend="Choose somebody who is here.")
+    if before and keep_publisher:
+        Grant.objects.filter(pk=before.pk).update(role=Role.PUBLISHER, given_by=actor.user)
+    elif before:
+        Grant.objects.filter(pk=before.pk).delete()
+    record(
+        Kind.NAMESPACE_TRANSFERRED,
+        actor_id=actor.user_id,
+        token_id=actor.token_id,
+        subject=namespace.name,
+        to=_named(given),
+        giver=_named(before) if before else {},
+        kept="publisher" if before and keep_publisher else "",
+    )
+    return given
+
+
+def own_grant(namespace: Namespace, viewer: Viewer) -> Grant | None:
+    """What the viewer would give up by transferring: their own ownership, not that of their teams."""
+    if viewer.user is None:
+        return None
+    return Grant.objects.filter(namespace=namespace, user=viewer.user, role=Role.OWNER).first()
+
+
+def people_count(namespace: Namespace) -> int:
+    """How many active people hold a role in it, by themselves or by a team."""
+    own = Grant.objects.filter(namespace=namespace)
+    by_team = Membership.objects.filter(team__in=own.values("team"))
+    active = User.objects.filter(is_active=True)
+    return active.filter(Q(pk__in=own.values("user")) | Q(pk__in=by_team.values("user"))).count()
+
+
+def _locked(namespace: Namespace) -> Namespace:
+    """The row as it is now; whoever else changes this namespace's roles waits."""
+    return Namespace.objects.select_for_update().get(pk=namespace.pk)
+
+
+def _holder(holder: User | Team) -> dict[str, Any]:
+    """For queries. A team's row is locked after the namespace's, and so cannot vanish in between."""
+    if isinstance(holder, User):
+        return {"user": holder}
+    team = Team.objects.select_for_update().filter(pk=holder.pk).first()
+    if team is None:
+        raise NotFound(f"The team {holder} was deleted.", mend="The teams page has the list.")
+    return {"team": team}
+
+
+def _named(grant: Grant) -> dict[str, Any]:
+    """For the audit: a person by number, so that they can be forgotten, and a team by name."""
+    return {"team": grant.team.name} if grant.team else {"user": grant.user_id}
+
+
+def _word(role: int) -> str:
+    return Role(role).label.lower()
+
+
 def _keep_an_owner(leaving: Grant) -> None:
-    others = Grant.objects.filter(namespace=leaving.namespace_id, role=Role.OWNER, user__is_active=True)
+    others = Grant.objects.active_owners().filter(namespace=leaving.namespace_id)
     if not others.exclude(pk=leaving.pk).exists():
         raise Conflict(
             "A namespace keeps at least one owner, and this is the last one.", mend="Make somebody else owner first."
+        )
+
+
+def _check_quota(field: str, value: int | None) -> None:
+    if field not in LARGEST_QUOTA:
+        raise Invalid(f"There is no quota {field!r}.", mend=f"Quotas are {', '.join(LARGEST_QUOTA)}.")
+    if value is not None and not 0 <= value <= LARGEST_QUOTA[field]:
+        raise Invalid(
+            f"{field} is from 0 (no limit) to {LARGEST_QUOTA[field]:,}, or empty for the default; found {value:,}.",
+            mend="Choose another number.",
         )
 
 

@@ -102,7 +102,7 @@ def members(request: HttpRequest, namespace: str) -> HttpResponse:
     status = 422
     if form.is_valid():
         try:
-            grant = namespaces.grant(namespace=row, user=form.user, role=form.cleaned_data["role"], actor=viewer)
+            grant = namespaces.grant(namespace=row, holder=form.user, role=form.cleaned_data["role"], actor=viewer)
         except Conflict as refusal:
             form.add_error("role", sentence(refusal))
             status = 409

@@ -88,7 +88,7 @@ class NamespaceAdmin(LarderAdmin[Namespace]):
         actor = actor_of(request)
         given = formset.save(commit=False)
         for grant in given:  # before the withdrawals: a namespace may change hands in one go
-            namespaces.grant(namespace=grant.namespace, user=grant.user, role=Role(grant.role), actor=actor)
+            namespaces.grant(namespace=grant.namespace, holder=grant.holder, role=Role(grant.role), actor=actor)
         for grant in formset.deleted_objects:
             namespaces.withdraw(grant=grant, actor=actor)
 
@@ -125,7 +125,9 @@ class GrantAdmin(LarderAdmin[Grant]):
         return ("given_by", "given_at", "namespace", "user") if obj else ("given_by", "given_at")
 
     def save_model(self, request: HttpRequest, obj: Grant, _form: Any, _change: bool) -> None:  # noqa: FBT001
-        given = namespaces.grant(namespace=obj.namespace, user=obj.user, role=Role(obj.role), actor=actor_of(request))
+        given = namespaces.grant(
+            namespace=obj.namespace, holder=obj.holder, role=Role(obj.role), actor=actor_of(request)
+        )
         obj.pk = given.pk
 
     def delete_model(self, request: HttpRequest, obj: Grant) -> None:
