@@ -1,29 +1,16 @@
 """The members' bytes: each is read once, in steps, counted for real and thrown away again."""
 
-import time
 import zlib
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from apps.lib.zips.limits import Limits, at_most
-from apps.lib.zips.outcome import refuse
+from apps.lib.archive_rules.clock import Clock
+from apps.lib.archive_rules.limits import Limits, at_most
+from apps.lib.archive_rules.outcome import refuse
 from apps.lib.zips.records import DEFLATED, Record
 
 STEP = 64 * 1024
 _RAW_DEFLATE = -15
-
-
-class Clock:
-    """The time one archive may take. `check` raises Refusal once it is used up."""
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-        self._end = time.monotonic() + seconds
-
-    def check(self) -> None:
-        if time.monotonic() > self._end:
-            found = f"more than {self._seconds:g} seconds of checking"
-            raise refuse("too_slow", found, "an archive that is quick to read", "Pack fewer or smaller files.")
 
 
 def check_declared(records: list[Record], packed: int, limits: Limits) -> None:

@@ -7,9 +7,9 @@ import struct
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from apps.lib.zips.limits import Limits, at_most
-from apps.lib.zips.looks import HEAD_BYTES, looks_like
-from apps.lib.zips.outcome import Refusal, refuse
+from apps.lib.archive_rules.limits import Limits, at_most
+from apps.lib.archive_rules.looks import HEAD_BYTES, looks_like
+from apps.lib.archive_rules.outcome import Refusal, refuse
 
 _SIGNATURE = b"PK\x05\x06"
 _ZIP64_LOCATOR = b"PK\x06\x07"

@@ -3,8 +3,8 @@
 import stat
 from collections.abc import Iterable, Iterator
 
+from apps.lib.archive_rules.outcome import shown
 from apps.lib.errors import Reason
-from apps.lib.zips.outcome import shown
 from apps.lib.zips.records import Record
 
 _OTHERS = {

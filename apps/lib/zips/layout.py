@@ -7,7 +7,7 @@ import struct
 from collections.abc import Sequence
 from typing import BinaryIO
 
-from apps.lib.zips.outcome import Refusal, refuse
+from apps.lib.archive_rules.outcome import Refusal, refuse
 from apps.lib.zips.records import (
     DESCRIPTOR,
     EFFORT,

@@ -5,14 +5,15 @@ from collections.abc import Collection
 from stat import S_IMODE
 from typing import BinaryIO
 
+from apps.lib.archive_rules.clock import Clock
+from apps.lib.archive_rules.limits import Limits, at_most
+from apps.lib.archive_rules.names import broken_names
+from apps.lib.archive_rules.outcome import MOST_REASONS, Entry, Listing, Refusal, refuse
 from apps.lib.digests import Tally
-from apps.lib.zips.contents import STEP, Clock, check_declared, read_member
+from apps.lib.zips.contents import STEP, check_declared, read_member
 from apps.lib.zips.ending import read_ending
 from apps.lib.zips.kinds import broken_kinds, mode_of
 from apps.lib.zips.layout import data_offsets
-from apps.lib.zips.limits import Limits, at_most
-from apps.lib.zips.names import broken_names
-from apps.lib.zips.outcome import MOST_REASONS, Entry, Listing, Refusal, refuse
 from apps.lib.zips.records import Record, read_records
 
 
@@ -30,11 +31,6 @@ def read_zip(file: BinaryIO, limits: Limits, wanted: Collection[str] = ()) -> Li
     except Exception as error:
         # Whatever a crafted archive makes our parser do, it is no error page. Callers log this code as a defect.
         raise refuse("unreadable", f"data that cannot be read ({type(error).__name__})", "a zip archive") from error
-
-
-def too_expensive(found: str) -> Refusal:
-    """The refusal for an archive that used up what a check may cost."""
-    return refuse("too_expensive", found, "an archive that is cheap to check", "Pack fewer or smaller files.")
 
 
 def _read(file: BinaryIO, limits: Limits, wanted: Collection[str]) -> Listing:

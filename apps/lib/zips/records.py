@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import BinaryIO
 from zlib import crc32
 
+from apps.lib.archive_rules.outcome import MOST_REASONS, Refusal, refuse, shown
 from apps.lib.errors import Reason
 from apps.lib.zips.ending import Ending
-from apps.lib.zips.outcome import MOST_REASONS, Refusal, refuse, shown
 
 STORED, DEFLATED = 0, 8
 ENCRYPTED = 1 << 0 | 1 << 6 | 1 << 13  # plain, strong, and masked headers

@@ -1,4 +1,4 @@
-"""Takes from this process what reading an archive does not need. There is no way back, so only the child calls it."""
+"""Takes from this process what reading its input does not need. There is no way back, so only the child calls it."""
 
 import ctypes
 import os
@@ -6,7 +6,7 @@ import resource
 import signal
 import sys
 
-from apps.lib.zips.limits import Limits
+from apps.lib.confinement.limits import Limits
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NO_NEW_PRIVS = 38

@@ -11,12 +11,19 @@ _LONGEST_NAME_SHOWN = 200
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One member. `name` ends in `/` for a folder, `size` is unpacked bytes, `mode` permission bits (0: unknown)."""
+    """One member. `name` ends in `/` for a folder, `size` is unpacked bytes, `mode` permission bits (0: unknown).
+
+    In a zip the member's data are the `packed` bytes from byte `at` of the file, stored (`method` 0) or deflated (8),
+    so that one range of the stored archive is one file. In a tar these are 0.
+    """
 
     name: str
     size: int
     mode: int
     is_dir: bool
+    at: int = 0
+    packed: int = 0
+    method: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +31,8 @@ class Listing:
     """An archive that keeps every rule.
 
     `digest` and `size` are of the whole file, as it was read here; `texts` holds the wanted members by their own
-    names, each cut at the text limit; `pid` is the process that read it.
+    names: a text is cut exactly when it is shorter than its entry's `size`. `pid` is the process that read it, `form`
+    one of `zip`, `tar.gz` and `tar.xz`. `private_keys` names the members (at most 100) that begin with a private key.
     """
 
     digest: str
@@ -32,6 +40,8 @@ class Listing:
     entries: tuple[Entry, ...]
     texts: dict[str, bytes]
     pid: int
+    form: str = "zip"
+    private_keys: tuple[str, ...] = ()
 
 
 class Refusal(Invalid):
@@ -45,6 +55,11 @@ class Refusal(Invalid):
 def refuse(code: str, found: str, expected: str, mend: str = "Pack it again.", file: str = "") -> Refusal:
     """A refusal for one reason, to be raised."""
     return Refusal([Reason(code, found, expected, mend, shown(file))])
+
+
+def too_expensive(found: str) -> Refusal:
+    """The refusal for an archive that used up what a check may cost."""
+    return refuse("too_expensive", found, "an archive that is cheap to check", "Pack fewer or smaller files.")
 
 
 def shown(name: str) -> str:

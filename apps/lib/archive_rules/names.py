@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator
 from unicodedata import normalize
 
+from apps.lib.archive_rules.limits import Limits, at_most
+from apps.lib.archive_rules.outcome import shown
 from apps.lib.errors import Reason
-from apps.lib.zips.limits import Limits, at_most
-from apps.lib.zips.outcome import shown
 
 _DEVICES = frozenset(
     ["CON", "PRN", "AUX", "NUL", "CLOCK$", "CONIN$", "CONOUT$"]

@@ -1,0 +1,17 @@
+"""What the confined child runs to check an archive: in goes the file, out comes a listing or the reasons against it."""
+
+from typing import Any
+
+from apps.lib.archive_rules.exchange import listing_fields, refusal_fields
+from apps.lib.archive_rules.limits import Limits
+from apps.lib.archive_rules.outcome import Refusal
+from apps.lib.confinement.positioned import open_positioned
+from apps.lib.zips.reader import read_zip
+
+
+def main(request: dict[str, Any], stdin: int) -> dict[str, Any]:
+    limits = Limits(**request["limits"])
+    try:
+        return listing_fields(read_zip(open_positioned(stdin), limits, request["wanted"]))
+    except Refusal as refusal:
+        return refusal_fields(refusal)

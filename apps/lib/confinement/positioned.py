@@ -1,0 +1,48 @@
+"""A file read by its descriptor alone, for a process that shares it with another."""
+
+import io
+import os
+from typing import TYPE_CHECKING, BinaryIO
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+_BUFFER = 64 * 1024
+
+
+def open_positioned(descriptor: int) -> BinaryIO:
+    """A buffered, seekable reader of a regular file that never moves the descriptor's own position."""
+    return io.BufferedReader(PositionedReader(descriptor), _BUFFER)
+
+
+class PositionedReader(io.RawIOBase):
+    """Reads a descriptor without moving its position, which it shares with the process that opened it."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._size = os.fstat(descriptor).st_size
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size}[whence]
+        if start + offset < 0:
+            raise ValueError("seek before the start")
+        self._at = start + offset
+        return self._at
+
+    def readinto(self, buffer: "WriteableBuffer", /) -> int:
+        count = os.preadv(self._descriptor, [buffer], self._at) if hasattr(os, "preadv") else self._copy(buffer)
+        self._at += count
+        return count
+
+    def _copy(self, buffer: "WriteableBuffer") -> int:
+        view = memoryview(buffer)
+        data = os.pread(self._descriptor, len(view), self._at)
+        view[: len(data)] = data
+        return len(data)

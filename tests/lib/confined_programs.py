@@ -1,0 +1,117 @@
+"""What tests run in the confined child. One module, so that `request["do"]` names the function."""
+
+import ctypes
+import os
+import signal
+import sys
+import time
+from typing import Any
+
+from apps.lib.confinement.frames import emit
+from apps.lib.confinement.positioned import open_positioned
+
+PREPARED: list[str] = []
+
+
+def prepare() -> None:
+    PREPARED.append("before the limits")
+
+
+def main(request: dict[str, Any], stdin: int) -> dict[str, Any]:
+    answer: dict[str, Any] = globals()[request["do"]](request, stdin)
+    return answer
+
+
+def tell(request: dict[str, Any], stdin: int) -> dict[str, Any]:
+    """What the child can see of the world."""
+    return {
+        "asked": request["text"],
+        "read": open_positioned(stdin).read().decode(),
+        "prepared": PREPARED,
+        "environment": sorted(os.environ),
+        "path": sys.path,
+        "pid": os.getpid(),
+    }
+
+
+def attempt(request: dict[str, Any], stdin: int) -> dict[str, Any]:
+    try:
+        exec(request["code"], {"os": os})  # noqa: S102 - the test says what is tried
+    except (OSError, ImportError) as error:
+        return {"failed": type(error).__name__}
+    return {"failed": ""}
+
+
+def descriptors(request: dict[str, Any], stdin: int) -> dict[str, Any]:
+    return {"open": [number for number in range(1000) if _is_open(number)]}
+
+
+def become_nobody(request: dict[str, Any], stdin: int) -> dict[str, Any]:
+    """The kernel exempts root from the limit on processes, so be somebody else before trying."""
+    if os.geteuid() == 0:
+        os.setgid(65534)
+        os.setuid(65534)
+    return attempt({"code": "os.fork()"}, stdin)
+
+
+def break_down(request: dict[str, Any], stdin: int) -> dict[str, Any]:
+    raise ValueError("a defect of ours")
+
+
+def sleep(request: dict[str, Any], stdin: int) -> dict[str, Any]:
+    time.sleep(60)
+    return {}
+
+
+def burn(request: dict[str, Any], stdin: int) -> dict[str, Any]:
+    while True:
+        pass
+
+
+def fill(request: dict[str, Any], stdin: int) -> dict[str, Any]:
+    return {"text": "x" * (1 << 30)}
+
+
+def abort(request: dict[str, Any], stdin: int) -> dict[str, Any]:
+    os.abort()
+
+
+def crash(request: dict[str, Any], stdin: int) -> dict[str, Any]:
+    ctypes.string_at(0)
+    return {}
+
+
+def kill(request: dict[str, Any], stdin: int) -> dict[str, Any]:
+    os.kill(os.getpid(), request.get("signal", signal.SIGKILL))
+    return {}
+
+
+def leave(request: dict[str, Any], stdin: int) -> dict[str, Any]:
+    os._exit(request["code"])
+
+
+def scribble(request: dict[str, Any], stdin: int) -> dict[str, Any]:
+    os.write(1, request["text"].encode())
+    return {}
+
+
+def scribble_for_ever(request: dict[str, Any], stdin: int) -> dict[str, Any]:
+    while True:
+        os.write(1, b"D\xff\xff\xff\xff" + bytes(1 << 16))
+
+
+def pour(request: dict[str, Any], stdin: int) -> dict[str, Any]:
+    """Output without end where `pieces` is not given."""
+    count = 0
+    while count != request.get("pieces"):
+        emit(count.to_bytes(4, "big") * 10_000)
+        count += 1
+    return {"pieces": count}
+
+
+def _is_open(number: int) -> bool:
+    try:
+        os.fstat(number)
+    except OSError:
+        return False
+    return True
