@@ -1,100 +1,33 @@
 // Publishing with a progress bar. Without this file both forms work as they are, in two steps.
 
-import { attachDropzone } from "./upload/dropzone.js";
-import { clearErrors, showErrors } from "./upload/errors.js";
-import { guess } from "./upload/guess.js";
-import { Progress } from "./upload/progress.js";
-import { Cancelled, transfer } from "./upload/transfer.js";
-
-const WHOLE_FORM = "__all__";
-
-/** What the form shows while and after one file is sent. */
-class Uploader {
-  /** @param {HTMLFormElement} form */
-  constructor(form) {
-    this.form = form;
-    this.input = form.querySelector("input[type=file]");
-    this.submit = form.querySelector("[type=submit]");
-    this.progress = new Progress(form);
-    attachDropzone(form.querySelector("[data-dropzone]"), this.input);
-  }
-
-  /** The chosen file, or null after saying what is wrong with the choice. */
-  file() {
-    const file = this.input.files[0];
-    const limit = Number(this.form.dataset.maxBytes);
-    if (!file) this.refuse("Choose the module's zip archive first.");
-    else if (file.size > limit) {
-      this.refuse(`${file.name} has ${number(file.size)} bytes; ${this.form.dataset.limitSetting} allows ${number(limit)}. Leave out what is not part of the module, such as .git or .terraform.`);
-    } else return file;
-    return null;
-  }
-
-  /** @param {string} sentence */
-  refuse(sentence) {
-    showErrors(this.form, { [WHOLE_FORM]: [sentence] });
-  }
-
-  /**
-   * Send the file, then go to the release's page.
-   * @param {File} file @param {string} url @param {string} release
-   */
-  async send(file, url, release) {
-    const controller = new AbortController();
-    const stay = (event) => event.preventDefault();
-    addEventListener("beforeunload", stay);
-    this.form.dataset.busy = "";
-    this.progress.start(file, () => controller.abort());
-    try {
-      const answer = await transfer({ url, file, signal: controller.signal, onProgress: (sent) => this.progress.show(sent) });
-      removeEventListener("beforeunload", stay);
-      if (answer.ok) location.assign(release);
-      else this.refuse(answer.error ?? `The server answered ${answer.status}. Nothing was published; try again.`);
-    } catch (error) {
-      if (error instanceof Cancelled) await this.cancelled(release);
-      else this.refuse("The connection broke before the upload was complete. Nothing was published; the version number is free.");
-    } finally {
-      removeEventListener("beforeunload", stay);
-      delete this.form.dataset.busy;
-      this.progress.stop();
-    }
-  }
-
-  /** @param {string} release */
-  async cancelled(release) {
-    // The server notices a broken upload by itself, but perhaps not before the next attempt.
-    const token = document.querySelector("[name=csrfmiddlewaretoken]").value;
-    await fetch(`${release}/cancel`, { method: "POST", headers: { "X-CSRFToken": token } }).catch(() => {});
-    this.progress.announce("Cancelled. Nothing was published, and the version number is still free.");
-    this.submit.focus();
-  }
-}
+import { clearErrors, showErrors, WHOLE_FORM } from "./upload/errors.js";
+import { Uploader } from "./upload/uploader.js";
 
 /** @param {HTMLFormElement} form */
 function attachPublish(form) {
-  const uploader = new Uploader(form);
-  const { module, version, file_name: fileName } = form.elements;
+  const { module, file_name: fileName } = form.elements;
   const parts = form.querySelector("[data-new-module]");
-  uploader.submit.textContent = uploader.submit.dataset.submit;
+  const submit = form.querySelector("[type=submit]");
+  submit.textContent = submit.dataset.submit;
 
   const showParts = () => { parts.hidden = parts.disabled = Boolean(module) && module.value !== "new"; };
   module?.addEventListener("change", showParts);
   showParts();
 
-  let guessed = "";
-  uploader.input.addEventListener("change", () => {
-    fileName.value = uploader.input.files[0]?.name ?? "";
-    const found = guess(fileName.value);
-    if (found.version && (!version.value || version.value === guessed)) version.value = guessed = found.version;
-    for (const name of ["name", "system"]) {
-      const field = form.elements[name];
-      if (found[name] && !parts.disabled && !field.value) field.value = found[name];
+  const guessed = {};
+  const uploader = new Uploader(form, (name, found, folders) => {
+    fileName.value = name;
+    for (const part of ["name", "system", "version"]) {
+      const field = form.elements[part];
+      const isOurs = !field.value || field.value === guessed[part];
+      if (found[part] && isOurs && !field.matches(":disabled")) field.value = guessed[part] = found[part];
     }
+    offerFolders(form, folders);
   });
 
   onSubmit(form, async () => {
-    const file = uploader.file();
-    if (!file) return;
+    const body = await uploader.bytes();
+    if (!body) return;
     const response = await fetch(form.action, {
       method: "POST",
       body: new URLSearchParams(new FormData(form)),
@@ -107,16 +40,23 @@ function attachPublish(form) {
     }
     const answer = await response.json();
     if (!response.ok) return showErrors(form, answer.errors);
-    await uploader.send(file, answer.upload, answer.release);
+    await uploader.send(body, answer.upload, answer.release);
   });
+}
+
+/** The folders that hold module files, as suggestions; the fields are opened where they are needed. */
+function offerFolders(form, folders) {
+  const list = form.querySelector("datalist");
+  list.replaceChildren(...folders.filter(Boolean).map((folder) => new Option(folder, folder)));
+  if (folders.length && !folders.includes("")) form.querySelector("[data-monorepo]").open = true;
 }
 
 /** @param {HTMLFormElement} form */
 function attachUpload(form) {
   const uploader = new Uploader(form);
   onSubmit(form, async () => {
-    const file = uploader.file();
-    if (file) await uploader.send(file, form.action, form.dataset.release);
+    const body = await uploader.bytes();
+    if (body) await uploader.send(body, form.action, form.dataset.release);
   });
   // The release went on without this form: from another tab, or it was cancelled.
   document.addEventListener("htmx:after:swap", () => {
@@ -141,11 +81,6 @@ function onSubmit(form, act) {
       button.removeAttribute("aria-disabled");
     }
   });
-}
-
-/** @param {number} value */
-function number(value) {
-  return value.toLocaleString("en");
 }
 
 document.querySelectorAll("form[data-publish]").forEach(attachPublish);

@@ -1,7 +1,10 @@
-// A label around a file input that takes dropped files. The input itself stays visible: keyboards and screen readers use it.
+// The area that takes dropped archives, folders and files. Its inputs stay in reach: keyboards and screen readers use them.
 
-/** @param {HTMLElement} zone @param {HTMLInputElement} input */
-export function attachDropzone(zone, input) {
+/**
+ * @param {HTMLElement} zone
+ * @param {(files: FileList, entries: FileSystemEntry[]) => void} onDrop entries where a folder is among what was dropped
+ */
+export function attachDropzone(zone, onDrop) {
   let depth = 0; // dragenter and dragleave come for every child that the pointer crosses
   const mark = () => zone.classList.toggle("dropzone--over", depth > 0);
 
@@ -19,8 +22,13 @@ export function attachDropzone(zone, input) {
     event.preventDefault();
     depth = 0;
     mark();
-    if (!event.dataTransfer.files.length) return;
-    input.files = event.dataTransfer.files;
-    input.dispatchEvent(new Event("change", { bubbles: true }));
+    const entries = entriesOf(event.dataTransfer);
+    const files = event.dataTransfer.files;
+    if (files.length || entries.length) onDrop(files, entries.some((entry) => entry.isDirectory) ? entries : []);
   });
+}
+
+// At once: the items of a drop are empty as soon as its event is over.
+function entriesOf(transfer) {
+  return [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
 }

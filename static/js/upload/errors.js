@@ -1,5 +1,8 @@
 // The same marks that the server renders (partials/field.html, partials/error_summary.html), for answers that came as JSON.
 
+/** The errors of the whole form, as Django calls them. */
+export const WHOLE_FORM = "__all__";
+
 /** @param {HTMLFormElement} form */
 export function clearErrors(form) {
   form.querySelector(".error-summary")?.remove();
@@ -14,13 +17,13 @@ export function clearErrors(form) {
 
 /**
  * Show the errors beside their fields and as a summary, which gets the focus.
- * @param {HTMLFormElement} form @param {Record<string, string[]>} errors those of the whole form under `__all__`
+ * @param {HTMLFormElement} form @param {Record<string, string[]>} errors those of the whole form under WHOLE_FORM
  */
 export function showErrors(form, errors) {
   clearErrors(form);
   const lines = [];
   for (const [name, sentences] of Object.entries(errors)) {
-    const control = form.elements.namedItem(name);
+    const control = controlOf(form, name);
     const field = control instanceof Element ? control.closest(".field") : null;
     if (field) mark(field, control, sentences);
     for (const sentence of sentences) lines.push(field ? linked(field, control, sentence) : element("li", {}, sentence));
@@ -29,6 +32,11 @@ export function showErrors(form, errors) {
   const summary = element("div", { class: "error-summary", role: "alert", tabindex: "-1" }, element("h2", {}, "Please look at this again"), list);
   form.prepend(summary);
   summary.focus();
+}
+
+function controlOf(form, name) {
+  const found = form.elements.namedItem(name);
+  return found instanceof RadioNodeList ? found[0] : found;
 }
 
 function mark(field, control, sentences) {
@@ -51,7 +59,8 @@ function describe(control, keep, added = "") {
   else control.removeAttribute("aria-describedby");
 }
 
-function element(name, attributes, ...children) {
+/** @param {string} name @param {Record<string, string>} attributes @param {...(Node | string)} children */
+export function element(name, attributes, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
   made.append(...children);

@@ -1,4 +1,4 @@
-// What a file name says about the module. The version's pattern is that of apps/lib/versions.py.
+// What the name of an archive or folder says about the module. The version's pattern is that of apps/lib/versions.py.
 
 const SUFFIX = /\.(?:zip|tar\.gz|tgz|tar\.bz2|tbz2|tar\.xz|txz|tar)$/i;
 const VERSION = /(?:^|[-_.@])[vV]?(\d+\.\d+\.\d+(?:-[0-9A-Za-z]+(?:[.-][0-9A-Za-z]+)*)?(?:\+[0-9A-Za-z.-]+)?)$/;
@@ -11,9 +11,16 @@ const NAME = /^[a-z0-9]+(?:[-_][a-z0-9]+)*$/;
  * @returns {{version: string, name: string, system: string}} empty strings for what it does not say
  */
 export function guess(fileName) {
-  const nothing = { version: "", name: "", system: "" };
-  if (!SUFFIX.test(fileName)) return nothing;
-  const stem = fileName.replace(SUFFIX, "");
+  return isArchive(fileName) ? guessFolder(fileName.replace(SUFFIX, "")) : { version: "", name: "", system: "" };
+}
+
+/** @param {string} fileName */
+export function isArchive(fileName) {
+  return SUFFIX.test(fileName);
+}
+
+/** The same for a name without a suffix. @param {string} stem */
+export function guessFolder(stem) {
   const found = VERSION.exec(stem);
   const rest = found ? stem.slice(0, found.index) : stem;
   const repository = REPOSITORY.exec(rest);

@@ -1,6 +1,16 @@
-// The progress bar: percent, rate, remaining time, and a word to screen readers at each quarter.
+// The progress bar of preparing and of sending: percent, rate, remaining time, and a word to screen readers at each
+// quarter.
+
+import { duration, size } from "./amounts.js";
 
 const SAMPLE_MS = 500;
+const REDRAW_MS = 80;
+
+/** What a phase is called: its bar, its first word, its quarters, its end, and what its button ends. */
+const PHASES = {
+  prepare: { label: "Preparation", begins: "Preparing", quarter: "prepared", ends: "prepared", cancel: "Cancel the preparation" },
+  send: { label: "Upload", begins: "Uploading", quarter: "sent", ends: "sent, waiting for the answer", cancel: "Cancel the upload" },
+};
 
 export class Progress {
   /** @param {HTMLFormElement} form */
@@ -9,45 +19,54 @@ export class Progress {
     this.bar = this.root.querySelector("progress");
     this.name = this.root.querySelector("[data-progress-name]");
     this.numbers = this.root.querySelector("[data-progress-numbers]");
+    this.button = this.root.querySelector("[data-cancel]");
     this.announcer = form.querySelector("[data-announcer]");
-    this.root.querySelector("[data-cancel]").addEventListener("click", () => this.onCancel?.());
+    this.button.addEventListener("click", () => this.onCancel?.());
   }
 
-  /** @param {File} file @param {() => void} onCancel */
-  start(file, onCancel) {
-    this.total = file.size;
+  /** @param {"prepare" | "send"} phase @param {{name: string, total: number, onCancel: () => void}} job */
+  start(phase, { name, total, onCancel }) {
+    this.words = PHASES[phase];
+    this.total = total;
     this.onCancel = onCancel;
     this.rate = 0;
-    this.sample = { at: performance.now(), sent: 0 };
+    this.sample = { at: performance.now(), done: 0 };
+    this.drawnAt = 0;
     this.quarter = 0;
-    this.name.textContent = file.name;
+    this.root.dataset.progress = phase;
+    this.bar.setAttribute("aria-label", this.words.label);
+    this.button.textContent = this.words.cancel;
+    this.name.textContent = phase === "prepare" ? `Preparing ${name}` : name;
     this.root.hidden = false;
     this.show(0);
-    this.announce(`Uploading ${file.name}.`);
+    this.announce(`${this.words.begins} ${name}.`);
   }
 
-  /** @param {number} sent bytes */
-  show(sent) {
-    const part = this.total ? Math.min(1, sent / this.total) : 0;
-    this.measure(sent);
+  /** @param {number} done bytes */
+  show(done) {
+    const now = performance.now();
+    if (done < this.total && now - this.drawnAt < REDRAW_MS) return;
+    this.drawnAt = now;
+    const part = this.total ? Math.min(1, done / this.total) : 0;
+    this.measure(done);
     this.bar.value = Math.round(part * 100);
-    const words = [`${Math.round(part * 100)} %`, `${size(sent)} of ${size(this.total)}`];
-    if (part === 1) words.push("sent, waiting for the answer");
-    else if (this.rate) words.push(`${size(this.rate)}/s`, `${duration((this.total - sent) / this.rate)} left`);
+    const words = [`${Math.round(part * 100)} %`, `${size(done)} of ${size(this.total)}`];
+    if (part === 1) words.push(this.words.ends);
+    else if (this.rate) words.push(`${size(this.rate)}/s`, `${duration((this.total - done) / this.rate)} left`);
     this.numbers.textContent = words.join(" · ");
     const quarter = Math.floor(part * 4);
-    if (quarter > this.quarter) this.announce(`${quarter * 25} percent sent.`);
+    if (quarter > this.quarter) this.announce(`${quarter * 25} percent ${this.words.quarter}.`);
     this.quarter = quarter;
   }
 
-  /** The rate follows slowly, so that it can be read. @param {number} sent */
-  measure(sent) {
+  /** The rate follows slowly, so that it can be read. @param {number} done */
+  measure(done) {
     const now = performance.now();
     const passed = now - this.sample.at;
     if (passed < SAMPLE_MS) return;
-    const current = ((sent - this.sample.sent) / passed) * 1000;
+    const current = ((done - this.sample.done) / passed) * 1000;
     this.rate = this.rate ? 0.7 * this.rate + 0.3 * current : current;
-    this.sample = { at: now, sent };
+    this.sample = { at: now, done };
   }
 
   stop() {
@@ -59,17 +78,4 @@ export class Progress {
   announce(text) {
     this.announcer.textContent = text;
   }
-}
-
-/** @param {number} bytes */
-function size(bytes) {
-  if (bytes < 1000) return `${Math.round(bytes)} bytes`;
-  const [amount, unit] = bytes < 999_500 ? [bytes / 1000, "kB"] : [bytes / 1_000_000, "MB"];
-  return `${amount.toFixed(amount < 9.95 ? 1 : 0)} ${unit}`;
-}
-
-/** @param {number} seconds */
-function duration(seconds) {
-  if (seconds < 90) return `${Math.ceil(seconds)} s`;
-  return `${Math.ceil(seconds / 60)} min`;
 }

@@ -4,10 +4,10 @@ export class Cancelled extends Error {}
 export class Broken extends Error {}
 
 /**
- * @param {{url: string, file: File, signal: AbortSignal, onProgress: (sent: number) => void}} job
+ * @param {{url: string, body: Blob, signal: AbortSignal, onProgress: (sent: number) => void}} job
  * @returns {Promise<{ok: boolean, status: number, error?: string}>} rejects with Cancelled or Broken
  */
-export function transfer({ url, file, signal, onProgress }) {
+export function transfer({ url, body, signal, onProgress }) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.open("PUT", url);
@@ -21,7 +21,7 @@ export function transfer({ url, file, signal, onProgress }) {
     request.addEventListener("timeout", () => reject(new Broken()));
     request.addEventListener("abort", () => reject(new Cancelled()));
     signal.addEventListener("abort", () => request.abort());
-    request.send(file);
+    request.send(body);
   });
 }
 
