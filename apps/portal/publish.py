@@ -1,6 +1,5 @@
 """/publish: the first step of a release in the browser. A small form reserves the version and answers a ticket (D2)."""
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
 from django.urls import path, reverse
@@ -10,7 +9,7 @@ from apps.accounts.access import Viewer
 from apps.accounts.authentication import session_viewer
 from apps.lib.errors import Conflict, Invalid
 from apps.modules import publishing
-from apps.portal import tickets
+from apps.portal import tickets, upload_limits
 from apps.portal.negotiation import wants_json
 from apps.portal.publish_form import PublishForm, sentence
 
@@ -29,9 +28,9 @@ def _begin(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     form = PublishForm(viewer, request.POST)
     if not form.is_valid():
         return _refused(request, form, status=422)
-    version, file_name = form.cleaned_data["version"], form.cleaned_data["file_name"]
+    chosen = {name: form.cleaned_data[name] for name in ("version", "file_name", "folder", "several")}
     try:
-        release, ticket = publishing.begin(viewer=viewer, address=form.address, version=version, file_name=file_name)
+        release, ticket = publishing.begin(viewer=viewer, address=form.address, **chosen)
     except Conflict as refusal:
         form.add_error("version", sentence(refusal))
         return _refused(request, form, status=409)
@@ -54,8 +53,7 @@ def _refused(request: HttpRequest, form: PublishForm, *, status: int) -> HttpRes
 
 
 def _page(request: HttpRequest, form: PublishForm, *, status: int) -> HttpResponse:
-    context = {"form": form, "max_bytes": settings.MODULE_ARCHIVE_MAX_BYTES, "limit_setting": publishing.LIMIT_SETTING}
-    return render(request, "portal/publish/page.html", context, status=status)
+    return render(request, "portal/publish/page.html", {"form": form, "limits": upload_limits.shown()}, status=status)
 
 
 urlpatterns = [path("publish", publish, name="publish")]

@@ -13,13 +13,14 @@ from apps.accounts.models import Role
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress, check_module_name, check_system
 from apps.lib.errors import Invalid, RegistryError
-from apps.modules import reading
+from apps.modules import checks, reading
 
 NEW = "new"  # no address: those hold slashes
 NEW_PARTS = ("namespace", "name", "system")
 HELP = {
     "name": "Lower-case letters and digits, with single - or _ between them: vpc, web_cluster.",
     "system": "What it is for, such as aws, kubernetes or local: lower-case letters and digits.",
+    "folder": "Publishes this folder only, such as modules/vpc. Leave it empty for the whole archive.",
     "version": "Three numbers without a v: 1.2.0, or 2.0.0-rc.1 for a pre-release. No number is published twice.",
 }
 
@@ -33,6 +34,10 @@ class PublishForm(forms.Form):
     system = forms.CharField(max_length=64, error_messages={"required": "A new module needs a system."})
     version = forms.CharField(
         max_length=128, error_messages={"required": "Give the version of this release, such as 1.0.0."}
+    )
+    folder = forms.CharField(required=False, max_length=300, label="Folder inside the archive")
+    several = forms.BooleanField(
+        required=False, label="This archive holds several modules: let me choose after the upload"
     )
     file_name = forms.CharField(required=False, max_length=255, widget=forms.HiddenInput)
 
@@ -50,6 +55,7 @@ class PublishForm(forms.Form):
         for name, text in HELP.items():
             self.fields[name].help_text = text
             self.fields[name].widget.attrs |= {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
+        self.fields["folder"].widget.attrs["list"] = "module-folders"
 
     def _require(self) -> None:
         self.fields["module"].required = bool(self.addresses)
@@ -61,9 +67,14 @@ class PublishForm(forms.Form):
 
     def _initial(self, asked: QueryDict) -> dict[str, str]:
         """What a link such as /publish?namespace=acme&name=vpc&system=aws asks to be filled in."""
-        wanted = {name: asked.get(name, "")[:130] for name in ("namespace", "name", "system", "version")}
+        wanted = {name: asked.get(name, "")[:300] for name in (*NEW_PARTS, "version", "folder", "several")}
         address = "/".join([wanted["namespace"], wanted["name"], wanted["system"]])
         return {**wanted, "module": address if address in self.addresses else NEW}
+
+    @property
+    def wants_a_folder(self) -> bool:
+        """Whether the fields for archives of several modules have something to show."""
+        return any(self[name].value() or self[name].errors for name in ("folder", "several"))
 
     def clean_version(self) -> str:
         try:
@@ -76,6 +87,12 @@ class PublishForm(forms.Form):
 
     def clean_system(self) -> str:
         return self._checked("system", check_system)
+
+    def clean_folder(self) -> str:
+        try:
+            return checks.clean_folder(self.cleaned_data["folder"])
+        except Invalid as refusal:
+            raise forms.ValidationError(sentence(refusal)) from None
 
     def _checked(self, field: str, rule: Callable[[str], object]) -> str:
         text = str(self.cleaned_data[field])

@@ -7,7 +7,6 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlencode
 
-from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
@@ -18,14 +17,17 @@ from django.views.decorators.http import require_POST, require_safe
 
 from apps.accounts.authentication import session_viewer
 from apps.lib.addresses import ModuleAddress
-from apps.lib.errors import Conflict
-from apps.modules import publishing, reading
-from apps.portal import snippets, tickets
+from apps.lib.errors import Conflict, Invalid
+from apps.modules import holding, publishing, reading
+from apps.portal import snippets, tickets, upload_limits
+from apps.portal.answer_form import AnswerForm
 from apps.portal.publish_form import sentence
 from apps.releases.documents import release_document
 from apps.releases.models import Release, State
 
 STEPS = {"received": "Received", "checked": "Checked", "published": "Published"}
+# Refusals after which one of the archive's folders may be what was meant.
+OFFERS_FOLDERS = {"no-module-file", "no-such-folder"}
 
 
 @never_cache
@@ -62,8 +64,36 @@ def release_cancel(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     return HttpResponseRedirect(reverse("portal:release", args=[public_id]), status=HTTPStatus.SEE_OTHER)
 
 
-def _page(request: HttpRequest, release: Release, *, refusal: str = "", status: int = HTTPStatus.OK) -> HttpResponse:
+@never_cache
+@require_POST
+def release_answer(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
+    viewer = session_viewer(request)
+    release = reading.release_for(viewer, public_id)
+    form = AnswerForm(release, request.POST)
+    if not form.is_valid():
+        return _page(request, release, answer=form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+    folder = form.cleaned_data.get("folder", "")
+    try:
+        holding.answer(release=release, viewer=viewer, confirm=form.confirmed, folder=folder, more=form.more)
+    except Conflict as refusal:
+        return _page(request, release, refusal=sentence(refusal), answer=form, status=HTTPStatus.CONFLICT)
+    except Invalid as refusal:
+        status = HTTPStatus.UNPROCESSABLE_ENTITY
+        return _page(request, release, refusal=sentence(refusal), answer=form, status=status)
+    return HttpResponseRedirect(reverse("portal:release", args=[public_id]), status=HTTPStatus.SEE_OTHER)
+
+
+def _page(
+    request: HttpRequest,
+    release: Release,
+    *,
+    refusal: str = "",
+    answer: AnswerForm | None = None,
+    status: int = HTTPStatus.OK,
+) -> HttpResponse:
     context = {**_context(request, release), "refusal": refusal}
+    if answer is not None:
+        context["answer"] = answer  # with what was ticked and typed
     return render(request, "portal/release/page.html", context, status=status)
 
 
@@ -85,8 +115,10 @@ def _context(request: HttpRequest, release: Release) -> dict[str, Any]:
         ),
         "address": address,
         "usage": snippets.module_block(address, release.version),
-        "max_bytes": settings.MODULE_ARCHIVE_MAX_BYTES,
-        "limit_setting": publishing.LIMIT_SETTING,
+        "limits": upload_limits.shown(),
+        "answer": AnswerForm(release),
+        "siblings": _siblings(release),
+        "offers_folders": any(reason["code"] in OFFERS_FOLDERS for reason in document["reasons"]),
     }
 
 
@@ -94,6 +126,14 @@ def _holder(release: Release) -> Release | None:
     """The later release that took the version number which this one left free."""
     same = {"kind": release.kind, "namespace": release.namespace, "name": release.name, "sort_key": release.sort_key}
     return Release.objects.live().filter(**same).first()
+
+
+def _siblings(release: Release) -> list[Release]:
+    """The other releases that were made of the same upload."""
+    if not release.notes.get("folders"):
+        return []
+    same = Release.objects.filter(namespace=release.namespace, staging_key=release.staging_key).exclude(pk=release.pk)
+    return list(same.select_related("namespace").order_by("name", "pk"))
 
 
 def _step(step: dict[str, str | None]) -> dict[str, Any]:
@@ -110,5 +150,6 @@ def _mark(document: dict[str, Any], ticket: str) -> str:
 urlpatterns = [
     path("releases/<uuid:public_id>", release_page, name="release"),
     path("releases/<uuid:public_id>/status", release_status, name="release-status"),
+    path("releases/<uuid:public_id>/answer", release_answer, name="release-answer"),
     path("releases/<uuid:public_id>/cancel", release_cancel, name="release-cancel"),
 ]

@@ -6,6 +6,7 @@ from typing import Any
 from django.conf import settings
 
 from apps.jobs.models import Job
+from apps.lib.errors import Reason
 from apps.releases.models import Release, State
 
 
@@ -23,7 +24,11 @@ def release_document(release: Release) -> dict[str, Any]:
         "version": release.version,
         "state": release.state,
         "steps": steps(release),
-        "reasons": [{**reason.as_dict(), "sentence": reason.sentence} for reason in release.refusals()],
+        "reasons": _said(release.reasons),
+        "questions": _said(release.questions),
+        "held_until": moment(release.held_until),
+        "folder": release.folder,
+        "notes": release.notes,
         "digest": f"sha256:{release.digest}" if release.state == State.PUBLISHED else None,
         "size": release.size,
         "uploaded_digest": f"sha256:{release.uploaded_digest}" if release.uploaded_digest else None,
@@ -34,6 +39,11 @@ def release_document(release: Release) -> dict[str, Any]:
         "checking_at": moment(release.checking_at),
         "published_at": moment(release.published_at),
     }
+
+
+def _said(reasons: list[dict[str, str]]) -> list[dict[str, str]]:
+    """Reasons or questions, each with the one line that says it all."""
+    return [{**reason.as_dict(), "sentence": reason.sentence} for reason in map(Reason.from_dict, reasons)]
 
 
 def steps(release: Release) -> list[dict[str, str | None]]:
@@ -52,7 +62,8 @@ def _open_state(release: Release, *, is_current: bool) -> str:
     if release.state in (State.REJECTED, State.FAILED):
         return "failed"
     # Received and not taken up yet: the check waits for a worker. A reservation waits for its bytes.
-    is_idle = release.state == State.RECEIVED or bool(release.ticket_digest)
+    # What is held waits for its publisher's answer.
+    is_idle = release.state in (State.RECEIVED, State.HELD) or bool(release.ticket_digest)
     return "waiting" if is_idle else "running"
 
 
