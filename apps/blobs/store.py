@@ -6,7 +6,7 @@ written once. Nothing here may run inside a database transaction: storage may ta
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import BinaryIO
@@ -32,6 +32,7 @@ __all__ = [
     "put_once",
     "read",
     "ready",
+    "remove",
     "size_of",
     "stage",
     "store_staged",
@@ -92,12 +93,15 @@ def discard_staged(key: str) -> None:
 def store_staged(key: str, *, digest: str, size: int) -> Blob:
     """Keep staged bytes under their digest. Safe to repeat, also when the staged object is gone by then.
 
-    Raises Damaged where the bytes are not `digest` or not `size` long, and Missing where they are nowhere.
+    Raises Damaged where the bytes are not `digest` or not `size` long, Missing where they are nowhere, and
+    StorageUnavailable while older bytes of the same digest are being removed.
     """
     backend, target = backends.current(), _content(digest)
     # durable: the intent must be committed before the bytes are there, or a sweep takes them for an orphan's.
     with transaction.atomic(durable=True):
         blob, _ = Blob.objects.get_or_create(digest=digest, defaults={"size": size})
+    if blob.state == State.LEAVING:
+        raise StorageUnavailable(f"sha256:{digest} is just being removed from storage: it can be stored again soon.")
     found = backend.size(target)
     if found is None:
         backend.promote(_staged(key), target, digest)
@@ -108,6 +112,26 @@ def store_staged(key: str, *, digest: str, size: int) -> Blob:
         Blob.objects.filter(pk=blob.pk).update(state=State.READY)
         blob.state = State.READY
     return blob
+
+
+def remove(digest: str, *, is_wanted: Callable[[], bool]) -> bool:
+    """Delete a blob's bytes, then its row; False where it is wanted and stays. Safe to repeat.
+
+    Whoever stores a blob has said so (where `is_wanted` looks) before they read the row here. The row says LEAVING
+    before `is_wanted` looks. So of two who meet, one sees the other: the blob stays, or the storing waits.
+    """
+    backend, target = backends.current(), _content(digest)
+    leaving = Blob.objects.filter(digest=digest, state=State.LEAVING)
+    with transaction.atomic(durable=True):
+        found = Blob.objects.filter(digest=digest, state__in=[State.READY, State.LEAVING]).update(state=State.LEAVING)
+    if not found:
+        return True
+    if is_wanted():
+        leaving.update(state=State.READY)
+        return False
+    backend.delete(target)
+    leaving.delete()
+    return True
 
 
 def read(digest: str, *, start: int = 0, stop: int | None = None) -> Iterator[bytes]:

@@ -14,7 +14,8 @@ def refresh(module: Module) -> None:
     Call it inside the transaction that publishes, yanks, restores, quarantines or purges. The row of the module is
     locked first, so that of two who change its versions at once the second one sees what the first one did.
     """
-    Module.objects.select_for_update().get(pk=module.pk)
+    # no_key: a version row that was just written holds a key share of its module, and two of these would block here.
+    Module.objects.select_for_update(no_key=True).get(pk=module.pk)
     shown = default_version(module)
     if shown is None:
         search.drop(kind=Kind.MODULE, namespace=module.namespace, name=module.address.path_name)

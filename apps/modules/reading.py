@@ -2,14 +2,17 @@
 
 import uuid
 
-from apps.accounts import access
+from django.db.models import Q
+
+from apps.accounts import access, operators
 from apps.accounts.access import Viewer
 from apps.accounts.models import Role
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import CredentialsRequired, Invalid, NotFound
 from apps.modules.models import Module, ModuleQuerySet, ModuleVersion
-from apps.releases.models import Release
+from apps.releases import tombstones
+from apps.releases.models import Kind, Release
 
 
 def visible_modules(viewer: Viewer) -> ModuleQuerySet:
@@ -26,33 +29,37 @@ def module_for(viewer: Viewer, address: ModuleAddress) -> Module:
     return module
 
 
-def version_for(viewer: Viewer, address: ModuleAddress, version: str) -> ModuleVersion:
-    """The published version that equals `version` by precedence: clients normalise what they were told (M6)."""
+def version_for(
+    viewer: Viewer, address: ModuleAddress, version: str, *, even_quarantined: bool = False
+) -> ModuleVersion:
+    """The version that equals `version` by precedence: clients normalise what they were told (M6). Yanked ones too.
+
+    What is in quarantine is not there, but for staff on pages that say so (`even_quarantined`) and give out no bytes.
+    """
     module = module_for(viewer, address)
-    try:
-        key = versions.sort_key(version)
-    except Invalid as error:
-        raise NotFound(f"There is no version {version!r} of {address}: {error}") from None
-    found = ModuleVersion.objects.filter(module=module, release__sort_key=key).select_related(
-        "release__namespace", "release__created_by", "module__namespace"
-    )
+    rows = ModuleVersion.objects.filter(module=module, release__sort_key=_sort_key(address, version))
+    if not (even_quarantined and operators.is_operator(viewer)):
+        rows = rows.published()
+    people = ("created_by", "lifecycle_by", "quarantined_by")
+    found = rows.select_related("release__namespace", *(f"release__{one}" for one in people), "module__namespace")
     module_version = found.first()
     if module_version is None:
-        raise NotFound(f"There is no version {version} of {address}.")
+        raise _no_version(address, version)
     return module_version
 
 
 def listed_versions(viewer: Viewer, address: ModuleAddress) -> list[str]:
     """Every listed version, highest first by SemVer precedence (the index gives the order).
 
-    Two queries, for a protocol read has a budget: a module is there exactly when it has a version.
+    Two queries, for a protocol read has a budget: a module is there exactly when it has a version. Where all that it
+    has are yanked the list is empty: clients then say that it has no versions, and not that it cannot be found.
     """
     namespace = access.namespace_for(viewer, address.namespace)
-    rows = ModuleVersion.objects.filter(
+    rows = ModuleVersion.objects.published().filter(
         module__namespace=namespace, module__name=address.name, module__system=address.system
     )
-    listed = list(rows.newest_first().values_list("release__version", flat=True))
-    if not listed:
+    listed = list(rows.listed().newest_first().values_list("release__version", flat=True))
+    if not listed and not rows.exists():
         raise NotFound(f"There is no module {address.path_name} in {namespace.name}.")
     return listed
 
@@ -60,10 +67,7 @@ def listed_versions(viewer: Viewer, address: ModuleAddress) -> list[str]:
 def published_release(viewer: Viewer, address: ModuleAddress, version: str) -> Release:
     """As `version_for`, for a client's download: without the texts of the page, in two queries."""
     namespace = access.namespace_for(viewer, address.namespace)
-    try:
-        key = versions.sort_key(version)
-    except Invalid as error:
-        raise NotFound(f"There is no version {version!r} of {address}: {error}") from None
+    key = _sort_key(address, version)
     rows = Release.objects.published().filter(kind="module", namespace=namespace, name=address.path_name, sort_key=key)
     release = rows.select_related("namespace").first()
     if release is None:
@@ -93,8 +97,33 @@ def latest_release(viewer: Viewer, address: ModuleAddress, version: str) -> Rele
         kind="module", namespace=namespace, name=address.path_name, sort_key=versions.sort_key(version)
     )
     if access.role_on(viewer, namespace, only_name=address.path_name) in (None, Role.READER):
-        rows = rows.published()
-    release = rows.select_related("namespace").order_by("-pk").first()
+        rows = rows.published() | rows.removed()
+    release = rows.select_related("namespace", "lifecycle_by").order_by("-pk").first()
     if release is None:
         raise NotFound(f"There is no version {version} of {address}.")
     return release
+
+
+def coordinate_of(address: ModuleAddress, version: str) -> Q:
+    """The releases, in any state, that bear this number. Asks no gate: whoever calls has done so."""
+    return Q(
+        kind=Kind.MODULE,
+        namespace__name=address.namespace,
+        name=address.path_name,
+        sort_key=_sort_key(address, version),
+    )
+
+
+def _sort_key(address: ModuleAddress, version: str) -> bytes:
+    try:
+        return versions.sort_key(version)
+    except Invalid as error:
+        raise NotFound(f"There is no version {version!r} of {address}: {error}") from None
+
+
+def _no_version(address: ModuleAddress, version: str) -> NotFound:
+    """Where somebody removed it, who comes for it learns that, and why; the gate has let them in before."""
+    tombstone = Release.objects.removed().filter(coordinate_of(address, version)).select_related("namespace").first()
+    if tombstone is not None:
+        return NotFound(tombstones.sentence_of(tombstone), mend="The page of all versions shows what there is.")
+    return NotFound(f"There is no version {version} of {address}.")

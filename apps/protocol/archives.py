@@ -17,6 +17,7 @@ from apps.lib.digests import is_sha256
 from apps.lib.errors import CredentialsRequired, NotFound, RegistryError
 from apps.protocol.base import ProtocolView
 from apps.protocol.serving import archive_response
+from apps.releases.blocking import blocked
 from apps.releases.models import Release
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,250}\.zip", re.ASCII)
@@ -73,6 +74,8 @@ class CapabilityArchive(ArchiveView):
     def get(self, request: Request, capability: str, digest: str, file_name: str) -> HttpResponseBase:
         if not capabilities.verify(capability, digest=digest, file_name=file_name, now=timezone.now()):
             self._require_credentials(digest, file_name)
+        elif not _is_served(digest):
+            raise NotFound("This archive is not served any more.")
         return archive_response(request, digest=digest, file_name=file_name, cache_control="private")
 
     def _require_credentials(self, digest: str, file_name: str) -> None:
@@ -88,7 +91,7 @@ def _is_public(digest: str, file_name: str) -> bool:
     try:
         is_public = _is_visible(NOBODY, digest, file_name)
     except (OperationalError, InterfaceError):
-        if digest in _last_public and _FILE_NAME.fullmatch(file_name):
+        if digest in _last_public and digest not in blocked and _FILE_NAME.fullmatch(file_name):
             return True
         raise
     if is_sha256(digest):
@@ -96,12 +99,20 @@ def _is_public(digest: str, file_name: str) -> bool:
     return is_public
 
 
+def _is_served(digest: str) -> bool:
+    """Whether what was signed for is still there: neither purged nor in quarantine, and that within the request."""
+    try:
+        return Release.objects.with_bytes(digest).exists()
+    except (OperationalError, InterfaceError):
+        return digest not in blocked  # nobody can change it now either
+
+
 def _is_visible(viewer: Viewer, digest: str, file_name: str) -> bool:
-    """Whether some published release with these bytes lies where the viewer sees it."""
+    """Whether some published release with these bytes lies where the viewer sees it, and none is in quarantine."""
     if not is_sha256(digest) or not _FILE_NAME.fullmatch(file_name):
         return False
     shown = visible_namespaces(viewer).values("pk")
-    return Release.objects.published().filter(digest=digest, namespace__in=shown).exists()
+    return Release.objects.with_bytes(digest).filter(namespace__in=shown).exists()
 
 
 def _require_visible(viewer: Viewer, digest: str, file_name: str) -> None:

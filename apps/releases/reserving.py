@@ -18,7 +18,9 @@ from apps.audit.kinds import Kind as Event
 from apps.audit.recorder import record
 from apps.lib.errors import Conflict, NotFound, Reason
 from apps.lib.versions import Version
+from apps.releases import quotas
 from apps.releases.models import Kind, Release, State
+from apps.releases.tombstones import VersionRemoved
 from apps.releases.transitions import Moved, move, reject
 
 # While bytes flow the reservation is renewed every ten seconds; when the web process died it lapses after this.
@@ -65,7 +67,7 @@ class VersionTaken(Conflict):
 def reserve(
     *, coordinate: Coordinate, viewer: Viewer, file_name: str, provenance: dict[str, str], **fields: Any
 ) -> Release:
-    """Take the version number for an upload that begins now; raises VersionTaken.
+    """Take the version number for an upload that begins now; raises VersionTaken, or VersionRemoved for ever after.
 
     `fields` are further columns of the release: how its kind is to read the upload.
 
@@ -88,6 +90,8 @@ def reserve(
                 provenance=provenance,
                 **{"staging_key": uuid.uuid4().hex, **fields},
             )
+            # After the row, so that VersionTaken goes before: the same bytes again are welcome in a full namespace.
+            quotas.check(coordinate.namespace, more_bytes=1, more_versions=1, newcomer=release)
             record(
                 Event.RELEASE_RESERVED,
                 actor_id=viewer.user_id,
@@ -101,6 +105,8 @@ def reserve(
             raise Conflict(
                 f"Another upload of {coordinate.version.text} has just ended.", mend="Send yours again now."
             ) from None
+        if holder.state == State.PURGED:
+            raise VersionRemoved(holder) from None
         raise VersionTaken(holder) from None
     return release
 

@@ -1,8 +1,16 @@
 from celery import shared_task
 
-from apps.releases import sweeping
+from apps.jobs import claims
+from apps.releases import purging, sweeping
 
 
 @shared_task(name="releases.sweep")
 def sweep(**_: object) -> None:
     sweeping.sweep()
+
+
+@shared_task(name=purging.JOB)
+def purge_blob(*, job_id: int, **_: object) -> None:
+    with claims.claim(job_id) as claim:
+        if claim is not None:
+            purging.run(claim)

@@ -220,6 +220,10 @@ class Migration(migrations.Migration):
             model_name='searchfacet',
             constraint=models.UniqueConstraint(fields=('facet', 'value', 'doc'), name='releases_facets_once'),
         ),
+        migrations.AddIndex(
+            model_name='release',
+            index=models.Index(condition=models.Q(('quarantined_at__isnull', False)), fields=['digest'], name='releases_blocked'),
+        ),
         migrations.AddConstraint(
             model_name='searchterm',
             constraint=models.UniqueConstraint(fields=('doc', 'term'), name='releases_terms_once'),

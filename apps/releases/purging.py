@@ -1,0 +1,83 @@
+"""Removing a published version for good (D9). Its rows go in one transaction, its bytes by a worker afterwards.
+
+The ledger's entry stays, and so does the release as a tombstone: the number is never used again (D5).
+"""
+
+from functools import partial
+
+import structlog
+from django.db import transaction
+from django.utils import timezone
+
+from apps.accounts.access import Viewer
+from apps.audit.kinds import Kind as Event
+from apps.audit.recorder import record
+from apps.blobs import store
+from apps.jobs import queue
+from apps.jobs.claims import Claim, Outage
+from apps.lib.errors import Conflict
+from apps.releases.lifecycle import checked_reason
+from apps.releases.models import WORKING, Release, ReleaseQuerySet, State
+from apps.releases.tombstones import sentence_of
+from apps.releases.transitions import move
+
+JOB = "purge-blob"
+
+log = structlog.get_logger("larder.releases")
+
+
+@transaction.atomic
+def purge(*, release: Release, actor: Viewer, reason: str) -> None:
+    """Make a tombstone of it and ask a worker to remove its bytes. Raises Invalid, Conflict.
+
+    A quarantine stays on the tombstone: where others have the same bytes, these go on being blocked.
+    """
+    reason = checked_reason(reason)
+    if release.state == State.PURGED:
+        raise Conflict(sentence_of(release), mend="There is nothing left to purge.")
+    changes = {"lifecycle_reason": reason, "lifecycle_at": timezone.now(), "lifecycle_by": actor.user}
+    move(release, State.PUBLISHED, to=State.PURGED, lifecycle_replacement="", **changes)
+    record(
+        Event.RELEASE_PURGED,
+        actor_id=actor.user_id,
+        token_id=actor.token_id,
+        subject=str(release),
+        release=release.pk,
+        reason=reason,
+        digest=release.digest,
+    )
+    queue.enqueue(JOB, target=release.pk, created_by_id=actor.user_id)
+
+
+def run(claim: Claim) -> None:
+    """The worker's half: remove the bytes, unless another release has the same. Safe to repeat."""
+    release = Release.objects.select_related("namespace").get(pk=claim.target)
+    if claim.exhausted:
+        log.error("purge-gave-up", release=str(release), digest=release.digest)
+        return
+    removed = store.remove(release.digest, is_wanted=partial(_is_wanted, release, claim))
+    if not removed and not _others(release).filter(state=State.PUBLISHED).exists():
+        # What is on its way may still be refused, and then nobody would come back for the bytes.
+        raise Outage("an upload of the same bytes is on its way: its end decides")
+    with transaction.atomic():
+        claim.guard()
+        record(
+            Event.RELEASE_BYTES_REMOVED,
+            actor_id=None,
+            subject=str(release),
+            release=release.pk,
+            digest=release.digest,
+            removed=removed,
+        )
+    log.info("purged", release=str(release), digest=release.digest, removed=removed)
+
+
+def _is_wanted(release: Release, claim: Claim) -> bool:
+    """Whether another release lives, or may live, from the same bytes. The guard is the last look before they go."""
+    with transaction.atomic():
+        claim.guard()
+        return _others(release).filter(state__in=[*WORKING, State.PUBLISHED]).exists()
+
+
+def _others(release: Release) -> ReleaseQuerySet:
+    return Release.objects.filter(digest=release.digest).exclude(pk=release.pk)
