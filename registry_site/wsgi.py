@@ -10,5 +10,8 @@ from registry_site.env import use_settings
 die_with_parent.arm()
 use_settings()
 application = get_wsgi_application()
-# Apps are loaded now. Writing down when tokens were used is not the request's business (D13).
+# Apps are loaded now. Writing down what was used and fetched is not the request's business (D13, D15).
 import_module("apps.accounts.token_usage").start()
+import_module("apps.releases.downloads").start()
+# What is in quarantine, for the time when the database cannot be asked (D6).
+import_module("apps.releases.blocking").start()

@@ -16,6 +16,7 @@ from apps.modules import reading
 from apps.modules.documents import versions_document
 from apps.protocol.base import ProtocolView, Unknown
 from apps.protocol.locations import location_of
+from apps.releases import downloads
 
 
 def download_document(location: str) -> dict[str, str | bool]:
@@ -37,12 +38,15 @@ class Versions(ProtocolView):
 class Download(ProtocolView):
     """Where the archive of one version is. The version is matched by value: clients normalise what they were told."""
 
-    def get(self, request: Request, namespace: str, name: str, system: str, version: str) -> Response:  # noqa: ARG002
-        release = reading.published_release(self.viewer, ModuleAddress(namespace, name, system), version)
+    def get(self, request: Request, namespace: str, name: str, system: str, version: str) -> Response:
+        viewer = self.viewer
+        release = reading.published_release(viewer, ModuleAddress(namespace, name, system), version)
         location = location_of(release, now=timezone.now())
         headers = {"X-Terraform-Get": location}
         if release.namespace.visibility != Visibility.PUBLIC:
             headers["Cache-Control"] = "no-store"  # the location carries a permission
+        if request.method == "GET":  # HEAD asks, and fetches nothing
+            downloads.note(release.pk, viewer.user_id, downloads.client_of(request.headers.get("User-Agent", "")))
         return Response(download_document(location), headers=headers)
 
 
