@@ -21,8 +21,9 @@ from apps.releases.documents import release_document
 class ModuleRelease(ApiView):
     def get(self, request: Request, namespace: str, name: str, system: str, version: str) -> Response:  # noqa: ARG002
         """How the newest upload of this version goes or went; readers see it from its publication on."""
-        release = reading.latest_release(self.viewer, ModuleAddress(namespace, name, system), version)
-        return Response(release_document(release))
+        viewer = self.viewer
+        release = reading.latest_release(viewer, ModuleAddress(namespace, name, system), version)
+        return Response(release_document(release, with_names=viewer.is_identified))
 
     def put(self, request: Request, namespace: str, name: str, system: str, version: str) -> Response:
         """The archive as raw body, in any framing: 202 with the release document; 200 for the same bytes again.

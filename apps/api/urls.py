@@ -2,13 +2,14 @@
 
 from django.urls import re_path
 
-from apps.api import modules, namespaces, releases
+from apps.api import modules, modules_lifecycle, namespaces, releases
 from apps.api.base import Unknown
 
 app_name = "api"
 urlpatterns = [
     *namespaces.urlpatterns,
     *modules.urlpatterns,
+    *modules_lifecycle.urlpatterns,
     *releases.urlpatterns,
     re_path(r"", Unknown.as_view()),
 ]

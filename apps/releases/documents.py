@@ -10,10 +10,11 @@ from apps.lib.errors import Reason
 from apps.releases.models import Release, State
 
 
-def release_document(release: Release) -> dict[str, Any]:
-    """State, steps, reasons and digests of a release, as they really are.
+def release_document(release: Release, *, with_names: bool = True) -> dict[str, Any]:
+    """State, steps, reasons, digests and lifecycle of a release, as they really are.
 
-    A step is `waiting`, `running`, `done` or `failed`; times are RFC 3339 in UTC or null.
+    A step is `waiting`, `running`, `done` or `failed`; times are RFC 3339 in UTC or null. Who did something is for
+    those who are signed in (`with_names`).
     """
     job = Job.objects.filter(target=release.pk, kind=f"publish-{release.kind}").order_by("-pk").first()
     return {
@@ -38,6 +39,20 @@ def release_document(release: Release) -> dict[str, Any]:
         "created_at": moment(release.created_at),
         "checking_at": moment(release.checking_at),
         "published_at": moment(release.published_at),
+        "lifecycle": _lifecycle(release, with_names=with_names),
+        "quarantined": release.quarantined_at is not None,
+    }
+
+
+def _lifecycle(release: Release, *, with_names: bool) -> dict[str, str | None]:
+    """What is said of it since when. Of a purged one it is what was said when it was removed."""
+    by = release.lifecycle_by.username if with_names and release.lifecycle_by else None
+    return {
+        "state": "purged" if release.state == State.PURGED else release.lifecycle,
+        "reason": release.lifecycle_reason,
+        "replacement": release.lifecycle_replacement,
+        "at": moment(release.lifecycle_at),
+        "by": by,
     }
 
 

@@ -1,0 +1,88 @@
+"""Version constraints of module blocks, read as clients read them: `>= 1.2.0, < 2.0.0`, `~> 1.4`, `1.2.3`.
+
+https://opentofu.org/docs/language/expressions/version-constraints/
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Self
+
+from apps.lib import versions
+from apps.lib.errors import Invalid
+from apps.lib.versions import Version
+
+_TERM = re.compile(
+    r"\s*(=|!=|>=|<=|~>|>|<)?\s*v?(\d{1,18}(?:\.\d{1,18}){0,2})(-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?\s*", re.ASCII
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One condition. `parts` is how many numbers its author wrote: `~> 1.4` has two."""
+
+    operator: str
+    version: Version
+    parts: int
+
+    def allows(self, key: bytes) -> bool:
+        bound = self.version.sort_key
+        if self.operator == "~>":
+            return bound <= key and (self._ceiling is None or key < self._ceiling)
+        return {
+            "=": key == bound,
+            "!=": key != bound,
+            ">": key > bound,
+            ">=": key >= bound,
+            "<": key < bound,
+            "<=": key <= bound,
+        }[self.operator]
+
+    @property
+    def _ceiling(self) -> bytes | None:
+        """The rightmost number that was written may grow, and nothing to its left: `~> 1` has no end."""
+        if self.parts == 1:
+            return None
+        numbers = [int(number) for number in self.version.precedence.partition("-")[0].split(".")]
+        numbers[self.parts - 2] += 1
+        raised = [*numbers[: self.parts - 1], 0, 0, 0][:3]
+        return versions.sort_key(".".join(map(str, raised)))
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    terms: tuple[Term, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Raises Invalid for what clients could not read either. The empty one allows every stable version."""
+        return cls(tuple(_term(part) for part in text.split(","))) if text.strip() else cls(())
+
+    def allows(self, version: Version) -> bool:
+        """A pre-release only where it alone is named exactly; build metadata never counts."""
+        if version.is_prerelease:
+            alone = len(self.terms) == 1 and self.terms[0].operator == "="
+            return alone and self.terms[0].version.sort_key == version.sort_key
+        # A pessimistic bound at a pre-release knows only pre-releases, and those need their exact name.
+        if any(term.operator == "~>" and term.version.is_prerelease for term in self.terms):
+            return False
+        return all(term.allows(version.sort_key) for term in self.terms)
+
+    def highest(self, offered: Iterable[str]) -> str | None:
+        """What a client takes out of what is listed; None: it fails."""
+        allowed = [version for version in map(versions.parse, offered) if self.allows(version)]
+        return max(allowed, key=lambda version: version.sort_key).text if allowed else None
+
+
+def _term(text: str) -> Term:
+    found = _TERM.fullmatch(text)
+    if found is None:
+        raise Invalid(
+            f"found version constraint {text.strip()[:100]!r}, expected an operator and a version, such as ~> 1.4",
+            mend="Operators are =, !=, >, >=, <, <= and ~>; commas stand between conditions.",
+        )
+    operator, numbers, prerelease = found.groups()
+    written = numbers.split(".")
+    # Zeros in front are read as clients read them; numbers that were left out are zero.
+    core = ".".join(str(int(number)) for number in [*written, "0", "0"][:3])
+    return Term(operator or "=", versions.parse(core + (prerelease or "")), len(written))

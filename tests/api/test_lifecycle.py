@@ -1,0 +1,193 @@
+"""POST …/deprecate, yank, quarantine, restore and purge."""
+
+import json
+
+import pytest
+
+from apps.accounts.models import Scope
+from apps.audit.models import AuditEvent
+from apps.releases.models import Release
+
+URL = "/api/v1/modules/acme/vpc/aws/1.2.0"
+CONFIRM = {"confirm": "acme/vpc/aws 1.2.0"}
+
+
+@pytest.fixture
+def post(tofu):
+    def send(user, act, scope=Scope.MANAGE, url=URL, **body):
+        data = json.dumps({"reason": "It loses data.", **body})
+        return tofu(user, scope).generic("POST", f"{url}/{act}", data, content_type="application/json")
+
+    return send
+
+
+def error_of(response):
+    return json.loads(response.content)["error"]
+
+
+def said(response):
+    found = json.loads(response.content)["lifecycle"]
+    return found["state"], found["reason"], found["replacement"], found["by"]
+
+
+def test_deprecating_answers_the_release_document(published, post, alice, tofu):
+    published()
+    response = post(alice, "deprecate", replacement="acme/network/aws 2.0.0")
+    document = json.loads(response.content)
+
+    assert response.status_code == 200
+    assert (document["version"], document["state"], document["quarantined"]) == ("1.2.0", "published", False)
+    assert said(response) == ("deprecated", "It loses data.", "acme/network/aws 2.0.0", "alice")
+    assert document["lifecycle"]["at"].endswith("Z")
+    assert json.loads(tofu(alice).get(URL).content)["lifecycle"] == document["lifecycle"]
+
+
+def test_a_fresh_release_is_maintained(published, tofu, alice):
+    published()
+    response = tofu(alice).get(URL)
+
+    assert said(response) == ("maintained", "", "", None)
+    assert json.loads(response.content)["lifecycle"]["at"] is None
+
+
+def test_who_did_it_is_for_those_who_are_signed_in(published, tofu, post, alice):
+    published("pantry/vpc/aws", "1.2.0")
+    url = URL.replace("acme", "pantry")
+    post(alice, "deprecate", url=url)
+
+    assert said(tofu(alice).get(url))[3] == "alice"
+    assert said(tofu().get(url))[:2] == ("deprecated", "It loses data.")
+    assert said(tofu().get(url))[3] is None
+
+
+def test_yank_and_restore(published, post, dora):
+    published()
+
+    assert said(post(dora, "yank")) == ("yanked", "It loses data.", "", "dora")
+    assert said(post(dora, "restore", reason="It was another one.")) == ("maintained", "", "", None)
+
+
+def test_a_quarantine_hides_what_lies_under_it_until_it_is_lifted(published, post, tofu, dora, bob, olga):
+    published()
+    post(dora, "yank")
+
+    held = json.loads(post(olga, "quarantine", reason="Malware.").content)
+    assert (held["quarantined"], held["lifecycle"]["state"]) == (True, "yanked")
+    assert tofu(bob).get(URL).status_code == 404
+    lifted = json.loads(post(olga, "restore", reason="A false alarm.").content)
+    assert (lifted["quarantined"], lifted["lifecycle"]["state"]) == (False, "yanked")
+    assert tofu(bob).get(URL).status_code == 200
+
+
+def test_a_repetition_is_a_conflict_that_says_since_when_by_whom_and_why(published, post, dora):
+    published()
+    post(dora, "yank")
+    again = post(dora, "yank", reason="Once more.")
+
+    assert again.status_code == 409
+    assert error_of(again)["code"] == "conflict"
+    message = error_of(again)["message"]
+    assert message.startswith("acme/vpc/aws 1.2.0 is yanked since 20")
+    assert message.endswith("UTC, by dora: It loses data.")
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "found"),
+    [
+        ({"reason": ""}, 422, "The reason is empty."),
+        ({"reason": " \t "}, 422, "The reason is empty."),
+        ({"reason": "x" * 501}, 422, "The reason has 501 characters, expected at most 500."),
+        ({"reason": "a\u0007b"}, 422, "control characters"),
+        ({"reason": None}, 422, "reason"),
+        ({"replacement": "x" * 201}, 422, "The replacement has 201 characters, expected at most 200."),
+        ({"reasons": "typo"}, 422, "There is no field 'reasons'."),
+    ],
+    ids=["empty", "blank", "long", "control", "null", "replacement", "unknown"],
+)
+def test_what_it_cannot_take_is_refused_with_words(published, post, alice, body, status, found):
+    published()
+    response = post(alice, "deprecate", **body)
+
+    assert response.status_code == status
+    assert found in error_of(response)["message"]
+    assert Release.objects.get().lifecycle == "maintained"
+
+
+def test_a_body_of_more_than_a_megabyte_is_refused(published, post, dora, endless, tofu):
+    published()
+    response = tofu(dora).generic("POST", f"{URL}/yank", **endless(1_000_000 * 2))
+
+    assert response.status_code == 413
+    assert "LARDER_JSON_MAX_BYTES" in error_of(response)["message"]
+
+
+@pytest.mark.parametrize(("who", "status"), [(None, 401), ("charlie", 404)])
+def test_nothing_of_the_body_is_read_for_strangers(request, published, tofu, untouchable, who, status):
+    published()
+    client = tofu(request.getfixturevalue(who) if who else None)
+
+    assert client.generic("POST", f"{URL}/yank", **untouchable).status_code == status
+
+
+def test_a_session_cookie_is_no_credential(published, browser_of, olga):
+    published()
+    response = browser_of(olga).post(f"{URL}/yank", {"reason": "no"}, content_type="application/json")
+
+    assert response.status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("act", "who", "scope", "status"),
+    [
+        ("deprecate", "bob", "manage", 403),
+        ("deprecate", "alice", "publish", 200),
+        ("deprecate", "dora", "read", 403),
+        ("yank", "alice", "manage", 403),
+        ("yank", "dora", "publish", 403),
+        ("yank", "dora", "manage", 200),
+        ("quarantine", "dora", "manage", 403),
+        ("quarantine", "olga", "publish", 403),
+        ("quarantine", "olga", "manage", 200),
+        ("purge", "dora", "manage", 403),
+        ("purge", "olga", "manage", 200),
+    ],
+)
+def test_roles_and_scopes_decide_and_a_refused_attempt_is_recorded(request, published, post, act, who, scope, status):
+    published()
+    more = CONFIRM if act == "purge" else {}
+    response = post(request.getfixturevalue(who), act, Scope(scope), **more)
+
+    refusals = AuditEvent.objects.filter(kind="account:permission:refused", subject="acme").count()
+    assert (response.status_code, refusals) == (status, int(status == 403))
+
+
+def test_purging_leaves_a_tombstone(published, post, tofu, olga, bob):
+    published()
+    response = post(olga, "purge", reason="It holds a key.", **CONFIRM)
+    document = json.loads(response.content)
+
+    assert (response.status_code, document["state"], document["digest"]) == (200, "purged", None)
+    assert said(response) == ("purged", "It holds a key.", "", "olga")
+    assert json.loads(tofu(bob).get(URL).content)["state"] == "purged"
+    assert post(olga, "purge", **CONFIRM).status_code == 409
+
+
+@pytest.mark.parametrize("confirm", ["", "1.2.0", "acme/vpc/aws 1.2.1", "vpc/aws 1.2.0", "ACME/vpc/aws 1.2.0"])
+def test_purging_needs_the_whole_name_typed(published, post, olga, confirm):
+    published()
+    response = post(olga, "purge", confirm=confirm)
+
+    assert response.status_code == 422
+    assert "expected 'acme/vpc/aws 1.2.0'" in error_of(response)["message"]
+    assert Release.objects.get().state == "published"
+
+
+@pytest.mark.parametrize("act", ["deprecate", "yank", "quarantine", "restore", "purge"])
+@pytest.mark.parametrize("version", ["9.9.9", "latest"])
+def test_an_unknown_version_is_404(published, post, olga, act, version):
+    published()
+    more = CONFIRM if act == "purge" else {}
+    response = post(olga, act, url=URL.replace("1.2.0", version), **more)
+
+    assert response.status_code == 404
+    assert version in error_of(response)["message"]
