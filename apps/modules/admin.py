@@ -1,13 +1,15 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models.functions import Concat
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
 from apps.admin_base import ReadOnlyAdmin, WordFilter, badge, digest_prefix, short
 from apps.modules.models import Module, ModuleVersion
+from apps.releases.models import Kind, SearchDoc
 
 
 class NamespaceFilter(WordFilter):
@@ -32,7 +34,10 @@ class ModuleAdmin(ReadOnlyAdmin[Module]):
     actions = None
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Module]:
-        return super().get_queryset(request).with_latest().annotate(version_count=Count("versions"))  # type: ignore[attr-defined,no-any-return]  # the stubs forget our manager
+        path_name = Concat(OuterRef("name"), Value("/"), OuterRef("system"))
+        docs = SearchDoc.objects.filter(kind=Kind.MODULE, namespace=OuterRef("namespace"), name=path_name)
+        latest = Subquery(docs.values("version"))
+        return super().get_queryset(request).annotate(latest=latest, version_count=Count("versions"))
 
     def find(self, word: str) -> Q:
         namespace, _, rest = word.partition("/")

@@ -1,7 +1,7 @@
 from typing import Self
 
 from django.db import models
-from django.db.models import Case, F, IntegerField, OuterRef, Subquery, When
+from django.db.models import Case, IntegerField, When
 
 from apps.accounts.models import Namespace
 from apps.lib.addresses import ModuleAddress
@@ -9,15 +9,6 @@ from apps.releases.models import Lifecycle, Release
 
 
 class ModuleQuerySet(models.QuerySet["Module"]):
-    def with_latest(self) -> Self:
-        """Adds `latest` (version text) and `latest_at`: the highest stable version, else the highest pre-release."""
-        newest = (
-            ModuleVersion.objects.filter(module=OuterRef("pk"))
-            .order_by("is_prerelease", "-release__sort_key", "-pk")
-            .annotate(version=F("release__version"), at=F("release__published_at"))
-        )
-        return self.annotate(latest=Subquery(newest.values("version")[:1]), latest_at=Subquery(newest.values("at")[:1]))
-
     def alphabetical(self) -> Self:
         return self.order_by("namespace__name", "name", "system")
 

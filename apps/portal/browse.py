@@ -1,60 +1,104 @@
-"""The list of modules, and a namespace's page. One module's pages are in module_pages.py."""
+"""The list of modules, which is the search too, and a namespace's page. One module's pages are in module_pages.py."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
-from django.db.models import F, Q
-from django.http import HttpRequest, HttpResponse
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import path
+from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 
 from apps.accounts import access
+from apps.accounts.access import Viewer
 from apps.accounts.authentication import session_viewer
-from apps.accounts.models import Role
-from apps.modules.models import Module, ModuleQuerySet
-from apps.modules.reading import visible_modules
+from apps.accounts.models import Namespace, Role
+from apps.accounts.namespaces import people_count
 from apps.portal import module_pages
 from apps.portal.paging import page_of
+from apps.portal.rows import rows_of
+from apps.releases import search
+from apps.releases.models import Kind, SearchDoc
 
 PAGE = 30
-SORTS = {"name": "Name", "updated": "Last published"}
+# The empty one is the best match where something is searched for, and the name where not.
+SORTS = {"": "Name", search.UPDATED: "Last published", search.DOWNLOADS: "Downloads"}
+SORTS_OF_HITS = SORTS | {"": "Best match", search.BY_NAME: "Name"}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the query string says; whatever it says is an answerable question."""
+
+    q: str
+    namespace: str
+    system: str
+    provider: str
+    sort: str
+    yanked: bool
+
+    @classmethod
+    def of(cls, sent: QueryDict) -> "Asked":
+        q, namespace, system, provider = (_clean(sent.get(name, "")) for name in ("q", *search.FACETS))
+        sort = sent.get("sort", "")
+        return cls(q, namespace, system, provider, sort if sort in SORTS_OF_HITS else "", bool(sent.get("yanked")))
+
+    @property
+    def filters(self) -> dict[str, str]:
+        return {facet: value for facet in search.FACETS if (value := getattr(self, facet))}
+
+    @property
+    def is_filtered(self) -> bool:
+        return bool(self.q or self.filters)
+
+    def docs(self, viewer: Viewer, **other: Any) -> QuerySet[SearchDoc]:
+        """What it finds; `other` changes a part of the question."""
+        question = {"filters": self.filters, "include_unlisted": self.yanked, **other}
+        return search.find(
+            kind=Kind.MODULE,
+            namespaces=access.visible_namespaces(viewer),
+            query=self.q,
+            sort=self.sort or search.RELEVANCE,
+            **question,
+        )
 
 
 @login_not_required
 @require_safe
 def modules(request: HttpRequest) -> HttpResponse:
-    visible = visible_modules(session_viewer(request))
-    asked = {name: _clean(request.GET.get(name, "")) for name in ("q", "namespace", "system")}
-    sort = request.GET.get("sort", "")
-    sort = sort if sort in SORTS else "name"
-    page = page_of(_sorted(_matching(visible, **asked), sort).select_related("namespace"), request, size=PAGE)
-    context: dict[str, Any] = {"asked": asked, "is_filtered": any(asked.values()), "page": page}
-    context |= {"sort": sort, "sorts": SORTS}
-    context["namespaces"] = visible.order_by("namespace__name").values_list("namespace__name", flat=True).distinct()
-    context["systems"] = visible.order_by("system").values_list("system", flat=True).distinct()
-    return render(request, "portal/modules/list.html", context)
+    """The page; its results alone where htmx asks while somebody types."""
+    viewer, asked = session_viewer(request), Asked.of(request.GET)
+    page = page_of(asked.docs(viewer).select_related("namespace"), request, size=PAGE)
+    context: dict[str, Any] = {"asked": asked, "page": page, "rows": rows_of(page.object_list, asked.q)}
+    context["sorts"] = SORTS_OF_HITS if asked.q else SORTS
+    context["facets"] = search.facet_counts(
+        kind=Kind.MODULE,
+        namespaces=access.visible_namespaces(viewer),
+        query=asked.q,
+        filters=asked.filters,
+        include_unlisted=asked.yanked,
+    )
+    if not page.paginator.count:
+        context |= _ways_out(asked, viewer)
+    is_fragment = request.headers.get("HX-Request") == "true"
+    response = render(request, f"portal/modules/{'fragment' if is_fragment else 'list'}.html", context)
+    patch_vary_headers(response, ["HX-Request"])
+    return response
+
+
+def _ways_out(asked: Asked, viewer: Viewer) -> dict[str, int]:
+    """What an empty list can offer instead: how many there are with the yanked ones, and without the filters."""
+    return {
+        "yanked_count": 0 if asked.yanked else asked.docs(viewer, include_unlisted=True).count(),
+        "unfiltered_count": asked.docs(viewer, filters={}).count() if asked.filters else 0,
+    }
 
 
 def _clean(text: str) -> str:
     """PostgreSQL refuses NUL in text, and no address is longer than 200 characters."""
     return text.replace("\0", "").strip()[:200]
-
-
-def _matching(rows: ModuleQuerySet, *, q: str, namespace: str, system: str) -> ModuleQuerySet:
-    """Every word of `q` is somewhere in the address; `acme/vpc` is two words."""
-    for word in q.replace("/", " ").split():
-        rows = rows.filter(Q(namespace__name__icontains=word) | Q(name__icontains=word) | Q(system__icontains=word))
-    if namespace:
-        rows = rows.filter(namespace__name=namespace)
-    if system:
-        rows = rows.filter(system=system)
-    return rows
-
-
-def _sorted(rows: ModuleQuerySet, sort: str) -> ModuleQuerySet:
-    rows = rows.with_latest()
-    return rows.order_by(F("latest_at").desc(nulls_last=True), "pk") if sort == "updated" else rows.alphabetical()
 
 
 @login_not_required
@@ -63,17 +107,21 @@ def namespace(request: HttpRequest, name: str) -> HttpResponse:
     viewer = session_viewer(request)
     found = access.namespace_for(viewer, name)
     role = access.role_on(viewer, found) if viewer.is_identified else None
-    rows = Module.objects.filter(namespace=found).select_related("namespace").with_latest().alphabetical()
-    context: dict[str, Any] = {"namespace": found, "page": page_of(rows, request, size=PAGE), "role": role}
+    only_this = Namespace.objects.filter(pk=found.pk)
+    # Who works here finds what is yanked altogether as well, or nobody could restore it.
+    docs = search.find(kind=Kind.MODULE, namespaces=only_this, include_unlisted=role is not None)
+    page = page_of(docs.select_related("namespace"), request, size=PAGE)
+    context: dict[str, Any] = {"namespace": found, "page": page, "rows": rows_of(page.object_list), "role": role}
     context["may_publish"] = role is not None and role.covers(Role.PUBLISHER)
     context["may_manage"] = role == Role.OWNER
     if role is not None:  # who works on what is nobody else's business
-        context["member_count"] = found.grants.count()
+        context["member_count"] = people_count(found)
     return render(request, "portal/namespace/page.html", context)
 
 
 urlpatterns = [
     path("modules", modules, name="modules"),
+    path("search", modules, name="search"),
     *module_pages.urlpatterns,
     # After /namespaces/new, which apps.portal.urls lists before.
     path("namespaces/<str:name>", namespace, name="namespace"),

@@ -1,48 +1,67 @@
 """/: what is new, and what to do next."""
 
+from dataclasses import dataclass
+from typing import Any
+
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
-from django.db.models import Count, QuerySet
+from django.db.models import Count, F, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import path
 from django.views.decorators.http import require_safe
 
+from apps.accounts import access
 from apps.accounts.access import Viewer
 from apps.accounts.authentication import session_viewer
-from apps.accounts.models import Grant, User
-from apps.modules.models import ModuleVersion
-from apps.modules.reading import visible_modules
+from apps.accounts.models import Namespace, Role, User
+from apps.portal.rows import rows_of
+from apps.releases import search
+from apps.releases.models import Kind, SearchDoc
 
 RECENT = 8
+POPULAR = 5
 NAMESPACES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A namespace where somebody works."""
+
+    namespace: Namespace
+    role: Role
+    module_count: int
 
 
 @login_not_required
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     viewer = session_viewer(request)
-    context = {"recent": list(recently_published(viewer)[:RECENT]), "module_count": visible_modules(viewer).count()}
+    context: dict[str, Any] = {"module_count": listed(viewer).count()}
+    # The publisher's name is for members; the query is the same for everybody.
+    recent = listed(viewer, sort=search.UPDATED).annotate(publisher=F("release__created_by__username"))
+    context["recent"] = rows_of(recent[:RECENT])
     if viewer.user is None:
         return render(request, "portal/home/visitor.html", context)
-    grants = list(grants_of(viewer.user)[: NAMESPACES + 1])
-    context |= {"grants": grants[:NAMESPACES], "more_grants": len(grants) > NAMESPACES}
+    context["popular"] = rows_of(listed(viewer, sort=search.DOWNLOADS).filter(downloads__gt=0)[:POPULAR])
+    places = [Place(row, Role(row.held), row.module_count) for row in own_namespaces(viewer.user)[: NAMESPACES + 1]]
+    context |= {"places": places[:NAMESPACES], "more_places": len(places) > NAMESPACES}
     context["may_create"] = viewer.user.is_staff or settings.NAMESPACE_CREATION == "members"
     if not context["module_count"]:
         context["has_token"] = viewer.user.api_tokens.exists()
     return render(request, "portal/home/member.html", context)
 
 
-def recently_published(viewer: Viewer) -> QuerySet[ModuleVersion]:
-    """Newest first. The README and the list of files stay in the database: they can be large and are not shown."""
-    visible = ModuleVersion.objects.filter(module__in=visible_modules(viewer))
-    rows = visible.select_related("module__namespace", "release__created_by").defer("readme_html", "files")
-    return rows.order_by("-release__published_at", "-pk")
+def listed(viewer: Viewer, *, sort: str = search.BY_NAME) -> QuerySet[SearchDoc]:
+    namespaces = access.visible_namespaces(viewer)
+    return search.find(kind=Kind.MODULE, namespaces=namespaces, sort=sort).select_related("namespace")
 
 
-def grants_of(user: User) -> QuerySet[Grant]:
-    mine = Grant.objects.filter(user=user).select_related("namespace")
-    return mine.annotate(modules=Count("namespace__modules")).order_by("namespace__name", "pk")
+def own_namespaces(user: User) -> QuerySet[Any, Any]:
+    """Where the person holds a role, by themselves or by a team, with that role and the number of modules."""
+    mine = Namespace.objects.filter(pk__in=access.grants_of(user).values("namespace"))
+    modules = Count("search_docs", filter=Q(search_docs__kind=Kind.MODULE))
+    return mine.annotate(held=access.highest_role(user), module_count=modules).order_by("name", "pk")
 
 
 urlpatterns = [

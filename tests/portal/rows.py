@@ -3,10 +3,12 @@
 import hashlib
 from datetime import timedelta
 
+from django.db import transaction
 from django.utils import timezone
 
 from apps.accounts.models import Namespace
 from apps.lib import versions
+from apps.modules import catalogue
 from apps.modules.models import Module, ModuleVersion
 from apps.releases.models import Release
 
@@ -39,6 +41,9 @@ def add_modules(namespace: Namespace, path_names, numbers=("1.0.0",), **version_
                 for release in releases
             ]
         )
+    with transaction.atomic():
+        for module in modules:
+            catalogue.refresh(module)
     return modules
 
 

@@ -2,7 +2,9 @@
 
 import pytest
 
-from apps.accounts.models import Grant, Namespace, Role
+from apps.accounts.models import Grant, Membership, Namespace, Role, Team
+from apps.modules import catalogue
+from apps.releases.models import Release, SearchDoc
 from tests.portal.rows import add_module, add_modules
 
 
@@ -12,7 +14,7 @@ def test_it_shows_visitors_public_modules_and_the_way_in(client, pantry, acme):
 
     page = client.get("/").content.decode()
 
-    assert "/modules/pantry/label/null/1.0.0" in page
+    assert 'href="/modules/pantry/label/null"' in page
     assert "vpc" not in page
     assert "/account/login/" in page
 
@@ -23,12 +25,42 @@ def test_it_says_that_nothing_is_public(client, acme):
 
 def test_it_shows_members_what_is_new_and_where_they_work(browser_of, alice, acme):
     add_module(acme, "vpc/aws", "1.0.0", "1.1.0")
+    add_module(acme, "dns/aws", "1.0.0")
 
     page = browser_of(alice).get("/").content.decode()
 
-    assert page.index("/modules/acme/vpc/aws/1.1.0") < page.index("/modules/acme/vpc/aws/1.0.0")
+    assert page.index('"/modules/acme/vpc/aws"') < page.index('"/modules/acme/dns/aws"')
+    assert "1.1.0" in page
     assert "/namespaces/acme" in page
-    assert "you are publisher" in page
+    assert "2 modules, you are publisher" in page
+
+
+def test_it_shows_what_is_downloaded_most(browser_of, alice, acme):
+    add_modules(acme, ["vpc/aws", "dns/aws", "never/aws"])
+    for name, count in (("vpc/aws", 7), ("dns/aws", 12_345)):
+        SearchDoc.objects.filter(name=name).update(downloads=count)
+
+    popular = browser_of(alice).get("/").content.decode().partition('id="popular-title"')[2]
+
+    assert popular.index("/modules/acme/dns/aws") < popular.index("/modules/acme/vpc/aws")
+    assert "12,345" in popular
+    assert "never" not in popular
+
+
+def test_a_role_by_a_team_counts(browser_of, charlie, acme):
+    team = Team.objects.create(name="platform")
+    Membership.objects.create(team=team, user=charlie)
+    Grant.objects.create(namespace=acme, team=team, role=Role.OWNER)
+
+    assert "0 modules, you are owner" in browser_of(charlie).get("/").content.decode()
+
+
+def test_what_is_yanked_altogether_is_not_news(browser_of, alice, acme):
+    module = add_module(acme, "vpc/aws")
+    Release.objects.update(lifecycle="yanked")
+    catalogue.refresh(module)
+
+    assert "/modules/acme/vpc/aws" not in browser_of(alice).get("/").content.decode()
 
 
 def test_it_leads_through_the_first_steps(browser_of, charlie):
@@ -55,5 +87,5 @@ def test_it_costs_the_same_at_any_size(browser_of, alice, acme, django_assert_ma
     add_modules(acme, [f"part-{position}/aws" for position in range(count)], ["1.0.0", "1.1.0"])
     browser = browser_of(alice)
 
-    with django_assert_max_num_queries(6):
+    with django_assert_max_num_queries(7):
         assert browser.get("/").status_code == 200

@@ -1,9 +1,14 @@
-"""/modules"""
+"""/modules and /search: the same list. What is found, and in which order, is in tests/releases/test_search.py."""
 
 import re
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
+from apps.modules import catalogue
+from apps.modules.models import Module
+from apps.releases.models import Lifecycle, Release
 from tests.portal.rows import add_module, add_modules
 
 
@@ -11,12 +16,30 @@ def listed(response):
     return re.findall(r'<a href="/modules/([^"/]+/[^"/]+/[^"/]+)">', response.content.decode())
 
 
+def unit(**parts):
+    names = ("variables", "outputs", "resources", "providers", "calls", "warnings")
+    return {"units": [{"path": "", "kind": "root", "name": "", **{name: [] for name in names}, **parts}]}
+
+
+NAT = unit(
+    variables=[{"name": "enable_nat_gateway"}],
+    providers=[{"name": "aws", "source": "hashicorp/aws"}],
+)
+
+
+def yank(module, *numbers):
+    rows = Release.objects.filter(namespace=module.namespace, name=f"{module.name}/{module.system}")
+    rows.filter(version__in=numbers).update(lifecycle=Lifecycle.YANKED, lifecycle_reason="wrong")
+    catalogue.refresh(module)
+
+
 @pytest.fixture
 def stock(acme, pantry, hall):
-    add_module(acme, "vpc/aws", "1.0.0", "2.0.0-rc.1")
+    add_module(acme, "vpc/aws", "1.0.0", "2.0.0-rc.1", summary="A network with subnets", inspection=NAT)
     add_module(acme, "vpc/google", "1.0.0")
     add_module(pantry, "label/null", "0.1.0")
     add_module(hall, "dns_zone/aws", "3.0.0")
+    yank(add_module(hall, "old_zone/aws", "1.0.0"), "1.0.0")
 
 
 @pytest.mark.parametrize(
@@ -28,9 +51,10 @@ def stock(acme, pantry, hall):
         ("olga", ["acme/vpc/aws", "acme/vpc/google", "hall/dns_zone/aws", "pantry/label/null"]),
     ],
 )
-def test_it_lists_what_somebody_may_see(request, browser_of, stock, who, addresses):
+@pytest.mark.parametrize("path", ["/modules", "/search"])
+def test_it_lists_what_somebody_may_see(request, browser_of, stock, who, addresses, path):
     user = request.getfixturevalue(who) if who else None
-    assert listed(browser_of(user).get("/modules")) == addresses
+    assert listed(browser_of(user).get(path)) == addresses
 
 
 @pytest.mark.parametrize(
@@ -39,10 +63,15 @@ def test_it_lists_what_somebody_may_see(request, browser_of, stock, who, address
         ("q=vpc", ["acme/vpc/aws", "acme/vpc/google"]),
         ("q=VPC+google", ["acme/vpc/google"]),
         ("q=acme/vpc/aws", ["acme/vpc/aws"]),
+        ("q=nat_gateway", ["acme/vpc/aws"]),
         ("system=aws", ["acme/vpc/aws", "hall/dns_zone/aws"]),
+        ("system=aws&yanked=1", ["acme/vpc/aws", "hall/dns_zone/aws", "hall/old_zone/aws"]),
+        ("provider=hashicorp/aws", ["acme/vpc/aws"]),
         ("namespace=hall&system=aws", ["hall/dns_zone/aws"]),
+        ("namespace=nowhere", []),
         ("q=nothing-like-it", []),
         ("q=%00", ["acme/vpc/aws", "acme/vpc/google", "hall/dns_zone/aws", "pantry/label/null"]),
+        ("system=%00aws&sort=sideways&page=x", ["acme/vpc/aws", "hall/dns_zone/aws"]),
     ],
 )
 def test_it_filters(browser_of, bob, stock, query, addresses):
@@ -56,11 +85,56 @@ def test_it_sorts_by_the_last_publication(browser_of, bob, acme, published):
     assert listed(browser_of(bob).get("/modules?sort=updated")) == ["acme/newest/aws", "acme/zebra/aws"]
 
 
-def test_it_shows_the_highest_stable_version(browser_of, bob, stock):
+def test_it_shows_the_highest_stable_version_that_is_not_yanked(browser_of, bob, acme):
+    yank(add_module(acme, "vpc/aws", "1.0.0", "1.1.0", "2.0.0-rc.1"), "1.1.0")
     page = browser_of(bob).get("/modules?q=vpc/aws").content.decode()
 
     assert "1.0.0" in page
+    assert "1.1.0" not in page
     assert "2.0.0-rc.1" not in page
+
+
+@pytest.mark.parametrize(
+    ("numbers", "lifecycle", "query", "badge"),
+    [
+        (["1.0.0"], "maintained", "", None),
+        (["1.0.0"], "deprecated", "", "Deprecated"),
+        (["1.0.0-beta.1"], "maintained", "", "Pre-release"),
+        (["1.0.0"], "yanked", "?yanked=1", "Yanked"),
+    ],
+)
+def test_a_row_says_what_its_version_is(browser_of, bob, acme, numbers, lifecycle, query, badge):
+    module = add_module(acme, "vpc/aws", *numbers)
+    Release.objects.update(lifecycle=lifecycle)
+    catalogue.refresh(module)
+    row = browser_of(bob).get(f"/modules{query}").content.decode().partition('class="rows"')[2].partition("</ul>")[0]
+
+    found = [word for word in ("Deprecated", "Pre-release", "Yanked") if word in row]
+    assert found == ([badge] if badge else [])
+
+
+def test_it_marks_what_was_searched_for_and_says_why(browser_of, bob, stock):
+    page = browser_of(bob).get("/modules?q=net+nat").content.decode()
+
+    assert "A <mark>net</mark>work with subnets" in page
+    assert "input <code>enable_<mark>nat</mark>_gateway</code>" in page
+
+
+def test_what_publishers_write_is_text(browser_of, bob, acme):
+    add_module(acme, "vpc/aws", summary="<script>alert(1)</script> & more")
+    page = browser_of(bob).get("/modules?q=script+more").content.decode()
+
+    assert "&lt;<mark>script</mark>&gt;alert(1)" in page
+    assert "&amp; <mark>more</mark>" in page
+
+
+def test_filters_say_how_many_there_are(browser_of, bob, stock):
+    page = browser_of(bob).get("/modules?system=aws").content.decode()
+
+    assert '<option value="aws" selected>aws (2)</option>' in page
+    assert '<option value="google">google (1)</option>' in page  # what choosing it instead would show
+    assert '<option value="acme">acme (1)</option>' in page
+    assert '<option value="hashicorp/aws">hashicorp/aws (1)</option>' in page
 
 
 def test_it_keeps_the_filter_from_page_to_page(browser_of, bob, acme):
@@ -72,12 +146,25 @@ def test_it_keeps_the_filter_from_page_to_page(browser_of, bob, acme):
     assert listed(browser.get("/modules?q=part&page=99")) == ["acme/part-30/aws"]
 
 
+def test_htmx_gets_the_results_without_the_page(browser_of, bob, stock):
+    response = browser_of(bob).get("/modules?q=vpc", headers={"HX-Request": "true"})
+    page = response.content.decode()
+
+    assert listed(response) == ["acme/vpc/aws", "acme/vpc/google"]
+    assert "HX-Request" in response["Vary"]
+    assert "<title>vpc - Modules - Larder</title>" in page
+    assert '<p id="result-count" hx-swap-oob="innerHTML">2 modules found' in page
+    assert "<body" not in page
+    assert "<form" not in page
+
+
 @pytest.mark.parametrize(
     ("who", "query", "sentence"),
     [
         (None, "", "No public modules"),
         ("charlie", "", "No modules yet"),
         ("charlie", "?q=vpc", "No module matches"),
+        (None, "?q=vpc", "Sign in to see more"),
     ],
 )
 def test_an_empty_list_names_the_next_step(request, browser_of, db, who, query, sentence):
@@ -85,10 +172,33 @@ def test_an_empty_list_names_the_next_step(request, browser_of, db, who, query, 
     assert sentence in browser_of(user).get(f"/modules{query}").content.decode()
 
 
-@pytest.mark.parametrize("count", [10, 300])
-def test_it_costs_the_same_at_any_size(browser_of, bob, acme, django_assert_max_num_queries, count):
-    add_modules(acme, [f"part-{position}/aws" for position in range(count)])
+def test_an_empty_list_offers_what_would_find_something(browser_of, bob, stock):
     browser = browser_of(bob)
 
-    with django_assert_max_num_queries(6):
-        assert browser.get("/modules").status_code == 200
+    assert 'href="?q=old_zone&amp;yanked=1"' in browser.get("/modules?q=old_zone").content.decode()
+    page = browser.get("/modules?q=vpc&system=null").content.decode()
+    assert "Show 2 without filters" in page
+    assert 'href="?q=vpc"' in page
+    assert "yanked" not in page.partition('class="empty"')[2].partition("</main>")[0]
+
+
+def queries_of(browser, url):
+    with CaptureQueriesContext(connection) as queries:
+        assert browser.get(url).status_code == 200
+    return len(queries)
+
+
+@pytest.mark.parametrize("query", ["", "?q=part", "?q=part&system=aws&namespace=acme&sort=updated&yanked=1"])
+def test_it_costs_the_same_at_any_size(browser_of, bob, acme, query):
+    browser = browser_of(bob)
+    add_modules(acme, [f"part-{position}/aws" for position in range(10)], inspection=NAT)
+    few = queries_of(browser, f"/modules{query}")
+    add_modules(acme, [f"part-{position}/sys{position}" for position in range(10, 200)], inspection=NAT)
+    many = queries_of(browser, f"/modules{query}")
+
+    assert Module.objects.count() == 200
+    assert few == many <= 9
+
+
+def test_an_empty_list_stays_below_the_budget(browser_of, bob, stock):
+    assert queries_of(browser_of(bob), "/modules?q=nothing&system=aws&namespace=acme") <= 12

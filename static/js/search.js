@@ -1,0 +1,40 @@
+// The list of modules while somebody types: htmx fetches the results, this keeps the address of the page true, so that
+// it can be sent on and come back to, and lets the arrow keys walk through the results.
+
+const form = document.querySelector("[data-search]");
+const box = form?.querySelector('input[type="search"]');
+
+/** Empty fields say nothing: they stay out of every address. */
+function withoutEmpty(event) {
+  for (const [name, value] of [...event.formData]) if (!value) event.formData.delete(name);
+}
+
+function keepAddress() {
+  const query = new URLSearchParams(new FormData(form)).toString();
+  history.replaceState(history.state, "", query ? `${form.action}?${query}` : form.action);
+  const clear = document.getElementById("filters-clear");
+  if (clear) clear.hidden = ![...new FormData(form).keys()].some((name) => name !== "sort");
+}
+
+function links() {
+  return [...document.querySelectorAll("[data-rows] .rows__title a")];
+}
+
+/** Down leads from the box to the first result and on, up the other way; Escape goes back to the box. */
+function walk(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey || event.isComposing) return;
+  const all = links();
+  const place = event.target === box ? -1 : all.indexOf(event.target);
+  if (place < 0 && event.target !== box) return;
+  if (event.key === "Escape" && place >= 0) box.focus();
+  else if (event.key === "ArrowDown" && place + 1 < all.length) all[place + 1].focus();
+  else if (event.key === "ArrowUp" && place >= 0) (all[place - 1] ?? box).focus();
+  else return;
+  event.preventDefault();
+}
+
+if (form) {
+  form.addEventListener("formdata", withoutEmpty);
+  document.addEventListener("htmx:after:swap", keepAddress);
+  document.addEventListener("keydown", walk);
+}
