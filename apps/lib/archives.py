@@ -1,37 +1,80 @@
-"""Checks an uploaded archive in a child process that can do nothing but read it (D17).
+"""Uploaded archives: checked and repacked in a child process that can do nothing but read them (D17).
 
-listing = archives.inspect(file, limits, wanted=["readme.md", "*.tf"])   # or archives.Refusal, with .reasons
+form = archives.form_of(head)                                   # None: raise archives.refuse_form(head)
+listing = archives.inspect(file, limits, wanted=["readme.md", "*.tf"], form=form)   # or Refusal, with .reasons
+layout = archives.layout_of(entry.name for entry in listing.entries)
+chunks = archives.repack(file, limits, form=form, folder=layout.top_folder, leave_out=layout.left_out)
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Generator
 from dataclasses import asdict
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from apps.lib import confined
-from apps.lib.archive_rules.exchange import read_listing
+from apps.lib.archive_programs.reading import read
+from apps.lib.archive_rules.exchange import raise_refusal, read_listing
+from apps.lib.archive_rules.forms import FORMS, Form, form_of, refuse_form
 from apps.lib.archive_rules.limits import Limits
+from apps.lib.archive_rules.looks import HEAD_BYTES
 from apps.lib.archive_rules.outcome import Entry, Listing, Refusal, too_expensive
 from apps.lib.confined import CheckBroken
-from apps.lib.zips.reader import read_zip
+from apps.lib.layouts import Layout, layout_of
 
-__all__ = ["CheckBroken", "Entry", "Limits", "Listing", "Refusal", "inspect", "read_zip"]
+__all__ = [
+    "FORMS",
+    "HEAD_BYTES",
+    "CheckBroken",
+    "Entry",
+    "Form",
+    "Layout",
+    "Limits",
+    "Listing",
+    "Refusal",
+    "form_of",
+    "inspect",
+    "layout_of",
+    "read",
+    "refuse_form",
+    "repack",
+]
 
 _INSPECTING = "apps.lib.archive_programs.inspecting"
+_REPACKING = "apps.lib.archive_programs.repacking"
 
 
-def inspect(file: BinaryIO, limits: Limits, wanted: Collection[str] = ()) -> Listing:
-    """Checks a zip in a child process; `file` is a real file, whose position does not matter and is not moved.
+def inspect(file: BinaryIO, limits: Limits, wanted: Collection[str] = (), *, form: Form = "zip") -> Listing:
+    """Checks an archive in a child process; `file` is a real file, whose position does not matter and is not moved.
 
     Raises Refusal where the archive is at fault (also for what it costs), CheckBroken where the check is.
-    `wanted` as for `read_zip`. Takes some 50 ms and what the archive needs, at most `limits.seconds` and a little.
+    `wanted` are patterns of paths such as `*.tf` and `modules/*/*.tf`, the most important first; the listing's `texts`
+    are filled in their order. Takes some 50 ms and what the archive needs, at most `limits.seconds` and a little.
     """
-    request: dict[str, Any] = {"limits": asdict(limits), "wanted": list(wanted)}
+    request = {"limits": asdict(limits), "wanted": list(wanted), "form": form}
     costs = confined.Limits(seconds=limits.seconds, memory_bytes=limits.memory_bytes)
     try:
         answer = confined.run(program=_INSPECTING, request=request, stdin=file, limits=costs)
+        return read_listing(answer)
     except confined.TooExpensive as cost:
         raise too_expensive(str(cost)) from None
-    try:
-        return read_listing(answer)
     except (ValueError, KeyError, TypeError) as error:
-        raise CheckBroken(f"the check answered {str(answer)[:80]}") from error
+        raise CheckBroken(f"the check answered nonsense ({error!r})") from error
+
+
+def repack(
+    file: BinaryIO, limits: Limits, *, form: Form, folder: str = "", leave_out: Collection[str] = ()
+) -> Generator[bytes, None, None]:
+    """The files below `folder` (empty: all) as a zip, in pieces, without those whose full names `leave_out` holds.
+
+    The same archive, folder and names give the same bytes, as long as zlib is the same: a zip's files by name, a tar's
+    in their own order (sorting would need room for all of it). Memory stays flat here and in the child, which is
+    killed where the generator is closed. Raises as `inspect` does, also after many pieces: whoever takes them must
+    drop them then.
+    """
+    names = sorted(leave_out)
+    request = {"limits": asdict(limits), "form": form, "folder": folder.strip("/"), "leave_out": names}
+    costs = confined.Limits(seconds=limits.repack_seconds, memory_bytes=limits.memory_bytes)
+    try:
+        answer = yield from confined.stream(program=_REPACKING, request=request, stdin=file, limits=costs)
+    except confined.TooExpensive as cost:
+        raise too_expensive(str(cost)) from None
+    raise_refusal(answer)

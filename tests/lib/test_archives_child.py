@@ -44,7 +44,7 @@ def test_another_process_reads_the_archive_and_says_the_same(inspect):
     data = module_zip()
     there, here = (
         inspect(data, None, "readme.md"),
-        archives.read_zip(io.BytesIO(data), archives.Limits(), ["readme.md"]),
+        archives.read(io.BytesIO(data), archives.Limits(), ["readme.md"]),
     )
 
     assert there.pid != here.pid == os.getpid()

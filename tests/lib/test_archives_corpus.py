@@ -13,7 +13,7 @@ CASES = corpus()
 
 
 def read(data: bytes, *wanted: str, limits: archives.Limits = LIMITS) -> archives.Listing:
-    return archives.read_zip(io.BytesIO(data), limits, wanted)
+    return archives.read(io.BytesIO(data), limits, wanted)
 
 
 def test_the_corpus_is_large_and_names_are_unique():

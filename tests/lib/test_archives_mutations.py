@@ -50,7 +50,7 @@ def test_a_damaged_zip_is_listed_or_refused(seed: int):
 def codes_of(data: bytes) -> set[str]:
     """The codes of the refusal; none where there is a listing."""
     try:
-        listing = archives.read_zip(io.BytesIO(data), LIMITS, ["*.tf"])
+        listing = archives.read(io.BytesIO(data), LIMITS, ["*.tf"])
     except archives.Refusal as refusal:
         return {reason.code for reason in refusal.reasons}
     return set() if listing.digest else {"no listing"}

@@ -2,16 +2,16 @@
 
 from typing import Any
 
+from apps.lib.archive_programs.reading import read
 from apps.lib.archive_rules.exchange import listing_fields, refusal_fields
 from apps.lib.archive_rules.limits import Limits
 from apps.lib.archive_rules.outcome import Refusal
 from apps.lib.confinement.positioned import open_positioned
-from apps.lib.zips.reader import read_zip
 
 
 def main(request: dict[str, Any], stdin: int) -> dict[str, Any]:
     limits = Limits(**request["limits"])
     try:
-        return listing_fields(read_zip(open_positioned(stdin), limits, request["wanted"]))
+        return listing_fields(read(open_positioned(stdin), limits, request["wanted"], form=request["form"]))
     except Refusal as refusal:
         return refusal_fields(refusal)

@@ -22,9 +22,10 @@ class Limits:
     depth: int = 32
     ratio: int = 50
     ratio_from: int = 64 * _MIB
-    text_bytes: int = 512_000
+    text_bytes: int = _MIB
     texts_bytes: int = 8 * _MIB
     seconds: int = 30
+    repack_seconds: int = 120  # of the processor: packing costs several times what reading does
     memory_bytes: int = 512 * _MIB
 
 

@@ -1,4 +1,4 @@
-"""The members' bytes: each is read once, in steps, counted for real and thrown away again."""
+"""The members' bytes: each is read once, in steps, counted for real."""
 
 import zlib
 from collections.abc import Iterator
@@ -28,24 +28,21 @@ def check_declared(records: list[Record], packed: int, limits: Limits) -> None:
         raise refuse("ratio", found, f"at most {limits.ratio} times the packed size", "Leave the padding out.")
 
 
-def read_member(file: BinaryIO, record: Record, at: int, keep: int, clock: Clock) -> bytes:
-    """Reads one member whose data begins at `at`, and returns its first `keep` bytes. Raises Refusal."""
+def member_pieces(file: BinaryIO, record: Record, at: int, clock: Clock) -> Iterator[bytes]:
+    """Reads one member whose data begins at `at`. Raises Refusal, at the latest after the last piece."""
     file.seek(at)
-    pieces = _inflated(file, record, clock) if record.method == DEFLATED else _stored(file, record, clock)
-    size, crc, head = 0, 0, b""
-    for piece in pieces:
+    size, crc = 0, 0
+    for piece in _inflated(file, record, clock) if record.method == DEFLATED else _stored(file, record, clock):
         size += len(piece)
         # Stop at the first byte too many: how many more would come is what a bomb hides.
         if size > record.size:
             raise refuse("size_mismatch", f"more than its {record.size} bytes", "its declared size", file=record.name)
         crc = zlib.crc32(piece, crc)
-        if len(head) < keep:
-            head += piece[: keep - len(head)]
+        yield piece
     if size != record.size:
         raise refuse("size_mismatch", f"{size} bytes", f"its declared size of {record.size} bytes", file=record.name)
     if crc != record.crc:
         raise refuse("crc_mismatch", f"CRC {crc:08x}", f"{record.crc:08x}; its bytes are damaged", file=record.name)
-    return head
 
 
 def _stored(file: BinaryIO, record: Record, clock: Clock) -> Iterator[bytes]:

@@ -1,0 +1,40 @@
+"""What the confined child runs to repack an archive as a zip that is the same whenever the members are."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from apps.lib.archive_programs.reading import members, one_verdict
+from apps.lib.archive_rules.clock import Clock
+from apps.lib.archive_rules.exchange import refusal_fields
+from apps.lib.archive_rules.finds import Member
+from apps.lib.archive_rules.limits import Limits
+from apps.lib.archive_rules.outcome import Refusal, refuse
+from apps.lib.confinement.frames import emit
+from apps.lib.confinement.positioned import open_positioned
+from apps.lib.zips.writer import ZipWriter
+
+
+def main(request: dict[str, Any], stdin: int) -> dict[str, Any]:
+    limits = Limits(**request["limits"])
+    writer = ZipWriter(emit)
+    try:
+        with one_verdict(request["form"]):
+            # Our own time only: the parent may take the output as slowly as it likes.
+            clock = Clock(limits.repack_seconds, time.process_time)
+            _repack(members(open_positioned(stdin), limits, clock, request["form"], by_name=True), request, writer)
+    except Refusal as refusal:
+        return refusal_fields(refusal)
+    return {"files": writer.files}
+
+
+def _repack(found: Iterator[Member], request: dict[str, Any], writer: ZipWriter) -> None:
+    prefix = f"{request['folder']}/" if request["folder"] else ""
+    leave_out = set(request["leave_out"])
+    for entry, pieces in found:
+        # Folders have no records of their own: clients make those that files need.
+        if not entry.is_dir and entry.name.startswith(prefix) and entry.name not in leave_out:
+            writer.add(entry.name[len(prefix) :], pieces, executable=bool(entry.mode & 0o111))
+    if prefix and not writer.files:
+        raise refuse("folder_missing", "no file below it", "a folder of the archive", "Choose another.", prefix)
+    writer.finish()

@@ -1,0 +1,80 @@
+"""What is kept of the members while they pass: the wanted texts, and the names of those that hold a private key."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+
+from apps.lib.archive_rules.limits import Limits
+from apps.lib.archive_rules.outcome import Entry
+
+# A member and its bytes. The bytes are read in order, before the next member is asked for, or not at all.
+Member: TypeAlias = tuple[Entry, Iterator[bytes]]
+
+KEY_BYTES = 64 * 1024
+MOST_KEYS = 100
+
+_PRIVATE_KEY = re.compile(
+    rb"-----BEGIN (?:(?:RSA|EC|DSA|OPENSSH|ENCRYPTED) )?PRIVATE KEY-----"
+    rb"|-----BEGIN PGP PRIVATE KEY BLOCK-----|PuTTY-User-Key-File-"
+)
+
+
+class Finds:
+    """Collects from each member's first bytes.
+
+    `wanted` are patterns of whole paths in which `*` stands for anything within one part (`modules/*/*.tf`), whatever
+    the letter case. Room is given in the order of the patterns, and by name within one: files that match a later
+    pattern never crowd out those of an earlier one.
+    """
+
+    def __init__(self, wanted: Iterable[str], limits: Limits) -> None:
+        self._patterns = [_compiled(pattern) for pattern in wanted]
+        self._limits = limits
+        self._texts: list[tuple[int, str, bytes]] = []  # in the order in which room is given
+        self._size = 0
+        self.private_keys: list[str] = []
+
+    def take(self, entry: Entry, pieces: Iterator[bytes]) -> None:
+        """Reads one member to its end."""
+        rank = self._rank(entry)
+        text_bytes = 0 if rank is None else self._limits.text_bytes
+        head = _head(pieces, max(KEY_BYTES, text_bytes))
+        if len(self.private_keys) < MOST_KEYS and _PRIVATE_KEY.search(head, 0, KEY_BYTES):
+            self.private_keys.append(entry.name)
+        if rank is not None:
+            self._keep(rank, entry.name, head[:text_bytes])
+
+    @property
+    def texts(self) -> dict[str, bytes]:
+        return {name: text for _, name, text in self._texts}
+
+    def _rank(self, entry: Entry) -> int | None:
+        if entry.is_dir:
+            return None
+        name = entry.name.casefold()
+        return next((rank for rank, pattern in enumerate(self._patterns) if pattern.fullmatch(name)), None)
+
+    def _keep(self, rank: int, name: str, text: bytes) -> None:
+        self._texts.append((rank, name, text))
+        self._texts.sort(key=lambda kept: kept[:2])  # almost sorted already, which is what this sort is quick at
+        self._size += len(text)
+        # What has no room now never will: whatever comes can only move it further back.
+        while self._size > self._limits.texts_bytes:
+            rank, name, text = self._texts.pop()
+            self._size -= len(text)
+            room = self._limits.texts_bytes - self._size
+            if room > 0:
+                self._texts.append((rank, name, text[:room]))
+                self._size += room
+
+
+def _head(pieces: Iterator[bytes], most: int) -> bytes:
+    head = bytearray()
+    for piece in pieces:
+        if len(head) < most:
+            head += piece[: most - len(head)]
+    return bytes(head)
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile("[^/]*".join(map(re.escape, pattern.casefold().split("*"))))

@@ -1,0 +1,93 @@
+"""Headers about the next header: extended ones (pax) and long names (GNU). One of each, and never two that differ."""
+
+from apps.lib.archive_rules.limits import Limits, at_most
+from apps.lib.archive_rules.outcome import Refusal, refuse
+from apps.lib.tars import pax
+from apps.lib.tars.headers import BLOCK, HEADER_NAME_BYTES, LONG_LINK, LONG_NAME, PAX, PAX_GLOBAL, Header
+from apps.lib.tars.kinds import sparse_reason
+from apps.lib.tars.streams import Unpacked
+
+_MOST_RECORDS = 1024 * 1024  # macOS packs what belongs to a file into records; names and times take some hundred bytes
+_MOST_IN_ALL = 64 * 1024 * 1024
+
+
+class Extensions:
+    """Collects what stands in front of a member, and is asked for its name when it comes."""
+
+    def __init__(self, data: Unpacked, limits: Limits) -> None:
+        self._data = data
+        self._limits = limits
+        self._open: dict[bytes, bytes] = {}  # kind of header -> its data
+        self._size = 0
+
+    def take(self, header: Header) -> bool:
+        """Reads the data of such a header; False for a member, of which nothing is read."""
+        if header.kind not in (PAX, PAX_GLOBAL, LONG_NAME, LONG_LINK):
+            return False
+        file = _shown(header.name)
+        if header.kind in self._open or (header.kind == PAX_GLOBAL and self._open):
+            raise _out_of_order("two headers about one member", file)
+        most = self._limits.name_bytes + 1 if header.kind in (LONG_NAME, LONG_LINK) else _MOST_RECORDS
+        self._size += header.size
+        if header.size > most or self._size > _MOST_IN_ALL:
+            found = f"{header.size} bytes about a member, {self._size} about all so far"
+            raise refuse("header_too_large", found, at_most(min(most, _MOST_IN_ALL), "bytes"), file=file)
+        data = self._data.exactly(header.size, file)
+        self._data.exactly(-header.size % BLOCK, file)
+        if header.kind == PAX_GLOBAL:
+            pax.check_global(pax.read_records(data, file), file)
+        else:
+            self._open[header.kind] = data
+        return True
+
+    def name_of(self, header: Header) -> bytes:
+        """The name of the member behind what was taken. Raises Refusal where the headers disagree about it."""
+        taken, self._open = self._open, {}
+        file = _shown(header.name)
+        records = pax.read_records(taken.get(PAX, b""), file)
+        path, long_name = records.get(b"path"), taken.get(LONG_NAME)
+        if path is not None and long_name is not None:
+            raise _out_of_order("two long names for one member", file)
+        name = header.name
+        if path is not None:
+            name = _checked_path(path, header)
+        elif long_name is not None:
+            name = _checked_long_name(long_name, header)
+        if any(map(pax.is_sparse, records)):
+            raise Refusal([sparse_reason(_shown(name))])
+        pax.check_size(records, header.size, _shown(name))
+        if LONG_LINK in taken and header.kind not in (b"1", b"2"):
+            raise _out_of_order("the target of a link before a member that is none", _shown(name))
+        return name
+
+    def check_none_open(self) -> None:
+        """Called at the end of the archive."""
+        if self._open:
+            raise _out_of_order("a header about a member, and no member", "")
+
+
+def _checked_path(path: bytes, header: Header) -> bytes:
+    """The name in an extended header. It is there for names that do not fit; one that would fit is another name."""
+    if path.isascii() and len(path) <= HEADER_NAME_BYTES and path.rstrip(b"/") != header.name.rstrip(b"/"):
+        raise _renamed(path, header)
+    return path
+
+
+def _checked_long_name(data: bytes, header: Header) -> bytes:
+    name = data.removesuffix(b"\0")
+    if not name.startswith(header.name):
+        raise _renamed(name, header)
+    return name
+
+
+def _renamed(name: bytes, header: Header) -> Refusal:
+    found = f"a header that renames it from {_shown(header.name)[:80]!r}"
+    return refuse("renamed", found, "one name", file=_shown(name))
+
+
+def _out_of_order(found: str, file: str) -> Refusal:
+    return refuse("header_order", found, "each header before its member", file=file)
+
+
+def _shown(name: bytes) -> str:
+    return name.decode("utf-8", "replace")

@@ -1,0 +1,80 @@
+"""One tar header: 512 bytes, read strictly. Formats: POSIX (ustar, pax), GNU, and the old one without a magic."""
+
+import re
+from dataclasses import dataclass
+
+BLOCK = 512
+ZEROS = bytes(BLOCK)
+FILES = (b"0", b"\0")
+FOLDER = b"5"
+PAX, PAX_GLOBAL, LONG_NAME, LONG_LINK = b"x", b"g", b"L", b"K"
+HEADER_NAME_BYTES = 100
+
+_NUMBER = re.compile(rb" *([0-7]+)[ \0]*")
+_POSIX, _GNU, _OLD = b"ustar\x0000", b"ustar  \0", bytes(8)
+_MOST_MODE = 0o177777  # permissions, and the type bits that some tools put there as well
+_BASE_256, _NEGATIVE = 0x80, 0xFF
+_STAR = b"tar\0"
+
+
+class Malformed(Exception):
+    """The block is no header; `str()` is what was found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """`name` as the header has it, with the prefix of POSIX; `size` of the data that follows."""
+
+    name: bytes
+    kind: bytes
+    size: int
+    mode: int
+
+
+def read_header(block: bytes) -> Header:
+    """Reads a block that is not all zeros. Raises Malformed."""
+    # Some old tools added the bytes up as signed numbers; today no reader has to believe two different sums.
+    told = _number(block[148:156], "checksum")
+    if sum(block) - sum(block[148:156]) + 8 * 0x20 != told:
+        raise Malformed("a header whose checksum is wrong")
+    mode = _number(block[100:108], "mode")
+    if mode > _MOST_MODE:
+        raise Malformed(f"the mode {mode:#o}")
+    return Header(_name(block), block[156:157], _size(block[124:136]), mode)
+
+
+def _name(block: bytes) -> bytes:
+    name = _text(block[:HEADER_NAME_BYTES])
+    magic = block[257:265]
+    if magic == _POSIX:
+        # In star's own format the prefix is shorter and dates lie behind it.
+        if any(block[500:]):
+            kind = "star's own format" if block[508:] == _STAR else "a header with bytes after its last field"
+            raise Malformed(kind)
+        prefix = _text(block[345:500])
+        return prefix + b"/" + name if prefix else name
+    if magic not in (_GNU, _OLD):
+        raise Malformed(f"the magic {magic!r}")
+    return name  # GNU keeps dates where POSIX has the prefix
+
+
+def _text(field: bytes) -> bytes:
+    return field.partition(b"\0")[0]
+
+
+def _number(field: bytes, what: str) -> int:
+    if not field.strip(b" \0"):
+        return 0
+    match = _NUMBER.fullmatch(field)
+    if not match:
+        raise Malformed(f"the {what} {field!r}")
+    return int(match[1], 8)
+
+
+def _size(field: bytes) -> int:
+    """GNU writes what does not fit into eleven octal digits in base 256: far too much, but refused for that."""
+    if field[0] == _BASE_256:
+        return int.from_bytes(field[1:], "big")
+    if field[0] == _NEGATIVE:
+        raise Malformed("a negative size")
+    return _number(field, "size")

@@ -1,0 +1,100 @@
+"""Writes a zip front to back, without seeking and in flat memory: the same members give the same bytes.
+
+No times, no owners, no extra fields; nothing but the executable bit is kept of a mode. Small members carry their sizes
+in the local record, larger ones in a descriptor behind their data (APPNOTE 4.3.9), as any streaming tool writes them.
+"""
+
+import stat
+import struct
+import zlib
+from collections.abc import Callable, Iterator
+
+from apps.lib.archive_rules.outcome import refuse
+
+_LOCAL = struct.Struct("<4s5H3L2H")
+_CENTRAL = struct.Struct("<4s6H3L5H2L")
+_DESCRIPTOR = struct.Struct("<4s3L")
+_END = struct.Struct("<4s4H2LH")
+_UNIX, _VERSION = 3 << 8 | 20, 20
+_STAMP = (0, 1 << 5 | 1)  # midnight on 1980-01-01, the first day that a zip can name
+_UTF8, _STREAMED = 1 << 11, 1 << 3
+_STORED, _DEFLATED = 0, 8
+# Part of the format that we promise: another level or threshold gives other bytes for the same module.
+_LEVEL = 6
+_HELD_BYTES = 1024 * 1024
+_STEP = 64 * 1024
+_MOST_FILES, _MOST_BYTES = 0xFFFE, 0xFFFFFFFE  # beyond them it would have to be a zip64
+
+
+class ZipWriter:
+    """Hands the archive piece by piece to `emit`. `files` counts the members."""
+
+    def __init__(self, emit: Callable[[bytes], None]) -> None:
+        self.files = 0
+        self._emit = emit
+        self._pending = bytearray()
+        self._at = 0
+        self._directory = bytearray()
+
+    def add(self, name: str, pieces: Iterator[bytes], *, executable: bool) -> None:
+        """Writes one file; `name` is what the reader's rules let through, each one once."""
+        at, raw_name = self._at, name.encode("utf-8")
+        packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
+        held, streamed = bytearray(), False
+        size, crc, packed = 0, 0, 0
+        for piece in pieces:
+            size += len(piece)
+            crc = zlib.crc32(piece, crc)
+            held += packer.compress(piece)
+            if len(held) > _HELD_BYTES or streamed:
+                if not streamed:
+                    self._local(raw_name, _STREAMED, _DEFLATED, (0, 0, 0))
+                    streamed = True
+                packed += len(held)
+                self._write(held)
+                held.clear()
+        method = _DEFLATED if size else _STORED
+        held += packer.flush() if size else b""
+        packed += len(held)
+        facts = (crc, packed, size)
+        self._check_room(name, size)
+        if not streamed:
+            self._local(raw_name, 0, method, facts)
+        self._write(held)
+        if streamed:
+            self._write(_DESCRIPTOR.pack(b"PK\x07\x08", *facts))
+        mode = stat.S_IFREG | (0o755 if executable else 0o644)
+        flags = _UTF8 | (_STREAMED if streamed else 0)
+        self._directory += _CENTRAL.pack(
+            b"PK\x01\x02", _UNIX, _VERSION, flags, method, *_STAMP, *facts, len(raw_name), 0, 0, 0, 0, mode << 16, at
+        )
+        self._directory += raw_name
+        self.files += 1
+
+    def finish(self) -> None:
+        """Writes the directory. Nothing may be added after it."""
+        at, size = self._at, len(self._directory)
+        self._write(self._directory)
+        self._write(_END.pack(b"PK\x05\x06", 0, 0, self.files, self.files, size, at, 0))
+        self._flush()
+
+    def _local(self, raw_name: bytes, flag: int, method: int, facts: tuple[int, int, int]) -> None:
+        flags = _UTF8 | flag
+        self._write(_LOCAL.pack(b"PK\x03\x04", _VERSION, flags, method, *_STAMP, *facts, len(raw_name), 0) + raw_name)
+
+    def _check_room(self, name: str, size: int) -> None:
+        if size > _MOST_BYTES or self._at > _MOST_BYTES - size or self.files >= _MOST_FILES:
+            found = f"{self.files + 1} files of {self._at + size} bytes"
+            raise refuse("too_large_repacked", found, "what a plain zip can hold", "Leave files out.", name)
+
+    def _write(self, data: bytes | bytearray) -> None:
+        self._at += len(data)
+        self._pending += data
+        if len(self._pending) >= _STEP:
+            self._flush()
+
+    def _flush(self) -> None:
+        view = memoryview(bytes(self._pending))
+        for start in range(0, len(view), _STEP):
+            self._emit(bytes(view[start : start + _STEP]))
+        self._pending.clear()
