@@ -1,6 +1,18 @@
 """The HTML site. Each page module ends in its own list."""
 
-from apps.portal import browse, home, how_to, invitations, namespaces, publish, releases, theme, tokens, uploads
+from apps.portal import (
+    browse,
+    downloads,
+    home,
+    how_to,
+    invitations,
+    namespaces,
+    publish,
+    releases,
+    theme,
+    tokens,
+    uploads,
+)
 
 app_name = "portal"
 
@@ -14,5 +26,6 @@ urlpatterns = [
     *uploads.urlpatterns,
     *releases.urlpatterns,
     *namespaces.urlpatterns,  # /namespaces/new, before any /namespaces/<name>
+    *downloads.urlpatterns,
     *browse.urlpatterns,
 ]

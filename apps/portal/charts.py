@@ -1,0 +1,118 @@
+"""Charts as inline SVG, made here: no script, no inline style, coloured by classes (static/css/components/charts.css).
+
+A chart is a picture with a title; whoever cannot see it reads the same numbers in a table beside it. It is stretched
+to the width that there is, so it holds no text: the scale and the days beside it are HTML.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+STEP = 10  # from one bar to the next
+BAR = 8
+HEIGHT = 100
+SPARK_HEIGHT = 30
+# A day with one download beside a day with thousands is still there to be seen.
+LEAST = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One colour of the chart: `tone` is 1 to 5, or `other`."""
+
+    name: str
+    values: Sequence[int]
+    tone: str = "1"
+
+    @property
+    def total(self) -> int:
+        return sum(self.values)
+
+
+def ceiling(highest: int) -> int:
+    """The top of the scale: an even number that reads well, so that its half does too."""
+    power = 1
+    while True:
+        for digit in (2, 4, 6, 8, 10):
+            if digit * power >= highest:
+                return digit * power
+        power *= 10
+
+
+def sparkline(values: Sequence[int], *, title: str) -> SafeString:
+    """A line without a scale: whether it goes up or down, in the space of a few words."""
+    top = max(ceiling(max(values, default=0)), 1)
+    points = " ".join(
+        f"{position * STEP},{_number(SPARK_HEIGHT - value / top * (SPARK_HEIGHT - 2) - 1)}"
+        for position, value in enumerate(values)
+    )
+    width = max(len(values) - 1, 1) * STEP
+    return format_html(
+        '<svg class="spark" viewBox="0 0 {0} {1}" preserveAspectRatio="none" role="img" focusable="false">'
+        '<title>{2}</title><polygon class="spark__area" points="0,{1} {3} {0},{1}"/>'
+        '<polyline class="spark__line" points="{3}" vector-effect="non-scaling-stroke"/></svg>',
+        width,
+        SPARK_HEIGHT,
+        title,
+        points,
+    )
+
+
+def bars(labels: Sequence[str], series: Sequence[Series], *, title: str) -> SafeString:
+    """One bar for each label, made of one piece for each series; the first series lies at the bottom."""
+    top = ceiling(highest(series))
+    columns = format_html_join(
+        "", "<g><title>{}</title>{}</g>", ((_said(labels, series, at), _bar(series, at, top)) for at in _range(labels))
+    )
+    return format_html(
+        '<svg class="chart__picture" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" focusable="false">'
+        "<title>{}</title>{}{}</svg>",
+        len(labels) * STEP,
+        HEIGHT,
+        title,
+        _lines(len(labels) * STEP),
+        columns,
+    )
+
+
+def highest(series: Sequence[Series]) -> int:
+    """The highest bar, all its pieces together."""
+    return max((sum(values) for values in zip(*(one.values for one in series), strict=True)), default=0)
+
+
+def _range(labels: Sequence[str]) -> range:
+    return range(len(labels))
+
+
+def _lines(width: int) -> SafeString:
+    return format_html_join(
+        "",
+        '<line class="chart__line" x1="0" x2="{}" y1="{}" y2="{}" vector-effect="non-scaling-stroke"/>',
+        ((width, at, at) for at in (0, HEIGHT // 2, HEIGHT)),
+    )
+
+
+def _bar(series: Sequence[Series], at: int, top: int) -> SafeString:
+    """Its pieces, and behind them an invisible one of full height, which shows the title wherever the mouse is."""
+    pieces: list[tuple[str, int, str, str, int]] = [("hit", at * STEP, "0", str(HEIGHT), STEP)]
+    floor = float(HEIGHT)
+    for one in series:
+        if one.values[at]:
+            height = max(one.values[at] / top * HEIGHT, LEAST)
+            floor -= height
+            pieces.append((one.tone, at * STEP + (STEP - BAR) // 2, _number(floor), _number(height), BAR))
+    return format_html_join(
+        "", '<rect class="chart__piece chart__piece--{}" x="{}" y="{}" height="{}" width="{}"/>', pieces
+    )
+
+
+def _said(labels: Sequence[str], series: Sequence[Series], at: int) -> str:
+    total = sum(one.values[at] for one in series)
+    parts = [f"{one.name} {one.values[at]:,}" for one in series if one.values[at]]
+    return f"{labels[at]}: {total:,}" + (f" ({', '.join(parts)})" if len(series) > 1 and parts else "")
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".")
