@@ -14,6 +14,7 @@ from apps.blobs import store
 from apps.jobs import queue
 from apps.lib.digests import counted
 from apps.lib.errors import Conflict, Invalid, Reason, TooLarge
+from apps.releases import quotas
 from apps.releases.faults import reach
 from apps.releases.models import Release, State
 from apps.releases.reserving import UNFINISHED, UPLOAD_LEASE, VersionTaken
@@ -46,12 +47,18 @@ def receive(*, release: Release, chunks: Iterable[bytes], limit: int, setting: s
     except Moved:
         store.discard_staged(release.staging_key)
         raise
+    except quotas.QuotaFull as full:
+        _abandon(release, full)
+        store.discard_staged(release.staging_key)
+        raise
     reach("after:accept", release)
     return release
 
 
 def accept(*, release: Release, digest: str, size: int, job: str) -> None:
+    """Raises Moved, or QuotaFull: only now is it known how much room the upload takes."""
     with transaction.atomic():
+        quotas.check(release.namespace, more_bytes=size, more_versions=1, newcomer=release)
         move(
             release,
             State.RECEIVING,
@@ -89,8 +96,8 @@ def _abandon(release: Release, error: BaseException) -> None:
     reason = UNFINISHED
     if isinstance(error, TooLarge | Invalid):
         reason = Reason(
-            code="upload-" + error.code.replace("_", "-"),
-            found=str(error),
+            code="quota-full" if isinstance(error, quotas.QuotaFull) else "upload-" + error.code.replace("_", "-"),
+            found=str(error).rstrip("."),
             expected="one whole archive within the limits",
             mend=error.mend or UNFINISHED.mend,
         )

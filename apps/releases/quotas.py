@@ -1,0 +1,87 @@
+"""How much a namespace may hold: bytes in storage and versions. Staff set both; 0 is no limit."""
+
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.db.models import BigIntegerField, Case, Count, F, Sum, Value, When
+from django.db.models.functions import Coalesce
+
+from apps.accounts.models import Namespace
+from apps.lib.errors import TooLarge
+from apps.releases.models import LIVE, Release, State
+
+# A tombstone keeps its version number for ever and costs nothing.
+COUNTED = tuple(state for state in LIVE if state != State.PURGED)
+# What is stored of a published version; of one on its way what came in, as soon as it has.
+STORED = Coalesce(
+    Case(When(state=State.PUBLISHED, then=F("size")), default=F("uploaded_size")),
+    Value(0),
+    output_field=BigIntegerField(),
+)
+
+
+class QuotaFull(TooLarge):
+    """The namespace has no room for this. An edge answers 413, not 409: to scripts that means "is there already"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What is used of what may be used; a `max_` of 0 is no limit."""
+
+    bytes: int
+    versions: int
+    max_bytes: int
+    max_versions: int
+
+
+def usage(namespace: Namespace, *, without: Release | None = None) -> Usage:
+    """In one query. The namespace's own limits count, and the registry's where it has none."""
+    rows = Release.objects.filter(namespace=namespace, state__in=COUNTED)
+    if without is not None:
+        rows = rows.exclude(pk=without.pk)
+    found = rows.aggregate(versions=Count("pk"), stored=Sum(STORED))
+    max_bytes, max_versions = limits(namespace)
+    return Usage(found["stored"] or 0, found["versions"], max_bytes, max_versions)
+
+
+def limits(namespace: Namespace) -> tuple[int, int]:
+    """Bytes and versions that the namespace may hold."""
+    own_bytes, own_versions = namespace.quota_bytes, namespace.quota_versions
+    return (
+        settings.NAMESPACE_MAX_BYTES if own_bytes is None else own_bytes,
+        settings.NAMESPACE_MAX_VERSIONS if own_versions is None else own_versions,
+    )
+
+
+def check(
+    namespace: Namespace, *, more_bytes: int = 0, more_versions: int = 0, newcomer: Release | None = None
+) -> None:
+    """Raises QuotaFull where so much more would not fit. Only inside the transaction that takes the room.
+
+    `newcomer` is the release that asks for it, and does not count as one that is there.
+
+    The namespace's row stays locked until that transaction ends: of two uploads at once the second counts the first.
+    (PostgreSQL; on SQLite there is one writer at a time. Not FOR UPDATE, which would hold up every new row that
+    refers to the namespace.)
+    """
+    row = Namespace.objects.select_for_update(no_key=True).get(pk=namespace.pk)
+    if not any(limits(row)):
+        return
+    used = usage(row, without=newcomer)
+    if used.max_versions and used.versions + more_versions > used.max_versions:
+        raise _full(row, f"its quota is {_many(used.max_versions, 'version')}, and it holds {used.versions:,}")
+    if used.max_bytes and used.bytes + more_bytes > used.max_bytes:
+        this = f", and this one has {more_bytes:,}" if more_bytes > 1 else ""
+        raise _full(row, f"its quota is {_many(used.max_bytes, 'byte')}, {used.bytes:,} are used{this}")
+
+
+def _full(namespace: Namespace, why: str) -> QuotaFull:
+    return QuotaFull(
+        f"The namespace {namespace.name} has no room for this: {why}.",
+        mend="Ask the staff of this registry for a larger quota, or to purge versions that nobody needs; "
+        "the namespace's usage page shows what takes the room.",
+    )
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
