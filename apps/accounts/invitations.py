@@ -14,7 +14,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from apps.accounts.access import Viewer, role_on
-from apps.accounts.models import Grant, Invitation, Namespace, Role, User
+from apps.accounts.models import PSEUDONYM, Grant, Invitation, Namespace, Role, User
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.lib.errors import Conflict, Invalid, NotFound
@@ -94,6 +94,8 @@ def check_username(username: str) -> str:
             "A user name has 1 to 63 letters a to z, digits, and . _ - inside.",
             mend="Choose another, such as jo.smith.",
         )
+    if name.startswith(PSEUDONYM):
+        raise Invalid(f"Names that begin with {PSEUDONYM} are for accounts of former users.", mend="Choose another.")
     return name
 
 

@@ -118,10 +118,13 @@ class Membership(models.Model):
 
 
 class GrantQuerySet(models.QuerySet["Grant"]):
-    def active_owners(self) -> Self:
-        """Through which somebody can act as owner today: an active person, or a team that has one."""
-        member = Membership.objects.filter(team=OuterRef("team"), user__is_active=True)
-        return self.filter(Q(user__is_active=True) | Exists(member), role=Role.OWNER)
+    def active_owners(self, *, besides: User | None = None) -> Self:
+        """Through which somebody (`besides` one) can act as owner today: an active person, or a team that has one."""
+        people = User.objects.filter(is_active=True)
+        if besides is not None:
+            people = people.exclude(pk=besides.pk)
+        member = Membership.objects.filter(team=OuterRef("team"), user__in=people)
+        return self.filter(Q(user__in=people) | Exists(member), role=Role.OWNER)
 
 
 class Grant(models.Model):

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import Q
+from django.db.models import F, Q, QuerySet
 
 from apps.accounts.access import Viewer, visible_namespaces
 from apps.accounts.models import Grant, Membership, Namespace, Role, Scope, Team, User, Visibility
@@ -210,6 +210,12 @@ def transfer(
         kept="publisher" if before and keep_publisher else "",
     )
     return given
+
+
+def grants_in(namespace: Namespace) -> QuerySet[Grant]:
+    """Who holds which role: owners first, and among them teams (where the databases put NULL differs)."""
+    rows = Grant.objects.filter(namespace=namespace).select_related("user", "team")
+    return rows.order_by("-role", F("team__name").asc(nulls_last=True), "user__username", "pk")
 
 
 def own_grant(namespace: Namespace, viewer: Viewer) -> Grant | None:

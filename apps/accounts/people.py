@@ -5,13 +5,23 @@ from collections.abc import Iterable
 from django.contrib.auth.models import Permission
 from django.db import transaction
 
+from apps.accounts import leaving
 from apps.accounts.access import Viewer
 from apps.accounts.models import User
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
-from apps.lib.errors import Conflict, RoleRequired
+from apps.lib.errors import Conflict, NotFound, RoleRequired
 
 FLAGS = ("is_active", "is_staff", "is_superuser")
+
+
+def find(name: str) -> User:
+    """The active account that somebody names in a form or a URL. Raises NotFound."""
+    wanted = name.strip().lower()
+    user = None if "\0" in wanted else User.objects.filter(username=wanted, is_active=True).first()
+    if user is None:
+        raise NotFound(f"There is no user {name}.", mend="Check the spelling, or invite them.")
+    return user
 
 
 @transaction.atomic
@@ -24,9 +34,11 @@ def change(
     is_superuser: bool,
     permissions: Iterable[Permission] | None = None,
 ) -> None:
-    """Set an account's rights; permissions None leaves them. Tokens and sessions of an inactive one end at once.
+    """Set an account's rights; permissions None leaves them. Tokens and sessions of an inactive one end at once, and
+    so do the invitations that it made.
 
-    Raises RoleRequired (only superusers make operators or change them) and Conflict (nobody locks themselves out).
+    Raises RoleRequired (only superusers make operators or change them) and Conflict (nobody locks themselves out, and
+    nobody comes back who was forgotten).
     """
     row = User.objects.select_for_update().get(pk=user.pk)
     wanted = {"is_active": is_active, "is_staff": is_staff, "is_superuser": is_superuser}
@@ -40,9 +52,13 @@ def change(
         raise RoleRequired("Only a superuser makes somebody an operator, or changes one.", mend="Ask a superuser.")
     if changes and actor.user_id == row.pk:
         raise Conflict("Nobody takes their own rights away.", mend="Ask another operator.")
+    if row.is_forgotten:
+        raise Conflict("This person was forgotten.", mend="Invite them again: they get another account.")
     new = {flag: value for flag, (_, value) in changes.items()}
     if new:
         User.objects.filter(pk=row.pk).update(**new)
+    if "is_active" in new and not is_active:
+        leaving.lock_out(user=row, actor=actor)
     if before != after:
         row.user_permissions.set(after)
     record(

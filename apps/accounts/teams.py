@@ -3,8 +3,9 @@
 import re
 
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 
-from apps.accounts.access import Viewer, visible_teams
+from apps.accounts.access import Viewer, visible_namespaces, visible_teams
 from apps.accounts.models import Grant, Membership, Namespace, Role, Team, User
 from apps.accounts.namespaces import creation_refused
 from apps.audit.kinds import Kind
@@ -58,7 +59,7 @@ def _create(name: str, description: str, first: User, actor: Viewer) -> Team:
 def describe(*, team: Team, description: str, actor: Viewer) -> None:
     """Change what it says about itself. Raises Invalid."""
     _check_description(description)
-    row = _locked(team)
+    row = _locked(team.pk)
     if row.description == description:
         return
     Team.objects.filter(pk=row.pk).update(description=description)
@@ -71,7 +72,7 @@ def add(*, team: Team, user: User, actor: Viewer) -> Membership:
     """Make somebody a member; they have the team's roles from the next request on. Doing it twice is fine."""
     if not user.is_active:
         raise Invalid("This account is switched off.", mend="Ask an operator to switch it on first.")
-    _locked(team)
+    _locked(team.pk)
     membership, is_new = Membership.objects.get_or_create(team=team, user=user, defaults={"added_by": actor.user})
     if is_new:
         _record(Kind.TEAM_MEMBER_ADDED, team, actor, user=user.pk)
@@ -81,7 +82,7 @@ def add(*, team: Team, user: User, actor: Viewer) -> Membership:
 @transaction.atomic
 def set_manager(*, membership: Membership, is_manager: bool, actor: Viewer) -> None:
     """Make a member a manager, or no longer one. Raises Conflict where none would be left (staff may)."""
-    _locked(membership.team)
+    _locked(membership.team_id)
     row = _row_of(membership)
     if row.is_manager == is_manager:
         return
@@ -98,11 +99,11 @@ def remove(*, membership: Membership, actor: Viewer) -> None:
 
     Raises Conflict where no manager would be left (staff may), or a namespace without an owner (nobody may).
     """
-    team = membership.team
-    owned = _locked_with_namespaces(team)
-    row = Membership.objects.select_related("user").filter(pk=membership.pk).first()
+    owned = _locked_with_namespaces(membership.team_id)
+    row = Membership.objects.select_related("user", "team").filter(pk=membership.pk).first()
     if row is None:
         return
+    team = row.team
     _keep_a_manager(row, actor)
     if row.user.is_active and not team.memberships.filter(user__is_active=True).exclude(pk=row.pk).exists():
         _keep_owners(team, owned, f"Without {row.user} the team {team} has nobody left, and it")
@@ -113,7 +114,7 @@ def remove(*, membership: Membership, actor: Viewer) -> None:
 @transaction.atomic
 def delete(*, team: Team, actor: Viewer) -> None:
     """Delete it with its memberships and roles. Raises Conflict while it is the only owner of a namespace."""
-    owned = _locked_with_namespaces(team)
+    owned = _locked_with_namespaces(team.pk)
     _keep_owners(team, owned, f"The team {team}")
     held = Grant.objects.filter(team=team).select_related("namespace").order_by("namespace__name", "pk")
     roles = {grant.namespace.name: grant.get_role_display().lower() for grant in held}
@@ -122,19 +123,38 @@ def delete(*, team: Team, actor: Viewer) -> None:
     Team.objects.filter(pk=team.pk).delete()
 
 
-def _locked(team: Team) -> Team:
+def find(name: str) -> Team:
+    """Any team, for owners who give it a role: they name it as they name a person. Raises NotFound."""
+    team = None if "\0" in name else Team.objects.filter(name=name).first()
+    if team is None:
+        raise NotFound(f"There is no team {name}.", mend="Check the spelling, or make the team.")
+    return team
+
+
+def members_of(team: Team) -> QuerySet[Membership]:
+    """Managers first."""
+    return team.memberships.select_related("user").order_by("-is_manager", "user__username", "pk")
+
+
+def roles_of(team: Team, *, seen_by: Viewer) -> QuerySet[Grant]:
+    """What it holds, as far as the viewer sees the namespaces."""
+    rows = Grant.objects.filter(team=team, namespace__in=visible_namespaces(seen_by))
+    return rows.select_related("namespace").order_by("namespace__name", "pk")
+
+
+def _locked(pk: int) -> Team:
     """The row as it is now; whoever else changes this team waits."""
-    row = Team.objects.select_for_update().filter(pk=team.pk).first()
+    row = Team.objects.select_for_update().filter(pk=pk).first()
     if row is None:
-        raise NotFound(f"The team {team} was deleted.", mend="The teams page has the list.")
+        raise NotFound("This team was deleted.", mend="The teams page has the list.")
     return row
 
 
-def _locked_with_namespaces(team: Team) -> list[Namespace]:
+def _locked_with_namespaces(pk: int) -> list[Namespace]:
     """Lock what the team owns, then the team (as `namespaces.grant` does): two who leave a namespace take turns."""
-    owned = Grant.objects.filter(team=team, role=Role.OWNER).values("namespace")
+    owned = Grant.objects.filter(team=pk, role=Role.OWNER).values("namespace")
     locked = list(Namespace.objects.select_for_update().filter(pk__in=owned).order_by("pk"))
-    _locked(team)
+    team = _locked(pk)
     if Namespace.objects.filter(pk__in=owned).exclude(pk__in=[namespace.pk for namespace in locked]).exists():
         raise Conflict(f"Somebody has just given a namespace to the team {team}.", mend="Look, and send it again.")
     return locked

@@ -1,0 +1,49 @@
+"""`manage.py forget_user NAME [--hand-to USER]`: what a person asks for who has left, done on the machine itself."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from apps.accounts import forgetting, leaving
+from apps.accounts.access import NOBODY
+from apps.accounts.models import User
+from apps.lib.errors import RegistryError
+
+
+class Command(BaseCommand):
+    help = "Forget a person: their name, addresses, tokens, sessions and roles. What they published stays."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("name", metavar="NAME")
+        parser.add_argument("--hand-to", metavar="USER", help="Who gets what only they own or manage.")
+        parser.add_argument("--yes", action="store_true", help="Do not ask.")
+
+    def handle(self, **options: Any) -> None:
+        user = _user(options["name"])
+        hand_to = _user(options["hand_to"]) if options["hand_to"] else None
+        behind = leaving.left_behind(user)
+        if behind and hand_to is None:
+            raise CommandError(f"{user} is {behind}. Say who gets it with --hand-to USER, or make others owner first.")
+        name = user.username
+        if not options["yes"]:
+            self.stderr.write(f"This takes the name {name} and all that is theirs away; it cannot be undone.")
+            if behind:
+                self.stderr.write(f"{name} is {behind}: {hand_to} gets it.")
+            if input(f"Type {name} to go on: ").strip() != name:
+                raise CommandError("Nothing was changed.")
+        try:
+            forgetting.forget(user=user, actor=NOBODY, hand_to=hand_to)
+        except RegistryError as refused:
+            raise CommandError(f"{refused} {refused.mend}") from None
+        self.stderr.write(
+            f"{name} is forgotten, and is {user.username} from now on. What others wrote about them (descriptions, "
+            "notes, README files, logs, backups) is not searched."
+        )
+
+
+def _user(name: str) -> User:
+    user = User.objects.filter(username=name).first()
+    if user is None:
+        raise CommandError(f"There is no user {name!r}: the admin lists them all.")
+    return user

@@ -1,0 +1,176 @@
+"""`manage.py forget_user`: afterwards the whole database is searched for the name and the address."""
+
+import io
+from contextlib import nullcontext
+
+import pytest
+from allauth.account.models import EmailAddress
+from django.contrib.admin.models import LogEntry
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.urls import reverse
+from django.utils import timezone
+
+from apps.accounts import forgetting, invitations, namespaces, people, teams, tokens
+from apps.accounts.access import NOBODY, Viewer
+from apps.accounts.models import ApiToken, Grant, Invitation, Membership, Role, User
+from apps.audit.models import AuditEvent
+from apps.lib.errors import Conflict, Invalid
+from apps.releases.models import Fetch, Release
+from tests.conftest import person
+
+NAME, ADDRESS = "zerafina.quill", "zerafina@quill.example"
+
+
+@pytest.fixture
+def zerafina(acme) -> User:
+    user = person(NAME, email=ADDRESS, first_name="Zerafina", last_name="Quillfeather")
+    Grant.objects.create(namespace=acme, user=user, role=Role.PUBLISHER)
+    return user
+
+
+def forget(*more: str) -> str:
+    said = io.StringIO()
+    call_command("forget_user", NAME, "--yes", *more, stderr=said)
+    return said.getvalue()
+
+
+def everything() -> str:
+    """Every value of every table."""
+    with connection.cursor() as cursor:
+        values = []
+        for table in connection.introspection.table_names(cursor):
+            cursor.execute(f'SELECT * FROM "{table}"')  # noqa: S608  # names that the database gave
+            values += [value for row in cursor.fetchall() for value in row]
+    return "\n".join(bytes(v).decode(errors="replace") if isinstance(v, bytes | memoryview) else str(v) for v in values)
+
+
+def live_a_life(user, acme, published, browser_of, olga, dora):
+    """A bit of everything that leaves rows."""
+    release = published("acme/vpc/aws", "1.0.0", user=user)
+    client = browser_of(user)
+    client.post("/tokens", {"label": "mine", "scope": "read", "days": "5"})
+    client.post("/namespaces/new", {"name": "hers", "visibility": "private"})
+    browser_of(None).post("/account/login/", {"login": NAME, "password": "wrong one"})
+    browser_of(None).post("/account/login/", {"login": NAME, "password": f"{NAME} likes pears"})
+    team = teams.create(name="cooks", actor=Viewer(user))
+    namespaces.grant(namespace=acme, holder=team, role=Role.READER, actor=Viewer(dora))
+    namespaces.grant(namespace=acme, holder=user, role=Role.OWNER, actor=Viewer(dora))
+    invitations.invite(actor=Viewer(user), note="Finn", namespace=acme, role=Role.READER)
+    made, _ = invitations.invite(actor=Viewer(olga), note=f"for {NAME}, {ADDRESS}")
+    Invitation.objects.filter(pk=made.pk).update(used_by=user, used_at=timezone.now())
+    Fetch.objects.create(release=release, user=user, last_on=timezone.now().date(), count=3)
+    EmailAddress.objects.create(user=user, email=ADDRESS, verified=True, primary=True)
+    desk = browser_of(olga)
+    desk.post(reverse("admin:accounts_user_change", args=[user.pk]), {"is_active": "on"})
+    held = Grant.objects.get(namespace=acme, user=user)
+    desk.post(reverse("admin:accounts_grant_change", args=[held.pk]), {"role": 2})
+    line = {"grants-0-id": held.pk, "grants-0-namespace": acme.pk, "grants-0-user": user.pk, "grants-0-role": 1}
+    counts = {"grants-TOTAL_FORMS": 1, "grants-INITIAL_FORMS": 1}
+    desk.post(reverse("admin:accounts_namespace_change", args=[acme.pk]), {"visibility": "private", **counts, **line})
+    return release
+
+
+def test_nothing_of_theirs_is_left(zerafina, acme, published, browser_of, olga, dora):
+    release = live_a_life(zerafina, acme, published, browser_of, olga, dora)
+    assert LogEntry.objects.filter(object_repr__contains=NAME).exists()
+    assert LogEntry.objects.filter(change_message__contains=NAME).exists()
+    before = AuditEvent.objects.count()
+
+    said = forget("--hand-to", "olga")
+
+    left = everything().lower()
+    for word in (NAME, ADDRESS, "zerafina", "quillfeather"):
+        assert word not in left
+    zerafina.refresh_from_db()
+    assert (zerafina.username, zerafina.is_active) == (f"forgotten-{zerafina.pk}", False)
+    assert not zerafina.has_usable_password()
+    for model in (ApiToken, Fetch, EmailAddress, Grant, Membership):
+        assert not model.objects.filter(user=zerafina).exists()
+    assert Release.objects.get(pk=release.pk).created_by == zerafina, "what they published stays"
+    assert zerafina.shown_name == "a former user"
+    assert AuditEvent.objects.filter(actor_id=zerafina.pk).count() > 5, "and so does what they did, by number"
+    assert AuditEvent.objects.count() > before
+    last = AuditEvent.objects.newest_first()[0]
+    assert (last.kind, last.subject) == ("account:user:forgotten", f"user/{zerafina.pk}")
+    assert "is forgotten" in said
+
+
+def test_nobody_else_loses_anything(zerafina, acme, published, browser_of, olga, dora, bob, charlie):
+    live_a_life(zerafina, acme, published, browser_of, olga, dora)
+    tokens.issue(user=bob, label="his", scope="read", actor=NOBODY)
+    his = browser_of(bob)
+    LogEntry.objects.create(user=olga, object_repr="bob is Reader of acme", action_flag=1, change_message="")
+
+    forget("--hand-to", "olga")
+
+    assert ApiToken.objects.get().user == bob
+    assert his.get("/tokens").status_code == 200
+    left = Grant.objects.filter(namespace=acme, user__isnull=False)
+    assert set(left.values_list("user__username", flat=True)) == {"alice", "bob", "dora"}
+    assert LogEntry.objects.filter(object_repr="bob is Reader of acme").exists()
+
+
+def test_their_way_in_is_closed(zerafina, browser_of, tofu):
+    browser, client = browser_of(zerafina), tofu(zerafina)
+    forget()
+
+    assert browser.get("/tokens").status_code == 302
+    assert client.get("/api/v1/namespaces/acme").status_code == 401
+    with pytest.raises(Invalid, match="former users"):
+        invitations.check_username("forgotten-12")
+
+
+def test_it_refuses_with_the_list_while_only_they_decide(zerafina, event_kinds):
+    namespaces.create(name="hers", visibility="private", actor=Viewer(zerafina))
+    teams.create(name="cooks", actor=Viewer(zerafina))
+    before = event_kinds()
+
+    with pytest.raises(CommandError, match="the only owner of hers and the only manager of the team cooks"):
+        forget()
+    zerafina.refresh_from_db()
+    assert zerafina.username == NAME
+    assert event_kinds() == before
+
+
+def test_it_hands_over_what_only_they_decided_about(zerafina, dora, event_kinds):
+    namespace = namespaces.create(name="hers", visibility="private", actor=Viewer(zerafina))
+    team = teams.create(name="cooks", actor=Viewer(zerafina))
+
+    forget("--hand-to", "dora")
+
+    assert list(namespace.grants.values_list("user", "role")) == [(dora.pk, Role.OWNER)]
+    assert list(team.memberships.values_list("user", "is_manager")) == [(dora.pk, True)]
+    assert "namespace:namespace:transferred" in event_kinds()
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["nobody-here"], "no user 'nobody-here'"),
+        ([NAME, "--hand-to", NAME], "cannot take over"),
+        ([NAME, "--hand-to", "zoe"], "no user 'zoe'"),
+    ],
+)
+def test_it_says_what_is_wrong(zerafina, words, says):
+    with pytest.raises(CommandError, match=says):
+        call_command("forget_user", "--yes", *words)
+
+
+@pytest.mark.parametrize(("answer", "gone"), [(NAME, True), ("y", False), ("", False)])
+def test_it_asks_first(zerafina, monkeypatch, answer, gone):
+    monkeypatch.setattr("builtins.input", lambda _: answer)
+    with nullcontext() if gone else pytest.raises(CommandError, match="Nothing was changed"):
+        call_command("forget_user", NAME, stderr=io.StringIO())
+
+    zerafina.refresh_from_db()
+    assert zerafina.is_forgotten == gone
+
+
+def test_forgotten_is_for_good(zerafina, olga):
+    forget()
+    zerafina.refresh_from_db()
+    with pytest.raises(Conflict, match="forgotten already"):
+        forgetting.forget(user=zerafina, actor=NOBODY)
+    with pytest.raises(Conflict, match="was forgotten"):
+        people.change(user=zerafina, actor=Viewer(olga), is_active=True, is_staff=False, is_superuser=False)
