@@ -1,4 +1,4 @@
-"""/api/v1/namespaces/<ns>: created and changed by PUT, shown by GET."""
+"""/api/v1/namespaces/<ns>: created and changed by PUT, shown by GET; staff set its quotas by PATCH."""
 
 from http import HTTPStatus
 from typing import Any
@@ -11,9 +11,11 @@ from rest_framework.response import Response
 from apps.accounts import access, namespaces
 from apps.accounts.access import Viewer
 from apps.accounts.models import Namespace, Role, Visibility
+from apps.accounts.operators import operated_namespace
 from apps.api.base import ApiView
 from apps.api.bodies import read_json, validated
-from apps.lib.errors import NotFound
+from apps.lib.errors import Invalid, NotFound
+from apps.releases import quotas
 
 
 class NamespaceInput(serializers.Serializer[Any]):
@@ -21,18 +23,30 @@ class NamespaceInput(serializers.Serializer[Any]):
     description = serializers.CharField(required=False, allow_blank=True, max_length=200)
 
 
-def namespace_document(namespace: Namespace, viewer: Viewer) -> dict[str, str | None]:
-    """`role` is what the asking token may be there: reader, publisher or owner."""
+class QuotaInput(serializers.Serializer[Any]):
+    """null is the registry's default, 0 no limit; a field that is left out stays."""
+
+    quota_bytes = serializers.IntegerField(required=False, allow_null=True)
+    quota_versions = serializers.IntegerField(required=False, allow_null=True)
+
+
+def namespace_document(namespace: Namespace, viewer: Viewer) -> dict[str, Any]:
+    """`role` is what the asking token may be there; `quota` what counts today, null where there is no limit."""
     role = access.role_on(viewer, namespace)
+    used = quotas.usage(namespace)
     return {
         "name": namespace.name,
         "visibility": namespace.visibility,
         "description": namespace.description,
         "role": role.label.lower() if role else None,
+        "usage": {"bytes": used.bytes, "versions": used.versions},
+        "quota": {"bytes": used.max_bytes or None, "versions": used.max_versions or None},
     }
 
 
 class NamespaceDetail(ApiView):
+    http_method_names = ["get", "head", "put", "patch"]
+
     def get(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
         found = access.namespace_for(self.viewer, namespace)
         return Response(namespace_document(found, self.viewer))
@@ -48,6 +62,15 @@ class NamespaceDetail(ApiView):
             return Response(namespace_document(created, self.viewer), status=HTTPStatus.CREATED)
         found = access.namespace_for(self.viewer, namespace, need=Role.OWNER)
         namespaces.change(namespace=found, actor=self.viewer, **validated(NamespaceInput, read_json(request)))
+        return Response(namespace_document(found, self.viewer))
+
+    def patch(self, request: Request, namespace: str) -> Response:
+        self.require_token()
+        found = operated_namespace(self.viewer, namespace)
+        wanted = validated(QuotaInput, read_json(request))
+        if not wanted:
+            raise Invalid("There is nothing to change.", mend="Send quota_bytes, quota_versions or both.")
+        namespaces.set_quotas(namespace=found, actor=self.viewer, **wanted)
         return Response(namespace_document(found, self.viewer))
 
 

@@ -2,12 +2,14 @@
 
 from django.urls import re_path
 
-from apps.api import modules, modules_lifecycle, namespaces, releases
+from apps.api import grants, modules, modules_lifecycle, namespaces, releases, teams
 from apps.api.base import Unknown
 
 app_name = "api"
 urlpatterns = [
     *namespaces.urlpatterns,
+    *grants.urlpatterns,
+    *teams.urlpatterns,
     *modules.urlpatterns,
     *modules_lifecycle.urlpatterns,
     *releases.urlpatterns,

@@ -26,6 +26,8 @@ def test_a_namespace_is_created_and_belongs_to_its_creator(tofu, charlie):
         "visibility": "private",
         "description": "New.",
         "role": "owner",
+        "usage": {"bytes": 0, "versions": 0},
+        "quota": {"bytes": None, "versions": None},
     }
     assert Grant.objects.get(namespace__name="fresh").user == charlie
 

@@ -1,0 +1,108 @@
+"""/api/v1/namespaces/<ns>/grants: who holds which role, for its owners; and handing the whole namespace on."""
+
+from http import HTTPStatus
+from typing import Any
+
+from django.urls import path
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.accounts import access, namespaces, people, teams
+from apps.accounts.models import Grant, Namespace, Role
+from apps.api.base import ApiView
+from apps.api.bodies import read_json, validated
+from apps.lib.errors import Invalid, NotFound
+
+ROLES = {role.label.lower(): role for role in Role}
+
+
+class GrantInput(serializers.Serializer[Any]):
+    role = serializers.ChoiceField(choices=list(ROLES))
+
+
+class TransferInput(serializers.Serializer[Any]):
+    """One of each pair. `from_…` is whose ownership ends; left out, it is the caller's own, or nobody's."""
+
+    to_user = serializers.CharField(required=False, max_length=150)
+    to_team = serializers.CharField(required=False, max_length=63)
+    from_user = serializers.CharField(required=False, max_length=150)
+    from_team = serializers.CharField(required=False, max_length=63)
+    keep_publisher = serializers.BooleanField(required=False, default=False)
+
+
+def grant_document(grant: Grant) -> dict[str, Any]:
+    holder = {"team": grant.team.name} if grant.team else {"user": grant.user.username if grant.user else ""}
+    return {**holder, "role": Role(grant.role).label.lower(), "since": grant.given_at.isoformat()}
+
+
+def grants_document(namespace: Namespace) -> dict[str, Any]:
+    return {"grants": [grant_document(grant) for grant in namespaces.grants_in(namespace)]}
+
+
+class GrantList(ApiView):
+    def get(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
+        self.require_token()
+        return Response(grants_document(access.namespace_for(self.viewer, namespace, need=Role.OWNER)))
+
+
+class GrantDetail(ApiView):
+    """One holder's role. PUT gives or changes it, DELETE withdraws it (204, also where there was none)."""
+
+    http_method_names = ["put", "delete"]
+
+    def put(self, request: Request, namespace: str, user: str = "", team: str = "") -> Response:
+        self.require_token()
+        found = access.namespace_for(self.viewer, namespace, need=Role.OWNER)
+        role = ROLES[validated(GrantInput, read_json(request))["role"]]
+        holder = teams.find(team) if team else people.find(user)
+        return Response(grant_document(namespaces.grant(namespace=found, holder=holder, role=role, actor=self.viewer)))
+
+    def delete(self, request: Request, namespace: str, user: str = "", team: str = "") -> Response:  # noqa: ARG002
+        self.require_token()
+        found = access.namespace_for(self.viewer, namespace, need=Role.OWNER)
+        named = {"team__name": team} if team else {"user__username": user}
+        grant = namespaces.grants_in(found).filter(**named).first()
+        if grant is not None:
+            namespaces.withdraw(grant=grant, actor=self.viewer)
+        return Response(status=HTTPStatus.NO_CONTENT)
+
+
+class Transfer(ApiView):
+    http_method_names = ["post"]
+
+    def post(self, request: Request, namespace: str) -> Response:
+        self.require_token()
+        found = access.namespace_for(self.viewer, namespace, need=Role.OWNER)
+        wanted = validated(TransferInput, read_json(request))
+        if ("to_user" in wanted) == ("to_team" in wanted):
+            raise Invalid("A namespace goes to one new owner.", mend="Send either to_user or to_team.")
+        to = people.find(wanted["to_user"]) if "to_user" in wanted else teams.find(wanted["to_team"])
+        namespaces.transfer(
+            namespace=found,
+            to=to,
+            actor=self.viewer,
+            giver=self._giver(found, wanted),
+            keep_publisher=wanted["keep_publisher"],
+        )
+        return Response(grants_document(found))
+
+    def _giver(self, namespace: Namespace, wanted: dict[str, Any]) -> Grant | None:
+        names = {"user__username": wanted.get("from_user"), "team__name": wanted.get("from_team")}
+        named = {field: name for field, name in names.items() if name is not None}
+        if not named:
+            return namespaces.own_grant(namespace, self.viewer)
+        if len(named) > 1:
+            raise Invalid("One owner is replaced at a time.", mend="Send either from_user or from_team.")
+        grant = namespaces.grants_in(namespace).filter(role=Role.OWNER, **named).first()
+        if grant is None:
+            raise NotFound(f"{next(iter(named.values()))} does not own it.", mend="Look at its grants.")
+        return grant
+
+
+urlpatterns = [
+    path("namespaces/<segment:namespace>/grants", GrantList.as_view(), name="grants"),
+    path("namespaces/<segment:namespace>/grants/users/<segment:user>", GrantDetail.as_view(), name="grant-user"),
+    path("namespaces/<segment:namespace>/grants/teams/<segment:team>", GrantDetail.as_view(), name="grant-team"),
+    path("namespaces/<segment:namespace>/transfer", Transfer.as_view(), name="namespace-transfer"),
+]

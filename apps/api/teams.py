@@ -1,0 +1,103 @@
+"""/api/v1/teams/<team> and its members. Who may not see a team reads 404, as where there is none."""
+
+from http import HTTPStatus
+from typing import Any
+
+from django.urls import path
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.accounts import access, people, teams
+from apps.accounts.access import Viewer
+from apps.accounts.models import Membership, Role, Team
+from apps.api.base import ApiView
+from apps.api.bodies import read_json, validated
+from apps.lib.errors import NotFound, RoleRequired
+
+
+class TeamInput(serializers.Serializer[Any]):
+    description = serializers.CharField(required=False, allow_blank=True, max_length=200)
+
+
+class MemberInput(serializers.Serializer[Any]):
+    manager = serializers.BooleanField(required=False)
+
+
+def team_document(team: Team, viewer: Viewer) -> dict[str, Any]:
+    """`namespaces` are those that the viewer sees."""
+    return {
+        "name": team.name,
+        "description": team.description,
+        "members": [member_document(membership) for membership in teams.members_of(team)],
+        "namespaces": [
+            {"name": grant.namespace.name, "role": Role(grant.role).label.lower()}
+            for grant in teams.roles_of(team, seen_by=viewer)
+        ],
+    }
+
+
+def member_document(membership: Membership) -> dict[str, Any]:
+    user = membership.user
+    return {"user": user.username, "manager": membership.is_manager, "active": user.is_active}
+
+
+class TeamDetail(ApiView):
+    http_method_names = ["get", "head", "put", "delete"]
+
+    def get(self, request: Request, team: str) -> Response:  # noqa: ARG002
+        self.require_token()
+        return Response(team_document(access.team_for(self.viewer, team), self.viewer))
+
+    def put(self, request: Request, team: str) -> Response:
+        """201 where it was created (the caller manages it), 200 where it was there."""
+        self.require_token()
+        try:
+            access.team_for(self.viewer, team)
+        except NotFound:
+            wanted = validated(TeamInput, read_json(request))
+            created = teams.create(name=team, actor=self.viewer, **wanted)
+            return Response(team_document(created, self.viewer), status=HTTPStatus.CREATED)
+        found = access.team_for(self.viewer, team, manage=True)
+        wanted = validated(TeamInput, read_json(request))
+        if "description" in wanted:
+            teams.describe(team=found, description=wanted["description"], actor=self.viewer)
+        return Response(team_document(found, self.viewer))
+
+    def delete(self, request: Request, team: str) -> Response:  # noqa: ARG002
+        self.require_token()
+        teams.delete(team=access.team_for(self.viewer, team, manage=True), actor=self.viewer)
+        return Response(status=HTTPStatus.NO_CONTENT)
+
+
+class MemberDetail(ApiView):
+    """PUT adds somebody, and makes them a manager or not where the body says; DELETE removes them."""
+
+    http_method_names = ["put", "delete"]
+
+    def put(self, request: Request, team: str, user: str) -> Response:
+        self.require_token()
+        found = access.team_for(self.viewer, team, manage=True)
+        wanted = validated(MemberInput, read_json(request))
+        membership = teams.add(team=found, user=people.find(user), actor=self.viewer)
+        if "manager" in wanted:
+            teams.set_manager(membership=membership, is_manager=wanted["manager"], actor=self.viewer)
+        return Response(member_document(membership))
+
+    def delete(self, request: Request, team: str, user: str) -> Response:  # noqa: ARG002
+        """Whoever is a member may leave."""
+        self.require_token()
+        leaves = self.viewer.user is not None and self.viewer.user.username == user
+        found = access.team_for(self.viewer, team, manage=not leaves)
+        if leaves and self.viewer.token and self.viewer.token.scope != "manage":
+            raise RoleRequired("Leaving a team needs a token with the scope manage.", mend="Use one, or the page.")
+        membership = teams.members_of(found).filter(user__username=user).first()
+        if membership is not None:
+            teams.remove(membership=membership, actor=self.viewer)
+        return Response(status=HTTPStatus.NO_CONTENT)
+
+
+urlpatterns = [
+    path("teams/<segment:team>", TeamDetail.as_view(), name="team"),
+    path("teams/<segment:team>/members/<segment:user>", MemberDetail.as_view(), name="team-member"),
+]
