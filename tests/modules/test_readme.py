@@ -1,7 +1,10 @@
 """What a README may do on our pages: say things, and nothing else."""
 
+import re
+
 import pytest
 
+from apps.lib.addresses import ModuleAddress
 from apps.modules import readme
 
 HOSTILE = [
@@ -20,6 +23,8 @@ HOSTILE = [
     "<style>body{display:none}</style>",
     "<base href=https://evil.example>",
     '<a href="x" onclick="alert(1)">x</a>',
+    '<a href="javascript:alert(1)">x</a>',
+    '<img src="https://tracker.example/pixel.png" alt="x">',
     "[x](vbscript:alert(1))",
     '<p style="position:fixed">x</p>',
     "<object data=x></object><embed src=x>",
@@ -39,6 +44,16 @@ ACTING = [
     "<embed",
     "<details open ontoggle",
 ]
+AT = "/modules/acme/vpc/aws/1.0.0"
+FILES = ["README.md", "main.tf", "docs/a b.md", "docs/logo.png", "docs/logo.svg", "modules/subnets/main.tf"]
+
+
+def rendered(text, base=""):
+    return readme.render(text.encode(), prefix=AT, base=base, files=FILES)
+
+
+def hrefs(html):
+    return re.findall(r'href="([^"]*)"', html)
 
 
 @pytest.mark.parametrize("source", HOSTILE)
@@ -64,15 +79,146 @@ def test_what_authors_use_is_rendered():
         assert expected in html
 
 
+def test_what_terraform_docs_writes_is_rendered():
+    html = rendered(
+        "<!-- BEGIN_TF_DOCS -->\n| Name | Type |\n|---|---|\n"
+        '| <a name="input_azs"></a> [azs](#input\\_azs) | <pre>list(object({<br/>  a = string<br/>}))</pre> |\n'
+        "<!-- a comment\n\nover blank lines -->\n\n<details><summary>More</summary>\n\nhidden **text**\n\n</details>\n"
+    )
+
+    assert 'id="user-content-input_azs"' in html
+    assert 'href="#user-content-input_azs"' in html
+    assert '<pre tabindex="0">list(object({<br>  a = string<br>}))</pre>' in html
+    assert "<details><summary>More</summary>" in html
+    assert "<strong>text</strong>" in html
+    assert "TF_DOCS" not in html
+    assert "blank" not in html
+
+
 def test_ids_cannot_clash_with_those_of_the_page():
     html = readme.render(b"text[^1]\n\n[^1]: note\n")
 
-    assert 'id="user-content-' in html
+    assert 'id="user-content-fn1"' in html
+    assert 'href="#user-content-fn1"' in html
     assert '<p id="main"' not in readme.render(b'<p id="main">x</p>')
 
 
+def test_headings_have_the_anchors_that_github_gives_them():
+    html = readme.render("# The `vpc` Module, explained!\n## Use_it\n## Use_it\n## Über uns\n".encode())
+
+    ids = re.findall(r'id="user-content-([^"]*)"', html)
+    assert ids == ["the-vpc-module-explained", "use_it", "use_it-1", "über-uns"]
+
+
 @pytest.mark.parametrize(
-    "source", [b"", b"\xff\xfe\x00broken", b"\xef\xbb\xbf# bom", b"[" * 20_000, b"> " * 5_000, b"`" * 30_000]
+    ("target", "base", "expected"),
+    [
+        ("main.tf", "", f"{AT}/files/main.tf"),
+        ("./main.tf#L10-L20", "", f"{AT}/files/main.tf#L10-L20"),
+        ("docs/a%20b.md", "", f"{AT}/files/docs/a%20b.md"),
+        ("modules/subnets", "", f"{AT}/files/modules/subnets"),
+        ("modules/subnets/", "", f"{AT}/files/modules/subnets"),
+        ("/main.tf?plain=1", "modules/subnets", f"{AT}/files/main.tf"),
+        ("main.tf", "modules/subnets", f"{AT}/files/modules/subnets/main.tf"),
+        ("../../main.tf", "modules/subnets", f"{AT}/files/main.tf"),
+        ("..", "modules/subnets", f"{AT}/files/modules"),
+        ("/", "modules/subnets", f"{AT}/files"),
+        ("#Anchor", "", "#user-content-Anchor"),
+        ("https://opentofu.org/docs", "", "https://opentofu.org/docs"),
+        ("mailto:a@example.com", "", "mailto:a@example.com"),
+        ("missing.md", "", None),
+        ("../issues", "", None),
+        ("../../../main.tf", "modules/subnets", None),
+        ("docs/%2e%2e/%2e%2e/x", "", None),
+        ("//evil.example/x", "", None),
+        ("ftp://example.com", "", None),
+        ("https:main.tf", "", None),
+        ("x" * 3000, "", None),
+    ],
+)
+def test_a_link_leads_to_a_file_of_this_version_or_to_the_web_or_is_text(target, base, expected):
+    html = rendered(f"[words]({target})", base)
+
+    assert hrefs(html) == ([expected] if expected else [])
+    assert "words" in html
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("![logo](docs/logo.png)", f"{AT}/raw/docs/logo.png"),
+        ('<img src="/docs/logo.png?raw=true" width="20">', f"{AT}/raw/docs/logo.png"),
+        ("![logo](docs/logo.svg)", None),
+        ("![logo](docs/other.png)", None),
+        ("![logo](https://example.com/logo.png)", None),
+        ("![logo](main.tf)", None),
+    ],
+)
+def test_an_image_of_the_archive_is_shown_and_any_other_is_its_words(source, expected):
+    html = rendered(source)
+
+    assert re.findall(r'src="([^"]*)"', html) == ([expected] if expected else [])
+    assert expected or "logo" in html
+
+
+def test_a_badge_without_words_leaves_no_empty_link():
+    assert "<a" not in rendered("[![](https://ci.example/badge.png)](https://ci.example)")
+
+
+def test_a_reference_that_is_used_often_cannot_blow_up_the_page():
+    image = "[i]: data:image/png;base64," + "A" * 100_000
+    html = rendered(f"{image}\n\n" + "![x][i] " * 1000)
+
+    assert len(html) < 2_000_000
+
+
+def test_the_path_of_a_version_is_quoted():
+    assert readme.page_path(ModuleAddress("acme", "vpc", "aws"), "1.0.0+build") == "/modules/acme/vpc/aws/1.0.0+build"
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("# VPC\n\nA *small* module for `aws`\nand more.\n\nSecond.", "A small module for aws and more."),
+        (
+            "<!-- x -->\n[![b](https://b/b.png)](https://b)\n\n[Docs](a.md) | [Web](https://x)\n\nSays [it](b).",
+            "Says it.",
+        ),
+        ('<h1 align="center">VPC</h1>\n\n> a quote\n\n- a list\n\nText.', "Text."),
+        ("![Logo](logo.png)\n\nText.", "Text."),
+        ("# Only a heading", ""),
+        ("", ""),
+        ("word " * 100, ("word " * 59).strip() + "…"),
+        ("<b>bold</b> & <script>x</script>", "bold & <script>x</script>"),
+    ],
+)
+def test_the_summary_is_the_first_paragraph_as_text(source, expected):
+    assert readme.summary(source.encode()) == expected
+
+
+def test_a_description_is_markdown_without_headings_images_and_html():
+    html = readme.describe("# no heading\n\n- a **list**\n\n![x](https://t.example/x.png) <b>x</b> [y](main.tf)")
+
+    assert "<strong>list</strong>" in html
+    assert "# no heading" in html
+    assert "&lt;b&gt;" in html
+    assert not re.search(r"<h\d|<img|<b>|href", html)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        b"",
+        b"\xff\xfe\x00broken",
+        b"\xef\xbb\xbf# bom",
+        *(
+            pattern * (readme.MAX_CHARACTERS // len(pattern))
+            for pattern in (b"[", b"![", b"[a ", b"^[", b"<a:", b"<!--\n\n", b"> ", b"- ", b"`", b"*a_", b"<a ")
+        ),
+        b"|a|b|\n|-|-|\n" + b"|1|2|\n" * 80_000,
+        b"[a]: " + b"x" * 200_000 + b"\n\n" + b"[a] " * 20_000,
+    ],
+    ids=lambda source: repr(source[:8]),
 )
 def test_odd_bytes_and_bombs_are_rendered_without_an_error(source):
-    assert isinstance(readme.render(source), str)
+    assert len(readme.render(source)) <= 8 * max(len(source), 1)
