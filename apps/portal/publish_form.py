@@ -114,4 +114,9 @@ class PublishForm(forms.Form):
 def sentence(refusal: RegistryError) -> str:
     """What is wrong and how to mend it, as sentences for a page."""
     texts = [text for text in (str(refusal), refusal.mend) if text]
-    return " ".join(text[0].upper() + text[1:] + ("" if text[-1] in ".?!)" else ".") for text in texts)
+    return " ".join(_begun(text) + ("" if text[-1] in ".?!)" else ".") for text in texts)
+
+
+def _begun(text: str) -> str:
+    """With a capital letter, but for an address: another letter case would be another name."""
+    return text if "/" in text.split(maxsplit=1)[0] else text[0].upper() + text[1:]

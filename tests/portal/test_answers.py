@@ -1,0 +1,201 @@
+"""/releases/<uuid>/answer: what a held release asks, and what its publisher answers."""
+
+import re
+from typing import Any
+
+import pytest
+
+from apps.releases.models import Release, State
+from tests.builders.archives import module_zip
+
+pytestmark = pytest.mark.django_db
+JSON = {"Accept": "application/json"}
+NEW = {"module": "new", "namespace": "acme", "name": "vpc", "system": "aws", "version": "1.2.0"}
+KEY = "-----BEGIN RSA PRIVATE KEY-----\nnot a real one\n"
+SECRETS = {"main.tf": "", "terraform.tfstate": "{}", "tests/id_rsa": KEY}
+MONOREPO = {"README.md": "", "modules/My_Net/main.tf": "", "modules/terraform-aws-dns/main.tf": ""}
+NET, DNS = "modules/My_Net", "modules/terraform-aws-dns"
+
+
+@pytest.fixture
+def browser(alice, browser_of):
+    return browser_of(alice)
+
+
+@pytest.fixture
+def upload(browser, work):
+    """Begins a release in the browser, sends these files and lets the worker look at them."""
+
+    def send(files: dict[str, str], **more: Any) -> Release:
+        answer = browser.post("/publish", {**NEW, **more}, headers=JSON).json()
+        body = module_zip(files)
+        browser.generic("PUT", answer["upload"], body, headers={**JSON, "Sec-Fetch-Site": "same-origin"})
+        work()
+        return Release.objects.select_related("namespace").get(public_id=answer["release"].rpartition("/")[2])
+
+    return send
+
+
+def page_of(browser, release: Release) -> str:
+    return browser.get(f"/releases/{release.public_id}").content.decode()
+
+
+def answer(browser, release: Release, **data: str):
+    return browser.post(f"/releases/{release.public_id}/answer", data)
+
+
+def part(at: int, **fields: str) -> dict[str, str]:
+    return {f"part-{at}-{name}": text for name, text in {"chosen": "on", **fields}.items()}
+
+
+def test_a_held_release_stands_on_its_check_and_asks(upload, browser):
+    release = upload(SECRETS)
+    assert release.state == State.HELD
+    page = page_of(browser, release)
+    assert re.findall(r'data-step-state="(\w+)"', page) == ["done", "waiting", "waiting"]
+    assert "waiting for your answer" in page
+    assert re.findall(r'data-question="([\w-]+)"', page) == ["state-file", "private-key"]
+    for words in ("terraform.tfstate", "tests/id_rsa", "change them", "Cancel this release", "is kept for you until"):
+        assert words in page
+    document = browser.get(f"/releases/{release.public_id}/status").content.decode()
+    assert 'hx-trigger="every 5s"' in document
+
+
+def test_yes_to_every_question_publishes_it(upload, browser, work):
+    release = upload(SECRETS)
+    response = answer(browser, release, **{"state-file": "on", "private-key": "on"})
+    assert (response.status_code, response.url) == (303, f"/releases/{release.public_id}")
+    work()
+    release.refresh_from_db()
+    assert release.state == State.PUBLISHED
+    page = page_of(browser, release)
+    assert "1 file left out by rule" in page
+    assert release.uploaded_digest in page
+    assert release.digest in page
+    assert 'href="/modules/acme/vpc/aws/1.2.0"' in page
+
+
+def test_a_question_that_is_not_answered_is_named_and_what_was_ticked_stays(upload, browser):
+    release = upload(SECRETS)
+    response = answer(browser, release, **{"state-file": "on"})
+    page = response.content.decode()
+    assert response.status_code == 422
+    assert 'id="id_private-key_error"' in page
+    assert re.search(r'name="state-file"[^>]*checked', page)
+    release.refresh_from_db()
+    assert release.state == State.HELD
+
+
+def test_no_ends_it_and_the_number_is_free(upload, browser, stored_files):
+    release = upload(SECRETS)
+    assert browser.post(f"/releases/{release.public_id}/cancel").status_code == 303
+    assert "1.2.0 is still free" in page_of(browser, release)
+    assert stored_files() == []
+    assert upload({"main.tf": ""}).state == State.PUBLISHED
+
+
+def test_several_modules_are_taken_from_one_upload(upload, browser, work):
+    release = upload(MONOREPO, several="on")
+    page = page_of(browser, release)
+    assert re.findall(r'name="folder" value="([^"]+)"', page) == [NET, DNS]
+    values = dict(re.findall(r'name="part-\d-(\w+)" value="([^"]*)"', page.rpartition("part-1-chosen")[2]))
+    assert values == {"name": "dns", "system": "aws", "version": "1.2.0"}
+    assert 'name="part-0-name" value="my_net"' in page
+    response = answer(browser, release, folder=NET, **part(1, name="dns", system="google", version="0.1.0"))
+    assert response.status_code == 303
+    work()
+    published = Release.objects.filter(state=State.PUBLISHED).order_by("pk")
+    assert [(str(one), one.folder) for one in published] == [
+        ("acme/vpc/aws 1.2.0", NET),
+        ("acme/dns/google 0.1.0", DNS),
+    ]
+    page = page_of(browser, release)
+    assert f'href="/releases/{published[1].public_id}">acme/dns/google 0.1.0</a>' in page
+    assert f'<span class="mono">{NET}</span>' in page
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        ({}, "Choose the folder that this release is made of."),
+        ({"folder": "elsewhere"}, "elsewhere is not one of the available choices"),
+        ({"folder": DNS, **part(1, name="dns", system="aws", version="1.0.0")}, "is the folder of acme/vpc/aws 1.2.0"),
+        ({"folder": NET, **part(1, name="Dns", system="aws", version="1.0.0")}, "upper-case"),
+        ({"folder": NET, **part(1, name="dns", system="a-ws", version="1.0.0")}, "a dash"),
+        ({"folder": NET, **part(1, name="dns", system="aws", version="v1")}, "v1"),
+    ],
+    ids=["no folder", "another folder", "the same folder twice", "a name", "a system", "a version"],
+)
+def test_a_broken_rule_of_a_further_module_is_explained(upload, browser, data, says):
+    release = upload(MONOREPO, several="on")
+    response = answer(browser, release, **data)
+    assert response.status_code == 422
+    assert says in response.content.decode()
+    assert Release.objects.count() == 1
+
+
+def test_a_number_that_is_taken_changes_nothing(upload, browser, published):
+    published("acme/dns/aws", "1.0.0")
+    release = upload(MONOREPO, several="on")
+    response = answer(browser, release, folder=NET, **part(1, name="dns", system="aws", version="1.0.0"))
+    assert response.status_code == 409
+    assert "acme/dns/aws 1.0.0 is published already" in response.content.decode()
+    assert 'name="part-1-chosen" id="id_part-1-chosen" checked' in response.content.decode()
+    release.refresh_from_db()
+    assert release.state == State.HELD
+
+
+def test_an_answer_that_nobody_waits_for_is_a_conflict(published, browser):
+    response = answer(browser, published("acme/vpc/aws", "1.2.0"))
+    assert response.status_code == 409
+    assert 'role="alert"' in response.content.decode()
+
+
+def test_a_refusal_that_knows_folders_leads_to_each(upload, browser):
+    release = upload(MONOREPO, folder="modules/nothing")
+    assert release.state == State.REJECTED
+    Release.objects.update(notes={"folders": [NET, DNS]})
+    page = page_of(browser, release)
+    again = "/publish?namespace=acme&amp;name=vpc&amp;system=aws&amp;version=1.2.0"
+    assert f'href="{again}&amp;folder=modules%2FMy_Net"' in page
+    assert f'href="{again}&amp;several=1"' in page
+    form = browser.get(f"{again}&amp;folder=modules%2FMy_Net".replace("&amp;", "&")).content.decode()
+    assert f'name="folder" value="{NET}"' in form
+    assert re.search(r"data-monorepo\s+open", form)
+
+
+def test_only_the_folder_that_was_named_is_published(upload, browser):
+    release = upload(MONOREPO, folder=f"{NET}/")
+    assert (release.state, release.folder) == (State.PUBLISHED, NET)
+
+
+def test_a_folder_outside_the_archive_is_refused_beside_its_field(browser):
+    response = browser.post("/publish", {**NEW, "folder": "../secrets"}, headers=JSON)
+    assert response.status_code == 422
+    assert list(response.json()["errors"]) == ["folder"]
+
+
+@pytest.mark.parametrize(("name", "status"), [("dora", 303), ("bob", 403), ("charlie", 404)])
+def test_publishers_of_the_namespace_may_answer(upload, name, status, request, browser_of):
+    release = upload(SECRETS)
+    response = answer(browser_of(request.getfixturevalue(name)), release, **{"state-file": "on", "private-key": "on"})
+    assert response.status_code == status
+
+
+def test_nobody_is_sent_to_sign_in(upload, client):
+    response = answer(client, upload(SECRETS))
+    assert (response.status_code, response.url.split("?")[0]) == (302, "/account/login/")
+
+
+def test_a_removed_release_says_so(published, browser):
+    release = published("acme/vpc/aws", "1.2.0")
+    Release.objects.update(state=State.PURGED)
+    assert "This release was removed" in page_of(browser, release)
+
+
+def test_the_page_costs_the_same_however_many_folders_there_are(upload, browser, django_assert_max_num_queries):
+    few = upload(MONOREPO, several="on", name="few")
+    many = upload({f"modules/m{number}/main.tf": "" for number in range(40)}, several="on", name="many")
+    for release in (few, many):
+        with django_assert_max_num_queries(8):
+            page_of(browser, release)
