@@ -1,4 +1,4 @@
-"""The pages of one module: a version (the newest where none is named), all versions, and the way to the archive."""
+"""The pages of one module: a version (the newest where none is named), and the way to the archive."""
 
 from typing import Any
 
@@ -16,15 +16,12 @@ from apps.accounts.authentication import session_viewer
 from apps.accounts.models import Role, Visibility
 from apps.blobs import capabilities
 from apps.lib.addresses import ModuleAddress
-from apps.lib.errors import NotFound
 from apps.modules.documents import archive_name
 from apps.modules.models import Module, ModuleVersion
 from apps.modules.reading import module_for, published_release, version_for
-from apps.portal import snippets
-from apps.portal.paging import page_of
+from apps.portal import lifecycle, module_versions, snippets
 
 SWITCHER = 10
-PAGE = 50
 FILES = 200
 
 
@@ -35,16 +32,16 @@ def module(request: HttpRequest, namespace: str, name: str, system: str) -> Http
     viewer, address = session_viewer(request), ModuleAddress(namespace, name, system)
     found = module_for(viewer, address)
     newest = _default_first(found).select_related("module__namespace", "release__created_by").first()
-    if newest is None:
-        raise NotFound(f"{address} has no published version.")
+    if newest is None:  # all are removed: that page says so
+        return HttpResponseRedirect(reverse("portal:module-versions", args=[namespace, name, system]))
     return _version_page(request, viewer, newest)
 
 
 @login_not_required
 @require_safe
 def module_version(request: HttpRequest, namespace: str, name: str, system: str, version: str) -> HttpResponse:
-    viewer = session_viewer(request)
-    return _version_page(request, viewer, version_for(viewer, ModuleAddress(namespace, name, system), version))
+    viewer, address = session_viewer(request), ModuleAddress(namespace, name, system)
+    return _version_page(request, viewer, version_for(viewer, address, version, even_quarantined=True))
 
 
 def _version_page(request: HttpRequest, viewer: Viewer, shown: ModuleVersion) -> HttpResponse:
@@ -67,17 +64,6 @@ def _version_page(request: HttpRequest, viewer: Viewer, shown: ModuleVersion) ->
 
 @login_not_required
 @require_safe
-def module_versions(request: HttpRequest, namespace: str, name: str, system: str) -> HttpResponse:
-    address = ModuleAddress(namespace, name, system)
-    found = module_for(session_viewer(request), address)
-    rows = _all_of(found).select_related("release__created_by")
-    latest = _default_first(found).values_list("release__version", flat=True).first()
-    context = {"address": address, "namespace": found.namespace, "latest": latest}
-    return render(request, "portal/module/versions.html", context | {"page": page_of(rows, request, size=PAGE)})
-
-
-@login_not_required
-@require_safe
 def module_archive(request: HttpRequest, namespace: str, name: str, system: str, version: str) -> HttpResponse:
     """To the archive. A page may stay open for longer than a capability URL lives, so its link leads here (D6)."""
     release = published_release(session_viewer(request), ModuleAddress(namespace, name, system), version)
@@ -91,19 +77,20 @@ def module_archive(request: HttpRequest, namespace: str, name: str, system: str,
 
 def _all_of(module: Module) -> QuerySet[ModuleVersion]:
     """Highest first, without the README and the list of files: lists show neither, and both can be large."""
-    rows = ModuleVersion.objects.filter(module=module).select_related("release").newest_first()
+    rows = ModuleVersion.objects.filter(module=module).published().select_related("release").newest_first()
     return rows.defer("readme_html", "files")
 
 
 def _default_first(module: Module) -> QuerySet[ModuleVersion]:
-    return ModuleVersion.objects.filter(module=module).order_by("is_prerelease", "-release__sort_key", "-pk")
+    return ModuleVersion.objects.filter(module=module).published().default_first()
 
 
 _MODULE = "modules/<str:namespace>/<str:name>/<str:system>"
 
 urlpatterns = [
     path(_MODULE, module, name="module"),
-    path(f"{_MODULE}/versions", module_versions, name="module-versions"),
+    *module_versions.urlpatterns,  # before any version: it is no number
     path(f"{_MODULE}/<str:version>", module_version, name="module-version"),
     path(f"{_MODULE}/<str:version>/archive", module_archive, name="module-archive"),
+    *lifecycle.urlpatterns,
 ]

@@ -110,6 +110,8 @@ def body_of(name, method, row):
             "content_type": "application/json",
         },
         ("api:module-release", "PUT"): {"data": ARCHIVE, "content_type": "application/zip"},
+        ("portal:module-lifecycle", "POST"): {"data": {"act": "yank", "reason": "No."}},
+        ("portal:module-purge", "POST"): {"data": {"reason": "No.", "confirm": f"{namespace}/vpc/aws 1.0.0"}},
         ("portal:upload", "PUT"): {"data": ARCHIVE, "content_type": "application/zip", "headers": ORIGIN},
         ("portal:upload", "POST"): {"data": _form_with_file(), "content_type": _FORM, "headers": ORIGIN},
         ("portal:publish", "POST"): {
@@ -132,7 +134,16 @@ def body_of(name, method, row):
         ("portal:theme", "POST"): {"data": {"theme": "dark", "next": "/"}},
         ("account_login", "POST"): {"data": {"login": "bob", "password": "bob likes pears"}},
     }
-    return bodies.get((name, method), {})
+    return (bodies | _acts(namespace)).get((name, method), {})
+
+
+def _acts(namespace):
+    """What is done with a version through the API."""
+    texts = {act: '{"reason": "No."}' for act in ("deprecate", "yank", "quarantine", "restore")}
+    texts["purge"] = f'{{"reason": "No.", "confirm": "{namespace}/vpc/aws 1.0.0"}}'
+    return {
+        (f"api:module-{act}", "POST"): {"data": text, "content_type": "application/json"} for act, text in texts.items()
+    }
 
 
 _FORM = "multipart/form-data; boundary=cut"
