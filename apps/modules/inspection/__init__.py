@@ -1,11 +1,36 @@
-"""Placeholder until helper C's inspection lands: overwrite this file."""
+"""Reads what a module declares from its HCL, without running any of it (D17).
 
-from collections.abc import Mapping
-from typing import Any
+    from apps.modules.inspection.inspecting import inspect
+    document = inspect(texts, sizes)      # {"units": [unit, ...]}, root first, then submodules, then examples
 
-INSPECTOR = "0"
-WANTED = ("readme.md", "readme.markdown", "readme")
+A unit is one folder's own module files:
 
+    {"path": "" | "modules/subnets" | "examples/complete", "kind": "root" | "submodule" | "example", "name": "subnets",
+     "readme": "", "summary": "",                       # filled in by whoever renders READMEs
+     "required_version": [{"text", "file", "line"}],
+     "variables": [{"name", "type", "default", "required", "description", "sensitive", "nullable", "ephemeral",
+                    "deprecated", "validations": [message], "value", "file", "line"}],
+     "outputs": [{"name", "description", "sensitive", "ephemeral", "deprecated", "file", "line"}],
+     "resources": [{"mode": "managed" | "data" | "ephemeral", "type", "name", "provider", "file", "line"}],
+     "providers": [{"name", "source", "version", "aliases": ["aws.replica"], "file", "line"}],
+     "calls": [{"name", "source", "version", "file", "line"}],
+     "warnings": [{"file", "line", "column", "message"}]}
 
-def inspect(texts: Mapping[str, bytes], sizes: Mapping[str, int]) -> dict[str, Any]:  # noqa: ARG001
-    return {"units": []}
+Types and defaults are the author's own text, taken out of its indentation. `default` is null where there is none,
+"(unknown)" where it cannot be read for sure, "(sensitive)" where it is a secret: such a default is nowhere in the
+document. `value` is the default as JSON; the key is absent where the default is no literal, unknown or a secret.
+
+The child process imports this package, so nothing in it imports Django.
+"""
+
+# Grows with the rules: what an older one read is read again.
+INSPECTOR = "1"
+
+MODULE_SUFFIXES = (".tf", ".tofu", ".tf.json", ".tofu.json")
+README_NAMES = ("readme.md", "readme.markdown", "readme")
+# The members of an archive whose texts are wanted, as `archives.inspect` takes them. READMEs of the root are not here:
+# `apps.modules.checks` names them.
+WANTED = (
+    *(f"{folder}*{suffix}" for folder in ("", "modules/*/", "examples/*/") for suffix in MODULE_SUFFIXES),
+    *(f"{folder}{name}" for folder in ("modules/*/", "examples/*/") for name in README_NAMES),
+)

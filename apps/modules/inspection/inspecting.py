@@ -1,0 +1,49 @@
+"""The face of the inspection: texts go in, a document comes out, in a child process that can do nothing else."""
+
+import tempfile
+from collections.abc import Mapping
+from typing import Any
+
+from apps.lib import confined
+from apps.modules.inspection import folders, units
+from apps.modules.inspection.blocks import Note
+from apps.modules.inspection.folders import Folder
+
+_MIB = 1024 * 1024
+_LIMITS = confined.Limits(seconds=10, memory_bytes=512 * _MIB, document_bytes=16 * _MIB)
+
+
+def inspect(texts: Mapping[str, bytes], sizes: Mapping[str, int]) -> dict[str, Any]:
+    """What the module files among `texts` declare (the package says in which shape); raises nothing.
+
+    `sizes` are the sizes of all files in the archive, by their paths. Where the child fails, the document has a root
+    unit with one warning: a page without inputs is a pity, a publish that fails for it would be a fault.
+    """
+    wanted = {path: text for path, text in texts.items() if _is_wanted(path)}
+    known = {path: size for path, size in sizes.items() if _is_wanted(path)}
+    try:
+        return _from_child(wanted, known)
+    except confined.TooExpensive as error:
+        return _without("The module files were not read: reading them took", str(error))
+    except (confined.CheckBroken, OSError) as error:
+        return _without("The module files were not read, because Larder's reader did not work:", str(error))
+
+
+def _from_child(texts: Mapping[str, bytes], sizes: Mapping[str, int]) -> dict[str, Any]:
+    with tempfile.TemporaryFile() as file:
+        for text in texts.values():
+            file.write(text)
+        file.flush()
+        request = {"texts": [[path, len(text)] for path, text in texts.items()], "sizes": dict(sizes)}
+        return confined.run(
+            program="apps.modules.inspection.child", request=request, stdin=file, limits=_LIMITS, site_packages=True
+        )
+
+
+def _is_wanted(path: str) -> bool:
+    return folders.is_module_file(path.rpartition("/")[2])
+
+
+def _without(words: str, cause: str) -> dict[str, Any]:
+    root = Folder("", "root", ())
+    return {"units": [units.empty_unit(root, [Note("", 1, 1, f"{words} {cause}")])]}

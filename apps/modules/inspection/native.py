@@ -1,0 +1,163 @@
+"""The native syntax (`.tf`, `.tofu`) as blocks.
+
+Where the whole file parses, its tree is used. Where it does not, each of its statements is parsed by itself; of one
+that does not parse, its own statements; so a fault costs no more than the statement that has it. What an error leaves
+of a tree is never used: tree-sitter guesses, and a guess would be shown as what the author wrote.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from tree_sitter import Node
+
+from apps.modules.inspection import literals
+from apps.modules.inspection.blocks import Block, Value
+from apps.modules.inspection.damage import Wreck, header_of
+from apps.modules.inspection.layout import Layout, Statement, lay_out
+from apps.modules.inspection.reading import Reading
+from apps.modules.inspection.schema import SCHEMA, Shape
+from apps.modules.inspection.syntax import File, Parsed, Piece, parse, statements
+from apps.modules.inspection.values import value_of
+
+
+def read_native(path: str, text: bytes) -> Reading:
+    """The file's blocks, and what is wrong with it. Raises TooDeep."""
+    return _Reader(File(path, text), lay_out(text)).read()
+
+
+class _Reader:
+    def __init__(self, file: File, layout: Layout) -> None:
+        self.file = file
+        self.layout = layout
+        self.reading = Reading()
+
+    def read(self) -> Reading:
+        parsed = parse(self.file) if self.layout.is_sound else None
+        if parsed and self.is_sound(parsed, level=0):
+            blocks = [self.block(parsed.piece, node) for node in parsed.statements if node.type == "block"]
+        else:
+            blocks = [self.alone(statement) for statement in self.layout.statements]
+        self.reading.blocks = [block for block in blocks if block]
+        return self.reading
+
+    def is_sound(self, parsed: Parsed, level: int) -> bool:
+        return parsed.error is None and self.agrees(parsed.piece, parsed.statements, level)
+
+    def agrees(self, piece: Piece, nodes: Iterable[Node], level: int) -> bool:
+        """Whether each statement of the tree reaches exactly as far as its lines do."""
+        ends = self.layout.ends[level]
+        return all(ends.get(piece.start(node)) == piece.end(node) for node in nodes)
+
+    def alone(self, statement: Statement) -> Block | None:
+        """A statement of a file that does not parse as a whole."""
+        if statement.fault is None:
+            parsed = parse(self.file, statement.start, statement.end)
+            if self.is_sound(parsed, level=0) and len(parsed.statements) == 1:
+                (node,) = parsed.statements
+                return self.block(parsed.piece, node) if node.type == "block" else None
+        return self.damaged(statement)
+
+    def block(self, piece: Piece, node: Node) -> Block | None:
+        """A block of a sound tree; None where nobody asks for its kind."""
+        shape = SCHEMA.get(piece.source(node.children[0]))
+        if shape is None:
+            return None
+        if not self.agrees(piece, statements(node), level=1):
+            return self.damaged(Statement(piece.start(node), piece.end(node)))
+        return self.built(piece, node, shape, level=1)
+
+    def built(self, piece: Piece, node: Node, shape: Shape, level: int) -> Block | None:
+        """`level`: of the block's own statements."""
+        kind, *labels = (child for child in node.children if child.type in ("identifier", "string_lit"))
+        names = tuple(_label(piece, label) for label in labels)
+        if len(names) != shape.labels or "" in names:
+            plural = "label" if shape.labels == 1 else "labels"
+            self.note(piece.start(node), f"not read: this block has {shape.labels} {plural}, each a plain name")
+            self.reading.is_complete = False
+            return None
+        attributes: dict[str, Value] = {}
+        blocks = []
+        for statement in statements(node):
+            if statement.type == "attribute":
+                self.keep(attributes, shape, piece, statement)
+            else:
+                blocks.append(self.nested(shape, piece, statement, level + 1))
+        return self.made(piece.source(kind), names, piece.start(node), attributes, blocks)
+
+    def nested(self, shape: Shape, piece: Piece, node: Node, level: int) -> Block | None:
+        inner = shape.blocks.get(piece.source(node.children[0]))
+        if inner is None:
+            return None
+        if not self.agrees(piece, statements(node), level):
+            self.note(piece.start(node), "not read: it has more than one argument on a line")
+            return None
+        return self.built(piece, node, inner, level)
+
+    def made(
+        self,
+        kind: str,
+        labels: tuple[str, ...],
+        at: int,
+        attributes: Mapping[str, Value],
+        blocks: Iterable[Block | None],
+    ) -> Block:
+        nested = tuple(block for block in blocks if block)
+        return Block(kind, labels, self.file.path, self.file.line(at), self.file.column(at), attributes, nested)
+
+    def keep(self, attributes: dict[str, Value], shape: Shape, piece: Piece, node: Node) -> None:
+        name = piece.source(node.children[0])
+        if not shape.keeps(name):
+            return
+        at = piece.start(node)
+        if name in attributes:
+            self.note(at, f"{name} is set a second time, so which one holds is unknown")
+            attributes[name] = Value(self.file.line(at), known=False)
+        else:
+            attributes[name] = value_of(piece, node.children[-1], with_entries=shape.every_attribute)
+
+    def damaged(self, statement: Statement) -> Block | None:
+        """What can be known of a block with a fault in it: its header, and each of its attributes that is sound."""
+        header = header_of(self.file.text, statement)
+        if header is None:
+            self.reading.is_complete = False
+            self.blame(statement, "this cannot be read")
+            return None
+        wreck = Wreck(self.file, self.layout, statement, header.shape)
+        attributes: dict[str, Value] = {}
+        blocks: list[Block | None] = []
+        found = len(self.reading.notes)
+        for start, end in wreck.sound_statements():
+            parsed = parse(self.file, start, end)
+            if not self.is_sound(parsed, level=1) or len(parsed.statements) != 1:
+                self.note(parsed.error or start, "this cannot be read")
+                wreck.suspect(attributes, start, end)
+            elif parsed.statements[0].type == "attribute":
+                self.keep(attributes, header.shape, parsed.piece, parsed.statements[0])
+            else:
+                blocks.append(self.nested(header.shape, parsed.piece, parsed.statements[0], level=2))
+        if statement.fault is not None:
+            self.reading.is_complete = False
+            wreck.suspect(attributes, statement.start, wreck.reach())
+        if statement.fault is not None or len(self.reading.notes) == found:
+            self.blame(statement, "not all of this block can be read")
+        return self.made(header.kind, header.labels, statement.start, attributes, blocks)
+
+    def blame(self, statement: Statement, message: str) -> None:
+        """Points at the fault where it is known, else at the statement."""
+        if statement.fault is None:
+            self.note(statement.start, message)
+        else:
+            self.note(statement.fault, f"{message}: {statement.message}")
+
+    def note(self, offset: int, message: str) -> None:
+        self.reading.notes.append(self.file.note(offset, message))
+
+
+def _label(piece: Piece, node: Node) -> str:
+    """Empty where it is no plain name."""
+    source = piece.source(node)
+    if node.type == "identifier":
+        return source
+    try:
+        return "" if literals.begins_template(source) else literals.quoted(source[1:-1])
+    except literals.Undecodable:
+        return ""

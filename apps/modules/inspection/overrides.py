@@ -1,0 +1,107 @@
+"""The blocks of all files of a folder put together, by OpenTofu's rules for override files."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from apps.modules.inspection.blocks import Block, Note, Value
+
+Key = tuple[str, tuple[str, ...]]
+_MANY = ("terraform", "provider")  # may stand several times
+
+
+@dataclass(slots=True)
+class Declarations:
+    """Everything that one folder declares."""
+
+    named: dict[Key, Block] = field(default_factory=dict)
+    providers: list[Block] = field(default_factory=list)
+    required_versions: list[tuple[str, Value]] = field(default_factory=list)  # with the file
+    requirements: dict[str, tuple[str, Value]] = field(default_factory=dict)
+    notes: list[Note] = field(default_factory=list)
+
+    def of(self, *kinds: str) -> list[Block]:
+        return [block for (kind, _), block in self.named.items() if kind in kinds]
+
+
+def declared(primary: Iterable[Block], overrides: Iterable[list[Block]]) -> Declarations:
+    """`overrides`: the blocks of each override file, in the order of their names."""
+    found = Declarations()
+    for block in _flat(primary):
+        _declare(found, block)
+    for blocks in overrides:
+        _override(found, list(_flat(blocks)))
+    return found
+
+
+def _flat(blocks: Iterable[Block]) -> Iterable[Block]:
+    """A `check` is not shown, but the data source in it belongs to the module like any other."""
+    for block in blocks:
+        yield from block.blocks if block.kind == "check" else [block]
+
+
+def _declare(found: Declarations, block: Block) -> None:
+    if block.kind == "terraform":
+        _require(found, block)
+    elif block.kind == "provider":
+        found.providers.append(block)
+    elif (key := (block.kind, block.labels)) not in found.named:
+        found.named[key] = block
+    else:
+        first = found.named[key]
+        found.notes.append(block.note(f"{_titled(block)} is declared in {first.file}, line {first.line}, already"))
+        if "sensitive" in block.attributes and "sensitive" not in first.attributes:
+            # No module that works, but one of the two says that this is a secret.
+            found.named[key] = replace(
+                first, attributes={**first.attributes, "sensitive": block.attributes["sensitive"]}
+            )
+
+
+def _require(found: Declarations, block: Block) -> None:
+    if "required_version" in block.attributes:
+        found.required_versions.append((block.file, block.attributes["required_version"]))
+    for name, value in _required_providers(block):
+        if name in found.requirements:
+            found.notes.append(Note(block.file, value.line, 1, f"required provider {name} is declared already"))
+        else:
+            found.requirements[name] = (block.file, value)
+
+
+def _required_providers(block: Block) -> list[tuple[str, Value]]:
+    return [pair for inner in block.blocks for pair in inner.attributes.items()]
+
+
+def _override(found: Declarations, blocks: list[Block]) -> None:
+    versions = [
+        (block.file, block.attributes["required_version"])
+        for block in blocks
+        if block.kind == "terraform" and "required_version" in block.attributes
+    ]
+    if versions:
+        found.required_versions = versions
+    for block in blocks:
+        if block.kind == "terraform":
+            # Entry by entry, each as a whole.
+            found.requirements |= {name: (block.file, value) for name, value in _required_providers(block)}
+        elif block.kind == "provider":
+            _override_provider(found, block)
+        elif (key := (block.kind, block.labels)) in found.named:
+            found.named[key] = _merged(found.named[key], block)
+        else:
+            found.notes.append(block.note(f"there is no {_titled(block)} that this could override"))
+
+
+def _override_provider(found: Declarations, block: Block) -> None:
+    for at, base in enumerate(found.providers):
+        if base.labels == block.labels and base.text("alias") == block.text("alias"):
+            found.providers[at] = _merged(base, block)
+            return
+    found.providers.append(block)
+
+
+def _merged(base: Block, over: Block) -> Block:
+    """Attributes replace; blocks inside it stay, as OpenTofu keeps the validations of a variable."""
+    return replace(base, attributes={**base.attributes, **over.attributes})
+
+
+def _titled(block: Block) -> str:
+    return " ".join([block.kind, ".".join(block.labels)])

@@ -1,0 +1,35 @@
+"""Which blocks are read, and what of them. Everything else in a file only has to be there."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A kind of block: how many labels it has, which attributes of it are kept, and which blocks inside it."""
+
+    labels: int
+    attributes: frozenset[str] = frozenset()
+    blocks: Mapping[str, "Shape"] = field(default_factory=dict)
+    every_attribute: bool = False  # whatever their names, and with the entries of objects
+
+    def keeps(self, attribute: str) -> bool:
+        return self.every_attribute or attribute in self.attributes
+
+
+_OF_RESOURCE = frozenset({"provider"})
+_FLAGS = frozenset({"description", "sensitive", "ephemeral", "deprecated"})
+
+SCHEMA: Mapping[str, Shape] = {
+    "terraform": Shape(0, frozenset({"required_version"}), {"required_providers": Shape(0, every_attribute=True)}),
+    "variable": Shape(
+        1, _FLAGS | {"type", "default", "nullable"}, {"validation": Shape(0, frozenset({"error_message"}))}
+    ),
+    "output": Shape(1, _FLAGS),
+    "resource": Shape(2, _OF_RESOURCE),
+    "data": Shape(2, _OF_RESOURCE),
+    "ephemeral": Shape(2, _OF_RESOURCE),
+    "provider": Shape(1, frozenset({"version", "alias"})),
+    "module": Shape(1, frozenset({"source", "version"})),
+    "check": Shape(1, blocks={"data": Shape(2, _OF_RESOURCE)}),
+}

@@ -1,0 +1,113 @@
+"""A whole archive's module files as the document that a module's page shows."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from apps.modules.inspection import declarations, folders
+from apps.modules.inspection.blocks import Note
+from apps.modules.inspection.caps import MOST_DOCUMENT_BYTES, MOST_FILES, MOST_NOTES
+from apps.modules.inspection.files import read_file
+from apps.modules.inspection.folders import Folder
+from apps.modules.inspection.overrides import declared
+from apps.modules.inspection.reading import Reading
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What one folder declares; `parts` are the keys of a unit that are lists."""
+
+    parts: Document
+    notes: list[Note]
+
+
+def read_unit(files: Mapping[str, bytes], sizes: Mapping[str, int] | None = None) -> Unit:
+    """The module files of one folder. `sizes` as for `read_module`. Raises nothing."""
+    wanted = sorted(path for path in {*files, *(sizes or {})} if folders.is_module_file(path.rpartition("/")[2]))
+    readings = {path: read_file(path, files.get(path), _size(path, files, sizes)) for path in wanted}
+    primary = [path for path in wanted if not folders.is_override(path)]
+    overriding = [path for path in wanted if folders.is_override(path)]
+    found = declared(
+        [block for path in primary for block in readings[path].blocks],
+        [readings[path].blocks for path in overriding],
+    )
+    is_sure = all(readings[path].is_complete for path in overriding)
+    parts: Document = {
+        "required_version": [
+            {"text": value.text, "file": file, "line": value.line} for file, value in found.required_versions
+        ],
+        "variables": [declarations.variable(block, is_sure=is_sure) for block in found.of("variable")],
+        "outputs": [declarations.output(block) for block in found.of("output")],
+        "resources": [declarations.resource(block) for block in found.of(*declarations.MODES)],
+        "providers": declarations.providers(found),
+        "calls": [declarations.call(block) for block in found.of("module")],
+    }
+    return Unit(parts, _ordered(readings, found.notes))
+
+
+def read_module(texts: Mapping[str, bytes], sizes: Mapping[str, int]) -> Document:
+    """`{"units": […]}` for the texts by their paths in the archive, whatever is in them.
+
+    `sizes` are those of the files in the archive: a text that is shorter was cut, one that is missing was not read,
+    and neither is understood by halves.
+    """
+    units = []
+    room = MOST_FILES
+    for folder in folders.folders_of({*texts, *sizes}):
+        read, left = folder.files[:room], folder.files[room:]
+        room -= len(read)
+        units.append(_unit(folder, read, left, texts, sizes))
+    return _within_bounds({"units": units})
+
+
+def empty_unit(folder: Folder, notes: list[Note]) -> Document:
+    """A unit of which nothing is known."""
+    lists = ("required_version", "variables", "outputs", "resources", "providers", "calls")
+    return _document(folder, {name: [] for name in lists}, notes)
+
+
+def _unit(
+    folder: Folder, read: tuple[str, ...], left: tuple[str, ...], texts: Mapping[str, bytes], sizes: Mapping[str, int]
+) -> Document:
+    files = {path: texts[path] for path in read if path in texts}
+    unit = read_unit(files, {path: sizes.get(path, len(files.get(path, b""))) for path in read})
+    notes = unit.notes
+    if left:
+        words = (
+            f"not read, and {len(left) - 1} more of this folder: at most {MOST_FILES} module files of an archive are"
+        )
+        notes = [Note(left[0], 1, 1, words), *notes]
+    return _document(folder, unit.parts, notes)
+
+
+def _document(folder: Folder, parts: Document, notes: list[Note]) -> Document:
+    shown = [note.as_dict() for note in notes[:MOST_NOTES]]
+    if len(notes) > MOST_NOTES:
+        shown[-1] = Note(notes[-1].file, 1, 1, f"and {len(notes) - MOST_NOTES + 1} warnings more").as_dict()
+    head = {"path": folder.path, "kind": folder.kind, "name": folder.name, "readme": "", "summary": ""}
+    return head | parts | {"warnings": shown}
+
+
+def _size(path: str, files: Mapping[str, bytes], sizes: Mapping[str, int] | None) -> int:
+    return (sizes or {}).get(path, len(files.get(path, b"")))
+
+
+def _ordered(readings: Mapping[str, Reading], others: list[Note]) -> list[Note]:
+    notes = [note for reading in readings.values() for note in reading.notes] + others
+    return sorted(notes, key=lambda note: (note.file, note.line, note.column))
+
+
+def _within_bounds(document: Document) -> Document:
+    """Without its longest units where all of it together is more than a page, or a database row, should hold."""
+    units: list[Document] = document["units"]
+    sizes = {at: len(json.dumps(unit, ensure_ascii=False).encode("utf-8")) for at, unit in enumerate(units)}
+    while sum(sizes.values()) > MOST_DOCUMENT_BYTES:
+        longest = max(sizes, key=lambda at: sizes[at])
+        unit = units[longest]
+        note = Note(unit["path"] or ".", 1, 1, f"not shown: what this folder declares is {sizes[longest]} bytes long")
+        units[longest] = empty_unit(Folder(unit["path"], unit["kind"], ()), [note])
+        sizes[longest] = 0
+    return document
