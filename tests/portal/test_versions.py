@@ -1,0 +1,163 @@
+"""The page of all versions: states with their reasons, tombstones, and what is counted and required."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from apps.accounts.access import Viewer
+from apps.lib.addresses import ModuleAddress
+from apps.modules import lifecycle
+from apps.modules.models import ModuleVersion
+from apps.releases.models import DownloadCount
+
+URL = "/modules/acme/vpc/aws/versions"
+ADDRESS = ModuleAddress("acme", "vpc", "aws")
+
+
+@pytest.fixture
+def act(olga):
+    def do(verb, version, reason="It loses data.", **more):
+        return verb(viewer=Viewer(olga), address=ADDRESS, version=version, reason=reason, **more)
+
+    return do
+
+
+@pytest.fixture
+def shelf(published, act):
+    """One of each state."""
+    for version in ("2.0.0-rc.1", "1.4.0", "1.3.0", "1.2.0", "1.1.0", "1.0.0"):
+        published(version=version)
+    act(lifecycle.deprecate, "1.3.0", "Too old.", replacement="1.4.0")
+    act(lifecycle.yank, "1.2.0")
+    act(lifecycle.quarantine, "1.1.0", "Malware.")
+    act(lifecycle.purge, "1.0.0", "It held a key.", confirm="acme/vpc/aws 1.0.0")
+
+
+def rows_of(response):
+    body = response.content.decode().partition("<tbody>")[2].partition("</tbody>")[0]
+    return [" ".join(row.split()) for row in body.split("<tr>")[1:]]
+
+
+def versions_of(response):
+    found = []
+    for row in rows_of(response):
+        head = row.partition("</th>")[0].replace("</s>", "").replace("</a>", "")
+        found.append(head.rpartition(">")[2])
+    return found
+
+
+def test_it_shows_every_state_with_its_reason_and_no_quarantine(shelf, browser_of, bob):
+    response = browser_of(bob).get(URL)
+    rows = dict(zip(versions_of(response), rows_of(response), strict=True))
+
+    assert list(rows) == ["2.0.0-rc.1", "1.4.0", "1.3.0", "1.2.0", "1.0.0"]
+    assert "Pre-release" in rows["2.0.0-rc.1"]
+    assert "Latest" in rows["1.4.0"]
+    assert "Deprecated" in rows["1.3.0"]
+    assert "Too old." in rows["1.3.0"]
+    assert 'href="/modules/acme/vpc/aws/1.4.0"' in rows["1.3.0"]
+    assert "Yanked" in rows["1.2.0"]
+    assert "It loses data." in rows["1.2.0"]
+    assert "by olga" in rows["1.2.0"]
+    assert '<s class="mono">1.0.0</s>' in rows["1.0.0"]
+    assert "Removed" in rows["1.0.0"]
+    assert "It held a key." in rows["1.0.0"]
+    assert "/modules/acme/vpc/aws/1.0.0" not in rows["1.0.0"], "there is no such page any more"
+
+
+def test_staff_see_what_is_in_quarantine(shelf, browser_of, olga):
+    response = browser_of(olga).get(URL)
+    rows = dict(zip(versions_of(response), rows_of(response), strict=True))
+
+    assert "In quarantine" in rows["1.1.0"]
+    assert "Malware." in rows["1.1.0"]
+
+
+@pytest.mark.parametrize(
+    ("show", "expected"),
+    [
+        ("stable", ["1.4.0", "1.3.0"]),
+        ("pre-release", ["2.0.0-rc.1"]),
+        ("yanked", ["1.2.0", "1.0.0"]),
+        ("nonsense", ["2.0.0-rc.1", "1.4.0", "1.3.0", "1.2.0", "1.0.0"]),
+    ],
+)
+def test_it_filters(shelf, browser_of, bob, show, expected):
+    assert versions_of(browser_of(bob).get(URL, {"show": show})) == expected
+
+
+def test_a_filter_without_a_hit_leads_back(published, browser_of, bob):
+    published()
+    response = browser_of(bob).get(URL, {"show": "yanked"})
+
+    assert response.status_code == 200
+    assert "There are none of these." in response.content.decode()
+
+
+def test_a_module_of_which_all_is_yanked_is_no_dead_end(published, browser_of, act, bob, alice):
+    published()
+    act(lifecycle.yank, "1.2.0")
+
+    assert "No version is listed" in browser_of(bob).get(URL).content.decode()
+    page = browser_of(alice).get("/modules/acme/vpc/aws")
+    assert page.status_code == 200
+    assert "There is no other version to use." in page.content.decode()
+    assert "Manage this version" in page.content.decode()
+
+
+def test_a_module_of_which_all_is_removed_shows_its_tombstones(published, browser_of, act, bob):
+    published()
+    act(lifecycle.purge, "1.2.0", "A key.", confirm="acme/vpc/aws 1.2.0")
+    browser = browser_of(bob)
+
+    assert browser.get("/modules/acme/vpc/aws").url == URL
+    assert versions_of(browser.get(URL)) == ["1.2.0"]
+
+
+def test_a_module_of_which_all_is_in_quarantine_is_not_there_but_for_staff(published, browser_of, act, alice, olga):
+    published()
+    act(lifecycle.quarantine, "1.2.0")
+
+    assert browser_of(alice).get(URL).status_code == 404
+    assert versions_of(browser_of(olga).get(URL)) == ["1.2.0"]
+
+
+def test_downloads_and_the_required_client_stand_in_the_row(published, browser_of, bob):
+    release = published()
+    for client, count in (("OpenTofu 1.12.6", 40), ("other", 2)):
+        DownloadCount.objects.create(release=release, day=timezone.now().date(), client=client, count=count)
+    unit = {
+        "required_version": [
+            {"text": ">= 1.6", "file": "a.tf", "line": 1},
+            {"text": "< 2.0", "file": "b.tf", "line": 1},
+        ]
+    }
+    ModuleVersion.objects.filter(release=release).update(inspection={"units": [unit]})
+    row = rows_of(browser_of(bob).get(URL))[0]
+
+    assert '<td data-label="Downloads" class="number">42</td>' in row
+    assert "&gt;= 1.6" in row
+    assert "&lt; 2.0" in row
+    assert "alice" in row
+
+
+def test_names_are_for_those_who_are_signed_in(published, client, browser_of, charlie):
+    published("pantry/vpc/aws", "1.2.0")
+    url = URL.replace("acme", "pantry")
+
+    assert "alice" not in client.get(url).content.decode()
+    assert "alice" in browser_of(charlie).get(url).content.decode()
+
+
+def test_many_versions_cost_as_many_queries_as_few(published, browser_of, bob):
+    browser = browser_of(bob)
+    costs = []
+    for versions in (range(1), range(1, 12)):
+        for minor in versions:
+            published(version=f"1.{minor}.0")
+        with CaptureQueriesContext(connection) as queries:
+            assert browser.get(URL).status_code == 200
+        costs.append(len(queries))
+
+    assert costs[0] == costs[1]
