@@ -1,20 +1,110 @@
-"""The data of modules.v1's documents. https://opentofu.org/docs/internals/module-registry-protocol/"""
+"""The data of modules.v1's documents.
 
-from collections.abc import Iterable
+The protocol is https://opentofu.org/docs/internals/module-registry-protocol/. Lists and details are beyond it: they are
+what the public registries answer to browsers and update bots, in the shape that those read.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from apps.lib.addresses import ModuleAddress
+from apps.modules.models import ModuleVersion
 
 
-def versions_document(address: ModuleAddress, versions: Iterable[str]) -> dict[str, Any]:
+def versions_document(address: ModuleAddress, versions: Iterable[str], source_url: str = "") -> dict[str, Any]:
     """`{"modules": [{"source", "versions": [{"version"}]}]}`, complete (no paging), in the order of `versions`.
 
-    Clients read `modules[0].versions[].version` and nothing else.
+    Clients read `modules[0].versions[].version`. Update bots take `source` for the repository, and look for a
+    changelog there, where it is a URL; tofu and terraform ignore it.
     """
     listed = [{"version": version} for version in versions]
-    return {"modules": [{"source": str(address), "versions": listed}]}
+    return {"modules": [{"source": source_url or str(address), "versions": listed}]}
 
 
 def archive_name(module_version_name: str, version: str) -> str:
     """The file name of an archive URL: go-getter decides by the suffix that it is an archive (M4)."""
     return f"{module_version_name.replace('/', '-')}-{version}.zip"
+
+
+def summary_document(
+    address: ModuleAddress, version: str, *, description: str, source_url: str, published_at: datetime, downloads: int
+) -> dict[str, Any]:
+    """One module as lists have it. `source` is empty where no repository is known: bots follow what is there."""
+    return {
+        "id": f"{address}/{version}",
+        "owner": "",  # a person's name, elsewhere; here who works on what is nobody else's business
+        "namespace": address.namespace,
+        "name": address.name,
+        "version": version,
+        "provider": address.system,
+        "provider_logo_url": "",
+        "description": description,
+        "source": source_url,
+        "tag": "",
+        "published_at": published_at.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
+        "downloads": downloads,
+        "verified": False,
+    }
+
+
+def details_document(version: ModuleVersion, *, versions: list[str], systems: Mapping[str, int]) -> dict[str, Any]:
+    """One version with what is in it. `versions` are all listed ones, `systems` all of its name with their downloads."""
+    module, release = version.module, version.release
+    assert release.published_at is not None  # noqa: S101  # a constraint says so
+    units: list[dict[str, Any]] = version.inspection.get("units", [])
+    root: dict[str, Any] = next((unit for unit in units if unit["kind"] == "root"), {})
+    summary = summary_document(
+        module.address,
+        release.version,
+        description=module.description or version.summary,
+        source_url=module.source_url,
+        published_at=release.published_at,
+        downloads=systems.get(module.system, 0),
+    )
+    return summary | {
+        "root": _unit_document({**root, "name": module.name, "readme": version.readme_html}),
+        "submodules": [_unit_document(unit) for unit in units if unit["kind"] == "submodule"],
+        "examples": [_unit_document(unit) for unit in units if unit["kind"] == "example"],
+        "providers": sorted(systems),
+        "versions": versions,
+    }
+
+
+def _unit_document(unit: Mapping[str, Any]) -> dict[str, Any]:
+    """A folder with configuration. `readme` is the rendered text, which is Markdown as well as any."""
+    parts = ("variables", "outputs", "resources", "calls")
+    return {
+        "path": unit.get("path", ""),
+        "name": unit.get("name", ""),
+        "readme": unit.get("readme", ""),
+        "empty": not any(unit.get(part) for part in parts),
+        "inputs": [
+            {
+                "name": one["name"],
+                "type": one["type"],
+                "description": one["description"],
+                "default": one["default"] or "",
+                "required": one["required"],
+            }
+            for one in unit.get("variables", [])
+        ],
+        "outputs": [{"name": one["name"], "description": one["description"]} for one in unit.get("outputs", [])],
+        "dependencies": [
+            {"name": one["name"], "source": one["source"], "version": one["version"]} for one in unit.get("calls", [])
+        ],
+        "provider_dependencies": [_provider_document(one) for one in unit.get("providers", [])],
+        "resources": [
+            {"name": one["name"], "type": one["type"]} for one in unit.get("resources", []) if one["mode"] == "managed"
+        ],
+    }
+
+
+def _provider_document(provider: Mapping[str, Any]) -> dict[str, str]:
+    source = provider["source"]
+    return {
+        "name": provider["name"],
+        "namespace": source.split("/")[-2] if "/" in source else "",
+        "source": source,
+        "version": provider["version"],
+    }

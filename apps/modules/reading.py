@@ -1,6 +1,7 @@
 """Reading modules through the gate."""
 
 import uuid
+from typing import NamedTuple
 
 from django.db.models import Q
 
@@ -13,6 +14,11 @@ from apps.lib.errors import CredentialsRequired, Invalid, NotFound
 from apps.modules.models import Module, ModuleQuerySet, ModuleVersion
 from apps.releases import tombstones
 from apps.releases.models import Kind, Release
+
+
+class Listed(NamedTuple):
+    versions: list[str]
+    source_url: str
 
 
 def visible_modules(viewer: Viewer) -> ModuleQuerySet:
@@ -48,8 +54,8 @@ def version_for(
     return module_version
 
 
-def listed_versions(viewer: Viewer, address: ModuleAddress) -> list[str]:
-    """Every listed version, highest first by SemVer precedence (the index gives the order).
+def listed_versions(viewer: Viewer, address: ModuleAddress) -> Listed:
+    """Every listed version, highest first by SemVer precedence (the index gives the order), and the repository.
 
     Two queries, for a protocol read has a budget: a module is there exactly when it has a version. Where all that it
     has are yanked the list is empty: clients then say that it has no versions, and not that it cannot be found.
@@ -58,10 +64,10 @@ def listed_versions(viewer: Viewer, address: ModuleAddress) -> list[str]:
     rows = ModuleVersion.objects.published().filter(
         module__namespace=namespace, module__name=address.name, module__system=address.system
     )
-    listed = list(rows.listed().newest_first().values_list("release__version", flat=True))
+    listed = list(rows.listed().newest_first().values_list("release__version", "module__source_url"))
     if not listed and not rows.exists():
         raise NotFound(f"There is no module {address.path_name} in {namespace.name}.")
-    return listed
+    return Listed([version for version, _ in listed], listed[0][1] if listed else "")
 
 
 def published_release(viewer: Viewer, address: ModuleAddress, version: str) -> Release:

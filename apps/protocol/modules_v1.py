@@ -14,7 +14,7 @@ from apps.accounts.models import Visibility
 from apps.lib.addresses import ModuleAddress
 from apps.modules import reading
 from apps.modules.documents import versions_document
-from apps.protocol.base import ProtocolView, Unknown
+from apps.protocol.base import ProtocolView
 from apps.protocol.locations import location_of
 from apps.releases import downloads
 
@@ -32,7 +32,8 @@ class Versions(ProtocolView):
 
     def get(self, request: Request, namespace: str, name: str, system: str) -> Response:  # noqa: ARG002
         address = ModuleAddress(namespace, name, system)
-        return Response(versions_document(address, reading.listed_versions(self.viewer, address)))
+        listed = reading.listed_versions(self.viewer, address)
+        return Response(versions_document(address, listed.versions, listed.source_url))
 
 
 class Download(ProtocolView):
@@ -51,7 +52,6 @@ class Download(ProtocolView):
 
 
 urlpatterns = [
-    path("v1/modules/", Unknown.as_view(), name="modules"),
     path(
         "v1/modules/<segment:namespace>/<segment:name>/<segment:system>/versions",
         Versions.as_view(),

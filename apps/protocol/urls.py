@@ -2,13 +2,14 @@
 
 from django.urls import re_path
 
-from apps.protocol import archives, discovery, modules_v1
+from apps.protocol import archives, discovery, modules_browse, modules_v1
 from apps.protocol.base import Unknown
 
 app_name = "protocol"
 urlpatterns = [
     *discovery.urlpatterns,
     *modules_v1.urlpatterns,
+    *modules_browse.urlpatterns,  # after /versions, which is no version
     *archives.urlpatterns,
     re_path(r"^(?:v1|archives)/", Unknown.as_view()),
 ]

@@ -31,7 +31,7 @@ def shown():
 
 
 def listed(user):
-    return reading.listed_versions(Viewer(user), ADDRESS)
+    return reading.listed_versions(Viewer(user), ADDRESS).versions
 
 
 def events():

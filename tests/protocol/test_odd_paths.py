@@ -32,7 +32,10 @@ ODD = [
         "/v1/modules/acme/{}/aws/versions",
         "/v1/modules/acme/vpc/{}/versions",
         "/v1/modules/acme/vpc/aws/{}/download",
+        "/v1/modules/{}",
         "/v1/modules/acme/{}",
+        "/v1/modules/acme/vpc/{}",
+        "/v1/modules/acme/vpc/aws/{}",
         "/archives/{}/vpc-aws-1.2.0.zip",
         "/archives/{}",
         f"/archives/{'0' * 64}/{{}}",
@@ -53,7 +56,7 @@ def test_odd_names_are_answered_in_this_dialect(tofu, bob, published, path):
 
 
 @pytest.mark.parametrize(
-    "path", ["/v1/", "/v1/modules/", "/v1/modules/acme", "/v1/providers/a/b/versions", "/archives/"]
+    "path", ["/v1/", "/v1/modules/acme/", "/v1/modules/a/b/c/1.0.0/more", "/v1/providers/a/b/versions", "/archives/"]
 )
 @pytest.mark.parametrize("method", ["get", "head", "post", "put", "delete"])
 def test_what_is_not_there_is_404_for_every_method(tofu, db, path, method):

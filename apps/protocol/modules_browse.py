@@ -1,0 +1,140 @@
+"""What the public registries answer beyond modules.v1: lists, search and details, below the same base.
+
+Update bots ask here first and for `versions` next; `tofu` and `terraform` ask for none of it. Shapes are frozen by
+golden files: https://developer.hashicorp.com/terraform/registry/api-docs
+"""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.db.models import QuerySet
+from django.urls import path, reverse
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.lib.addresses import ModuleAddress
+from apps.lib.errors import Invalid, NotFound
+from apps.modules import browsing, reading
+from apps.modules.documents import details_document, summary_document
+from apps.modules.models import ModuleVersion
+from apps.protocol.base import ProtocolView
+
+LIMIT = 15
+MOST = 100
+LAST_OFFSET = 1_000_000
+
+
+def list_document(request: Request, docs: QuerySet[Any]) -> dict[str, Any]:
+    """A page of a list. One row more than asked for is read, which tells whether there is a next page."""
+    limit = min(_number(request, "limit", LIMIT) or LIMIT, MOST)
+    offset = _number(request, "offset", 0)
+    # Nothing is verified here, so nothing is left where a client asks for that alone.
+    rows = [] if request.GET.get("verified") == "true" else list(docs[offset : offset + limit + 1])
+    meta: dict[str, Any] = {"limit": limit, "current_offset": offset}
+    if len(rows) > limit:
+        meta |= {"next_offset": offset + limit, "next_url": _url(request, limit, offset + limit)}
+    if offset:
+        before = max(0, offset - limit)
+        meta |= {"prev_offset": before, "prev_url": _url(request, limit, before)}
+    return {"meta": meta, "modules": [_summary(row) for row in rows[:limit]]}
+
+
+def _summary(doc: Any) -> dict[str, Any]:
+    return summary_document(
+        ModuleAddress.parse(f"{doc.namespace.name}/{doc.name}"),
+        doc.version,
+        description=doc.description,
+        source_url=doc.source_url,
+        published_at=doc.published_at,
+        downloads=doc.downloads,
+    )
+
+
+def _number(request: Request, name: str, default: int) -> int:
+    text = request.GET.get(name, "")
+    if not text:
+        return default
+    if not (text.isascii() and text.isdecimal()) or len(text) > len(str(LAST_OFFSET)) or int(text) > LAST_OFFSET:
+        raise Invalid(f"{name} is {text[:80]!a}, expected a number from 0 to {LAST_OFFSET}.")
+    return int(text)
+
+
+def _url(request: Request, limit: int, offset: int) -> str:
+    others = {name: value for name, value in request.GET.items() if name not in ("limit", "offset")}
+    return f"{request.path}?{urlencode({'limit': limit, 'offset': offset, **others})}"
+
+
+def _asked(request: Request, **names: str) -> dict[str, str]:
+    """The filters among the query's values: what a NUL stands in is nothing that a name has."""
+    return {facet: request.GET.get(name, "").replace("\0", "")[:200] for facet, name in names.items()}
+
+
+class Modules(ProtocolView):
+    """Every module that may be seen, by address."""
+
+    def get(self, request: Request) -> Response:
+        docs = browsing.listed_modules(self.viewer, filters=_asked(request, system="provider"))
+        return Response(list_document(request, docs))
+
+
+class Search(ProtocolView):
+    """Modules that hold every word of `q`, best match first; without words the whole list."""
+
+    def get(self, request: Request) -> Response:
+        filters = _asked(request, system="provider", namespace="namespace")
+        docs = browsing.listed_modules(self.viewer, query=request.GET.get("q", "")[:200], filters=filters)
+        return Response(list_document(request, docs))
+
+
+class InNamespace(ProtocolView):
+    def get(self, request: Request, namespace: str) -> Response:
+        docs = browsing.modules_in(self.viewer, namespace, filters=_asked(request, system="provider"))
+        return Response(list_document(request, docs))
+
+
+class Systems(ProtocolView):
+    """The latest version of a module in each of its systems."""
+
+    def get(self, request: Request, namespace: str, name: str) -> Response:
+        document = list_document(request, browsing.systems_of(self.viewer, namespace, name))
+        if not document["modules"] and not document["meta"]["current_offset"]:
+            raise NotFound(f"There is no module {name} in {namespace}.")
+        return Response(document)
+
+
+class Latest(ProtocolView):
+    def get(self, request: Request, namespace: str, name: str, system: str) -> Response:  # noqa: ARG002
+        return Response(_details(browsing.latest_version(self.viewer, ModuleAddress(namespace, name, system))))
+
+
+class Exact(ProtocolView):
+    """One version, which may be a yanked one: who names it exactly may read it (D9)."""
+
+    def get(self, request: Request, namespace: str, name: str, system: str, version: str) -> Response:  # noqa: ARG002
+        return Response(_details(reading.version_for(self.viewer, ModuleAddress(namespace, name, system), version)))
+
+
+class LatestDownload(ProtocolView):
+    """To the download of the latest version. Temporary: another version will be the latest."""
+
+    def get(self, request: Request, namespace: str, name: str, system: str) -> Response:  # noqa: ARG002
+        latest = browsing.latest_version(self.viewer, ModuleAddress(namespace, name, system))
+        url = reverse("protocol:module-download", args=[namespace, name, system, latest.release.version])
+        return Response(status=302, headers={"Location": url})
+
+
+def _details(version: ModuleVersion) -> dict[str, Any]:
+    return details_document(version, versions=browsing.listed_numbers(version), systems=browsing.siblings(version))
+
+
+_MODULE = "v1/modules/<segment:namespace>/<segment:name>/<segment:system>"
+urlpatterns = [
+    path("v1/modules", Modules.as_view(), name="module-list"),
+    path("v1/modules/", Modules.as_view(), name="modules"),
+    path("v1/modules/search", Search.as_view(), name="module-search"),
+    path("v1/modules/<segment:namespace>", InNamespace.as_view(), name="namespace-modules"),
+    path("v1/modules/<segment:namespace>/<segment:name>", Systems.as_view(), name="module-systems"),
+    path(_MODULE, Latest.as_view(), name="module-latest"),
+    path(f"{_MODULE}/download", LatestDownload.as_view(), name="module-latest-download"),
+    path(f"{_MODULE}/<segment:version>", Exact.as_view(), name="module-details"),
+]
