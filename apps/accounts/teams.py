@@ -5,9 +5,9 @@ import re
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
+from apps.accounts import namespaces
 from apps.accounts.access import Viewer, visible_namespaces, visible_teams
 from apps.accounts.models import Grant, Membership, Namespace, Role, Team, User
-from apps.accounts.namespaces import creation_refused
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.lib.errors import Conflict, CredentialsRequired, Invalid, NotFound, RoleRequired
@@ -27,11 +27,16 @@ def check_name(name: str) -> None:
         raise Invalid(f"The name {name} is a part of Larder's own URLs.", mend="Choose another.")
 
 
+def creation_refused(actor: Viewer) -> str:
+    """Why the viewer may not create teams; empty when they may: whoever may create namespaces."""
+    return namespaces.creation_refused(actor, "a team")
+
+
 def create(*, name: str, actor: Viewer, description: str = "") -> Team:
-    """Make a team with its creator as first manager; whoever may create namespaces may. Raises Invalid, Conflict,
+    """Make a team with its creator as first manager. Raises Invalid, Conflict,
     CredentialsRequired or RoleRequired.
     """
-    refused = creation_refused(actor, "a team")
+    refused = creation_refused(actor)
     if actor.user is None:
         raise CredentialsRequired(refused, mend="Sign in, or send an API token with the scope manage.")
     if refused:

@@ -1,22 +1,26 @@
-"""/namespaces/new, and an owner's pages of a namespace: its members and its settings."""
+"""/namespaces/new, the settings of one (its owners' alone), and what it stores. Its members: members.py."""
 
 from collections.abc import Mapping
 
 from django import forms
 from django.contrib import messages
+from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import path, reverse
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
 from apps.accounts import namespaces
-from apps.accounts.access import Viewer, namespace_for
+from apps.accounts.access import namespace_for
 from apps.accounts.authentication import session_viewer
-from apps.accounts.models import Grant, Namespace, Role, User, Visibility
-from apps.lib.errors import Conflict, Invalid, NotFound, RoleRequired
+from apps.accounts.models import Namespace, Role, Visibility
+from apps.lib.errors import Conflict, Invalid, RoleRequired
 from apps.portal.publish_form import sentence
+from apps.releases import quotas
 
 SEE_OTHER = 303
+# The usage page lists this many modules.
+LARGEST = 10
 
 
 class SettingsForm(forms.Form):
@@ -33,24 +37,6 @@ class NamespaceForm(SettingsForm):
     def __init__(self, data: Mapping[str, str] | None = None) -> None:
         super().__init__(data)
         self.fields["name"].widget.attrs |= {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
-
-
-class MemberForm(forms.Form):
-    username = forms.CharField(max_length=150, label="User name")
-    role = forms.TypedChoiceField(choices=Role.choices, initial=Role.READER, coerce=lambda value: Role(int(value)))
-    user: User
-
-    def __init__(self, data: Mapping[str, str] | None = None) -> None:
-        super().__init__(data)
-        self.fields["username"].widget.attrs |= {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
-
-    def clean_username(self) -> str:
-        name: str = self.cleaned_data["username"]
-        user = User.objects.filter(username=name.strip().lower(), is_active=True).first()
-        if user is None:
-            raise forms.ValidationError(f"There is no user {name}: check the spelling, or invite them.")
-        self.user = user
-        return user.username
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -91,62 +77,35 @@ def namespace_change(request: HttpRequest, namespace: str) -> HttpResponse:
     return _to("portal:namespace-change", row)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def members(request: HttpRequest, namespace: str) -> HttpResponse:
-    """The list; a POST gives somebody a role, or another one."""
-    viewer = session_viewer(request)
-    row = namespace_for(viewer, namespace, need=Role.OWNER)
-    if request.method != "POST":
-        return _members_page(request, viewer, row, MemberForm(), status=200)
-    form = MemberForm(request.POST)
-    status = 422
-    if form.is_valid():
-        try:
-            grant = namespaces.grant(namespace=row, holder=form.user, role=form.cleaned_data["role"], actor=viewer)
-        except Conflict as refusal:
-            form.add_error("role", sentence(refusal))
-            status = 409
-        else:
-            messages.success(request, f"{form.user} is {grant.get_role_display().lower()} of {row} now.")
-            return _to("portal:namespace-members", row)
-    return _members_page(request, viewer, row, form, status=status)
+@login_not_required
+@require_safe
+def usage(request: HttpRequest, namespace: str) -> HttpResponse:
+    """What is stored in it against its quotas, for everybody who reads it."""
+    row = namespace_for(session_viewer(request), namespace)
+    used = quotas.usage(row)
+    context = {
+        "namespace": row,
+        "usage": used,
+        # The meters' colours: nearly full from nine tenths on, full at the last byte.
+        "nearly": {"bytes": used.max_bytes * 9 // 10, "versions": used.max_versions * 9 // 10},
+        "full": {"bytes": used.max_bytes - 1, "versions": used.max_versions - 1},
+        "largest": [(share, _page_of(row, share)) for share in quotas.largest(row, count=LARGEST)],
+        "counts": quotas.counts(row),
+    }
+    return render(request, "portal/namespaces/usage.html", context)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def member_withdraw(request: HttpRequest, namespace: str, grant_id: int) -> HttpResponse:
-    viewer = session_viewer(request)
-    row = namespace_for(viewer, namespace, need=Role.OWNER)
-    grant = Grant.objects.select_related("user").filter(namespace=row, pk=grant_id).first()
-    if grant is None:
-        raise NotFound(f"There is no such member of {row}.", mend="The members page has the list.")
-    context = {"namespace": row, "grant": grant}
-    if request.method != "POST":
-        return render(request, "portal/namespaces/withdraw.html", context)
-    try:
-        namespaces.withdraw(grant=grant, actor=viewer)
-    except Conflict as refusal:
-        return render(request, "portal/namespaces/withdraw.html", {**context, "refusal": refusal}, status=409)
-    messages.success(request, f"{grant.user} has no role in {row} any more.")
-    # Who withdraws their own role may not open the members page again.
-    return _to("portal:home" if grant.user_id == viewer.user_id else "portal:namespace-members", row)
-
-
-def _members_page(
-    request: HttpRequest, viewer: Viewer, namespace: Namespace, form: MemberForm, *, status: int
-) -> HttpResponse:
-    grants = Grant.objects.filter(namespace=namespace).select_related("user").order_by("-role", "user__username", "pk")
-    context = {"namespace": namespace, "grants": grants, "form": form, "roles": Role.choices, "viewer": viewer}
-    return render(request, "portal/namespaces/members.html", context, status=status)
+def _page_of(namespace: Namespace, share: quotas.Share) -> str:
+    """The module's page; empty while its first version is on its way."""
+    return reverse("portal:module", args=[namespace.name, *share.name.split("/")]) if share.is_published else ""
 
 
 def _to(name: str, namespace: Namespace) -> HttpResponseRedirect:
-    url = reverse(name) if name == "portal:home" else reverse(name, args=[namespace.name])
-    return HttpResponseRedirect(url, status=SEE_OTHER)
+    return HttpResponseRedirect(reverse(name, args=[namespace.name]), status=SEE_OTHER)
 
 
 urlpatterns = [
     path("namespaces/new", namespace_new, name="namespace-new"),
     path("namespaces/<str:namespace>/change", namespace_change, name="namespace-change"),
-    path("namespaces/<str:namespace>/members", members, name="namespace-members"),
-    path("namespaces/<str:namespace>/members/<int:grant_id>/withdraw", member_withdraw, name="namespace-withdraw"),
+    path("namespaces/<str:namespace>/usage", usage, name="namespace-usage"),
 ]

@@ -7,7 +7,7 @@ from django.views.decorators.http import require_http_methods
 
 from apps.accounts.access import Viewer
 from apps.accounts.authentication import session_viewer
-from apps.lib.errors import Conflict, Invalid
+from apps.lib.errors import Conflict, Invalid, TooLarge
 from apps.modules import publishing
 from apps.portal import tickets, upload_limits
 from apps.portal.negotiation import wants_json
@@ -34,9 +34,9 @@ def _begin(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     except Conflict as refusal:
         form.add_error("version", sentence(refusal))
         return _refused(request, form, status=409)
-    except Invalid as refusal:
+    except (Invalid, TooLarge) as refusal:  # too large: the namespace is full
         form.add_error(None, sentence(refusal))
-        return _refused(request, form, status=422)
+        return _refused(request, form, status=422 if isinstance(refusal, Invalid) else 413)
     tickets.keep(request, release, ticket)
     page = reverse("portal:release", args=[release.public_id])
     if wants_json(request):

@@ -6,9 +6,11 @@ from apps.portal import (
     home,
     how_to,
     invitations,
+    members,
     namespaces,
     publish,
     releases,
+    teams,
     theme,
     tokens,
     uploads,
@@ -26,6 +28,8 @@ urlpatterns = [
     *uploads.urlpatterns,
     *releases.urlpatterns,
     *namespaces.urlpatterns,  # /namespaces/new, before any /namespaces/<name>
+    *members.urlpatterns,
+    *teams.urlpatterns,
     *downloads.urlpatterns,
     *browse.urlpatterns,
 ]

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 from django.conf import settings
-from django.db.models import BigIntegerField, Case, Count, F, Sum, Value, When
+from django.db.models import BigIntegerField, Case, Count, F, Q, Sum, Value, When
 from django.db.models.functions import Coalesce
 
 from apps.accounts.models import Namespace
 from apps.lib.errors import TooLarge
-from apps.releases.models import LIVE, Release, State
+from apps.releases.models import LIVE, WORKING, Release, State
 
 # A tombstone keeps its version number for ever and costs nothing.
 COUNTED = tuple(state for state in LIVE if state != State.PURGED)
@@ -42,6 +42,34 @@ def usage(namespace: Namespace, *, without: Release | None = None) -> Usage:
     found = rows.aggregate(versions=Count("pk"), stored=Sum(STORED))
     max_bytes, max_versions = limits(namespace)
     return Usage(found["stored"] or 0, found["versions"], max_bytes, max_versions)
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one module takes."""
+
+    name: str
+    bytes: int
+    versions: int
+    is_published: bool
+
+
+def largest(namespace: Namespace, *, count: int) -> list[Share]:
+    """Those of its modules (and the like) that take most."""
+    rows = Release.objects.filter(namespace=namespace, state__in=COUNTED).values("name")
+    published = Count("pk", filter=Q(state=State.PUBLISHED))
+    totals = rows.annotate(stored=Sum(STORED), versions=Count("pk"), published=published).order_by("-stored", "name")
+    return [Share(row["name"], row["stored"], row["versions"], row["published"] > 0) for row in totals[:count]]
+
+
+def counts(namespace: Namespace) -> dict[str, int]:
+    """How many versions are published, on their way, and purged."""
+    rows = Release.objects.filter(namespace=namespace)
+    return rows.aggregate(
+        published=Count("pk", filter=Q(state=State.PUBLISHED)),
+        working=Count("pk", filter=Q(state__in=WORKING)),
+        purged=Count("pk", filter=Q(state=State.PURGED)),
+    )
 
 
 def limits(namespace: Namespace) -> tuple[int, int]:

@@ -1,0 +1,140 @@
+"""The members page with teams on it, and /namespaces/<ns>/transfer."""
+
+import pytest
+
+from apps.accounts import namespaces, teams
+from apps.accounts.access import NOBODY, Viewer
+from apps.accounts.models import Grant, Role, Team
+
+MEMBERS, TRANSFER = "/namespaces/acme/members", "/namespaces/acme/transfer"
+
+
+@pytest.fixture
+def owner(dora, browser_of):
+    return browser_of(dora)
+
+
+@pytest.fixture
+def cooks(charlie) -> Team:
+    return teams.create(name="cooks", actor=Viewer(charlie))
+
+
+def roles(namespace):
+    """{holder: role} as the database has it."""
+    return {str(grant.holder): grant.role for grant in namespaces.grants_in(namespace)}
+
+
+def test_an_owner_gives_changes_and_withdraws_the_role_of_a_team(owner, acme, cooks, charlie, browser_of):
+    assert owner.post(MEMBERS, {"team": " Cooks", "role": "1"}).status_code == 303
+    assert browser_of(charlie).get("/namespaces/acme").status_code == 200
+    assert owner.post(MEMBERS, {"team": "cooks", "role": "2"}).status_code == 303
+    grant = Grant.objects.get(team=cooks)
+    assert grant.role == Role.PUBLISHER
+
+    page = owner.get(MEMBERS).text
+    assert 'href="/teams/cooks"' in page
+    assert owner.get("/teams/cooks").status_code == 200, "who gets in is the owner's business"
+    assert "Its members lose the role" in owner.get(f"{MEMBERS}/{grant.pk}/withdraw").text
+    assert owner.post(f"{MEMBERS}/{grant.pk}/withdraw").status_code == 303
+    assert browser_of(charlie).get("/namespaces/acme").status_code == 404
+
+
+def test_an_unknown_team_is_explained_beside_its_own_field(owner):
+    page = owner.post(MEMBERS, {"team": "bakers", "role": "1"})
+
+    assert page.status_code == 422
+    assert "There is no team bakers" in str(page.context["team_form"].errors["team"])
+    assert not page.context["form"].is_bound
+
+
+def test_who_owns_by_a_team_manages_the_members(acme, cooks, charlie, browser_of):
+    namespaces.grant(namespace=acme, holder=cooks, role=Role.OWNER, actor=NOBODY)
+    browser = browser_of(charlie)
+    assert browser.get(MEMBERS).status_code == 200
+
+    grant = Grant.objects.get(team=cooks)
+    namespaces.grant(namespace=acme, holder=charlie, role=Role.READER, actor=NOBODY)
+    assert browser.post(f"{MEMBERS}/{grant.pk}/withdraw").status_code == 409, "the team is the last owner"
+
+
+def test_members_cost_the_same_at_any_number(owner, acme, cooks, django_assert_num_queries):
+    def ask():
+        with django_assert_num_queries(4):  # session, person, gate, grants
+            assert owner.get(MEMBERS).status_code == 200
+
+    namespaces.grant(namespace=acme, holder=cooks, role=Role.READER, actor=NOBODY)
+    owner.get(MEMBERS)
+    ask()
+    for number in range(20):
+        team = Team.objects.create(name=f"team{number}")
+        namespaces.grant(namespace=acme, holder=team, role=Role.READER, actor=NOBODY)
+    ask()
+
+
+# --- Transfer ------------------------------------------------------------------------------------------------------
+
+
+def form(**changes):
+    return {"kind": "user", "to": "charlie", "confirm": "acme", **changes}
+
+
+def test_it_goes_to_a_person_and_the_giver_loses_the_role(owner, acme, dora, charlie):
+    own = Grant.objects.get(user=dora)
+    assert f'<option value="{own.pk}" selected>dora</option>' in owner.get(TRANSFER).text
+
+    answer = owner.post(TRANSFER, form(giver=own.pk))
+
+    assert (answer.status_code, answer.url) == (303, "/")
+    assert roles(acme) == {"charlie": Role.OWNER}
+    assert owner.get(MEMBERS).status_code == 404, "at once"
+
+
+def test_the_giver_may_stay_as_publisher(owner, acme, dora, charlie):
+    own = Grant.objects.get(user=dora)
+    owner.post(TRANSFER, form(giver=own.pk, keep_publisher="on"))
+
+    assert roles(acme) == {"charlie": Role.OWNER, "dora": Role.PUBLISHER}
+
+
+def test_it_goes_to_a_team(owner, acme, dora, cooks):
+    own = Grant.objects.get(user=dora)
+    owner.post(TRANSFER, form(kind="team", to="cooks", giver=own.pk))
+
+    assert roles(acme) == {"cooks": Role.OWNER}
+
+
+def test_staff_hand_on_what_a_leaver_has_left(acme, dora, charlie, olga, browser_of):
+    own = Grant.objects.get(user=dora)
+    dora.is_active = False
+    dora.save()
+
+    answer = browser_of(olga).post(TRANSFER, form(giver=own.pk))
+
+    assert answer.url == MEMBERS
+    assert roles(acme) == {"charlie": Role.OWNER}
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "field", "says"),
+    [
+        ({"confirm": "acm"}, 422, "confirm", "This is not acme"),
+        ({"confirm": ""}, 422, "confirm", "required"),
+        ({"to": "zoe"}, 422, "to", "no user zoe"),
+        ({"kind": "team", "to": "nope"}, 422, "to", "no team nope"),
+        ({"kind": "team", "to": "empty"}, 409, "to", "no active member"),
+        ({"to": "dora"}, 409, "to", "owns acme already"),
+        ({"giver": 0}, 422, "giver", "valid choice"),
+    ],
+)
+def test_it_says_what_is_wrong_and_changes_nothing(owner, acme, dora, charlie, changes, status, field, says):
+    Team.objects.create(name="empty")
+    page = owner.post(TRANSFER, form(**{"giver": Grant.objects.get(user=dora).pk, **changes}))
+
+    assert page.status_code == status
+    assert says in str(page.context["form"].errors[field])
+    assert roles(acme) == {"dora": Role.OWNER}
+
+
+def test_without_a_giver_everybody_stays(owner, acme, charlie):
+    assert owner.post(TRANSFER, form(giver="")).url == MEMBERS
+    assert roles(acme) == {"charlie": Role.OWNER, "dora": Role.OWNER}

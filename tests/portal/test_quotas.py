@@ -1,0 +1,76 @@
+"""/namespaces/<ns>/usage: what is stored against what may be."""
+
+import pytest
+
+from apps.accounts.models import Namespace
+from apps.releases.models import Release, State
+
+USAGE = "/namespaces/acme/usage"
+
+
+@pytest.mark.parametrize(
+    ("who", "status"), [("nobody", 302), ("charlie", 404), ("bob", 200), ("alice", 200), ("dora", 200), ("olga", 200)]
+)
+def test_readers_see_it(request, acme, browser_of, who, status):
+    browser = browser_of(None if who == "nobody" else request.getfixturevalue(who))
+
+    assert browser.get(USAGE).status_code == status
+
+
+def test_an_empty_one_says_so(bob, browser_of):
+    page = browser_of(bob).get(USAGE).text
+
+    assert "Nothing is stored here yet" in page
+    assert "<meter" not in page
+
+
+def test_it_shows_what_is_used_and_by_what(bob, browser_of, published, settings):
+    settings.NAMESPACE_MAX_VERSIONS = 4
+    small = published("acme/vpc/aws", "1.0.0")
+    big = published("acme/dns/aws", "1.0.0")
+    published("acme/dns/aws", "1.1.0")
+    Release.objects.filter(name="dns/aws").update(size=900_000)
+    Namespace.objects.filter(name="acme").update(quota_bytes=2_000_000)
+
+    page = browser_of(bob).get(USAGE)
+
+    assert [(share.name, share.bytes, share.versions) for share, _ in page.context["largest"]] == [
+        ("dns/aws", 1_800_000, 2),
+        ("vpc/aws", small.size, 1),
+    ]
+    for text in ("1.8 MB</strong> of 2.0 MB used", "3</strong> of 4 used", 'href="/modules/acme/dns/aws"'):
+        assert text in page.text
+    assert 'max="2000000"' in page.text
+    assert "Full" not in page.text
+    assert big.state == State.PUBLISHED
+
+
+def test_a_full_one_says_whom_to_ask(bob, browser_of, published):
+    published("acme/vpc/aws", "1.0.0")
+    Namespace.objects.filter(name="acme").update(quota_versions=1)
+
+    page = browser_of(bob).get(USAGE).text
+    assert "New uploads are refused. Ask staff" in page
+
+
+def test_purged_versions_are_counted_apart(bob, browser_of, published):
+    published("acme/vpc/aws", "1.0.0")
+    Release.objects.update(state=State.PURGED)
+
+    page = browser_of(bob).get(USAGE).text
+    assert "0 published, 0 on their way; 1 purged, which counts no more" in page
+    assert "<strong>0</strong> used, without a limit" in page
+
+
+def test_it_costs_the_same_at_any_number(bob, browser_of, published, django_assert_num_queries):
+    browser = browser_of(bob)
+
+    def ask():
+        with django_assert_num_queries(6):  # session, person, gate, usage, largest, counts
+            browser.get(USAGE)
+
+    published("acme/vpc/aws", "1.0.0")
+    ask()
+    for number in range(6):
+        published(f"acme/m{number}/aws", "1.0.0")
+    ask()

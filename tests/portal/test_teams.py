@@ -1,0 +1,161 @@
+"""/teams: who sees them, who manages them, and that nobody is left without a manager."""
+
+import pytest
+
+from apps.accounts import namespaces, teams
+from apps.accounts.access import NOBODY, Viewer
+from apps.accounts.models import Membership, Role, Team
+from tests.conftest import person
+
+
+@pytest.fixture
+def cooks(dora, charlie) -> Team:
+    """Dora manages it, Charlie is a member."""
+    team = teams.create(name="cooks", description="They cook", actor=Viewer(dora))
+    teams.add(team=team, user=charlie, actor=Viewer(dora))
+    return team
+
+
+def where(team, user, act):
+    return f"/teams/{team}/members/{Membership.objects.get(team=team, user=user).pk}/{act}"
+
+
+def test_bob_makes_one_and_manages_it(bob, browser_of):
+    browser = browser_of(bob)
+    assert "You are in no team yet" in browser.get("/teams").text
+
+    answer = browser.post("/teams/new", {"name": "bakers", "description": "They bake"})
+
+    assert (answer.status_code, answer.url) == (303, "/teams/bakers")
+    assert "You manage it" in browser.get("/teams").text
+    assert "They bake" in browser.get("/teams/bakers").text
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "says"), [("Ba_kers", 422, "lower-case"), ("new", 422, "URLs"), ("cooks", 409, "taken")]
+)
+def test_it_explains_the_rule_that_is_broken(cooks, bob, browser_of, name, status, says):
+    page = browser_of(bob).post("/teams/new", {"name": name})
+
+    assert page.status_code == status
+    assert says in str(page.context["form"].errors["name"])
+
+
+def test_staff_only_is_said_before_the_form(bob, browser_of, settings):
+    settings.NAMESPACE_CREATION = "staff"
+
+    assert browser_of(bob).get("/teams/new").status_code == 403
+    assert "/teams/new" not in browser_of(bob).get("/teams").text
+
+
+@pytest.mark.parametrize(
+    ("who", "sees", "manages"), [("dora", 200, 200), ("charlie", 200, 403), ("bob", 404, 404), ("olga", 200, 200)]
+)
+def test_who_may_what(request, cooks, browser_of, who, sees, manages):
+    browser = browser_of(request.getfixturevalue(who))
+
+    assert ("cooks" in browser.get("/teams").text) == (sees == 200)
+    assert browser.get("/teams/cooks").status_code == sees
+    for page in ("change", "delete"):
+        assert browser.get(f"/teams/cooks/{page}").status_code == manages
+    assert ("Add somebody" in browser.get("/teams/cooks").text) == (manages == 200)
+
+
+def test_a_manager_adds_promotes_and_removes(cooks, dora, bob, browser_of):
+    browser = browser_of(dora)
+    assert browser.post("/teams/cooks", {"username": "Bob"}).status_code == 303
+    assert browser.post(where(cooks, bob, "manager"), {"manager": "on"}).status_code == 303
+    assert Membership.objects.get(user=bob).is_manager
+    assert browser.post(where(cooks, bob, "manager"), {}).status_code == 303
+    assert not Membership.objects.get(user=bob).is_manager
+
+    assert "bob" in browser.get(where(cooks, bob, "remove")).text
+    assert browser.post(where(cooks, bob, "remove")).status_code == 303
+    assert not Membership.objects.filter(user=bob).exists()
+
+
+def test_the_last_manager_stays(cooks, dora, browser_of):
+    browser = browser_of(dora)
+
+    for act in ("manager", "remove"):
+        page = browser.post(where(cooks, dora, act))
+        assert page.status_code == 409
+        assert "Make somebody else manager first" in page.text
+
+
+def test_a_member_leaves_and_takes_nobody_along(cooks, charlie, dora, browser_of):
+    browser = browser_of(charlie)
+    assert browser.post(where(cooks, dora, "remove")).status_code == 403
+    assert "Leave the team cooks?" in browser.get(where(cooks, charlie, "remove")).text
+
+    answer = browser.post(where(cooks, charlie, "remove"))
+
+    assert (answer.status_code, answer.url) == (303, "/teams")
+    assert browser.get("/teams/cooks").status_code == 404
+
+
+def test_unknown_people_and_members_of_elsewhere(cooks, dora, bob, browser_of):
+    browser = browser_of(dora)
+    other = teams.create(name="bakers", actor=Viewer(bob))
+    elsewhere = Membership.objects.get(team=other)
+
+    assert browser.post("/teams/cooks", {"username": "zoe"}).status_code == 422
+    assert browser.post(f"/teams/cooks/members/{elsewhere.pk}/remove").status_code == 404
+
+
+def test_its_roles_are_shown_as_far_as_the_reader_sees_the_namespaces(acme, hall, cooks, charlie, olga, browser_of):
+    secret = namespaces.create(name="secret", visibility="private", actor=Viewer(olga))
+    for namespace in (acme, secret):
+        namespaces.grant(namespace=namespace, holder=cooks, role=Role.READER, actor=NOBODY)
+    eve = person("eve")
+    mine = namespaces.create(name="mine", visibility="private", actor=Viewer(eve))
+    namespaces.grant(namespace=mine, holder=cooks, role=Role.READER, actor=Viewer(eve))
+
+    page = browser_of(eve).get("/teams/cooks").text
+    assert "mine" in page
+    assert "secret" not in page
+    assert "secret" in browser_of(charlie).get("/teams/cooks").text
+
+
+def test_a_team_is_deleted_but_not_while_it_is_the_only_owner(acme, cooks, dora, browser_of):
+    browser = browser_of(dora)
+    namespaces.grant(namespace=acme, holder=cooks, role=Role.OWNER, actor=NOBODY)
+    namespaces.withdraw(grant=acme.grants.get(user=dora), actor=NOBODY)
+    page = browser.post("/teams/cooks/delete")
+    assert page.status_code == 409
+    assert "only owner of acme" in page.text
+
+    namespaces.grant(namespace=acme, holder=dora, role=Role.OWNER, actor=NOBODY)
+    assert "1 person loses" not in browser.get("/teams/cooks/delete").text
+    assert browser.post("/teams/cooks/delete").url == "/teams"
+    assert not Team.objects.exists()
+
+
+def test_staff_see_which_have_no_active_manager(cooks, dora, olga, browser_of):
+    browser = browser_of(olga)
+    assert "No active manager" not in browser.get("/teams").text
+    dora.is_active = False
+    dora.save()
+
+    assert "No active manager" in browser.get("/teams").text
+    assert "switched off" in browser.get("/teams/cooks").text
+
+
+@pytest.mark.parametrize("path", ["/teams", "/teams/cooks"])
+def test_pages_cost_the_same_at_any_number(acme, cooks, dora, browser_of, path, django_assert_max_num_queries):
+    browser = browser_of(dora)
+    browser.get(path)
+
+    def queries():
+        with django_assert_max_num_queries(12) as asked:
+            assert browser.get(path).status_code == 200
+        return len(asked)
+
+    namespaces.grant(namespace=acme, holder=cooks, role=Role.READER, actor=NOBODY)
+    few = queries()
+    for number in range(12):
+        teams.create(name=f"team{number}", actor=Viewer(dora))
+        teams.add(team=cooks, user=person(f"cook{number}"), actor=NOBODY)
+        namespace = namespaces.create(name=f"space{number}", visibility="private", actor=Viewer(dora))
+        namespaces.grant(namespace=namespace, holder=cooks, role=Role.READER, actor=NOBODY)
+    assert queries() == few
