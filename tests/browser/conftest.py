@@ -3,12 +3,14 @@
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
 
+from tests.builders.archives import module_zip
 from tests.conftest import need
 from tests.live import Live
 
@@ -105,6 +107,18 @@ def open_browser(
 @pytest.fixture
 def page(open_browser: Callable[..., BrowserContext]) -> Page:
     return open_browser().new_page()
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Callable[..., Path]:
+    """A file on the person's disk: a good module, or the bytes that are given."""
+
+    def write(name: str, data: bytes | None = None) -> Path:
+        path = tmp_path / name
+        path.write_bytes(module_zip(comment=name.encode()) if data is None else data)
+        return path
+
+    return write
 
 
 def serious_findings(page: Page) -> list[str]:

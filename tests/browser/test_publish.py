@@ -4,30 +4,17 @@ import base64
 import os
 import signal
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import BrowserContext, expect
 
 from tests.browser.conftest import Watch, serious_findings
 from tests.browser.processes import worker_of
-from tests.builders.archives import module_zip
+from tests.browser.publishing import describe, expect_published, step, tab_to
 from tests.live import Live
 
 pytestmark = pytest.mark.live
 OpenBrowser = Callable[..., BrowserContext]
-
-
-@pytest.fixture
-def archive(tmp_path: Path) -> Callable[..., Path]:
-    """A file on the person's disk: a good module, or the bytes that are given."""
-
-    def write(name: str, data: bytes | None = None) -> Path:
-        path = tmp_path / name
-        path.write_bytes(module_zip(comment=name.encode()) if data is None else data)
-        return path
-
-    return write
 
 
 @pytest.fixture
@@ -37,26 +24,6 @@ def stopped_worker(live: Live) -> Iterator[Callable[[], None]]:
     os.kill(pid, signal.SIGSTOP)
     yield lambda: os.kill(pid, signal.SIGCONT)
     os.kill(pid, signal.SIGCONT)
-
-
-def describe(page: Page, space: str, name: str) -> None:
-    """Fill in the address of a new module; the version is guessed from the file."""
-    page.goto("/publish")
-    choice = page.get_by_label("Module", exact=True)
-    if choice.count():
-        choice.select_option("new")
-    page.get_by_label("Namespace", exact=True).select_option(space)
-    page.get_by_label("Name", exact=True).fill(name)
-    page.get_by_label("System", exact=True).fill("local")
-
-
-def step(page: Page, name: str, state: str) -> Locator:
-    return page.locator(f"[data-step={name}][data-step-state={state}]")
-
-
-def expect_published(page: Page) -> None:
-    expect(step(page, "published", "done")).to_be_visible(timeout=30_000)
-    expect(page.get_by_text("is published", exact=False).first).to_be_visible()
 
 
 def test_a_chosen_file_is_published_and_the_page_follows_it_to_the_end(page, space, archive):
@@ -115,14 +82,6 @@ def test_the_keyboard_alone_publishes(page, space, archive):
     page.keyboard.press("Enter")
     page.wait_for_url("**/releases/*")
     expect_published(page)
-
-
-def tab_to(page: Page, selector: str) -> None:
-    for _ in range(40):
-        if page.evaluate("selector => document.activeElement?.matches(selector)", selector):
-            return
-        page.keyboard.press("Tab")
-    raise AssertionError(f"Tab never reaches {selector}")
 
 
 def test_it_works_without_javascript(open_browser: OpenBrowser, space, archive, watch: Watch):

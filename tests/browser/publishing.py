@@ -1,0 +1,48 @@
+"""What a person does on the publish pages, and where their release stands."""
+
+from playwright.sync_api import Locator, Page, expect
+
+
+def describe(page: Page, space: str, name: str) -> None:
+    """Fill in the address of a new module; the version is guessed from the file."""
+    page.goto("/publish")
+    choice = page.get_by_label("Module", exact=True)
+    if choice.count():
+        choice.select_option("new")
+    page.get_by_label("Namespace", exact=True).select_option(space)
+    page.get_by_label("Name", exact=True).fill(name)
+    page.get_by_label("System", exact=True).fill("local")
+
+
+def step(page: Page, name: str, state: str) -> Locator:
+    return page.locator(f"[data-step={name}][data-step-state={state}]")
+
+
+def expect_published(page: Page) -> None:
+    expect(step(page, "published", "done")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("is published", exact=False).first).to_be_visible()
+
+
+def tab_to(page: Page, selector: str) -> None:
+    for _ in range(40):
+        if page.evaluate("selector => document.activeElement?.matches(selector)", selector):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"Tab never reaches {selector}")
+
+
+def drop(page: Page, *paths: str) -> None:
+    """Drop files and folders of this machine, as a file manager does: a script's own DataTransfer holds no folders."""
+    box = page.locator("[data-dropzone]").bounding_box()
+    assert box is not None
+    devtools = page.context.new_cdp_session(page)
+    data = {"items": [], "files": list(paths), "dragOperationsMask": 1}
+    for kind in ("dragEnter", "dragOver", "drop"):
+        devtools.send("Input.dispatchDragEvent", {"type": kind, "x": box["x"] + 40, "y": box["y"] + 40, "data": data})
+
+
+def publish(page: Page) -> str:
+    """Press the button and answer the id of the release that it leads to."""
+    page.get_by_role("button", name="Publish").click()
+    page.wait_for_url("**/releases/*")
+    return page.url.rpartition("/")[2]

@@ -1,0 +1,164 @@
+"""More ways to a release: tarballs, a monorepo, and what a person is asked before it goes on."""
+
+import io
+import re
+import tarfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.browser.conftest import Watch, serious_findings
+from tests.browser.publishing import describe, expect_published, publish, step, tab_to
+from tests.builders.archives import MODULE, module_zip
+
+pytestmark = pytest.mark.live
+OpenBrowser = Callable[..., BrowserContext]
+KEY = "-----BEGIN RSA PRIVATE KEY-----\nnot a real one\n"
+SECRETS = {**MODULE, "terraform.tfstate": "{}", "tests/id_rsa": KEY}
+MONOREPO = {
+    "README.md": "# Three modules\n",
+    "modules/net/main.tf": 'variable "net" {}\n',
+    "modules/terraform-local-dns/main.tf": 'variable "dns" {}\n',
+    "modules/vpc/main.tf": 'variable "vpc" {}\n',
+}
+
+
+def tarball(files: Mapping[str, str], top: str, form: str = "gz") -> bytes:
+    """As a Git host packs it: everything below one folder."""
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode=f"w:{form}") as archive:
+        for name, text in files.items():
+            member = tarfile.TarInfo(f"{top}/{name}")
+            member.size = len(text.encode())
+            archive.addfile(member, io.BytesIO(text.encode()))
+    return data.getvalue()
+
+
+def begin(page: Page, space: str, name: str, path: Path) -> None:
+    """Fill in the form of a module's 1.0.0 and choose the archive."""
+    describe(page, space, name)
+    page.get_by_label("Version", exact=True).fill("1.0.0")
+    page.locator("#file").set_input_files(path)
+
+
+def wait_for(page: Page, state: str) -> None:
+    expect(page.locator(f"#release-status[data-state={state}]")).to_be_visible(timeout=30_000)
+
+
+@pytest.mark.parametrize("suffix", ["tar.gz", "tar.xz"])
+def test_a_tarball_of_a_git_host_is_published_as_a_zip(page, space, archive, suffix):
+    form = suffix.rpartition(".")[2]
+    path = archive(f"terraform-local-packed{form}-1.3.0.{suffix}", tarball(MODULE, f"packed{form}-1.3.0", form))
+    describe(page, space, "")
+    page.get_by_label("System", exact=True).fill("")
+    page.locator("#file").set_input_files(path)
+    expect(page.get_by_label("Name", exact=True)).to_have_value(f"packed{form}")
+    expect(page.get_by_label("Version", exact=True)).to_have_value("1.3.0")
+    publish(page)
+    expect_published(page)
+    made = page.get_by_role("region", name="What was made of the upload")
+    expect(made).to_contain_text(f"The folder packed{form}-1.3.0/ around everything was taken off.")
+    expect(made).to_contain_text(f"Repacked as zip from {suffix}")
+    assert len(set(re.findall(r"sha256:[0-9a-f]{64}", made.inner_text()))) == 2
+    page.get_by_role("link", name="Open its page").click()
+    page.wait_for_url(f"**/modules/{space}/packed{form}/local/1.3.0")
+
+
+def test_the_keyboard_alone_answers_what_a_held_release_asks(page, space, archive, watch: Watch):
+    watch.expect("status of 422")
+    begin(page, space, "asked", archive("asked.zip", module_zip(SECRETS)))
+    publish(page)
+    wait_for(page, "held")
+    expect(step(page, "checked", "waiting")).to_contain_text("waiting for your answer")
+    assert serious_findings(page) == []
+    tab_to(page, "[data-held] form button")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert").first).to_contain_text("Say yes to it, or cancel the release")
+    assert serious_findings(page) == []
+    for question in ("state-file", "private-key"):
+        tab_to(page, f"[name={question}]")
+        page.keyboard.press("Space")
+    tab_to(page, "[data-held] form button")
+    page.keyboard.press("Enter")
+    expect_published(page)
+    expect(page.get_by_text("1 file left out by rule")).to_be_visible()
+
+
+def test_a_held_release_can_be_cancelled_and_its_number_is_free(page, space, archive):
+    begin(page, space, "refrained", archive("refrained.zip", module_zip(SECRETS)))
+    publish(page)
+    wait_for(page, "held")
+    page.get_by_role("button", name="Cancel this release").click()
+    expect(page.get_by_text("1.0.0 is still free")).to_be_visible()
+
+
+def test_several_modules_come_out_of_one_monorepo(page, space, archive, watch: Watch):
+    watch.expect("status of 422")
+    begin(page, space, "mono-net", archive("mono.zip", module_zip(MONOREPO)))
+    page.get_by_text("An archive with several modules in it?").click()
+    page.get_by_label("This archive holds several modules").check()
+    publish(page)
+    wait_for(page, "held")
+    page.get_by_role("radio", name="modules/net").check()
+    page.get_by_text("Publish other folders as further modules").click()
+    further = page.get_by_role("listitem").filter(has=page.get_by_role("checkbox", name="modules/terraform-local-dns"))
+    expect(further.get_by_label("Name")).to_be_hidden()
+    further.get_by_role("checkbox").check()
+    expect(further.get_by_label("Name")).to_have_value("dns")
+    expect(further.get_by_label("System")).to_have_value("local")
+    assert serious_findings(page) == []
+    further.get_by_label("Name").fill("Mono_dns")
+    page.get_by_role("button", name="Answer and go on").click()
+    expect(page.get_by_role("alert").first).to_contain_text("upper-case")
+    further.get_by_label("Name").fill("mono_dns")
+    page.get_by_role("button", name="Answer and go on").click()
+    expect_published(page)
+    page.get_by_role("link", name=f"{space}/mono_dns/local 1.0.0").click()
+    expect_published(page)
+    expect(page.get_by_text("Only its folder modules/terraform-local-dns belongs to this release.")).to_be_visible()
+    page.get_by_role("link", name="Open its page").click()
+    page.wait_for_url(f"**/modules/{space}/mono_dns/local/1.0.0")
+
+
+def test_all_of_it_works_without_javascript(open_browser: OpenBrowser, space, archive):
+    page = open_browser(java_script_enabled=False).new_page()
+    describe(page, space, "plainly")
+    page.get_by_label("Version", exact=True).fill("1.0.0")
+    page.get_by_text("An archive with several modules in it?").click()
+    page.get_by_label("Folder inside the archive").fill("modules/vpc/")
+    page.get_by_role("button", name="Continue to the file").click()
+    page.wait_for_url("**/releases/*")
+    files = {**MONOREPO, "modules/vpc/terraform.tfstate": "{}"}
+    page.get_by_label("Choose an archive").set_input_files(archive("mono-1.tar.gz", tarball(files, "mono-1")))
+    page.get_by_role("button", name="Upload and publish").click()
+    reload_until(page, "held")
+    page.get_by_label("Leave it out and publish the rest").check()
+    page.get_by_role("button", name="Answer and go on").click()
+    reload_until(page, "published")
+    expect_published(page)
+
+
+def reload_until(page: Page, state: str) -> None:
+    for _ in range(120):
+        if page.locator(f"#release-status[data-state={state}]").count():
+            return
+        page.wait_for_timeout(250)
+        page.reload()
+    raise AssertionError(f"never {state}: {page.inner_text('main')}")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_questions_are_accessible_in_both_themes_and_fit_a_phone(open_browser: OpenBrowser, space, archive, theme):
+    page = open_browser(color_scheme=theme, viewport={"width": 360, "height": 740}).new_page()
+    for name, files in ((f"small-{theme}", SECRETS), (f"mono-{theme}", MONOREPO)):
+        begin(page, space, name, archive(f"{name}.zip", module_zip(files)))
+        publish(page)
+        wait_for(page, "held")
+        for summary in page.locator("[data-held] summary").all():
+            summary.click()
+        for box in page.locator("[data-held] [type=checkbox]").all():
+            box.check()
+        assert serious_findings(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
