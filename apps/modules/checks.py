@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from apps.lib import archives
-from apps.lib.archives import Entry, Listing, Refusal
+from apps.lib.archives import Listing, Refusal
 from apps.lib.errors import Invalid, Reason
+from apps.lib.layouts import MODULE_SUFFIXES
 
-README_NAMES = ("readme.md", "readme.markdown", "readme")
-MODULE_SUFFIXES = (".tf", ".tofu", ".tf.json", ".tofu.json")
 # Questions that a publisher answers with yes; `choose-folder` is answered with a folder.
 STATE_FILE, PRIVATE_KEY, CHOOSE_FOLDER = "state-file", "private-key", "choose-folder"
 CONFIRMABLE = frozenset({STATE_FILE, PRIVATE_KEY})
@@ -24,7 +23,7 @@ class Plan:
     prefix: str  # what of it is published: a folder with its slash, or "" for all
     left_out: tuple[str, ...]  # members below `prefix` that stay out by rule
     questions: tuple[Reason, ...]
-    notes: dict[str, Any]
+    is_repacked: bool
 
 
 def clean_folder(folder: str) -> str:
@@ -49,23 +48,25 @@ def clean_confirmations(codes: Iterable[str]) -> list[str]:
 
 
 def plan(
-    listing: Listing, *, folder: str, confirmed: Collection[str] = (), asks: bool = False, several: bool = False
+    listing: Listing,
+    *,
+    notes: dict[str, Any],
+    folder: str,
+    confirmed: Collection[str] = (),
+    asks: bool = False,
+    several: bool = False,
 ) -> Plan:
-    """Which part of the upload is the module. Raises Refusal where no part that was asked for is one."""
+    """Which part of the upload is the module. Raises Refusal where no part that was asked for is one.
+
+    `notes` is filled with what a person may want to know of the upload, however this ends.
+    """
     names = [entry.name for entry in listing.entries if not entry.is_dir]
     if not names:
         raise Refusal([_empty()])
     layout = archives.layout_of(names)
-    notes: dict[str, Any] = {
-        "form": listing.form,
-        "top_folder": layout.top_folder,
-        "folders": list(layout.folders),
-        "repacked": False,
-        "left_out": [],
-        "left_out_count": 0,
-    }
+    notes |= {"form": listing.form, "top_folder": layout.top_folder, "folders": list(layout.folders)}
     if asks and several and not folder:
-        return Plan("", (), (_choose(layout.folders, "several modules are to be published from it"),), notes)
+        return _asking(_choose(layout.folders, "several modules are to be published from it"))
     prefix = _prefix(names, folder, layout.top_folder)
     if prefix is None:
         raise Refusal([_no_such_folder(folder, layout.folders)])
@@ -74,24 +75,22 @@ def plan(
     staying = set(inside) - set(left_out)
     if not any(_is_module_file(name.removeprefix(prefix)) for name in staying):
         if asks and layout.folders:
-            return Plan("", (), (_choose(layout.folders, "no module file at its root"),), notes)
+            return _asking(_choose(layout.folders, "no module file at its root"))
         raise Refusal([_no_module_file(sorted(inside), prefix, layout.folders)])
-    notes |= {
-        "left_out": [name.removeprefix(prefix) for name in left_out[:NAMES_KEPT]],
-        "left_out_count": len(left_out),
-        "repacked": bool(prefix or left_out or listing.form != "zip"),
-    }
+    is_repacked = bool(prefix or left_out or listing.form != "zip")
+    shown = [name.removeprefix(prefix) for name in left_out[:NAMES_KEPT]]
+    notes |= {"left_out": shown, "left_out_count": len(left_out), "repacked": is_repacked}
     state_files = [name for name in layout.state_files if name.startswith(prefix)]
     keys = [name for name in listing.private_keys if name in staying]
     questions = [
         *([_state_files(state_files)] if state_files and STATE_FILE not in confirmed else []),
         *([_private_keys(keys)] if keys and PRIVATE_KEY not in confirmed else []),
     ]
-    return Plan(prefix, left_out, tuple(questions), notes)
+    return Plan(prefix, left_out, tuple(questions), is_repacked)
 
 
-def is_module(entries: Iterable[Entry]) -> bool:
-    return any(_is_module_file(entry.name) for entry in entries if not entry.is_dir)
+def _asking(question: Reason) -> Plan:
+    return Plan("", (), (question,), is_repacked=False)
 
 
 def _is_module_file(name: str) -> bool:
@@ -115,6 +114,10 @@ def _named(names: Iterable[str], most: int = FOLDERS_NAMED) -> str:
     return ", ".join(listed[:most]) + (f" and {more} more" if more > 0 else "")
 
 
+def _folders(folders: Iterable[str]) -> str:
+    return _named(folder or "the root" for folder in folders)
+
+
 def _empty() -> Reason:
     return Reason(
         code="empty",
@@ -125,7 +128,7 @@ def _empty() -> Reason:
 
 
 def _no_such_folder(folder: str, folders: Collection[str]) -> Reason:
-    there = f"modules are in: {_named(folders)}" if folders else "no folder of it holds module files"
+    there = f"modules are in: {_folders(folders)}" if folders else "no folder of it holds module files"
     return Reason(
         code="no-such-folder",
         file=f"{folder}/",
@@ -139,7 +142,7 @@ def _no_module_file(names: list[str], prefix: str, folders: Collection[str]) -> 
     where = f"in {prefix}" if prefix else "at the root"
     mend = "Pack the contents of the module's folder, so that main.tf is at the root."
     if folders:
-        mend = f"Publish one of the folders that hold modules ({_named(folders)}): name it as the folder (?folder=…)."
+        mend = f"Publish one of the folders that hold modules ({_folders(folders)}): name it as the folder (?folder=…)."
     return Reason(
         code="no-module-file",
         found=f"no .tf or .tofu file {where} (there are: {_named((name.removeprefix(prefix) for name in names), 5)})",
@@ -151,7 +154,7 @@ def _no_module_file(names: list[str], prefix: str, folders: Collection[str]) -> 
 def _choose(folders: Collection[str], why: str) -> Reason:
     return Reason(
         code=CHOOSE_FOLDER,
-        found=f"{why}; modules are in: {_named(folders)}",
+        found=f"{why}; modules are in: {_folders(folders)}",
         expected="the folder of each module",
         mend="Choose the folder that this release is made of, and add further modules of the same upload if you like.",
     )

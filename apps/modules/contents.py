@@ -10,9 +10,11 @@ from apps.lib.addresses import ModuleAddress
 from apps.lib.archives import Listing
 from apps.lib.errors import Invalid
 from apps.modules import inspection, readme
-from apps.modules.checks import README_NAMES
+from apps.modules.inspection import README_NAMES, inspecting
 from apps.modules.models import ModuleCall, ModuleVersion
 
+# What `archives.inspect` keeps the texts of; the README comes first, so that no flood of files takes its room.
+WANTED = (*README_NAMES, *inspection.WANTED)
 # The page lists this many files; the archive itself may hold more.
 FILES_KEPT = 2_000
 
@@ -28,18 +30,18 @@ class Contents:
 def read(listing: Listing, *, address: ModuleAddress, version: str) -> Contents:
     """Read it all; some hundred milliseconds of a worker's time, so never inside a transaction."""
     sizes = {entry.name: entry.size for entry in listing.entries if not entry.is_dir}
-    found = inspection.inspect(listing.texts, sizes)
+    found = inspecting.inspect(listing.texts, sizes)
     prefix = f"/modules/{address}/{version}"
     readmes = _readmes(listing.texts)
     for unit in found["units"]:
         source = readmes.get(unit["path"], b"") if unit["path"] else b""
-        unit["readme"] = readme.render(source) if source else ""
-        unit["summary"] = "" if source else ""
+        unit["readme"] = readme.render(source, base=unit["path"], files=sizes, prefix=prefix) if source else ""
+        unit["summary"] = readme.summary(source) if source else ""
     source = readmes.get("", b"")
     fields = {
-        "readme_html": readme.render(source) if source else "",
+        "readme_html": readme.render(source, files=sizes, prefix=prefix) if source else "",
         "readme_renderer": readme.RENDERER,
-        "summary": "" if source else "",
+        "summary": readme.summary(source) if source else "",
         "inspection": found,
         "inspector": inspection.INSPECTOR,
         "files": _files(listing),
@@ -76,7 +78,10 @@ def _rank(file_name: str) -> int:
 
 def _files(listing: Listing) -> list[dict[str, Any]]:
     files = sorted((entry for entry in listing.entries if not entry.is_dir), key=lambda entry: entry.name)
-    return [{"name": entry.name, "size": entry.size} for entry in files[:FILES_KEPT]]
+    return [
+        {"name": entry.name, "size": entry.size, "at": entry.at, "packed": entry.packed, "method": entry.method}
+        for entry in files[:FILES_KEPT]
+    ]
 
 
 def _calls(units: list[dict[str, Any]]) -> Iterator[ModuleCall]:

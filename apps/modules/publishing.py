@@ -16,12 +16,12 @@ from apps.jobs.claims import Claim
 from apps.lib import archives, versions
 from apps.lib.addresses import ModuleAddress, canonical, check_module_name, check_system
 from apps.lib.errors import Conflict, Reason
-from apps.modules import catalogue, checks, contents, inspection
+from apps.modules import catalogue, checks, contents
 from apps.modules.models import Module, ModuleVersion
 from apps.releases import pipeline, receiving, reserving, staging, transitions
 from apps.releases.faults import reach
 from apps.releases.models import Kind, Release, State
-from apps.releases.pipeline import Step, Work
+from apps.releases.pipeline import Questions, Step, Work
 
 JOB = "publish-module"
 LIMIT_SETTING = "LARDER_MODULE_ARCHIVE_MAX_BYTES"
@@ -177,13 +177,36 @@ def _taken_sentence(holder: Release) -> str:
 
 
 def check(work: Work) -> None:
-    """Read the staged bytes once, in a limited child process: digest, archive rules, module rules."""
+    """Read the staged bytes in a limited child process: digest, archive rules, module rules; repack where needed."""
     release = work.release
     with store.open_staged(release.staging_key) as staged:
-        listing = archives.inspect(staged, limits(), wanted=inspection.WANTED)
-    if listing.digest != release.uploaded_digest:
-        # Storage gave other bytes than those that were received. Each attempt reads them anew; five are enough.
-        raise store.Damaged(f"The staged bytes of {release} are not those that were received.")
+        head = staged.read(archives.HEAD_BYTES)
+        form = archives.form_of(head)
+        if form is None:
+            raise archives.refuse_form(head)
+        listing = archives.inspect(staged, limits(), wanted=contents.WANTED, form=form)
+        if listing.digest != release.uploaded_digest:
+            # Storage gave other bytes than those that were received. Each attempt reads them anew; five are enough.
+            raise store.Damaged(f"The staged bytes of {release} are not those that were received.")
+        several = bool(release.notes.get("several"))
+        work.notes = {"several": True} if several else {}
+        plan = checks.plan(
+            listing,
+            notes=work.notes,
+            folder=release.folder,
+            confirmed=release.confirmed,
+            asks=release.asks,
+            several=several,
+        )
+        if plan.questions:
+            raise Questions(plan.questions)
+        if plan.is_repacked:
+            work.archive_key = staging.repacked_key(release)
+            zipped = archives.repack(staged, limits(), form=form, folder=plan.prefix, leave_out=plan.left_out)
+            store.stage(work.archive_key, zipped)
+    if work.archive_key:
+        with store.open_staged(work.archive_key) as repacked:
+            listing = archives.inspect(repacked, limits(), wanted=contents.WANTED, form="zip")
     pipeline.note_checked(work, digest=listing.digest, size=listing.size)
     work.findings["listing"] = listing
 

@@ -41,7 +41,7 @@ def run(claim: Claim) -> None:
         return  # it was purged meanwhile
     release = version.release
     with store.open_blob(release.digest) as file:
-        listing = archives.inspect(file, publishing.limits(), wanted=inspection.WANTED)
+        listing = archives.inspect(file, publishing.limits(), wanted=contents.WANTED)
     found = contents.read(listing, address=version.module.address, version=release.version)
     with transaction.atomic():
         claim.guard()

@@ -3,30 +3,15 @@
 import asyncio
 import hashlib
 import ssl
-from collections.abc import Iterator
-from pathlib import Path
-
 import httpx
 import pytest
 
-from tests import postgres
 from tests.builders.archives import module_zip
-from tests.live import Live, start_live
+from tests.live import Live
 
 pytestmark = [pytest.mark.live, pytest.mark.once]
 
 CLIENTS = 64
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def four_processes(request, tmp_path: Path) -> Iterator[Live]:
-    variables = {"LARDER_WEB_PROCESSES": "4"}
-    if request.param == "postgres":
-        if postgres.programs() is None:
-            pytest.skip(postgres.MISSING)
-        variables["LARDER_DATABASE_URL"] = postgres.start()
-    with start_live(tmp_path, **variables) as larder:
-        yield larder
 
 
 def put_all(larder: Live, path: str, token: str, bodies: list[bytes]) -> list[httpx.Response]:

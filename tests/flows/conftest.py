@@ -1,0 +1,18 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests import postgres
+from tests.live import Live, start_live
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def four_processes(request, tmp_path: Path) -> Iterator[Live]:
+    variables = {"LARDER_WEB_PROCESSES": "4"}
+    if request.param == "postgres":
+        if postgres.programs() is None:
+            pytest.skip(postgres.MISSING)
+        variables["LARDER_DATABASE_URL"] = postgres.start()
+    with start_live(tmp_path, **variables) as larder:
+        yield larder

@@ -1,0 +1,151 @@
+"""A release that waits for its publisher's word: what it holds meanwhile, how it goes on, how it ends."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from apps.accounts.access import Viewer
+from apps.audit.models import AuditEvent
+from apps.jobs.models import Job
+from apps.lib.addresses import ModuleAddress
+from apps.lib.errors import Conflict, Invalid, RoleRequired
+from apps.modules import holding, publishing
+from apps.modules.models import Module
+from apps.modules.tasks import publish_module
+from apps.releases import sweeping
+from apps.releases.models import Release
+from tests.builders.archives import MODULE, module_zip
+from tests.flows.test_ways_in import KEY, MONOREPO
+
+VPC = ModuleAddress("acme", "vpc", "aws")
+SECRETS = {**MODULE, "terraform.tfstate": "{}", "id_rsa": KEY}
+
+
+@pytest.fixture
+def upload(alice, work):
+    def send(files, *, version: str = "1.0.0", **more) -> Release:
+        release, _ = publishing.begin(viewer=Viewer(alice), address=VPC, version=version, **more)
+        publishing.receive(release=release, chunks=iter([module_zip(files)]))
+        work()
+        release.refresh_from_db()
+        return release
+
+    return send
+
+
+@pytest.fixture
+def answer(alice, work):
+    def say(release: Release, *confirm: str, user=None, **more) -> list[Release]:
+        begun = holding.answer(release=release, viewer=Viewer(user or alice), confirm=confirm, **more)
+        work()
+        for one in begun:
+            one.refresh_from_db()
+        return begun
+
+    return say
+
+
+def staged(stored_files) -> list[str]:
+    return [key for key in stored_files() if key.startswith("staging/")]
+
+
+def test_it_waits_with_its_bytes_and_its_number(upload, stored_files, alice):
+    release = upload(SECRETS)
+    assert release.state == "held"
+    assert [question["code"] for question in release.questions] == ["state-file", "private-key"]
+    assert release.held_until > timezone.now()
+    assert len(staged(stored_files)) == 1
+    with pytest.raises(Conflict, match="held"):
+        publishing.begin(viewer=Viewer(alice), address=VPC, version="1.0.0")
+
+
+def test_yes_lets_it_go_on(upload, answer, stored_files):
+    (release,) = answer(upload(SECRETS), "state-file", "private-key")
+    assert release.state == "published"
+    assert release.confirmed == ["private-key", "state-file"]
+    assert release.notes["left_out"] == ["terraform.tfstate"]
+    assert staged(stored_files) == []
+    events = AuditEvent.objects.filter(kind__in=["namespace:release:held", "namespace:release:answered"])
+    assert sorted(events.values_list("kind", flat=True)) == ["namespace:release:answered", "namespace:release:held"]
+
+
+def test_an_open_question_keeps_it_waiting(upload, answer):
+    release = upload(SECRETS)
+    with pytest.raises(Invalid, match="private keys"):
+        answer(release, "state-file")
+    release.refresh_from_db()
+    assert release.state == "held"
+
+
+def test_a_reader_cannot_answer(upload, answer, bob):
+    with pytest.raises(RoleRequired):
+        answer(upload(SECRETS), "state-file", "private-key", user=bob)
+
+
+def test_without_a_module_at_the_root_it_asks_for_the_folder(upload, answer):
+    release = upload(MONOREPO)
+    assert [question["code"] for question in release.questions] == ["choose-folder"]
+    with pytest.raises(Invalid, match="expected one that holds a module"):
+        answer(release, folder="modules/none")
+    (published,) = answer(release, folder="modules/vpc")
+    assert (published.state, published.folder) == ("published", "modules/vpc")
+
+
+def test_several_modules_come_from_one_upload(upload, answer, stored_files):
+    release = upload(MONOREPO | MODULE, several=True)
+    assert release.state == "held"
+    more = [holding.Part("modules/dns", ModuleAddress("acme", "dns", "aws"), "2.0.0")]
+    first, second = answer(release, folder="modules/vpc", more=more)
+    assert [first.state, second.state] == ["published", "published"]
+    assert first.uploaded_digest == second.uploaded_digest
+    assert sorted(str(module) for module in Module.objects.all()) == ["acme/dns/aws", "acme/vpc/aws"]
+    assert staged(stored_files) == []
+
+
+def test_the_upload_stays_until_its_last_release_has_ended(upload, alice, stored_files):
+    release = upload(MONOREPO, several=True)
+    more = [holding.Part("modules/dns", ModuleAddress("acme", "dns", "aws"), "2.0.0")]
+    holding.answer(release=release, viewer=Viewer(alice), confirm=(), folder="modules/vpc", more=more)
+    first, second = Job.objects.filter(state="queued").order_by("pk")
+    publish_module(job_id=second.pk)
+    assert len(staged(stored_files)) == 1
+    publish_module(job_id=first.pk)
+    assert staged(stored_files) == []
+
+
+def test_a_number_that_is_taken_stops_all_of_it(upload, answer, published):
+    published("acme/dns/aws", "2.0.0")
+    release = upload(MONOREPO, several=True)
+    more = [holding.Part("modules/dns", ModuleAddress("acme", "dns", "aws"), "2.0.0")]
+    with pytest.raises(Conflict, match="acme/dns/aws"):
+        answer(release, folder="modules/vpc", more=more)
+    release.refresh_from_db()
+    assert release.state == "held"
+    assert Release.objects.count() == 2
+
+
+def test_nobody_answers_and_it_ends(upload, stored_files):
+    release = upload(SECRETS)
+    assert sweeping.sweep() == 0
+    Release.objects.update(held_until=timezone.now() - timedelta(seconds=1))
+    assert sweeping.sweep() == 1
+    release.refresh_from_db()
+    assert (release.state, release.reasons[0]["code"]) == ("rejected", "unanswered")
+    assert staged(stored_files) == []
+
+
+def test_no_is_an_answer_too(upload, alice, stored_files):
+    release = upload(SECRETS)
+    publishing.cancel(release=release, viewer=Viewer(alice))
+    assert release.state == "rejected"
+    assert staged(stored_files) == []
+
+
+def test_a_job_that_rings_again_leaves_it_waiting(upload, stored_files):
+    release = upload(SECRETS)
+    Job.objects.update(state="queued")
+    publish_module(job_id=Job.objects.get().pk)
+    release.refresh_from_db()
+    assert release.state == "held"
+    assert len(staged(stored_files)) == 1

@@ -1,0 +1,91 @@
+"""A yank and a quarantine hold on every process from the moment that the verb has answered, on both databases."""
+
+import asyncio
+import ssl
+import time
+from collections import Counter
+
+import httpx
+import pytest
+
+from tests.builders.archives import module_zip
+from tests.live import Live
+
+pytestmark = [pytest.mark.live, pytest.mark.once]
+
+ADDRESS = "acme/vpc/aws"
+REQUESTS = 200
+
+
+def ask(larder: Live, path: str, token: str, times: int = REQUESTS) -> list[httpx.Response]:
+    """Each over a connection of its own, so that every process has its share; 25 at once."""
+
+    async def everybody() -> list[httpx.Response]:
+        tls = ssl.create_default_context(cafile=larder.ca_bundle)
+        gate = asyncio.Semaphore(25)
+
+        async def one() -> httpx.Response:
+            headers = {"Authorization": f"Bearer {token}"} if token else {}
+            async with gate, httpx.AsyncClient(base_url=larder.url, verify=tls, timeout=60, headers=headers) as client:
+                return await client.get(path)
+
+        return await asyncio.gather(*(one() for _ in range(times)))
+
+    return asyncio.run(everybody())
+
+
+def listed(answer: httpx.Response) -> list[str]:
+    return [one["version"] for one in answer.json()["modules"][0]["versions"]]
+
+
+@pytest.fixture
+def shelf(four_processes) -> tuple[Live, str]:
+    larder = four_processes
+    token = larder.token()
+    with larder.client(token) as client:
+        client.put("/api/v1/namespaces/acme", json={"visibility": "private"}).raise_for_status()
+    for version in ("1.0.0", "1.1.0"):
+        assert larder.publish(ADDRESS, version, module_zip(comment=version.encode()), token)["state"] == "published"
+    return larder, token
+
+
+def test_no_process_lists_a_yanked_version_once_the_verb_has_answered(shelf):
+    larder, token = shelf
+    with larder.client(token) as client:
+        location = client.get(f"/v1/modules/{ADDRESS}/1.1.0/download").json()["location"]
+    assert {tuple(listed(answer)) for answer in ask(larder, f"/v1/modules/{ADDRESS}/versions", token, 40)} == {
+        ("1.1.0", "1.0.0")
+    }
+    with larder.client(token) as client:
+        client.post(f"/api/v1/modules/{ADDRESS}/1.1.0/yank", json={"reason": "It loses data."}).raise_for_status()
+
+    answers = ask(larder, f"/v1/modules/{ADDRESS}/versions", token)
+    assert Counter(tuple(listed(answer)) for answer in answers) == {("1.0.0",): REQUESTS}
+    with larder.client(token) as client:
+        assert client.get(f"/v1/modules/{ADDRESS}/1.1.0/download").status_code == 200
+    with larder.client() as anybody:
+        assert anybody.get(location).content == module_zip(comment=b"1.1.0")
+
+
+def test_no_process_serves_a_quarantined_version_nor_a_purged_one(shelf):
+    larder, token = shelf
+    with larder.client(token) as client:
+        location = client.get(f"/v1/modules/{ADDRESS}/1.1.0/download").json()["location"]
+        assert {answer.status_code for answer in ask(larder, location, "", 40)} == {200}
+        client.post(f"/api/v1/modules/{ADDRESS}/1.1.0/quarantine", json={"reason": "Malware."}).raise_for_status()
+
+        for path, who in ((location, ""), (f"/v1/modules/{ADDRESS}/1.1.0/download", token)):
+            assert Counter(answer.status_code for answer in ask(larder, path, who)) == {404: REQUESTS}
+        assert {tuple(listed(one)) for one in ask(larder, f"/v1/modules/{ADDRESS}/versions", token)} == {("1.0.0",)}
+
+        body = {"reason": "Malware.", "confirm": f"{ADDRESS} 1.1.0"}
+        client.post(f"/api/v1/modules/{ADDRESS}/1.1.0/purge", json=body).raise_for_status()
+        digest = location.rpartition("sha256:")[2]
+        stored = larder.data_dir / "blobs" / "sha256" / digest[:2] / digest
+        deadline = time.monotonic() + 60
+        while stored.exists():
+            assert time.monotonic() < deadline, "the worker deletes the bytes"
+            time.sleep(0.1)
+        again = client.put(f"/api/v1/modules/{ADDRESS}/1.1.0", content=module_zip(comment=b"1.1.0"))
+        assert again.status_code == 409
+        assert "was removed on" in again.text

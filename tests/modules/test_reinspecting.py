@@ -1,0 +1,60 @@
+"""Reading stored archives again: what the pages say changes, the bytes and the version do not."""
+
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+
+from apps.audit.models import AuditEvent
+from apps.jobs.models import Job
+from apps.modules import inspection, reinspecting
+from apps.modules.models import ModuleVersion
+from apps.modules.tasks import inspect_module
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def old(published) -> ModuleVersion:
+    """A version as the first Larder wrote it."""
+    published()
+    ModuleVersion.objects.update(inspector="", inspection={}, files=[{"name": "main.tf", "size": 1}], readme_html="")
+    return ModuleVersion.objects.get()
+
+
+def run_jobs() -> None:
+    for job in Job.objects.filter(kind=reinspecting.JOB, state="queued"):
+        inspect_module(job_id=job.pk)
+
+
+def test_an_old_version_is_read_by_todays_rules(old):
+    assert reinspecting.request(reinspecting.outdated(), actor_id=None) == 1
+    run_jobs()
+    old.refresh_from_db()
+    assert old.inspector == inspection.INSPECTOR
+    assert [found["name"] for found in old.inspection["units"][0]["variables"]] == ["name"]
+    assert "at" in old.files[0]
+    assert old.readme_html
+    assert AuditEvent.objects.filter(kind="namespace:release:inspected").count() == 1
+    assert not reinspecting.outdated().exists()
+
+
+def test_what_is_queued_already_is_not_queued_twice(old):
+    assert reinspecting.request(ModuleVersion.objects.all(), actor_id=None) == 1
+    assert reinspecting.request(ModuleVersion.objects.all(), actor_id=None) == 0
+
+
+def test_a_version_that_is_gone_ends_its_job(old):
+    reinspecting.request(ModuleVersion.objects.all(), actor_id=None)
+    ModuleVersion.objects.all().delete()
+    run_jobs()
+    assert Job.objects.get(kind=reinspecting.JOB).state == "succeeded"
+
+
+def test_the_command_says_how_many(old):
+    out = StringIO()
+    call_command("reinspect", stdout=out)
+    assert out.getvalue().startswith("1 queued")
+    out = StringIO()
+    call_command("reinspect", "--all", stdout=out)
+    assert out.getvalue().startswith("0 queued")
