@@ -9,18 +9,20 @@ from django.conf import settings
 from django.urls import reverse
 from django.utils import timezone
 
-from apps.accounts import invitations, tokens
+from apps.accounts import invitations, teams, tokens
 from apps.accounts.access import Viewer
 from apps.accounts.models import Grant, Namespace, Role, Scope
 from apps.blobs import capabilities
 from apps.lib.addresses import ModuleAddress
 from apps.modules import publishing
+from apps.releases.models import Release, State
 from tests.builders.archives import module_zip
 
 ABSENT = "missing"
 NAMES = {"private": "acme", "internal": "hall", "public": "pantry"}
 ARCHIVE = module_zip(comment=b"policy")
-NOT_PUBLISHED = {"portal:release-cancel"}
+# The routes whose release is not the published one.
+ON_ITS_WAY = {"portal:release-cancel": "reserved_id", "portal:release-answer": "held_id"}
 ORIGIN = {"Origin": settings.PUBLIC_URL}
 
 
@@ -42,8 +44,8 @@ class World:
         values = {argument: place[argument] for argument in route.arguments}
         if route.name == "portal:namespace":  # the one route that calls it so
             values = {"name": place["namespace"]}
-        if route.name in NOT_PUBLISHED:
-            values["public_id"] = place["reserved_id"]
+        if route.name in ON_ITS_WAY:
+            values["public_id"] = place[ON_ITS_WAY[route.name]]
         return reverse(route.name, kwargs=values)
 
 
@@ -59,8 +61,11 @@ def _place(name, users, published):
     release = published(f"{namespace.name}/vpc/aws", "1.0.0", data=module_zip(comment=namespace.name.encode()))
     address = ModuleAddress(namespace.name, "vpc", "aws")
     reserved, ticket = publishing.begin(viewer=Viewer(users["alice"]), address=address, version="9.0.0", file_name="")
+    held, _ = publishing.begin(viewer=Viewer(users["alice"]), address=address, version="9.1.0")
+    Release.objects.filter(pk=held.pk).update(state=State.HELD, ticket_digest="", receiving_until=None)
     made, secret = invitations.invite(actor=dora, note="", namespace=namespace, role=Role.READER)
     token, _ = tokens.issue(user=users["dora"], label="hers", scope=Scope.READ, actor=dora)
+    team = teams.create(name=f"{name}-cooks", actor=dora)
     file_name = "vpc-aws-1.0.0.zip"
     return {
         "namespace": namespace.name,
@@ -72,11 +77,15 @@ def _place(name, users, published):
         "capability": capabilities.sign(digest=release.digest, file_name=file_name, now=timezone.now()),
         "public_id": release.public_id,
         "reserved_id": reserved.public_id,
+        "held_id": held.public_id,
         "ticket": ticket,
         "secret": secret,
         "invitation_id": made.pk,
         "token_id": token.pk,
         "grant_id": Grant.objects.get(namespace=namespace, user=users["alice"]).pk,
+        "user": "alice",
+        "team": team.name,
+        "membership_id": teams.add(team=team, user=users["alice"], actor=dora).pk,
     }
 
 
@@ -91,11 +100,15 @@ def _nowhere():
         "capability": "0.forged",
         "public_id": uuid.UUID(int=0),
         "reserved_id": uuid.UUID(int=0),
+        "held_id": uuid.UUID(int=0),
         "ticket": "t" * 43,
         "secret": "s" * 43,
         "invitation_id": 0,
         "token_id": 0,
         "grant_id": 0,
+        "user": "alice",
+        "team": "nowhere-cooks",
+        "membership_id": 0,
         "key": "x",
         "uidb36": "1",
     }
@@ -127,6 +140,17 @@ def body_of(name, method, row):
         ("portal:namespace-new", "POST"): {"data": {"name": "platform", "visibility": "private"}},
         ("portal:namespace-change", "POST"): {"data": {"visibility": "private", "description": "changed"}},
         ("portal:namespace-members", "POST"): {"data": {"username": "charlie", "role": 2}},
+        ("portal:namespace-transfer", "POST"): {"data": {"kind": "user", "to": "olga", "confirm": namespace}},
+        ("portal:team-new", "POST"): {"data": {"name": "bakers"}},
+        ("portal:team", "POST"): {"data": {"username": "charlie"}},
+        ("portal:team-change", "POST"): {"data": {"description": "changed"}},
+        ("portal:team-manager", "POST"): {"data": {"manager": "on"}},
+        ("api:namespace", "PATCH"): _json('{"quota_versions": 5}'),
+        ("api:grant-user", "PUT"): _json('{"role": "reader"}'),
+        ("api:grant-team", "PUT"): _json('{"role": "reader"}'),
+        ("api:namespace-transfer", "POST"): _json('{"to_user": "olga"}'),
+        ("api:team", "PUT"): _json('{"description": "changed"}'),
+        ("api:team-member", "PUT"): _json('{"manager": true}'),
         ("portal:invitations", "POST"): {"data": {"note": "Erin", "namespace": namespace, "role": 1}},
         ("portal:invitation", "POST"): {
             "data": {"username": "erin", "password": "erin likes quinces", "again": "erin likes quinces"}
@@ -144,6 +168,10 @@ def _acts(namespace):
     return {
         (f"api:module-{act}", "POST"): {"data": text, "content_type": "application/json"} for act, text in texts.items()
     }
+
+
+def _json(text):
+    return {"data": text, "content_type": "application/json"}
 
 
 _FORM = "multipart/form-data; boundary=cut"

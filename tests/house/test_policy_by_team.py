@@ -1,0 +1,50 @@
+"""A role that somebody has by a team is as good as one of their own: the policy's cells of Alice, asked again."""
+
+import pytest
+
+from apps.accounts.models import Grant, Membership, Team
+from tests.house import test_policy, world
+from tests.house.test_policy import ask, cells_of, client_of
+
+__all__ = ["client_of"]
+
+ROUTES = [
+    "api:grants",
+    "api:module-release",
+    "api:namespace",
+    "api:release",
+    "portal:module",
+    "portal:namespace",
+    "portal:namespace-change",
+    "portal:namespace-members",
+    "portal:namespace-usage",
+    "portal:publish",
+    "portal:release",
+    "portal:release-cancel",
+    "protocol:archive",
+    "protocol:module-download",
+    "protocol:module-versions",
+]
+
+
+@pytest.fixture
+def scene(acme, pantry, hall, alice, bob, charlie, dora, olga, published):
+    """As the policy's, but all that Alice holds she holds by a team."""
+    scene = world.build({"alice": alice, "bob": bob, "charlie": charlie, "dora": dora, "olga": olga}, published)
+    for row in world.NAMES:
+        scene.place(row)
+    team = Team.objects.create(name="publishers")
+    Membership.objects.create(team=team, user=alice)
+    assert Grant.objects.filter(user=alice).update(user=None, team=team) == len(world.NAMES)
+    return scene
+
+
+@pytest.mark.parametrize("name", ROUTES)
+def test_by_a_team_alice_gets_what_she_got_by_herself(scene, client_of, name):
+    expected = {cell: status for cell, status in cells_of(name).items() if cell[2].startswith("alice")}
+    found = {}
+    for method, row, who in expected:
+        found[method, row, who], _ = ask(scene, client_of(who), name, method, row)
+
+    assert test_policy.ROUTES[name]
+    assert found == expected
