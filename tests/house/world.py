@@ -122,6 +122,7 @@ def body_of(name, method, row):
             "data": '{"visibility": "private", "description": "changed"}',
             "content_type": "application/json",
         },
+        ("api:module", "PATCH"): {"data": '{"description": "changed"}', "content_type": "application/json"},
         ("api:module-release", "PUT"): {"data": ARCHIVE, "content_type": "application/zip"},
         ("portal:module-lifecycle", "POST"): {"data": {"act": "yank", "reason": "No."}},
         ("portal:module-purge", "POST"): {"data": {"reason": "No.", "confirm": f"{namespace}/vpc/aws 1.0.0"}},
@@ -136,6 +137,7 @@ def body_of(name, method, row):
                 "version": "3.0.0",
             }
         },
+        ("portal:module-settings", "POST"): {"data": {"description": "changed", "source_url": ""}},
         ("portal:tokens", "POST"): {"data": {"label": "ci", "scope": "read", "days": 30}},
         ("portal:namespace-new", "POST"): {"data": {"name": "platform", "visibility": "private"}},
         ("portal:namespace-change", "POST"): {"data": {"visibility": "private", "description": "changed"}},
