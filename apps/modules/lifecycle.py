@@ -55,18 +55,12 @@ def purge(*, viewer: Viewer, address: ModuleAddress, version: str, reason: str, 
 
     `confirm` is the full `namespace/name/system version`, as somebody typed it.
     """
-    release = _operated(viewer, address, version)
-    if confirm.split() != str(release).split():
-        raise Invalid(
-            f"The confirmation reads {confirm[:200]!r}, expected {str(release)!r}.",
-            mend="Type the address and the version exactly: this cannot be undone.",
-        )
+    return _purge(_operated(viewer, address, version), viewer, reason, confirm)
 
-    def act() -> None:
-        purging.purge(release=release, actor=viewer, reason=reason)
-        ModuleVersion.objects.filter(release=release).delete()
 
-    return _done(release, act)
+def purge_here(*, address: ModuleAddress, version: str, reason: str, confirm: str) -> Release:
+    """As `purge`, for whoever sits at the machine itself: Larder asks no gate then, and the audit names nobody."""
+    return _purge(_found(address, version), access.NOBODY, reason, confirm)
 
 
 def release_of(viewer: Viewer, address: ModuleAddress, version: str) -> Release:
@@ -74,24 +68,44 @@ def release_of(viewer: Viewer, address: ModuleAddress, version: str) -> Release:
     return _release(viewer, address, version, need=Role.PUBLISHER)
 
 
+def _purge(release: Release, actor: Viewer, reason: str, confirm: str) -> Release:
+    if confirm.split() != str(release).split():
+        raise Invalid(
+            f"The confirmation reads {confirm[:200]!r}, expected {str(release)!r}.",
+            mend="Type the address and the version exactly: this cannot be undone.",
+        )
+
+    def act() -> None:
+        purging.purge(release=release, actor=actor, reason=reason)
+        ModuleVersion.objects.filter(release=release).delete()
+
+    return _done(release, act)
+
+
 def _release(viewer: Viewer, address: ModuleAddress, version: str, *, need: Role) -> Release:
     access.namespace_for(viewer, address.namespace, need=need, only_name=address.path_name)
-    return _found(viewer, address, version)
+    release = _found(address, version)
+    if release.quarantined_at is not None and not operators.is_operator(viewer):
+        raise _unknown(address, version)
+    return release
 
 
 def _operated(viewer: Viewer, address: ModuleAddress, version: str) -> Release:
     operators.operated_namespace(viewer, address.namespace, only_name=address.path_name)
-    return _found(viewer, address, version)
+    return _found(address, version)
 
 
-def _found(viewer: Viewer, address: ModuleAddress, version: str) -> Release:
+def _found(address: ModuleAddress, version: str) -> Release:
     """What bears that number; a tombstone too, of which the verbs say what it is."""
     rows = Release.objects.filter(reading.coordinate_of(address, version), state__in=[State.PUBLISHED, State.PURGED])
     release = rows.select_related("namespace", "lifecycle_by", "quarantined_by").first()
-    hidden = release is not None and release.quarantined_at is not None and not operators.is_operator(viewer)
-    if release is None or hidden:
-        raise NotFound(f"There is no version {version} of {address}.")
+    if release is None:
+        raise _unknown(address, version)
     return release
+
+
+def _unknown(address: ModuleAddress, version: str) -> NotFound:
+    return NotFound(f"There is no version {version} of {address}.")
 
 
 def _done(release: Release, act: Callable[[], None]) -> Release:

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import ssl
+
 import httpx
 import pytest
 

@@ -1,0 +1,91 @@
+"""Removing a blob, and who may meet while that happens. On both backends."""
+
+import hashlib
+
+import pytest
+
+from apps.blobs import store
+from apps.blobs.models import Blob, State
+
+DATA = b"an archive" * 1000
+DIGEST = hashlib.sha256(DATA).hexdigest()
+KEY = f"sha256/{DIGEST[:2]}/{DIGEST}"
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def kept(backend):
+    store.stage("one", [DATA])
+    blob = store.store_staged("one", digest=DIGEST, size=len(DATA))
+    store.discard_staged("one")
+    return blob
+
+
+def again():
+    store.stage("two", [DATA])
+    return store.store_staged("two", digest=DIGEST, size=len(DATA))
+
+
+def test_the_bytes_go_and_then_the_row(kept, keys):
+    assert store.remove(DIGEST, is_wanted=lambda: False) is True
+    assert keys() == []
+    assert Blob.objects.count() == 0
+
+
+def test_what_is_wanted_stays(kept, keys):
+    assert store.remove(DIGEST, is_wanted=lambda: True) is False
+    assert keys() == [KEY]
+    assert Blob.objects.get().state == State.READY
+
+
+def test_it_may_be_repeated(kept):
+    assert [store.remove(DIGEST, is_wanted=lambda: False) for _ in range(3)] == [True] * 3
+
+
+def test_nobody_is_asked_where_there_is_nothing(backend):
+    assert store.remove(DIGEST, is_wanted=lambda: pytest.fail("asked")) is True
+
+
+def test_the_row_says_leaving_before_anybody_is_asked(kept):
+    seen = []
+    store.remove(DIGEST, is_wanted=lambda: bool(seen.append(Blob.objects.get().state)))
+
+    assert seen == [State.LEAVING]
+
+
+def test_whoever_stores_the_same_bytes_meanwhile_waits(kept, keys):
+    def meets() -> bool:
+        with pytest.raises(store.StorageUnavailable, match="is just being removed"):
+            again()
+        return False
+
+    store.remove(DIGEST, is_wanted=meets)
+    assert keys() == ["staging/two"]
+    assert store.store_staged("two", digest=DIGEST, size=len(DATA)).state == State.READY
+    assert KEY in keys()
+
+
+def test_a_removal_that_died_half_way_is_taken_up(kept, keys, backend, monkeypatch):
+    def dies(*_: object) -> None:
+        raise store.StorageUnavailable("gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(backend), "delete", dies)
+        with pytest.raises(store.StorageUnavailable):
+            store.remove(DIGEST, is_wanted=lambda: False)
+    assert (Blob.objects.get().state, keys()) == (State.LEAVING, [KEY])
+    with pytest.raises(store.StorageUnavailable):
+        again()
+    assert store.remove(DIGEST, is_wanted=lambda: False) is True
+    assert keys() == ["staging/two"]
+
+
+def test_bytes_that_somebody_stores_anew_are_not_taken_for_old_ones(kept, keys):
+    """A row that is only claimed belongs to an upload that came after the removal."""
+    store.remove(DIGEST, is_wanted=lambda: False)
+    again()
+    Blob.objects.update(state=State.CLAIMED)
+
+    assert store.remove(DIGEST, is_wanted=lambda: False) is True
+    assert KEY in keys()
