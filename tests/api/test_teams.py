@@ -1,0 +1,99 @@
+"""/api/v1/teams: made, described, filled and deleted by script."""
+
+import json
+
+import pytest
+
+from apps.accounts import namespaces, teams
+from apps.accounts.access import NOBODY, Viewer
+from apps.accounts.models import Membership, Role, Scope, Team
+
+URL = "/api/v1/teams/cooks"
+
+
+@pytest.fixture
+def cooks(dora, charlie) -> Team:
+    """Dora manages it, Charlie is a member."""
+    team = teams.create(name="cooks", description="They cook", actor=Viewer(dora))
+    teams.add(team=team, user=charlie, actor=Viewer(dora))
+    return team
+
+
+def put(client, url=URL, body=None):
+    return client.generic("PUT", url, json.dumps(body or {}), content_type="application/json")
+
+
+def test_a_team_is_made_described_and_deleted(tofu, charlie):
+    client = tofu(charlie)
+
+    made = put(client, body={"description": "They cook"})
+    assert made.status_code == 201
+    assert made.json() == {
+        "name": "cooks",
+        "description": "They cook",
+        "members": [{"user": "charlie", "manager": True, "active": True}],
+        "namespaces": [],
+    }
+    assert put(client).json()["description"] == "They cook", "what is left out stays"
+    assert put(client, body={"description": "Soups"}).json()["description"] == "Soups"
+    assert client.delete(URL).status_code == 204
+    assert client.get(URL).status_code == 404
+
+
+def test_people_come_change_and_go(tofu, cooks, dora, bob):
+    client = tofu(dora)
+    assert put(client, f"{URL}/members/bob").json() == {"user": "bob", "manager": False, "active": True}
+    assert put(client, f"{URL}/members/bob", {"manager": True}).json()["manager"] is True
+    assert put(client, f"{URL}/members/bob").json()["manager"] is True, "what is left out stays"
+    for _ in range(2):
+        assert client.delete(f"{URL}/members/bob").status_code == 204
+    assert not Membership.objects.filter(user=bob).exists()
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "says"),
+    [
+        ("", {"colour": "red"}, 422, "colour"),
+        ("", {"description": "x" * 201}, 422, "200"),
+        ("/members/zoe", {}, 404, "no user zoe"),
+        ("/members/dora", {"manager": False}, 409, "at least one manager"),
+        ("/members/charlie", {"manager": "perhaps"}, 422, "manager"),
+    ],
+)
+def test_it_says_what_is_wrong(tofu, cooks, dora, path, body, status, says):
+    answer = put(tofu(dora), URL + path, body)
+
+    assert answer.status_code == status
+    assert says in answer.json()["error"]["message"]
+
+
+def test_a_member_leaves_with_a_manage_token_alone(tofu, cooks, charlie):
+    where = f"{URL}/members/charlie"
+    assert tofu(charlie, Scope.READ).delete(where).status_code == 403
+    assert tofu(charlie).delete(f"{URL}/members/dora").status_code == 403
+    assert tofu(charlie).delete(where).status_code == 204
+    assert tofu(charlie).delete(where).status_code == 404
+
+
+def test_hidden_and_missing_read_the_same(tofu, cooks, bob, bearer, client):
+    texts = {tofu(bob).get(f"/api/v1/teams/{name}").text.replace(name, "…") for name in ("cooks", "nope")}
+
+    assert len(texts) == 1
+    assert client.get(URL).content == client.get("/api/v1/teams/nope").content
+
+
+def test_it_names_only_namespaces_that_the_token_sees(tofu, acme, cooks, dora, charlie, olga):
+    secret = namespaces.create(name="secret", visibility="private", actor=Viewer(olga))
+    for namespace, role in ((acme, Role.READER), (secret, Role.PUBLISHER)):
+        namespaces.grant(namespace=namespace, holder=cooks, role=role, actor=NOBODY)
+
+    both = [{"name": "acme", "role": "reader"}, {"name": "secret", "role": "publisher"}]
+    assert tofu(charlie).get(URL).json()["namespaces"] == both
+    teams.remove(membership=Membership.objects.get(user=dora), actor=Viewer(olga))
+    assert tofu(dora).get(URL).json()["namespaces"] == both[:1], "owner of acme, no member any more"
+
+
+def test_a_token_for_one_namespace_sees_no_team(client, bearer, acme, cooks, dora):
+    headers = bearer(dora, Scope.MANAGE, namespaces=[acme])
+
+    assert client.get(URL, headers=headers).status_code == 404
