@@ -14,6 +14,7 @@ STEP = 10  # from one bar to the next
 BAR = 8
 HEIGHT = 100
 SPARK_HEIGHT = 30
+SMALL = (2, 4, 6, 8)
 # A day with one download beside a day with thousands is still there to be seen.
 LEAST = 1.0
 
@@ -32,12 +33,14 @@ class Series:
 
 
 def ceiling(highest: int) -> int:
-    """The top of the scale: an even number that reads well, so that its half does too."""
+    """The top of the scale: a number that reads well, not far above, and so does its half."""
+    if highest <= SMALL[-1]:
+        return next(top for top in SMALL if top >= highest)
     power = 1
     while True:
-        for digit in (2, 4, 6, 8, 10):
-            if digit * power >= highest:
-                return digit * power
+        for digits in (10, 12, 16, 20, 30, 40, 60, 80):
+            if digits * power >= highest:
+                return digits * power
         power *= 10
 
 

@@ -21,10 +21,11 @@ def parsed(svg: str) -> ET.Element:
 
 @pytest.mark.parametrize(
     ("highest_value", "top"),
-    [(0, 2), (1, 2), (2, 2), (3, 4), (9, 10), (11, 20), (61, 80), (100, 100), (101, 200), (123_456, 200_000)],
+    [(0, 2), (1, 2), (2, 2), (3, 4), (9, 10), (11, 12), (17, 20), (61, 80), (100, 100), (101, 120), (234_567, 300_000)],
 )
-def test_the_scale_ends_at_an_even_number_that_reads_well(highest_value, top):
+def test_the_scale_ends_at_a_number_that_reads_well(highest_value, top):
     assert ceiling(highest_value) == top
+    assert top % 2 == 0
 
 
 def test_a_bar_is_as_high_as_its_value():
