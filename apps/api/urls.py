@@ -2,7 +2,7 @@
 
 from django.urls import re_path
 
-from apps.api import grants, modules, modules_lifecycle, namespaces, releases, teams
+from apps.api import grants, modules, modules_describing, modules_lifecycle, namespaces, releases, teams
 from apps.api.base import Unknown
 
 app_name = "api"
@@ -11,6 +11,7 @@ urlpatterns = [
     *grants.urlpatterns,
     *teams.urlpatterns,
     *modules.urlpatterns,
+    *modules_describing.urlpatterns,
     *modules_lifecycle.urlpatterns,
     *releases.urlpatterns,
     re_path(r"", Unknown.as_view()),

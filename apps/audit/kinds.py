@@ -26,6 +26,7 @@ class Kind(models.TextChoices):
     TEAM_MEMBER_ADDED = "team:member:added"
     TEAM_MEMBER_CHANGED = "team:member:changed"
     TEAM_MEMBER_REMOVED = "team:member:removed"
+    MODULE_DESCRIBED = "namespace:module:described"
     RELEASE_RESERVED = "namespace:release:reserved"
     RELEASE_RECEIVED = "namespace:release:received"
     RELEASE_PUBLISHED = "namespace:release:published"

@@ -7,6 +7,7 @@ from apps.portal import (
     how_to,
     invitations,
     members,
+    module_settings,
     namespaces,
     publish,
     releases,
@@ -31,5 +32,6 @@ urlpatterns = [
     *members.urlpatterns,
     *teams.urlpatterns,
     *downloads.urlpatterns,
+    *module_settings.urlpatterns,  # before /modules/<…>/<version>
     *browse.urlpatterns,
 ]

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.db.models import QuerySet
+from django.http import HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -117,10 +118,10 @@ class Exact(ProtocolView):
 class LatestDownload(ProtocolView):
     """To the download of the latest version. Temporary: another version will be the latest."""
 
-    def get(self, request: Request, namespace: str, name: str, system: str) -> Response:  # noqa: ARG002
+    def get(self, request: Request, namespace: str, name: str, system: str) -> HttpResponse:  # noqa: ARG002
         latest = browsing.latest_version(self.viewer, ModuleAddress(namespace, name, system))
         url = reverse("protocol:module-download", args=[namespace, name, system, latest.release.version])
-        return Response(status=302, headers={"Location": url})
+        return HttpResponseRedirect(url, content_type="application/json")
 
 
 def _details(version: ModuleVersion) -> dict[str, Any]:
