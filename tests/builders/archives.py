@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from apps.lib import archives
 from tests.builders.zips import Member, build
 
 MODULE = {
@@ -28,6 +29,7 @@ class Case:
     data: bytes | Callable[[], bytes]
     reason_code: str | None = None
     member: str = ""
+    form: archives.Form = "zip"
 
     @property
     def bytes(self) -> bytes:
@@ -36,7 +38,14 @@ class Case:
 
 
 def corpus() -> list[Case]:
-    """Every rule with at least one archive that breaks it and a near miss that keeps it."""
+    """Every rule of zips with at least one archive that breaks it and a near miss that keeps it."""
     from tests.builders import corpus_members, corpus_names, corpus_whole
 
     return [*corpus_whole.cases(), *corpus_names.cases(), *corpus_members.cases()]
+
+
+def tar_corpus() -> list[Case]:
+    """The same for compressed tars."""
+    from tests.builders import corpus_tars
+
+    return corpus_tars.cases()

@@ -1,6 +1,7 @@
 """What is kept of the members while they pass: the wanted texts, and the names of those that hold a private key."""
 
 import re
+from bisect import insort
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
@@ -55,8 +56,7 @@ class Finds:
         return next((rank for rank, pattern in enumerate(self._patterns) if pattern.fullmatch(name)), None)
 
     def _keep(self, rank: int, name: str, text: bytes) -> None:
-        self._texts.append((rank, name, text))
-        self._texts.sort(key=lambda kept: kept[:2])  # almost sorted already, which is what this sort is quick at
+        insort(self._texts, (rank, name, text))
         self._size += len(text)
         # What has no room now never will: whatever comes can only move it further back.
         while self._size > self._limits.texts_bytes:
