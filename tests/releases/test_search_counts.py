@@ -1,0 +1,116 @@
+"""Totals and facets equal a count by hand, for everybody and for every filter."""
+
+import random
+from collections import Counter
+from itertools import product
+
+import pytest
+
+from apps.accounts import access
+from apps.accounts.access import NOBODY, Viewer
+from apps.accounts.models import Grant
+from apps.releases import search
+from tests.releases.docs import add_doc
+
+SYSTEMS = ["aws", "google", "null"]
+PROVIDERS = ["hashicorp/aws", "hashicorp/google", "hashicorp/random", "tls"]
+INPUTS = ["cidr", "enable_nat_gateway", "tags", "subnet_ids", "Name"]
+QUERIES = [[], ["nat"], ["cidr", "aws"], ["name"], ["nothing"]]
+FILTERS = [
+    {},
+    {"system": "aws"},
+    {"provider": "tls"},
+    {"namespace": "pantry"},
+    {"system": "google", "provider": "hashicorp/random"},
+    {"namespace": "acme", "system": "null", "provider": "hashicorp/aws"},
+    {"namespace": "nowhere"},
+]
+
+
+@pytest.fixture
+def sixty(acme, pantry, hall):
+    """Modules as plain data, each a row as well."""
+    dice, made = random.Random(7), []
+    for number in range(60):
+        namespace, system = dice.choice([acme, pantry, hall]), dice.choice(SYSTEMS)
+        one = {
+            "namespace": namespace.name,
+            "system": {system},
+            "provider": set(dice.sample(PROVIDERS, dice.randint(0, 3))),
+            "inputs": dice.sample(INPUTS, dice.randint(0, 4)),
+            "listed": dice.random() > 0.2,
+            "address": f"{namespace.name}/part{number}/{system}",
+        }
+        path_name = f"part{number}/{system}"
+        add_doc(namespace, path_name, inputs=one["inputs"], providers=one["provider"], is_listed=one["listed"])
+        made.append(one)
+    return made
+
+
+def holds(one, word):
+    """By hand: whether any part of any of its names begins so."""
+    texts = [*one["inputs"], *one["address"].split("/")]
+    parts = [part for text in texts for part in [text, *text.split("_")]]
+    return any(part.lower().startswith(word) for part in parts)
+
+
+def by_hand(sixty, seen, words, filters, *, unlisted):
+    return [
+        one
+        for one in sixty
+        if one["namespace"] in seen
+        and (unlisted or one["listed"])
+        and all(holds(one, word) for word in words)
+        and all(value in ({one[facet]} if facet == "namespace" else one[facet]) for facet, value in filters.items())
+    ]
+
+
+def viewers(alice, bob, charlie):
+    return [
+        (Viewer(alice), {"acme", "pantry", "hall"}),
+        (Viewer(bob), {"acme", "pantry", "hall"}),
+        (Viewer(charlie), {"pantry", "hall"}),
+        (NOBODY, {"pantry"}),
+    ]
+
+
+@pytest.mark.parametrize("unlisted", [False, True], ids=["listed", "all"])
+def test_counts_equal_those_by_hand(sixty, alice, bob, charlie, unlisted):
+    for viewer, seen in viewers(alice, bob, charlie):
+        for words, filters in product(QUERIES, FILTERS):
+            asked = {
+                "kind": "module",
+                "namespaces": access.visible_namespaces(viewer),
+                "query": " ".join(words),
+                "filters": filters,
+                "include_unlisted": unlisted,
+            }
+            expected = by_hand(sixty, seen, words, filters, unlisted=unlisted)
+            rows = search.find(**asked)
+            assert rows.count() == len(expected)
+            assert {str(doc) for doc in rows.select_related("namespace")} == {one["address"] for one in expected}
+            _compare_facets(search.facet_counts(**asked), sixty, seen, words, filters, unlisted)
+
+
+def _compare_facets(found, sixty, seen, words, filters, unlisted):
+    for facet, values in found.items():
+        others = {name: value for name, value in filters.items() if name != facet}
+        rest = by_hand(sixty, seen, words, others, unlisted=unlisted)
+        counted = Counter(
+            one[facet] if facet == "namespace" else value for one in rest for value in _values(one, facet)
+        )
+        if facet in filters:
+            counted.setdefault(filters[facet], 0)
+        assert {one.value: one.count for one in values} == dict(counted), (facet, filters)
+
+
+def _values(one, facet):
+    return [one["namespace"]] if facet == "namespace" else one[facet]
+
+
+def test_a_new_grant_counts_at_once(sixty, charlie, acme):
+    before = search.find(kind="module", namespaces=access.visible_namespaces(Viewer(charlie))).count()
+    Grant.objects.create(namespace=acme, user=charlie, role=1)
+    after = search.find(kind="module", namespaces=access.visible_namespaces(Viewer(charlie))).count()
+
+    assert after - before == len([one for one in sixty if one["namespace"] == "acme" and one["listed"]]) > 0
