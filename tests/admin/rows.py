@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from apps.accounts.models import ApiToken, Grant, Invitation, Namespace, User
+from apps.accounts.models import ApiToken, Grant, Invitation, Membership, Namespace, Team, User
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.blobs.models import Blob
@@ -14,7 +14,7 @@ from apps.lib.versions import parse
 from apps.modules.models import Module, ModuleVersion
 from apps.releases.models import Release
 
-LISTED = (Namespace, Grant, User, Invitation, ApiToken, AuditEvent, Blob, Job, Release, Module, ModuleVersion)
+LISTED = (Namespace, Team, Grant, User, Invitation, ApiToken, AuditEvent, Blob, Job, Release, Module, ModuleVersion)
 
 
 def digest_of(text):
@@ -31,6 +31,13 @@ def make(start, stop):
     )
     both = list(zip(numbers, namespaces, users, strict=True))
     Grant.objects.bulk_create(Grant(namespace=ns, user=user, role=1, given_by=user) for _, ns, user in both)
+    teams = Team.objects.bulk_create(Team(name=f"crew{n}", created_by=user) for n, _, user in both)
+    Membership.objects.bulk_create(
+        Membership(team=team, user=user, added_by=user) for team, user in zip(teams, users, strict=True)
+    )
+    Grant.objects.bulk_create(
+        Grant(namespace=ns, team=team, role=2, given_by=user) for team, (_, ns, user) in zip(teams, both, strict=True)
+    )
     soon = now + timedelta(days=1)
     Invitation.objects.bulk_create(
         Invitation(digest=digest_of(f"i{n}"), namespace=ns, role=1, created_by=user, used_by=user, expires_at=soon)

@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
-from apps.accounts import invitations, people
+from apps.accounts import invitations, leaving, people
 from apps.accounts.admin.actors import actor_of
 from apps.accounts.models import Invitation, Role, User
 from apps.admin_base import LarderAdmin
@@ -59,6 +59,9 @@ class UserAdmin(LarderAdmin[User]):
             is_superuser=obj.is_superuser,
             permissions=form.cleaned_data.get("user_permissions"),
         )
+        if not obj.is_active and (behind := leaving.left_behind(obj)):
+            # Whoever leaves is out at once, so this is said and not asked.
+            self.message_user(request, f"This falls to staff now: {obj} was {behind}.", messages.WARNING)
 
     def save_related(self, _request: HttpRequest, _form: Any, _formsets: Any, _change: bool) -> None:  # noqa: FBT001
         """The verb has saved the permissions."""

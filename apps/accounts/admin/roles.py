@@ -8,7 +8,7 @@ from django.http import HttpRequest
 
 from apps.accounts import namespaces
 from apps.accounts.admin.actors import actor_of
-from apps.accounts.models import Grant, Namespace, Role
+from apps.accounts.models import Grant, Namespace, Role, Team
 from apps.admin_base import LarderAdmin, WordFilter
 from apps.lib.addresses import check_namespace
 from apps.lib.errors import Invalid
@@ -27,48 +27,74 @@ class NamespaceForm(forms.ModelForm[Namespace]):
 
 
 class GrantForm(forms.ModelForm[Grant]):
-    """A grant keeps its person: another person is another grant."""
+    """A grant keeps its holder: another person or team is another grant."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if self.instance.pk:
-            self.fields["user"].disabled = True
+            for name in {"user", "team"} & self.fields.keys():
+                self.fields[name].disabled = True
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if not self.instance.pk and bool(cleaned.get("user")) == bool(cleaned.get("team")):
+            raise forms.ValidationError("Choose a person or a team.")
+        return cleaned
 
 
 class GrantInline(admin.TabularInline[Grant, Namespace]):
     model = Grant
     form = GrantForm
-    fields = ("user", "role", "given_by", "given_at")
+    fields = ("user", "team", "role", "given_by", "given_at")
     readonly_fields = ("given_by", "given_at")
-    autocomplete_fields = ("user",)
+    autocomplete_fields = ("user", "team")
     extra = 0
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Grant]:
-        rows = super().get_queryset(request).select_related("user", "given_by", "namespace")
-        return rows.order_by("user__username", "pk")
+        rows = super().get_queryset(request).select_related("user", "team", "given_by", "namespace")
+        return rows.order_by("user__username", "team__name", "pk")
+
+
+class LeaderlessFilter(admin.SimpleListFilter):
+    """Those whose people have left: nobody but staff can decide about them."""
+
+    title = "who decides"
+    parameter_name = "leaderless"
+
+    def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
+        return [("yes", "nobody who is active")]
+
+    def queryset(self, _request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if self.value() != "yes":
+            return queryset
+        owned = queryset.model is Namespace
+        left = Namespace.objects.without_active_owner() if owned else Team.objects.without_active_manager()
+        return queryset.filter(pk__in=left.values("pk"))
 
 
 @admin.register(Namespace)
 class NamespaceAdmin(LarderAdmin[Namespace]):
     form = NamespaceForm
-    list_display = ("name", "visibility", "description", "members", "created_by", "created_at")
-    list_filter = ("visibility",)
-    list_select_related = ("created_by",)
+    list_display = ("name", "visibility", "description", "holders", "quota_bytes", "quota_versions", "created_at")
+    list_filter = ("visibility", LeaderlessFilter)
     ordering = ("name",)
     sortable_by = ("name",)
     search_fields = ("name",)
     search_help_text = "The beginning of a name."
-    fields = ("name", "visibility", "description")
     inlines = (GrantInline,)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Namespace]:
-        return super().get_queryset(request).annotate(member_count=Count("grants"))
+        return super().get_queryset(request).annotate(holder_count=Count("grants"))
+
+    def get_fields(self, _request: HttpRequest, obj: Namespace | None = None) -> Any:
+        known = ("name", "visibility", "description")
+        return (*known, "quota_bytes", "quota_versions", "created_by", "created_at") if obj else known
 
     def find(self, word: str) -> Q:
         return Q(name__startswith=word)
 
     def get_readonly_fields(self, _request: HttpRequest, obj: Namespace | None = None) -> tuple[str, ...]:
-        return ("name",) if obj else ()
+        return ("name", "created_by", "created_at") if obj else ()
 
     def get_inlines(self, _request: HttpRequest, obj: Namespace | None) -> Any:
         return self.inlines if obj else ()  # whoever creates it owns it; others come after
@@ -80,6 +106,8 @@ class NamespaceAdmin(LarderAdmin[Namespace]):
         actor = actor_of(request)
         if change:
             namespaces.change(namespace=obj, actor=actor, visibility=obj.visibility, description=obj.description)
+            quotas = {"quota_bytes": obj.quota_bytes, "quota_versions": obj.quota_versions}
+            namespaces.set_quotas(namespace=obj, actor=actor, **quotas)
             return
         created = namespaces.create(name=obj.name, visibility=obj.visibility, description=obj.description, actor=actor)
         obj.pk = created.pk
@@ -92,9 +120,9 @@ class NamespaceAdmin(LarderAdmin[Namespace]):
         for grant in formset.deleted_objects:
             namespaces.withdraw(grant=grant, actor=actor)
 
-    @admin.display(description="members")
-    def members(self, namespace: Any) -> int:
-        return int(namespace.member_count)
+    @admin.display(description="people and teams")
+    def holders(self, namespace: Any) -> int:
+        return int(namespace.holder_count)
 
 
 class NamespaceFilter(WordFilter):
@@ -107,22 +135,24 @@ class NamespaceFilter(WordFilter):
 
 @admin.register(Grant)
 class GrantAdmin(LarderAdmin[Grant]):
-    list_display = ("namespace", "user", "role", "given_by", "given_at")
-    list_display_links = ("namespace", "user")
+    form = GrantForm
+    list_display = ("namespace", "user", "team", "role", "given_by", "given_at")
+    list_display_links = ("namespace", "user", "team")
     list_filter = ("role", NamespaceFilter)
-    list_select_related = ("namespace", "user", "given_by")
+    list_select_related = ("namespace", "user", "team", "given_by")
     ordering = ("-pk",)
     sortable_by = ()
-    search_fields = ("namespace__name", "user__username")
-    search_help_text = "The beginning of a namespace or of a user name."
-    fields = ("namespace", "user", "role", "given_by", "given_at")
-    autocomplete_fields = ("namespace", "user")
+    search_fields = ("namespace__name", "user__username", "team__name")
+    search_help_text = "The beginning of a namespace, of a user name or of a team."
+    fields = ("namespace", "user", "team", "role", "given_by", "given_at")
+    autocomplete_fields = ("namespace", "user", "team")
 
     def find(self, word: str) -> Q:
-        return Q(namespace__name__startswith=word) | Q(user__username__startswith=word)
+        by_name = Q(user__username__startswith=word) | Q(team__name__startswith=word)
+        return by_name | Q(namespace__name__startswith=word)
 
     def get_readonly_fields(self, _request: HttpRequest, obj: Grant | None = None) -> tuple[str, ...]:
-        return ("given_by", "given_at", "namespace", "user") if obj else ("given_by", "given_at")
+        return ("given_by", "given_at", "namespace", "user", "team") if obj else ("given_by", "given_at")
 
     def save_model(self, request: HttpRequest, obj: Grant, _form: Any, _change: bool) -> None:  # noqa: FBT001
         given = namespaces.grant(

@@ -1,0 +1,126 @@
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db.models import Count, Q, QuerySet
+from django.http import HttpRequest
+
+from apps.accounts import teams
+from apps.accounts.admin.actors import actor_of
+from apps.accounts.admin.roles import LeaderlessFilter
+from apps.accounts.models import Grant, Membership, Team
+from apps.admin_base import LarderAdmin
+from apps.lib.errors import Invalid
+
+
+class TeamForm(forms.ModelForm[Team]):
+    """Says at the field what `teams.create` would refuse."""
+
+    def clean_name(self) -> str:
+        name = str(self.cleaned_data["name"])
+        try:
+            teams.check_name(name)
+        except Invalid as refusal:
+            raise forms.ValidationError(f"{refusal} {refusal.mend}") from None
+        return name
+
+
+class MembershipForm(forms.ModelForm[Membership]):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance.pk:
+            self.fields["user"].disabled = True
+
+
+class MembershipInline(admin.TabularInline[Membership, Team]):
+    model = Membership
+    form = MembershipForm
+    fk_name = "team"
+    fields = ("user", "is_manager", "added_by", "added_at")
+    readonly_fields = ("added_by", "added_at")
+    autocomplete_fields = ("user",)
+    extra = 0
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Membership]:
+        rows = super().get_queryset(request).select_related("user", "team", "added_by")
+        return rows.order_by("-is_manager", "user__username", "pk")
+
+
+class HeldInline(admin.TabularInline[Grant, Team]):
+    """Shown here, given and withdrawn at the namespace."""
+
+    model = Grant
+    verbose_name_plural = "roles"
+    fields = readonly_fields = ("namespace", "role", "given_by", "given_at")
+    can_delete = False
+    extra = 0
+
+    def has_add_permission(self, _request: HttpRequest, _obj: Any = None) -> bool:
+        return False
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Grant]:
+        rows = super().get_queryset(request).select_related("namespace", "team", "given_by")
+        return rows.order_by("namespace__name", "pk")
+
+
+@admin.register(Team)
+class TeamAdmin(LarderAdmin[Team]):
+    form = TeamForm
+    list_display = ("name", "description", "people", "managers", "created_by", "created_at")
+    list_filter = (LeaderlessFilter,)
+    list_select_related = ("created_by",)
+    ordering = ("name",)
+    sortable_by = ("name",)
+    search_fields = ("name",)
+    search_help_text = "The beginning of a name."
+    fields = ("name", "description")
+    inlines = (MembershipInline, HeldInline)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Team]:
+        active = Q(memberships__user__is_active=True)
+        counts = {
+            "people_count": Count("memberships", filter=active),
+            "manager_count": Count("memberships", filter=active & Q(memberships__is_manager=True)),
+        }
+        return super().get_queryset(request).annotate(**counts)
+
+    def find(self, word: str) -> Q:
+        return Q(name__startswith=word)
+
+    def get_readonly_fields(self, _request: HttpRequest, obj: Team | None = None) -> tuple[str, ...]:
+        return ("name",) if obj else ()
+
+    def get_inlines(self, _request: HttpRequest, obj: Team | None) -> Any:
+        return self.inlines if obj else ()  # whoever creates it manages it; others come after
+
+    def save_model(self, request: HttpRequest, obj: Team, _form: Any, change: bool) -> None:  # noqa: FBT001
+        actor = actor_of(request)
+        if change:
+            teams.describe(team=obj, description=obj.description, actor=actor)
+            return
+        obj.pk = teams.create(name=obj.name, description=obj.description, actor=actor).pk
+
+    def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:  # noqa: ARG002, FBT001  # Django names them
+        actor = actor_of(request)
+        for line in formset.save(commit=False):
+            wanted = line.is_manager  # `add` knows the row as it is
+            membership = teams.add(team=line.team, user=line.user, actor=actor) if line.pk is None else line
+            teams.set_manager(membership=membership, is_manager=wanted, actor=actor)
+        for membership in formset.deleted_objects:
+            teams.remove(membership=membership, actor=actor)
+
+    def delete_model(self, request: HttpRequest, obj: Team) -> None:
+        teams.delete(team=obj, actor=actor_of(request))
+
+    def get_actions(self, request: HttpRequest) -> Any:
+        actions = super().get_actions(request)
+        actions.pop("delete_selected", None)  # it reports success even where the verb refused
+        return actions
+
+    @admin.display(description="active people")
+    def people(self, team: Any) -> int:
+        return int(team.people_count)
+
+    @admin.display(description="active managers")
+    def managers(self, team: Any) -> int:
+        return int(team.manager_count)
