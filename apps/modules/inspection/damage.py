@@ -12,6 +12,13 @@ from apps.modules.inspection.syntax import File
 _HEADER = re.compile(
     rb'(?P<kind>[A-Za-z_][\w-]*)(?P<labels>(?:[ \t]+(?:"[^"\\$%\n]*"|[A-Za-z_][\w-]*))*)[ \t]*\{', re.ASCII
 )
+_FIRST = re.compile(rb"[a-z_]+")
+_SETTING = re.compile(rb"(?P<name>[A-Za-z_][\w-]*)[ \t]*=(?!=)", re.ASCII)
+_WORDS = {
+    name: re.compile(rb"(?<![\w-])%s(?![\w-])" % name.encode())
+    for shape in SCHEMA.values()
+    for name in shape.attributes
+}
 _LABEL = re.compile(rb'"(?P<quoted>[^"]*)"|(?P<bare>[^\s"]+)')
 
 
@@ -20,6 +27,12 @@ class Header:
     kind: str
     labels: tuple[str, ...]
     shape: Shape
+
+
+def is_wanted(text: bytes, statement: Statement) -> bool:
+    """Whether it begins with the word of a block that is read."""
+    word = _FIRST.match(text, statement.start, statement.end)
+    return word is not None and word[0].decode() in SCHEMA
 
 
 def header_of(text: bytes, statement: Statement) -> Header | None:
@@ -50,14 +63,19 @@ class Wreck:
 
     def reach(self) -> int:
         """How far the block may go in truth: to the next statement that is one for sure."""
-        for other in self.layout.statements:
-            if other.start > self.statement.start and other.fault is None and header_of(self.file.text, other):
+        for other in self.layout.after(self.statement.start):
+            if other.fault is None and header_of(self.file.text, other):
                 return other.start
         return len(self.file.text)
 
-    def suspect(self, attributes: dict[str, Value], start: int, end: int) -> None:
-        """Whatever is named in a part that cannot be read may be set there."""
-        words = set(re.findall(rb"[\w-]+", self.file.text[start:end]))
+    def suspect(self, attributes: dict[str, Value], before: int, start: int, end: int) -> None:
+        """Whatever is named in a part that cannot be read may be set there, and a part that sets nothing by itself may
+        belong to the statement `before` it.
+        """
+        text = self.file.text
         for name in self.shape.attributes:
-            if name.encode() in words and not (name in attributes and attributes[name].known):
+            if _WORDS[name].search(text, start, end) and not (name in attributes and attributes[name].known):
                 attributes[name] = Value(self.file.line(start), known=False)
+        setting = None if _SETTING.match(text, start, end) else _SETTING.match(text, before, start)
+        if setting and (name := setting["name"].decode()) in attributes:
+            attributes[name] = Value(self.file.line(before), known=False)

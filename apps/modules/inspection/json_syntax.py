@@ -1,13 +1,15 @@
 """The JSON syntax (`.tf.json`, `.tofu.json`) as blocks. A file that is no JSON holds none."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from apps.modules.inspection import literals
 from apps.modules.inspection.blocks import NOT_LITERAL, Block, Value
+from apps.modules.inspection.caps import MOST_VALUE_BYTES
 from apps.modules.inspection.positioned_json import BadJson, Located, Member, read_json
 from apps.modules.inspection.reading import Reading
-from apps.modules.inspection.schema import SCHEMA, Shape
+from apps.modules.inspection.schema import EXPRESSIONS, SCHEMA, Shape
 from apps.modules.inspection.syntax import File
 
 _COMMENT = "//"
@@ -60,12 +62,26 @@ class _Reader:
         for member in self.members(body):
             if member.key in shape.blocks:
                 blocks += self.blocks(member, shape.blocks[member.key])
-            elif member.key in attributes:
-                self.reading.notes.append(self.file.note(member.start, f"{member.key} is set a second time"))
-                attributes[member.key] = Value(self.file.line(member.start), known=False)
             elif shape.keeps(member.key):
-                attributes[member.key] = self.value(member.value, with_entries=shape.every_attribute)
+                fault = self.fault(member, attributes)
+                if fault:
+                    self.reading.warn(self.file.note(member.start, fault))
+                unknown = Value(self.file.line(member.start), known=False)
+                attributes[member.key] = unknown if fault else self.attribute(member, shape)
         return Block(kind, labels, self.file.path, self.file.line(at), self.file.column(at), attributes, tuple(blocks))
+
+    def fault(self, member: Member, attributes: Mapping[str, Value]) -> str:
+        if member.key in attributes:
+            return f"{member.key} is set a second time, so which one holds is unknown"
+        if member.value.end - member.value.start > MOST_VALUE_BYTES:
+            return f"not shown: this value is longer than {MOST_VALUE_BYTES} bytes"
+        return ""
+
+    def attribute(self, member: Member, shape: Shape) -> Value:
+        found = self.value(member.value, with_entries=shape.every_attribute)
+        if member.key in EXPRESSIONS and member.value.kind == "string":
+            return replace(found, source=member.value.content)
+        return found
 
     def value(self, found: Located, *, with_entries: bool = False) -> Value:
         entries = None
@@ -80,9 +96,8 @@ class _Reader:
         )
 
     def source(self, found: Located) -> str:
-        if found.kind == "string":  # which holds an expression: a type, a reference, a template
-            return str(found.content)
-        return literals.outdented(self.text[found.start : found.end], self.file.indentation(found.start))
+        source = self.text[found.start : found.end]
+        return literals.outdented(source, self.file.indentation(found.start)) if "\n" in source else source
 
 
 def _references(found: Located) -> tuple[str, ...]:

@@ -6,31 +6,38 @@ believed. It also keeps the damage of a faulty file inside the statement that ha
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 
 from apps.modules.inspection.caps import MOST_DEPTH
 
 _WORD = rb"[A-Za-z_\x80-\xff][\w\x80-\xff-]*"
+_PLAIN = rb'(?:[^\s"{}()\[\]/\#<]++|"(?:[^"\\$%\n]++|\\[^\n]|\$(?![{$])|%(?![{%]))*+")'
 _CODE = re.compile(
-    rb"""(?P<blank>[ \t\r]++)
+    rb"""[ \t\r]*+(?:
+     (?P<plain>"""
+    + _PLAIN
+    + rb"(?:[ \t]*+"
+    + _PLAIN
+    + rb""")*+)
     |(?P<newline>\n)
-    |(?P<plain>[^\s"{}()\[\]/\#<]++(?:[ \t]++[^\s"{}()\[\]/\#<]++)*+)
-    |(?P<string>"(?:[^"\\$%\n]++|\\[^\n]|\$(?![{$])|%(?![{%]))*+")
+    |(?P<open>[{(\[])
+    |(?P<close>[})\]])
     |(?P<comment>\#[^\n]*+|//[^\n]*+)
-    |(?P<long_comment>/\*)
     |(?P<heredoc><<-?(?P<marker>"""
     + _WORD
     + rb""")\r?\n)
-    |(?P<open>[{(\[])
-    |(?P<close>[})\]])
     |(?P<quote>")
-    |(?P<other>.)""",
+    |(?P<long_comment>/\*)
+    |(?P<other>.)
+    |(?P<end>\Z))""",
     re.VERBOSE | re.DOTALL,
 )
 _TEXT_OF_STRING = re.compile(rb"(?:[^\"\\$%\n]++|\\[^\n]|\$\$\{|%%\{|\$(?!\{)|%(?!\{))*+")
 _TEXT_OF_HEREDOC = re.compile(rb"(?:[^$%\n]++|\$\$\{|%%\{|\$(?!\{)|%(?!\{))*+")
 _CLOSES = {b"}": b"{$", b")": b"(", b"]": b"["}
 _LEVELS = 3  # of bodies whose statements are told apart: the file's, its blocks', the blocks' in those
+_BODIES = {b"{" * level: level for level in range(_LEVELS)}
 
 
 class TooDeep(Exception):
@@ -57,6 +64,7 @@ class Layout:
 
     statements: list[Statement] = field(default_factory=list)
     ends: tuple[dict[int, int], ...] = field(default_factory=lambda: tuple({} for _ in range(_LEVELS)))
+    _sorted: dict[int, list[int]] = field(default_factory=dict)
 
     @property
     def is_sound(self) -> bool:
@@ -64,7 +72,19 @@ class Layout:
 
     def within(self, level: int, statement: Statement) -> list[tuple[int, int]]:
         """The statements of a level that lie in another one, in their order."""
-        return [(start, end) for start, end in self.ends[level].items() if statement.start < start < statement.end]
+        starts = self._starts(level)
+        lying = starts[bisect_right(starts, statement.start) : bisect_left(starts, statement.end)]
+        return [(start, self.ends[level][start]) for start in lying]
+
+    def after(self, offset: int) -> list[Statement]:
+        """The statements of the file that begin behind the offset."""
+        return self.statements[bisect_right(self.statements, offset, key=lambda statement: statement.start) :]
+
+    def _starts(self, level: int) -> list[int]:
+        # Statements of one level end in the order in which they begin.
+        if level not in self._sorted:
+            self._sorted[level] = list(self.ends[level])
+        return self._sorted[level]
 
 
 def lay_out(text: bytes) -> Layout:
@@ -82,6 +102,8 @@ class _Pass:
         self.starts: list[int | None] = [None] * _LEVELS
         self.ends = [0] * _LEVELS
         self.fault: tuple[int, str] | None = None
+        # Of the body that we are in the code of; None inside anything else, or further inside.
+        self.level: int | None = 0
 
     def run(self) -> Layout:
         at, length = 0, len(self.text)
@@ -103,28 +125,28 @@ class _Pass:
 
     def in_code(self, at: int) -> int:
         match = _CODE.match(self.text, at)
-        assert match  # noqa: S101  # `other` takes whatever is left
-        kind, end = match.lastgroup, match.end()
-        if kind in ("plain", "string", "other"):
-            self.token(at, end)
+        assert match  # noqa: S101  # `other` and `end` take whatever is left
+        kind = match.lastgroup or ""
+        start, end = match.span(kind)
+        if kind in ("plain", "other"):
+            self.token(start, end)
         elif kind == "newline":
-            level = self.level()
-            if level is not None:
-                self.finish(level)
+            if self.level is not None:
+                self.finish(self.level)
         elif kind == "open":
-            self.token(at, end)
-            self.push(match[0], at)
+            self.token(start, end)
+            self.push(match[kind], start)
         elif kind == "close":
-            self.close(match[0], at)
+            self.close(match[kind], start)
         elif kind == "quote":
-            self.token(at, end)
-            self.push(b'"', at)
+            self.token(start, end)
+            self.push(b'"', start)
         elif kind == "heredoc":
-            self.token(at, end)
-            self.push(b"<", at)
+            self.token(start, end)
+            self.push(b"<", start)
             self.markers.append(match["marker"])
         elif kind == "long_comment":
-            return self.long_comment(at)
+            return self.long_comment(start)
         return end
 
     def long_comment(self, at: int) -> int:
@@ -173,35 +195,34 @@ class _Pass:
         assert match  # noqa: S101  # both match nothing as well
         return match.end()
 
-    def level(self) -> int | None:
-        """Of the body that we are in the code of; None inside anything else, or further inside."""
-        depth = len(self.opened)
-        return depth if depth < _LEVELS and all(kind == b"{" for kind in self.opened) else None
+    def moved(self) -> None:
+        """Something was opened or closed."""
+        self.level = _BODIES.get(b"".join(self.opened)) if len(self.opened) < _LEVELS else None
 
     def token(self, start: int, end: int) -> None:
-        level = self.level()
-        if level is not None:
-            if self.starts[level] is None:
-                self.starts[level] = start
-            self.ends[level] = end
+        if self.level is not None:
+            if self.starts[self.level] is None:
+                self.starts[self.level] = start
+            self.ends[self.level] = end
 
     def push(self, kind: bytes, at: int) -> None:
         self.opened.append(kind)
         self.openings.append(at)
         if len(self.opened) > MOST_DEPTH:
             raise TooDeep(at)
+        self.moved()
 
     def pop(self, end: int) -> None:
         """`end`: behind what closes it."""
         self.opened.pop()
         self.openings.pop()
+        self.moved()
         self.token(end, end)
 
     def close(self, bracket: bytes, at: int) -> None:
         if self.opened and self.opened[-1] in _CLOSES[bracket]:
-            level = self.level()
-            if level is not None:
-                self.finish(level)
+            if self.level is not None:
+                self.finish(self.level)
             self.pop(at + 1)
             return
         self.token(at, at + 1)
@@ -213,6 +234,7 @@ class _Pass:
             self.opened.clear()
             self.openings.clear()
             self.markers.clear()
+            self.moved()
             self.token(at, at + 1)
 
     def blame(self, offset: int, message: str) -> None:

@@ -11,12 +11,16 @@ from tree_sitter import Node
 
 from apps.modules.inspection import literals
 from apps.modules.inspection.blocks import Block, Value
-from apps.modules.inspection.damage import Wreck, header_of
+from apps.modules.inspection.caps import MOST_VALUE_BYTES
+from apps.modules.inspection.damage import Wreck, header_of, is_wanted
 from apps.modules.inspection.layout import Layout, Statement, lay_out
 from apps.modules.inspection.reading import Reading
 from apps.modules.inspection.schema import SCHEMA, Shape
 from apps.modules.inspection.syntax import File, Parsed, Piece, parse, statements
 from apps.modules.inspection.values import value_of
+
+CANNOT = "this cannot be read"
+MOST_DAMAGES = 50  # in one file; who has more is not helped by the rest
 
 
 def read_native(path: str, text: bytes) -> Reading:
@@ -29,6 +33,7 @@ class _Reader:
         self.file = file
         self.layout = layout
         self.reading = Reading()
+        self.damages = 0
 
     def read(self) -> Reading:
         parsed = parse(self.file) if self.layout.is_sound else None
@@ -36,6 +41,8 @@ class _Reader:
             blocks = [self.block(parsed.piece, node) for node in parsed.statements if node.type == "block"]
         else:
             blocks = [self.alone(statement) for statement in self.layout.statements]
+            if parsed and parsed.error is not None and not self.reading.notes:
+                self.note(parsed.error, CANNOT)  # in a block that nobody asks for
         self.reading.blocks = [block for block in blocks if block]
         return self.reading
 
@@ -49,6 +56,10 @@ class _Reader:
 
     def alone(self, statement: Statement) -> Block | None:
         """A statement of a file that does not parse as a whole."""
+        if not is_wanted(self.file.text, statement):
+            if statement.fault is not None:
+                self.blame(statement, CANNOT)
+            return None
         if statement.fault is None:
             parsed = parse(self.file, statement.start, statement.end)
             if self.is_sound(parsed, level=0) and len(parsed.statements) == 1:
@@ -58,39 +69,44 @@ class _Reader:
 
     def block(self, piece: Piece, node: Node) -> Block | None:
         """A block of a sound tree; None where nobody asks for its kind."""
-        shape = SCHEMA.get(piece.source(node.children[0]))
+        parts = node.children
+        shape = SCHEMA.get(piece.source(parts[0]))
         if shape is None:
             return None
-        if not self.agrees(piece, statements(node), level=1):
+        inside = statements(parts)
+        if not self.agrees(piece, inside, level=1):
             return self.damaged(Statement(piece.start(node), piece.end(node)))
-        return self.built(piece, node, shape, level=1)
+        return self.built(piece, parts, inside, shape, level=1)
 
-    def built(self, piece: Piece, node: Node, shape: Shape, level: int) -> Block | None:
-        """`level`: of the block's own statements."""
-        kind, *labels = (child for child in node.children if child.type in ("identifier", "string_lit"))
+    def built(self, piece: Piece, parts: list[Node], inside: list[Node], shape: Shape, level: int) -> Block | None:
+        """`parts`: the block's own nodes; `inside`: its statements, whose level it is."""
+        kind, *labels = (part for part in parts if part.type in ("identifier", "string_lit"))
         names = tuple(_label(piece, label) for label in labels)
+        at = piece.start(kind)
         if len(names) != shape.labels or "" in names:
             plural = "label" if shape.labels == 1 else "labels"
-            self.note(piece.start(node), f"not read: this block has {shape.labels} {plural}, each a plain name")
+            self.note(at, f"not read: this block has {shape.labels} {plural}, each a plain name")
             self.reading.is_complete = False
             return None
         attributes: dict[str, Value] = {}
         blocks = []
-        for statement in statements(node):
+        for statement in inside:
             if statement.type == "attribute":
                 self.keep(attributes, shape, piece, statement)
-            else:
+            elif shape.blocks:
                 blocks.append(self.nested(shape, piece, statement, level + 1))
-        return self.made(piece.source(kind), names, piece.start(node), attributes, blocks)
+        return self.made(piece.source(kind), names, at, attributes, blocks)
 
     def nested(self, shape: Shape, piece: Piece, node: Node, level: int) -> Block | None:
-        inner = shape.blocks.get(piece.source(node.children[0]))
+        parts = node.children
+        inner = shape.blocks.get(piece.source(parts[0]))
         if inner is None:
             return None
-        if not self.agrees(piece, statements(node), level):
+        inside = statements(parts)
+        if not self.agrees(piece, inside, level):
             self.note(piece.start(node), "not read: it has more than one argument on a line")
             return None
-        return self.built(piece, node, inner, level)
+        return self.built(piece, parts, inside, inner, level)
 
     def made(
         self,
@@ -104,39 +120,46 @@ class _Reader:
         return Block(kind, labels, self.file.path, self.file.line(at), self.file.column(at), attributes, nested)
 
     def keep(self, attributes: dict[str, Value], shape: Shape, piece: Piece, node: Node) -> None:
-        name = piece.source(node.children[0])
+        parts = node.children
+        name = piece.source(parts[0])
         if not shape.keeps(name):
             return
         at = piece.start(node)
+        fault = ""
         if name in attributes:
-            self.note(at, f"{name} is set a second time, so which one holds is unknown")
+            fault = f"{name} is set a second time, so which one holds is unknown"
+        elif piece.end(node) - at > MOST_VALUE_BYTES:
+            fault = f"not shown: this value is longer than {MOST_VALUE_BYTES} bytes"
+        if fault:
+            self.note(at, fault)
             attributes[name] = Value(self.file.line(at), known=False)
         else:
-            attributes[name] = value_of(piece, node.children[-1], with_entries=shape.every_attribute)
+            attributes[name] = value_of(piece, parts[-1], name, with_entries=shape.every_attribute)
 
     def damaged(self, statement: Statement) -> Block | None:
         """What can be known of a block with a fault in it: its header, and each of its attributes that is sound."""
         header = header_of(self.file.text, statement)
-        if header is None:
-            self.reading.is_complete = False
-            self.blame(statement, "this cannot be read")
+        self.damages += 1
+        if header is None or self.damages > MOST_DAMAGES:
+            self.blame(statement, CANNOT)
             return None
         wreck = Wreck(self.file, self.layout, statement, header.shape)
         attributes: dict[str, Value] = {}
         blocks: list[Block | None] = []
         found = len(self.reading.notes)
+        before = statement.start
         for start, end in wreck.sound_statements():
             parsed = parse(self.file, start, end)
             if not self.is_sound(parsed, level=1) or len(parsed.statements) != 1:
-                self.note(parsed.error or start, "this cannot be read")
-                wreck.suspect(attributes, start, end)
+                self.note(start if parsed.error is None else parsed.error, CANNOT)
+                wreck.suspect(attributes, before, start, end)
             elif parsed.statements[0].type == "attribute":
                 self.keep(attributes, header.shape, parsed.piece, parsed.statements[0])
             else:
                 blocks.append(self.nested(header.shape, parsed.piece, parsed.statements[0], level=2))
+            before = start
         if statement.fault is not None:
-            self.reading.is_complete = False
-            wreck.suspect(attributes, statement.start, wreck.reach())
+            wreck.suspect(attributes, statement.start, statement.start, wreck.reach())
         if statement.fault is not None or len(self.reading.notes) == found:
             self.blame(statement, "not all of this block can be read")
         return self.made(header.kind, header.labels, statement.start, attributes, blocks)
@@ -147,9 +170,10 @@ class _Reader:
             self.note(statement.start, message)
         else:
             self.note(statement.fault, f"{message}: {statement.message}")
+        self.reading.is_complete = False
 
     def note(self, offset: int, message: str) -> None:
-        self.reading.notes.append(self.file.note(offset, message))
+        self.reading.warn(self.file.note(offset, message))
 
 
 def _label(piece: Piece, node: Node) -> str:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from apps.modules.inspection.blocks import Block, Note
+from apps.modules.inspection.caps import MOST_NOTES
 
 
 @dataclass(slots=True)
@@ -12,3 +13,8 @@ class Reading:
     blocks: list[Block] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     is_complete: bool = True
+
+    def warn(self, note: Note) -> None:
+        """A file may have half a million faults; who reads of a hundred has understood."""
+        if len(self.notes) <= MOST_NOTES:
+            self.notes.append(note)

@@ -17,6 +17,9 @@ class Shape:
         return self.every_attribute or attribute in self.attributes
 
 
+EXPRESSIONS = frozenset({"type"})  # never a literal; in JSON a string that holds one
+REFERENCES = frozenset({"provider", "configuration_aliases"})
+
 _OF_RESOURCE = frozenset({"provider"})
 _FLAGS = frozenset({"description", "sensitive", "ephemeral", "deprecated"})
 

@@ -1,5 +1,6 @@
 """Pieces of a file in native syntax as trees. A tree with an error anywhere is never handed out."""
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,6 +10,8 @@ import tree_sitter_hcl
 from tree_sitter import Language, Node, Parser
 
 from apps.modules.inspection.blocks import Note
+
+_BLANKS = re.compile(rb"[ \t]*")
 
 
 @dataclass(frozen=True)
@@ -26,17 +29,23 @@ class File:
             at = self.text.find(b"\n", at + 1)
         return starts
 
+    @cached_property
+    def _is_ascii(self) -> bool:
+        return self.text.isascii()
+
     def line(self, offset: int) -> int:
         return bisect_right(self._lines, offset)
 
     def column(self, offset: int) -> int:
         """In characters."""
-        return len(self.text[self._lines[self.line(offset) - 1] : offset].decode("utf-8", "replace")) + 1
+        start = self._lines[self.line(offset) - 1]
+        # A document in JSON may be one long line with thousands of blocks.
+        return 1 + (offset - start if self._is_ascii else len(self.text[start:offset].decode("utf-8", "replace")))
 
     def indentation(self, offset: int) -> str:
         """The blanks at the start of the line that holds the offset."""
-        line = self.text[self._lines[self.line(offset) - 1] : offset]
-        return line[: len(line) - len(line.lstrip(b" \t"))].decode("ascii")
+        blanks = _BLANKS.match(self.text, self._lines[self.line(offset) - 1], offset)
+        return blanks[0].decode("ascii") if blanks else ""
 
     def note(self, offset: int, message: str) -> Note:
         return Note(self.path, self.line(offset), self.column(offset), message)
@@ -72,15 +81,13 @@ def parse(file: File, start: int = 0, end: int | None = None) -> Parsed:
     root = _parser().parse(file.text[start:end]).root_node
     piece = Piece(file, start)
     if root.has_error:
-        return Parsed(
-            piece, error=start + min(node.start_byte for node in within(root) if node.is_error | node.is_missing)
-        )
+        return Parsed(piece, error=start + _first_error(root))
     return Parsed(piece, tuple(node for body in root.children for node in _statements(body)))
 
 
-def statements(node: Node) -> list[Node]:
-    """The attributes and blocks in a block."""
-    return [statement for body in node.children if body.type == "body" for statement in _statements(body)]
+def statements(parts: list[Node]) -> list[Node]:
+    """The attributes and blocks in a block, which has these parts."""
+    return [statement for body in parts if body.type == "body" for statement in _statements(body)]
 
 
 def within(node: Node) -> Iterator[Node]:
@@ -90,6 +97,18 @@ def within(node: Node) -> Iterator[Node]:
         found = waiting.pop()
         yield found
         waiting.extend(reversed(found.children))
+
+
+def _first_error(root: Node) -> int:
+    """The offset of the first node that the grammar had to skip or make up."""
+    found, waiting = root.end_byte, [root]
+    while waiting:
+        node = waiting.pop()
+        if node.is_error or node.is_missing:
+            found = min(found, node.start_byte)
+        else:
+            waiting += [child for child in node.children if child.has_error and child.start_byte < found]
+    return found
 
 
 def _statements(body: Node) -> list[Node]:

@@ -14,6 +14,7 @@ from apps.modules.inspection.overrides import declared
 from apps.modules.inspection.reading import Reading
 
 Document = dict[str, Any]
+_GROWTH = 32  # bytes of a document for each byte of `output x {}`
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,9 @@ def read_module(texts: Mapping[str, bytes], sizes: Mapping[str, int]) -> Documen
         read, left = folder.files[:room], folder.files[room:]
         room -= len(read)
         units.append(_unit(folder, read, left, texts, sizes))
-    return _within_bounds({"units": units})
+    document = {"units": units}
+    # So little text makes no long document, and measuring one takes time.
+    return document if sum(map(len, texts.values())) < MOST_DOCUMENT_BYTES // _GROWTH else _within_bounds(document)
 
 
 def empty_unit(folder: Folder, notes: list[Note]) -> Document:
@@ -86,7 +89,7 @@ def _unit(
 def _document(folder: Folder, parts: Document, notes: list[Note]) -> Document:
     shown = [note.as_dict() for note in notes[:MOST_NOTES]]
     if len(notes) > MOST_NOTES:
-        shown[-1] = Note(notes[-1].file, 1, 1, f"and {len(notes) - MOST_NOTES + 1} warnings more").as_dict()
+        shown[-1] = Note(notes[-1].file, 1, 1, "and more warnings than are shown").as_dict()
     head = {"path": folder.path, "kind": folder.kind, "name": folder.name, "readme": "", "summary": ""}
     return head | parts | {"warnings": shown}
 

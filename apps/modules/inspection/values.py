@@ -9,47 +9,58 @@ from tree_sitter import Node
 
 from apps.modules.inspection import literals
 from apps.modules.inspection.blocks import NOT_LITERAL, Value
+from apps.modules.inspection.schema import EXPRESSIONS, REFERENCES
 from apps.modules.inspection.syntax import Piece, within
 
 _NUMBER = re.compile(rb"\d+(?:\.\d+)?")
+_ODD_NUMBER = re.compile(r"\d[A-Za-z_]")  # or a name, or in a string
 _REFERENCE = re.compile(r"[^\W\d][\w-]*(?:\.[^\W\d][\w-]*)*")
 _WORD = re.compile(r"[^\W\d][\w-]*")
 _MARKER = re.compile(rb"<<(?P<flush>-?)[^\r\n]+\r?\n")
 
 
-def value_of(piece: Piece, expression: Node, *, with_entries: bool = False) -> Value:
-    """What stands behind the `=` of an attribute whose tree has no error."""
+def value_of(piece: Piece, expression: Node, name: str, *, with_entries: bool = False) -> Value:
+    """What stands behind the `=` of the attribute of that name, whose tree has no error."""
     line = piece.file.line(piece.start(expression))
-    if any(node.type == "numeric_lit" and not _NUMBER.fullmatch(node.text or b"") for node in within(expression)):
-        return Value(line, known=False)  # `0x1F` is a number to the grammar, and to nobody else
-    try:
-        literal = literal_of(piece, expression)
-    except literals.Undecodable:
-        literal = NOT_LITERAL
+    source = piece.source(expression)
+    if _ODD_NUMBER.search(source) and any(_is_odd_number(node) for node in within(expression)):
+        return Value(line, known=False)
     return Value(
         line=line,
-        source=_source(piece, expression),
-        literal=literal,
-        references=_references(piece, expression),
+        source=_shown(piece, expression, source),
+        literal=NOT_LITERAL if name in EXPRESSIONS else _literal(piece, expression),
+        references=_references(piece, expression) if name in REFERENCES else (),
         entries=_entries(piece, expression) if with_entries else None,
     )
 
 
-def _source(piece: Piece, expression: Node) -> str:
-    source = piece.source(expression)
+def _literal(piece: Piece, expression: Node) -> Any:
+    try:
+        return literal_of(piece, expression)
+    except literals.Undecodable:
+        return NOT_LITERAL
+
+
+def _is_odd_number(node: Node) -> bool:
+    """`0x1F` is a number to the grammar, and to nobody else."""
+    return node.type == "numeric_lit" and not _NUMBER.fullmatch(node.text or b"")
+
+
+def _shown(piece: Piece, expression: Node, source: str) -> str:
+    if "\n" not in source:
+        return source
     # The lines of a plain heredoc are its value: taking their indentation away would change it.
-    if any(node.type == "heredoc_start" and node.text == b"<<" for node in within(expression)):
+    if "<<" in source and any(node.type == "heredoc_start" and node.text == b"<<" for node in within(expression)):
         return source.replace("\r\n", "\n")
     return literals.outdented(source, piece.file.indentation(piece.start(expression)))
 
 
 def _references(piece: Piece, expression: Node) -> tuple[str, ...]:
     """Each of a list, or the one that it is; an index behind it does not count (`aws.by_region[each.key]`)."""
-    inner = _inner(expression)
-    if inner.type == "collection_value" and inner.children[0].type == "tuple":
-        parts = [node for node in inner.children[0].children if node.type == "expression"]
-    else:
-        parts = [expression]
+    first = expression.children[0]
+    parts = [expression]
+    if first.type == "collection_value" and first.children[0].type == "tuple":
+        parts = [node for node in first.children[0].children if node.type == "expression"]
     found = (_REFERENCE.match(piece.source(part)) for part in parts if part.children[0].type == "variable_expr")
     return tuple(match[0] for match in found if match)
 
@@ -61,8 +72,11 @@ def _entries(piece: Piece, expression: Node) -> dict[str, Value] | None:
     entries = {}
     for element in inner.children[0].children:
         if element.type == "object_elem":
-            key, value = _key_and_value(piece, element)
-            entries[key] = value_of(piece, value)
+            try:
+                key, value = _key_and_value(piece, element)
+            except literals.Undecodable:
+                return None  # a name that has to be evaluated: OpenTofu allows none here
+            entries[key] = value_of(piece, value, key)
     return entries
 
 
