@@ -5,6 +5,7 @@ import gzip
 import lzma
 from functools import cache
 
+from apps.lib import archives
 from tests.builders.archives import Case
 from tests.builders.corpus_names import BAD, GOOD
 from tests.builders.tars import END, GNU, OLD, Item, gz, header, long_name, pax, record, tar, with_path, xz
@@ -25,7 +26,7 @@ def _one(code: str | None, title: str, *items: Item, member: str | None = None) 
     return Case(f"tar: {title}", data, code, named if code else "", form="tar.gz")
 
 
-def _whole(code: str | None, title: str, data: bytes, form: str = "tar.gz") -> Case:
+def _whole(code: str | None, title: str, data: bytes, form: archives.Form = "tar.gz") -> Case:
     return Case(f"tar: {title}", data, code, form=form)
 
 
@@ -178,8 +179,8 @@ def _extended() -> list[Case]:
 
 
 def _gnu_names() -> list[Case]:
-    def named(name: str, before: bytes, **more: bytes) -> Item:
-        return Item(name[:100], TEXT, magic=GNU, before=before, **more)
+    def named(name: str, before: bytes, kind: bytes = b"0") -> Item:
+        return Item(name[:100], TEXT, kind, magic=GNU, before=before)
 
     both = long_name(LONG) + pax({"path": LONG})
     return [

@@ -250,6 +250,6 @@ def test_nothing_is_written(repack, tmp_path, monkeypatch):
 
 def files_of(case: Case) -> dict[str, bytes]:
     """The files of a tar as Python's own reader has them."""
-    with tarfile.open(fileobj=io.BytesIO(case.bytes), mode=f"r:{case.form[4:]}") as oracle:
+    with tarfile.open(fileobj=io.BytesIO(case.bytes), mode="r:*") as oracle:
         found = [(item.name.removeprefix("./"), oracle.extractfile(item)) for item in oracle if item.isreg()]
         return {name: file.read() for name, file in found if file is not None}

@@ -1,0 +1,180 @@
+"""What is kept while members pass: wanted texts with room shared out fairly, private keys, and places for ranges."""
+
+import io
+import zlib
+
+import pytest
+
+from apps.lib import archives
+from tests.builders.archives import module_zip
+from tests.builders.tars import gz, module_tar, xz
+from tests.builders.zips import Member, build, streamed
+
+LIMITS = archives.Limits()
+MIB = 1 << 20
+KEY = "-----BEGIN {}PRIVATE KEY-----\nMIIE\n"
+
+
+def zipped(files, *wanted: str, limits: archives.Limits = LIMITS) -> archives.Listing:
+    return archives.read(io.BytesIO(module_zip(files)), limits, wanted)
+
+
+def tarred(files, *wanted: str, limits: archives.Limits = LIMITS) -> archives.Listing:
+    return archives.read(io.BytesIO(gz(module_tar(files))), limits, wanted, form="tar.gz")
+
+
+both = pytest.mark.parametrize("read", [zipped, tarred], ids=["zip", "tar.gz"])
+
+
+@both
+def test_patterns_are_of_whole_paths_in_any_case(read):
+    names = [
+        "main.tf", "B.TF", "ReadMe.md", "a/readme.md", "modules/a/main.tf", "modules/a/b/main.tf", "modules/main.tf",
+        "examples/c/README.md", "examples/c/main.tf", ".tf", "main.tf.json", "main_tf", "modules.x.tf",
+    ]  # fmt: skip
+    listing = read(dict.fromkeys(names, "x"), "readme.md", "*.tf", "modules/*/*.tf", "examples/*/README.md")
+
+    assert sorted(listing.texts) == sorted(
+        ["main.tf", "B.TF", "ReadMe.md", "modules/a/main.tf", "examples/c/README.md", ".tf", "modules.x.tf"]
+    )
+
+
+@both
+def test_the_root_has_room_before_the_examples_wherever_it_lies(read):
+    examples = {f"examples/{number}/main.tf": "e" * 400 for number in range(50)}
+    files = {**examples, "z.tf": "z" * 600, "a.tf": "a" * 300}
+
+    listing = read(files, "*.tf", "examples/*/*.tf", limits=archives.Limits(texts_bytes=1_000))
+
+    assert {name: len(text) for name, text in listing.texts.items()} == {
+        "a.tf": 300,
+        "z.tf": 600,
+        "examples/0/main.tf": 100,
+    }
+
+
+def test_both_forms_keep_the_same_texts_whatever_the_order():
+    files = {f"modules/{number * 7 % 50}/main.tf": f"{number}" * number for number in range(50)} | {"main.tf": "x" * 99}
+    limits = archives.Limits(text_bytes=60, texts_bytes=1_500)
+
+    kept = [
+        read(dict(order), "*.tf", "modules/*/*.tf", limits=limits).texts
+        for read in (zipped, tarred)
+        for order in (files.items(), reversed(files.items()))
+    ]
+
+    assert kept[0] == kept[1] == kept[2] == kept[3]
+    assert sum(map(len, kept[0].values())) == 1_500
+
+
+@both
+def test_a_text_is_cut_exactly_when_it_is_shorter_than_its_entry(read):
+    listing = read({"a.tf": "x" * MIB, "b.tf": "x" * (MIB + 1)}, "*.tf")
+
+    sizes = {entry.name: entry.size for entry in listing.entries}
+    assert {name: len(text) == sizes[name] for name, text in listing.texts.items()} == {"a.tf": True, "b.tf": False}
+
+
+def test_many_wanted_texts_cost_no_more_than_others():
+    """Sorted anew for each of them, this took a minute."""
+    files = {f"{number}.tf": "x" * 100 for number in range(15_000, 0, -1)}
+
+    listing = tarred(files, "*.tf", limits=archives.Limits(texts_bytes=MIB, seconds=20))
+
+    assert sum(map(len, listing.texts.values())) == MIB
+
+
+@both
+@pytest.mark.parametrize(
+    "kind", ["RSA ", "EC ", "DSA ", "OPENSSH ", "ENCRYPTED ", ""], ids=lambda kind: kind.strip() or "plain"
+)
+def test_it_names_files_that_hold_a_private_key(read, kind: str):
+    key = KEY.format(kind)
+
+    assert read({"main.tf": "x", "keys/id": key, "late.pem": "#" * 60_000 + key}).private_keys == (
+        "keys/id",
+        "late.pem",
+    )
+
+
+@both
+def test_it_knows_other_kinds_of_private_keys(read):
+    files = {"x.ppk": "PuTTY-User-Key-File-3: ssh-ed25519\n", "x.asc": "-----BEGIN PGP PRIVATE KEY BLOCK-----\n"}
+
+    assert read(files).private_keys == ("x.ppk", "x.asc")
+
+
+@both
+def test_public_keys_and_words_about_keys_are_none(read):
+    files = {
+        "a.pem": "-----BEGIN PUBLIC KEY-----\n",
+        "b.pem": "-----BEGIN CERTIFICATE-----\n",
+        "README.md": "Put your PRIVATE KEY here: BEGIN RSA PRIVATE KEY\n",
+        "far.pem": "#" * 70_000 + KEY.format(""),
+    }
+    assert read(files).private_keys == ()
+
+
+@both
+def test_at_most_a_hundred_keys_are_named(read):
+    assert len(read({f"{number}.pem": KEY.format("") for number in range(150)}).private_keys) == 100
+
+
+def test_an_entry_of_a_zip_says_where_its_data_lie():
+    members = [
+        Member("stored.tf", b"stored", method=0),
+        Member("deflated.tf", b"deflated " * 99),
+        streamed("streamed.tf", b"streamed " * 99),
+        Member("empty.tf", method=0),
+    ]
+    data = build(members)
+
+    for entry, member in zip(archives.read(io.BytesIO(data), LIMITS).entries, members, strict=True):
+        packed = data[entry.at : entry.at + entry.packed]
+        assert (zlib.decompress(packed, -15) if entry.method == 8 else packed) == member.data
+
+
+def test_an_entry_of_a_tar_has_no_place():
+    entry = tarred({"main.tf": "x"}).entries[0]
+
+    assert (entry.at, entry.packed, entry.method) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("head", "form"),
+    [
+        (module_zip(), "zip"),
+        (build([]), "zip"),
+        (gz(b""), "tar.gz"),
+        (xz(b""), "tar.xz"),
+        (b"PK\x07\x08", None),
+        (b"", None),
+        (b"\x1f", None),
+        (module_tar({"main.tf": "x"}), None),
+    ],
+    ids=["zip", "empty zip", "gzip", "xz", "a split zip", "nothing", "one byte", "a tar"],
+)
+def test_the_form_is_known_by_the_first_bytes(head: bytes, form: str | None):
+    assert archives.form_of(head[: archives.HEAD_BYTES]) == form
+
+
+@pytest.mark.parametrize(
+    ("head", "found", "mend"),
+    [
+        (b"", "0 bytes", "again"),
+        (module_tar({"main.tf": "x"}), "a tar archive", "gzip module.tar"),
+        (b"BZh91AY", "bzip2", "tar -czf"),
+        (b"\x28\xb5\x2f\xfd", "zstd", "tar -czf"),
+        (b"7z\xbc\xaf\x27\x1c", "7z", ".zip"),
+        (b"Rar!\x1a\x07\x01", "rar", ".zip"),
+        (b"<!DOCTYPE html>", "HTML", ".zip"),
+        (b"resource {}", "something else", ".zip"),
+    ],
+    ids=["nothing", "tar", "bzip2", "zstd", "7z", "rar", "HTML", "a text"],
+)
+def test_another_form_is_refused_by_its_name_with_a_mend(head: bytes, found: str, mend: str):
+    reason = archives.refuse_form(head[: archives.HEAD_BYTES]).reasons[0]
+
+    assert reason.code == ("not_an_archive" if head else "empty")
+    assert found in reason.found
+    assert mend in reason.mend
