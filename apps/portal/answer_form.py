@@ -16,6 +16,7 @@ from apps.modules.holding import Part
 from apps.portal.publish_form import sentence
 from apps.releases.models import Release, State
 
+TOP = "."  # a choice must not be empty; checks.clean_folder reads it so
 OPEN = "Say yes to it, or cancel the release."
 YES = {
     checks.STATE_FILE: "Leave it out and publish the rest",
@@ -41,7 +42,7 @@ class AnswerForm(forms.Form):
         if self.asks_for_folder:
             self.fields["folder"] = forms.ChoiceField(
                 label=f"The folder of {release}",
-                choices=[(folder, folder or "The top of the archive") for folder in folders],
+                choices=[(folder or TOP, folder or "The top of the archive") for folder in folders],
                 widget=forms.RadioSelect,
                 error_messages={"required": "Choose the folder that this release is made of."},
             )
@@ -69,7 +70,7 @@ class AnswerForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         for part in self.parts:
-            if part.is_valid() and part.cleaned_data["chosen"] and part.folder == cleaned.get("folder"):
+            if part.is_valid() and part.cleaned_data["chosen"] and (part.folder or TOP) == cleaned.get("folder"):
                 part.add_error("chosen", f"{part.folder or 'The top'} is the folder of {self.release} already.")
             for errors in part.errors.values():
                 for error in errors:

@@ -122,6 +122,18 @@ def test_several_modules_come_out_of_one_monorepo(page, space, archive, watch: W
     page.wait_for_url(f"**/modules/{space}/mono_dns/local/1.0.0")
 
 
+def test_a_folder_outside_the_archive_is_refused_at_its_field(page, space, archive, watch: Watch):
+    watch.expect("status of 422")
+    begin(page, space, "outside", archive("outside.zip"))
+    summary = page.get_by_text("An archive with several modules in it?")
+    summary.click()
+    page.get_by_label("Folder inside the archive").fill("../elsewhere")
+    summary.click()
+    page.get_by_role("button", name="Publish").click()
+    page.get_by_role("alert").get_by_role("link", name="Folder inside the archive").click()
+    expect(page.get_by_label("Folder inside the archive")).to_be_focused()
+
+
 def test_all_of_it_works_without_javascript(open_browser: OpenBrowser, space, archive):
     page = open_browser(java_script_enabled=False).new_page()
     describe(page, space, "plainly")

@@ -55,7 +55,7 @@ def test_a_held_release_stands_on_its_check_and_asks(upload, browser):
     assert re.findall(r'data-step-state="(\w+)"', page) == ["done", "waiting", "waiting"]
     assert "waiting for your answer" in page
     assert re.findall(r'data-question="([\w-]+)"', page) == ["state-file", "private-key"]
-    for words in ("terraform.tfstate", "tests/id_rsa", "change them", "Cancel this release", "is kept for you until"):
+    for words in ("terraform.tfstate", "tests/id_rsa", "change them", "Cancel this release", "is kept for you"):
         assert words in page
     document = browser.get(f"/releases/{release.public_id}/status").content.decode()
     assert 'hx-trigger="every 5s"' in document
@@ -112,6 +112,17 @@ def test_several_modules_are_taken_from_one_upload(upload, browser, work):
     page = page_of(browser, release)
     assert f'href="/releases/{published[1].public_id}">acme/dns/google 0.1.0</a>' in page
     assert f'<span class="mono">{NET}</span>' in page
+
+
+def test_the_top_of_the_archive_may_be_a_module_too(upload, browser, work):
+    release = upload({"main.tf": "", **MONOREPO}, several="on")
+    assert "The top of the archive" in page_of(browser, release)
+    answer(browser, release, folder=".", **part(1, name="net", system="aws", version="1.0.0"))
+    work()
+    assert [(str(one), one.folder) for one in Release.objects.filter(state=State.PUBLISHED).order_by("pk")] == [
+        ("acme/vpc/aws 1.2.0", ""),
+        ("acme/net/aws 1.0.0", NET),
+    ]
 
 
 @pytest.mark.parametrize(

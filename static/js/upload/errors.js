@@ -42,13 +42,14 @@ function controlOf(form, name) {
 function mark(field, control, sentences) {
   const id = `${control.id}_error`;
   field.classList.add("field--invalid");
+  control.closest("details")?.setAttribute("open", "");
   field.append(element("div", { id }, ...sentences.map((sentence) => element("p", { class: "field__error" }, sentence))));
   control.setAttribute("aria-invalid", "true");
   describe(control, () => true, id);
 }
 
 function linked(field, control, sentence) {
-  const label = field.querySelector(".field__label").firstChild.textContent.trim();
+  const label = field.querySelector(".field__label, .choice").textContent.replace("(optional)", "").trim();
   return element("li", {}, element("a", { href: `#${control.id}` }, label), `: ${sentence}`);
 }
 

@@ -30,6 +30,7 @@ export async function walk(entries, most) {
       if (found.files.length > most) throw new TooMany();
     }
   }
+  found.leftOut.sort();
   return found;
 }
 
@@ -46,7 +47,7 @@ export function listed(list) {
     if (part) out.add(part);
     else files.push({ path, file });
   }
-  return { name, files, leftOut: [...out] };
+  return { name, files, leftOut: [...out].sort() };
 }
 
 /** Of files that were dropped without a folder around them. @param {FileList} list @returns {Folder} */

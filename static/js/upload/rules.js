@@ -1,11 +1,12 @@
-// What never belongs into a module's archive, by name, before anything of it is read; the server has the same rules.
+// What never belongs into a module's archive, by name, before anything of it is read. The server has the same rules
+// (apps/lib/layouts.py): a folder gives the module that its own zip would give.
 
-const FOLDERS = new Set([".git", ".terraform", "__MACOSX"]);
-const FILES = new Set([".git", ".DS_Store", "Thumbs.db"]);
-const STATE = /\.tfstate/i;
+const FOLDERS = new Set([".git", ".terraform", "terraform.tfstate.d", "__macosx"]);
+const FILES = [/^\.git$/, /^\.terraform$/, /^\.ds_store$/, /^thumbs\.db$/, /^\._/, /^\..*\.tfstate\.lock\.info$/];
+const STATE = /(?:\.tfstate|\.tfstate\..*backup)$|(?:^|\/)terraform\.tfstate\.d\//;
 const KEY_NAME = /(?:^|\/)(?:[^/]*\.pem|id_(?:rsa|dsa|ecdsa|ed25519))$/i;
-const KEY_HEAD = /-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY/;
-const MODULE_FILE = /\.(?:tf|tofu)(?:\.json)?$/;
+const KEY_HEAD = /-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY|PuTTY-User-Key-File-/;
+const MODULE_FILE = /(?:^|\/)[^./][^/]*\.(?:tf|tofu)(?:\.json)?$/;
 const HEAD_BYTES = 4096;
 
 /**
@@ -14,16 +15,16 @@ const HEAD_BYTES = 4096;
  */
 export function leftOut(path, isFolder = false) {
   const parts = path.split("/");
-  for (const [at, name] of parts.entries()) {
-    const folder = isFolder || at < parts.length - 1;
-    if (STATE.test(name) || (folder ? FOLDERS : FILES).has(name)) return parts.slice(0, at + 1).join("/") + (folder ? "/" : "");
-  }
-  return "";
+  const folders = isFolder ? parts : parts.slice(0, -1);
+  const at = folders.findIndex((name) => FOLDERS.has(name.toLowerCase()));
+  if (at >= 0) return `${parts.slice(0, at + 1).join("/")}/`;
+  const file = isFolder ? "" : parts.at(-1).toLowerCase();
+  return isState(path) || FILES.some((rule) => rule.test(file)) ? path : "";
 }
 
 /** @param {string} path */
 export function isState(path) {
-  return STATE.test(path);
+  return STATE.test(path.toLowerCase());
 }
 
 /** @param {{path: string, file: File}} one by its name, or by what it begins with */

@@ -31,6 +31,8 @@ export class Uploader {
     this.file.required = false; // a folder will do as well; bytes() says when there is neither
     this.file.addEventListener("change", () => this.choose(() => this.archive(this.file.files)));
     this.folder.addEventListener("change", () => this.choose(() => this.files(listed(this.folder.files))));
+    // Else a browser says nothing when the same file is chosen again, after it was mended.
+    for (const input of [this.file, this.folder]) input.addEventListener("click", () => { input.value = ""; });
     attachDropzone(form.querySelector("[data-dropzone]"), (files, entries) => this.choose(() => this.dropped(files, entries)));
     // A reload may bring the file back without an event.
     if (this.file.files.length) this.choose(() => this.archive(this.file.files));
@@ -68,7 +70,7 @@ export class Uploader {
     this.folder.value = "";
     if (!file) return this.clear();
     this.selection.showArchive(file);
-    this.choice = { name: file.name, keys: [], bytes: async () => this.checked(file) };
+    this.choice = { name: file.name, keys: [], bytes: async () => this.checked(this.file.files[0] ?? file) };
     this.onChoice(file.name, guess(file.name), []);
   }
 
@@ -189,8 +191,8 @@ export class Uploader {
   }
 
   broken() {
-    const change = this.choice?.files ? ", or a file of the folder was changed meanwhile" : "";
-    return `The connection broke before the upload was complete${change}. Nothing was published; the version number is free.`;
+    const changed = this.choice?.files ? "a file of the folder" : "the file";
+    return `The connection broke before the upload was complete, or ${changed} was changed meanwhile. Nothing was published; the version number is free.`;
   }
 
   /** @param {string} release */
