@@ -40,6 +40,20 @@ class ReasonForm(forms.Form):
     )
 
 
+class QuarantineForm(ReasonForm):
+    reason = forms.CharField(
+        max_length=REASON_MOST,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text="Staff read it on the version's page.",
+    )
+
+
+class RestoreForm(ReasonForm):
+    reason = forms.CharField(
+        max_length=REASON_MOST, widget=forms.Textarea(attrs={"rows": 2}), help_text="The audit keeps it."
+    )
+
+
 class DeprecateForm(ReasonForm):
     replacement = forms.CharField(
         max_length=REPLACEMENT_MOST,
@@ -71,8 +85,8 @@ class PurgeForm(ReasonForm):
 FORMS: dict[str, type[ReasonForm]] = {
     "deprecate": DeprecateForm,
     "yank": ReasonForm,
-    "quarantine": ReasonForm,
-    "restore": ReasonForm,
+    "quarantine": QuarantineForm,
+    "restore": RestoreForm,
 }
 
 
