@@ -49,7 +49,7 @@ def read(listing: Listing, *, address: ModuleAddress, version: str) -> Contents:
     return Contents(fields, list(_calls(found["units"])))
 
 
-def save(version: ModuleVersion, contents: Contents) -> None:
+def write(version: ModuleVersion, contents: Contents) -> None:
     """Write them to the row and replace the rows of its calls; inside the caller's transaction."""
     for name, value in contents.fields.items():
         setattr(version, name, value)

@@ -264,7 +264,7 @@ def _describe(work: Work) -> None:
     )
     is_prerelease = versions.parse(release.version).is_prerelease
     row = ModuleVersion(module=module, release=release, is_prerelease=is_prerelease)
-    contents.save(row, work.findings["contents"])
+    contents.write(row, work.findings["contents"])
 
 
 def _catalogue(work: Work) -> None:

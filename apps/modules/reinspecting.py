@@ -45,7 +45,7 @@ def run(claim: Claim) -> None:
     found = contents.read(listing, address=version.module.address, version=release.version)
     with transaction.atomic():
         claim.guard()
-        contents.save(version, found)
+        contents.write(version, found)
         catalogue.refresh(version.module)
         rules = f"{version.inspector}/{version.readme_renderer}"
         record(Event.RELEASE_INSPECTED, actor_id=None, subject=str(release), release=release.pk, rules=rules)
