@@ -1,0 +1,86 @@
+"""The verbs on a release of any kind: where they may begin, what they say, and that they take turns."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+from django.db import connection, transaction
+
+from apps.accounts.access import Viewer
+from apps.lib.errors import Conflict, Invalid
+from apps.modules import catalogue
+from apps.modules.models import Module, ModuleVersion
+from apps.releases import lifecycle, purging
+from apps.releases.models import Release, SearchDoc, State
+from apps.releases.tombstones import sentence_of
+
+
+@pytest.mark.parametrize("state", sorted(set(State.values) - {"published"}))
+@pytest.mark.parametrize("verb", ["deprecate", "yank", "quarantine", "restore"])
+def test_only_what_is_published_has_a_lifecycle(published, alice, state, verb):
+    release = published()
+    Release.objects.filter(pk=release.pk).update(state=state)
+    release.refresh_from_db()
+
+    with pytest.raises(Conflict, match=f"is {state}: only a published version"):
+        getattr(lifecycle, verb)(release=release, actor=Viewer(alice), reason="No.")
+
+
+@pytest.mark.parametrize("state", sorted(set(State.values) - {"published", "purged"}))
+def test_only_what_is_published_can_be_purged(published, alice, state):
+    release = published()
+    Release.objects.filter(pk=release.pk).update(state=state)
+
+    with pytest.raises(Conflict):
+        purging.purge(release=release, actor=Viewer(alice), reason="No.")
+    assert Release.objects.get().state == state
+
+
+def test_a_reason_is_one_line_of_plain_text():
+    assert lifecycle.checked_reason("  It loses\r\n\tdata. ") == "It loses data."
+    assert lifecycle.checked_reason("Ä" * 500) == "Ä" * 500
+    assert lifecycle.checked_replacement("") == ""
+    for text in ("", " \n", "x" * 501, "a\0b", "a\x1b[31mb", "a\u202eb"):
+        with pytest.raises(Invalid):
+            lifecycle.checked_reason(text)
+
+
+def test_who_has_left_is_somebody(published, charlie):
+    release = published()
+    lifecycle.yank(release=release, actor=Viewer(charlie), reason="It loses data")
+    charlie.delete()
+    release.refresh_from_db()
+
+    assert lifecycle.standing_of(release).endswith("by somebody who has left: It loses data.")
+
+
+def test_a_tombstone_says_when_and_why(published, charlie):
+    release = published()
+    purging.purge(release=release, actor=Viewer(charlie), reason="A key")
+
+    assert sentence_of(release) == f"acme/vpc/aws 1.2.0 was removed on {release.lifecycle_at:%Y-%m-%d}: A key."
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_who_write_versions_of_a_module_at_once_take_turns(published):
+    """Each has written a version row, which holds its module on PostgreSQL, and then asks for the module's lock."""
+    for version in ("1.0.0", "1.1.0"):
+        published(version=version)
+    SearchDoc.objects.all().delete()
+    ModuleVersion.objects.all().delete()
+    module = Module.objects.select_related("namespace").get()
+    releases = list(Release.objects.order_by("pk"))
+    both_have_written = Barrier(2 if connection.vendor == "postgresql" else 1)  # SQLite lets one write at a time
+
+    def publish(release: Release) -> None:
+        try:
+            with transaction.atomic():
+                ModuleVersion.objects.create(module=module, release=release, is_prerelease=False)
+                both_have_written.wait(timeout=30)
+                catalogue.refresh(module)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(publish, releases))
+    assert SearchDoc.objects.get().version == "1.1.0"
