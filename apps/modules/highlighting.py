@@ -1,0 +1,186 @@
+"""Source text as HTML, line by line, with a handful of classes that static/css/components/source.css colours.
+
+Pygments' own lexers for HCL and Markdown take the square of a text's length and more (64 kB of one letter: six
+minutes), and this runs while somebody waits. So these two are our own, and the others see only texts with lines of
+ordinary length, for a limited time: what is left then is plain.
+"""
+
+import re
+import time
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from itertools import groupby
+
+from django.utils.html import escape
+from pygments.lexer import ExtendedRegexLexer, Lexer, LexerContext
+from pygments.lexers import get_lexer_by_name
+from pygments.token import Comment, Generic, Keyword, Name, Number, Operator, Punctuation, String, Text, _TokenType
+
+MOST = 128 * 1024
+LONGEST_LINE = 400
+SECONDS = 0.3
+
+_CLASSES = (
+    (Comment, "hl-comment"),
+    (Keyword.Constant, "hl-number"),
+    (Keyword, "hl-keyword"),
+    (Name.Attribute, "hl-name"),
+    (Name.Tag, "hl-name"),
+    (Name.Function, "hl-function"),
+    (Name.Builtin, "hl-function"),
+    (String.Interpol, "hl-function"),
+    (String, "hl-string"),
+    (Number, "hl-number"),
+    (Generic.Heading, "hl-heading"),
+    (Generic.Strong, "hl-heading"),
+)
+_BY_SUFFIX = {
+    ".tf": "hcl",
+    ".tofu": "hcl",
+    ".hcl": "hcl",
+    ".tfvars": "hcl",
+    ".tftest": "hcl",
+    ".json": "json",
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".yaml": "yaml",
+    ".yml": "yaml",
+    ".sh": "bash",
+    ".bash": "bash",
+    ".go": "go",
+}
+
+
+def language_of(name: str) -> str:
+    """hcl, json, markdown, yaml, bash or go, by the file's name; empty where it stays plain."""
+    dot = name.rfind(".")
+    return _BY_SUFFIX.get(name[dot:].lower(), "") if dot >= 0 else ""
+
+
+@lru_cache(maxsize=32)
+def highlighted(text: str, language: str) -> tuple[str, ...]:
+    """Each line as safe HTML, without its line break."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    if not language or len(text) > MOST or any(len(line) > LONGEST_LINE for line in lines):
+        return tuple(escape(line) for line in lines)
+    return tuple(_lines(_lexer(language), "\n".join(lines)))
+
+
+def _lines(lexer: Lexer, text: str) -> Iterator[str]:
+    done: list[str] = []
+    for name, tokens in groupby(_timely(lexer, text), key=lambda token: _class_of(token[0])):
+        value = "".join(value for _, value in tokens)
+        for position, part in enumerate(value.split("\n")):
+            if position:
+                yield "".join(done)
+                done = []
+            if part:
+                done.append(f'<span class="{name}">{escape(part)}</span>' if name else escape(part))
+    yield "".join(done)
+
+
+def _timely(lexer: Lexer, text: str) -> Iterator[tuple[_TokenType, str]]:
+    end = time.monotonic() + SECONDS
+    for at, kind, value in lexer.get_tokens_unprocessed(text):
+        yield kind, value
+        if time.monotonic() > end:
+            yield Text, text[at + len(value) :]
+            return
+
+
+@cache
+def _class_of(kind: _TokenType) -> str:
+    return next((name for known, name in _CLASSES if kind in known), "")
+
+
+@cache
+def _lexer(language: str) -> Lexer:
+    own = {"hcl": HclLexer, "markdown": MarkdownLexer}.get(language)
+    return own() if own else get_lexer_by_name(language)
+
+
+Tokens = Iterator[tuple[int, _TokenType, str]]
+
+
+def _up_to(end: re.Pattern[str], match: re.Match[str], context: LexerContext, kind: _TokenType) -> Tokens:
+    """All up to where `end` matches, or everything that is left: so no beginning is looked at twice."""
+    found = end.search(context.text, match.end())
+    stop = found.end() if found else len(context.text)
+    yield match.start(), kind, context.text[match.start() : stop]
+    context.pos = stop
+
+
+def _heredoc(_: Lexer, match: re.Match[str], context: LexerContext) -> Tokens:
+    end = re.compile(rf"^[ \t]*{re.escape(match[1])}[ \t]*$", re.MULTILINE)
+    yield from _up_to(end, match, context, String.Heredoc)
+
+
+def _block_comment(_: Lexer, match: re.Match[str], context: LexerContext) -> Tokens:
+    yield from _up_to(re.compile(r"\*/"), match, context, Comment)
+
+
+def _html_comment(_: Lexer, match: re.Match[str], context: LexerContext) -> Tokens:
+    yield from _up_to(re.compile("-->"), match, context, Comment)
+
+
+def _fence(_: Lexer, match: re.Match[str], context: LexerContext) -> Tokens:
+    end = re.compile(rf"^[ \t]*{match[1]}[ \t]*$", re.MULTILINE)
+    yield from _up_to(end, match, context, String.Backtick)
+
+
+_BLOCKS = "check|data|ephemeral|import|locals|module|moved|output|provider|removed|resource|run|terraform|variable"
+
+
+class HclLexer(ExtendedRegexLexer):  # type: ignore[misc]  # Pygments has no types
+    """As much of HCL as colours need. Each rule looks at one line, and takes at least one character."""
+
+    flags = re.MULTILINE
+    tokens = {
+        "root": [
+            (r"[ \t\n]+", Text),
+            (r"(?:#|//).*", Comment),
+            (r"/\*", _block_comment),
+            (r"<<-?([A-Za-z_]\w*)[ \t]*$", _heredoc),
+            (r'"', String, "string"),
+            (rf"^[ \t]*(?:{_BLOCKS})\b", Keyword),
+            (r"(?:for|if|in|for_each|dynamic)\b", Keyword),
+            (r"(?:true|false|null)\b", Keyword.Constant),
+            (r"\d[\d.]*(?:[eE][+-]?\d+)?", Number),
+            (r"[A-Za-z_][\w-]*(?=[ \t]*=(?!=))", Name.Attribute),
+            (r"[A-Za-z_][\w-]*(?=\()", Name.Function),
+            (r"[A-Za-z_][\w-]*(?=[ \t]*\{)", Keyword),
+            (r"[A-Za-z_][\w-]*", Name),
+            (r"[{}\[\](),.?:]+", Punctuation),
+            (r".", Operator),
+        ],
+        "string": [
+            (r'[^"\\$%\n]+', String),
+            (r"\\.", String.Escape),
+            (r"[$%]\{[^}\"\n]*\}?", String.Interpol),
+            (r'["\n]', String, "#pop"),
+            (r".", String),
+        ],
+    }
+
+
+class MarkdownLexer(ExtendedRegexLexer):  # type: ignore[misc]  # as above
+    """Headings, code, links and strong words."""
+
+    flags = re.MULTILINE
+    tokens = {
+        "root": [
+            (r"^#{1,6} .*", Generic.Heading),
+            (r"^[ \t]*(```+|~~~+).*$", _fence),
+            (r"<!--", _html_comment),
+            (r"^[ \t]*(?:[-*+]|\d{1,9}[.)])(?=[ \t])", Keyword),
+            (r"^[ \t]*>", Keyword),
+            (r"`[^`\n]+`", String.Backtick),
+            (r"\*\*[^*\n]+\*\*", Generic.Strong),
+            (r"!?\[[^\[\]\n]*\]\([^()\n]*\)", Name.Tag),
+            (r"[^`*!\[<\n]+", Text),
+            (r"\n", Text),
+            (r".", Text),
+        ],
+    }
