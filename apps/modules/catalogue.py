@@ -14,7 +14,7 @@ def refresh(module: Module) -> None:
     Call it inside the transaction that publishes, yanks, restores, quarantines or purges. The row of the module is
     locked first, so that of two who change its versions at once the second one sees what the first one did.
     """
-    # no_key: a version row that was just written holds a key share of its module, and two of these would block here.
+    # no_key: nobody changes the module's key here, so whoever only refers to the module need not wait.
     Module.objects.select_for_update(no_key=True).get(pk=module.pk)
     shown = default_version(module)
     if shown is None:

@@ -63,7 +63,7 @@ def test_a_tombstone_says_when_and_why(published, charlie):
 
 @pytest.mark.django_db(transaction=True)
 def test_two_who_write_versions_of_a_module_at_once_take_turns(published):
-    """Each has written a version row, which holds its module on PostgreSQL, and then asks for the module's lock."""
+    """Each has written its version row before either asks for the module: the second sees what the first one did."""
     for version in ("1.0.0", "1.1.0"):
         published(version=version)
     SearchDoc.objects.all().delete()
