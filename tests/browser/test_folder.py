@@ -67,7 +67,7 @@ def test_a_chosen_folder_is_packed_by_the_browser_by_the_rules_of_the_server(pag
     path = folder("terraform-local-packed-1.2.0", {**MODULE, **CLUTTER})
     describe(page, space, "")
     page.get_by_label("System", exact=True).fill("")
-    page.locator("#folder").set_input_files(path)
+    page.locator("#chosen-folder").set_input_files(path)
     expect(page.get_by_label("Name", exact=True)).to_have_value("packed")
     expect(page.get_by_label("System", exact=True)).to_have_value("local")
     expect(page.get_by_label("Version", exact=True)).to_have_value("1.2.0")
@@ -97,7 +97,7 @@ def test_a_dropped_folder_gives_the_same_bytes_as_a_chosen_one(page, space, fold
     path = folder("twice", {**MODULE, **{f"many/{number}.md": f"{number}\n" for number in range(230)}, **CLUTTER})
     digests = []
     for name, choose in (
-        ("twice-chosen", lambda: page.locator("#folder").set_input_files(path)),
+        ("twice-chosen", lambda: page.locator("#chosen-folder").set_input_files(path)),
         ("twice-dropped", lambda: drop(page, str(path))),
     ):
         describe(page, space, name)
@@ -125,7 +125,7 @@ def test_a_private_key_is_asked_about_before_anything_is_sent(page, space, folde
     path = folder("keyed", {"main.tf": "", "tests/fixture.txt": KEY, "ca.pem": "-----BEGIN CERTIFICATE-----\n"})
     describe(page, space, "keyed")
     page.get_by_label("Version", exact=True).fill("1.0.0")
-    page.locator("#folder").set_input_files(path)
+    page.locator("#chosen-folder").set_input_files(path)
     question = page.get_by_role("group", name="Do these private keys belong")
     expect(question.get_by_role("listitem")).to_have_text(["ca.pem", "tests/fixture.txt"])
     page.get_by_role("button", name="Publish").click()
@@ -152,7 +152,7 @@ def test_preparing_shows_its_progress_and_can_be_cancelled(page, space, folder, 
     os.truncate(path / "large.bin", 60_000_000)
     describe(page, space, "slow")
     page.get_by_label("Version", exact=True).fill("1.0.0")
-    page.locator("#folder").set_input_files(path)
+    page.locator("#chosen-folder").set_input_files(path)
     page.evaluate(SLOW_DISK)
     page.get_by_role("button", name="Publish").click()
     expect(page.locator("[data-progress=prepare]")).to_be_visible()
@@ -170,7 +170,7 @@ def test_a_file_that_is_gone_is_named(page, space, folder):
     path = folder("gone", {"main.tf": "", "docs/lost.md": "soon\n"})
     describe(page, space, "gone")
     page.get_by_label("Version", exact=True).fill("1.0.0")
-    page.locator("#folder").set_input_files(path)
+    page.locator("#chosen-folder").set_input_files(path)
     expect(page.get_by_role("region", name="What you have chosen")).to_contain_text("2 files")
     (path / "docs/lost.md").unlink()
     page.get_by_role("button", name="Publish").click()
@@ -194,7 +194,7 @@ def test_too_much_is_refused_before_it_is_read(page, space, folder, limit, value
         "(form, [name, value]) => { form.dataset[name] = value }", [limit, value]
     )
     if way == "chosen":
-        page.locator("#folder").set_input_files(path)
+        page.locator("#chosen-folder").set_input_files(path)
     else:
         drop(page, str(path))
     if limit != "maxEntries":
@@ -205,7 +205,7 @@ def test_too_much_is_refused_before_it_is_read(page, space, folder, limit, value
 def test_a_folder_that_is_no_module_offers_those_below_it(page, space, folder):
     path = folder("mono", {"README.md": "", "modules/a/main.tf": "", "modules/b/main.tofu": ""})
     describe(page, space, "mono")
-    page.locator("#folder").set_input_files(path)
+    page.locator("#chosen-folder").set_input_files(path)
     expect(page.get_by_role("region", name="What you have chosen")).to_contain_text("modules/a, modules/b")
     expect(page.get_by_label("Folder inside the archive")).to_be_visible()
     assert page.locator("#module-folders option").count() == 2
