@@ -68,7 +68,7 @@ def repack(
     The same archive, folder and names give the same bytes, as long as zlib is the same: a zip's files by name, a tar's
     in their own order (sorting would need room for all of it). Memory stays flat here and in the child, which is
     killed where the generator is closed. Raises as `inspect` does, also after many pieces: whoever takes them must
-    drop them then.
+    drop them then. The zip may be larger than the archive was (xz packs better), also than `packed_bytes`.
     """
     names = sorted(leave_out)
     request = {"limits": asdict(limits), "form": form, "folder": folder.strip("/"), "leave_out": names}
