@@ -2,6 +2,7 @@
 
 import io
 from contextlib import nullcontext
+from typing import Any
 
 import pytest
 from allauth.account.models import EmailAddress
@@ -85,7 +86,8 @@ def test_nothing_of_theirs_is_left(zerafina, acme, published, browser_of, olga, 
     zerafina.refresh_from_db()
     assert (zerafina.username, zerafina.is_active) == (f"forgotten-{zerafina.pk}", False)
     assert not zerafina.has_usable_password()
-    for model in (ApiToken, Fetch, EmailAddress, Grant, Membership):
+    models: list[Any] = [ApiToken, Fetch, EmailAddress, Grant, Membership]
+    for model in models:
         assert not model.objects.filter(user=zerafina).exists()
     assert Release.objects.get(pk=release.pk).created_by == zerafina, "what they published stays"
     assert zerafina.shown_name == "a former user"

@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -57,8 +58,9 @@ def test_without_a_quota_nothing_is_counted(acme, django_assert_num_queries):
 def test_the_namespaces_own_number_goes_before_the_registrys(acme, settings, kind, setting, own, fits):
     setattr(settings, f"NAMESPACE_MAX_{kind}", setting)
     set_quota(**{f"quota_{kind.lower()}": own})
+    more: dict[str, Any] = {f"more_{kind.lower()}": 6}
     try:
-        quotas.check(acme, **{f"more_{kind.lower()}": 6})
+        quotas.check(acme, **more)
     except quotas.QuotaFull:
         assert not fits
     else:
