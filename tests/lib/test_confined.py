@@ -157,13 +157,13 @@ def test_output_comes_in_order_with_the_document_behind_it():
 
 
 def test_time_that_the_taker_takes_does_not_count(monkeypatch):
-    monkeypatch.setattr(confined, "_GRACE", 0.5)
+    monkeypatch.setattr(confined, "_GRACE", 2.0)
     limits = confined.Limits(seconds=0)
     pieces = confined.stream(program=PROGRAM, request={"do": "pour", "pieces": 20}, limits=limits)
 
     taken = []
     for piece in pieces:
-        time.sleep(0.05)
+        time.sleep(0.15)
         taken.append(len(piece))
 
     assert taken == [40_000] * 20
