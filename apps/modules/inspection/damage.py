@@ -58,7 +58,7 @@ class Wreck:
     def sound_statements(self) -> Iterator[tuple[int, int]]:
         """Start and end of each statement in the block, up to the fault."""
         for start, end in self.layout.within(1, self.statement):
-            if self.statement.fault is None or end <= self.statement.fault:
+            if self.statement.fault is None or end < self.statement.fault:
                 yield start, end
 
     def reach(self) -> int:

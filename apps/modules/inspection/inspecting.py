@@ -10,7 +10,7 @@ from apps.modules.inspection.blocks import Note
 from apps.modules.inspection.folders import Folder
 
 _MIB = 1024 * 1024
-_LIMITS = confined.Limits(seconds=10, memory_bytes=512 * _MIB, document_bytes=16 * _MIB)
+LIMITS = confined.Limits(seconds=10, memory_bytes=512 * _MIB, document_bytes=16 * _MIB)
 
 
 def inspect(texts: Mapping[str, bytes], sizes: Mapping[str, int]) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def _from_child(texts: Mapping[str, bytes], sizes: Mapping[str, int]) -> dict[st
         file.flush()
         request = {"texts": [[path, len(text)] for path, text in texts.items()], "sizes": dict(sizes)}
         return confined.run(
-            program="apps.modules.inspection.child", request=request, stdin=file, limits=_LIMITS, site_packages=True
+            program="apps.modules.inspection.child", request=request, stdin=file, limits=LIMITS, site_packages=True
         )
 
 

@@ -1,7 +1,7 @@
 """A whole archive's module files as the document that a module's page shows."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,8 +25,8 @@ class Unit:
     notes: list[Note]
 
 
-def read_unit(files: Mapping[str, bytes], sizes: Mapping[str, int] | None = None) -> Unit:
-    """The module files of one folder. `sizes` as for `read_module`. Raises nothing."""
+def read_unit(files: Mapping[str, bytes], sizes: Mapping[str, int] | None = None, left: Iterable[str] = ()) -> Unit:
+    """The module files of one folder. `sizes` as for `read_module`; `left`: those that are too many. Raises nothing."""
     wanted = sorted(path for path in {*files, *(sizes or {})} if folders.is_module_file(path.rpartition("/")[2]))
     readings = {path: read_file(path, files.get(path), _size(path, files, sizes)) for path in wanted}
     primary = [path for path in wanted if not folders.is_override(path)]
@@ -35,7 +35,7 @@ def read_unit(files: Mapping[str, bytes], sizes: Mapping[str, int] | None = None
         [block for path in primary for block in readings[path].blocks],
         [readings[path].blocks for path in overriding],
     )
-    is_sure = all(readings[path].is_complete for path in overriding)
+    is_sure = all(readings[path].is_complete for path in overriding) and not any(map(folders.is_override, left))
     parts: Document = {
         "required_version": [
             {"text": value.text, "file": file, "line": value.line} for file, value in found.required_versions
@@ -76,7 +76,7 @@ def _unit(
     folder: Folder, read: tuple[str, ...], left: tuple[str, ...], texts: Mapping[str, bytes], sizes: Mapping[str, int]
 ) -> Document:
     files = {path: texts[path] for path in read if path in texts}
-    unit = read_unit(files, {path: sizes.get(path, len(files.get(path, b""))) for path in read})
+    unit = read_unit(files, {path: sizes.get(path, len(files.get(path, b""))) for path in read}, left)
     notes = unit.notes
     if left:
         words = (

@@ -1,0 +1,101 @@
+"""Reading 400 files with 2 MB of HCL: the whole inspection against tree-sitter alone and against python-hcl2, and what
+its child process costs. Run with `make bench`; nothing of Larder has to run.
+"""
+
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+
+import hcl2
+
+from apps.modules.inspection import syntax, units
+from bench import figures
+from tests.builders import modules
+
+FILES = 400
+BYTES = 2_000_000
+ROUNDS = 7
+# python-hcl2 takes seconds for a part of it.
+PART = 40
+_NAME = re.compile(rb'^((?:variable|output|module|check|resource "\w+"|data "\w+") "\w+)"', re.MULTILINE)
+# In a process of its own, because the peak of its children is all that a process is told of them.
+_CHILD = """
+import json, resource, sys, time
+from apps.modules.inspection import inspecting
+texts = {name: text.encode() for name, text in json.load(sys.stdin).items()}
+sizes = {name: len(text) for name, text in texts.items()}
+started = time.perf_counter()
+document = inspecting.inspect(texts, sizes)
+seconds = time.perf_counter() - started
+assert len(document["units"][0]["variables"]) > 1000, document["units"][0]["warnings"]
+usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(json.dumps([seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024]))
+"""
+
+
+def many_files() -> dict[str, bytes]:
+    """The files of real modules over and over, each time under other names, a third of them in submodules."""
+    sources = [
+        data
+        for module in (modules.network, modules.kubernetes)
+        for path, data in module("2.0.0").items()
+        if path in ("main.tf", "variables.tf", "outputs.tf")
+    ]
+    texts: dict[str, bytes] = {}
+    size = 0
+    for number in range(FILES):
+        folder = f"modules/m{number % 20}/" if number % 3 == 0 else ""
+        suffix = b'\\1_%d"' % number
+        text = _NAME.sub(suffix, sources[number % len(sources)])
+        texts[f"{folder}f{number}.tf"] = text
+        size += len(text)
+    texts["rest.tf"] = b"# the rest\n" * max(0, (BYTES - size) // 11)
+    del texts["f1.tf"]
+    return texts
+
+
+def seconds_of(work: Callable[[], object]) -> float:
+    started = time.process_time()
+    work()
+    return time.process_time() - started
+
+
+def parsed(texts: Mapping[str, bytes]) -> None:
+    for path, text in texts.items():
+        assert syntax.parse(syntax.File(path, text)).error is None
+
+
+def in_a_child(texts: Mapping[str, bytes]) -> tuple[float, float, float]:
+    """Seconds until the answer, seconds of its processor, megabytes at its peak."""
+    request = json.dumps({path: text.decode() for path, text in texts.items()})
+    answer = subprocess.run([sys.executable, "-c", _CHILD], input=request, capture_output=True, text=True, check=True)
+    wall, cpu, memory = json.loads(answer.stdout)
+    return wall, cpu, memory
+
+
+def main() -> None:
+    texts = many_files()
+    sizes = {path: len(text) for path, text in texts.items()}
+    part = dict(list(texts.items())[:PART])
+    print(f"{len(texts)} files, {sum(sizes.values())} bytes")
+    parsing = [seconds_of(lambda: parsed(texts)) for _ in range(ROUNDS)]
+    reading = [seconds_of(lambda: units.read_module(texts, sizes)) for _ in range(ROUNDS)]
+    small = [seconds_of(lambda: units.read_module(part, {})) for _ in range(ROUNDS)]
+    oracle = [seconds_of(lambda: [hcl2.loads(text.decode()) for text in part.values()]) for _ in range(2)]
+    children = [in_a_child(texts) for _ in range(ROUNDS)]
+    print(figures.line("parsing alone (processor)", parsing, "s"))
+    print(figures.line("inspection, all but the child (processor)", reading, "s"))
+    print(figures.line(f"{PART} of the files, inspection", small, "s"))
+    print(figures.line(f"{PART} of the files, python-hcl2", oracle, "s"))
+    print(figures.line("inspection in its child, to the answer", [wall for wall, _, _ in children], "s"))
+    print(figures.line("processor time of the child", [cpu for _, cpu, _ in children], "s"))
+    print(figures.line("memory of the child at its peak", [memory for _, _, memory in children], "MB"))
+    print(figures.ratio("inspection / parsing alone", figures.median(reading), figures.median(parsing), "< 6"))
+    print(figures.ratio("inspection / python-hcl2", figures.median(small), figures.median(oracle), "< 0.2"))
+
+
+if __name__ == "__main__":
+    main()

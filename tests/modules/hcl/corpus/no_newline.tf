@@ -1,0 +1,3 @@
+variable "no_newline_at_end" {
+  default = 1
+}

@@ -1,0 +1,8 @@
+variable "tabs" {
+	type = object({
+		a = string
+	})
+	default = {
+		a = "x"
+	}
+}

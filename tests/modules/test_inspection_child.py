@@ -1,0 +1,69 @@
+"""The inspection as the pipeline asks for it: in a confined process, and never failing a publish."""
+
+import pytest
+
+from apps.lib import confined
+from apps.modules.inspection import inspecting, units
+from tests.builders import modules
+
+pytestmark = pytest.mark.once
+
+
+def sizes_of(files):
+    return {path: len(data) for path, data in files.items()}
+
+
+def test_the_child_reads_what_this_process_would():
+    files = modules.network("2.0.0")
+    assert inspecting.inspect(files, sizes_of(files)) == units.read_module(files, sizes_of(files))
+
+
+def test_only_module_files_are_sent():
+    files = modules.label() | {"state.bin": b"\0" * 1000}
+    assert inspecting.inspect(files, sizes_of(files)) == inspecting.inspect(modules.label(), sizes_of(modules.label()))
+
+
+def test_texts_that_are_hostile_cost_warnings():
+    files = {
+        "nul.tf": b"\0",
+        "latin.tf": b"\xff",
+        "deep.tf": b"[" * 100_000,
+        "open.tf": b'x = "',
+        "deep.tf.json": b"[" * 100_000,
+        "main.tf": b"variable x {}",
+    }
+    (root,) = inspecting.inspect(files, sizes_of(files))["units"]
+    assert [entry["name"] for entry in root["variables"]] == ["x"]
+    assert {note["file"] for note in root["warnings"]} == set(files) - {"main.tf"}
+
+
+def test_a_name_with_any_characters_comes_back():
+    path = 'modules/ä "x"/main.tf'
+    found = inspecting.inspect({path: b"variable x {}"}, {path: 13})["units"]
+    assert found[1]["variables"][0]["file"] == path
+
+
+SLOW = {f"f{number}.tf": b"-" * 1_000_000 for number in range(8)}
+
+
+@pytest.mark.parametrize(
+    ("limits", "files"),
+    [
+        (confined.Limits(seconds=1), SLOW),
+        (confined.Limits(memory_bytes=48 * 1024 * 1024), SLOW),
+        (confined.Limits(document_bytes=1000), modules.label()),
+    ],
+    ids=["time", "memory", "answer"],
+)
+def test_a_child_that_dies_leaves_a_page_with_one_warning(monkeypatch, limits, files):
+    monkeypatch.setattr(inspecting, "LIMITS", limits)
+    document = inspecting.inspect(files, sizes_of(files))
+    (root,) = document["units"]
+    assert (root["kind"], root["variables"], len(root["warnings"])) == ("root", [], 1)
+    assert root["warnings"][0]["message"].startswith("The module files were not read")
+
+
+def test_a_child_that_cannot_start_leaves_a_page_with_one_warning(monkeypatch, tmp_path):
+    monkeypatch.setattr("sys.executable", str(tmp_path / "gone"))
+    (root,) = inspecting.inspect({"main.tf": b"variable x {}"}, {"main.tf": 13})["units"]
+    assert "did not work" in root["warnings"][0]["message"]

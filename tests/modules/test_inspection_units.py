@@ -1,0 +1,120 @@
+"""Which folders are units, and which of their files count."""
+
+import fnmatch
+
+import pytest
+
+from apps.modules.inspection import WANTED, units
+from tests.builders import modules
+
+pytestmark = pytest.mark.once
+
+
+def read(*paths, text=b"variable x {}\n"):
+    texts = dict.fromkeys(paths, text)
+    return units.read_module(texts, {path: len(text) for path in paths})["units"]
+
+
+def test_root_first_then_submodules_then_examples_each_by_path():
+    found = read("main.tf", "examples/b/x.tf", "examples/a/x.tf", "modules/z/x.tf", "modules/y/x.tofu.json", text=b"{}")
+    assert [(unit["path"], unit["kind"], unit["name"]) for unit in found] == [
+        ("", "root", ""),
+        ("modules/y", "submodule", "y"),
+        ("modules/z", "submodule", "z"),
+        ("examples/a", "example", "a"),
+        ("examples/b", "example", "b"),
+    ]
+
+
+def test_only_folders_that_hold_module_files_are_units():
+    paths = (
+        "main.tf",
+        "modules/readme.md",
+        "modules/x/README.md",
+        "modules/a/b/main.tf",
+        "test/main.tf",
+        "examples/main.tf",
+    )
+    assert [unit["path"] for unit in read(*paths)] == [""]
+
+
+def test_only_its_own_files_belong_to_a_unit():
+    root, submodule = read("main.tf", "modules/a/main.tf", "modules/a/deeper/main.tf", "other/main.tf")
+    assert [entry["file"] for entry in root["variables"]] == ["main.tf"]
+    assert [entry["file"] for entry in submodule["variables"]] == ["modules/a/main.tf"]
+
+
+def test_hidden_files_and_leftovers_of_editors_are_passed_over():
+    (root,) = read("main.tf", ".hidden.tf", "#main.tf#", "main.tf~", "main.tf.bak", "main.tftest.hcl")
+    assert len(root["variables"]) == 1
+    assert root["warnings"] == []
+
+
+def test_a_tofu_file_hides_the_tf_file_of_the_same_name():
+    texts = {
+        "a.tf": b"variable from_tf {}\n",
+        "a.tofu": b"variable from_tofu {}\n",
+        "b.tf.json": b'{"variable": {"from_tf_json": {}}}',
+        "b.tofu.json": b'{"variable": {"from_tofu_json": {}}}',
+        "c.tf": b"variable alone {}\n",
+        "c.tofu.json": b'{"variable": {"beside": {}}}',
+    }
+    (root,) = units.read_module(texts, {})["units"]
+    assert [entry["name"] for entry in root["variables"]] == ["from_tofu", "from_tofu_json", "alone", "beside"]
+
+
+def test_an_override_is_hidden_by_its_tofu_form_too():
+    texts = {
+        "main.tf": b"variable x {\n  default = 1\n}\n",
+        "override.tf": b"variable x {\n  default = 2\n}\n",
+        "override.tofu": b"variable x {\n  default = 3\n}\n",
+    }
+    (root,) = units.read_module(texts, {})["units"]
+    assert root["variables"][0]["value"] == 3
+
+
+def test_an_archive_without_module_files_has_an_empty_root():
+    (root,) = units.read_module({}, {"README.md": 3})["units"]
+    assert root == {
+        "path": "",
+        "kind": "root",
+        "name": "",
+        "readme": "",
+        "summary": "",
+        "required_version": [],
+        "variables": [],
+        "outputs": [],
+        "resources": [],
+        "providers": [],
+        "calls": [],
+        "warnings": [],
+    }
+
+
+@pytest.mark.parametrize("module", [modules.network, modules.kubernetes, modules.label])
+@pytest.mark.parametrize("version", modules.HISTORY)
+def test_the_modules_that_tests_are_built_from_are_read_without_a_warning(module, version):
+    files = module(version)
+    found = units.read_module(files, {path: len(data) for path, data in files.items()})["units"]
+    assert [unit["path"] for unit in found if unit["warnings"]] == []
+    assert len(found) >= 3
+    assert "(unknown)" not in str(found)
+
+
+def test_what_is_wanted_of_an_archive_are_the_files_of_its_units():
+    files = modules.network("2.0.0")
+    wanted = {path for path in files if any(fnmatch.fnmatchcase(path.lower(), pattern) for pattern in WANTED)}
+    assert {path for path in files if path.endswith(".tf")} <= wanted
+    assert {path for path in wanted if path.endswith(".md")} == {
+        path for path in files if path.endswith("README.md") and path != "README.md"
+    }
+
+
+def test_every_version_of_the_network_module_has_other_inputs():
+    inputs = [
+        {entry["name"] for entry in units.read_module(modules.network(version), {})["units"][0]["variables"]}
+        for version in modules.HISTORY
+    ]
+    assert "enable_classiclink" in inputs[1] - inputs[2]
+    assert "peers" in inputs[2] - inputs[1]
+    assert "vpn_gateway" in inputs[1] - inputs[0]
