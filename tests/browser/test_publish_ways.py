@@ -28,7 +28,8 @@ MONOREPO = {
 def tarball(files: Mapping[str, str], top: str, form: str = "gz") -> bytes:
     """As a Git host packs it: everything below one folder."""
     data = io.BytesIO()
-    with tarfile.open(fileobj=data, mode=f"w:{form}") as archive:
+    opened = tarfile.open(fileobj=data, mode="w:gz") if form == "gz" else tarfile.open(fileobj=data, mode="w:xz")
+    with opened as archive:
         for name, text in files.items():
             member = tarfile.TarInfo(f"{top}/{name}")
             member.size = len(text.encode())
