@@ -129,12 +129,21 @@ def test_columns_count_characters():
     assert places(unit) == [("main.tf", 2, 26)]
 
 
-def test_a_heredoc_that_shows_hcl_is_text_even_where_the_file_is_damaged():
-    unit = unit_of(
-        'variable "a" {\n  default = <<EOT\nvariable "no" {\n}\nEOT\n}\nvariable "b" {\n  default = 1e+3\n}\n'
-    )
-    assert names(unit) == ["a", "b"]
-    assert unit.parts["variables"][0]["value"] == 'variable "no" {\n}\n'
+EXAMPLE = 'variable "a" {\n  default = <<EOT\nvariable "no" {\n}\nEOT\n}\n'
+
+
+def test_a_heredoc_that_shows_hcl_is_text():
+    unit = unit_of(EXAMPLE)
+    assert [(entry["name"], entry["value"]) for entry in unit.parts["variables"]] == [("a", 'variable "no" {\n}\n')]
+
+
+def test_in_a_damaged_file_a_heredoc_with_blocks_in_it_may_be_the_damage():
+    """Its end may be another's: then it holds other variables, and what they keep secret."""
+    unit = unit_of(f'{EXAMPLE}variable "b" {{\n  default = 1e+3\n}}\n')
+    assert [(entry["name"], entry["default"]) for entry in unit.parts["variables"]] == [
+        ("a", "(unknown)"),
+        ("b", "(unknown)"),
+    ]
 
 
 def test_nested_blocks_of_a_damaged_block_are_read():

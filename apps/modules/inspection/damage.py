@@ -13,6 +13,7 @@ _HEADER = re.compile(
     rb'(?P<kind>[A-Za-z_][\w-]*)(?P<labels>(?:[ \t]+(?:"[^"\\$%\n]*"|[A-Za-z_][\w-]*))*)[ \t]*\{', re.ASCII
 )
 _FIRST = re.compile(rb"[a-z_]+")
+_BLOCK_AT_MARGIN = re.compile(rb'\n(?:%s)[ \t]+["\w{]' % "|".join(SCHEMA).encode())
 _SETTING = re.compile(rb"(?P<name>[A-Za-z_][\w-]*)[ \t]*=(?!=)", re.ASCII)
 _WORDS = {
     name: re.compile(rb"(?<![\w-])%s(?![\w-])" % name.encode())
@@ -27,6 +28,13 @@ class Header:
     kind: str
     labels: tuple[str, ...]
     shape: Shape
+
+
+def may_have_swallowed(text: bytes, start: int, end: int) -> bool:
+    """Whether a statement holds the head of a block at the left margin: a heredoc that lost its end goes on to the next
+    marker, and takes other blocks, secrets and all, for text. In a sound file such a text is only an example.
+    """
+    return _BLOCK_AT_MARGIN.search(text, start, end) is not None
 
 
 def is_wanted(text: bytes, statement: Statement) -> bool:

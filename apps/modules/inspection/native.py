@@ -12,7 +12,7 @@ from tree_sitter import Node
 from apps.modules.inspection import literals
 from apps.modules.inspection.blocks import Block, Value
 from apps.modules.inspection.caps import MOST_VALUE_BYTES
-from apps.modules.inspection.damage import Wreck, header_of, is_wanted
+from apps.modules.inspection.damage import Wreck, header_of, is_wanted, may_have_swallowed
 from apps.modules.inspection.layout import Layout, Statement, lay_out
 from apps.modules.inspection.reading import Reading
 from apps.modules.inspection.schema import SCHEMA, Shape
@@ -34,10 +34,12 @@ class _Reader:
         self.layout = layout
         self.reading = Reading()
         self.damages = 0
+        self.is_whole = False
 
     def read(self) -> Reading:
         parsed = parse(self.file) if self.layout.is_sound else None
-        if parsed and self.is_sound(parsed, level=0):
+        self.is_whole = parsed is not None and self.is_sound(parsed, level=0)
+        if parsed and self.is_whole:
             blocks = [self.block(parsed.piece, node) for node in parsed.statements if node.type == "block"]
         else:
             blocks = [self.alone(statement) for statement in self.layout.statements]
@@ -130,6 +132,8 @@ class _Reader:
             fault = f"{name} is set a second time, so which one holds is unknown"
         elif piece.end(node) - at > MOST_VALUE_BYTES:
             fault = f"not shown: this value is longer than {MOST_VALUE_BYTES} bytes"
+        elif not self.is_whole and may_have_swallowed(self.file.text, at, piece.end(node)):
+            fault = "not shown: in a file that is damaged, a text with blocks in it may be the damage"
         if fault:
             self.note(at, fault)
             attributes[name] = Value(self.file.line(at), known=False)
