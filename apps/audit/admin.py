@@ -20,7 +20,7 @@ class AuditEventAdmin(ReadOnlyAdmin[AuditEvent]):
     search_help_text = "The beginning of an address, or a whole request id."
     fields = ("at", "kind", "actor", "actor_id", "token_id", "subject", "detail", "request_id")
     readonly_fields = ("actor",)
-    actions = None
+    csv_columns = ("at", "kind", "actor_id", "actor_name", "token_id", "subject", "detail", "request_id")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AuditEvent]:
         # Rows hold no foreign key (D14): the names come in the same query.

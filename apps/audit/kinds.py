@@ -41,6 +41,7 @@ class Kind(models.TextChoices):
     RELEASE_RESTORED = "namespace:release:restored"
     RELEASE_PURGED = "namespace:release:purged"
     RELEASE_BYTES_REMOVED = "namespace:release:bytes-removed"
+    RELEASE_VERIFIED = "namespace:release:verified"
     JOB_RETRIED = "operation:job:retried"
     JOB_CANCELLED = "operation:job:cancelled"
     PERMISSION_REFUSED = "account:permission:refused"

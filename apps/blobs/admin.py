@@ -14,7 +14,7 @@ class BlobAdmin(ReadOnlyAdmin[Blob]):
     search_fields = ("digest",)
     search_help_text = "The beginning of a sha256."
     fields = ("digest", "size", "state", "created_at")
-    actions = None
+    csv_columns = ("digest", "size", "state", "created_at")
 
     def find(self, word: str) -> Q:
         return Q(digest__startswith=digest_prefix(word))

@@ -29,6 +29,19 @@ class JobAdmin(ReadOnlyAdmin[Job]):
     )
     readonly_fields = ("log",)
     actions = ["retry", "cancel"]
+    csv_columns = (
+        "pk",
+        "kind",
+        "target",
+        "state",
+        "attempts",
+        "worker",
+        "created_by_id",
+        "created_at",
+        "finished_at",
+        "request_id",
+        "error",
+    )
 
     def find(self, word: str) -> Q:
         number = word.removeprefix("#")

@@ -81,6 +81,7 @@ class ModuleVersion(models.Model):
 
     class Meta:
         indexes = [models.Index(fields=["module", "is_prerelease"], name="modules_versions_stable")]
+        permissions = [("reinspect_moduleversion", "Can have a version inspected again")]
 
     def __str__(self) -> str:
         return str(self.release)

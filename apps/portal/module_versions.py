@@ -42,7 +42,7 @@ def module_versions(request: HttpRequest, namespace: str, name: str, system: str
         raise NotFound(f"There is no module {address.path_name} in {namespace}.")
     show = request.GET.get("show", "all")
     show = show if show in SHOWS else "all"
-    context: dict[str, Any] = {"address": address, "namespace": module.namespace, "show": show}
+    context: dict[str, Any] = {"module": module, "address": address, "namespace": module.namespace, "show": show}
     context["shows"] = [(one, LABELS[one], counts[_key(one)]) for one in SHOWS]
     context["page"] = page_of(_described(everything.filter(SHOWS[show])), request, size=PAGE)
     context["latest"] = _latest(module)

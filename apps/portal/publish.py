@@ -1,5 +1,9 @@
 """/publish: the first step of a release in the browser. A small form reserves the version and answers a ticket (D2)."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
 from django.urls import path, reverse
@@ -16,27 +20,38 @@ from apps.portal.publish_form import PublishForm, sentence
 SEE_OTHER = 303
 
 
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What stands around the form: the portal's page, or one of the admin's that shows the same form."""
+
+    template: str = "portal/publish/page.html"
+    context: Mapping[str, Any] = field(default_factory=dict)
+
+
+PORTAL = Surroundings()
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
-def publish(request: HttpRequest) -> HttpResponse:
+def publish(request: HttpRequest, around: Surroundings = PORTAL) -> HttpResponse:
     viewer = session_viewer(request)
     if request.method == "POST":
-        return _begin(request, viewer)
-    return _page(request, PublishForm(viewer, asked=request.GET), status=200)
+        return _begin(request, viewer, around)
+    return _page(request, PublishForm(viewer, asked=request.GET), around, status=200)
 
 
-def _begin(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+def _begin(request: HttpRequest, viewer: Viewer, around: Surroundings) -> HttpResponse:
     form = PublishForm(viewer, request.POST)
     if not form.is_valid():
-        return _refused(request, form, status=422)
+        return _refused(request, form, around, status=422)
     chosen = {name: form.cleaned_data[name] for name in ("version", "file_name", "folder", "several")}
     try:
         release, ticket = publishing.begin(viewer=viewer, address=form.address, **chosen)
     except Conflict as refusal:
         form.add_error("version", sentence(refusal))
-        return _refused(request, form, status=409)
+        return _refused(request, form, around, status=409)
     except (Invalid, TooLarge) as refusal:  # too large: the namespace is full
         form.add_error(None, sentence(refusal))
-        return _refused(request, form, status=422 if isinstance(refusal, Invalid) else 413)
+        return _refused(request, form, around, status=422 if isinstance(refusal, Invalid) else 413)
     tickets.keep(request, release, ticket)
     page = reverse("portal:release", args=[release.public_id])
     if wants_json(request):
@@ -45,15 +60,16 @@ def _begin(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     return HttpResponseRedirect(page, status=SEE_OTHER)
 
 
-def _refused(request: HttpRequest, form: PublishForm, *, status: int) -> HttpResponse:
+def _refused(request: HttpRequest, form: PublishForm, around: Surroundings, *, status: int) -> HttpResponse:
     """The form again; to our script its errors by field, those of the whole form under `__all__`."""
     if wants_json(request):
         return JsonResponse({"errors": form.errors}, status=status)
-    return _page(request, form, status=status)
+    return _page(request, form, around, status=status)
 
 
-def _page(request: HttpRequest, form: PublishForm, *, status: int) -> HttpResponse:
-    return render(request, "portal/publish/page.html", {"form": form, "limits": upload_limits.shown()}, status=status)
+def _page(request: HttpRequest, form: PublishForm, around: Surroundings, *, status: int) -> HttpResponse:
+    context = {**around.context, "form": form, "limits": upload_limits.shown()}
+    return render(request, around.template, context, status=status)
 
 
 urlpatterns = [path("publish", publish, name="publish")]

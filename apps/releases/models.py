@@ -165,6 +165,18 @@ class Release(models.Model):
             models.Index(fields=["kind", "namespace", "name", "-sort_key"], name="releases_newest"),
             models.Index(fields=["-created_at"], name="releases_latest"),
             models.Index(fields=["digest"], condition=Q(quarantined_at__isnull=False), name="releases_blocked"),
+            # What operators filter by: few are not maintained, and those who look for today's want no old ones read.
+            models.Index(fields=["lifecycle"], condition=~Q(lifecycle="maintained"), name="releases_discouraged"),
+            models.Index(fields=["-published_at"], name="releases_newly_published"),
+        ]
+        # Of the admin's actions; the verbs ask the gate besides.
+        permissions = [
+            ("deprecate_release", "Can deprecate a published version"),
+            ("yank_release", "Can yank a published version"),
+            ("quarantine_release", "Can put a published version into quarantine"),
+            ("restore_release", "Can restore a published version"),
+            ("purge_release", "Can purge a published version"),
+            ("verify_release", "Can have stored bytes verified"),
         ]
 
     def __str__(self) -> str:
@@ -223,6 +235,7 @@ class SearchDoc(models.Model):
     kind = models.CharField(max_length=8, choices=Kind.choices)
     namespace = models.ForeignKey(Namespace, models.PROTECT, related_name="search_docs")
     name = models.CharField(max_length=130, help_text="Within the namespace: vpc/aws")
+    sort_key = models.BinaryField(max_length=200, editable=False, help_text="memcmp order is the order of addresses.")
     description = models.CharField(max_length=300, blank=True)
     release = models.ForeignKey(Release, models.CASCADE, related_name="+")
     version = models.CharField(max_length=128)
@@ -235,9 +248,11 @@ class SearchDoc(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=["kind", "namespace", "name"], name="releases_doc_once")]
         indexes = [
+            models.Index(fields=["kind", "sort_key"], name="releases_docs_by_address"),
             models.Index(fields=["kind", "-published_at"], name="releases_docs_updated"),
             models.Index(fields=["kind", "-downloads"], name="releases_docs_popular"),
         ]
+        permissions = [("rebuild_searchdoc", "Can rebuild a search document")]
 
     def __str__(self) -> str:
         return f"{self.namespace.name}/{self.name}"

@@ -1,7 +1,7 @@
 from celery import shared_task
 
 from apps.jobs import claims
-from apps.releases import purging, sweeping
+from apps.releases import purging, sweeping, verifying
 
 
 @shared_task(name="releases.sweep")
@@ -14,3 +14,10 @@ def purge_blob(*, job_id: int, **_: object) -> None:
     with claims.claim(job_id) as claim:
         if claim is not None:
             purging.run(claim)
+
+
+@shared_task(name=verifying.JOB)
+def verify_release(*, job_id: int, **_: object) -> None:
+    with claims.claim(job_id) as claim:
+        if claim is not None:
+            verifying.run(claim)

@@ -66,7 +66,7 @@ def test_an_address_finds_its_row(desk, model, words):
         (Release, {"in": "team7"}, 1),
         (Release, {"state__exact": "rejected"}, 0),
         (ModuleVersion, {"in": "team7", "is_prerelease__exact": "0"}, 1),
-        (ModuleVersion, {"release__state__exact": "published"}, 20),
+        (ModuleVersion, {"release__lifecycle__exact": "maintained"}, 20),
         (Job, {"state__exact": "failed"}, 20),
         (Job, {"q": "no-such-kind"}, 0),
     ],

@@ -28,6 +28,7 @@ class UserAdmin(LarderAdmin[User]):
     search_help_text = "The beginning of a user name."
     fields = ("username", "is_active", "is_staff", "is_superuser", "user_permissions", "date_joined", "last_login")
     filter_horizontal = ("user_permissions",)
+    csv_columns = ("username", "is_active", "is_staff", "is_superuser", "date_joined", "last_login")
 
     def find(self, word: str) -> Q:
         return Q(username__startswith=word)
@@ -87,6 +88,17 @@ class InvitationAdmin(LarderAdmin[Invitation]):
     search_help_text = "A word of the note."
     autocomplete_fields = ("namespace",)
     actions = ["revoke"]
+    csv_columns = (
+        "note",
+        "namespace__name",
+        "role",
+        "created_by__username",
+        "created_at",
+        "expires_at",
+        "used_by__username",
+        "used_at",
+        "revoked_at",
+    )
 
     def find(self, word: str) -> Q:
         return Q(note__icontains=word)

@@ -3,13 +3,15 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.contrib import admin
-from django.db.models import Count, Q, QuerySet
+from django.db.models import OuterRef, Q, QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
 
 from apps.accounts import namespaces
 from apps.accounts.admin.actors import actor_of
+from apps.accounts.admin.filters import NamespaceFilter, PersonFilter, TeamFilter
 from apps.accounts.models import Grant, Namespace, Role, Team
-from apps.admin_base import LarderAdmin, WordFilter
+from apps.admin_base import LarderAdmin, count_of, link, portal_link
 from apps.lib.addresses import check_namespace
 from apps.lib.errors import Invalid
 
@@ -75,26 +77,49 @@ class LeaderlessFilter(admin.SimpleListFilter):
 @admin.register(Namespace)
 class NamespaceAdmin(LarderAdmin[Namespace]):
     form = NamespaceForm
-    list_display = ("name", "visibility", "description", "holders", "quota_bytes", "quota_versions", "created_at")
+    list_display = (
+        "name",
+        "visibility",
+        "description",
+        "holders",
+        "quota_bytes",
+        "quota_versions",
+        "created_at",
+        "page",
+    )
     list_filter = ("visibility", LeaderlessFilter)
+    list_select_related = ("created_by",)
     ordering = ("name",)
     sortable_by = ("name",)
     search_fields = ("name",)
     search_help_text = "The beginning of a name."
     inlines = (GrantInline,)
+    csv_columns = (
+        "name",
+        "visibility",
+        "description",
+        "quota_bytes",
+        "quota_versions",
+        "created_by__username",
+        "created_at",
+    )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Namespace]:
-        return super().get_queryset(request).annotate(holder_count=Count("grants"))
+        held = Grant.objects.filter(namespace=OuterRef("pk"))
+        return super().get_queryset(request).annotate(holder_count=count_of(held, "namespace"))
 
     def get_fields(self, _request: HttpRequest, obj: Namespace | None = None) -> Any:
         known = ("name", "visibility", "description")
-        return (*known, "quota_bytes", "quota_versions", "created_by", "created_at") if obj else known
+        return (*known, "quota_bytes", "quota_versions", "usage", "created_by", "created_at") if obj else known
 
     def find(self, word: str) -> Q:
         return Q(name__startswith=word)
 
+    def view_on_site(self, namespace: Namespace) -> str:
+        return reverse("portal:namespace", args=[namespace.name])
+
     def get_readonly_fields(self, _request: HttpRequest, obj: Namespace | None = None) -> tuple[str, ...]:
-        return ("name", "created_by", "created_at") if obj else ()
+        return ("name", "usage", "created_by", "created_at") if obj else ()
 
     def get_inlines(self, _request: HttpRequest, obj: Namespace | None) -> Any:
         return self.inlines if obj else ()  # whoever creates it owns it; others come after
@@ -124,13 +149,13 @@ class NamespaceAdmin(LarderAdmin[Namespace]):
     def holders(self, namespace: Any) -> int:
         return int(namespace.holder_count)
 
+    @admin.display(description="usage")
+    def usage(self, namespace: Namespace) -> str:
+        return link(reverse("portal:namespace-usage", args=[namespace.name]), "See what is used of its quota")
 
-class NamespaceFilter(WordFilter):
-    title = "namespace"
-    parameter_name = "in"
-
-    def queryset(self, _request: HttpRequest, queryset: QuerySet[Grant]) -> QuerySet[Grant]:
-        return queryset.filter(namespace__name=self.value()) if self.value() else queryset
+    @admin.display(description="page")
+    def page(self, namespace: Namespace) -> str:
+        return portal_link(self.view_on_site(namespace), namespace)
 
 
 @admin.register(Grant)
@@ -138,7 +163,7 @@ class GrantAdmin(LarderAdmin[Grant]):
     form = GrantForm
     list_display = ("namespace", "user", "team", "role", "given_by", "given_at")
     list_display_links = ("namespace", "user", "team")
-    list_filter = ("role", NamespaceFilter)
+    list_filter = ("role", NamespaceFilter, PersonFilter, TeamFilter)
     list_select_related = ("namespace", "user", "team", "given_by")
     ordering = ("-pk",)
     sortable_by = ()
@@ -146,6 +171,7 @@ class GrantAdmin(LarderAdmin[Grant]):
     search_help_text = "The beginning of a namespace, of a user name or of a team."
     fields = ("namespace", "user", "team", "role", "given_by", "given_at")
     autocomplete_fields = ("namespace", "user", "team")
+    csv_columns = ("namespace__name", "user__username", "team__name", "role", "given_by__username", "given_at")
 
     def find(self, word: str) -> Q:
         by_name = Q(user__username__startswith=word) | Q(team__name__startswith=word)
@@ -162,8 +188,3 @@ class GrantAdmin(LarderAdmin[Grant]):
 
     def delete_model(self, request: HttpRequest, obj: Grant) -> None:
         namespaces.withdraw(grant=obj, actor=actor_of(request))
-
-    def get_actions(self, request: HttpRequest) -> Any:
-        actions = super().get_actions(request)
-        actions.pop("delete_selected", None)  # it reports success even for the last owner, whom the verb keeps
-        return actions

@@ -2,14 +2,15 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.db.models import Count, Q, QuerySet
+from django.db.models import OuterRef, Q, QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
 
 from apps.accounts import teams
 from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.roles import LeaderlessFilter
 from apps.accounts.models import Grant, Membership, Team
-from apps.admin_base import LarderAdmin
+from apps.admin_base import LarderAdmin, count_of, portal_link
 from apps.lib.errors import Invalid
 
 
@@ -66,7 +67,7 @@ class HeldInline(admin.TabularInline[Grant, Team]):
 @admin.register(Team)
 class TeamAdmin(LarderAdmin[Team]):
     form = TeamForm
-    list_display = ("name", "description", "people", "managers", "created_by", "created_at")
+    list_display = ("name", "description", "people", "managers", "created_by", "created_at", "page")
     list_filter = (LeaderlessFilter,)
     list_select_related = ("created_by",)
     ordering = ("name",)
@@ -75,17 +76,21 @@ class TeamAdmin(LarderAdmin[Team]):
     search_help_text = "The beginning of a name."
     fields = ("name", "description")
     inlines = (MembershipInline, HeldInline)
+    csv_columns = ("name", "description", "created_by__username", "created_at")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Team]:
-        active = Q(memberships__user__is_active=True)
+        active = Membership.objects.filter(team=OuterRef("pk"), user__is_active=True)
         counts = {
-            "people_count": Count("memberships", filter=active),
-            "manager_count": Count("memberships", filter=active & Q(memberships__is_manager=True)),
+            "people_count": count_of(active, "team"),
+            "manager_count": count_of(active.filter(is_manager=True), "team"),
         }
         return super().get_queryset(request).annotate(**counts)
 
     def find(self, word: str) -> Q:
         return Q(name__startswith=word)
+
+    def view_on_site(self, team: Team) -> str:
+        return reverse("portal:team", args=[team.name])
 
     def get_readonly_fields(self, _request: HttpRequest, obj: Team | None = None) -> tuple[str, ...]:
         return ("name",) if obj else ()
@@ -112,11 +117,6 @@ class TeamAdmin(LarderAdmin[Team]):
     def delete_model(self, request: HttpRequest, obj: Team) -> None:
         teams.delete(team=obj, actor=actor_of(request))
 
-    def get_actions(self, request: HttpRequest) -> Any:
-        actions = super().get_actions(request)
-        actions.pop("delete_selected", None)  # it reports success even where the verb refused
-        return actions
-
     @admin.display(description="active people")
     def people(self, team: Any) -> int:
         return int(team.people_count)
@@ -124,3 +124,7 @@ class TeamAdmin(LarderAdmin[Team]):
     @admin.display(description="active managers")
     def managers(self, team: Any) -> int:
         return int(team.manager_count)
+
+    @admin.display(description="page")
+    def page(self, team: Team) -> str:
+        return portal_link(self.view_on_site(team), team)

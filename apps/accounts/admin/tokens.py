@@ -25,6 +25,17 @@ class ApiTokenAdmin(ReadOnlyAdmin[ApiToken]):
         ("created_at", "expires_at", "last_used_at", "revoked_at"),
     )
     actions = ["revoke"]
+    csv_columns = (
+        "start",
+        "label",
+        "user__username",
+        "scope",
+        "only_name",
+        "created_at",
+        "expires_at",
+        "last_used_at",
+        "revoked_at",
+    )
 
     def find(self, word: str) -> Q:
         return Q(start__startswith=word) | Q(user__username__startswith=word)

@@ -58,4 +58,8 @@ class Migration(migrations.Migration):
                 'indexes': [models.Index(fields=['target_namespace', 'target_name', 'target_system'], name='modules_calls_by_target')],
             },
         ),
+        migrations.AlterModelOptions(
+            name='moduleversion',
+            options={'permissions': [('reinspect_moduleversion', 'Can have a version inspected again')]},
+        ),
     ]

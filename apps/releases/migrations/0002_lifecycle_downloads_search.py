@@ -37,6 +37,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('kind', models.CharField(choices=[('module', 'Module')], max_length=8)),
                 ('name', models.CharField(help_text='Within the namespace: vpc/aws', max_length=130)),
+                ('sort_key', models.BinaryField(help_text='memcmp order is the order of addresses.', max_length=200)),
                 ('description', models.CharField(blank=True, max_length=300)),
                 ('version', models.CharField(max_length=128)),
                 ('lifecycle', models.CharField(choices=[('maintained', 'Maintained'), ('deprecated', 'Deprecated'), ('yanked', 'Yanked')], max_length=10)),
@@ -206,6 +207,10 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='searchdoc',
+            index=models.Index(fields=['kind', 'sort_key'], name='releases_docs_by_address'),
+        ),
+        migrations.AddIndex(
+            model_name='searchdoc',
             index=models.Index(fields=['kind', '-published_at'], name='releases_docs_updated'),
         ),
         migrations.AddIndex(
@@ -231,5 +236,21 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='searchterm',
             index=models.Index(fields=['term', 'doc'], name='releases_terms_by_word'),
+        ),
+        migrations.AlterModelOptions(
+            name='release',
+            options={'permissions': [('deprecate_release', 'Can deprecate a published version'), ('yank_release', 'Can yank a published version'), ('quarantine_release', 'Can put a published version into quarantine'), ('restore_release', 'Can restore a published version'), ('purge_release', 'Can purge a published version'), ('verify_release', 'Can have stored bytes verified')]},
+        ),
+        migrations.AlterModelOptions(
+            name='searchdoc',
+            options={'permissions': [('rebuild_searchdoc', 'Can rebuild a search document')]},
+        ),
+        migrations.AddIndex(
+            model_name='release',
+            index=models.Index(condition=models.Q(('lifecycle', 'maintained'), _negated=True), fields=['lifecycle'], name='releases_discouraged'),
+        ),
+        migrations.AddIndex(
+            model_name='release',
+            index=models.Index(fields=['-published_at'], name='releases_newly_published'),
         ),
     ]

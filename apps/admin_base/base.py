@@ -1,23 +1,18 @@
-"""What the admin pages of all rooms share (D19).
-
-A module beside the rooms and no room itself: `audit` and `blobs` are blind to each other and lie lowest, and `lib`
-knows no Django, so there is no room from which both could import this.
-"""
-
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import Any, TypeVar
 
 from django.contrib import admin, messages
 from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
 
+from apps.admin_base.counting import BoundedPaginator
 from apps.lib.errors import RegistryError
 
 # One request acts on so many rows at most; "select all" may mean a million.
 ACTION_ROWS = 500
+# More refusals than this are only counted: a page of five hundred messages is read by nobody.
+REFUSALS_SHOWN = 10
 
 M = TypeVar("M", bound=Model)
 
@@ -28,6 +23,10 @@ class LarderAdmin(admin.ModelAdmin[M]):
     list_per_page = 50
     list_max_show_all = 200
     show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER  # they count every row, for each filter
+    paginator = BoundedPaginator
+    # What `export_csv` writes: paths of the ORM, in this order. Never a secret or its digest.
+    csv_columns: Sequence[str] = ()
 
     def find(self, word: str) -> Q:
         """What one word of the search box means; only asked where `search_fields` shows the box."""
@@ -36,7 +35,7 @@ class LarderAdmin(admin.ModelAdmin[M]):
     def get_search_results(
         self, _request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        for word in search_term.split():
+        for word in search_term.replace("\0", " ").split():
             queryset = queryset.filter(self.find(word))
         return queryset, False
 
@@ -66,15 +65,20 @@ class LarderAdmin(admin.ModelAdmin[M]):
 
     def act(self, request: HttpRequest, rows: Iterable[M], verb: Callable[[M], object], *, done: str) -> None:
         """Call a verb for each selected row; say for how many it was `done`, and why for each that refused."""
-        count = 0
+        count, refused = 0, 0
         chosen = iter(rows)
         for row in islice(chosen, ACTION_ROWS):
+            name = str(row)  # a verb may remove it
             try:
                 verb(row)
             except RegistryError as refusal:
-                self.message_user(request, f"{row}: {refusal}", messages.ERROR)
+                refused += 1
+                if refused <= REFUSALS_SHOWN:
+                    self.message_user(request, f"{name}: {refusal}", messages.ERROR)
             else:
                 count += 1
+        if refused > REFUSALS_SHOWN:
+            self.message_user(request, f"{refused - REFUSALS_SHOWN} more were refused.", messages.ERROR)
         if count:
             self.message_user(request, f"{done}: {count}.", messages.SUCCESS)
         if next(chosen, None) is not None:
@@ -93,41 +97,8 @@ class ReadOnlyAdmin(LarderAdmin[M]):
     def has_delete_permission(self, _request: HttpRequest, _obj: Any = None) -> bool:
         return False
 
-
-class WordFilter(admin.SimpleListFilter):
-    """A filter with a small text field, for columns with too many values to list."""
-
-    template = "admin/word_filter.html"
-
-    def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
-        return [("", "")]  # Django drops a filter that offers nothing
-
-    def choices(self, changelist: Any) -> Any:
-        others = [
-            (name, value)
-            for name, values in changelist.filter_params.items()
-            if name != self.parameter_name
-            for value in values
-        ]
-        if changelist.query:
-            others.append(("q", changelist.query))
-        yield {
-            "name": self.parameter_name,
-            "value": self.value() or "",
-            "others": others,
-            "clear": changelist.get_query_string(remove=[self.parameter_name or ""]),
-        }
-
-
-def digest_prefix(word: str) -> str:
-    """The hex digits of a digest that was copied with or without its `sha256:`."""
-    return word.removeprefix("sha256:").lower()
-
-
-def badge(state: str) -> SafeString:
-    return format_html('<span class="larder-badge larder-badge-{}">{}</span>', state, state)
-
-
-def short(digest: str) -> SafeString | str:
-    """The first digits of a digest, the whole of it on hover."""
-    return format_html('<code title="sha256:{}">{}</code>', digest, digest[:12]) if digest else "-"
+    def get_readonly_fields(self, _request: HttpRequest, _obj: Any = None) -> list[str]:
+        """All of them: a field that becomes editable by an oversight would change what is published."""
+        rows = self.fields or [row for _, options in self.fieldsets or () for row in options["fields"]]
+        shown = [name for row in rows for name in ([row] if isinstance(row, str) else row)]
+        return list(dict.fromkeys([*self.readonly_fields, *shown]))

@@ -1,0 +1,27 @@
+"""What the admin pages of all rooms share (D19).
+
+A package beside the rooms and no room itself: `audit` and `blobs` are blind to each other and lie lowest, and `lib`
+knows no Django, so there is no room from which both could import this.
+"""
+
+from apps.admin_base.base import LarderAdmin, ReadOnlyAdmin
+from apps.admin_base.counting import BoundedPaginator, bounded_count, count_of
+from apps.admin_base.display import badge, digest_prefix, link, portal_link, short
+from apps.admin_base.export import export_csv
+from apps.admin_base.filters import SetFilter, WordFilter
+
+__all__ = [
+    "BoundedPaginator",
+    "LarderAdmin",
+    "ReadOnlyAdmin",
+    "SetFilter",
+    "WordFilter",
+    "badge",
+    "bounded_count",
+    "count_of",
+    "digest_prefix",
+    "export_csv",
+    "link",
+    "portal_link",
+    "short",
+]

@@ -1,0 +1,74 @@
+from django.contrib import admin
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+
+from apps.accounts.admin.filters import NamespaceFilter
+from apps.admin_base import ReadOnlyAdmin, link
+from apps.modules import catalogue
+from apps.modules.models import Module
+from apps.releases.models import SearchDoc
+
+
+@admin.register(SearchDoc)
+class SearchDocAdmin(ReadOnlyAdmin[SearchDoc]):
+    """What lists and searches say of a module. The verbs keep it; rebuilding mends what a defect left behind."""
+
+    list_display = ("title", "version", "lifecycle", "is_listed", "is_prerelease", "downloads", "published_at")
+    list_filter = ("lifecycle", "is_listed", "is_prerelease", NamespaceFilter)
+    list_select_related = ("namespace", "release__namespace")
+    date_hierarchy = "published_at"
+    ordering = ("-pk",)
+    sortable_by = ()
+    search_fields = ("name",)
+    search_help_text = "An address (acme/vpc/aws) or its beginning."
+    fields = (
+        ("namespace", "name", "kind"),
+        "description",
+        ("version", "default_release"),
+        ("lifecycle", "is_listed", "is_prerelease"),
+        ("downloads", "published_at"),
+    )
+    readonly_fields = ("default_release",)
+    actions = ["rebuild"]
+    csv_columns = (
+        "namespace__name",
+        "name",
+        "kind",
+        "version",
+        "lifecycle",
+        "is_listed",
+        "is_prerelease",
+        "downloads",
+        "published_at",
+        "description",
+    )
+
+    def find(self, word: str) -> Q:
+        namespace, slash, rest = word.partition("/")
+        if slash:
+            return Q(namespace__name=namespace, name__startswith=rest)
+        return Q(namespace__name=word) | Q(name__startswith=word)
+
+    def has_rebuild_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("releases.rebuild_searchdoc")
+
+    @admin.action(permissions=["rebuild"], description="Rebuild selected search documents")
+    def rebuild(self, request: HttpRequest, queryset: QuerySet[SearchDoc]) -> None:
+        self.act(request, queryset.select_related("namespace"), _rebuild, done="Rebuilt")
+
+    @admin.display(description="module")
+    def title(self, doc: SearchDoc) -> str:
+        return str(doc)
+
+    @admin.display(description="release")
+    def default_release(self, doc: SearchDoc) -> str:
+        return link(reverse("admin:releases_release_change", args=[doc.release_id]), doc.release)
+
+
+def _rebuild(doc: SearchDoc) -> None:
+    name, _, system = doc.name.partition("/")
+    rows = Module.objects.select_related("namespace")
+    with transaction.atomic():
+        catalogue.refresh(rows.get(namespace=doc.namespace, name=name, system=system))

@@ -1,0 +1,267 @@
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+
+from apps.accounts.admin.actors import actor_of
+from apps.accounts.admin.filters import NamespaceFilter, PersonFilter
+from apps.admin_base import ReadOnlyAdmin, SetFilter, digest_prefix, link, portal_link, short
+from apps.modules import reinspecting
+from apps.modules.admin import acts
+from apps.modules.models import ModuleCall, ModuleVersion
+from apps.releases import verifying
+from apps.releases.admin.releases import standing_badge, stored_now
+
+FILES_SHOWN = 200
+
+
+class VersionNamespaceFilter(NamespaceFilter):
+    path = "module__namespace__name"
+
+
+class PublisherFilter(PersonFilter):
+    title = "publisher"
+    path = "release__created_by__username"
+
+
+class QuarantineFilter(SetFilter):
+    title = "quarantine"
+    parameter_name = "quarantined"
+    path = "release__quarantined_at"
+    words = ("In quarantine", "Not in quarantine")
+
+
+class OutdatedFilter(admin.SimpleListFilter):
+    title = "inspection"
+    parameter_name = "inspection"
+
+    def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
+        return [("outdated", "By older rules than today's")]
+
+    def queryset(self, _request: HttpRequest, queryset: QuerySet[ModuleVersion]) -> QuerySet[ModuleVersion]:
+        if self.value() != "outdated":
+            return queryset
+        return queryset.filter(pk__in=reinspecting.outdated().values("pk"))
+
+
+class CallInline(admin.TabularInline[ModuleCall, ModuleVersion]):
+    model = ModuleCall
+    verbose_name_plural = "calls of other modules"
+    fields = readonly_fields = ("unit", "name", "source", "constraint")
+    ordering = ("unit", "name", "pk")
+    can_delete = False
+    extra = 0
+
+    def has_add_permission(self, _request: HttpRequest, _obj: Any = None) -> bool:
+        return False
+
+    def has_change_permission(self, _request: HttpRequest, _obj: Any = None) -> bool:
+        return False
+
+
+@admin.register(ModuleVersion)
+class ModuleVersionAdmin(ReadOnlyAdmin[ModuleVersion]):
+    """Published artefacts: looked at here, never changed (D5). What is said of them is, by the usual verbs."""
+
+    change_list_template = "admin/artefacts.html"
+    list_display = ("title", "standing", "size", "sha256", "published", "by", "page")
+    list_filter = (
+        "release__lifecycle",
+        QuarantineFilter,
+        VersionNamespaceFilter,
+        PublisherFilter,
+        ("release__published_at", admin.DateFieldListFilter),
+        "is_prerelease",
+        OutdatedFilter,
+    )
+    list_select_related = ("module__namespace", "release__namespace", "release__created_by")
+    date_hierarchy = "release__published_at"
+    ordering = ("-pk",)
+    sortable_by = ()
+    search_fields = ("module__name", "release__version", "release__digest")
+    search_help_text = "An address (acme/vpc/aws), a version, or the beginning of a stored or uploaded sha256."
+    fields = (
+        ("title", "standing", "is_prerelease"),
+        ("release_page", "module_page", "published", "by"),
+        ("why", "instead"),
+        ("digest", "size", "in_storage"),
+        ("uploaded_digest", "uploaded_size"),
+        ("inspector", "readme_renderer", "units"),
+        "file_list",
+    )
+    inlines = (CallInline,)
+    actions = ["deprecate", "yank", "quarantine", "restore", "purge", "reinspect", "verify"]
+    csv_columns = (
+        "module__namespace__name",
+        "module__name",
+        "module__system",
+        "release__version",
+        "is_prerelease",
+        "release__lifecycle",
+        "release__lifecycle_reason",
+        "release__lifecycle_replacement",
+        "release__quarantined_at",
+        "release__digest",
+        "release__size",
+        "release__created_by__username",
+        "release__published_at",
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ModuleVersion]:
+        rows = super().get_queryset(request)
+        resolved = request.resolver_match
+        is_list = resolved is not None and (resolved.url_name or "").endswith("_changelist")
+        return rows.defer("readme_html", "inspection", "files") if is_list else rows.defer("readme_html")
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> ModuleVersion | None:
+        release = ("release__lifecycle_by", "release__quarantined_by", *self.list_select_related)
+        rows = self.get_queryset(request).select_related(*release)
+        return rows.filter(pk=object_id).first() if object_id.isdecimal() and not from_field else None
+
+    def find(self, word: str) -> Q:
+        namespace, _, rest = word.partition("/")
+        if rest:
+            return Q(release__namespace__name=namespace, release__name__startswith=rest)
+        digest = digest_prefix(word)
+        by_digest = Q(release__digest__startswith=digest) | Q(release__uploaded_digest__startswith=digest)
+        by_name = Q(module__namespace__name=namespace) | Q(module__name__startswith=word)
+        return by_digest | by_name | Q(release__version=word)
+
+    def view_on_site(self, row: ModuleVersion) -> str:
+        module = row.module
+        where = [module.namespace.name, module.name, module.system, row.release.version]
+        return reverse("portal:module-version", args=where)
+
+    # --- Actions: each asks for a reason on a page of its own, and calls the verb -------------------------------------
+
+    def has_deprecate_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("releases.deprecate_release")
+
+    def has_yank_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("releases.yank_release")
+
+    def has_quarantine_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("releases.quarantine_release")
+
+    def has_restore_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("releases.restore_release")
+
+    def has_purge_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("releases.purge_release")
+
+    def has_reinspect_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("modules.reinspect_moduleversion")
+
+    def has_verify_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("releases.verify_release")
+
+    @admin.action(permissions=["deprecate"], description="Deprecate selected versions…")
+    def deprecate(self, request: HttpRequest, queryset: QuerySet[ModuleVersion]) -> HttpResponse | None:
+        return acts.carry_out(self, request, queryset, acts.DEPRECATE)
+
+    @admin.action(permissions=["yank"], description="Yank selected versions…")
+    def yank(self, request: HttpRequest, queryset: QuerySet[ModuleVersion]) -> HttpResponse | None:
+        return acts.carry_out(self, request, queryset, acts.YANK)
+
+    @admin.action(permissions=["quarantine"], description="Put selected versions into quarantine…")
+    def quarantine(self, request: HttpRequest, queryset: QuerySet[ModuleVersion]) -> HttpResponse | None:
+        return acts.carry_out(self, request, queryset, acts.QUARANTINE)
+
+    @admin.action(permissions=["restore"], description="Restore selected versions…")
+    def restore(self, request: HttpRequest, queryset: QuerySet[ModuleVersion]) -> HttpResponse | None:
+        return acts.carry_out(self, request, queryset, acts.RESTORE)
+
+    @admin.action(permissions=["purge"], description="Purge the selected version…")
+    def purge(self, request: HttpRequest, queryset: QuerySet[ModuleVersion]) -> HttpResponse | None:
+        return acts.carry_out(self, request, queryset, acts.PURGE)
+
+    @admin.action(permissions=["reinspect"], description="Inspect selected versions again")
+    def reinspect(self, request: HttpRequest, queryset: QuerySet[ModuleVersion]) -> None:
+        chosen = ModuleVersion.objects.filter(pk__in=acts.first_of(self, request, queryset))
+        queued = reinspecting.request(chosen, actor_id=actor_of(request).user_id)
+        jobs = reverse("admin:jobs_job_changelist", query={"q": reinspecting.JOB})
+        self.message_user(request, format_html('Queued: {}. <a href="{}">See the jobs</a>', queued, jobs))
+
+    @admin.action(permissions=["verify"], description="Verify the stored bytes of selected versions")
+    def verify(self, request: HttpRequest, queryset: QuerySet[ModuleVersion]) -> None:
+        actor = actor_of(request).user_id
+        self.act(request, queryset, lambda row: verifying.request(row.release, actor_id=actor), done="Queued")
+
+    # --- What is shown ------------------------------------------------------------------------------------------------
+
+    @admin.display(description="version")
+    def title(self, row: ModuleVersion) -> str:
+        return str(row.release)
+
+    @admin.display(description="lifecycle")
+    def standing(self, row: ModuleVersion) -> str:
+        return standing_badge(row.release)
+
+    @admin.display(description="bytes")
+    def size(self, row: ModuleVersion) -> int | None:
+        return row.release.size
+
+    @admin.display(description="sha256")
+    def sha256(self, row: ModuleVersion) -> str:
+        return short(row.release.digest)
+
+    @admin.display(description="stored sha256")
+    def digest(self, row: ModuleVersion) -> str:
+        return row.release.digest
+
+    @admin.display(description="in storage")
+    def in_storage(self, row: ModuleVersion) -> str:
+        return stored_now(row.release)
+
+    @admin.display(description="uploaded sha256")
+    def uploaded_digest(self, row: ModuleVersion) -> str:
+        return row.release.uploaded_digest
+
+    @admin.display(description="uploaded bytes")
+    def uploaded_size(self, row: ModuleVersion) -> int | None:
+        return row.release.uploaded_size
+
+    @admin.display(description="published")
+    def published(self, row: ModuleVersion) -> Any:
+        return row.release.published_at
+
+    @admin.display(description="by")
+    def by(self, row: ModuleVersion) -> str:
+        return str(row.release.created_by or "-")
+
+    @admin.display(description="page")
+    def page(self, row: ModuleVersion) -> str:
+        return portal_link(self.view_on_site(row), row.release)
+
+    @admin.display(description="release")
+    def release_page(self, row: ModuleVersion) -> str:
+        return link(reverse("admin:releases_release_change", args=[row.release_id]), row.release)
+
+    @admin.display(description="module")
+    def module_page(self, row: ModuleVersion) -> str:
+        return link(reverse("admin:modules_module_change", args=[row.module_id]), row.module)
+
+    @admin.display(description="reason")
+    def why(self, row: ModuleVersion) -> str:
+        return row.release.quarantine_reason or row.release.lifecycle_reason or "-"
+
+    @admin.display(description="replacement")
+    def instead(self, row: ModuleVersion) -> str:
+        return row.release.lifecycle_replacement or "-"
+
+    @admin.display(description="units")
+    def units(self, row: ModuleVersion) -> str:
+        units = row.inspection.get("units", [])
+        warnings = sum(len(unit["warnings"]) for unit in units)
+        return f"{len(units)} read, {warnings} warnings" if units else "not inspected"
+
+    @admin.display(description="files")
+    def file_list(self, row: ModuleVersion) -> str:
+        shown = format_html_join(
+            "", "<li>{} ({} bytes)</li>", ((file["name"], file["size"]) for file in row.files[:FILES_SHOWN])
+        )
+        more = f"and {len(row.files) - FILES_SHOWN:,} more" if len(row.files) > FILES_SHOWN else ""
+        return format_html("<ul>{}</ul>{}", shown, more)

@@ -1,0 +1,42 @@
+from django.contrib import admin
+from django.db.models import Q
+from django.urls import reverse
+
+from apps.accounts.admin.filters import NamespaceFilter
+from apps.admin_base import ReadOnlyAdmin, link
+from apps.releases.models import DownloadCount
+
+
+class DownloadNamespaceFilter(NamespaceFilter):
+    path = "release__namespace__name"
+
+
+@admin.register(DownloadCount)
+class DownloadCountAdmin(ReadOnlyAdmin[DownloadCount]):
+    """How often, by which client, on which day; never by whom."""
+
+    list_display = ("day", "title", "client", "count")
+    list_filter = (DownloadNamespaceFilter,)
+    list_select_related = ("release__namespace",)
+    date_hierarchy = "day"
+    ordering = ("-day", "-pk")
+    sortable_by = ("day",)
+    search_fields = ("release__name",)
+    search_help_text = "An address (acme/vpc/aws) or its beginning, or a version."
+    fields = ("day", "release_page", "client", "count")
+    readonly_fields = ("release_page",)
+    csv_columns = ("day", "release__namespace__name", "release__name", "release__version", "client", "count")
+
+    def find(self, word: str) -> Q:
+        namespace, slash, rest = word.partition("/")
+        if slash:
+            return Q(release__namespace__name=namespace, release__name__startswith=rest)
+        return Q(release__namespace__name=word) | Q(release__name__startswith=word) | Q(release__version=word)
+
+    @admin.display(description="release")
+    def title(self, row: DownloadCount) -> str:
+        return str(row.release)
+
+    @admin.display(description="release")
+    def release_page(self, row: DownloadCount) -> str:
+        return link(reverse("admin:releases_release_change", args=[row.release_id]), row.release)

@@ -1,0 +1,174 @@
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Q
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+
+from apps.accounts.admin.filters import NamespaceFilter, PersonFilter
+from apps.admin_base import ReadOnlyAdmin, SetFilter, badge, digest_prefix, portal_link, short
+from apps.blobs import store
+from apps.releases.models import Release, State
+
+
+class PublisherFilter(PersonFilter):
+    title = "publisher"
+    path = "created_by__username"
+
+
+class QuarantineFilter(SetFilter):
+    title = "quarantine"
+    parameter_name = "quarantined"
+    path = "quarantined_at"
+    words = ("In quarantine", "Not in quarantine")
+
+
+@admin.register(Release)
+class ReleaseAdmin(ReadOnlyAdmin[Release]):
+    list_display = (
+        "title",
+        "state_badge",
+        "standing",
+        "kind",
+        "size",
+        "stored",
+        "created_by",
+        "created_at",
+        "published_at",
+        "page",
+    )
+    list_filter = (
+        "state",
+        "lifecycle",
+        QuarantineFilter,
+        NamespaceFilter,
+        PublisherFilter,
+        ("published_at", admin.DateFieldListFilter),
+        "kind",
+    )
+    list_select_related = ("namespace", "created_by", "lifecycle_by", "quarantined_by")
+    date_hierarchy = "created_at"
+    ordering = ("-created_at", "-pk")
+    sortable_by = ("created_at",)
+    search_fields = ("name", "version", "digest", "uploaded_digest")
+    search_help_text = (
+        "An address (acme/vpc/aws) or its beginning, a version, the beginning of a stored or uploaded sha256."
+    )
+    fieldsets = (
+        (None, {"fields": (("title", "kind", "state"), "why", ("created_by", "token_id"), "provenance")}),
+        (
+            "Lifecycle",
+            {
+                "fields": (
+                    ("lifecycle", "lifecycle_at", "lifecycle_by"),
+                    ("lifecycle_reason", "lifecycle_replacement"),
+                    ("quarantined_at", "quarantined_by", "quarantine_reason"),
+                )
+            },
+        ),
+        (
+            "Bytes",
+            {"fields": (("digest", "size"), ("uploaded_digest", "uploaded_size", "file_name"), "in_storage")},
+        ),
+        (
+            "Publishing",
+            {
+                "fields": (
+                    ("folder", "asks", "held_until"),
+                    ("asked", "confirmed"),
+                    "notes",
+                    ("created_at", "received_at", "checking_at", "checked_at"),
+                    ("published_at", "finished_at", "receiving_until"),
+                    ("public_id", "staging_key"),
+                )
+            },
+        ),
+    )
+    readonly_fields = ("title", "why", "asked", "in_storage")
+    csv_columns = (
+        "namespace__name",
+        "name",
+        "version",
+        "kind",
+        "state",
+        "lifecycle",
+        "lifecycle_reason",
+        "lifecycle_replacement",
+        "quarantined_at",
+        "quarantine_reason",
+        "digest",
+        "size",
+        "uploaded_digest",
+        "uploaded_size",
+        "created_by__username",
+        "created_at",
+        "published_at",
+    )
+
+    def find(self, word: str) -> Q:
+        namespace, slash, rest = word.partition("/")
+        if slash:
+            return Q(namespace__name=namespace, name__startswith=rest) | Q(name=word)
+        digest = digest_prefix(word)
+        by_digest = Q(digest__startswith=digest) | Q(uploaded_digest__startswith=digest)
+        return by_digest | Q(version=word) | Q(namespace__name=word) | Q(name__startswith=word)
+
+    def view_on_site(self, release: Release) -> str:
+        return reverse("portal:release", args=[release.public_id])
+
+    @admin.display(description="release")
+    def title(self, release: Release) -> str:
+        return str(release)
+
+    @admin.display(description="state")
+    def state_badge(self, release: Release) -> str:
+        return badge(release.state)
+
+    @admin.display(description="lifecycle")
+    def standing(self, release: Release) -> str:
+        return standing_badge(release)
+
+    @admin.display(description="stored sha256")
+    def stored(self, release: Release) -> str:
+        return short(release.digest)
+
+    @admin.display(description="page")
+    def page(self, release: Release) -> str:
+        return portal_link(self.view_on_site(release), release)
+
+    @admin.display(description="reasons")
+    def why(self, release: Release) -> str:
+        return _sentences((reason.code, reason.sentence) for reason in release.refusals())
+
+    @admin.display(description="questions")
+    def asked(self, release: Release) -> str:
+        return _sentences((question["code"], question["found"]) for question in release.questions)
+
+    @admin.display(description="in storage")
+    def in_storage(self, release: Release) -> str:
+        return stored_now(release)
+
+
+def standing_badge(release: Release) -> str:
+    """What lies on top: a quarantine, else what its maintainers say of it; nothing of a release that is none yet."""
+    if release.quarantined_at is not None:
+        return badge("quarantined")
+    return badge(release.lifecycle) if release.state == State.PUBLISHED else "-"
+
+
+def stored_now(release: Release) -> str:
+    """What storage itself says, at this moment."""
+    if release.state != State.PUBLISHED:
+        return "not published"
+    try:
+        size = store.size_of(release.digest)
+    except store.StorageUnavailable:
+        return "storage does not answer"
+    if size is None:
+        return "missing"
+    return f"yes, {size:,} bytes" if size == release.size else f"{size:,} bytes, expected {release.size:,}"
+
+
+def _sentences(pairs: Any) -> str:
+    lines = format_html_join("", "<li><code>{}</code> {}</li>", pairs)
+    return format_html("<ul>{}</ul>", lines) if lines else "none"
