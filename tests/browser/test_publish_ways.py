@@ -5,6 +5,7 @@ import re
 import tarfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
@@ -28,8 +29,8 @@ MONOREPO = {
 def tarball(files: Mapping[str, str], top: str, form: str = "gz") -> bytes:
     """As a Git host packs it: everything below one folder."""
     data = io.BytesIO()
-    opened = tarfile.open(fileobj=data, mode="w:gz") if form == "gz" else tarfile.open(fileobj=data, mode="w:xz")
-    with opened as archive:
+    mode: Literal["w:gz", "w:xz"] = "w:gz" if form == "gz" else "w:xz"
+    with tarfile.open(fileobj=data, mode=mode) as archive:
         for name, text in files.items():
             member = tarfile.TarInfo(f"{top}/{name}")
             member.size = len(text.encode())
