@@ -11,10 +11,25 @@ from apps.audit.models import AuditEvent
 from apps.blobs.models import Blob
 from apps.jobs.models import Job
 from apps.lib.versions import parse
-from apps.modules.models import Module, ModuleVersion
-from apps.releases.models import Release
+from apps.modules.models import Module, ModuleCall, ModuleVersion
+from apps.releases.models import DownloadCount, Release, SearchDoc
 
-LISTED = (Namespace, Team, Grant, User, Invitation, ApiToken, AuditEvent, Blob, Job, Release, Module, ModuleVersion)
+LISTED = (
+    Namespace,
+    Team,
+    Grant,
+    User,
+    Invitation,
+    ApiToken,
+    AuditEvent,
+    Blob,
+    Job,
+    Release,
+    DownloadCount,
+    SearchDoc,
+    Module,
+    ModuleVersion,
+)
 
 
 def digest_of(text):
@@ -59,9 +74,31 @@ def make(start, stop):
     modules = Module.objects.bulk_create(
         Module(namespace=ns, name="vpc", system="aws", canonical="vpc/aws") for ns in namespaces
     )
-    ModuleVersion.objects.bulk_create(
+    versions = ModuleVersion.objects.bulk_create(
         ModuleVersion(module=module, release=row, is_prerelease=False)
         for module, row in zip(modules, releases, strict=True)
+    )
+    ModuleCall.objects.bulk_create(
+        ModuleCall(version=version, name="subnets", source="./modules/subnets") for version in versions
+    )
+    DownloadCount.objects.bulk_create(
+        DownloadCount(release=row, day=now.date(), client="OpenTofu 1.12.6", count=3) for row in releases
+    )
+    SearchDoc.objects.bulk_create(search_doc(row, now) for row in releases)
+
+
+def search_doc(row, now):
+    return SearchDoc(
+        kind=row.kind,
+        namespace=row.namespace,
+        name=row.name,
+        release=row,
+        version=row.version,
+        lifecycle=row.lifecycle,
+        is_prerelease=False,
+        is_listed=True,
+        published_at=now,
+        downloads=3,
     )
 
 
@@ -80,3 +117,14 @@ def release(number, namespace, user, now):
         created_by=user,
         published_at=now,
     )
+
+
+def more_versions(module, count):
+    """So many more versions of one module."""
+    now, user = timezone.now(), User.objects.order_by("pk").first()
+    made = [release(10_000 + n, module.namespace, user, now) for n in range(count)]
+    for n, row in enumerate(made):
+        row.version = f"2.{n}.0"
+        row.sort_key = parse(row.version).sort_key
+    made = Release.objects.bulk_create(made)
+    ModuleVersion.objects.bulk_create(ModuleVersion(module=module, release=row, is_prerelease=False) for row in made)

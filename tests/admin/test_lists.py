@@ -3,10 +3,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from apps.accounts.models import Grant
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.modules.models import ModuleVersion
-from apps.releases.models import Release
+from apps.releases.models import DownloadCount, Release, SearchDoc
 from tests.admin import rows
 
 
@@ -32,6 +33,24 @@ def test_500_rows_cost_as_many_queries_as_5(desk):
 
     assert many == few
     assert max(many.values()) <= 12
+
+
+def test_a_page_of_one_row_costs_the_same_beside_500(desk):
+    """And one with many of what hangs on it: the newest twenty are shown."""
+    rows.make(0, 5)
+    pages = {model.__name__: page_of(model.objects.order_by("pk").first()) for model in rows.LISTED}
+    desk.get(pages["Release"])
+    few = {name: queries_of(desk, page) for name, page in pages.items()}
+    rows.make(5, 500)
+    rows.more_versions(ModuleVersion.objects.order_by("pk").first().module, 60)
+    many = {name: queries_of(desk, page) for name, page in pages.items()}
+
+    assert many == few
+    assert max(many.values()) <= 12
+
+
+def page_of(row):
+    return reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=[row.pk])
 
 
 def test_the_index_costs_the_same_at_any_size(desk):
@@ -67,6 +86,18 @@ def test_an_address_finds_its_row(desk, model, words):
         (Release, {"state__exact": "rejected"}, 0),
         (ModuleVersion, {"in": "team7", "is_prerelease__exact": "0"}, 1),
         (ModuleVersion, {"release__lifecycle__exact": "maintained"}, 20),
+        (ModuleVersion, {"release__lifecycle__exact": "yanked"}, 0),
+        (ModuleVersion, {"quarantined": "1"}, 0),
+        (ModuleVersion, {"quarantined": "0", "person": "person7"}, 1),
+        (ModuleVersion, {"inspection": "outdated"}, 20),
+        (Release, {"quarantined": "1"}, 0),
+        (Release, {"lifecycle__exact": "maintained", "person": "person7"}, 1),
+        (Release, {"in": "te\0am7"}, 1),
+        (Grant, {"person": "person7"}, 1),
+        (Grant, {"team": "crew7"}, 1),
+        (DownloadCount, {"in": "team7"}, 1),
+        (DownloadCount, {"q": "team7/vpc"}, 1),
+        (SearchDoc, {"in": "team7", "is_listed__exact": "1"}, 1),
         (Job, {"state__exact": "failed"}, 20),
         (Job, {"q": "no-such-kind"}, 0),
     ],

@@ -9,10 +9,10 @@ from apps.audit.models import AuditEvent
 from apps.blobs.models import Blob
 from apps.jobs.models import Job
 from apps.modules.models import Module, ModuleVersion
-from apps.releases.models import Release
+from apps.releases.models import DownloadCount, Release, SearchDoc
 from tests.admin import rows
 
-UNTOUCHED = (AuditEvent, Blob, Release, Module, ModuleVersion, Job, ApiToken)
+UNTOUCHED = (AuditEvent, Blob, Release, Module, ModuleVersion, Job, ApiToken, DownloadCount, SearchDoc)
 
 
 def first(model):

@@ -1,0 +1,178 @@
+"""Deprecate, yank, quarantine, restore and purge: each by a page that asks for a reason, and by the verb."""
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.utils import timezone
+
+from apps.audit.models import AuditEvent
+from apps.jobs.models import Job
+from apps.modules.models import ModuleVersion
+from apps.releases.models import DownloadCount, Fetch, Release, SearchDoc
+from tests.admin.test_lists import list_of
+from tests.builders.archives import module_zip
+
+ACTS = ["deprecate", "yank", "quarantine", "restore", "purge"]
+REASON = "It deletes the volume."
+
+
+@pytest.fixture
+def versions(published):
+    for version in ("1.0.0", "1.1.0", "1.2.0"):
+        published("acme/vpc/aws", version)
+    return list(ModuleVersion.objects.select_related("release__namespace").order_by("release__sort_key"))
+
+
+def ask(client, act, *chosen, **more):
+    form = {"action": act, "index": "0", "_selected_action": [row.pk for row in chosen]}
+    return client.post(list_of(ModuleVersion), form | more)
+
+
+def do(client, act, *chosen, **told):
+    form = {"action": act, "apply": "1", "_selected_action": [row.pk for row in chosen]}
+    return client.post(list_of(ModuleVersion), form | told, follow=True)
+
+
+def standing(version):
+    release = Release.objects.get(version=version)
+    return "quarantined" if release.quarantined_at else release.lifecycle
+
+
+def kinds():
+    rows = AuditEvent.objects.filter(kind__startswith="namespace:release:").order_by("pk")
+    return [kind.rpartition(":")[2] for kind in rows.values_list("kind", flat=True)]
+
+
+@pytest.mark.parametrize("act", ACTS)
+def test_each_act_asks_first_and_changes_nothing_before(desk, versions, act):
+    page = ask(desk, act, versions[0])
+
+    assert page.status_code == 200
+    assert 'name="reason"' in page.text
+    assert "acme/vpc/aws 1.0.0" in page.text
+    assert standing("1.0.0") == "maintained"
+
+
+@pytest.mark.parametrize("act", ACTS)
+def test_no_act_goes_without_a_reason(desk, versions, act):
+    page = do(desk, act, versions[0], reason="  ", confirm="acme/vpc/aws 1.0.0")
+
+    assert page.context["form"].errors["reason"]
+    assert standing("1.0.0") == "maintained"
+    assert ModuleVersion.objects.count() == 3
+
+
+def test_several_versions_are_deprecated_with_a_replacement(desk, versions, olga):
+    page = do(desk, "deprecate", *versions[:2], reason=REASON, replacement="1.2.0")
+
+    assert "Deprecated: 2." in page.text
+    found = Release.objects.filter(lifecycle="deprecated").order_by("sort_key")
+    assert [(row.version, row.lifecycle_reason, row.lifecycle_replacement) for row in found] == [
+        ("1.0.0", REASON, "1.2.0"),
+        ("1.1.0", REASON, "1.2.0"),
+    ]
+    assert kinds()[-2:] == ["deprecated"] * 2
+    assert AuditEvent.objects.filter(kind__endswith=":deprecated", actor_id=olga.pk).count() == 2
+
+
+def test_a_yank_reaches_clients_and_what_lists_say(desk, versions, tofu, bob):
+    do(desk, "yank", versions[2], reason=REASON)
+
+    assert standing("1.2.0") == "yanked"
+    assert SearchDoc.objects.get().version == "1.1.0"
+    listed = tofu(bob).get("/v1/modules/acme/vpc/aws/versions").json()["modules"][0]["versions"]
+    assert "1.2.0" not in [one["version"] for one in listed]
+    assert 'larder-badge-yanked">yanked' in desk.get(list_of(ModuleVersion)).text
+
+
+def test_a_quarantine_stops_downloads_until_it_is_taken_back(desk, versions, tofu, bob):
+    where = "/v1/modules/acme/vpc/aws/1.0.0/download"
+    do(desk, "quarantine", versions[0], reason=REASON)
+    assert tofu(bob).get(where).status_code == 404
+
+    do(desk, "restore", versions[0], reason="It was a false alarm.")
+    assert tofu(bob).get(where).status_code == 200
+    assert kinds()[-2:] == ["quarantined", "restored"]
+
+
+def test_a_refusal_is_shown_at_its_row_and_the_others_go_on(desk, versions):
+    do(desk, "yank", versions[0], reason=REASON)
+    page = do(desk, "yank", *versions[:2], reason="Another one.")
+
+    assert "acme/vpc/aws 1.0.0 is yanked since" in page.text
+    assert "Yanked: 1." in page.text
+    assert standing("1.1.0") == "yanked"
+
+
+def test_the_page_says_whom_a_yank_hits(desk, versions, bob):
+    DownloadCount.objects.create(
+        release=versions[0].release, day=timezone.now().date(), client="OpenTofu 1.12.6", count=7
+    )
+    Fetch.objects.create(release=versions[0].release, user=bob, last_on=timezone.now().date(), count=7)
+    page = ask(desk, "yank", versions[0])
+
+    assert "<td>7</td>" in page.text
+    assert "<td>bob</td>" in page.text
+    assert "Downloads in 30 days" not in ask(desk, "deprecate", versions[0]).text
+
+
+def test_a_quarantine_names_others_with_the_same_bytes(desk, published, alice):
+    data = module_zip(comment=b"same")
+    published("acme/vpc/aws", "1.0.0", data)
+    published("acme/copy/aws", "3.0.0", data)
+
+    assert "acme/copy/aws 3.0.0" in ask(desk, "quarantine", ModuleVersion.objects.get(module__name="vpc")).text
+
+
+def test_a_purge_takes_exactly_one_and_its_typed_name(desk, versions):
+    page = ask(desk, "purge", *versions[:2]).headers
+    assert page["Location"], "back to the list, which says why"
+
+    page = do(desk, "purge", versions[0], reason=REASON, confirm="acme/vpc/aws 1.1.0")
+    assert "expected" in page.context["form"].non_field_errors()[0]
+    assert page.context["form"]["reason"].value() == REASON
+    assert ModuleVersion.objects.count() == 3
+
+    page = do(desk, "purge", versions[0], reason=REASON, confirm="acme/vpc/aws 1.0.0")
+    assert "Purged: acme/vpc/aws 1.0.0." in page.text
+    assert ModuleVersion.objects.count() == 2
+    assert Release.objects.get(version="1.0.0").state == "purged"
+    assert Job.objects.filter(kind="purge-blob", target=versions[0].release_id).exists()
+
+
+@pytest.mark.parametrize("act", [*ACTS, "reinspect", "verify"])
+def test_each_act_has_its_own_permission(browser_of, bob, versions, act):
+    bob.is_staff = True
+    bob.save()
+    bob.user_permissions.add(Permission.objects.get(codename="view_moduleversion"))
+    page = browser_of(bob).get(list_of(ModuleVersion)).text
+    assert f'value="{act}"' not in page
+    do(browser_of(bob), act, versions[0], reason=REASON, confirm="acme/vpc/aws 1.0.0")
+    assert standing("1.0.0") == "maintained"
+    assert not Job.objects.exclude(kind="publish-module").exists()
+
+    model = "moduleversion" if act == "reinspect" else "release"
+    bob.user_permissions.add(Permission.objects.get(codename=f"{act}_{model}"))
+    page = browser_of(bob).get(list_of(ModuleVersion)).text
+    assert [one for one in [*ACTS, "reinspect", "verify"] if f'value="{one}"' in page] == [act]
+
+
+def test_versions_are_inspected_again(desk, versions):
+    page = ask(desk, "reinspect", *versions, select_across="0")
+
+    assert page.status_code == 302
+    assert set(Job.objects.filter(kind="inspect-module").values_list("target", flat=True)) == {
+        row.pk for row in versions
+    }
+
+
+def test_the_page_of_a_version_says_what_storage_holds(desk, versions, stored_files):
+    url = list_of(ModuleVersion) + f"{versions[0].pk}/change/"
+    assert f"yes, {versions[0].release.size:,} bytes" in desk.get(url).text
+
+
+def test_a_search_document_is_rebuilt(desk, versions):
+    SearchDoc.objects.update(version="0.0.1", description="stale")
+    form = {"action": "rebuild", "index": "0", "_selected_action": [SearchDoc.objects.get().pk]}
+    desk.post(list_of(SearchDoc), form)
+
+    assert SearchDoc.objects.get().version == "1.2.0"

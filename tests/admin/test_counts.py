@@ -1,0 +1,61 @@
+"""Large tables are never counted to their end."""
+
+import re
+
+import pytest
+from django.contrib import admin
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from apps.admin_base import counting
+from apps.audit.models import AuditEvent
+from tests.admin import rows
+from tests.admin.test_lists import list_of
+
+COUNTS = re.compile(r"\s*SELECT COUNT\(", re.IGNORECASE)
+BOUND = f"LIMIT {counting.COUNTED_MOST + 1}"
+
+
+def counted(client, url):
+    """The statements with which a page counts rows."""
+    with CaptureQueriesContext(connection) as queries:
+        assert client.get(url).status_code == 200
+    return [query["sql"] for query in queries if COUNTS.match(query["sql"])]
+
+
+@pytest.mark.parametrize("query", [{}, {"_facets": "True"}, {"q": "team1"}], ids=["all", "facets", "search"])
+def test_every_list_stops_counting_at_10000(desk, query):
+    rows.make(0, 2)
+    for model in rows.LISTED:
+        statements = counted(desk, list_of(model, **query))
+        assert statements, model
+        assert [sql for sql in statements if BOUND not in sql] == [], model
+
+
+def test_the_dashboard_stops_counting_too(desk):
+    rows.make(0, 2)
+    statements = counted(desk, reverse("admin:index"))
+
+    assert len(statements) > 10
+    assert [sql for sql in statements if BOUND not in sql] == []
+
+
+def test_what_is_not_counted_is_said_to_be_more(desk, monkeypatch):
+    monkeypatch.setattr(counting, "COUNTED_MOST", 60)
+    AuditEvent.objects.bulk_create(AuditEvent(kind="operation:job:retried", subject=f"job {n}") for n in range(200))
+    page = desk.get(list_of(AuditEvent))
+
+    assert "60+ audit events" in page.text
+    assert page.context["cl"].paginator.num_pages == 2
+
+
+def test_a_list_that_is_short_says_how_short(desk):
+    rows.make(0, 3)
+    assert "3 namespaces" in desk.get(reverse("admin:accounts_namespace_changelist")).text
+
+
+def test_no_registered_list_has_another_paginator():
+    for model, model_admin in admin.site._registry.items():
+        assert model_admin.paginator is counting.BoundedPaginator, model
+        assert model_admin.show_full_result_count is False

@@ -1,0 +1,95 @@
+"""Rows as CSV: chosen ones, or everything that the filters leave."""
+
+import csv
+import io
+
+import pytest
+from django.contrib import admin
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from apps.accounts.models import ApiToken, Namespace
+from apps.admin_base.export import cell
+from apps.modules.models import ModuleVersion
+from apps.releases.models import Release
+from tests.admin import rows
+from tests.admin.test_lists import list_of
+
+
+def export(client, model, *chosen, everything=False, **query):
+    """The parsed lines and the answer."""
+    form = {"action": "export_csv", "index": "0", "_selected_action": [row.pk for row in chosen]}
+    answer = client.post(list_of(model, **query), form | ({"select_across": "1"} if everything else {}))
+    text = b"".join(answer.streaming_content).decode()
+    return list(csv.reader(io.StringIO(text))), answer
+
+
+def test_the_chosen_rows_are_written_with_names_for_people(desk):
+    rows.make(0, 5)
+    chosen = Release.objects.order_by("pk")[:2]
+    (head, *lines), answer = export(desk, Release, *chosen)
+
+    assert answer["Content-Type"] == "text/csv; charset=utf-8"
+    assert answer["Content-Disposition"].startswith('attachment; filename="larder-release-20')
+    assert head[:3] == ["namespace name", "name", "version"]
+    assert sorted(line[:3] for line in lines) == [["team0", "vpc/aws", "1.0.0"], ["team1", "vpc/aws", "1.0.0"]]
+
+
+def test_select_all_writes_what_the_filters_leave_beyond_the_page(desk):
+    rows.make(0, 120)
+    Release.objects.filter(version="1.0.0", namespace__name__in=["team3", "team4"]).update(state="rejected")
+    first = Release.objects.filter(state="published").first()
+    (_, *lines), _ = export(desk, Release, first, everything=True, state__exact="published")
+
+    assert len(lines) == 118
+    assert {line[0] for line in lines}.isdisjoint({"team3", "team4"})
+
+
+def test_500_rows_take_one_query_more_than_none(desk):
+    rows.make(0, 500)
+    with CaptureQueriesContext(connection) as queries:
+        (_, *lines), _ = export(desk, ModuleVersion, ModuleVersion.objects.first(), everything=True)
+
+    assert len(lines) == 500
+    reading = [query["sql"] for query in queries if "releases_release" in query["sql"] and "COUNT" not in query["sql"]]
+    assert len(reading) <= 2, "the page's own rows, and those of the file"
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"], ids=["equals", "plus", "minus", "at", "tab", "cr"])
+def test_a_spreadsheet_runs_nothing(desk, start):
+    text = f"{start}HYPERLINK(0)"
+    Namespace.objects.create(name="acme", canonical="acme", description=text)
+    (head, line), _ = export(desk, Namespace, Namespace.objects.get())
+
+    assert line[head.index("description")].startswith(f"'{start}")
+
+
+def test_numbers_and_gaps_stay_plain():
+    assert [cell(value) for value in (-3, None, True, "1-2", {"a": 1})] == ["-3", "", "true", "1-2", '{"a": 1}']
+
+
+def test_every_list_offers_its_rows_without_a_secret(desk):
+    rows.make(0, 1)
+    for model in rows.LISTED:
+        (head, *lines), _ = export(desk, model, model.objects.order_by("pk").first())
+        assert len(lines) == 1, model
+        assert len(head) == len(lines[0])
+    token = ApiToken.objects.get()
+    (_, line), _ = export(desk, ApiToken, token)
+    assert token.digest not in line
+
+
+def test_no_registered_list_forgets_its_columns():
+    assert [model for model, listed in admin.site._registry.items() if not listed.csv_columns] == []
+    secret = {"password", "digest", "ticket_digest"}
+    for model in (ApiToken, *[model for model in admin.site._registry if model.__name__ in ("User", "Invitation")]):
+        assert not secret & set(admin.site._registry[model].csv_columns)
+
+
+def test_who_may_not_view_exports_nothing(browser_of, bob):
+    rows.make(0, 1)
+    bob.is_staff = True
+    bob.save()
+    form = {"action": "export_csv", "index": "0", "_selected_action": [Release.objects.get().pk]}
+
+    assert browser_of(bob).post(list_of(Release), form).status_code == 403

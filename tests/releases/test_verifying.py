@@ -1,0 +1,66 @@
+"""Reading stored bytes again says what they are."""
+
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from apps.audit.models import AuditEvent
+from apps.jobs.models import Job
+from apps.lib.errors import Conflict
+from apps.releases import verifying
+from apps.releases.tasks import verify_release
+
+
+def stored(release):
+    return Path(settings.DATA_DIR) / "blobs" / "sha256" / release.digest[:2] / release.digest
+
+
+def verify(release):
+    verifying.request(release, actor_id=None)
+    verify_release(job_id=Job.objects.get(kind=verifying.JOB, state="queued").pk)
+    assert Job.objects.filter(kind=verifying.JOB).latest("pk").state == "succeeded"
+    event = AuditEvent.objects.filter(kind="namespace:release:verified").latest("pk")
+    assert event.subject == str(release)
+    return event.detail
+
+
+def test_sound_bytes_are_called_sound(published):
+    release = published()
+    detail = verify(release)
+
+    assert (detail["outcome"], detail["found"]) == ("sound", release.digest)
+
+
+def test_one_changed_byte_is_found(published):
+    release = published()
+    path = stored(release)
+    path.chmod(0o600)
+    data = bytearray(path.read_bytes())
+    data[10] ^= 1
+    path.write_bytes(data)
+    detail = verify(release)
+
+    assert detail["outcome"] == "damaged"
+    assert detail["found"] != release.digest == detail["expected"]
+
+
+def test_missing_bytes_are_called_missing(published):
+    release = published()
+    stored(release).unlink()
+
+    assert verify(release)["outcome"] == "missing"
+
+
+def test_two_who_ask_at_once_are_told(published):
+    release = published()
+    verifying.request(release, actor_id=None)
+    with pytest.raises(Conflict, match="already"):
+        verifying.request(release, actor_id=None)
+
+
+def test_what_is_not_published_has_nothing_to_verify(published):
+    release = published()
+    release.state = "purged"
+    with pytest.raises(Conflict, match="only a published"):
+        verifying.request(release, actor_id=None)
