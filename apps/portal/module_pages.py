@@ -1,65 +1,146 @@
-"""The pages of one module: a version (the newest where none is named), and the way to the archive."""
+"""The pages of one module version: each tab is a URL of its own. Its files are in module_files.py."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import path, reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from apps.accounts import access
 from apps.accounts.access import Viewer
 from apps.accounts.authentication import session_viewer
 from apps.accounts.models import Role, Visibility
 from apps.blobs import capabilities
 from apps.lib.addresses import ModuleAddress
+from apps.lib.errors import NotFound
+from apps.modules import dependents
 from apps.modules.documents import archive_name
-from apps.modules.models import Module, ModuleVersion
+from apps.modules.models import ModuleVersion
 from apps.modules.reading import module_for, published_release, version_for
-from apps.portal import lifecycle, module_versions, snippets
+from apps.portal import lifecycle, module_files, module_versions, snippets
+from apps.portal.downloads import downloads_card
+from apps.portal.module_frame import default_first, depends_on, frame, where
+from apps.portal.module_units import Unit
+from apps.portal.paging import page_of
 
-SWITCHER = 10
-FILES = 200
+USERS = 50
+KINDS = ("submodule", "example")
 
 
 @login_not_required
 @require_safe
 def module(request: HttpRequest, namespace: str, name: str, system: str) -> HttpResponse:
-    """The default version: the highest stable one, else the highest pre-release."""
+    """The default version: the highest stable one that is listed, else the highest pre-release."""
     viewer, address = session_viewer(request), ModuleAddress(namespace, name, system)
     found = module_for(viewer, address)
-    newest = _default_first(found).select_related("module__namespace", "release__created_by").first()
+    people = ("created_by", "lifecycle_by", "quarantined_by")
+    rows = default_first(found).select_related("module__namespace", *(f"release__{one}" for one in people))
+    newest = rows.first()
     if newest is None:  # all are removed: that page says so
         return HttpResponseRedirect(reverse("portal:module-versions", args=[namespace, name, system]))
-    return _version_page(request, viewer, newest)
+    return _readme(request, viewer, newest)
 
 
 @login_not_required
 @require_safe
 def module_version(request: HttpRequest, namespace: str, name: str, system: str, version: str) -> HttpResponse:
     viewer, address = session_viewer(request), ModuleAddress(namespace, name, system)
-    return _version_page(request, viewer, version_for(viewer, address, version, even_quarantined=True))
+    return _readme(request, viewer, version_for(viewer, address, version, even_quarantined=True))
 
 
-def _version_page(request: HttpRequest, viewer: Viewer, shown: ModuleVersion) -> HttpResponse:
-    address, release = shown.module.address, shown.release
-    others = _all_of(shown.module)
-    latest = _default_first(shown.module).values_list("release__version", flat=True).first() or release.version
-    role = access.role_on(viewer, shown.module.namespace) if viewer.is_identified else None
-    context: dict[str, Any] = {"address": address, "shown": shown, "release": release, "role": role}
-    context |= {"namespace": shown.module.namespace, "latest": latest, "is_latest": latest == release.version}
-    context |= {"versions": others[:SWITCHER], "version_count": others.count()}
-    context |= {"files": shown.files[:FILES], "file_count": len(shown.files)}
-    context["usage"] = snippets.module_block(address, release.version)
-    context["needs_credentials"] = shown.module.namespace.visibility != Visibility.PUBLIC
-    context["credentials"] = snippets.credentials_block()
+def _readme(request: HttpRequest, viewer: Viewer, shown: ModuleVersion) -> HttpResponse:
+    context = frame(viewer, shown, "module-version")
+    context |= _usage(shown, context["root"]) | {"card": downloads_card(shown.module)}
+    role, address = context["role"], context["address"]
     if role is not None and role.covers(Role.PUBLISHER):
-        highest = others.values_list("release__version", flat=True).first() or release.version
+        highest = context["highest"] or shown.release.version
         context["publish_command"] = snippets.publish_command(address, highest)
     return render(request, "portal/module/version.html", context)
+
+
+def _usage(shown: ModuleVersion, unit: Unit) -> dict[str, Any]:
+    address, version = shown.module.address, shown.release.version
+    return {
+        "usages": snippets.usages(address, version, folder=unit.path, inputs=unit.required),
+        "needs_credentials": shown.module.namespace.visibility != Visibility.PUBLIC,
+        "credentials": snippets.credentials_block(),
+    }
+
+
+Page = Callable[..., HttpResponse]
+
+
+def _tab(route: str, more: Callable[[Viewer, ModuleVersion, dict[str, Any], HttpRequest], dict[str, Any]]) -> Page:
+    """The view of a tab: the gate, the frame, what only this tab shows, its template."""
+    template = f"portal/module/{route.removeprefix('module-')}.html"
+
+    @login_not_required
+    @require_safe
+    def view(request: HttpRequest, namespace: str, name: str, system: str, version: str) -> HttpResponse:
+        viewer, address = session_viewer(request), ModuleAddress(namespace, name, system)
+        shown = version_for(viewer, address, version, even_quarantined=True)
+        context = frame(viewer, shown, route)
+        return render(request, template, context | more(viewer, shown, context, request))
+
+    return view
+
+
+def _nothing(*_: object) -> dict[str, Any]:
+    return {}
+
+
+def _dependencies(
+    viewer: Viewer, shown: ModuleVersion, context: dict[str, Any], request: HttpRequest
+) -> dict[str, Any]:
+    users = page_of(dependents.used_by(viewer, shown.module).select_related("namespace"), request, size=USERS)
+    return _calls(viewer, shown, context, context["root"]) | {"page": users}
+
+
+def _calls(viewer: Viewer, shown: ModuleVersion, context: dict[str, Any], unit: Unit) -> dict[str, Any]:
+    """The module blocks of a unit, each with the page that it leads to, if there is one that the viewer may see."""
+    targets = dependents.hosted_targets(viewer, shown, unit.path) if unit.calls else {}
+    folders = context["units"].at(call.folder for call in unit.called)
+    rows = []
+    for call in unit.called:
+        target, inner, url = targets.get(call.row["name"]), folders.get(call.folder), ""
+        if target is not None:
+            url = reverse("portal:module", args=[target.namespace, target.name, target.system])
+        elif inner is not None and inner.kind in KINDS:
+            url = reverse(
+                f"portal:module-{inner.kind}", args=[*where(context["address"], shown.release.version), inner.name]
+            )
+        rows.append({**call.row, "url": url, "is_hosted": target is not None, "is_local": bool(call.folder)})
+    return {"calls": rows}
+
+
+def _unit_page(kind: str) -> Page:
+    """The page of a submodule or an example: usage, README, inputs, outputs, resources and dependencies of its own."""
+    route = f"module-{kind}s"
+
+    @login_not_required
+    @require_safe
+    def view(  # noqa: PLR0917  # the parts of its URL
+        request: HttpRequest, namespace: str, name: str, system: str, version: str, unit: str
+    ) -> HttpResponse:
+        viewer, address = session_viewer(request), ModuleAddress(namespace, name, system)
+        shown = version_for(viewer, address, version, even_quarantined=True)
+        context = frame(viewer, shown, route)
+        found = context["units"].named(kind, unit)
+        if found is None:
+            raise NotFound(f"{address} {version} has no {kind} {unit!r}.")
+        context |= _usage(shown, found) | _calls(viewer, shown, context, found) | {"unit": found}
+        context["sections"] = [
+            ("Inputs", "inputs", len(found.variables)),
+            ("Outputs", "outputs", len(found.outputs)),
+            ("Resources", "resources", len(found.resources)),
+            ("Dependencies", "dependencies", depends_on(found)),
+        ]
+        return render(request, "portal/module/unit.html", context)
+
+    return view
 
 
 @login_not_required
@@ -75,22 +156,22 @@ def module_archive(request: HttpRequest, namespace: str, name: str, system: str,
     return HttpResponseRedirect(url, headers={"Cache-Control": "no-store"})
 
 
-def _all_of(module: Module) -> QuerySet[ModuleVersion]:
-    """Highest first, without the README and the list of files: lists show neither, and both can be large."""
-    rows = ModuleVersion.objects.filter(module=module).published().select_related("release").newest_first()
-    return rows.defer("readme_html", "files")
-
-
-def _default_first(module: Module) -> QuerySet[ModuleVersion]:
-    return ModuleVersion.objects.filter(module=module).published().default_first()
-
-
 _MODULE = "modules/<str:namespace>/<str:name>/<str:system>"
+_VERSION = f"{_MODULE}/<str:version>"
 
 urlpatterns = [
     path(_MODULE, module, name="module"),
     *module_versions.urlpatterns,  # before any version: it is no number
-    path(f"{_MODULE}/<str:version>", module_version, name="module-version"),
-    path(f"{_MODULE}/<str:version>/archive", module_archive, name="module-archive"),
+    path(_VERSION, module_version, name="module-version"),
+    path(f"{_VERSION}/inputs", _tab("module-inputs", _nothing), name="module-inputs"),
+    path(f"{_VERSION}/outputs", _tab("module-outputs", _nothing), name="module-outputs"),
+    path(f"{_VERSION}/resources", _tab("module-resources", _nothing), name="module-resources"),
+    path(f"{_VERSION}/dependencies", _tab("module-dependencies", _dependencies), name="module-dependencies"),
+    path(f"{_VERSION}/submodules", _tab("module-submodules", _nothing), name="module-submodules"),
+    path(f"{_VERSION}/submodules/<str:unit>", _unit_page("submodule"), name="module-submodule"),
+    path(f"{_VERSION}/examples", _tab("module-examples", _nothing), name="module-examples"),
+    path(f"{_VERSION}/examples/<str:unit>", _unit_page("example"), name="module-example"),
+    path(f"{_VERSION}/archive", module_archive, name="module-archive"),
+    *module_files.urlpatterns,
     *lifecycle.urlpatterns,
 ]

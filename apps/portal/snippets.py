@@ -1,16 +1,71 @@
 """Text that people paste: right for this host, this module and this version as it stands."""
 
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
 from django.conf import settings
 from django.urls import reverse
 
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress
 
+_LABEL = re.compile(r"[A-Za-z_][\w-]*")
+_EMPTY_VALUES = (
+    (("string",), '""'),
+    (("number",), "0"),
+    (("bool",), "false"),
+    (("list", "set", "tuple"), "[]"),
+    (("map", "object"), "{}"),
+)
+LONGEST_TYPE = 60
 
-def module_block(address: ModuleAddress, version: str) -> str:
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """One way to write the block."""
+
+    title: str
+    text: str
+    hint: str = ""
+
+
+def usages(
+    address: ModuleAddress, version: str, *, folder: str = "", inputs: Iterable[Mapping[str, Any]] = ()
+) -> list[Usage]:
+    """The block for exactly this version, for what is compatible with it, and with the inputs that it must be given."""
+    found = [Usage("Exactly this version", module_block(address, version, folder=folder))]
+    if not versions.parse(version).is_prerelease:  # no range finds a pre-release
+        found.append(
+            Usage(
+                "Compatible versions",
+                module_block(address, compatible(version), folder=folder),
+                "The highest version within the range is installed: fixes and additions come by themselves.",
+            )
+        )
+    lines = [_input_line(one) for one in inputs if _LABEL.fullmatch(one["name"])]
+    if lines:
+        block = module_block(address, version, folder=folder, lines=lines)
+        found.append(Usage("With its required inputs", block, "Fill in your own values."))
+    return found
+
+
+def module_block(address: ModuleAddress, version: str, *, folder: str = "", lines: Iterable[str] = ()) -> str:
     """The block for a configuration. A call needs a label of letters, digits, - and _; the module's name is one."""
-    source = f"{settings.PUBLIC_HOST}/{address}"
-    return f'module "{address.name}" {{\n  source  = "{source}"\n  version = "{version}"\n}}'
+    source = f"{settings.PUBLIC_HOST}/{address}" + (f"//{folder}" if folder else "")
+    label = folder.rpartition("/")[2]
+    label = label if _LABEL.fullmatch(label) else address.name
+    inside = [f'source  = "{source}"', f'version = "{version}"']
+    inside += ["", *lines] if lines else []
+    body = "\n".join(f"  {line}" if line else "" for line in inside)
+    return f'module "{label}" {{\n{body}\n}}'
+
+
+def compatible(version: str) -> str:
+    """`~> 1.2` for 1.2.3, which is 1.2 and later before 2.0; below 1.0.0 each minor version may break."""
+    major, minor, patch = version.partition("+")[0].split(".")
+    return f"~> {major}.{minor}" if int(major) else f"~> {major}.{minor}.{patch}"
 
 
 def credentials_block() -> str:
@@ -34,3 +89,12 @@ def next_version(latest: str) -> str:
     core, is_prerelease = latest.partition("+")[0].partition("-")[0], versions.parse(latest).is_prerelease
     major, minor, _ = core.split(".")
     return core if is_prerelease else f"{major}.{int(minor) + 1}.0"
+
+
+def _input_line(variable: Mapping[str, Any]) -> str:
+    """`cidr = "" # string`: the type in one line, for what is pasted must not run on behind the comment."""
+    kind = " ".join(variable["type"].split())
+    begin = re.split(r"\W", kind, maxsplit=1)[0]
+    value = next((value for names, value in _EMPTY_VALUES if begin in names), "null")
+    shown = kind if len(kind) <= LONGEST_TYPE else f"{kind[: LONGEST_TYPE - 1]}…"
+    return f"{variable['name']} = {value}" + (f" # {shown}" if kind else "")

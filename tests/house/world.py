@@ -16,11 +16,12 @@ from apps.blobs import capabilities
 from apps.lib.addresses import ModuleAddress
 from apps.modules import publishing
 from apps.releases.models import Release, State
-from tests.builders.archives import module_zip
+from tests.builders.archives import MODULE, module_zip
 
 ABSENT = "missing"
 NAMES = {"private": "acme", "internal": "hall", "public": "pantry"}
 ARCHIVE = module_zip(comment=b"policy")
+FILES = {**MODULE, "modules/basic/main.tf": "# a submodule\n", "examples/basic/main.tf": "# an example\n"}
 # The routes whose release is not the published one.
 ON_ITS_WAY = {"portal:release-cancel": "reserved_id", "portal:release-answer": "held_id"}
 ORIGIN = {"Origin": settings.PUBLIC_URL}
@@ -58,7 +59,7 @@ def build(users, published):
 
 def _place(name, users, published):
     namespace, dora = Namespace.objects.get(name=name), Viewer(users["dora"])
-    release = published(f"{namespace.name}/vpc/aws", "1.0.0", data=module_zip(comment=namespace.name.encode()))
+    release = published(f"{namespace.name}/vpc/aws", "1.0.0", data=module_zip(FILES, comment=namespace.name.encode()))
     address = ModuleAddress(namespace.name, "vpc", "aws")
     reserved, ticket = publishing.begin(viewer=Viewer(users["alice"]), address=address, version="9.0.0", file_name="")
     held, _ = publishing.begin(viewer=Viewer(users["alice"]), address=address, version="9.1.0")
@@ -72,6 +73,8 @@ def _place(name, users, published):
         "name": "vpc",
         "system": "aws",
         "version": "1.0.0",
+        "unit": "basic",
+        "path": "main.tf",
         "digest": release.digest,
         "file_name": file_name,
         "capability": capabilities.sign(digest=release.digest, file_name=file_name, now=timezone.now()),
@@ -95,6 +98,8 @@ def _nowhere():
         "name": "vpc",
         "system": "aws",
         "version": "1.0.0",
+        "unit": "basic",
+        "path": "main.tf",
         "digest": "0" * 64,
         "file_name": "vpc-aws-1.0.0.zip",
         "capability": "0.forged",
@@ -165,7 +170,7 @@ def body_of(name, method, row):
 
 def _acts(namespace):
     """What is done with a version through the API."""
-    texts = {act: '{"reason": "No."}' for act in ("deprecate", "yank", "quarantine", "restore")}
+    texts = dict.fromkeys(("deprecate", "yank", "quarantine", "restore"), '{"reason": "No."}')
     texts["purge"] = f'{{"reason": "No.", "confirm": "{namespace}/vpc/aws 1.0.0"}}'
     return {
         (f"api:module-{act}", "POST"): {"data": text, "content_type": "application/json"} for act, text in texts.items()

@@ -12,6 +12,8 @@ COLOURS = {name: (light, dark) for name, light, dark in re.findall(r"--([\w-]+):
 SURFACES = ["paper", "surface", "surface-sunken", "surface-hover"]
 PAIRS = [
     *[(text, on) for text in ("ink", "ink-soft", "ink-faint", "accent", "bad") for on in SURFACES],
+    *[(text, on) for text in ("ok", "warn", "info", "accent-strong") for on in ("surface", "surface-sunken")],  # source
+    *[(tone, "accent-wash") for tone in ("ok", "warn", "info", "ink-faint")],  # a line that is pointed to
     *[("ink", f"{tone}-wash") for tone in ("accent", "ok", "warn", "bad", "info")],
     *[(tone, f"{tone}-wash") for tone in ("accent", "ok", "warn", "bad", "info")],
     ("accent-strong", "accent-wash"),

@@ -1,0 +1,111 @@
+"""What was read from a module's files, as its pages show it. A version that was never inspected has none of it."""
+
+import posixpath
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from apps.modules.models import ModuleVersion
+
+Rows = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """The root, a submodule or an example. The rows have the keys that apps.modules.inspection describes."""
+
+    path: str = ""
+    kind: str = "root"
+    name: str = ""
+    readme: str = ""
+    summary: str = ""
+    required_version: Rows = field(default_factory=list)
+    variables: Rows = field(default_factory=list)
+    outputs: Rows = field(default_factory=list)
+    resources: Rows = field(default_factory=list)
+    providers: Rows = field(default_factory=list)
+    calls: Rows = field(default_factory=list)
+    warnings: Rows = field(default_factory=list)
+
+    @classmethod
+    def of(cls, fields: Mapping[str, Any]) -> Self:
+        """Of its JSON; keys that this Larder does not know, or that an older one did not write, do no harm."""
+        return cls(**{name: fields[name] for name in cls.__dataclass_fields__ if name in fields})
+
+    @property
+    def required(self) -> Rows:
+        return [variable for variable in self.variables if variable["required"]]
+
+    @property
+    def optional(self) -> Rows:
+        return [variable for variable in self.variables if not variable["required"]]
+
+    @property
+    def managed(self) -> Rows:
+        return [resource for resource in self.resources if resource["mode"] == "managed"]
+
+    @property
+    def looked_up(self) -> Rows:
+        """Data sources and ephemeral resources: what it reads, and does not keep."""
+        return [resource for resource in self.resources if resource["mode"] != "managed"]
+
+    @property
+    def constraint(self) -> str:
+        """Which versions of OpenTofu it asks for: `>= 1.6, < 2.0`."""
+        return ", ".join(row["text"] for row in self.required_version)
+
+    @property
+    def called(self) -> "list[Call]":
+        return [Call(row, self._folder(row["source"])) for row in self.calls]
+
+    def _folder(self, source: str) -> str:
+        """The folder that a local source means, within the archive; empty for any other."""
+        if not source.startswith(("./", "../")):
+            return ""
+        path = posixpath.normpath(posixpath.join(self.path, source))
+        return "" if path.startswith("..") or path == "." else path
+
+
+@dataclass(frozen=True)
+class Call:
+    """A module block; `folder` is where its source lies in this archive, empty where it lies elsewhere."""
+
+    row: dict[str, Any]
+    folder: str
+
+
+@dataclass(frozen=True)
+class Units:
+    all: list[Unit]
+    is_inspected: bool
+
+    @classmethod
+    def of(cls, version: ModuleVersion) -> Self:
+        found = version.inspection.get("units", [])
+        return cls([Unit.of(fields) for fields in found], is_inspected=bool(found))
+
+    @property
+    def root(self) -> Unit:
+        return next((unit for unit in self.all if unit.kind == "root"), Unit())
+
+    @property
+    def submodules(self) -> list[Unit]:
+        return self._kind("submodule")
+
+    @property
+    def examples(self) -> list[Unit]:
+        return self._kind("example")
+
+    @property
+    def warnings(self) -> Rows:
+        return [warning for unit in self.all for warning in unit.warnings]
+
+    def named(self, kind: str, name: str) -> Unit | None:
+        return next((unit for unit in self._kind(kind) if unit.name == name), None)
+
+    def at(self, folders: Iterable[str]) -> dict[str, Unit]:
+        wanted = set(folders)
+        return {unit.path: unit for unit in self.all if unit.path in wanted}
+
+    def _kind(self, kind: str) -> list[Unit]:
+        return [unit for unit in self.all if unit.kind == kind]

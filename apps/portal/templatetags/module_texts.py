@@ -1,0 +1,40 @@
+"""Pieces of a module's own text on its pages. All of it was written by others."""
+
+from urllib.parse import quote
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from apps.modules import readme
+
+register = template.Library()
+
+
+@register.filter
+def described(text: str) -> SafeString:
+    """A description as Markdown."""
+    return mark_safe(readme.describe(text)) if text else SafeString("")  # noqa: S308  # sanitised there
+
+
+@register.filter
+def is_long(text: str) -> bool:
+    """Whether a type or default needs a block of its own."""
+    return "\n" in text or len(text) > 60  # noqa: PLR2004  # about the width of its column
+
+
+@register.simple_tag
+def file_url(files_path: str, path: str, line: int = 0) -> str:
+    """The page of a file of this version, at a line. Not by reverse(): a name that no route takes must not fail."""
+    return f"{files_path}/{quote(path, safe='/~:@!$&()*+,;=')}" + (f"#L{line}" if line else "")
+
+
+@register.simple_tag
+def source_link(files_path: str, row: dict[str, object]) -> SafeString:
+    """`variables.tf:12`, leading there; the folder is known from the page, and stands in the title."""
+    path, line = str(row.get("file", "")), row.get("line", 0)
+    if not path:
+        return SafeString("")
+    url = file_url(files_path, path, line if isinstance(line, int) else 0)
+    last = path.rpartition("/")[2]
+    return format_html('<a class="where" href="{}" title="{}, line {}">{}:{}</a>', url, path, line, last, line)
