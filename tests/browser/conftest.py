@@ -10,6 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
 
+from tests.browser.shelf import Shelf, fill
 from tests.builders.archives import module_zip
 from tests.conftest import need
 from tests.live import Live
@@ -73,6 +74,11 @@ def space(live: Live) -> str:
         answer = client.put("/api/v1/namespaces/browsers", json={"visibility": "public"})
         assert answer.status_code in (200, 201), answer.text
     return "browsers"
+
+
+@pytest.fixture(scope="package")
+def shelf(live: Live) -> Shelf:
+    return fill(live)
 
 
 @pytest.fixture

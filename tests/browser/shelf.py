@@ -1,0 +1,133 @@
+"""A namespace with everything in it that a page may have to show: three modules with history, one poor, one hostile."""
+
+import io
+import json
+import tarfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import httpx
+
+from tests.builders import modules
+from tests.builders.archives import MODULE, module_zip
+from tests.live import Live
+
+SPACE = "shelf"
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'{{7*7}}"
+REAL: dict[str, Callable[[str], dict[str, bytes]]] = {
+    "network/aws": modules.network,
+    "kubernetes/aws": modules.kubernetes,
+    "label/null": modules.label,
+}
+
+
+@dataclass
+class Shelf:
+    """What was put on it, and the ids by which pages find it."""
+
+    live: Live
+    token: str
+    held: str = ""
+    token_id: int = 0
+    grant_id: int = 0
+    membership_id: int = 0
+    releases: dict[str, str] = field(default_factory=dict)  # "name/system version" -> public id
+
+    def publish(self, name: str, version: str, data: bytes, query: str = "") -> None:
+        with self.live.client(self.token) as client:
+            answer = client.put(f"/api/v1/modules/{SPACE}/{name}/{version}{query}", content=data)
+            assert answer.status_code in (200, 202), answer.text
+            self.releases[f"{name} {version}"] = answer.json()["id"]
+            document = self.live.wait_for(client, f"/api/v1/releases/{answer.json()['id']}")
+        assert document["state"] in ("published", "rejected"), document
+
+    def tell(self, name: str, version: str, verb: str, **body: str) -> None:
+        with self.live.client(self.token) as client:
+            answer = client.post(f"/api/v1/modules/{SPACE}/{name}/{version}/{verb}", json=body)
+            assert answer.status_code == httpx.codes.OK, answer.text
+
+
+def tarball(files: Mapping[str, bytes], top: str) -> bytes:
+    """As a Git host packs a tag: everything under one folder, and a global header."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz", pax_headers={"comment": "0" * 40}) as tar:
+        for name, data in sorted(files.items()):
+            member = tarfile.TarInfo(f"{top}/{name}")
+            member.size = len(data)
+            tar.addfile(member, io.BytesIO(data))
+    return out.getvalue()
+
+
+def fill(live: Live) -> Shelf:
+    """Publish it all through the API, as scripts do."""
+    shelf = Shelf(live, live.token())
+    with live.client(shelf.token) as client:
+        client.put(f"/api/v1/namespaces/{SPACE}", json={"visibility": "public"}).raise_for_status()
+    for name, files in REAL.items():
+        shelf.publish(name, "1.0.0", module_zip(files("1.0.0")))
+        shelf.publish(name, "1.1.0", tarball(files("1.1.0"), f"terraform-{name.replace('/', '-')}-1.1.0"))
+        shelf.publish(name, "2.0.0", module_zip(files("2.0.0")))
+    shelf.publish("network/aws", "3.0.0-rc.1", module_zip(modules.network("2.0.0"), comment=b"rc"))
+    shelf.publish("poor/null", "1.0.0", module_zip({"main.tf": "\n"}))
+    shelf.publish("jailed/null", "1.0.0", module_zip({"main.tf": "# jailed\n"}))
+    shelf.publish("hostile/null", "1.0.0", module_zip(hostile_files()))
+    shelf.publish("refused/null", "1.0.0", module_zip({"README.md": "# nothing\n"}))
+    shelf.tell("network/aws", "1.0.0", "deprecate", reason=f"Too old. {HOSTILE}", replacement="shelf/network/aws 2.0.0")
+    shelf.tell("network/aws", "1.1.0", "yank", reason="Deletes the route tables of the peers.")
+    shelf.tell("jailed/null", "1.0.0", "quarantine", reason="Its archive is being looked at.")
+    with live.client(shelf.token) as client:
+        client.put("/api/v1/teams/shelvers", json={"description": "Who fill the shelf."}).raise_for_status()
+    known = json.loads(live.manage("shell", "--verbosity", "0", "-c", BEHIND_THE_DESK).splitlines()[-1])
+    shelf.held, shelf.token_id = known["held"], known["token"]
+    shelf.grant_id, shelf.membership_id = known["grant"], known["membership"]
+    with live.client(shelf.token) as client:
+        wait_until_held(client, shelf.held)
+    return shelf
+
+
+# What no script can do by the API: a release that a person watches is held. And the numbers that stand in URLs.
+BEHIND_THE_DESK = """
+import json
+from apps.accounts.access import Viewer
+from apps.accounts.models import ApiToken, Grant, Membership, Role, User
+from apps.accounts.models import Namespace, Team
+from apps.lib.addresses import ModuleAddress
+from apps.modules import publishing
+from tests.builders.archives import MODULE, module_zip
+admin = User.objects.get(username="admin")
+bob = User.objects.create_user("bob", password="bob likes pears")
+grant = Grant.objects.create(namespace=Namespace.objects.get(name="shelf"), user=bob, role=Role.READER)
+membership = Membership.objects.create(team=Team.objects.get(name="shelvers"), user=bob)
+address = ModuleAddress("shelf", "held", "null")
+release, _ = publishing.begin(viewer=Viewer(admin), address=address, version="1.0.0", several=True)
+key = "-----BEGIN PRIVATE KEY-----"
+files = {f"modules/{name}/{file}": text for name in ("one", "two") for file, text in MODULE.items()}
+data = module_zip({**files, "modules/one/terraform.tfstate": "{}", "modules/two/id_rsa": key, ".git/HEAD": "x"})
+publishing.receive(release=release, chunks=iter([data]), file_name="monorepo.zip")
+token = ApiToken.objects.filter(user=admin).first()
+print(json.dumps({"held": str(release.public_id), "token": token.pk, "grant": grant.pk, "membership": membership.pk}))
+"""
+
+
+def wait_until_held(client: httpx.Client, public_id: str) -> None:
+    deadline = time.monotonic() + 30
+    while client.get(f"/api/v1/releases/{public_id}").json()["state"] != "held":
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def hostile_files() -> dict[str, str | bytes]:
+    """A module that says something nasty wherever it may say anything."""
+    quoted = HOSTILE.replace("\\", "\\\\").replace('"', '\\"').replace("{{7*7}}", "")
+    return {
+        **MODULE,
+        "README.md": f"# {HOSTILE}\n\n[x](javascript:alert(1)) ![y](https://tracker.example/p.png) <svg onload=a()>",
+        "hostile.tf": f'variable "x" {{\n  type = string\n  description = "{quoted}"\n  default = "{quoted}"\n}}\n'
+        f'output "y" {{\n  description = "{quoted}"\n  value = 1\n}}\n'
+        f'module "z" {{\n  source = "{quoted}"\n}}\n',
+        "docs/<b>bold<!--.md": HOSTILE,
+        "broken.tf": 'variable "unclosed" {\n  default = "never ends\n',
+        "modules/inner/main.tf": 'variable "deep" {}\n',
+        "examples/first/main.tf": 'module "this" {\n  source = "../.."\n}\n',
+    }

@@ -1,0 +1,148 @@
+"""Every page type in two themes and three widths: a quiet console, no CSP report, axe content, no sideways scroll."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.urls import get_resolver, reverse
+from django.urls.resolvers import URLPattern, URLResolver
+from playwright.sync_api import BrowserContext, Page
+
+from tests.browser.conftest import serious_findings
+from tests.browser.shelf import SPACE, Shelf
+
+pytestmark = pytest.mark.live
+WIDTHS = (360, 768, 1280)
+THEMES = ("light", "dark")
+ROOT = {"namespace": SPACE, "name": "network", "system": "aws"}
+V2 = {**ROOT, "version": "2.0.0"}
+POOR = {"namespace": SPACE, "name": "poor", "system": "null"}
+HOSTILE = {"namespace": SPACE, "name": "hostile", "system": "null", "version": "1.0.0"}
+LABEL = {"namespace": SPACE, "name": "label", "system": "null"}
+JAILED = {"namespace": SPACE, "name": "jailed", "system": "null"}
+
+Filled = Callable[[Shelf], Any]
+Keywords = dict[str, Any]
+
+
+def of(shelved: str) -> Filled:
+    return lambda shelf: shelf.releases[shelved]
+
+
+def tabs(*extra: Keywords) -> list[tuple[Keywords, str]]:
+    """A tab of a full module, of one that has nothing, and of one that says something nasty everywhere."""
+    return [(V2, ""), ({**POOR, "version": "1.0.0"}, ""), (HOSTILE, ""), *((one, "") for one in extra)]
+
+
+# Route -> the pages of that type: keyword arguments, and a query where it shows something else.
+PAGES: dict[str, list[tuple[Keywords, str]]] = {
+    "home": [({}, "")],
+    "how-to": [({}, "")],
+    "tokens": [({}, "")],
+    "token-revoke": [({"token_id": lambda shelf: shelf.token_id}, "")],
+    "invitations": [({}, "")],
+    "publish": [({}, ""), ({}, f"?namespace={SPACE}&name=network&system=aws")],
+    "release": [
+        ({"public_id": of("network/aws 2.0.0")}, ""),
+        ({"public_id": of("network/aws 1.1.0")}, ""),
+        ({"public_id": of("refused/null 1.0.0")}, ""),
+        ({"public_id": lambda shelf: shelf.held}, ""),
+    ],
+    "namespace-new": [({}, "")],
+    "namespace": [({"name": SPACE}, "")],
+    "namespace-change": [({"namespace": SPACE}, "")],
+    "namespace-usage": [({"namespace": SPACE}, "")],
+    "namespace-members": [({"namespace": SPACE}, "")],
+    "namespace-withdraw": [({"namespace": SPACE, "grant_id": lambda shelf: shelf.grant_id}, "")],
+    "namespace-transfer": [({"namespace": SPACE}, "")],
+    "teams": [({}, "")],
+    "team-new": [({}, "")],
+    "team": [({"team": "shelvers"}, "")],
+    "team-change": [({"team": "shelvers"}, "")],
+    "team-delete": [({"team": "shelvers"}, "")],
+    "team-remove": [({"team": "shelvers", "membership_id": lambda shelf: shelf.membership_id}, "")],
+    "modules": [({}, ""), ({}, "?q=subnet&system=aws&yanked=1"), ({}, "?q=nothing-is-called-so")],
+    "search": [({}, "?q=network")],
+    "module": [(ROOT, ""), (POOR, ""), (LABEL, "")],
+    "module-settings": [(ROOT, "")],
+    "module-downloads": [(ROOT, ""), (POOR, "")],
+    "module-versions": [(ROOT, ""), (JAILED, "")],
+    "module-version": tabs({**ROOT, "version": "1.0.0"}, {**ROOT, "version": "1.1.0"}, {**JAILED, "version": "1.0.0"}),
+    "module-inputs": tabs(),
+    "module-outputs": tabs(),
+    "module-resources": tabs(),
+    "module-dependencies": tabs(),
+    "module-submodules": tabs(),
+    "module-submodule": [({**V2, "unit": "subnets"}, ""), ({**HOSTILE, "unit": "inner"}, "")],
+    "module-examples": tabs(),
+    "module-example": [({**V2, "unit": "complete"}, ""), ({**HOSTILE, "unit": "first"}, "")],
+    "module-files": tabs(),
+    "module-file": [
+        ({**V2, "path": "variables.tf"}, ""),
+        ({**V2, "path": "README.md"}, ""),
+        ({**V2, "path": "docs/diagram.png"}, ""),
+        ({**V2, "path": "modules"}, ""),
+        ({**HOSTILE, "path": "hostile.tf"}, ""),
+    ],
+    "module-lifecycle": [(V2, ""), ({**ROOT, "version": "1.1.0"}, ""), ({**JAILED, "version": "1.0.0"}, "")],
+    "module-purge": [(V2, "")],
+}
+# Routes that are no pages: fragments, bytes, redirects, one-time links, and what only takes a POST.
+NO_PAGES = {
+    "theme",
+    "invitation",
+    "invitation-revoke",
+    "upload",
+    "release-status",
+    "release-answer",
+    "release-cancel",
+    "team-manager",
+    "module-archive",
+    "module-raw",
+}
+
+
+def portal_routes(patterns: Any = None) -> set[str]:
+    resolver = next(one for one in get_resolver().url_patterns if getattr(one, "namespace", None) == "portal")
+    found: set[str] = set()
+    for pattern in resolver.url_patterns if patterns is None else patterns:
+        if isinstance(pattern, URLResolver):
+            found |= portal_routes(pattern.url_patterns)
+        elif isinstance(pattern, URLPattern) and pattern.name:
+            found.add(pattern.name)
+    return found
+
+
+@pytest.mark.once
+def test_every_route_of_the_portal_is_a_page_here_or_known_to_be_none():
+    assert portal_routes() == set(PAGES) | NO_PAGES
+
+
+def check(page: Page, url: str, *, axe_widths: tuple[int, ...]) -> list[str]:
+    """What is wrong with the page at that address, in every theme and width."""
+    answer = page.goto(url)
+    assert answer is not None
+    wrong = [] if answer.status == 200 else [f"{url}: {answer.status}"]
+    for theme in THEMES:
+        # Without motion: a colour on its way from one theme to the other has no contrast of its own.
+        page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 900})
+            beyond = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+            if beyond > 0:
+                wrong.append(f"{url}: {beyond} px to scroll sideways at {width} ({theme})")
+            if width in axe_widths:
+                wrong += [f"{url} {theme} {width}: {finding}" for finding in serious_findings(page)]
+    return wrong
+
+
+@pytest.mark.parametrize("route", sorted(PAGES))
+def test_page(route: str, shelf: Shelf, open_browser: Callable[..., BrowserContext]) -> None:
+    page = open_browser().new_page()
+    wrong = []
+    for number, (keywords, query) in enumerate(PAGES[route]):
+        filled = {key: value(shelf) if callable(value) else value for key, value in keywords.items()}
+        # The type's first page at every width; of the others, which differ in what they say, the narrowest.
+        widths = WIDTHS[:1] if number else WIDTHS
+        wrong += check(page, reverse(f"portal:{route}", kwargs=filled) + query, axe_widths=widths)
+    assert wrong == []
