@@ -42,6 +42,8 @@ _START = (
 )
 _STEP = 64 * 1024
 _GRACE = 3.0  # seconds beyond the child's own clock, which can say why it stopped
+# That clock counts processor time: on a busy machine it takes a multiple of it by the wall's.
+_BUSY = 3
 # What a person, a supervisor or the kernel short of memory sends says nothing about the input.
 _FROM_OUTSIDE = frozenset({signal.SIGHUP, signal.SIGINT, signal.SIGKILL, signal.SIGTERM})
 
@@ -96,7 +98,7 @@ def stream(
     limits = limits or Limits()
     if stdin is not None and stdin.writable():
         stdin.flush()  # the child sees the file, not our buffer
-    patience = _Patience(limits.seconds + _GRACE)
+    patience = _Patience(limits.seconds * _BUSY + _GRACE)
     try:
         child = _started(program, request, stdin, limits, site_packages=site_packages)
     except OSError as error:

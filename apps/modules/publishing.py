@@ -15,7 +15,8 @@ from apps.blobs import store
 from apps.jobs.claims import Claim
 from apps.lib import archives, versions
 from apps.lib.addresses import ModuleAddress, canonical, check_module_name, check_system
-from apps.lib.errors import Conflict, Reason
+from apps.lib.digests import counted
+from apps.lib.errors import Conflict, Reason, TooLarge
 from apps.modules import catalogue, checks, contents
 from apps.modules.models import Module, ModuleVersion
 from apps.releases import pipeline, receiving, reserving, staging, transitions
@@ -203,12 +204,22 @@ def check(work: Work) -> None:
         if plan.is_repacked:
             work.archive_key = staging.repacked_key(release)
             zipped = archives.repack(staged, limits(), form=form, folder=plan.prefix, leave_out=plan.left_out)
-            store.stage(work.archive_key, zipped)
+            _stage_repacked(work.archive_key, zipped)
     if work.archive_key:
         with store.open_staged(work.archive_key) as repacked:
             listing = archives.inspect(repacked, limits(), wanted=contents.WANTED, form="zip")
     pipeline.note_checked(work, digest=listing.digest, size=listing.size)
     work.findings["listing"] = listing
+
+
+def _stage_repacked(key: str, zipped: Iterable[bytes]) -> None:
+    """A tarball packs tighter than a zip, so what it was repacked to may be too large where the upload was not."""
+    limit = settings.MODULE_ARCHIVE_MAX_BYTES
+    try:
+        store.stage(key, counted(zipped, limit=limit, what="The module as a zip", setting=LIMIT_SETTING))
+    except TooLarge as error:
+        reason = Reason("too-large-as-zip", str(error), "a module that fits as a zip, too", error.mend)
+        raise archives.Refusal([reason]) from None
 
 
 def inspect(work: Work) -> None:

@@ -1,6 +1,7 @@
 """An archive of any form, read by the rules: what the child does, also callable where it is."""
 
 import os
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
@@ -24,7 +25,7 @@ def read(file: BinaryIO, limits: Limits, wanted: Iterable[str] = (), *, form: Fo
     be read, which is not; also MemoryError.
     """
     with one_verdict(form):
-        clock = Clock(limits.seconds)
+        clock = Clock(limits.seconds, time.process_time)
         finds = Finds(wanted, limits)
         entries = []
         for entry, pieces in members(file, limits, clock, form):
