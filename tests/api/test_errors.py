@@ -20,7 +20,7 @@ def test_401_says_how_to_make_a_token(acme, path, authorization):
 
 
 @pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("method", ["post", "patch", "delete", "options"])
+@pytest.mark.parametrize("method", ["post", "delete", "options"])
 def test_other_methods_are_refused_in_json(tofu, alice, path, method):
     response = getattr(tofu(alice), method)(f"/api/v1/{path}")
 
@@ -29,7 +29,7 @@ def test_other_methods_are_refused_in_json(tofu, alice, path, method):
     assert json.loads(response.content)["error"]["code"] == "method_not_allowed"
 
 
-@pytest.mark.parametrize("path", ["", "nothing", "modules/acme/vpc/aws", "modules/acme/vpc/aws/1.0.0/", "a%2Fb%0a"])
+@pytest.mark.parametrize("path", ["", "nothing", "modules/acme/vpc", "modules/acme/vpc/aws/1.0.0/", "a%2Fb%0a"])
 @pytest.mark.parametrize("method", ["get", "put", "post"])
 def test_what_is_not_there_is_404_in_this_dialect(db, path, method):
     response = getattr(Client(), method)(f"/api/v1/{path}")

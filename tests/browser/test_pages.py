@@ -1,7 +1,7 @@
 """Every page type in two themes and three widths: a quiet console, no CSP report, axe content, no sideways scroll."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from django.urls import get_resolver, reverse
@@ -13,7 +13,7 @@ from tests.browser.shelf import SPACE, Shelf
 
 pytestmark = pytest.mark.live
 WIDTHS = (360, 768, 1280)
-THEMES = ("light", "dark")
+THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 ROOT = {"namespace": SPACE, "name": "network", "system": "aws"}
 V2 = {**ROOT, "version": "2.0.0"}
 POOR = {"namespace": SPACE, "name": "poor", "system": "null"}
@@ -103,7 +103,8 @@ NO_PAGES = {
 
 
 def portal_routes(patterns: Any = None) -> set[str]:
-    resolver = next(one for one in get_resolver().url_patterns if getattr(one, "namespace", None) == "portal")
+    resolvers = [one for one in get_resolver().url_patterns if isinstance(one, URLResolver)]
+    resolver = next(one for one in resolvers if one.namespace == "portal")
     found: set[str] = set()
     for pattern in resolver.url_patterns if patterns is None else patterns:
         if isinstance(pattern, URLResolver):
