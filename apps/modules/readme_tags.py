@@ -73,9 +73,11 @@ def _push_link(state: StateInline, tag: str, attributes: str, *, closes: bool) -
     given = {found[1].lower(): found[2] or found[3] or found[4] or "" for found in _ATTRIBUTE.finditer(attributes)}
     if closes:
         if tag == "a":
-            state.push("link_close", "a", -1)
+            # 0 while it is pushed: the parser counts what is open, and here nothing need have been.
+            state.push("link_close", "a", 0).nesting = -1
     elif tag == "a":
-        token = state.push("link_open", "a", 1)
+        token = state.push("link_open", "a", 0)
+        token.nesting = 1
         token.attrs = {"href": given["href"]} if "href" in given else {}
         anchor = given.get("id") or given.get("name") or ""
         if _ANCHOR.fullmatch(anchor):
