@@ -67,7 +67,7 @@ class ModuleVersionAdmin(ReadOnlyAdmin[ModuleVersion]):
     """Published artefacts: looked at here, never changed (D5). What is said of them is, by the usual verbs."""
 
     change_list_template = "admin/artefacts.html"
-    list_display = ("title", "standing", "size", "sha256", "published", "by", "page")
+    list_display = ("title", "standing", "page", "by", "published", "size", "sha256")
     list_filter = (
         "release__lifecycle",
         QuarantineFilter,

@@ -13,10 +13,10 @@ register = template.Library()
 
 
 @register.inclusion_tag("partials/admin_link.html", takes_context=True)
-def admin_link(context: Context, thing: Model) -> dict[str, Any]:
+def admin_link(context: Context, thing: Model, *, in_menu: bool = False) -> dict[str, Any]:
     """By its name alone: no page of the portal knows the admin's code."""
     frame = context.get("frame")
     if frame is None or not operators.is_operator(frame.viewer):
         return {}
     meta = thing._meta  # noqa: SLF001  # Django's public name for it
-    return {"url": reverse(f"admin:{meta.app_label}_{meta.model_name}_change", args=[thing.pk])}
+    return {"url": reverse(f"admin:{meta.app_label}_{meta.model_name}_change", args=[thing.pk]), "in_menu": in_menu}

@@ -29,13 +29,13 @@ class ReleaseAdmin(ReadOnlyAdmin[Release]):
         "title",
         "state_badge",
         "standing",
-        "kind",
-        "size",
-        "stored",
+        "page",
         "created_by",
         "created_at",
         "published_at",
-        "page",
+        "size",
+        "stored",
+        "kind",
     )
     list_filter = (
         "state",

@@ -1,0 +1,108 @@
+"""Operators at work in the admin: upload, yank, export; no script or style that the policy refuses."""
+
+import csv
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import serious_findings
+from tests.browser.publishing import expect_published
+from tests.builders.archives import module_zip
+from tests.live import Live
+
+pytestmark = pytest.mark.live
+
+
+@pytest.fixture
+def module(live: Live, space: str):
+    """Publishes one version of a module for the test alone."""
+    token = live.token()
+
+    def publish(name: str) -> str:
+        address = f"{space}/{name}/local"
+        live.publish(address, "1.0.0", module_zip(comment=name.encode()), token)
+        return address
+
+    return publish
+
+
+def describe_there(page, space, name):
+    page.goto("/admin/upload/")
+    if page.locator("#id_module").count():
+        page.get_by_label("Module", exact=True).select_option("new")
+    page.get_by_label("Namespace").select_option(space)
+    page.get_by_label("Name", exact=True).fill(name)
+    page.get_by_label("System").fill("local")
+
+
+def test_a_release_is_uploaded_from_the_admin(page, space, archive):
+    describe_there(page, space, "operated")
+    page.locator("#file").set_input_files(archive("operated-1.2.0.zip"))
+    expect(page.get_by_label("Version", exact=True)).to_have_value("1.2.0")
+    assert serious_findings(page) == []
+    page.get_by_role("button", name="Publish").click()
+    page.wait_for_url("**/releases/*")
+    expect_published(page)
+    page.locator("main").get_by_role("link", name="Admin", exact=True).click()
+    page.wait_for_url("**/admin/releases/release/*/change/")
+
+
+def test_a_release_is_uploaded_from_the_admin_without_javascript(open_browser, space, archive):
+    page = open_browser(java_script_enabled=False).new_page()
+    describe_there(page, space, "scriptless-admin")
+    page.get_by_label("Version", exact=True).fill("1.0.0")
+    page.get_by_role("button", name="Continue to the file").click()
+    page.wait_for_url("**/releases/*")
+    page.locator("#file").set_input_files(archive("module.zip"))
+    page.locator("form[enctype] button[type=submit]").click()
+    page.wait_for_url("**/releases/*")
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with-js", "without-js"])
+def test_a_version_is_yanked_with_a_reason(open_browser, module, scripts):
+    page = open_browser(java_script_enabled=scripts).new_page()
+    address = module(f"yanked-{'with' if scripts else 'without'}-js")
+    page.goto(f"/admin/modules/moduleversion/?q={address}")
+    page.locator("input.action-select").check()
+    page.locator("select[name=action]").select_option("yank")
+    page.get_by_role("button", name="Go", exact=True).click()
+    page.get_by_label("Reason").fill("It deletes the volume.")
+    page.get_by_role("button", name="Yank").click()
+    expect(page.get_by_text("Yanked: 1.")).to_be_visible()
+    expect(page.locator(".larder-badge-yanked")).to_be_visible()
+
+
+def test_the_page_that_asks_for_a_reason_can_be_used_by_everybody(page, module, watch):
+    page.goto(f"/admin/modules/moduleversion/?q={module('asked')}")
+    page.locator("input.action-select").check()
+    page.locator("select[name=action]").select_option("purge")
+    page.get_by_role("button", name="Go", exact=True).click()
+    expect(page.get_by_label("Type the address and the version")).to_be_visible()
+    assert watch.unexpected() == []
+    assert serious_findings(page) == []
+    watch.said.clear()  # axe loads a style sheet of Django's by itself, and that one imports another
+
+
+def test_the_list_is_exported(page, module):
+    address = module("exported")
+    page.goto(f"/admin/modules/moduleversion/?q={address}")
+    page.locator("input.action-select").check()
+    page.locator("select[name=action]").select_option("export_csv")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Go", exact=True).click()
+    with download.value.path().open(newline="") as file:
+        head, line = csv.reader(file)
+
+    assert dict(zip(head, line, strict=True))["module name"] == "exported"
+
+
+def test_a_filter_by_name_suggests_and_narrows(page, space, module):
+    module("filtered")
+    page.goto("/admin/modules/module/")
+    field = page.get_by_label("namespace", exact=True)
+    assert space in page.locator(f"#{field.get_attribute('list')} option").evaluate_all("all => all.map(o => o.value)")
+    field.fill(space)
+    field.press("Enter")
+    page.wait_for_url(f"**/admin/modules/module/?in={space}")
+    # Django's own search box: its label is a picture with a text.
+    assert [one for one in serious_findings(page) if "#searchbar" not in one] == []
