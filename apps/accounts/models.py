@@ -72,6 +72,7 @@ class Namespace(models.Model):
                 name="accounts_visibility_known", condition=Q(visibility__in=["public", "internal", "private"])
             ),
         ]
+        indexes = [models.Index(fields=["created_at"], name="accounts_namespaces_by_day")]
 
     def __str__(self) -> str:
         return self.name
@@ -96,6 +97,9 @@ class Team(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = TeamQuerySet.as_manager()
+
+    class Meta:
+        indexes = [models.Index(fields=["created_at"], name="accounts_teams_by_day")]
 
     def __str__(self) -> str:
         return self.name
@@ -149,6 +153,7 @@ class Grant(models.Model):
                 condition=Q(user=None, team__isnull=False) | Q(user__isnull=False, team=None),
             ),
         ]
+        indexes = [models.Index(fields=["given_at"], name="accounts_grants_by_day")]
 
     def __str__(self) -> str:
         return f"{self.holder} is {self.get_role_display()} of {self.namespace}"
@@ -209,6 +214,7 @@ class ApiToken(models.Model):
         constraints = [
             models.CheckConstraint(name="accounts_scope_known", condition=Q(scope__in=["read", "publish", "manage"])),
         ]
+        indexes = [models.Index(fields=["created_at"], name="accounts_tokens_by_day")]
         permissions = [("revoke_apitoken", "Can revoke an API token")]
 
     def __str__(self) -> str:
@@ -240,6 +246,7 @@ class Invitation(models.Model):
                 condition=Q(namespace=None, role=None) | Q(namespace__isnull=False, role__isnull=False),
             ),
         ]
+        indexes = [models.Index(fields=["created_at"], name="accounts_invites_by_day")]
 
     def __str__(self) -> str:
         return self.note or f"invitation {self.pk}"

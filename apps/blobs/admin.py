@@ -9,6 +9,7 @@ from apps.blobs.models import Blob
 class BlobAdmin(ReadOnlyAdmin[Blob]):
     list_display = ("short_digest", "size", "state_badge", "created_at")
     list_filter = ("state",)
+    date_hierarchy = "created_at"
     ordering = ("-pk",)
     sortable_by = ()
     search_fields = ("digest",)

@@ -21,6 +21,7 @@ class Blob(models.Model):
             models.CheckConstraint(name="blobs_digest_is_sha256", condition=Q(digest__regex=r"^[0-9a-f]{64}$")),
             models.CheckConstraint(name="blobs_size_not_negative", condition=Q(size__gte=0)),
         ]
+        indexes = [models.Index(fields=["created_at"], name="blobs_by_day")]
 
     def __str__(self) -> str:
         return f"sha256:{self.digest}"

@@ -30,7 +30,10 @@ class Module(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["namespace", "canonical"], name="modules_address_once"),
         ]
-        indexes = [models.Index(fields=["namespace", "name", "system"], name="modules_by_address")]
+        indexes = [
+            models.Index(fields=["namespace", "name", "system"], name="modules_by_address"),
+            models.Index(fields=["created_at"], name="modules_by_day"),
+        ]
 
     def __str__(self) -> str:
         return str(self.address)

@@ -248,8 +248,10 @@ class SearchDoc(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=["kind", "namespace", "name"], name="releases_doc_once")]
         indexes = [
+            models.Index(fields=["kind", "namespace", "is_listed"], name="releases_docs_seen"),  # counts need no row
             models.Index(fields=["kind", "sort_key"], name="releases_docs_by_address"),
             models.Index(fields=["kind", "-published_at"], name="releases_docs_updated"),
+            models.Index(fields=["published_at"], name="releases_docs_by_day"),
             models.Index(fields=["kind", "-downloads"], name="releases_docs_popular"),
         ]
         permissions = [("rebuild_searchdoc", "Can rebuild a search document")]

@@ -1,4 +1,7 @@
+import re
+
 import pytest
+from django.contrib import admin
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -9,6 +12,9 @@ from apps.jobs.models import Job
 from apps.modules.models import ModuleVersion
 from apps.releases.models import DownloadCount, Release, SearchDoc
 from tests.admin import rows
+
+SELECT = re.compile(r"<select[^>]*>")
+NAME = re.compile(r'name="([^"]+)"')
 
 
 def list_of(model, **query):
@@ -121,3 +127,31 @@ def test_an_event_names_its_actor_or_says_that_they_are_forgotten(desk):
 
     assert "person0" in page
     assert "account 999999, forgotten" in page
+
+
+def test_another_row_is_chosen_by_searching_and_from_no_long_list(desk):
+    rows.make(0, 2)
+    pages = [reverse(f"admin:accounts_{model}_add") for model in ("namespace", "team", "grant", "invitation")]
+    pages += [page_of(model.objects.order_by("pk").first()) for model in rows.LISTED]
+    searched, listed = set(), set()
+    for page in pages:
+        for found in SELECT.findall(desk.get(page).text):
+            name = NAME.search(found)[1].rpartition("-")[2]
+            (searched if "admin-autocomplete" in found else listed).add(name)
+
+    assert searched == {"namespace", "user", "team"}
+    assert listed == {"role", "visibility", "user_permissions"}
+
+
+def test_a_date_hierarchy_stands_on_an_index():
+    for listed in admin.site._registry.values():
+        if not (path := listed.date_hierarchy):
+            assert not [field for field in listed.model._meta.fields if field.name in ("created_at", "given_at", "at")]
+            continue
+        model = listed.model
+        *through, name = path.split("__")
+        for part in through:
+            model = model._meta.get_field(part).related_model
+        field = model._meta.get_field(name)
+        leading = {fields[0].lstrip("-") for index in model._meta.indexes if (fields := index.fields)}
+        assert field.db_index or name in leading, path

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from apps.accounts import invitations, leaving, people
 from apps.accounts.admin.actors import actor_of
+from apps.accounts.admin.filters import NamespaceFilter
 from apps.accounts.models import Invitation, Role, User
 from apps.admin_base import LarderAdmin
 
@@ -80,8 +81,13 @@ class InvitationForm(forms.ModelForm[Invitation]):
 class InvitationAdmin(LarderAdmin[Invitation]):
     form = InvitationForm
     list_display = ("title", "state", "namespace", "role", "created_by", "created_at", "expires_at", "used_by")
-    list_filter = (("used_at", admin.EmptyFieldListFilter), ("revoked_at", admin.EmptyFieldListFilter))
+    list_filter = (
+        NamespaceFilter,
+        ("used_at", admin.EmptyFieldListFilter),
+        ("revoked_at", admin.EmptyFieldListFilter),
+    )
     list_select_related = ("namespace", "created_by", "used_by")
+    date_hierarchy = "created_at"
     ordering = ("-pk",)
     sortable_by = ()
     search_fields = ("note",)

@@ -89,6 +89,7 @@ class NamespaceAdmin(LarderAdmin[Namespace]):
     )
     list_filter = ("visibility", LeaderlessFilter)
     list_select_related = ("created_by",)
+    date_hierarchy = "created_at"
     ordering = ("name",)
     sortable_by = ("name",)
     search_fields = ("name",)
@@ -165,6 +166,7 @@ class GrantAdmin(LarderAdmin[Grant]):
     list_display_links = ("namespace", "user", "team")
     list_filter = ("role", NamespaceFilter, PersonFilter, TeamFilter)
     list_select_related = ("namespace", "user", "team", "given_by")
+    date_hierarchy = "given_at"
     ordering = ("-pk",)
     sortable_by = ()
     search_fields = ("namespace__name", "user__username", "team__name")

@@ -70,6 +70,7 @@ class TeamAdmin(LarderAdmin[Team]):
     list_display = ("name", "description", "people", "managers", "created_by", "created_at", "page")
     list_filter = (LeaderlessFilter,)
     list_select_related = ("created_by",)
+    date_hierarchy = "created_at"
     ordering = ("name",)
     sortable_by = ("name",)
     search_fields = ("name",)

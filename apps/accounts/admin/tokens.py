@@ -4,6 +4,7 @@ from django.http import HttpRequest
 
 from apps.accounts import tokens
 from apps.accounts.admin.actors import actor_of
+from apps.accounts.admin.filters import PersonFilter
 from apps.accounts.models import ApiToken
 from apps.admin_base import ReadOnlyAdmin
 
@@ -13,8 +14,14 @@ class ApiTokenAdmin(ReadOnlyAdmin[ApiToken]):
     """Never the digest: whoever reads it here could look for its token elsewhere."""
 
     list_display = ("start", "label", "user", "scope", "expires_at", "last_used_at", "revoked_at")
-    list_filter = ("scope", ("revoked_at", admin.EmptyFieldListFilter), ("last_used_at", admin.EmptyFieldListFilter))
+    list_filter = (
+        "scope",
+        PersonFilter,
+        ("revoked_at", admin.EmptyFieldListFilter),
+        ("last_used_at", admin.EmptyFieldListFilter),
+    )
     list_select_related = ("user",)
+    date_hierarchy = "created_at"
     ordering = ("-pk",)
     sortable_by = ()
     search_fields = ("start", "user__username")

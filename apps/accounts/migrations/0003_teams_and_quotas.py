@@ -65,4 +65,24 @@ class Migration(migrations.Migration):
             model_name='membership',
             constraint=models.UniqueConstraint(fields=('team', 'user'), name='accounts_one_membership_each'),
         ),
+        migrations.AddIndex(
+            model_name='namespace',
+            index=models.Index(fields=['created_at'], name='accounts_namespaces_by_day'),
+        ),
+        migrations.AddIndex(
+            model_name='team',
+            index=models.Index(fields=['created_at'], name='accounts_teams_by_day'),
+        ),
+        migrations.AddIndex(
+            model_name='grant',
+            index=models.Index(fields=['given_at'], name='accounts_grants_by_day'),
+        ),
+        migrations.AddIndex(
+            model_name='apitoken',
+            index=models.Index(fields=['created_at'], name='accounts_tokens_by_day'),
+        ),
+        migrations.AddIndex(
+            model_name='invitation',
+            index=models.Index(fields=['created_at'], name='accounts_invites_by_day'),
+        ),
     ]

@@ -15,4 +15,8 @@ class Migration(migrations.Migration):
             name='state',
             field=models.CharField(choices=[('claimed', 'Claimed'), ('ready', 'Ready'), ('leaving', 'Leaving')], default='claimed', max_length=8),
         ),
+        migrations.AddIndex(
+            model_name='blob',
+            index=models.Index(fields=['created_at'], name='blobs_by_day'),
+        ),
     ]

@@ -22,6 +22,7 @@ class ModuleAdmin(ReadOnlyAdmin[Module]):
     list_display = ("title", "latest", "versions", "downloads", "created_at", "page")
     list_filter = ("namespace__visibility", NamespaceFilter)
     list_select_related = ("namespace",)
+    date_hierarchy = "created_at"
     ordering = ("-pk",)
     sortable_by = ()
     search_fields = ("name", "system")

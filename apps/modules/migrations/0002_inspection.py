@@ -62,4 +62,8 @@ class Migration(migrations.Migration):
             name='moduleversion',
             options={'permissions': [('reinspect_moduleversion', 'Can have a version inspected again')]},
         ),
+        migrations.AddIndex(
+            model_name='module',
+            index=models.Index(fields=['created_at'], name='modules_by_day'),
+        ),
     ]

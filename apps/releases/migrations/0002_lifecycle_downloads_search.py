@@ -207,6 +207,10 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='searchdoc',
+            index=models.Index(fields=['kind', 'namespace', 'is_listed'], name='releases_docs_seen'),
+        ),
+        migrations.AddIndex(
+            model_name='searchdoc',
             index=models.Index(fields=['kind', 'sort_key'], name='releases_docs_by_address'),
         ),
         migrations.AddIndex(
@@ -240,6 +244,10 @@ class Migration(migrations.Migration):
         migrations.AlterModelOptions(
             name='release',
             options={'permissions': [('deprecate_release', 'Can deprecate a published version'), ('yank_release', 'Can yank a published version'), ('quarantine_release', 'Can put a published version into quarantine'), ('restore_release', 'Can restore a published version'), ('purge_release', 'Can purge a published version'), ('verify_release', 'Can have stored bytes verified')]},
+        ),
+        migrations.AddIndex(
+            model_name='searchdoc',
+            index=models.Index(fields=['published_at'], name='releases_docs_by_day'),
         ),
         migrations.AlterModelOptions(
             name='searchdoc',
