@@ -63,7 +63,7 @@ def highlighted(text: str, language: str) -> tuple[str, ...]:
     lines = text.replace("\r\n", "\n").split("\n")
     if lines[-1] == "":
         lines.pop()
-    if not language or len(text) > MOST or any(len(line) > LONGEST_LINE for line in lines):
+    if not lines or not language or len(text) > MOST or any(len(line) > LONGEST_LINE for line in lines):
         return tuple(escape(line) for line in lines)
     return tuple(_lines(_lexer(language), "\n".join(lines)))
 

@@ -1,0 +1,168 @@
+"""/modules/<address>/<version>/files and /raw: the source browser"""
+
+import html
+import re
+
+import pytest
+from django.utils import timezone
+
+from apps.modules.models import ModuleVersion
+from apps.portal.module_files import RAW_MOST
+from apps.releases.models import Release
+from tests.builders.archives import MODULE, module_zip
+from tests.builders.modules import picture
+
+AT = "/modules/acme/vpc/aws/1.0.0"
+LARGE = "# a line of a large file\n" * 30_000
+FILES = {
+    **MODULE,
+    "modules/subnets/main.tf": 'variable "x" {\n  default = "<b>" # a & b\n}\n',
+    "docs/logo.png": picture(),
+    "docs/fake.png": "<script>alert(1)</script>",
+    "docs/logo.svg": "<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>",
+    "docs/page.html": "<script>alert(1)</script>",
+    "docs/blob.bin": b"\x00\x01\x02",
+    "docs/größe und maß.md": "# ü\n",
+    "empty.tf": "",
+    "large.tf": LARGE,
+    "notes": "plain words\n",
+}
+
+
+@pytest.fixture
+def vpc(published):
+    return published("acme/vpc/aws", "1.0.0", data=module_zip(FILES))
+
+
+@pytest.fixture
+def ask(browser_of, bob, vpc):
+    browser = browser_of(bob)
+    return lambda path: browser.get(f"{AT}{path}")
+
+
+def text_of(response):
+    assert response.status_code == 200
+    return html.unescape(response.content.decode())
+
+
+def test_the_root_lists_folders_first_with_sizes(ask):
+    text = text_of(ask("/files"))
+
+    assert text.index(f'{AT}/files/docs">docs/</a>') < text.index(f'{AT}/files/main.tf">main.tf</a>')
+    assert re.search(r"docs/</a></th><td[^>]*>6 files", text)
+    assert re.search(r"empty.tf</a></th><td[^>]*>0 bytes", text)
+
+
+@pytest.mark.parametrize("path", ["/files/modules/subnets", "/files/modules/subnets/"])
+def test_a_folder_has_a_page(ask, path):
+    text = text_of(ask(path))
+
+    assert f'href="{AT}/files/modules/subnets/main.tf"' in text
+    assert f'href="{AT}/files/modules">modules</a>' in text
+
+
+def test_each_line_of_a_file_has_an_anchor_and_its_colours(ask):
+    page = ask("/files/modules/subnets/main.tf").content.decode()
+
+    assert '<span class="source__line" id="L2">' in page
+    assert 'href="#L2"' in page
+    assert '<span class="hl-string">&quot;&lt;b&gt;&quot;</span>' in page
+    assert '<span class="hl-comment"># a &amp; b</span>' in page
+    assert "3 lines" in page
+
+
+def test_a_name_with_odd_letters_is_found(ask):
+    listed = text_of(ask("/files/docs"))
+    link = re.search(r'href="([^"]*gr[^"]*)"', listed)[1]
+
+    assert "# ü" in text_of(ask(link.removeprefix(AT)))
+
+
+def test_an_image_is_shown_and_what_only_says_so_is_text(ask):
+    assert f'src="{AT}/raw/docs/logo.png"' in text_of(ask("/files/docs/logo.png"))
+
+    fake = ask("/files/docs/fake.png").content.decode()
+    assert "&lt;script&gt;" in fake
+    assert "/raw/docs/fake.png" in fake
+    assert "<img" not in fake.partition("<main")[2]
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [("docs/blob.bin", "This is no text"), ("empty.tf", "This file is empty"), ("large.tf", "This is its beginning")],
+)
+def test_what_cannot_be_shown_is_said(ask, path, says):
+    assert says in text_of(ask(f"/files/{path}"))
+
+
+def test_a_large_file_is_cut(ask):
+    page = ask("/files/large.tf")
+
+    assert page.content.count(b'class="source__line"') < LARGE.count("\n")
+    assert len(page.content) < 5_000_000
+
+
+@pytest.mark.parametrize(
+    "path", ["/files/nothing.tf", "/files/modul", "/files/../main.tf", "/raw/nothing", "/raw/docs"]
+)
+def test_what_is_not_there_is_not_found(ask, path):
+    assert ask(path).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("path", "content_type", "disposition"),
+    [
+        ("main.tf", "text/plain; charset=utf-8", "inline"),
+        ("notes", "text/plain; charset=utf-8", "inline"),
+        ("empty.tf", "text/plain; charset=utf-8", "inline"),
+        ("docs/logo.png", "image/png", "inline"),
+        ("docs/fake.png", "text/plain; charset=utf-8", "inline"),
+        ("docs/logo.svg", "application/octet-stream", "attachment"),
+        ("docs/page.html", "application/octet-stream", "attachment"),
+        ("docs/blob.bin", "application/octet-stream", "attachment"),
+    ],
+)
+def test_raw_is_taken_for_nothing_but_what_it_is(ask, path, content_type, disposition):
+    response = ask(f"/raw/{path}")
+
+    expected = FILES[path].encode() if isinstance(FILES[path], str) else FILES[path]
+    assert response.content == expected
+    assert response["Content-Type"] == content_type
+    assert response["Content-Disposition"].partition(";")[0] == disposition
+    assert response["X-Content-Type-Options"] == "nosniff"
+    assert response["Content-Security-Policy"] == "sandbox; default-src 'none'"
+    assert response["Cache-Control"] == "private, no-cache"
+
+
+def test_a_file_beyond_the_limit_is_not_sent(ask, monkeypatch):
+    monkeypatch.setattr("apps.portal.module_files.RAW_MOST", 100)
+
+    response = ask("/raw/large.tf")
+
+    assert RAW_MOST > 1_000_000
+    assert response.status_code == 413
+    assert "Download the archive" in response.content.decode()
+
+
+def test_rows_of_an_older_larder_say_what_to_do(ask):
+    ModuleVersion.objects.update(files=[{"name": "main.tf", "size": 10}])
+
+    assert "Ask an operator to inspect the version again" in text_of(ask("/files/main.tf"))
+    assert ask("/raw/main.tf").status_code == 404
+    assert "main.tf" in text_of(ask("/files"))
+
+
+@pytest.mark.parametrize("path", ["", "/files", "/files/main.tf", "/raw/main.tf"])
+def test_nothing_in_quarantine_is_given_out_even_to_staff(browser_of, olga, bob, vpc, path):
+    Release.objects.update(quarantined_at=timezone.now(), quarantine_reason="A key.")
+
+    assert browser_of(bob).get(f"{AT}{path}").status_code == 404
+    # Staff see the page that says so, and no bytes.
+    assert browser_of(olga).get(f"{AT}{path}").status_code == (404 if path else 200)
+
+
+def test_a_yanked_version_can_still_be_read(ask):
+    Release.objects.update(lifecycle="yanked", lifecycle_reason="It leaks.")
+
+    assert ask("/files/main.tf").status_code == 200
+    assert ask("/raw/main.tf").status_code == 200
