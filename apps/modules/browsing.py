@@ -60,7 +60,8 @@ def siblings(version: ModuleVersion) -> dict[str, int]:
 
 def _of(namespace: Namespace, filters: Mapping[str, str] | None) -> QuerySet[SearchDoc]:
     only_this = Namespace.objects.filter(pk=namespace.pk)
-    return _with_source(search.find(kind=Kind.MODULE, namespaces=only_this, filters=filters))
+    docs = search.find(kind=Kind.MODULE, namespaces=only_this, filters=filters)
+    return _with_source(docs.filter(namespace=namespace))
 
 
 def _with_source(docs: QuerySet[SearchDoc]) -> QuerySet[SearchDoc]:

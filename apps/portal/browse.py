@@ -110,7 +110,7 @@ def namespace(request: HttpRequest, name: str) -> HttpResponse:
     only_this = Namespace.objects.filter(pk=found.pk)
     # Who works here finds what is yanked altogether as well, or nobody could restore it.
     docs = search.find(kind=Kind.MODULE, namespaces=only_this, include_unlisted=role is not None)
-    page = page_of(docs.select_related("namespace"), request, size=PAGE)
+    page = page_of(docs.filter(namespace=found).select_related("namespace"), request, size=PAGE)
     context: dict[str, Any] = {"namespace": found, "page": page, "rows": rows_of(page.object_list), "role": role}
     context["may_publish"] = role is not None and role.covers(Role.PUBLISHER)
     context["may_manage"] = role == Role.OWNER

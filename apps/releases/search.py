@@ -113,6 +113,7 @@ def put(
     """
     where: dict[str, Any] = {"kind": release.kind, "namespace": release.namespace, "name": release.name}
     shown = {
+        "sort_key": sort_key(release.namespace.name, release.name),
         "release": release,
         "description": description[:300],
         "version": release.version,
@@ -130,6 +131,11 @@ def put(
     _replace_terms(doc, _weighed(words))
     _replace_facets(doc, {(facet, value[:200]) for facet, values in facets.items() for value in values if value})
     return doc
+
+
+def sort_key(namespace: str, name: str) -> bytes:
+    """Sorts as the parts of the address do: a part that ends comes before one that goes on, so `vpc` before `vpc-b`."""
+    return f"{namespace}/{name}".replace("/", "\0").encode()
 
 
 def drop(*, kind: str, namespace: Namespace, name: str) -> None:
@@ -191,7 +197,7 @@ def find(
     """
     words = words_of(query)
     rows = _matching(kind, namespaces, words, filters or {}, include_unlisted=include_unlisted)
-    by_name = (_Bytewise("namespace__name"), _Bytewise("name"), "pk")
+    by_name = ("sort_key", "pk")
     if sort == UPDATED:
         return rows.order_by("-published_at", *by_name)
     if sort == DOWNLOADS:
@@ -241,14 +247,16 @@ def hits(docs: Iterable[SearchDoc], query: str) -> dict[int, list[Hit]]:
 
 
 def _best(word: str, terms: list[tuple[int, str]]) -> Hit | None:
+    """The term in the best place; where it is only the end of an identifier that is there as well, the identifier."""
     ways = spellings(word)
     held = [(weight, term) for weight, term in terms if any(begins_a_part(way, term) for way in ways)]
-    ends = {term[place + 1 :] for _, term in held for place, mark in enumerate(term) if not mark.isalnum()}
-    whole = [(weight, term) for weight, term in held if term not in ends]
-    if not whole:
+    if not held:
         return None
-    weight, term = min(whole, key=lambda one: (-one[0], not one[1].startswith(tuple(ways)), len(one[1]), one[1]))
-    return Hit(word, weight, term)
+    place = max(weight for weight, _ in held)
+    found = [term for weight, term in held if weight == place]
+    ends = {term[position + 1 :] for term in found for position, mark in enumerate(term) if not mark.isalnum()}
+    whole = [term for term in found if term not in ends]
+    return Hit(word, place, min(whole, key=lambda term: (not term.startswith(tuple(ways)), len(term), term)))
 
 
 def _matching(

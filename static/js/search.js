@@ -16,6 +16,17 @@ function keepAddress() {
   if (clear) clear.hidden = ![...new FormData(form).keys()].some((name) => name !== "sort");
 }
 
+let focused = "";
+
+/** The selects are replaced with their new counts, and the one that somebody is in takes the focus along. */
+function noteFocus() {
+  focused = form.contains(document.activeElement) ? document.activeElement.id : "";
+}
+
+function restoreFocus() {
+  if (focused && document.activeElement === document.body) document.getElementById(focused)?.focus();
+}
+
 function links() {
   return [...document.querySelectorAll("[data-rows] .rows__title a")];
 }
@@ -35,6 +46,7 @@ function walk(event) {
 
 if (form) {
   form.addEventListener("formdata", withoutEmpty);
-  document.addEventListener("htmx:after:swap", keepAddress);
+  document.addEventListener("htmx:before:swap", noteFocus);
+  document.addEventListener("htmx:after:swap", () => { keepAddress(); restoreFocus(); });
   document.addEventListener("keydown", walk);
 }

@@ -25,7 +25,8 @@ def found(query="", **more):
 def shelf(acme, pantry, hall):
     """Modules that all have something to do with vpc and subnets."""
     add_doc(acme, "network/aws", "Everything around a VPC", submodules=["vpc", "subnets"], downloads=9_000)
-    add_doc(acme, "vpc/aws", "Network of an account", inputs=["enable_nat_gateway", "subnets"], downloads=5)
+    inputs = ["enable_nat_gateway", "subnets"]
+    add_doc(acme, "vpc/aws", "Network of an account", inputs=inputs, resources=["aws_vpc"], downloads=5)
     add_doc(pantry, "vpc/google", "Network of a project", downloads=70)
     add_doc(hall, "vpc_peering/aws", "Connects two networks", downloads=8_000)
     add_doc(hall, "my-vpc/aws", "A thin layer", downloads=7_000)
@@ -86,11 +87,11 @@ def test_without_a_query_the_order_is_by_name(shelf):
     assert found("vpc", sort="name")[0] == "acme/network/aws"
 
 
-def test_names_come_in_the_order_of_their_bytes(acme):
+def test_names_come_part_by_part_in_the_order_of_their_bytes(acme):
     for name in ("a_b/aws", "a-b/aws", "ab/aws", "a1/aws", "a/aws"):
         add_doc(acme, name)
 
-    assert found() == [f"acme/{name}/aws" for name in ("a-b", "a", "a1", "a_b", "ab")]
+    assert found() == [f"acme/{name}/aws" for name in ("a", "a-b", "a1", "a_b", "ab")]
 
 
 # --- Filters and counts ---------------------------------------------------------------------------------------------
