@@ -30,11 +30,11 @@ def file_url(files_path: str, path: str, line: int = 0) -> str:
 
 
 @register.simple_tag
-def source_link(files_path: str, row: dict[str, object]) -> SafeString:
-    """`variables.tf:12`, leading there; the folder is known from the page, and stands in the title."""
+def source_link(files_path: str, row: dict[str, object], *, whole: bool = False) -> SafeString:
+    """`variables.tf:12`, leading there. The folder is known from the page, unless the `whole` path is asked for."""
     path, line = str(row.get("file", "")), row.get("line", 0)
     if not path:
         return SafeString("")
     url = file_url(files_path, path, line if isinstance(line, int) else 0)
-    last = path.rpartition("/")[2]
+    last = path if whole else path.rpartition("/")[2]
     return format_html('<a class="where" href="{}" title="{}, line {}">{}:{}</a>', url, path, line, last, line)
