@@ -12,7 +12,7 @@ from tests.builders.archives import MODULE, module_zip
 from tests.builders.modules import picture
 
 LARGE = "".join(f"# line {number} of a large file\n" for number in range(40_000))
-CONTENTS = {
+CONTENTS: dict[str, str | bytes] = {
     **MODULE,
     "modules/subnets/main.tf": "# subnets\n",
     "empty.tf": "",
@@ -50,6 +50,8 @@ def test_it_asks_storage_for_one_range(version, monkeypatch):
     files.read_file(version, "main.tf")
 
     entry = files.find(version, "main.tf")
+    assert entry is not None
+    assert entry.at is not None
     assert ranges == [(entry.at, entry.at + entry.packed)]
 
 
@@ -85,13 +87,15 @@ def test_a_wrong_place_in_the_archive_is_an_outage_and_no_crash(version):
 def test_a_folder_knows_what_lies_in_it(version):
     entries = files.entries_of(version)
 
-    root = files.folder_of(entries, "")
-    assert root.folders == [("docs", 1), ("modules", 1)]
-    assert [entry.name for entry in root.files] == sorted(name for name in CONTENTS if "/" not in name)
-    assert files.folder_of(entries, "modules").folders == [("subnets", 1)]
-    assert [entry.last for entry in files.folder_of(entries, "modules/subnets").files] == ["main.tf"]
-    assert files.folder_of(entries, "mod") is None
-    assert files.folder_of([], "").files == []
+    def parts(path):
+        folder = files.folder_of(entries, path)
+        return folder and (folder.folders, [entry.last for entry in folder.files])
+
+    assert parts("") == ([("docs", 1), ("modules", 1)], sorted(name for name in CONTENTS if "/" not in name))
+    assert parts("modules") == ([("subnets", 1)], [])
+    assert parts("modules/subnets") == ([], ["main.tf"])
+    assert parts("mod") is None
+    assert files.folder_of([], "") == files.Folder("", [], [])
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from tests.builders.modules import picture
 
 AT = "/modules/acme/vpc/aws/1.0.0"
 LARGE = "# a line of a large file\n" * 30_000
-FILES = {
+FILES: dict[str, str | bytes] = {
     **MODULE,
     "modules/subnets/main.tf": 'variable "x" {\n  default = "<b>" # a & b\n}\n',
     "docs/logo.png": picture(),
@@ -73,7 +73,7 @@ def test_each_line_of_a_file_has_an_anchor_and_its_colours(ask):
 
 def test_a_name_with_odd_letters_is_found(ask):
     listed = text_of(ask("/files/docs"))
-    link = re.search(r'href="([^"]*gr[^"]*)"', listed)[1]
+    [link] = re.findall(r'href="([^"]*gr[^"]*)"', listed)
 
     assert "# ü" in text_of(ask(link.removeprefix(AT)))
 
@@ -125,8 +125,8 @@ def test_what_is_not_there_is_not_found(ask, path):
 def test_raw_is_taken_for_nothing_but_what_it_is(ask, path, content_type, disposition):
     response = ask(f"/raw/{path}")
 
-    expected = FILES[path].encode() if isinstance(FILES[path], str) else FILES[path]
-    assert response.content == expected
+    packed = FILES[path]
+    assert response.content == (packed.encode() if isinstance(packed, str) else packed)
     assert response["Content-Type"] == content_type
     assert response["Content-Disposition"].partition(";")[0] == disposition
     assert response["X-Content-Type-Options"] == "nosniff"
