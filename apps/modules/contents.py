@@ -31,20 +31,21 @@ def read(listing: Listing, *, address: ModuleAddress, version: str) -> Contents:
     """Read it all; some hundred milliseconds of a worker's time, so never inside a transaction."""
     sizes = {entry.name: entry.size for entry in listing.entries if not entry.is_dir}
     found = inspecting.inspect(listing.texts, sizes)
-    prefix = f"/modules/{address}/{version}"
+    prefix, files = readme.page_path(address, version), _files(listing)
+    shown = frozenset(file["name"] for file in files)
     readmes = _readmes(listing.texts)
     for unit in found["units"]:
         source = readmes.get(unit["path"], b"") if unit["path"] else b""
-        unit["readme"] = readme.render(source, base=unit["path"], files=sizes, prefix=prefix) if source else ""
+        unit["readme"] = readme.render(source, base=unit["path"], files=shown, prefix=prefix) if source else ""
         unit["summary"] = readme.summary(source) if source else ""
     source = readmes.get("", b"")
     fields = {
-        "readme_html": readme.render(source, files=sizes, prefix=prefix) if source else "",
+        "readme_html": readme.render(source, files=shown, prefix=prefix) if source else "",
         "readme_renderer": readme.RENDERER,
         "summary": readme.summary(source) if source else "",
         "inspection": found,
         "inspector": inspection.INSPECTOR,
-        "files": _files(listing),
+        "files": files,
     }
     return Contents(fields, list(_calls(found["units"])))
 

@@ -49,7 +49,7 @@ def summary_document(
 
 
 def details_document(version: ModuleVersion, *, versions: list[str], systems: Mapping[str, int]) -> dict[str, Any]:
-    """One version with what is in it. `versions` are all listed ones, `systems` all of its name with their downloads."""
+    """One version with what is in it. `versions` are all listed ones, `systems` all of its name with downloads."""
     module, release = version.module, version.release
     assert release.published_at is not None  # noqa: S101  # a constraint says so
     units: list[dict[str, Any]] = version.inspection.get("units", [])

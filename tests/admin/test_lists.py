@@ -49,7 +49,7 @@ def test_a_page_of_one_row_costs_the_same_beside_500(desk):
         desk.get(page)  # Django remembers the content type of each model
     few = {name: queries_of(desk, page) for name, page in pages.items()}
     rows.make(5, 500)
-    rows.more_versions(ModuleVersion.objects.order_by("pk").first().module, 60)
+    rows.more_versions(ModuleVersion.objects.order_by("pk")[0].module, 60)
     many = {name: queries_of(desk, page) for name, page in pages.items()}
 
     assert many == few
@@ -134,10 +134,13 @@ def test_another_row_is_chosen_by_searching_and_from_no_long_list(desk):
     rows.make(0, 2)
     pages = [reverse(f"admin:accounts_{model}_add") for model in ("namespace", "team", "grant", "invitation")]
     pages += [page_of(model.objects.order_by("pk").first()) for model in rows.LISTED]
-    searched, listed = set(), set()
+    searched: set[str] = set()
+    listed: set[str] = set()
     for page in pages:
         for found in SELECT.findall(desk.get(page).text):
-            name = NAME.search(found)[1].rpartition("-")[2]
+            named = NAME.search(found)
+            assert named is not None
+            name = named[1].rpartition("-")[2]
             (searched if "admin-autocomplete" in found else listed).add(name)
 
     assert searched == {"namespace", "user", "team"}

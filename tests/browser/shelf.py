@@ -1,16 +1,15 @@
 """A namespace with everything in it that a page may have to show: three modules with history, one poor, one hostile."""
 
-import io
 import json
-import tarfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import httpx
 
 from tests.builders import modules
 from tests.builders.archives import MODULE, module_zip
+from tests.builders.tars import gz, module_tar
 from tests.live import Live
 
 SPACE = "shelf"
@@ -48,17 +47,6 @@ class Shelf:
             assert answer.status_code == httpx.codes.OK, answer.text
 
 
-def tarball(files: Mapping[str, bytes], top: str) -> bytes:
-    """As a Git host packs a tag: everything under one folder, and a global header."""
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w:gz", pax_headers={"comment": "0" * 40}) as tar:
-        for name, data in sorted(files.items()):
-            member = tarfile.TarInfo(f"{top}/{name}")
-            member.size = len(data)
-            tar.addfile(member, io.BytesIO(data))
-    return out.getvalue()
-
-
 def fill(live: Live) -> Shelf:
     """Publish it all through the API, as scripts do."""
     shelf = Shelf(live, live.token())
@@ -66,7 +54,7 @@ def fill(live: Live) -> Shelf:
         client.put(f"/api/v1/namespaces/{SPACE}", json={"visibility": "public"}).raise_for_status()
     for name, files in REAL.items():
         shelf.publish(name, "1.0.0", module_zip(files("1.0.0")))
-        shelf.publish(name, "1.1.0", tarball(files("1.1.0"), f"terraform-{name.replace('/', '-')}-1.1.0"))
+        shelf.publish(name, "1.1.0", gz(module_tar(files("1.1.0"), top=f"terraform-{name.replace('/', '-')}-1.1.0/")))
         shelf.publish(name, "2.0.0", module_zip(files("2.0.0")))
     shelf.publish("network/aws", "3.0.0-rc.1", module_zip(modules.network("2.0.0"), comment=b"rc"))
     shelf.publish("poor/null", "1.0.0", module_zip({"main.tf": "\n"}))
@@ -95,6 +83,7 @@ from apps.accounts.models import Namespace, Team
 from apps.lib.addresses import ModuleAddress
 from apps.modules import publishing
 from tests.builders.archives import MODULE, module_zip
+from tests.builders.tars import gz, module_tar
 admin = User.objects.get(username="admin")
 bob = User.objects.create_user("bob", password="bob likes pears")
 grant = Grant.objects.create(namespace=Namespace.objects.get(name="shelf"), user=bob, role=Role.READER)

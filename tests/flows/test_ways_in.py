@@ -1,8 +1,6 @@
 """Tarballs, the folder on top, one folder of a larger archive, what stays out by rule: the API, worker in process."""
 
 import hashlib
-import io
-import tarfile
 import zipfile
 
 import pytest
@@ -11,20 +9,10 @@ from apps.blobs import store
 from apps.modules.models import ModuleVersion
 from apps.releases.models import Release
 from tests.builders.archives import MODULE, module_zip
+from tests.builders.tars import gz, module_tar, xz
 
 PATH = "/api/v1/modules/acme/vpc/aws/1.2.0"
 KEY = b"-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAA\n-----END OPENSSH PRIVATE KEY-----\n"
-
-
-def tarball(files: dict[str, str | bytes], mode: str = "w:gz") -> bytes:
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode=mode) as tar:
-        for name, text in files.items():
-            data = text.encode() if isinstance(text, str) else text
-            member = tarfile.TarInfo(name)
-            member.size = len(data)
-            tar.addfile(member, io.BytesIO(data))
-    return out.getvalue()
 
 
 def under(folder: str, files: dict[str, str] | None = None) -> dict[str, str | bytes]:
@@ -47,9 +35,9 @@ def stored() -> list[str]:
         return sorted(archive.namelist())
 
 
-@pytest.mark.parametrize(("mode", "form"), [("w:gz", "tar.gz"), ("w:xz", "tar.xz")])
-def test_a_tarball_is_repacked_and_both_digests_are_kept(put, mode, form, stored_files):
-    data = tarball(under("terraform-aws-vpc-1.2.0"), mode)
+@pytest.mark.parametrize(("pack", "form"), [(gz, "tar.gz"), (xz, "tar.xz")], ids=["gz", "xz"])
+def test_a_tarball_is_repacked_and_both_digests_are_kept(put, pack, form, stored_files):
+    data = pack(module_tar(MODULE, top="terraform-aws-vpc-1.2.0/"))
     assert put(data).status_code == 202
 
     release = Release.objects.get()
@@ -60,7 +48,7 @@ def test_a_tarball_is_repacked_and_both_digests_are_kept(put, mode, form, stored
     assert release.notes["top_folder"] == "terraform-aws-vpc-1.2.0"
     assert release.notes["repacked"] is True
     assert put(data).status_code == 200
-    assert put(tarball(under("other"), mode)).status_code == 409
+    assert put(pack(module_tar(MODULE, top="other/"))).status_code == 409
     assert [key for key in stored_files() if key.startswith("staging/")] == []
 
 
@@ -78,7 +66,7 @@ def test_the_folder_on_top_of_a_zip_is_stripped(put):
 
 
 def test_a_repacked_archive_can_be_read_file_by_file(put):
-    put(tarball(under("vpc")))
+    put(gz(module_tar(MODULE, top="vpc/")))
     version = ModuleVersion.objects.get()
     assert {file["name"]: file["size"] for file in version.files} == {name: len(MODULE[name]) for name in MODULE}
     assert all(file["at"] > 0 for file in version.files)
@@ -98,7 +86,7 @@ MONOREPO = under("modules/vpc") | under("modules/dns") | {"README.md": "# all\n"
 
 
 def test_one_folder_of_a_monorepo_is_published(put):
-    data = tarball({f"repo-1/{name}": text for name, text in MONOREPO.items()})
+    data = gz(module_tar(MONOREPO, top="repo-1/"))
     assert put(data, f"{PATH}?folder=modules/vpc").status_code == 202
     assert stored() == sorted(MODULE)
     assert Release.objects.get().folder == "modules/vpc"

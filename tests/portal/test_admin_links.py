@@ -16,7 +16,7 @@ def pages(published):
     release = published("acme/vpc/aws", "1.2.0")
     admin = {
         model: reverse(
-            f"admin:{model._meta.app_label}_{model._meta.model_name}_change", args=[model.objects.get(**of).pk]
+            f"admin:{model._meta.app_label}_{model._meta.model_name}_change", args=[model._default_manager.get(**of).pk]
         )
         for model, of in [(Release, {}), (Module, {}), (ModuleVersion, {}), (Namespace, {"name": "acme"})]
     }

@@ -1,0 +1,60 @@
+"""What was uploaded as a tarball, or is one folder of a repository, installs like any other module."""
+
+import pytest
+
+from tests.builders import modules
+from tests.builders.archives import module_zip
+from tests.builders.tars import gz, module_tar, xz
+
+pytestmark = [pytest.mark.live, pytest.mark.once]
+ONE = {"main.tf": 'output "one" {\n  value = file("${path.module}/text.txt")\n}\n', "text.txt": "one"}
+
+
+@pytest.fixture
+def space(live):
+    token = live.token()
+    with live.client(token) as client:
+        client.put("/api/v1/namespaces/waysin", json={"visibility": "public"}).raise_for_status()
+    return token
+
+
+@pytest.mark.parametrize(("pack", "name"), [(gz, "gz"), (xz, "xz")], ids=["gz", "xz"])
+def test_a_tarball_is_installed_and_applied(live, space, terraform, pack, name):
+    # Long enough to be compressed as a stream: the zip that it becomes has descriptors then.
+    files: dict[str, str | bytes] = {**ONE, "noise.txt": bytes(range(256)) * 8192}
+    data = pack(module_tar(files, top=f"top-{name}/"))
+    assert live.publish(f"waysin/{name}/null", "1.0.0", data, space)["state"] == "published"
+    workspace = terraform()
+    workspace.module("it", f"waysin/{name}/null", "1.0.0")
+    (workspace.work / "outputs.tf").write_text('output "one" {\n  value = module.it.one\n}\n')
+
+    done = workspace.init()
+
+    assert done.returncode == 0, done.stderr
+    assert 'one = "one"' in workspace.run("apply", "-auto-approve", "-input=false").stdout
+
+
+def test_one_folder_of_a_repository_is_installed(live, space, terraform):
+    data = module_zip({f"infra/modules/one/{path}": text for path, text in ONE.items()})
+    with live.client(space) as client:
+        path = "/api/v1/modules/waysin/folder/null/1.0.0?folder=infra/modules/one"
+        release = client.put(path, content=data).json()["id"]
+        assert live.wait_for(client, f"/api/v1/releases/{release}")["state"] == "published"
+    workspace = terraform()
+    workspace.module("it", "waysin/folder/null", "1.0.0")
+    done = workspace.init()
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_submodules_of_a_real_module_come_out_of_its_tarball(live, space, terraform):
+    data = gz(module_tar(modules.label("2.0.0"), top="terraform-null-label-2.0.0/"))
+    assert live.publish("waysin/label/null", "2.0.0", data, space)["state"] == "published"
+    workspace = terraform()
+    workspace.module("text", "waysin/label/null//modules/text", "2.0.0")
+    main = workspace.work / "main.tf"
+    main.write_text(
+        main.read_text().rstrip("}\n") + '\n  parts = ["a", "b"]\n}\noutput "text" {\n  value = module.text.text\n}\n'
+    )
+    done = workspace.init()
+    assert done.returncode == 0, done.stderr
+    assert 'text = "a-b"' in workspace.run("apply", "-auto-approve", "-input=false").stdout
