@@ -31,6 +31,7 @@ def read(listing: Listing, *, address: ModuleAddress, version: str) -> Contents:
     """Read it all; some hundred milliseconds of a worker's time, so never inside a transaction."""
     sizes = {entry.name: entry.size for entry in listing.entries if not entry.is_dir}
     found = inspecting.inspect(listing.texts, sizes)
+    was_read = not found.pop("failed", False)
     prefix, files = readme.page_path(address, version), _files(listing)
     shown = frozenset(file["name"] for file in files)
     readmes = _readmes(listing.texts)
@@ -44,7 +45,8 @@ def read(listing: Listing, *, address: ModuleAddress, version: str) -> Contents:
         "readme_renderer": readme.RENDERER,
         "summary": readme.summary(source) if source else "",
         "inspection": found,
-        "inspector": inspection.INSPECTOR,
+        # Without a stamp it counts as outdated: what could not be read is read again by the next re-inspection.
+        "inspector": inspection.INSPECTOR if was_read else "",
         "files": files,
     }
     return Contents(fields, list(_calls(found["units"])))

@@ -58,13 +58,16 @@ def begin(
     file_name: str = "",
     folder: str = "",
     several: bool = False,
+    confirm: Collection[str] = (),
 ) -> tuple[Release, str]:
     """The browser's first step: the gate, the rules of D10, the reservation. Answers it with its one-time ticket.
 
-    `folder` is the part of the archive to publish; `several`: let its publisher choose folders after the upload.
+    `folder` is the part of the archive to publish; `several`: let its publisher choose folders after the upload;
+    `confirm`: what the page has asked already.
     """
     coordinate = coordinate_of(viewer, address, version)
-    brief = _Brief(file_name, checks.clean_folder(folder), asks=True, several=several)
+    confirmed = checks.clean_confirmations(confirm)
+    brief = _Brief(file_name, checks.clean_folder(folder), asks=True, several=several, confirmed=confirmed)
     try:
         release = _reserve(coordinate, viewer, brief)
     except reserving.VersionTaken as taken:

@@ -45,7 +45,7 @@ def _begin(request: HttpRequest, viewer: Viewer, around: Surroundings) -> HttpRe
         return _refused(request, form, around, status=422)
     chosen = {name: form.cleaned_data[name] for name in ("version", "file_name", "folder", "several")}
     try:
-        release, ticket = publishing.begin(viewer=viewer, address=form.address, **chosen)
+        release, ticket = publishing.begin(viewer=viewer, address=form.address, confirm=form.confirmed, **chosen)
     except Conflict as refusal:
         form.add_error("version", sentence(refusal))
         return _refused(request, form, around, status=409)

@@ -40,6 +40,8 @@ class PublishForm(forms.Form):
         required=False, label="This archive holds several modules: let me choose after the upload"
     )
     file_name = forms.CharField(required=False, max_length=255, widget=forms.HiddenInput)
+    # The page's script asks about private keys before it packs a folder (templates/portal/publish/selection.html).
+    keys = forms.CharField(required=False)
 
     def __init__(self, viewer: Viewer, data: QueryDict | None = None, *, asked: QueryDict | None = None) -> None:
         super().__init__(data)
@@ -102,6 +104,11 @@ class PublishForm(forms.Form):
         except Invalid as refusal:
             raise forms.ValidationError(sentence(refusal)) from None
         return text
+
+    @property
+    def confirmed(self) -> list[str]:
+        """What needs no second question after the upload; only of a valid form."""
+        return [checks.PRIVATE_KEY] if self.cleaned_data["keys"] == "send" else []
 
     @property
     def address(self) -> ModuleAddress:

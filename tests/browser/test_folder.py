@@ -138,6 +138,18 @@ def test_a_private_key_is_asked_about_before_anything_is_sent(page, space, folde
         assert archive.namelist() == ["main.tf"]
 
 
+def test_a_key_that_is_meant_to_be_there_is_not_asked_about_twice(page, space, folder, live):
+    path = folder("meant", {"main.tf": "", "tests/fixture.txt": KEY})
+    describe(page, space, "meant")
+    page.get_by_label("Version", exact=True).fill("1.0.0")
+    page.locator("#chosen-folder").set_input_files(path)
+    page.get_by_label("Yes, send them").check()
+    release = publish(page)
+    expect_published(page)
+    with zipfile.ZipFile(io.BytesIO(sent(live, release))) as archive:
+        assert archive.namelist() == ["main.tf", "tests/fixture.txt"]
+
+
 SLOW_DISK = """() => {
   const { read } = ReadableStreamDefaultReader.prototype;
   ReadableStreamDefaultReader.prototype.read = async function () {

@@ -59,6 +59,7 @@ def test_a_child_that_dies_leaves_a_page_with_one_warning(monkeypatch, limits, f
     monkeypatch.setattr(inspecting, "LIMITS", limits)
     document = inspecting.inspect(files, sizes_of(files))
     (root,) = document["units"]
+    assert document["failed"]
     assert (root["kind"], root["variables"], len(root["warnings"])) == ("root", [], 1)
     assert root["warnings"][0]["message"].startswith("The module files were not read")
 

@@ -17,7 +17,8 @@ def inspect(texts: Mapping[str, bytes], sizes: Mapping[str, int]) -> dict[str, A
     """What the module files among `texts` declare (the package says in which shape); raises nothing.
 
     `sizes` are the sizes of all files in the archive, by their paths. Where the child fails, the document has a root
-    unit with one warning: a page without inputs is a pity, a publish that fails for it would be a fault.
+    unit with one warning, and `failed` is true: a page without inputs is a pity, a publish that fails for it would be
+    a fault.
     """
     wanted = {path: text for path, text in texts.items() if _is_wanted(path)}
     known = {path: size for path, size in sizes.items() if _is_wanted(path)}
@@ -46,4 +47,4 @@ def _is_wanted(path: str) -> bool:
 
 def _without(words: str, cause: str) -> dict[str, Any]:
     root = Folder("", "root", ())
-    return {"units": [units.empty_unit(root, [Note("", 1, 1, f"{words} {cause}")])]}
+    return {"units": [units.empty_unit(root, [Note("", 1, 1, f"{words} {cause}")])], "failed": True}
