@@ -112,6 +112,27 @@ class ModuleAddress:
         return f"{self.name}/{self.system}"
 
 
+@dataclass(frozen=True, slots=True)
+class ProviderAddress:
+    """Where a provider is: `namespace/type`. Made only of checked parts when it comes from `parse`."""
+
+    namespace: str
+    type: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.type}"
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Reads `namespace/type`. Raises Invalid; a reserved word passes, it just names nothing."""
+        namespace, slash, kind = text.partition("/")
+        if not slash or "/" in kind:
+            raise Invalid(f"provider address {text!r} has {text.count('/') + 1} parts, expected namespace/type")
+        _check("namespace", namespace, "-", LONGEST_NAME)
+        _check("provider type", kind, "-", LONGEST_NAME)
+        return cls(namespace, kind)
+
+
 class Segment:
     """Django path converter: anything but a slash. Views answer 404 in their own dialect."""
 

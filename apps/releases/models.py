@@ -11,18 +11,21 @@ from apps.lib.errors import Reason
 
 class Kind(models.TextChoices):
     MODULE = "module"
+    PROVIDER = "provider"
 
 
 class State(models.TextChoices):
     """The state machine of D4. `rejected` has reasons to act on; `failed` is Larder's own defect.
 
-    `held` waits for its publisher's answers, `purged` is the tombstone of a version whose bytes were removed.
+    `held` waits for its publisher's answers, `signing` for its sums to be signed (providers alone), `purged` is the
+    tombstone of a version whose bytes were removed.
     """
 
     RECEIVING = "receiving"
     RECEIVED = "received"
     CHECKING = "checking"
     HELD = "held"
+    SIGNING = "signing"
     PUBLISHED = "published"
     REJECTED = "rejected"
     FAILED = "failed"
@@ -38,11 +41,19 @@ class Lifecycle(models.TextChoices):
 
 
 # A release in one of these states holds its version number; rejected and failed ones leave it free for a retry.
-LIVE = (State.RECEIVING, State.RECEIVED, State.CHECKING, State.HELD, State.PUBLISHED, State.PURGED)
+LIVE = (
+    State.RECEIVING,
+    State.RECEIVED,
+    State.CHECKING,
+    State.HELD,
+    State.SIGNING,
+    State.PUBLISHED,
+    State.PURGED,
+)
 # On its way: it may still be rejected, by a person as well.
-WORKING = (State.RECEIVING, State.RECEIVED, State.CHECKING, State.HELD)
+WORKING = (State.RECEIVING, State.RECEIVED, State.CHECKING, State.HELD, State.SIGNING)
 # A worker may take it up.
-READY = (State.RECEIVED, State.CHECKING)
+READY = (State.RECEIVED, State.CHECKING, State.SIGNING)
 
 
 class ReleaseQuerySet(models.QuerySet["Release"]):
@@ -134,7 +145,7 @@ class Release(models.Model):
             # sort_key, not version: 1.0.0+a and 1.0.0+b are one version (D10)
             models.UniqueConstraint(
                 fields=["kind", "namespace", "name", "sort_key"],
-                condition=Q(state__in=["receiving", "received", "checking", "held", "published", "purged"]),
+                condition=Q(state__in=["receiving", "received", "checking", "held", "signing", "published", "purged"]),
                 name="releases_version_once",
             ),
             models.CheckConstraint(
@@ -150,6 +161,7 @@ class Release(models.Model):
                         "received",
                         "checking",
                         "held",
+                        "signing",
                         "published",
                         "rejected",
                         "failed",
@@ -192,6 +204,23 @@ class Release(models.Model):
 
     def refusals(self) -> list[Reason]:
         return [Reason.from_dict(reason) for reason in self.reasons]
+
+
+class ReleaseFile(models.Model):
+    """One uploaded file of a release that is made of several (a provider's draft): staged until the release ends."""
+
+    release = models.ForeignKey(Release, models.CASCADE, related_name="files")
+    name = models.CharField(max_length=255)
+    staging_key = models.CharField(max_length=80, unique=True)
+    digest = models.CharField(max_length=64, help_text="sha256 of what was received")
+    size = models.BigIntegerField(help_text="bytes")
+    received_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["release", "name"], name="releases_file_once")]
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class DownloadCount(models.Model):

@@ -1,0 +1,114 @@
+from typing import Self
+
+from django.db import models
+from django.db.models import Q
+
+from apps.accounts.models import Namespace
+from apps.lib.addresses import ProviderAddress
+from apps.releases.models import Lifecycle, Release
+from apps.signing.models import SigningKey
+
+
+class ProviderQuerySet(models.QuerySet["Provider"]):
+    def alphabetical(self) -> Self:
+        return self.order_by("namespace__name", "type")
+
+
+class Provider(models.Model):
+    """A provider's address. It comes into being with its first published version."""
+
+    namespace = models.ForeignKey(Namespace, models.PROTECT, related_name="providers")
+    type = models.CharField(max_length=63)
+    description = models.CharField(max_length=300, blank=True)
+    source_url = models.CharField(max_length=300, blank=True, help_text="The repository, for people and update bots.")
+    notice = models.CharField(max_length=500, blank=True, help_text="Shown by clients as a warning at every init.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = ProviderQuerySet.as_manager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["namespace", "type"], name="providers_address_once")]
+
+    def __str__(self) -> str:
+        return str(self.address)
+
+    @property
+    def address(self) -> ProviderAddress:
+        return ProviderAddress(self.namespace.name, self.type)
+
+
+class Signing(models.TextChoices):
+    """The two honest modes of D11."""
+
+    PUBLISHER = "publisher", "Publisher-signed"
+    REGISTRY = "registry", "Registry-signed"
+
+
+class ProviderVersionQuerySet(models.QuerySet["ProviderVersion"]):
+    def published(self) -> Self:
+        """What may be read: all but those in quarantine."""
+        return self.filter(release__quarantined_at=None)
+
+    def listed(self) -> Self:
+        """What version lists name: neither yanked nor in quarantine."""
+        return self.published().exclude(release__lifecycle=Lifecycle.YANKED)
+
+    def newest_first(self) -> Self:
+        return self.order_by("-release__sort_key", "-pk")
+
+
+class ProviderVersion(models.Model):
+    """What a published provider release has beyond every release: its packages, their sums and who signed them."""
+
+    provider = models.ForeignKey(Provider, models.PROTECT, related_name="versions")
+    release = models.OneToOneField(Release, models.PROTECT, related_name="provider_version")
+    is_prerelease = models.BooleanField()
+    protocols = models.JSONField(help_text='["5.0", "6.7"]')
+    signing = models.CharField(max_length=9, choices=Signing.choices)
+    key = models.ForeignKey(SigningKey, models.PROTECT, related_name="provider_versions")
+    sums_digest = models.CharField(max_length=64, help_text="sha256 of SHA256SUMS, a blob")
+    signature_digest = models.CharField(max_length=64, help_text="sha256 of its detached signature, a blob")
+
+    objects = ProviderVersionQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                name="providers_version_is_signed",
+                condition=Q(sums_digest__regex=r"^[0-9a-f]{64}$", signature_digest__regex=r"^[0-9a-f]{64}$"),
+            ),
+        ]
+        indexes = [models.Index(fields=["provider", "is_prerelease"], name="providers_versions_stable")]
+
+    def __str__(self) -> str:
+        return str(self.release)
+
+
+class Package(models.Model):
+    """One zip of a provider version: its platform, and both hashes by which clients know it."""
+
+    version = models.ForeignKey(ProviderVersion, models.CASCADE, related_name="packages")
+    os = models.CharField(max_length=20)
+    arch = models.CharField(max_length=20)
+    filename = models.CharField(max_length=255)
+    digest = models.CharField(max_length=64, db_index=True, help_text="sha256 of the zip; `zh:` is the same")
+    size = models.BigIntegerField(help_text="bytes")
+    h1 = models.CharField(max_length=50, help_text="h1:… of the unpacked tree")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["version", "os", "arch"], name="providers_platform_once"),
+            models.UniqueConstraint(fields=["version", "filename"], name="providers_filename_once"),
+            models.CheckConstraint(name="providers_package_digest", condition=Q(digest__regex=r"^[0-9a-f]{64}$")),
+        ]
+
+    def __str__(self) -> str:
+        return self.filename
+
+    @property
+    def platform(self) -> str:
+        return f"{self.os}_{self.arch}"
+
+    @property
+    def zh(self) -> str:
+        return f"zh:{self.digest}"

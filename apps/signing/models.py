@@ -1,0 +1,93 @@
+from datetime import datetime
+from typing import Self
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from apps.accounts.models import Namespace
+
+
+class Custody(models.TextChoices):
+    """Who holds the private half."""
+
+    PUBLISHER = "publisher", "The publisher: Larder knows the public key only"
+    REGISTRY = "registry", "The registry: workers sign with it"
+
+
+class State(models.TextChoices):
+    """A key is never deleted: old versions must go on verifying. `pending` waits for a worker to make it."""
+
+    PENDING = "pending"
+    ACTIVE = "active"
+    RETIRED = "retired"  # signs nothing new; what it signed goes on
+    REVOKED = "revoked"  # nothing that it signed is to be trusted
+
+
+class SigningKeyQuerySet(models.QuerySet["SigningKey"]):
+    def newest_first(self) -> Self:
+        return self.order_by("-added_at", "-pk")
+
+    def usable(self, now: datetime) -> Self:
+        """What may sign, or vouch for, a new release."""
+        return self.filter(Q(expires_at=None) | Q(expires_at__gt=now), state=State.ACTIVE)
+
+
+class SigningKey(models.Model):
+    """An OpenPGP key of a namespace (D11). The fingerprint is its identity; the key id is only shown."""
+
+    namespace = models.ForeignKey(Namespace, models.PROTECT, related_name="signing_keys")
+    custody = models.CharField(max_length=9, choices=Custody.choices)
+    state = models.CharField(max_length=7, choices=State.choices, default=State.ACTIVE)
+    fingerprint = models.CharField(max_length=40, blank=True, help_text="40 upper-case hex digits; empty while pending")
+    key_id = models.CharField(max_length=16, blank=True, help_text="The last 16 of them")
+    armor = models.TextField(blank=True, help_text="One armour block with one public key")
+    algorithm = models.CharField(max_length=20, help_text="ed25519, rsa4096, nistp256, …")
+    uid = models.CharField(max_length=300, blank=True)
+    made_at = models.DateTimeField(null=True, blank=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    source = models.CharField(max_length=100, blank=True, help_text="Who vouches for it, as clients may show")
+    source_url = models.CharField(max_length=300, blank=True)
+    added_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    added_at = models.DateTimeField(auto_now_add=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+    ended_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+")
+    reason = models.CharField(max_length=500, blank=True, help_text="Why it was retired or revoked")
+
+    objects = SigningKeyQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["namespace", "fingerprint"], condition=~Q(fingerprint=""), name="signing_key_once"
+            ),
+            models.CheckConstraint(
+                name="signing_key_complete_or_pending",
+                condition=Q(state="pending", fingerprint="", armor="")
+                | Q(fingerprint__regex=r"^[0-9A-F]{40}$", key_id__regex=r"^[0-9A-F]{16}$") & ~Q(armor=""),
+            ),
+            models.CheckConstraint(
+                name="signing_key_state_known", condition=Q(state__in=["pending", "active", "retired", "revoked"])
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.key_id or f"key {self.pk} (being made)"
+
+    @property
+    def is_expired(self) -> bool:
+        return self.expires_at is not None and self.expires_at <= timezone.now()
+
+
+class PrivateKey(models.Model):
+    """The private half of a registry-held key, AES-256-GCM with the row's identity as associated data (D12)."""
+
+    key = models.OneToOneField(SigningKey, models.PROTECT, related_name="private_key")
+    nonce = models.BinaryField(max_length=12)
+    ciphertext = models.BinaryField()
+    kek_id = models.CharField(max_length=16, help_text="Which key-encryption key, by the start of its sha256")
+    made_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"private half of {self.key}"
