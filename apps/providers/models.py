@@ -66,8 +66,10 @@ class ProviderVersion(models.Model):
     protocols = models.JSONField(help_text='["5.0", "6.7"]')
     signing = models.CharField(max_length=9, choices=Signing.choices)
     key = models.ForeignKey(SigningKey, models.PROTECT, related_name="provider_versions")
-    sums_digest = models.CharField(max_length=64, help_text="sha256 of SHA256SUMS, a blob")
-    signature_digest = models.CharField(max_length=64, help_text="sha256 of its detached signature, a blob")
+    sums_digest = models.CharField(max_length=64, db_index=True, help_text="sha256 of SHA256SUMS, a blob")
+    signature_digest = models.CharField(
+        max_length=64, db_index=True, help_text="sha256 of its detached signature, a blob"
+    )
 
     objects = ProviderVersionQuerySet.as_manager()
 
