@@ -28,6 +28,8 @@ class Kind(models.TextChoices):
     TEAM_MEMBER_REMOVED = "team:member:removed"
     MODULE_DESCRIBED = "namespace:module:described"
     RELEASE_RESERVED = "namespace:release:reserved"
+    RELEASE_FILE_RECEIVED = "namespace:release:file-received"
+    RELEASE_FILE_REMOVED = "namespace:release:file-removed"
     RELEASE_RECEIVED = "namespace:release:received"
     RELEASE_PUBLISHED = "namespace:release:published"
     RELEASE_HELD = "namespace:release:held"

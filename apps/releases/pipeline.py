@@ -99,13 +99,12 @@ def _walk(work: Work, steps: Sequence[Step]) -> None:
 
 
 def take_up(work: Work) -> None:
-    """received → checking; again after a worker died in the middle of it."""
+    """received → checking; again after a worker died in the middle of it, or of signing."""
     with transaction.atomic():
         work.claim.guard()
         transitions.move(
             work.release,
-            State.RECEIVED,
-            State.CHECKING,
+            *READY,
             to=State.CHECKING,
             checking_at=work.release.checking_at or timezone.now(),
         )
@@ -157,7 +156,8 @@ def finalise(work: Work, describe: Callable[[Work], None], catalogue: Callable[[
         work.claim.guard()
         describe(work)
         now = timezone.now()
-        transitions.move(work.release, State.CHECKING, to=State.PUBLISHED, published_at=now, finished_at=now)
+        ready = (State.CHECKING, State.SIGNING)
+        transitions.move(work.release, *ready, to=State.PUBLISHED, published_at=now, finished_at=now)
         record(
             Event.RELEASE_PUBLISHED,
             actor_id=work.release.created_by_id,

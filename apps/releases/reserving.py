@@ -84,11 +84,10 @@ def reserve(
                 version=coordinate.version.text,
                 sort_key=coordinate.version.sort_key,
                 file_name=file_name[:255],
-                receiving_until=now + UPLOAD_LEASE,
                 created_by=viewer.user,
                 token_id=viewer.token_id,
                 provenance=provenance,
-                **{"staging_key": uuid.uuid4().hex, **fields},
+                **{"staging_key": uuid.uuid4().hex, "receiving_until": now + UPLOAD_LEASE, **fields},
             )
             # After the row, so that VersionTaken goes before: the same bytes again are welcome in a full namespace.
             quotas.check(coordinate.namespace, more_bytes=1, more_versions=1, newcomer=release)

@@ -1,4 +1,4 @@
-"""What is staged for a release: the upload, which several releases may share, and its own repacked zip."""
+"""What is staged for a release: the upload, which several releases may share, its own repacked zip, a draft's files."""
 
 from apps.blobs import store
 from apps.releases.models import WORKING, Release
@@ -16,6 +16,8 @@ def drop(release: Release) -> None:
     has ended, so of two that end at once at least one sees nobody left.
     """
     store.discard_staged(repacked_key(release))
+    for key in release.files.values_list("staging_key", flat=True):
+        store.discard_staged(key)
     sharing = Release.objects.filter(staging_key=release.staging_key, state__in=WORKING).exclude(pk=release.pk)
     if not sharing.exists():
         store.discard_staged(release.staging_key)

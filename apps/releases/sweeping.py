@@ -7,7 +7,7 @@ from apps.jobs.models import WORKING as JOB_WORKING
 from apps.jobs.models import Job
 from apps.lib.errors import Reason
 from apps.releases import staging
-from apps.releases.models import Release, State
+from apps.releases.models import READY, Release, State
 from apps.releases.reserving import UNFINISHED
 from apps.releases.transitions import Moved, reject
 
@@ -31,7 +31,7 @@ def sweep() -> int:
     lapsed = Release.objects.filter(state=State.RECEIVING, receiving_until__lt=timezone.now())
     at_work = Job.objects.filter(target=OuterRef("pk"), kind__startswith="publish-", state__in=JOB_WORKING)
     # The job row is written in the transaction that makes a release `received`: without one it was cancelled.
-    orphaned = Release.objects.filter(~Exists(at_work), state__in=[State.RECEIVED, State.CHECKING])
+    orphaned = Release.objects.filter(~Exists(at_work), state__in=READY)
     unanswered = Release.objects.filter(state=State.HELD, held_until__lt=timezone.now())
     return _end(lapsed, UNFINISHED) + _end(orphaned, CANCELLED) + _end(unanswered, UNANSWERED)
 
