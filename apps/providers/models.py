@@ -28,6 +28,7 @@ class Provider(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["namespace", "type"], name="providers_address_once")]
+        indexes = [models.Index(fields=["created_at"], name="providers_by_day")]
 
     def __str__(self) -> str:
         return str(self.address)

@@ -59,6 +59,10 @@ class Migration(migrations.Migration):
             constraint=models.UniqueConstraint(fields=('namespace', 'type'), name='providers_address_once'),
         ),
         migrations.AddIndex(
+            model_name='provider',
+            index=models.Index(fields=['created_at'], name='providers_by_day'),
+        ),
+        migrations.AddIndex(
             model_name='providerversion',
             index=models.Index(fields=['provider', 'is_prerelease'], name='providers_versions_stable'),
         ),
