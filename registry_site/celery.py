@@ -81,3 +81,13 @@ app.autodiscover_tasks()
 @signals.setup_logging.connect
 def keep_our_logging(**_: Any) -> None:
     """Celery leaves logging alone when somebody listens here: settings.py has configured it."""
+
+
+@signals.worker_init.connect
+def prepare_signing(**_: Any) -> None:
+    """Let this worker read the key-encryption key (nothing else does), and clear away what killed ones left."""
+    # Here, because models can be imported only after Celery has set Django up.
+    from apps.signing import homes, vault
+
+    vault.unlock()
+    homes.sweep()

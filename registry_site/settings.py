@@ -214,6 +214,9 @@ ARCHIVE_URL_LIFETIME = timedelta(minutes=env.number("LARDER_ARCHIVE_URL_MINUTES"
 PUBLIC_ARCHIVE_MAX_AGE = env.number("LARDER_PUBLIC_ARCHIVE_MAX_AGE", 300)
 MODULE_ARCHIVE_MAX_BYTES = env.number("LARDER_MODULE_ARCHIVE_MAX_BYTES", 100 * 1024 * 1024, least=1)
 MODULE_UNPACKED_MAX_BYTES = env.number("LARDER_MODULE_UNPACKED_MAX_BYTES", 512 * 1024 * 1024, least=1)
+PROVIDER_PACKAGE_MAX_BYTES = env.number("LARDER_PROVIDER_PACKAGE_MAX_BYTES", 500 * 1024 * 1024, least=1)
+PROVIDER_UNPACKED_MAX_BYTES = env.number("LARDER_PROVIDER_UNPACKED_MAX_BYTES", 2 * 1024 * 1024 * 1024, least=1)
+SUMS_MAX_BYTES = env.number("LARDER_SUMS_MAX_BYTES", 1_000_000, least=1024)
 ARCHIVE_MAX_ENTRIES = env.number("LARDER_ARCHIVE_MAX_ENTRIES", 65_000, least=1, most=65_000)
 NAMESPACE_MAX_BYTES = env.number("LARDER_NAMESPACE_MAX_BYTES", 0)
 NAMESPACE_MAX_VERSIONS = env.number("LARDER_NAMESPACE_MAX_VERSIONS", 0)
@@ -221,10 +224,19 @@ JSON_MAX_BYTES = env.number("LARDER_JSON_MAX_BYTES", 1024 * 1024, least=1024)
 DATA_UPLOAD_MAX_MEMORY_SIZE = JSON_MAX_BYTES
 FILE_UPLOAD_HANDLERS: list[str] = []  # nothing is uploaded through forms (D2)
 
+# --- Signing --------------------------------------------------------------------------------------
+
+# Only where it is. Its content is read by apps/signing/vault.py, in workers alone (D12).
+SIGNING_KEK_FILE = env.folder("LARDER_SIGNING_KEK_FILE", DATA_DIR / "signing" / "kek")
+
 # --- Protocol -------------------------------------------------------------------------------------
 
 # OpenTofu 1.12 and later; off by default, because such a download must arrive within ten seconds (D7).
 USE_REGISTRY_CREDENTIALS = env.switch("LARDER_USE_REGISTRY_CREDENTIALS")
+# OpenTofu 1.12 and later; off by default: it records nothing more for a registry of one's own, and only checks more.
+PROVIDER_PACKAGES = env.switch("LARDER_PROVIDER_PACKAGES")
+# Under which hosts the addresses of our providers are written: what the network mirror answers for (D22).
+HOSTNAMES = env.hostnames("LARDER_HOSTNAMES", urlsplit(PUBLIC_URL).hostname or "")
 
 # --- Work -----------------------------------------------------------------------------------------
 

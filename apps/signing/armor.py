@@ -1,0 +1,188 @@
+"""Reading a public key that somebody hands in (D11): one block, one key, and nothing that a client could not read."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from django.utils import timezone
+
+from apps.lib.errors import Invalid, Reason
+from apps.signing import homes, packets
+from apps.signing.gpg import Gpg
+
+LARGEST = 64 * 1024
+LEAST_RSA_BITS, MOST_RSA_BITS = 2048, 8192
+RSA, ECDSA, EDDSA = "1", "19", "22"
+NIST = ("nistp256", "nistp384", "nistp521")
+# Numbers of algorithms (RFC 4880 section 9.1, RFC 9580 section 9.1) that gpg may not even import.
+UNREADABLE = {
+    16: "an ElGamal key",
+    17: "a DSA key",
+    20: "an ElGamal key",
+    25: "an X25519 key of RFC 9580",
+    26: "an X448 key of RFC 9580",
+    27: "an Ed25519 key of RFC 9580",
+    28: "an Ed448 key of RFC 9580",
+}
+WANTED = "RSA with at least 2048 bits, Ed25519 as GnuPG makes it, or ECDSA over a NIST curve"
+ANOTHER = "Make another key: gpg --quick-gen-key 'Your name <you@example.com>' ed25519 sign"
+EXPORT = "Export the one public key: gpg --armor --export FINGERPRINT"
+# Users' photos, others' signatures and subkeys that sign nothing are dropped.
+MINIMAL = (
+    "--export-options",
+    "export-minimal,no-export-attributes",
+    "--export-filter",
+    "drop-subkey=usage !~ s",
+)
+
+
+class KeyRefused(Invalid):
+    """The key cannot serve here."""
+
+    def __init__(self, code: str, found: str, expected: str, mend: str) -> None:
+        self.reason = Reason(code, found, expected, mend)
+        super().__init__(f"Found {found}, expected {expected}.", mend=mend)
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedKey:
+    fingerprint: str
+    key_id: str
+    algorithm: str
+    uid: str
+    made_at: datetime
+    expires_at: datetime | None
+    armor: str  # normalised and minimal
+
+
+def parse(armor: str) -> ParsedKey:
+    """What the block holds, as gpg reads it in a home of its own. Raises KeyRefused with what to do."""
+    _check_outside(armor)
+    with homes.home() as home:
+        gpg = Gpg(home, options=MINIMAL)
+        gpg.import_keys(armor)
+        return read(gpg)
+
+
+def read(gpg: Gpg) -> ParsedKey:
+    """The one key of a home. Raises KeyRefused where it could not vouch for a release."""
+    listed = gpg.list_keys()
+    if len(listed) != 1:
+        raise KeyRefused(
+            "key-unreadable",
+            "a key that gpg does not import: damaged, or without a user id that it signed itself",
+            "a whole public key",
+            EXPORT,
+        )
+    key: dict[str, Any] = listed[0]
+    fingerprint = str(key["fingerprint"])
+    _check_state(key)
+    return ParsedKey(
+        fingerprint=fingerprint,
+        key_id=fingerprint[-16:],
+        algorithm=_algorithm(_signers(key)[0]),
+        uid=_text(key["uids"][0])[:300] if key["uids"] else "",
+        made_at=_when(key["date"]) or timezone.now(),
+        expires_at=_end(key),
+        armor=str(gpg.export_keys(fingerprint)),
+    )
+
+
+def is_strong(algorithm: str, bits: int, curve: str) -> bool:
+    """Whether releases may be signed so: what all clients read, and nobody breaks."""
+    if algorithm == RSA:
+        return bits >= LEAST_RSA_BITS
+    return (algorithm == EDDSA and curve == "ed25519") or (algorithm == ECDSA and curve in NIST)
+
+
+def _check_outside(armor: str) -> None:
+    """What can be seen without gpg: it is refused here with better words, and never reaches gpg."""
+    if len(armor.encode()) > LARGEST:
+        size = f"{len(armor.encode()):,} bytes"
+        raise KeyRefused("key-too-large", size, f"a public key of at most {LARGEST:,} bytes", EXPORT)
+    begun = packets.BEGIN.findall(armor)
+    if "PRIVATE KEY BLOCK" in begun:
+        raise _secret()
+    if begun != ["PUBLIC KEY BLOCK"]:
+        found = f"{len(begun)} armour blocks ({', '.join(begun)})" if begun else "no armour block"
+        raise KeyRefused("key-blocks", found, "exactly one, -----BEGIN PGP PUBLIC KEY BLOCK-----", EXPORT)
+    try:
+        found_packets = list(packets.packets(packets.dearmored(armor)))
+    except packets.Malformed as problem:
+        raise KeyRefused("key-unreadable", str(problem), "a whole public key", EXPORT) from None
+    _check_packets(found_packets)
+
+
+def _check_packets(found: list[packets.Packet]) -> None:
+    if any(packet.tag in (packets.SECRET_KEY, packets.SECRET_SUBKEY) for packet in found):
+        raise _secret()
+    primaries = [packet for packet in found if packet.tag == packets.PUBLIC_KEY]
+    if len(primaries) != 1 or found[0] is not primaries[0]:
+        raise KeyRefused("key-several", f"{len(primaries)} keys in the block", "exactly one", EXPORT)
+    primary = primaries[0]
+    if primary.version != 4 or len(primary.body) < 8:  # noqa: PLR2004  # the version that all clients read
+        raise KeyRefused("key-version", f"a key of version {primary.version}", "one of version 4", ANOTHER)
+    algorithm, bits = primary.body[5], int.from_bytes(primary.body[6:8])
+    if algorithm in UNREADABLE:
+        raise KeyRefused("key-algorithm", UNREADABLE[algorithm], WANTED, ANOTHER)
+    if algorithm == int(RSA) and not LEAST_RSA_BITS <= bits <= MOST_RSA_BITS:
+        raise KeyRefused("key-weak", f"an RSA key of {bits} bits", f"{LEAST_RSA_BITS} to {MOST_RSA_BITS}", ANOTHER)
+
+
+def _check_state(key: dict[str, Any]) -> None:
+    if key["trust"] == "r":
+        raise KeyRefused("key-revoked", "a key that its owner has revoked", "a key that is in use", ANOTHER)
+    if key["trust"] == "e":
+        raise KeyRefused(
+            "key-expired",
+            f"a key that expired on {_when(key['expires']):%Y-%m-%d}",
+            "a key that has not expired",
+            "Extend it (gpg --quick-set-expire FINGERPRINT 2y) and export it again, or make another.",
+        )
+    signers = _signers(key)
+    if not signers:
+        raise KeyRefused(
+            "key-cannot-sign", "no valid key or subkey that may sign", "at least one", f"Add one. {ANOTHER}"
+        )
+    for one in (key, signers[0]):
+        if not is_strong(one["algo"], int(one["length"]), one["curve"]):
+            raise KeyRefused("key-algorithm", f"a key by {_algorithm(one)}", WANTED, ANOTHER)
+
+
+def _signers(key: dict[str, Any]) -> list[dict[str, Any]]:
+    """The primary and its subkeys, as far as they may sign and are valid, strong ones first."""
+    every = [key, *key.get("subkey_info", {}).values()]
+    # Lower-case letters are what a key itself may do; upper-case ones on the primary are of all together.
+    usable = [one for one in every if "s" in one["cap"] and one["trust"] not in ("r", "e", "i", "d", "n")]
+    return sorted(usable, key=lambda one: not is_strong(one["algo"], int(one["length"]), one["curve"]))
+
+
+def _end(key: dict[str, Any]) -> datetime | None:
+    """When nothing of it can sign any more: the primary has ended, or its last signing subkey."""
+    subkeys = [_when(one["expires"]) for one in _signers(key)]
+    last = None if None in subkeys else max(moment for moment in subkeys if moment)
+    ends = [moment for moment in (_when(key["expires"]), last) if moment]
+    return min(ends) if ends else None
+
+
+def _algorithm(key: dict[str, Any]) -> str:
+    return f"rsa{key['length']}" if key["algo"] == RSA else str(key["curve"] or f"algorithm {key['algo']}")[:20]
+
+
+def _when(seconds: str) -> datetime | None:
+    return datetime.fromtimestamp(int(seconds), UTC) if seconds else None
+
+
+def _text(uid: str) -> str:
+    """gpg writes UTF-8; the library reads bytes as Latin-1, which never fails."""
+    return uid.encode("latin-1", "replace").decode("utf-8", "replace").replace("\0", "")
+
+
+def _secret() -> KeyRefused:
+    return KeyRefused(
+        "key-secret",
+        "a private key",
+        "the public key alone",
+        "This private key has travelled and must be revoked now: gpg --gen-revoke FINGERPRINT. Then make another, "
+        "and export only its public half: gpg --armor --export FINGERPRINT",
+    )

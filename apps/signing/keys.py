@@ -1,0 +1,207 @@
+"""The signing keys of a namespace: registered, asked for, retired, revoked, never deleted (D11).
+
+All of it is for owners; the edges ask the gate.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from apps.accounts.access import Viewer
+from apps.accounts.models import Namespace
+from apps.audit.kinds import Kind
+from apps.audit.recorder import record
+from apps.jobs import queue
+from apps.lib.errors import Conflict, Invalid
+from apps.signing.armor import ParsedKey, parse
+from apps.signing.models import Custody, SigningKey, SigningKeyQuerySet, State
+
+JOB = "make-signing-key"
+# What a worker can make, and what gpg calls it.
+ALGORITHMS = ("ed25519", "rsa4096")
+# Pages warn of an end that many days ahead, the last of them loudest.
+WARN_DAYS = (60, 30, 7)
+SOURCE_MOST, URL_MOST, REASON_MOST = 100, 300, 500
+
+
+def register(*, namespace: Namespace, armor: str, actor: Viewer, source: str = "", source_url: str = "") -> SigningKey:
+    """Add a publisher's public key. Raises Invalid (KeyRefused, with a Reason) and Conflict."""
+    _check_source(source, source_url)
+    parsed = parse(armor)  # gpg runs before the transaction
+    with transaction.atomic():
+        key = _add(namespace, parsed, Custody.PUBLISHER, actor, source=source.strip(), source_url=source_url.strip())
+        _record(Kind.KEY_REGISTERED, key, actor, source=key.source)
+    return key
+
+
+def add_held(*, namespace: Namespace, parsed: ParsedKey, actor: Viewer) -> SigningKey:
+    """A key whose private half the caller stores in the same transaction. Raises Conflict."""
+    key = _add(namespace, parsed, Custody.REGISTRY, actor)
+    _record(Kind.KEY_REGISTERED, key, actor, source="imported by a command")
+    return key
+
+
+@transaction.atomic
+def request(*, namespace: Namespace, algorithm: str, actor: Viewer) -> SigningKey:
+    """Ask a worker for a key that the registry holds; the row is pending until then. Raises Invalid and Conflict.
+
+    A row that the workers gave up on is used again: nothing was ever signed with it.
+    """
+    if algorithm not in ALGORITHMS:
+        raise Invalid(f"There is no way to make a key by {algorithm[:20]!r}.", mend=f"Use {' or '.join(ALGORITHMS)}.")
+    changes = {"algorithm": algorithm, "added_by": actor.user, "reason": ""}
+    key = namespace.signing_keys.filter(state=State.PENDING).order_by("pk").first()
+    if key is None:
+        key = SigningKey.objects.create(namespace=namespace, custody=Custody.REGISTRY, state=State.PENDING, **changes)
+    try:
+        with transaction.atomic():
+            queue.enqueue(JOB, target=key.pk, created_by_id=actor.user_id)
+    except IntegrityError:
+        raise Conflict(f"A key of {namespace} is being made already.", mend="Wait for it.") from None
+    SigningKey.objects.filter(pk=key.pk).update(**changes)
+    key.refresh_from_db()
+    _record(Kind.KEY_REQUESTED, key, actor)
+    return key
+
+
+@transaction.atomic
+def retire(*, key: SigningKey, actor: Viewer, reason: str) -> None:
+    """Sign nothing new with it; what it signed goes on. Raises Invalid and Conflict."""
+    _end(key, actor, reason, to=State.RETIRED, before=[State.ACTIVE])
+    _record(Kind.KEY_RETIRED, key, actor, reason=key.reason)
+
+
+@transaction.atomic
+def revoke(*, key: SigningKey, actor: Viewer, reason: str) -> None:
+    """Trust nothing that it signed. Raises Invalid and Conflict."""
+    _end(key, actor, reason, to=State.REVOKED, before=[State.ACTIVE, State.RETIRED])
+    _record(Kind.KEY_REVOKED, key, actor, reason=key.reason)
+
+
+def signing_key_of(namespace: Namespace) -> SigningKey | None:
+    """The one that new releases are signed with: the newest that the registry holds."""
+    held = namespace_keys(namespace).usable(timezone.now()).filter(custody=Custody.REGISTRY)
+    return held.filter(private_key__isnull=False).newest_first().first()
+
+
+def vouching_keys_of(namespace: Namespace) -> list[SigningKey]:
+    """Those that may vouch for what their publisher signs from now on."""
+    return list(namespace_keys(namespace).usable(timezone.now()).filter(custody=Custody.PUBLISHER).newest_first())
+
+
+def publisher_keys_of(namespace: Namespace) -> list[SigningKey]:
+    """All that were ever registered: `verify` says of one that has ended why it does not count."""
+    return list(namespace_keys(namespace).filter(custody=Custody.PUBLISHER).newest_first())
+
+
+def namespace_keys(namespace: Namespace) -> SigningKeyQuerySet:
+    return SigningKey.objects.filter(namespace=namespace)
+
+
+def days_left(key: SigningKey) -> int | None:
+    """Whole days until an active key ends, where that is near enough for a warning; else None."""
+    if key.state != State.ACTIVE or key.expires_at is None:
+        return None
+    days = (key.expires_at - timezone.now()).days
+    return max(days, 0) if days < max(WARN_DAYS) else None
+
+
+def keys_document(keys: Iterable[SigningKey]) -> dict[str, Any]:
+    """What our API says of them."""
+    return {"keys": [key_document(key) for key in keys]}
+
+
+def key_document(key: SigningKey) -> dict[str, Any]:
+    def when(moment: Any) -> str | None:
+        return moment.isoformat(timespec="seconds").replace("+00:00", "Z") if moment else None
+
+    return {
+        "id": key.pk,
+        "fingerprint": key.fingerprint,
+        "key_id": key.key_id,
+        "state": str(key.state),
+        "custody": str(key.custody),
+        "algorithm": key.algorithm,
+        "uid": key.uid,
+        "source": key.source,
+        "source_url": key.source_url,
+        "made_at": when(key.made_at),
+        "added_at": when(key.added_at),
+        "expires_at": when(key.expires_at),
+        "expired": key.is_expired,
+        "ended_at": when(key.ended_at),
+        "reason": key.reason,
+        "ascii_armor": key.armor,
+    }
+
+
+def _add(namespace: Namespace, parsed: ParsedKey, custody: Custody, actor: Viewer, **more: str) -> SigningKey:
+    # No look before the leap: of two who register it at once, the unique constraint lets one win.
+    try:
+        with transaction.atomic():
+            return SigningKey.objects.create(
+                namespace=namespace,
+                custody=custody,
+                state=State.ACTIVE,
+                added_by=actor.user,
+                fingerprint=parsed.fingerprint,
+                key_id=parsed.key_id,
+                armor=parsed.armor,
+                algorithm=parsed.algorithm,
+                uid=parsed.uid,
+                made_at=parsed.made_at,
+                expires_at=parsed.expires_at,
+                **more,
+            )
+    except IntegrityError:
+        known = SigningKey.objects.get(namespace=namespace, fingerprint=parsed.fingerprint)
+        raise Conflict(
+            f"The key {parsed.fingerprint} is registered in {namespace} already; it is {known.state}.",
+            mend="Nothing is left to do." if known.state == State.ACTIVE else "Make and register another key.",
+        ) from None
+
+
+def _end(key: SigningKey, actor: Viewer, reason: str, *, to: State, before: list[State]) -> None:
+    reason = reason.strip()
+    if not reason or len(reason) > REASON_MOST or not reason.isprintable():
+        raise Invalid(
+            f"The reason must be one line of 1 to {REASON_MOST} characters.",
+            mend="Say it in one or two sentences: whoever uses the key's releases will read it.",
+        )
+    changes = {"state": to, "ended_at": timezone.now(), "ended_by": actor.user, "reason": reason}
+    if not SigningKey.objects.filter(pk=key.pk, state__in=before).update(**changes):
+        key.refresh_from_db(fields=["state"])
+        raise Conflict(f"The key {key} is {key.state}: only one that is {' or '.join(before)} can become {to}.")
+    for field, value in changes.items():
+        setattr(key, field, value)
+
+
+def _check_source(source: str, source_url: str) -> None:
+    if len(source) > SOURCE_MOST or not source.isprintable():
+        raise Invalid(f"The source must be one line of at most {SOURCE_MOST} characters.", mend="Name who vouches.")
+    if source_url and (
+        len(source_url) > URL_MOST
+        or not source_url.isprintable()
+        or urlsplit(source_url).scheme not in ("http", "https")
+        or not urlsplit(source_url).netloc
+    ):
+        raise Invalid(
+            f"The address of the source must be http:// or https://, with at most {URL_MOST} characters.",
+            mend="Name a page about whoever vouches, or leave it out.",
+        )
+
+
+def _record(kind: Kind, key: SigningKey, actor: Viewer, **detail: Any) -> None:
+    record(
+        kind,
+        actor_id=actor.user_id,
+        token_id=actor.token_id,
+        subject=str(key.namespace),
+        key=key.pk,
+        fingerprint=key.fingerprint,
+        algorithm=key.algorithm,
+        **detail,
+    )

@@ -1,0 +1,53 @@
+import getpass
+import sys
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from apps.accounts.access import NOBODY
+from apps.accounts.models import Namespace
+from apps.lib.errors import RegistryError
+from apps.signing import armor, making, packets, vault
+
+
+class Command(BaseCommand):
+    help = "Take a private signing key into the registry's custody. Run it on a worker host: it never passes the web."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--namespace", required=True, metavar="NAME")
+        parser.add_argument("--file", required=True, metavar="PATH", help="Of gpg --export-secret-keys; - is stdin.")
+
+    def handle(self, **options: Any) -> None:
+        namespace = Namespace.objects.filter(name=options["namespace"]).first()
+        if namespace is None:
+            raise CommandError(f"There is no namespace {options['namespace']!r}.")
+        material = _read(options["file"])
+        # A command of the worker host, as the worker itself.
+        vault.unlock()
+        try:
+            key = making.import_key(
+                namespace=namespace, material=material, passphrase=_passphrase(material), actor=NOBODY
+            )
+        except RegistryError as refused:
+            raise CommandError(f"{refused} {refused.mend}") from None
+        finally:
+            vault.lock()
+        self.stderr.write(f"{namespace} signs with the {key.algorithm} key of {key.uid}; delete {options['file']} now:")
+        self.stdout.write(key.fingerprint)
+
+
+def _read(name: str) -> bytes:
+    try:
+        with sys.stdin.buffer if name == "-" else Path(name).open("rb") as file:
+            material = file.read(armor.LARGEST + 1)
+    except OSError as error:
+        raise CommandError(f"{name} cannot be read: {error.strerror}.") from None
+    if len(material) > armor.LARGEST:
+        raise CommandError(f"{name} is larger than a key: more than {armor.LARGEST:,} bytes.")
+    return material
+
+
+def _passphrase(material: bytes) -> str:
+    """Asked for where the key is protected, and a person is there to answer."""
+    return getpass.getpass("Passphrase of the key: ") if packets.is_protected(material) else ""

@@ -1,0 +1,158 @@
+"""OpenPGP's outer form: armour and packets, read before gpg sees any byte. What they mean is gpg's to judge."""
+
+import base64
+import binascii
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+SIGNATURE, SECRET_KEY, PUBLIC_KEY, SECRET_SUBKEY, PUBLIC_SUBKEY = 2, 5, 6, 7, 14
+HASHES = {1: "MD5", 2: "SHA-1", 3: "RIPEMD-160", 8: "SHA-256", 9: "SHA-384", 10: "SHA-512", 11: "SHA-224"}
+
+BEGIN = re.compile(r"^[ \t]*-----BEGIN PGP ([A-Z ]+)-----", re.MULTILINE)
+_BLOCK = re.compile(
+    r"^[ \t]*-----BEGIN PGP (?P<kind>[A-Z ]+)-----[ \t]*\n(?P<body>.*?)^[ \t]*-----END PGP (?P=kind)-----",
+    re.MULTILINE | re.DOTALL,
+)
+_ISSUER, _ISSUER_FINGERPRINT = 16, 33
+# The public part of a key by its algorithm: an object id with one byte of length (o), numbers with their bits (n).
+_PARTS = {1: "nn", 16: "nnn", 17: "nnnn", 18: "ono", 19: "on", 22: "on"}
+
+
+class Malformed(ValueError):
+    """It is no OpenPGP data; the text says in which way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Packet:
+    tag: int
+    body: bytes
+
+    @property
+    def version(self) -> int:
+        """Of a key or a signature: its first byte."""
+        return self.body[0] if self.body else 0
+
+
+@dataclass(frozen=True, slots=True)
+class SignatureHead:
+    """What a signature says of itself. Nothing of it is proven until gpg has verified it."""
+
+    version: int
+    kind: int
+    algorithm: int
+    digest: str
+    issuer: str  # the fingerprint, where it names one, or the key id: upper-case hex
+    bits: int  # of its first number: for RSA about as many as the key has
+
+
+def dearmored(text: str) -> bytes:
+    """The bytes of the one armour block in the text."""
+    block = _BLOCK.search(text.replace("\r\n", "\n"))
+    if block is None:
+        raise Malformed("an armour block without its end")
+    lines = [line.strip() for line in block["body"].split("\n")]
+    # Headers (`Comment: …`) end at the first empty line; the line with = in front is a check value.
+    body = lines[lines.index("") + 1 :] if "" in lines[:-1] else lines
+    try:
+        return base64.b64decode("".join(line for line in body if not line.startswith("=")), validate=True)
+    except binascii.Error:
+        raise Malformed("armour that is not base64") from None
+
+
+def packets(data: bytes) -> Iterator[Packet]:
+    """Each packet in turn (RFC 4880, section 4.2)."""
+    at = 0
+    while at < len(data):
+        tag, begin, end = _header(data, at)
+        if end > len(data):
+            raise Malformed(f"a packet of {end - begin} bytes of which {len(data) - begin} are there")
+        yield Packet(tag, data[begin:end])
+        at = end
+
+
+def fingerprint(key: Packet) -> str:
+    """Of a key or a subkey of version 4 (RFC 4880, section 12.2)."""
+    framed = b"\x99" + len(key.body).to_bytes(2) + key.body
+    return hashlib.sha1(framed, usedforsecurity=False).hexdigest().upper()
+
+
+def is_protected(material: bytes) -> bool:
+    """Whether private keys in it, armoured or not, want a passphrase; what cannot be read does not."""
+    try:
+        data = dearmored(material.decode()) if material.lstrip().startswith(b"-----BEGIN PGP") else material
+        secrets = [packet for packet in packets(data) if packet.tag in (SECRET_KEY, SECRET_SUBKEY)]
+    except (Malformed, UnicodeDecodeError):
+        return False
+    # gpg protects by string-to-key usage 253 to 255; a key without a passphrase has the octet 0 at that place.
+    return any(_usage_of(packet.body) != 0 for packet in secrets)
+
+
+def _usage_of(body: bytes) -> int:
+    """The octet after the public part of a secret key packet (RFC 4880, section 5.5.3)."""
+    at = 6
+    for kind in _PARTS.get(body[5], ""):
+        size = 1 + body[at] if kind == "o" else 2 + (int.from_bytes(body[at : at + 2]) + 7) // 8
+        at += size
+    return body[at] if at < len(body) else 0
+
+
+def signature_head(packet: Packet) -> SignatureHead:
+    """Read a signature packet of version 4 (RFC 4880, section 5.2.3)."""
+    body = packet.body
+    if packet.version != 4:  # noqa: PLR2004  # the version that all clients read
+        return SignatureHead(packet.version, 0, 0, "", "", 0)
+    try:
+        hashed_end = 6 + int.from_bytes(body[4:6])
+        loose_end = hashed_end + 2 + int.from_bytes(body[hashed_end : hashed_end + 2])
+        parts = dict(_subpackets(body[hashed_end + 2 : loose_end])) | dict(_subpackets(body[6:hashed_end]))
+        named = parts.get(_ISSUER_FINGERPRINT, b"")[1:] or parts.get(_ISSUER, b"")
+        digest = HASHES.get(body[3], f"digest {body[3]}")
+        bits = int.from_bytes(body[loose_end + 2 : loose_end + 4])
+        return SignatureHead(4, body[1], body[2], digest, named.hex().upper(), bits)
+    except IndexError:
+        raise Malformed("a signature packet that breaks off") from None
+
+
+def _header(data: bytes, at: int) -> tuple[int, int, int]:
+    """Tag, begin and end of the packet's body."""
+    first = data[at]
+    if not first & 0x80:
+        raise Malformed(f"a byte {first:#04x} where a packet should begin")
+    try:
+        if first & 0x40:
+            length, begin = _new_length(data, at + 1)
+            return first & 0x3F, begin, begin + length
+        size = first & 0x03
+        if size == 3:  # noqa: PLR2004  # "indeterminate": up to the end of the file
+            raise Malformed("a packet without a length")
+        begin = at + 1 + (1 << size)
+        return (first & 0x3C) >> 2, begin, begin + int.from_bytes(data[at + 1 : begin])
+    except IndexError:
+        raise Malformed("a packet that breaks off") from None
+
+
+def _new_length(data: bytes, at: int) -> tuple[int, int]:
+    first = data[at]
+    if first < 192:  # noqa: PLR2004  # RFC 4880, 4.2.2: one, two or five bytes
+        return first, at + 1
+    if first < 224:  # noqa: PLR2004
+        return ((first - 192) << 8) + data[at + 1] + 192, at + 2
+    if first == 255:  # noqa: PLR2004
+        return int.from_bytes(data[at + 1 : at + 5]), at + 5
+    raise Malformed("a packet in parts")
+
+
+def _subpackets(data: bytes) -> Iterator[tuple[int, bytes]]:
+    at = 0
+    while at < len(data):
+        first = data[at]
+        if first < 192:  # noqa: PLR2004  # RFC 4880, 5.2.3.1
+            length, begin = first, at + 1
+        elif first < 255:  # noqa: PLR2004
+            length, begin = ((first - 192) << 8) + data[at + 1] + 192, at + 2
+        else:
+            length, begin = int.from_bytes(data[at + 1 : at + 5]), at + 5
+        yield data[begin] & 0x7F, data[begin + 1 : begin + length]
+        at = begin + max(length, 1)

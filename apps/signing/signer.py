@@ -1,0 +1,91 @@
+"""Signing, in a worker only (D12): a private half is in the open for the length of one signature, in memory."""
+
+import subprocess
+import threading
+
+import structlog
+
+from apps.lib.errors import Conflict, Unavailable
+from apps.signing import homes, packets, vault
+from apps.signing.gpg import SHORT, Gpg, environment, program
+from apps.signing.models import Custody, PrivateKey, SigningKey, State
+from apps.signing.vault import SealBroken, SignerUnavailable
+
+__all__ = ["SealBroken", "SignerUnavailable", "SigningFailed", "sign"]
+
+# Each signature runs a gpg and an agent with 32 kB of locked memory each; more at once only wait for one another.
+AT_ONCE = threading.BoundedSemaphore(4)
+
+log = structlog.get_logger("larder.signing")
+
+
+class SigningFailed(Unavailable):
+    """gpg made no signature that stands up to a second look."""
+
+    code = "signing_failed"
+
+
+def sign(*, key: SigningKey, data: bytes) -> bytes:
+    """A binary detached signature, verified with nothing but the public key.
+
+    Raises Conflict (the key may not sign), SignerUnavailable, SealBroken and SigningFailed.
+    """
+    if key.custody != Custody.REGISTRY or key.state != State.ACTIVE or key.is_expired:
+        state = "expired" if key.is_expired else key.state
+        raise Conflict(f"The key {key} cannot sign: it is {state}, held by the {key.custody}.")
+    private = PrivateKey.objects.select_related("key").filter(key=key).first()
+    if private is None:
+        raise Conflict(f"The private half of {key} is not stored here.", mend="Have another key made.")
+    secret = vault.unseal(private)
+    with AT_ONCE:
+        signature = _sign(key, secret, data)
+        _verify(key, signature, data)
+    return signature
+
+
+def _sign(key: SigningKey, secret: bytes, data: bytes) -> bytes:
+    with homes.home(private=True) as home:
+        gpg = Gpg(home, private=True)
+        imported = gpg.import_keys(secret)
+        if set(imported.fingerprints) != {key.fingerprint} or imported.sec_imported != 1:
+            raise _failed("the private key that was stored is another, or cannot be read")
+        made = gpg.sign(data, detach=True, clearsign=False, binary=True, extra_args=["--local-user", _signer_of(key)])
+        signature = bytes(made.data)
+        if made.returncode != 0 or not signature or signature.startswith(b"-----"):
+            raise _failed(f"gpg made no binary signature ({made.status})")
+    return signature
+
+
+def _signer_of(key: SigningKey) -> str:
+    """The ! makes gpg use this very key. Where there is a subkey (the kept armour has signing ones only), it signs."""
+    found = packets.packets(packets.dearmored(key.armor))
+    return key.fingerprint if any(packet.tag == packets.PUBLIC_SUBKEY for packet in found) else f"{key.fingerprint}!"
+
+
+def _verify(key: SigningKey, signature: bytes, data: bytes) -> None:
+    """The second look, by the smaller program gpgv, which knows nothing but this one public key."""
+    with homes.home() as home:
+        ring, mark = home / "key", home / "signature"
+        ring.write_bytes(packets.dearmored(key.armor))
+        mark.write_bytes(signature)
+        try:
+            done = subprocess.run(
+                [program("gpgv"), "--homedir", home, "--status-fd", "1", "--keyring", ring, mark, "-"],
+                input=data,
+                env=environment(home),
+                capture_output=True,
+                timeout=SHORT,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise _failed("gpgv did not end") from None
+    said = [line.split() for line in done.stdout.decode(errors="replace").splitlines()]
+    valid = [words for words in said if words[1:2] == ["VALIDSIG"]]
+    # The last word is the fingerprint of the primary key.
+    if done.returncode != 0 or len(valid) != 1 or valid[0][-1] != key.fingerprint:
+        raise _failed("the signature does not verify with the public key")
+
+
+def _failed(why: str) -> SigningFailed:
+    log.error("signing_failed", why=why)
+    return SigningFailed(f"Signing failed: {why}.", mend="It is tried again; an operator finds more in the log.")

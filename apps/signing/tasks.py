@@ -1,0 +1,11 @@
+from celery import shared_task
+
+from apps.jobs import claims
+from apps.signing import making
+
+
+@shared_task(name=making.JOB)
+def make_signing_key(*, job_id: int, **_: object) -> None:
+    with claims.claim(job_id) as claim:
+        if claim is not None:
+            making.run(claim)

@@ -1,0 +1,132 @@
+"""Private keys at rest: AES-256-GCM, bound to their row, under a key that only workers read (D12)."""
+
+import hashlib
+import os
+import secrets
+from pathlib import Path
+
+import structlog
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from django.conf import settings
+
+from apps.lib.errors import RegistryError, Unavailable
+from apps.signing.models import PrivateKey, SigningKey
+
+PURPOSE = "sign releases"
+NONCE_BYTES = 12
+KEK_BYTES = 32
+
+log = structlog.get_logger("larder.signing")
+
+
+class SignerUnavailable(Unavailable):
+    """This process cannot reach the private keys; another may, or this one later."""
+
+    code = "signer_unavailable"
+
+
+class SealBroken(RegistryError):
+    """A private key's ciphertext is not what was stored for this row. Nothing is signed with it."""
+
+    code = "seal_broken"
+
+
+_unlocked = False
+
+
+def unlock() -> None:
+    """Let this process read the key-encryption key. Workers and commands of a worker host call it; web processes never.
+
+    Nothing is read yet: the file may come later, or be away for a while.
+    """
+    global _unlocked  # noqa: PLW0603  # one fact about this process, and children of a prefork pool inherit it
+    _unlocked = True
+
+
+def lock() -> None:
+    """Take `unlock` back."""
+    global _unlocked  # noqa: PLW0603
+    _unlocked = False
+
+
+def seal(key: SigningKey, secret: bytes) -> PrivateKey:
+    """The row for a private half, not yet saved. Raises SignerUnavailable."""
+    kek = _kek(may_make=True)
+    nonce = secrets.token_bytes(NONCE_BYTES)
+    ciphertext = AESGCM(kek).encrypt(nonce, secret, _bound_to(key))
+    return PrivateKey(key=key, nonce=nonce, ciphertext=ciphertext, kek_id=_id_of(kek))
+
+
+def unseal(private: PrivateKey) -> bytes:
+    """The private half. Raises SignerUnavailable (no key-encryption key, or another) and SealBroken."""
+    kek = _kek()
+    if private.kek_id != _id_of(kek):
+        log.error("kek_wrong", key=private.key_id, sealed_under=private.kek_id, found=_id_of(kek))
+        raise SignerUnavailable(
+            f"The private key of {private.key} is sealed under the key-encryption key {private.kek_id}; "
+            f"this worker has {_id_of(kek)}.",
+            mend="Give every worker the file that the key was sealed with (LARDER_SIGNING_KEK_FILE).",
+        )
+    try:
+        return AESGCM(kek).decrypt(bytes(private.nonce), bytes(private.ciphertext), _bound_to(private.key))
+    except (InvalidTag, ValueError):
+        log.critical("private_key_tampered", key=private.key_id, fingerprint=private.key.fingerprint)
+        raise SealBroken(
+            f"The private key of {private.key} is not what was stored for it: it was damaged or exchanged.",
+            mend="Find out who can write to the database; then revoke this key and have another made.",
+        ) from None
+
+
+def _bound_to(key: SigningKey) -> bytes:
+    """Associated data: the ciphertext opens in this row and for this key only."""
+    return f"larder\0{key.pk}\0{key.fingerprint}\0{PURPOSE}".encode()
+
+
+def _kek(*, may_make: bool = False) -> bytes:
+    if not _unlocked:
+        raise SignerUnavailable("This process holds no key-encryption key: only workers sign.", mend="Run a worker.")
+    path = settings.SIGNING_KEK_FILE
+    # Only where none was named: hosts that each make their own could not read one another's rows.
+    if may_make and path == settings.DATA_DIR / "signing" / "kek":
+        _make(path)
+    try:
+        kek = bytes.fromhex(path.read_text())
+    except OSError as error:
+        log.error("kek_unreadable", error=error.strerror)  # noqa: TRY400  # the sentence says all
+        raise SignerUnavailable(
+            f"The file of the key-encryption key cannot be read: {error.strerror}.",
+            mend="Check LARDER_SIGNING_KEK_FILE on this worker, or bring the file back from its backup.",
+        ) from None
+    except ValueError:
+        kek = b""
+    if len(kek) != KEK_BYTES:
+        log.error("kek_malformed")
+        raise SignerUnavailable(
+            "The file of the key-encryption key does not hold 64 hex digits.",
+            mend="Make one with: openssl rand -hex 32",
+        )
+    return kek
+
+
+def _make(path: Path) -> None:
+    """Write a fresh one, once: of two workers that come at once, one links its file first."""
+    if path.exists():
+        return
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = path.with_name(f".kek-{os.getpid()}-{secrets.token_hex(4)}")
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(secrets.token_hex(KEK_BYTES) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        os.link(draft, path)
+        log.info("kek_made")
+    except FileExistsError:
+        pass
+    finally:
+        draft.unlink()
+
+
+def _id_of(kek: bytes) -> str:
+    return hashlib.sha256(kek).hexdigest()[:16]

@@ -1,0 +1,186 @@
+"""Verifying what a publisher signed (D11): one binary detached signature, by a strong key of the namespace."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from apps.lib.errors import Invalid, Reason
+from apps.signing import homes, packets
+from apps.signing.armor import is_strong
+from apps.signing.gpg import Gpg
+from apps.signing.models import SigningKey, State
+
+LARGEST = 64 * 1024
+STRONG_DIGESTS = ("SHA-256", "SHA-384", "SHA-512")
+# A signature by an RSA key of 2048 bits begins with this many zeros once in 2^512 times.
+WEAK_RSA_BITS = 1536
+RSA, DSA = 1, 17
+BINARY_DOCUMENT = 0
+INLINE_TAGS = (4, 8, 11, 18)  # one-pass, compressed, literal, encrypted
+
+WANTED = "one binary detached signature"
+SIGN = "Sign the sums again: gpg --local-user FINGERPRINT --digest-algo SHA512 --detach-sign FILE"
+
+
+class BadSignature(Invalid):
+    """The signature vouches for nothing here."""
+
+    def __init__(self, code: str, found: str, expected: str, mend: str = SIGN) -> None:
+        self.reason = Reason(code, found, expected, mend)
+        super().__init__(f"Found {found}, expected {expected}.", mend=mend)
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    """What gpg says of a signature."""
+
+    is_valid: bool
+    is_expired: bool
+    key_has_expired: bool
+    key_is_revoked: bool
+    ends_at: int
+    primary: str
+    is_strong: bool
+
+
+def verify(*, data: bytes, signature: bytes, keys: Sequence[SigningKey], kept: bool = False) -> SigningKey:
+    """The key that the signature is by. Raises BadSignature.
+
+    Give all keys that were ever registered: one that has ended is refused in words of its own. `kept`: the signature
+    was accepted before, so a key that has expired or was retired since still counts, a revoked one never.
+    """
+    head = _head(signature)
+    made_by = [key for key in keys if key.armor and _is_by(key, head.issuer)]
+    if not made_by:
+        known = ", ".join(key.fingerprint for key in keys) or "none"
+        raise BadSignature(
+            "signature-foreign",
+            f"a signature by the key {head.issuer or 'that it does not name'}",
+            f"one by a key of the namespace (registered: {known})",
+            "Sign with a registered key, or have an owner register this one.",
+        )
+    key = made_by[0]
+    _check_key(key, kept=kept)
+    _check(key, head, _ask_gpg(key, data, signature), kept=kept)
+    return key
+
+
+def _head(signature: bytes) -> packets.SignatureHead:
+    """The one signature packet, as far as it can be judged without a key."""
+    if not signature.strip():
+        raise BadSignature("signature-empty", "an empty file", WANTED)
+    text = signature.lstrip()
+    if text.startswith(b"-----BEGIN PGP SIGNED MESSAGE"):
+        raise BadSignature("signature-inline", "a text with its signature around it", WANTED)
+    if text.startswith(b"-----BEGIN PGP"):
+        raise BadSignature(
+            "signature-armoured", "an armoured signature", WANTED, "Leave --armor out, or run: gpg --dearmor FILE"
+        )
+    if len(signature) > LARGEST:
+        raise BadSignature("signature-bad", f"{len(signature):,} bytes", f"at most {LARGEST:,}")
+    try:
+        found = list(packets.packets(signature))
+        if any(packet.tag in INLINE_TAGS for packet in found):
+            raise BadSignature("signature-inline", "a message with its signature inside", WANTED)
+        if any(packet.tag != packets.SIGNATURE for packet in found):
+            raise BadSignature("signature-bad", "other data beside a signature", WANTED)
+        if len(found) != 1:
+            raise BadSignature("signature-several", f"{len(found)} signatures", WANTED)
+        head = packets.signature_head(found[0])
+    except packets.Malformed as problem:
+        raise BadSignature("signature-bad", str(problem), WANTED) from None
+    _check_head(head)
+    return head
+
+
+def _check_head(head: packets.SignatureHead) -> None:
+    if head.version != 4 or head.kind != BINARY_DOCUMENT:  # noqa: PLR2004  # the version that all clients read
+        found = f"a signature of version {head.version}, kind {head.kind}"
+        raise BadSignature("signature-bad", found, "version 4, over a binary document")
+    if head.digest not in STRONG_DIGESTS:
+        raise BadSignature("signature-weak-digest", f"a signature over {head.digest}", ", ".join(STRONG_DIGESTS))
+    if head.algorithm == DSA or (head.algorithm == RSA and head.bits <= WEAK_RSA_BITS):
+        found = "a DSA signature" if head.algorithm == DSA else f"a signature by an RSA key of {head.bits} bits or so"
+        raise _weak(found)
+
+
+def _is_by(key: SigningKey, issuer: str) -> bool:
+    """Whether the signature names the key or one of its subkeys. Without an issuer any might be it: gpg finds out."""
+    found = packets.packets(packets.dearmored(key.armor))
+    own = [packets.fingerprint(one) for one in found if one.tag in (packets.PUBLIC_KEY, packets.PUBLIC_SUBKEY)]
+    return any(fingerprint.endswith(issuer) for fingerprint in own)
+
+
+def _check_key(key: SigningKey, *, kept: bool) -> None:
+    wanted = "one by a key that is in use"
+    if key.state == State.REVOKED:
+        raise BadSignature("signature-revoked-key", f"a signature by {key}, which was revoked", wanted)
+    if key.state != State.ACTIVE and not kept:
+        raise BadSignature("signature-retired-key", f"a signature by {key}, which is {key.state}", wanted)
+    if key.is_expired and not kept:
+        raise _expired_key(key)
+
+
+def _check(key: SigningKey, head: packets.SignatureHead, found: _Finding, *, kept: bool) -> None:
+    if found.key_is_revoked:
+        raise BadSignature("signature-revoked-key", f"a signature by {head.issuer}, which was revoked", "another key")
+    if found.key_has_expired and not kept:
+        raise _expired_key(key)
+    if found.is_expired or found.ends_at:
+        end = f"{datetime.fromtimestamp(found.ends_at, UTC):%Y-%m-%d}" if found.ends_at else "an earlier day"
+        raise BadSignature(
+            "signature-expired",
+            f"a signature that ends on {end}",
+            "one without an end: clients refuse the release from then on",
+            "Sign again without --default-sig-expire.",
+        )
+    if not (found.is_valid or found.key_has_expired) or found.primary != key.fingerprint:
+        raise BadSignature(
+            "signature-bad",
+            "a signature over other bytes than these, or a damaged one",
+            f"one by {key.fingerprint} over exactly these bytes",
+        )
+    if not found.is_strong:
+        raise _weak("a signature by a weak subkey")
+
+
+def _ask_gpg(key: SigningKey, data: bytes, signature: bytes) -> _Finding:
+    """Each key in a home of its own: one bad key must not spoil the verification of others (CVE-2025-30258)."""
+    with homes.home() as home:
+        mark = home / "signature"
+        mark.write_bytes(signature)
+        gpg = Gpg(home)
+        gpg.import_keys(key.armor)
+        said = gpg.verify_data(str(mark), data)
+        statuses = {problem["status"] for problem in said.problems}
+        return _Finding(
+            is_valid=bool(said.valid) and said.returncode == 0 and not statuses,
+            is_expired="signature expired" in statuses,
+            key_has_expired=statuses == {"signing key has expired"},
+            key_is_revoked="signing key was revoked" in statuses,
+            ends_at=int(said.expire_timestamp or 0),
+            primary=str(said.pubkey_fingerprint or ""),
+            is_strong=_is_strong_in(gpg, str(said.fingerprint or "")),
+        )
+
+
+def _is_strong_in(gpg: Gpg, fingerprint: str) -> bool:
+    for key in gpg.list_keys():
+        for one in (key, *key.get("subkey_info", {}).values()):
+            if fingerprint.endswith(one["keyid"]):
+                return is_strong(one["algo"], int(one["length"]), one["curve"])
+    return False
+
+
+def _expired_key(key: SigningKey) -> BadSignature:
+    end = f" on {key.expires_at:%Y-%m-%d}" if key.expires_at else ""
+    return BadSignature(
+        "signature-expired-key",
+        f"a signature by {key}, which expired{end}",
+        "one by a key that has not expired",
+        "Sign with another key that is registered, or have an owner register one.",
+    )
+
+
+def _weak(found: str) -> BadSignature:
+    return BadSignature("signature-weak-key", found, "RSA with at least 2048 bits, Ed25519 or ECDSA over a NIST curve")
