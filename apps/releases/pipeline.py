@@ -127,6 +127,13 @@ def note_checked(work: Work, *, digest: str, size: int) -> None:
         )
 
 
+def move_on(work: Work, state: State) -> None:
+    """checking → `state`, for kinds that have more to do than to check."""
+    with transaction.atomic():
+        work.claim.guard()
+        transitions.move(work.release, State.CHECKING, to=state)
+
+
 def store_archive(work: Work) -> None:
     """Staging → content-addressed storage, create only."""
     assert work.release.size is not None  # noqa: S101  # the check before this step has set it

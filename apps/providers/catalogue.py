@@ -1,0 +1,39 @@
+"""What lists and searches say of a provider, written down whenever its versions change, in the same transaction."""
+
+from django.db.models import Case, IntegerField, When
+
+from apps.providers.models import Provider, ProviderVersion
+from apps.releases import search
+from apps.releases.models import Kind, Lifecycle
+
+
+def refresh(provider: Provider) -> None:
+    """Find the provider's default version anew and write its search document; a provider without one has none.
+
+    Call it inside the transaction that publishes, yanks, restores or quarantines. The row of the provider is locked
+    first, so that of two who change its versions at once the second one sees what the first one did.
+    """
+    Provider.objects.select_for_update(no_key=True).get(pk=provider.pk)
+    shown = default_version(provider)
+    if shown is None:
+        search.drop(kind=Kind.PROVIDER, namespace=provider.namespace, name=provider.type)
+        return
+    search.put(
+        release=shown.release,
+        description=provider.description,
+        words={
+            search.NAME: [provider.type],
+            search.PLACE: [provider.namespace.name],
+            search.DESCRIPTION: [provider.description],
+        },
+        facets={},
+        is_listed=shown.release.lifecycle != Lifecycle.YANKED,
+    )
+
+
+def default_version(provider: Provider) -> ProviderVersion | None:
+    """The version that is shown where none is named: the highest stable listed one."""
+    yanked = Case(When(release__lifecycle=Lifecycle.YANKED, then=1), default=0, output_field=IntegerField())
+    rows = ProviderVersion.objects.filter(provider=provider).published()
+    shown = rows.order_by(yanked, "is_prerelease", "-release__sort_key", "-pk")
+    return shown.select_related("release__namespace").first()

@@ -1,0 +1,137 @@
+"""Reading providers through the gate."""
+
+from django.db.models import Prefetch, Q
+
+from apps.accounts import access, operators
+from apps.accounts.access import Viewer
+from apps.accounts.models import Role
+from apps.lib import versions
+from apps.lib.addresses import ProviderAddress
+from apps.lib.errors import Invalid, NotFound
+from apps.providers.models import Package, Provider, ProviderQuerySet, ProviderVersion, ProviderVersionQuerySet
+from apps.releases import tombstones
+from apps.releases.models import Kind, Release
+
+
+def visible_providers(viewer: Viewer) -> ProviderQuerySet:
+    return Provider.objects.filter(namespace__in=access.visible_namespaces(viewer))
+
+
+def provider_for(viewer: Viewer, address: ProviderAddress) -> Provider:
+    """The provider, or CredentialsRequired, or NotFound: a name that no row can have is simply not there."""
+    namespace = access.namespace_for(viewer, address.namespace)
+    provider = Provider.objects.filter(namespace=namespace, type=address.type).select_related("namespace").first()
+    if provider is None:
+        raise _no_provider(address)
+    return provider
+
+
+def version_for(
+    viewer: Viewer, address: ProviderAddress, version: str, *, even_quarantined: bool = False
+) -> ProviderVersion:
+    """The version that equals `version` by precedence, with its packages and its key; yanked ones too.
+
+    What is in quarantine is not there, but for staff on pages that say so (`even_quarantined`) and give out no bytes.
+    """
+    provider = provider_for(viewer, address)
+    rows = ProviderVersion.objects.filter(provider=provider, release__sort_key=_sort_key(address, version))
+    if not (even_quarantined and operators.is_operator(viewer)):
+        rows = rows.published()
+    people = ("created_by", "lifecycle_by", "quarantined_by")
+    related = ("key", "provider__namespace", "release__namespace", *(f"release__{one}" for one in people))
+    found = rows.select_related(*related).prefetch_related(_packages()).first()
+    if found is None:
+        raise _no_version(address, version)
+    return found
+
+
+def listed_versions(viewer: Viewer, address: ProviderAddress) -> list[ProviderVersion]:
+    """Every listed version, highest first by SemVer precedence, each with its packages and its key.
+
+    Three queries. Where all versions are yanked the list is empty: the provider is there, and clients say that it has
+    no versions.
+    """
+    namespace = access.namespace_for(viewer, address.namespace)
+    rows = ProviderVersion.objects.published().filter(provider__namespace=namespace, provider__type=address.type)
+    listed = list(_whole(rows.listed().newest_first()))
+    if not listed and not rows.exists():
+        raise _no_provider(address)
+    return listed
+
+
+def package_for(viewer: Viewer, address: ProviderAddress, version: str, os: str, arch: str) -> Package:
+    """One platform's zip, for a client's download, with its version and the key that vouches for it. Two queries."""
+    namespace = access.namespace_for(viewer, address.namespace)
+    rows = Package.objects.filter(
+        version__provider__namespace=namespace,
+        version__provider__type=address.type,
+        version__release__sort_key=_sort_key(address, version),
+        version__release__quarantined_at=None,
+        os=os,
+        arch=arch,
+    )
+    found = rows.select_related("version__release__namespace", "version__provider__namespace", "version__key").first()
+    if found is None:
+        raise NotFound(f"There is no package of {address} {version} for {os}_{arch}.")
+    return found
+
+
+def latest_release(viewer: Viewer, address: ProviderAddress, version: str) -> Release:
+    """The newest release of an exact version in any state, for the script that asks how its draft goes (D24)."""
+    namespace = access.namespace_for(viewer, address.namespace)
+    rows = Release.objects.filter(coordinate_of(address, version))
+    if access.role_on(viewer, namespace, only_name=address.type) in (None, Role.READER):
+        rows = rows.published() | rows.removed()
+    release = rows.select_related("namespace", "lifecycle_by").order_by("-pk").first()
+    if release is None:
+        raise NotFound(f"There is no version {version} of {address}.")
+    return release
+
+
+def draft_for(viewer: Viewer, address: ProviderAddress, version: str) -> Release:
+    """The release that bears this number now, for those who publish it: a draft, one at work, or a published one."""
+    access.namespace_for(viewer, address.namespace, need=Role.PUBLISHER, only_name=address.type)
+    rows = Release.objects.live().filter(coordinate_of(address, version))
+    release = rows.select_related("namespace").first()
+    if release is None:
+        raise NotFound(
+            f"There is no draft of {address} {version}.", mend="Open one with a POST to the version's own address."
+        )
+    return release
+
+
+def coordinate_of(address: ProviderAddress, version: str) -> Q:
+    """The releases, in any state, that bear this number. Asks no gate: whoever calls has done so."""
+    return Q(
+        kind=Kind.PROVIDER,
+        namespace__name=address.namespace,
+        name=address.type,
+        sort_key=_sort_key(address, version),
+    )
+
+
+def _whole(rows: ProviderVersionQuerySet) -> ProviderVersionQuerySet:
+    return rows.select_related("release", "key", "provider").prefetch_related(_packages())
+
+
+def _packages() -> Prefetch[str]:
+    return Prefetch("packages", Package.objects.order_by("os", "arch"))
+
+
+def _sort_key(address: ProviderAddress, version: str) -> bytes:
+    try:
+        return versions.sort_key(version)
+    except Invalid as error:
+        raise NotFound(f"There is no version {version!r} of {address}: {error}") from None
+
+
+def _no_provider(address: ProviderAddress) -> NotFound:
+    return NotFound(f"There is no provider {address.type} in {address.namespace}.")
+
+
+def _no_version(address: ProviderAddress, version: str) -> NotFound:
+    """Where somebody removed it, who comes for it learns that, and why; the gate has let them in before."""
+    tombstone = Release.objects.removed().filter(coordinate_of(address, version)).select_related("namespace").first()
+    if tombstone is not None:
+        return NotFound(tombstones.sentence_of(tombstone), mend="The page of all versions shows what there is.")
+    return NotFound(f"There is no version {version} of {address}.")
