@@ -20,6 +20,7 @@ from apps.lib.addresses import ModuleAddress
 from apps.modules import publishing
 from apps.modules.tasks import publish_module
 from apps.releases.models import Release
+from apps.signing import vault
 from tests import postgres
 from tests.builders.archives import module_zip
 from tests.live import Live, start_live
@@ -206,6 +207,15 @@ def run_jobs() -> None:
     """Do what a worker would: each queued publish job, in this process."""
     for job in Job.objects.filter(kind=publishing.JOB, state="queued").order_by("pk"):
         publish_module(job_id=job.pk)
+
+
+@pytest.fixture
+def worker_host() -> Iterator[None]:
+    """This process is as a worker: it may read the key-encryption key, so it can sign."""
+    vault.unlock()
+    yield
+    vault.lock()
+    shutil.rmtree(Path(settings.DATA_DIR) / "signing", ignore_errors=True)
 
 
 @pytest.fixture

@@ -2,8 +2,10 @@
 
 import subprocess
 import threading
+from datetime import UTC, datetime, timedelta
 
 import structlog
+from django.db.models.functions import Now
 
 from apps.lib.errors import Conflict, Unavailable
 from apps.signing import homes, packets, vault
@@ -16,6 +18,9 @@ __all__ = ["SealBroken", "SignerUnavailable", "SigningFailed", "sign"]
 # Each signature runs a gpg and an agent with 32 kB of locked memory each; more at once only wait for one another.
 AT_ONCE = threading.BoundedSemaphore(4)
 
+# Clients take a signature from the future for an expired one. By the database's clock, which all hosts share.
+CLOCK_MAY_DIFFER = timedelta(minutes=10)
+
 log = structlog.get_logger("larder.signing")
 
 
@@ -23,6 +28,11 @@ class SigningFailed(Unavailable):
     """gpg made no signature that stands up to a second look."""
 
     code = "signing_failed"
+
+    def __init__(self, step: str, why: str) -> None:
+        self.step = step  # import, sign, verify or clock
+        log.error("signing_failed", step=step, why=why)
+        super().__init__(f"Signing failed: {why}.", mend="It is tried again; an operator finds more in the log.")
 
 
 def sign(*, key: SigningKey, data: bytes) -> bytes:
@@ -33,13 +43,18 @@ def sign(*, key: SigningKey, data: bytes) -> bytes:
     if key.custody != Custody.REGISTRY or key.state != State.ACTIVE or key.is_expired:
         state = "expired" if key.is_expired else key.state
         raise Conflict(f"The key {key} cannot sign: it is {state}, held by the {key.custody}.")
-    private = PrivateKey.objects.select_related("key").filter(key=key).first()
+    private = PrivateKey.objects.select_related("key").annotate(now=Now()).filter(key=key).first()
     if private is None:
         raise Conflict(f"The private half of {key} is not stored here.", mend="Have another key made.")
     secret = vault.unseal(private)
+    now: datetime = private.now
     with AT_ONCE:
         signature = _sign(key, secret, data)
-        _verify(key, signature, data)
+        made_at = _verify(key, signature, data)
+    if abs(made_at - now) > CLOCK_MAY_DIFFER:
+        raise SigningFailed(
+            "clock", f"this worker dates it {made_at:%Y-%m-%d %H:%M}, the database {now:%Y-%m-%d %H:%M}"
+        )
     return signature
 
 
@@ -48,11 +63,11 @@ def _sign(key: SigningKey, secret: bytes, data: bytes) -> bytes:
         gpg = Gpg(home, private=True)
         imported = gpg.import_keys(secret)
         if set(imported.fingerprints) != {key.fingerprint} or imported.sec_imported != 1:
-            raise _failed("the private key that was stored is another, or cannot be read")
+            raise SigningFailed("import", "the private key that was stored is another, or cannot be read")
         made = gpg.sign(data, detach=True, clearsign=False, binary=True, extra_args=["--local-user", _signer_of(key)])
         signature = bytes(made.data)
         if made.returncode != 0 or not signature or signature.startswith(b"-----"):
-            raise _failed(f"gpg made no binary signature ({made.status})")
+            raise SigningFailed("sign", f"gpg made no binary signature ({made.status})")
     return signature
 
 
@@ -62,8 +77,8 @@ def _signer_of(key: SigningKey) -> str:
     return key.fingerprint if any(packet.tag == packets.PUBLIC_SUBKEY for packet in found) else f"{key.fingerprint}!"
 
 
-def _verify(key: SigningKey, signature: bytes, data: bytes) -> None:
-    """The second look, by the smaller program gpgv, which knows nothing but this one public key."""
+def _verify(key: SigningKey, signature: bytes, data: bytes) -> datetime:
+    """The second look, by the smaller program gpgv, which knows nothing but this one public key: when it was made."""
     with homes.home() as home:
         ring, mark = home / "key", home / "signature"
         ring.write_bytes(packets.dearmored(key.armor))
@@ -78,14 +93,10 @@ def _verify(key: SigningKey, signature: bytes, data: bytes) -> None:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            raise _failed("gpgv did not end") from None
+            raise SigningFailed("verify", "gpgv did not end") from None
     said = [line.split() for line in done.stdout.decode(errors="replace").splitlines()]
     valid = [words for words in said if words[1:2] == ["VALIDSIG"]]
     # The last word is the fingerprint of the primary key.
     if done.returncode != 0 or len(valid) != 1 or valid[0][-1] != key.fingerprint:
-        raise _failed("the signature does not verify with the public key")
-
-
-def _failed(why: str) -> SigningFailed:
-    log.error("signing_failed", why=why)
-    return SigningFailed(f"Signing failed: {why}.", mend="It is tried again; an operator finds more in the log.")
+        raise SigningFailed("verify", "the signature does not verify with the public key")
+    return datetime.fromtimestamp(int(valid[0][4]), UTC)
