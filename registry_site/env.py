@@ -11,6 +11,9 @@ from urllib.parse import urlsplit
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
+from apps.lib.errors import Invalid
+from apps.lib.hostnames import normalised
+
 names_read: set[str] = set()
 
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -52,6 +55,15 @@ def number(name: str, default: int, *, least: int = 0, most: int | None = None) 
 def words(name: str, default: str = "") -> list[str]:
     """Read a list of words, separated by commas or spaces."""
     return text(name, default).replace(",", " ").split()
+
+
+def hostnames(name: str, default: str) -> frozenset[str]:
+    """Read host names, each normalised as clients do it. A default that is no host name (an IPv6 address) is none."""
+    names_read.add(name)
+    try:
+        return frozenset(normalised(word) for word in words(name, "" if ":" in default else default))
+    except Invalid as error:
+        raise ImproperlyConfigured(f"{name}: {error}. {error.mend}".strip()) from None
 
 
 def folder(name: str, default: Path) -> Path:

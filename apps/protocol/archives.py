@@ -1,4 +1,4 @@
-"""Archive URLs (D6): who may fetch what `location` names. The file name in them is cosmetic but for its suffix."""
+"""Archive URLs (D6): who may fetch what download answers name. The file name in them is cosmetic but for its suffix."""
 
 import re
 import threading
@@ -17,10 +17,11 @@ from apps.lib.digests import is_sha256
 from apps.lib.errors import CredentialsRequired, NotFound, RegistryError
 from apps.protocol.base import ProtocolView
 from apps.protocol.serving import archive_response
+from apps.providers.artefacts import releases_of
 from apps.releases.blocking import blocked
-from apps.releases.models import Release
+from apps.releases.models import Release, ReleaseQuerySet
 
-_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,250}\.zip", re.ASCII)
+_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,250}(?:\.zip|_SHA256SUMS(?:\.sig)?)", re.ASCII)
 
 
 class LinkRefused(RegistryError):
@@ -102,7 +103,7 @@ def _is_public(digest: str, file_name: str) -> bool:
 def _is_served(digest: str) -> bool:
     """Whether what was signed for is still there: neither purged nor in quarantine, and that within the request."""
     try:
-        return Release.objects.with_bytes(digest).exists()
+        return _released(digest).exists()
     except (OperationalError, InterfaceError):
         return digest not in blocked  # nobody can change it now either
 
@@ -112,7 +113,12 @@ def _is_visible(viewer: Viewer, digest: str, file_name: str) -> bool:
     if not is_sha256(digest) or not _FILE_NAME.fullmatch(file_name):
         return False
     shown = visible_namespaces(viewer).values("pk")
-    return Release.objects.with_bytes(digest).filter(namespace__in=shown).exists()
+    return _released(digest).filter(namespace__in=shown).exists()
+
+
+def _released(digest: str) -> ReleaseQuerySet:
+    """One query for whatever it is: a module's archive, or a provider's package, sums or signature."""
+    return Release.objects.with_bytes(digest, releases_of(digest))
 
 
 def _require_visible(viewer: Viewer, digest: str, file_name: str) -> None:

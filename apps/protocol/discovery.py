@@ -16,7 +16,7 @@ MAX_AGE = 300
 
 def discovery_document() -> dict[str, str]:
     """Only services that are really here. Values end in `/` (clients append to them) and are relative (D22)."""
-    return {"modules.v1": reverse("protocol:modules")}
+    return {"modules.v1": reverse("protocol:modules"), "providers.v1": reverse("protocol:providers")}
 
 
 class Discovery(ProtocolView):

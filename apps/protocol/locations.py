@@ -1,15 +1,15 @@
-"""Where an archive is (D6).
+"""Where an archive is (D6), or a provider's package, sums and signature.
 
-Clients fetch archives without their token, HEAD before GET, as often as they like. So a public archive has a plain
-URL that caches may keep, any other one a URL that carries its own permission. The file name stands last, for go-getter
-decides by its suffix that this is a zip (M4).
+Clients fetch these without their token, HEAD before GET, as often as they like. So what is public has a plain URL that
+caches may keep, anything else a URL that carries its own permission. The file name stands last, for go-getter decides
+by its suffix that this is a zip (M4).
 """
 
 from datetime import datetime
 
 from django.urls import reverse
 
-from apps.accounts.models import Visibility
+from apps.accounts.models import Namespace, Visibility
 from apps.blobs import capabilities
 from apps.modules.documents import archive_name
 from apps.releases.models import Release
@@ -17,10 +17,13 @@ from apps.releases.models import Release
 
 def location_of(release: Release, *, now: datetime) -> str:
     """The relative URL of a published archive, with the only integrity check that clients make of modules (S1)."""
-    file_name = archive_name(release.name, release.version)
-    if release.namespace.visibility == Visibility.PUBLIC:
-        url = reverse("protocol:archive", args=[release.digest, file_name])
-    else:
-        capability = capabilities.sign(digest=release.digest, file_name=file_name, now=now)
-        url = reverse("protocol:archive-capability", args=[capability, release.digest, file_name])
+    url = url_of(release.namespace, release.digest, archive_name(release.name, release.version), now=now)
     return f"{url}?checksum=sha256:{release.digest}"
+
+
+def url_of(namespace: Namespace, digest: str, file_name: str, *, now: datetime) -> str:
+    """The relative URL of bytes that are published in this namespace."""
+    if namespace.visibility == Visibility.PUBLIC:
+        return reverse("protocol:archive", args=[digest, file_name])
+    capability = capabilities.sign(digest=digest, file_name=file_name, now=now)
+    return reverse("protocol:archive-capability", args=[capability, digest, file_name])

@@ -58,13 +58,19 @@ def archive_response(request: Request, *, digest: str, file_name: str, cache_con
 
 def _headers(digest: str, file_name: str, cache_control: str) -> dict[str, str]:
     return {
-        "Content-Type": "application/zip",
+        "Content-Type": _media_type(file_name),
         "ETag": f'"{digest}"',
         "Accept-Ranges": "bytes",
         "Cache-Control": cache_control,
         "Content-Disposition": content_disposition_header(as_attachment=True, filename=file_name) or "attachment",
         "X-Content-Type-Options": "nosniff",
     }
+
+
+def _media_type(file_name: str) -> str:
+    if file_name.endswith(".zip"):
+        return "application/zip"
+    return "text/plain; charset=utf-8" if file_name.endswith("_SHA256SUMS") else "application/octet-stream"
 
 
 def _part(request: Request, *, size: int, etag: str) -> range | None:

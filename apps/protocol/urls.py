@@ -2,7 +2,7 @@
 
 from django.urls import re_path
 
-from apps.protocol import archives, discovery, modules_browse, modules_v1
+from apps.protocol import archives, discovery, mirror_v1, modules_browse, modules_v1, providers_v1
 from apps.protocol.base import Unknown
 
 app_name = "protocol"
@@ -10,6 +10,8 @@ urlpatterns = [
     *discovery.urlpatterns,
     *modules_v1.urlpatterns,
     *modules_browse.urlpatterns,  # after /versions, which is no version
+    *providers_v1.urlpatterns,
+    *mirror_v1.urlpatterns,
     *archives.urlpatterns,
     re_path(r"^(?:v1|archives)/", Unknown.as_view()),
 ]

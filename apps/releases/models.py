@@ -1,9 +1,10 @@
 import uuid
-from typing import Self
+from collections.abc import Iterable
+from typing import Any, Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Exists, Q
+from django.db.models import Exists, Q, QuerySet
 
 from apps.accounts.models import Namespace
 from apps.lib.errors import Reason
@@ -72,12 +73,13 @@ class ReleaseQuerySet(models.QuerySet["Release"]):
         """Tombstones: what was published, and purged."""
         return self.filter(state=State.PURGED)
 
-    def with_bytes(self, digest: str) -> Self:
+    def with_bytes(self, digest: str, others: Iterable[QuerySet[Any, Any]] = ()) -> Self:
         """Those by which these bytes may be fetched. Quarantine is about bytes: while any release with them is in it,
-        a purged one too, no other release serves them either.
+        a purged one too, no other release serves them either. `others`: numbers of releases that hold them as a part.
         """
-        blocked = Release.objects.filter(digest=digest, quarantined_at__isnull=False)
-        return self.published().filter(~Exists(blocked), digest=digest)
+        holders = Release.objects.filter(digest=digest).values_list("pk", flat=True).union(*others)
+        blocked = Release.objects.filter(pk__in=holders, quarantined_at__isnull=False)
+        return self.published().filter(~Exists(blocked), pk__in=holders)
 
     def newest_first(self) -> Self:
         """By SemVer precedence, in SQL; the primary key only makes the order total."""

@@ -16,7 +16,9 @@ from apps.blobs import capabilities
 from apps.lib.addresses import ModuleAddress
 from apps.modules import publishing
 from apps.releases.models import Release, State
+from apps.signing.models import Custody, SigningKey
 from tests.builders.archives import MODULE, module_zip
+from tests.protocol import providers
 
 ABSENT = "missing"
 NAMES = {"private": "acme", "internal": "hall", "public": "pantry"}
@@ -67,11 +69,17 @@ def _place(name, users, published):
     made, secret = invitations.invite(actor=dora, note="", namespace=namespace, role=Role.READER)
     token, _ = tokens.issue(user=users["dora"], label="hers", scope=Scope.READ, actor=dora)
     team = teams.create(name=f"{name}-cooks", actor=dora)
+    providers.add_version(providers.frozen_key(namespace), None, "dns", "1.0.0")
     file_name = "vpc-aws-1.0.0.zip"
+    key = _key(namespace)
     return {
         "namespace": namespace.name,
         "name": "vpc",
         "system": "aws",
+        "type": "dns",
+        "os": "linux",
+        "arch": "amd64",
+        "hostname": min(settings.HOSTNAMES),
         "version": "1.0.0",
         "unit": "basic",
         "path": "main.tf",
@@ -89,7 +97,20 @@ def _place(name, users, published):
         "user": "alice",
         "team": team.name,
         "membership_id": teams.add(team=team, user=users["alice"], actor=dora).pk,
+        "fingerprint": key.fingerprint,
     }
+
+
+def _key(namespace):
+    """Nothing is signed with it here, so its armour need not be one."""
+    return SigningKey.objects.create(
+        namespace=namespace,
+        custody=Custody.PUBLISHER,
+        fingerprint="0123456789ABCDEF" * 2 + "01234567",
+        key_id="89ABCDEF01234567",
+        armor="-----BEGIN PGP PUBLIC KEY BLOCK-----",
+        algorithm="ed25519",
+    )
 
 
 def _nowhere():
@@ -97,6 +118,10 @@ def _nowhere():
         "namespace": "nowhere",
         "name": "vpc",
         "system": "aws",
+        "type": "dns",
+        "os": "linux",
+        "arch": "amd64",
+        "hostname": min(settings.HOSTNAMES),
         "version": "1.0.0",
         "unit": "basic",
         "path": "main.tf",
@@ -114,6 +139,7 @@ def _nowhere():
         "user": "alice",
         "team": "nowhere-cooks",
         "membership_id": 0,
+        "fingerprint": "0123456789ABCDEF" * 2 + "01234567",
         "key": "x",
         "uidb36": "1",
     }
@@ -158,6 +184,11 @@ def body_of(name, method, row):
         ("api:namespace-transfer", "POST"): _json('{"to_user": "olga"}'),
         ("api:team", "PUT"): _json('{"description": "changed"}'),
         ("api:team-member", "PUT"): _json('{"manager": true}'),
+        ("api:keys", "POST"): _json('{"generate": "ed25519"}'),
+        ("api:key-retire", "POST"): _json('{"reason": "Too old."}'),
+        ("api:key-revoke", "POST"): _json('{"reason": "It leaked."}'),
+        ("portal:key-retire", "POST"): {"data": {"reason": "Too old."}},
+        ("portal:key-revoke", "POST"): {"data": {"reason": "It leaked."}},
         ("portal:invitations", "POST"): {"data": {"note": "Erin", "namespace": namespace, "role": 1}},
         ("portal:invitation", "POST"): {
             "data": {"username": "erin", "password": "erin likes quinces", "again": "erin likes quinces"}

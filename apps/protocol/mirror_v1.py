@@ -1,0 +1,82 @@
+"""The provider network mirror: https://opentofu.org/docs/internals/provider-network-mirror-protocol/
+
+For Larder's own providers, under the host names of LARDER_HOSTNAMES. Clients take any 401 for the end of `init`, and a
+404 on a version's document too: so what is not here, or may not be shown, is 404 on the index and an empty list of
+archives behind it, and the next installation method has its turn (D8). Only credentials that do not count are a 401.
+"""
+
+from functools import partial
+
+from django.conf import settings
+from django.urls import path
+from django.utils import timezone
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.accounts.models import Visibility
+from apps.lib.addresses import ProviderAddress
+from apps.lib.errors import CredentialsRequired, Invalid, NotFound
+from apps.lib.hostnames import normalised
+from apps.protocol.base import ProtocolView
+from apps.protocol.locations import url_of
+from apps.providers import reading
+from apps.providers.documents import mirror_index_document, mirror_version_document
+from apps.releases import downloads
+
+
+class Index(ProtocolView):
+    """Every listed version."""
+
+    def get(self, request: Request, hostname: str, namespace: str, type: str) -> Response:  # noqa: A002, ARG002
+        viewer = self.viewer
+        try:
+            _require_ours(hostname)
+            versions = reading.listed_versions(viewer, ProviderAddress(namespace, type))
+        except (CredentialsRequired, NotFound):
+            raise NotFound("This mirror has no such provider that you may see.") from None
+        return Response(mirror_index_document(versions))
+
+
+class Version(ProtocolView):
+    """The packages of one version for all platforms. Clients ask for it when they are about to fetch one (D15)."""
+
+    def get(
+        self,
+        request: Request,
+        hostname: str,
+        namespace: str,
+        type: str,  # noqa: A002 - the field's word
+        version: str,
+    ) -> Response:
+        viewer = self.viewer
+        try:
+            _require_ours(hostname)
+            found = reading.version_for(viewer, ProviderAddress(namespace, type), version)
+        except (CredentialsRequired, NotFound):
+            return Response(mirror_version_document([], _nowhere))
+        release = found.release
+        to = partial(url_of, release.namespace, now=timezone.now())
+        headers = {} if release.namespace.visibility == Visibility.PUBLIC else {"Cache-Control": "no-store"}
+        if request.method == "GET":
+            downloads.note(release.pk, viewer.user_id, downloads.client_of(request.headers.get("User-Agent", "")))
+        return Response(mirror_version_document(found.packages.all(), to), headers=headers)
+
+
+def _require_ours(hostname: str) -> None:
+    try:
+        is_ours = normalised(hostname) in settings.HOSTNAMES
+    except Invalid:
+        is_ours = False
+    if not is_ours:
+        raise NotFound(f"This mirror has nothing of {hostname[:80]!r}.")
+
+
+def _nowhere(digest: str, file_name: str) -> str:
+    raise AssertionError((digest, file_name))
+
+
+_PROVIDER = "v1/mirror/<segment:hostname>/<segment:namespace>/<segment:type>"
+urlpatterns = [
+    path(f"{_PROVIDER}/index.json", Index.as_view(), name="mirror-index"),
+    path(f"{_PROVIDER}/<segment:version>.json", Version.as_view(), name="mirror-version"),
+]

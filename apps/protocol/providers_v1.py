@@ -1,0 +1,71 @@
+"""providers.v1: https://opentofu.org/docs/internals/provider-registry-protocol/
+
+Clients list, pick the highest version that their constraints allow (whatever platforms it has), ask where its package
+is, and fetch that, SHA256SUMS and its signature without their token.
+"""
+
+from functools import partial
+
+from django.conf import settings
+from django.urls import path
+from django.utils import timezone
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.accounts.models import Visibility
+from apps.lib.addresses import ProviderAddress
+from apps.protocol.base import ProtocolView, Unknown
+from apps.protocol.locations import url_of
+from apps.providers import reading
+from apps.providers.documents import download_document, versions_document
+from apps.providers.trust import keys_of
+from apps.releases import downloads
+
+
+class Versions(ProtocolView):
+    """Every listed version, highest first. One is there only when all that it is made of is."""
+
+    def get(self, request: Request, namespace: str, type: str) -> Response:  # noqa: A002, ARG002
+        versions = reading.listed_versions(self.viewer, ProviderAddress(namespace, type))
+        return Response(versions_document(versions, timezone.now()))
+
+
+class Download(ProtocolView):
+    """Where the package of one platform is, and how it is verified. The version is matched by value (M6)."""
+
+    def get(
+        self,
+        request: Request,
+        *,
+        namespace: str,
+        type: str,  # noqa: A002 - the field's word
+        version: str,
+        os: str,
+        arch: str,
+    ) -> Response:
+        viewer, now = self.viewer, timezone.now()
+        package = reading.package_for(viewer, ProviderAddress(namespace, type), version, os, arch)
+        release = package.version.release
+        document = download_document(
+            package,
+            keys=keys_of(package.version, now),
+            url_of=partial(url_of, release.namespace, now=now),
+            all_packages=package.version.packages.all() if settings.PROVIDER_PACKAGES else (),
+        )
+        # Its links carry a permission.
+        headers = {} if release.namespace.visibility == Visibility.PUBLIC else {"Cache-Control": "no-store"}
+        if request.method == "GET":  # HEAD asks, and fetches nothing
+            downloads.note(release.pk, viewer.user_id, downloads.client_of(request.headers.get("User-Agent", "")))
+        return Response(document, headers=headers)
+
+
+_PROVIDER = "v1/providers/<segment:namespace>/<segment:type>"
+urlpatterns = [
+    path("v1/providers/", Unknown.as_view(), name="providers"),  # where it begins, as discovery says
+    path(f"{_PROVIDER}/versions", Versions.as_view(), name="provider-versions"),
+    path(
+        f"{_PROVIDER}/<segment:version>/download/<segment:os>/<segment:arch>",
+        Download.as_view(),
+        name="provider-download",
+    ),
+]

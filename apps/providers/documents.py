@@ -1,0 +1,142 @@
+"""The data of providers.v1's documents and of the network mirror's.
+
+The protocols are https://opentofu.org/docs/internals/provider-registry-protocol/ and
+https://opentofu.org/docs/internals/provider-network-mirror-protocol/.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from apps.providers.models import Package, ProviderVersion
+from apps.providers.trust import is_ending
+from apps.releases.models import Lifecycle
+from apps.signing.models import SigningKey, State
+
+# A warning stands in a terminal, at every init.
+MOST_NAMED = 5
+
+Document = dict[str, Any]
+
+
+def sums_name(type: str, version: str) -> str:  # noqa: A002 - the field's word
+    """As GoReleaser calls it. The signature's name is this and `.sig`."""
+    return f"terraform-provider-{type}_{version}_SHA256SUMS"
+
+
+def versions_document(versions: Sequence[ProviderVersion], now: datetime) -> Document:
+    """Complete, no paging. Clients pick by `version` alone; `protocols` serve their hint where none of it fits."""
+    return {
+        "versions": [
+            {
+                "version": version.release.version,
+                "protocols": version.protocols,
+                "platforms": [{"os": one.os, "arch": one.arch} for one in _by_platform(version.packages.all())],
+            }
+            for version in versions
+        ],
+        "warnings": warnings_of(versions, now),
+    }
+
+
+def warnings_of(versions: Sequence[ProviderVersion], now: datetime) -> list[str]:
+    """What clients show after every init: the owner's notice, what is wrong with keys, what is deprecated."""
+    notice = versions[0].provider.notice.strip() if versions else ""
+    return [*([notice] if notice else []), *_about_keys(versions, now), *_deprecations(versions)]
+
+
+def _about_keys(versions: Iterable[ProviderVersion], now: datetime) -> list[str]:
+    signed: dict[SigningKey, list[str]] = defaultdict(list)
+    for version in versions:
+        signed[version.key].append(version.release.version)
+    said = []
+    for key, numbers in signed.items():
+        by = f"key {key.key_id}, which signed {_named(numbers)},"
+        if key.state == State.REVOKED:
+            said.append(f"The {by} was revoked: clients refuse what it signed. {key.reason}".strip())
+        elif key.expires_at is not None and is_ending(key, now):
+            ends = "expires" if key.expires_at > now else "expired"
+            said.append(f"The {by} {ends} on {key.expires_at:%Y-%m-%d}: ask the provider's owners for another.")
+    return said
+
+
+def _deprecations(versions: Iterable[ProviderVersion]) -> list[str]:
+    """One sentence for all that are deprecated in the same words."""
+    grouped: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for version in versions:
+        release = version.release
+        if release.lifecycle == Lifecycle.DEPRECATED:
+            grouped[release.lifecycle_reason, release.lifecycle_replacement].append(release.version)
+    said = []
+    for (reason, replacement), numbers in grouped.items():
+        are = "is" if len(numbers) == 1 else "are"
+        use = f" Use {replacement} instead." if replacement else ""
+        said.append(f"{_named(numbers)} {are} deprecated: {reason}{use}")
+    return said
+
+
+def _named(numbers: Sequence[str]) -> str:
+    """`version 1.0.0`, `versions 1.1.0, 1.0.0`, and how many more there are."""
+    more = len(numbers) - MOST_NAMED
+    rest = f" and {more} more" if more > 0 else ""
+    return f"version{'s' if len(numbers) > 1 else ''} {', '.join(numbers[:MOST_NAMED])}{rest}"
+
+
+def download_document(
+    package: Package,
+    *,
+    keys: Iterable[SigningKey],
+    url_of: Callable[[str, str], str],
+    all_packages: Iterable[Package] = (),
+) -> Document:
+    """What a client needs to fetch and verify one package. `url_of` takes digest and file name.
+
+    `trust_signature` stays empty: terraform refuses one that its own vendor did not make.
+    """
+    version = package.version
+    sums = sums_name(version.provider.type, version.release.version)
+    document = {
+        "protocols": version.protocols,
+        "os": package.os,
+        "arch": package.arch,
+        "filename": package.filename,
+        "download_url": url_of(package.digest, package.filename),
+        "shasums_url": url_of(version.sums_digest, sums),
+        "shasums_signature_url": url_of(version.signature_digest, f"{sums}.sig"),
+        "shasum": package.digest,
+        "signing_keys": {"gpg_public_keys": [_key_document(key) for key in keys]},
+    }
+    packages = {
+        one.platform: {"hashes": [one.zh, one.h1], "package_size": one.size} for one in _by_platform(all_packages)
+    }
+    return document | ({"packages": packages} if packages else {})
+
+
+def _key_document(key: SigningKey) -> dict[str, str]:
+    return {
+        "key_id": key.key_id,
+        "ascii_armor": key.armor,
+        "trust_signature": "",
+        "source": key.source,
+        "source_url": key.source_url,
+    }
+
+
+def mirror_index_document(versions: Iterable[ProviderVersion]) -> Document:
+    """Clients read the keys; the protocol keeps the values for later."""
+    return {"versions": {version.release.version: {} for version in versions}}
+
+
+def mirror_version_document(packages: Iterable[Package], url_of: Callable[[str, str], str]) -> Document:
+    """Both hashes of every platform. Without packages it is what a client takes for "not here" (D8)."""
+    return {
+        "archives": {
+            one.platform: {"url": url_of(one.digest, one.filename), "hashes": [one.h1, one.zh]}
+            for one in _by_platform(packages)
+        }
+    }
+
+
+def _by_platform(packages: Iterable[Package]) -> list[Package]:
+    return sorted(packages, key=lambda one: (one.os, one.arch))
