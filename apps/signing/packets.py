@@ -98,6 +98,12 @@ def _usage_of(body: bytes) -> int:
     return body[at] if at < len(body) else 0
 
 
+def first_tag(data: bytes) -> int:
+    """The kind of the first packet, also where it has no length (gpg leaves it out of what it compresses)."""
+    first = data[0]
+    return first & 0x3F if first & 0x40 else (first & 0x3C) >> 2
+
+
 def signature_head(packet: Packet) -> SignatureHead:
     """Read a signature packet of version 4 (RFC 4880, section 5.2.3)."""
     body = packet.body
@@ -106,13 +112,22 @@ def signature_head(packet: Packet) -> SignatureHead:
     try:
         hashed_end = 6 + int.from_bytes(body[4:6])
         loose_end = hashed_end + 2 + int.from_bytes(body[hashed_end : hashed_end + 2])
-        parts = dict(_subpackets(body[hashed_end + 2 : loose_end])) | dict(_subpackets(body[6:hashed_end]))
-        named = parts.get(_ISSUER_FINGERPRINT, b"")[1:] or parts.get(_ISSUER, b"")
+        parts = [*_subpackets(body[6:hashed_end]), *_subpackets(body[hashed_end + 2 : loose_end])]
         digest = HASHES.get(body[3], f"digest {body[3]}")
         bits = int.from_bytes(body[loose_end + 2 : loose_end + 4])
-        return SignatureHead(4, body[1], body[2], digest, named.hex().upper(), bits)
+        return SignatureHead(4, body[1], body[2], digest, _issuer_of(parts), bits)
     except IndexError:
         raise Malformed("a signature packet that breaks off") from None
+
+
+def _issuer_of(subpackets: list[tuple[int, bytes]]) -> str:
+    """The longest name of its key. Programs choose among several as they like, so they must all be of one key."""
+    named = [body[1:] for kind, body in subpackets if kind == _ISSUER_FINGERPRINT]
+    named += [body for kind, body in subpackets if kind == _ISSUER]
+    longest = max(named, key=len, default=b"")
+    if not all(longest.endswith(name) for name in named):
+        raise Malformed("a signature that names several keys")
+    return longest.hex().upper()
 
 
 def _header(data: bytes, at: int) -> tuple[int, int, int]:

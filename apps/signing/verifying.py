@@ -78,10 +78,10 @@ def _head(signature: bytes) -> packets.SignatureHead:
         )
     if len(signature) > LARGEST:
         raise BadSignature("signature-bad", f"{len(signature):,} bytes", f"at most {LARGEST:,}")
+    if signature[0] & 0x80 and packets.first_tag(signature) in INLINE_TAGS:
+        raise BadSignature("signature-inline", "a message with its signature inside", WANTED)
     try:
         found = list(packets.packets(signature))
-        if any(packet.tag in INLINE_TAGS for packet in found):
-            raise BadSignature("signature-inline", "a message with its signature inside", WANTED)
         if any(packet.tag != packets.SIGNATURE for packet in found):
             raise BadSignature("signature-bad", "other data beside a signature", WANTED)
         if len(found) != 1:

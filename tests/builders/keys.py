@@ -29,12 +29,14 @@ KINDS: dict[str, tuple[str, ...]] = {
     "subkey": ("ed25519 cert", "ed25519 sign", "cv25519 encrypt"),
     "certify-only": ("ed25519 cert", "cv25519 encrypt"),
     "expired": ("ed25519 sign",),
+    "old": ("ed25519 sign",),
     "expiring": ("ed25519 sign",),
     "revoked": ("ed25519 sign",),
     "protected": ("ed25519 cert", "ed25519 sign"),
 }
 LIFETIMES = {"expired": "2d", "expiring": "20d"}
-# gpg writes an expired key's signatures only where it believes to live in its time.
+# These were made 30 days ago, and sign as of then: gpg signs nothing with an expired key.
+PAST = ("expired", "old")
 THEN = datetime.now(UTC) - timedelta(days=30)
 
 
@@ -56,14 +58,18 @@ class TestKey:
         way = () if "--clearsign" in options or "--sign" in options else ("--detach-sign",)
         with gpg_home() as home:
             gpg(home, "--import", data=self.secret_armor.encode())
-            return gpg(home, "--digest-algo", "SHA512", *options, *way, data=data, then=self.kind == "expired")
+            return gpg(home, "--digest-algo", "SHA512", *options, *way, data=data, then=self.kind in PAST)
+
+
+def signing_key(kind: str = "ed25519") -> TestKey:
+    return _made(kind)  # the cache would make another for the default than for its name
 
 
 @functools.cache
-def signing_key(kind: str = "ed25519") -> TestKey:
+def _made(kind: str) -> TestKey:
     with gpg_home() as home:
         primary, *subkeys = KINDS[kind]
-        then = kind == "expired"
+        then = kind in PAST
         lifetime = LIFETIMES.get(kind, "0")
         name = f"{kind.capitalize()} Tester <{kind}@example.com>"
         gpg(home, "--quick-gen-key", name, *primary.split(), lifetime, then=then)

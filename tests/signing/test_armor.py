@@ -1,0 +1,144 @@
+"""What may be registered: one public key that every client reads. Each refusal has a code and says what to do."""
+
+import base64
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from apps.signing import armor
+from apps.signing.armor import KeyRefused, parse
+from tests.builders.keys import gpg, gpg_home, signing_key
+
+pytestmark = pytest.mark.once
+
+
+def refusal_of(text: str) -> KeyRefused:
+    with pytest.raises(KeyRefused) as refused:
+        parse(text)
+    assert refused.value.mend
+    assert refused.value.reason.found in str(refused.value)
+    return refused.value
+
+
+def armored(*packets: bytes) -> str:
+    body = base64.b64encode(b"".join(packets)).decode()
+    return f"-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n{body}\n-----END PGP PUBLIC KEY BLOCK-----\n"
+
+
+def packet(tag: int, body: bytes) -> bytes:
+    return bytes([0xC0 | tag, len(body)]) + body
+
+
+@pytest.mark.parametrize(
+    ("kind", "algorithm"),
+    [
+        ("ed25519", "ed25519"),
+        ("rsa2048", "rsa2048"),
+        ("rsa3072", "rsa3072"),
+        ("rsa4096", "rsa4096"),
+        ("nistp256", "nistp256"),
+        ("nistp384", "nistp384"),
+        ("nistp521", "nistp521"),
+        ("subkey", "ed25519"),
+    ],
+)
+def test_it_reads_what_every_client_reads(kind: str, algorithm: str) -> None:
+    made = signing_key(kind)
+    parsed = parse(made.armor)
+    assert (parsed.fingerprint, parsed.key_id) == (made.fingerprint, made.fingerprint[-16:])
+    assert parsed.algorithm == algorithm
+    assert parsed.uid == f"{kind.capitalize()} Tester <{kind}@example.com>"
+    assert parsed.expires_at is None
+    assert abs(datetime.now(UTC) - parsed.made_at) < timedelta(hours=1)
+
+
+def test_it_knows_when_the_key_ends() -> None:
+    ends = parse(signing_key("expiring").armor).expires_at
+    assert ends is not None
+    assert timedelta(days=19) < ends - datetime.now(UTC) <= timedelta(days=20)
+
+
+def test_the_kept_armour_is_the_same_however_the_block_came() -> None:
+    text = signing_key().armor
+    plain = parse(text).armor
+    assert plain.count("-----BEGIN") == 1
+    comment = text.replace("-----\n\n", "-----\nComment: from my laptop\n\n", 1)
+    for came in (text.replace("\n", "\r\n"), f"Hello,\nhere is it:\n\n{text}\nBye\n", comment):
+        assert parse(came).armor == plain
+
+
+def test_what_signs_nothing_is_dropped() -> None:
+    whole, kept = signing_key("subkey").armor, parse(signing_key("subkey").armor).armor
+    assert len(kept) < len(whole)
+    with gpg_home() as home:
+        gpg(home, "--import", data=kept.encode())
+        listed = gpg(home, "--with-colons", "--list-keys").decode().splitlines()
+    assert [line.split(":")[11] for line in listed if line.startswith("sub:")] == ["s"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [
+        ("rsa1024", "key-weak"),
+        ("dsa", "key-algorithm"),
+        ("secp256k1", "key-algorithm"),
+        ("brainpool", "key-algorithm"),
+        ("expired", "key-expired"),
+        ("revoked", "key-revoked"),
+        ("certify-only", "key-cannot-sign"),
+    ],
+)
+def test_it_refuses_keys_that_cannot_serve(kind: str, code: str) -> None:
+    assert refusal_of(signing_key(kind).armor).reason.code == code
+
+
+@pytest.mark.parametrize("kind", ["ed25519", "protected"])
+def test_it_says_that_a_private_key_must_be_revoked_now(kind: str) -> None:
+    refused = refusal_of(signing_key(kind).secret_armor)
+    assert refused.reason.code == "key-secret"
+    assert "must be revoked now" in refused.mend
+
+
+def test_it_finds_a_private_key_behind_a_public_label() -> None:
+    disguised = signing_key().secret_armor.replace("PRIVATE KEY", "PUBLIC KEY")
+    assert refusal_of(disguised).reason.code == "key-secret"
+
+
+def test_it_wants_one_block_with_one_key() -> None:
+    one, other = signing_key().armor, signing_key("foreign").armor
+    assert refusal_of(one + other).reason.code == "key-blocks"
+    with gpg_home() as home:
+        gpg(home, "--import", data=one.encode())
+        gpg(home, "--import", data=other.encode())
+        both = gpg(home, "--armor", "--export").decode()
+    assert refusal_of(both).reason.code == "key-several"
+
+
+@pytest.mark.parametrize(
+    ("version", "algorithm", "code"),
+    [(6, 27, "key-version"), (5, 22, "key-version"), (3, 1, "key-version"), (4, 27, "key-algorithm")],
+)
+def test_it_refuses_what_only_new_clients_read(version: int, algorithm: int, code: str) -> None:
+    body = bytes([version]) + bytes(4) + bytes([algorithm]) + bytes(32)
+    assert refusal_of(armored(packet(6, body))).reason.code == code
+
+
+def test_it_refuses_what_is_no_key() -> None:
+    whole = signing_key().armor
+    damaged = whole[: len(whole) // 2]
+    signature = signing_key().sign(b"data", "--armor").decode()
+    texts = ["", "  \n", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5", damaged, signature, armored(b"\x00\x01"), armored(b"\xc6")]
+    codes = [refusal_of(text).reason.code for text in texts]
+    assert codes == [*["key-blocks"] * 3, "key-unreadable", "key-blocks", "key-unreadable", "key-unreadable"]
+
+
+def test_it_refuses_a_key_that_was_tampered_with() -> None:
+    lines = signing_key().armor.splitlines()
+    at = next(index for index, line in enumerate(lines) if not line) + 4
+    lines[at] = lines[at][:20] + ("A" if lines[at][20] != "A" else "B") + lines[at][21:]
+    lines = [line for line in lines if not line.startswith("=")]  # without its check value
+    assert refusal_of("\n".join(lines) + "\n").reason.code in ("key-unreadable", "key-cannot-sign")
+
+
+def test_it_refuses_more_than_64_kb_unread() -> None:
+    assert refusal_of(signing_key().armor + "x" * armor.LARGEST).reason.code == "key-too-large"
