@@ -1,0 +1,32 @@
+import pytest
+
+from apps.lib.errors import Invalid
+from apps.lib.hostnames import normalised
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("registry.acme.example", "registry.acme.example"),
+        ("Registry.ACME.Example", "registry.acme.example"),
+        ("Bücher.example", "xn--bcher-kva.example"),
+        ("straße.example", "xn--strae-oqa.example"),
+        ("xn--bcher-kva.example", "xn--bcher-kva.example"),
+        ("127.0.0.1", "127.0.0.1"),
+    ],
+)
+def test_names_are_normalised_as_clients_do(text, found):
+    assert normalised(text) == found
+
+
+@pytest.mark.parametrize("text", ["", "a b", "registry.example:8443", "[::1]", "a/b", "a_b.example", "é\0", "ü" * 70])
+def test_what_is_no_host_name_is_refused(text):
+    with pytest.raises(Invalid):
+        normalised(text)
+
+
+def test_a_port_is_refused_with_the_reason():
+    with pytest.raises(Invalid, match="without a port") as refused:
+        normalised("registry.example:8443")
+
+    assert "network mirror" in refused.value.mend
