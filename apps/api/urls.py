@@ -2,13 +2,14 @@
 
 from django.urls import re_path
 
-from apps.api import grants, modules, modules_describing, modules_lifecycle, namespaces, releases, teams
+from apps.api import grants, keys, modules, modules_describing, modules_lifecycle, namespaces, releases, teams
 from apps.api.base import Unknown
 
 app_name = "api"
 urlpatterns = [
     *namespaces.urlpatterns,
     *grants.urlpatterns,
+    *keys.urlpatterns,
     *teams.urlpatterns,
     *modules.urlpatterns,
     *modules_describing.urlpatterns,

@@ -17,6 +17,7 @@ from apps.accounts.authentication import session_viewer
 from apps.accounts.models import Namespace, Role
 from apps.accounts.namespaces import people_count
 from apps.portal import module_pages
+from apps.portal.key_expiry import expiring
 from apps.portal.paging import page_of
 from apps.portal.rows import rows_of
 from apps.releases import search
@@ -114,6 +115,8 @@ def namespace(request: HttpRequest, name: str) -> HttpResponse:
     context: dict[str, Any] = {"namespace": found, "page": page, "rows": rows_of(page.object_list), "role": role}
     context["may_publish"] = role is not None and role.covers(Role.PUBLISHER)
     context["may_manage"] = role == Role.OWNER
+    if context["may_manage"]:
+        context["expiring"] = expiring(found)
     if role is not None:  # who works on what is nobody else's business
         context["member_count"] = people_count(found)
     return render(request, "portal/namespace/page.html", context)

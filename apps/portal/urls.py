@@ -6,6 +6,7 @@ from apps.portal import (
     home,
     how_to,
     invitations,
+    keys,
     members,
     module_settings,
     namespaces,
@@ -30,6 +31,7 @@ urlpatterns = [
     *releases.urlpatterns,
     *namespaces.urlpatterns,  # /namespaces/new, before any /namespaces/<name>
     *members.urlpatterns,
+    *keys.urlpatterns,
     *teams.urlpatterns,
     *downloads.urlpatterns,
     *module_settings.urlpatterns,  # before /modules/<…>/<version>

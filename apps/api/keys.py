@@ -1,0 +1,103 @@
+"""/api/v1/namespaces/<ns>/keys: the signing keys of a namespace: listed for its readers, changed by its owners."""
+
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any
+
+from django.urls import path
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.accounts import access
+from apps.accounts.models import Role
+from apps.api.base import ApiView
+from apps.api.bodies import read_json, validated
+from apps.lib.errors import Invalid
+from apps.providers.keys import key_of, keys_of
+from apps.signing import keys
+
+
+class KeyInput(serializers.Serializer[Any]):
+    """A public key to register, or the algorithm of one that a worker is to make. The verbs check what they say."""
+
+    armor = serializers.CharField(required=False, allow_blank=True, trim_whitespace=False)
+    source = serializers.CharField(required=False, allow_blank=True)  # type: ignore[assignment]  # taken off the class
+    source_url = serializers.CharField(required=False, allow_blank=True)
+    generate = serializers.ChoiceField(required=False, choices=list(keys.ALGORITHMS))
+
+
+class EndInput(serializers.Serializer[Any]):
+    """The verbs say how long a reason may be: the same sentence on every way in."""
+
+    reason = serializers.CharField(allow_blank=True)
+
+
+def document(key: Any) -> dict[str, Any]:
+    """One key of `keys_of`. Of one that is still `pending` fingerprint, key id and armour are empty."""
+    return keys.key_document(key) | {"releases": key.release_count}
+
+
+class KeyList(ApiView):
+    http_method_names = ["get", "head", "post"]
+
+    def get(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
+        found = access.namespace_for(self.viewer, namespace)
+        return Response({"keys": [document(key) for key in keys_of(found)]})
+
+    def post(self, request: Request, namespace: str) -> Response:
+        """201 with the registered key; 202 with the one that a worker makes: the list says when it is `active`."""
+        self.require_token()
+        found = access.namespace_for(self.viewer, namespace, need=Role.OWNER)
+        wanted = validated(KeyInput, read_json(request))
+        if ("armor" in wanted) == ("generate" in wanted):
+            raise Invalid(
+                "A key is either registered or made.",
+                mend='Send {"armor": "-----BEGIN PGP PUBLIC KEY BLOCK-----…"} or {"generate": "ed25519"}.',
+            )
+        if "generate" not in wanted:
+            made, status = keys.register(namespace=found, actor=self.viewer, **wanted), HTTPStatus.CREATED
+        elif len(wanted) > 1:
+            raise Invalid("A key that Larder makes takes no source.", mend="Send `generate` alone.")
+        else:
+            asked = keys.request(namespace=found, algorithm=wanted["generate"], actor=self.viewer)
+            made, status = asked, HTTPStatus.ACCEPTED
+        return Response(document(keys_of(found).get(pk=made.pk)), status=status)
+
+
+class KeyDetail(ApiView):
+    def get(self, request: Request, namespace: str, fingerprint: str) -> Response:  # noqa: ARG002
+        found = access.namespace_for(self.viewer, namespace)
+        return Response(document(key_of(found, fingerprint)))
+
+
+class End(ApiView):
+    """`{"reason": "…"}`; 200 with the key as it is afterwards."""
+
+    http_method_names = ["post"]
+    verb: Callable[..., None]
+
+    def post(self, request: Request, namespace: str, fingerprint: str) -> Response:
+        self.require_token()
+        found = access.namespace_for(self.viewer, namespace, need=Role.OWNER)
+        reason = validated(EndInput, read_json(request))["reason"]
+        type(self).verb(key=key_of(found, fingerprint), actor=self.viewer, reason=reason)
+        return Response(document(key_of(found, fingerprint)))
+
+
+class Retire(End):
+    verb = staticmethod(keys.retire)
+
+
+class Revoke(End):
+    verb = staticmethod(keys.revoke)
+
+
+_KEYS = "namespaces/<segment:namespace>/keys"
+
+urlpatterns = [
+    path(_KEYS, KeyList.as_view(), name="keys"),
+    path(f"{_KEYS}/<segment:fingerprint>", KeyDetail.as_view(), name="key"),
+    path(f"{_KEYS}/<segment:fingerprint>/retire", Retire.as_view(), name="key-retire"),
+    path(f"{_KEYS}/<segment:fingerprint>/revoke", Revoke.as_view(), name="key-revoke"),
+]

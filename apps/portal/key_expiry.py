@@ -1,0 +1,43 @@
+"""Which signing keys end soon: clients warn about an expired key, and will refuse it one day."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.utils import timezone
+
+from apps.accounts.models import Namespace
+from apps.signing.keys import WARN_DAYS
+from apps.signing.models import SigningKey, State
+
+# Days ahead, and how loudly it is said.
+STEPS = tuple(zip(sorted(WARN_DAYS), ("bad", "warn", "info"), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Expiry:
+    key: SigningKey
+    days: int  # whole ones; negative once it has happened
+    tone: str
+
+    @property
+    def is_over(self) -> bool:
+        return self.key.is_expired
+
+
+def expiring(namespace: Namespace) -> list[Expiry]:
+    """Active keys that end within 60 days, or have ended; the next one first."""
+    now = timezone.now()
+    soon = SigningKey.objects.filter(
+        namespace=namespace, state=State.ACTIVE, expires_at__lte=now + timedelta(days=STEPS[-1][0])
+    )
+    found = (expiry_of(key, now) for key in soon.order_by("expires_at", "pk"))
+    return [expiry for expiry in found if expiry is not None]
+
+
+def expiry_of(key: SigningKey, now: datetime) -> Expiry | None:
+    """None where there is nothing to say yet, or any more."""
+    if key.state != State.ACTIVE or key.expires_at is None:
+        return None
+    left = key.expires_at - now
+    tone = next((tone for days, tone in STEPS if left <= timedelta(days=days)), "")
+    return Expiry(key, left.days, tone) if tone else None

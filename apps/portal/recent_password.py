@@ -1,0 +1,37 @@
+"""What changes whom clients trust needs a password that was typed lately, in this very session."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from urllib.parse import urlencode
+
+from allauth.account.authentication import get_authentication_records
+from django.http import HttpRequest, HttpResponseRedirect
+from django.urls import reverse
+from django.utils import timezone
+
+WITHIN = timedelta(minutes=15)
+_KEPT = "kept-for-password"
+
+
+def typed_recently(request: HttpRequest) -> bool:
+    """At the sign-in or since; allauth's own question does not count a sign-in of a minute ago."""
+    records = get_authentication_records(request, request.user)
+    at = max((record["at"] for record in records if record.get("method") == "password"), default=0)
+    return timezone.now().timestamp() - at < WITHIN.total_seconds()
+
+
+def ask(request: HttpRequest, *, keep: Mapping[str, str] | None = None) -> HttpResponseRedirect:
+    """To the page that asks for it, and back here; `keep` is what was typed, for `kept` to find. Never a secret."""
+    if keep is not None:
+        request.session[_KEPT] = {"path": request.path, "fields": dict(keep)}
+    return HttpResponseRedirect(f"{reverse('account_reauthenticate')}?{urlencode({'next': request.path})}")
+
+
+def kept(request: HttpRequest) -> dict[str, str] | None:
+    """What was typed on this page before the password was asked for; once."""
+    found = request.session.get(_KEPT)
+    if found is None or found["path"] != request.path:
+        return None
+    del request.session[_KEPT]
+    fields: dict[str, str] = found["fields"]
+    return fields

@@ -1,0 +1,163 @@
+"""/api/v1/namespaces/<ns>/keys: registered and asked for by owners, listed for readers, ended with a reason."""
+
+import json
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from apps.accounts.models import Scope
+from apps.audit.models import AuditEvent
+from apps.jobs.models import Job
+from apps.signing.models import PrivateKey, SigningKey
+from tests.builders.keys import signing_key
+
+URL = "/api/v1/namespaces/acme/keys"
+
+
+def post(client, path="", **body):
+    return client.post(URL + path, json.dumps(body), content_type="application/json")
+
+
+def kinds():
+    rows = AuditEvent.objects.filter(kind__startswith="namespace:key:").order_by("pk")
+    return [(row.kind.rpartition(":")[2], row.actor_id) for row in rows]
+
+
+@pytest.fixture
+def registered(tofu, dora):
+    key = signing_key("ed25519")
+    answer = post(tofu(dora), armor=key.armor, source="Cooks", source_url="https://cooks.example/keys")
+    assert answer.status_code == 201, answer.json()
+    return key
+
+
+def test_an_owner_registers_a_key_and_readers_see_it(tofu, bob, dora, registered):
+    (listed,) = tofu(bob).get(URL).json()["keys"]
+
+    assert listed["fingerprint"] == registered.fingerprint
+    assert listed["key_id"] == registered.fingerprint[-16:]
+    assert (listed["state"], listed["custody"], listed["algorithm"]) == ("active", "publisher", "ed25519")
+    assert listed["uid"] == "Ed25519 Tester <ed25519@example.com>"
+    assert (listed["source"], listed["source_url"]) == ("Cooks", "https://cooks.example/keys")
+    assert (listed["expires_at"], listed["releases"]) == (None, 0)
+    assert kinds() == [("registered", dora.pk)]
+    assert tofu(bob).get(f"{URL}/{registered.fingerprint.lower()}").json() == listed
+
+
+def test_what_is_answered_is_the_key_as_the_list_has_it(tofu, dora):
+    answer = post(tofu(dora), armor=signing_key("rsa4096").armor)
+
+    assert answer.status_code == 201
+    assert [answer.json()] == tofu(dora).get(URL).json()["keys"]
+
+
+def test_a_worker_is_asked_for_a_key(tofu, dora):
+    answer = post(tofu(dora), generate="rsa4096")
+
+    assert answer.status_code == 202
+    assert (answer.json()["state"], answer.json()["custody"]) == ("pending", "registry")
+    assert answer.json()["fingerprint"] == ""
+    job = Job.objects.get(kind="make-signing-key")
+    assert job.target == SigningKey.objects.get().pk
+    assert kinds() == [("requested", dora.pk)]
+    again = post(tofu(dora), generate="ed25519")
+    assert again.status_code == 409
+    assert "being made" in again.json()["error"]["message"]
+
+
+def test_a_private_key_is_refused_with_what_to_do_now(tofu, dora):
+    key = signing_key("ed25519")
+    answer = post(tofu(dora), armor=key.secret_armor)
+
+    assert answer.status_code == 422
+    assert "revoked now" in answer.json()["error"]["mend"]
+    assert key.secret_armor[80:120] not in answer.text
+    assert not SigningKey.objects.exists()
+
+
+def test_a_key_is_registered_once(tofu, dora, registered):
+    answer = post(tofu(dora), armor=registered.armor)
+
+    assert answer.status_code == 409
+    assert registered.fingerprint in answer.json()["error"]["message"]
+    assert SigningKey.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ({}, "registered or made"),
+        ({"armor": "x", "generate": "ed25519"}, "registered or made"),
+        ({"generate": "dsa"}, "generate"),
+        ({"generate": "ed25519", "source": "Cooks"}, "no source"),
+        ({"armor": "nothing of the kind"}, "armour block"),
+        ({"armor": "x", "state": "active"}, "no field 'state'"),
+        ({"armor": 5, "source_url": []}, "source_url"),
+    ],
+    ids=["nothing", "both", "unknown-algorithm", "source-of-a-made-one", "no-armor", "unknown-field", "wrong-type"],
+)
+def test_what_makes_no_sense_is_refused_with_words(tofu, dora, body, says):
+    answer = post(tofu(dora), **body)
+
+    assert answer.status_code == 422
+    assert says in answer.json()["error"]["message"]
+    assert not SigningKey.objects.exists()
+
+
+@pytest.mark.parametrize("act", ["retire", "revoke"])
+def test_a_key_is_ended_with_a_reason_and_stays(tofu, dora, registered, act):
+    url = f"/{registered.fingerprint}/{act}"
+    assert post(tofu(dora), url, reason=" ").status_code == 422
+    answer = post(tofu(dora), url, reason="Its laptop was stolen.")
+
+    assert answer.status_code == 200
+    assert (answer.json()["state"], answer.json()["reason"]) == (f"{act}d", "Its laptop was stolen.")
+    assert answer.json()["ended_at"]
+    assert post(tofu(dora), url, reason="Again.").status_code == 409
+    assert kinds()[1:] == [(answer.json()["state"], dora.pk)]
+
+
+def test_a_key_that_is_not_there_is_not_found(tofu, bob, dora, hall, registered):
+    for name in ("x", "0" * 40, registered.fingerprint[:-1], "%00"):
+        assert tofu(bob).get(f"{URL}/{name}").status_code == 404
+        assert post(tofu(dora), f"/{name}/revoke", reason="No.").status_code == 404
+    assert tofu(bob).get(f"/api/v1/namespaces/hall/keys/{registered.fingerprint}").status_code == 404
+
+
+def test_only_owners_with_the_scope_manage_change_keys(tofu, alice, dora, registered):
+    for client in (tofu(alice), tofu(dora, Scope.PUBLISH)):
+        for path, body in (("", {"generate": "ed25519"}), (f"/{registered.fingerprint}/revoke", {"reason": "No."})):
+            assert post(client, path, **body).status_code == 403
+    assert SigningKey.objects.get().state == "active"
+
+
+def test_the_private_half_is_in_no_answer(tofu, dora):
+    post(tofu(dora), generate="ed25519")
+    key = SigningKey.objects.get()
+    PrivateKey.objects.create(key=key, nonce=b"n" * 12, ciphertext=b"sealed-bytes", kek_id="k")
+
+    assert "sealed" not in tofu(dora).get(URL).text
+
+
+def test_the_list_takes_as_many_queries_for_many_keys(tofu, bob, acme, registered):
+    client = tofu(bob)
+    client.get(URL)
+    counts = []
+    for start in (0, 10):
+        SigningKey.objects.bulk_create(
+            SigningKey(
+                namespace=acme,
+                custody="publisher",
+                fingerprint=f"{n:040X}",
+                key_id=f"{n:016X}",
+                armor="x",
+                algorithm="x",
+            )
+            for n in range(start, start * 10 + 10)
+        )
+        with CaptureQueriesContext(connection) as queries:
+            client.get(URL)
+        counts.append(len(queries))
+
+    assert counts[0] == counts[1] <= 5
