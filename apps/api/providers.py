@@ -1,0 +1,120 @@
+"""/api/v1/providers/<ns>/<type>/<version>: a provider's version, published file by file (D24).
+
+POST opens a draft, PUT …/files/<filename> sends each file, POST …/publish hands it in; GET shows it at any time.
+"""
+
+from collections.abc import Iterator
+from http import HTTPStatus
+from typing import Any
+
+from django.urls import path, reverse
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.api.base import ApiView
+from apps.api.bodies import read_json, validated
+from apps.api.errors import Unreadable
+from apps.lib.addresses import ProviderAddress
+from apps.lib.bodies import chunks, declared_length
+from apps.lib.errors import TooLarge
+from apps.providers import drafts, publishing, reading
+from apps.providers.draft_documents import draft_document, file_document
+from apps.releases.models import Release, State
+
+
+class DraftInput(serializers.Serializer[Any]):
+    """The verb says what a protocol looks like: the same sentence on every way in."""
+
+    protocols = serializers.ListField(child=serializers.CharField(trim_whitespace=False), required=False)
+
+
+class ProviderRelease(ApiView):
+    http_method_names = ["get", "head", "post"]
+
+    def get(self, request: Request, namespace: str, type: str, version: str) -> Response:  # noqa: A002, ARG002
+        """How the newest upload of this version goes or went; readers see it from its publication on."""
+        viewer = self.viewer
+        release = reading.latest_release(viewer, ProviderAddress(namespace, type), version)
+        return Response(draft_document(release, with_names=viewer.is_identified))
+
+    def post(self, request: Request, namespace: str, type: str, version: str) -> Response:  # noqa: A002
+        """201 with a fresh draft; 200 with the one that was opened before, or with what is published already."""
+        self.require_token()
+        address = ProviderAddress(namespace, type)
+        publishing.coordinate_of(self.viewer, address, version)  # no body is read for those who may not publish
+        opened = publishing.begin(viewer=self.viewer, address=address, version=version, **_wanted(request))
+        status = HTTPStatus.CREATED if opened.created else HTTPStatus.OK
+        return _released(opened.release, status)
+
+
+class ProviderFile(ApiView):
+    http_method_names = ["put", "delete"]
+
+    def put(self, request: Request, namespace: str, type: str, version: str, filename: str) -> Response:  # noqa: A002
+        """The file as raw body, in any framing: 201 with its digest; 200 where one of that name was there."""
+        self.require_token()
+        release = reading.draft_for(self.viewer, ProviderAddress(namespace, type), version)
+        _check_head(request, release, filename)
+
+        def open_body() -> Iterator[bytes]:
+            return chunks(request.META)
+
+        taken = publishing.take_file(viewer=self.viewer, release=release, name=filename, open_body=open_body)
+        return Response(file_document(taken.file), status=HTTPStatus.CREATED if taken.created else HTTPStatus.OK)
+
+    def delete(self, request: Request, namespace: str, type: str, version: str, filename: str) -> Response:  # noqa: A002, ARG002
+        self.require_token()
+        release = reading.draft_for(self.viewer, ProviderAddress(namespace, type), version)
+        publishing.remove_file(viewer=self.viewer, release=release, name=filename)
+        return Response(status=HTTPStatus.NO_CONTENT)
+
+
+class ProviderPublish(ApiView):
+    http_method_names = ["post"]
+
+    def post(self, request: Request, namespace: str, type: str, version: str) -> Response:  # noqa: A002, ARG002
+        """202 with the release document; 200 where these packages are published already."""
+        self.require_token()
+        release = reading.draft_for(self.viewer, ProviderAddress(namespace, type), version)
+        release = publishing.hand_in(viewer=self.viewer, release=release)
+        return _released(release, HTTPStatus.OK if release.state == State.PUBLISHED else HTTPStatus.ACCEPTED)
+
+
+def _wanted(request: Request) -> dict[str, Any]:
+    """The optional JSON of a draft. Without a length and with nothing in it, it was left out."""
+    if declared_length(request.META) in (None, 0) and not request.META.get("wsgi.input_terminated"):
+        return {}
+    if declared_length(request.META) == 0:
+        return {}
+    return validated(DraftInput, read_json(request))
+
+
+def _released(release: Release, status: HTTPStatus) -> Response:
+    location = reverse("api:release", args=[str(release.public_id)])
+    return Response(draft_document(release), status=status, headers={"Location": location})
+
+
+def _check_head(request: Request, release: Release, name: str) -> None:
+    """Refuse what the header fields already tell, before a byte is sent."""
+    limit, setting = drafts.limit_of(drafts.role_of(release, name))
+    length = declared_length(request.META)
+    if length is not None and length > limit:
+        raise TooLarge(
+            f"{name} has {length} bytes, expected at most {limit} (limit {setting}).",
+            mend="Build it smaller, or ask an operator for more.",
+        )
+    if request.headers.get("Content-Type", "").lower().startswith("multipart/"):
+        raise Unreadable(
+            "The body is a multipart form, expected the file itself.",
+            mend="With curl use `--upload-file <file>` and an URL that ends in its name, not --form.",
+        )
+
+
+_VERSION = "providers/<segment:namespace>/<segment:type>/<segment:version>"
+
+urlpatterns = [
+    path(_VERSION, ProviderRelease.as_view(), name="provider-release"),
+    path(f"{_VERSION}/files/<segment:filename>", ProviderFile.as_view(), name="provider-file"),
+    path(f"{_VERSION}/publish", ProviderPublish.as_view(), name="provider-publish"),
+]

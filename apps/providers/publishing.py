@@ -1,0 +1,203 @@
+"""Publishing a provider: open a draft, receive its files, hand it in; then check, settle the sums, sign, store, enter,
+finalise (D4, D11, D24). STEPS is the worker's.
+"""
+
+import os
+import platform
+from collections.abc import Callable, Iterable, Sequence
+
+from django.conf import settings
+from django.utils import timezone
+
+from apps.accounts import access
+from apps.accounts.access import Viewer
+from apps.accounts.models import Role
+from apps.blobs import store
+from apps.jobs.claims import Claim
+from apps.lib import sums, versions
+from apps.lib.addresses import ProviderAddress, check_provider_type
+from apps.lib.digests import Tally
+from apps.lib.errors import Conflict, Invalid, Reason
+from apps.providers import assembling, catalogue, drafts, protocols
+from apps.providers.models import Package, Provider, ProviderVersion
+from apps.releases import drafting, pipeline, reserving, staging, transitions
+from apps.releases.drafting import Opened, Received
+from apps.releases.models import Kind, Release, ReleaseFile, State
+from apps.releases.pipeline import Step, Work
+
+JOB = "publish-provider"
+
+
+# --- The web process: open, receive, hand in --------------------------------------------------------------------------
+
+
+def open_draft(*, viewer: Viewer, address: ProviderAddress, version: str, protocols: Sequence[str] = ()) -> Release:
+    """The person's draft of that version, opened now or before. Raises Conflict where somebody else has the number."""
+    return begin(viewer=viewer, address=address, version=version, protocols=protocols).release
+
+
+def begin(*, viewer: Viewer, address: ProviderAddress, version: str, protocols: Sequence[str] = ()) -> Opened:
+    """As `open_draft`, and says whether it was opened now. `protocols` are for builds without a manifest."""
+    coordinate = coordinate_of(viewer, address, version)
+    notes = _notes(protocols)
+    opened = drafting.open_draft(
+        coordinate=coordinate,
+        viewer=viewer,
+        provenance={"received_by": f"{platform.node()}:{os.getpid()}"},
+        notes=notes,
+    )
+    release = opened.release
+    if not opened.created and release.state == State.RECEIVING and notes and release.notes != notes:
+        transitions.move(release, State.RECEIVING, to=State.RECEIVING, notes=notes)
+    return opened
+
+
+def receive_file(
+    *, viewer: Viewer, release: Release, name: str, open_body: Callable[[], Iterable[bytes]]
+) -> ReleaseFile:
+    """Take one file of the draft. Nothing of the body is read for a name that the release cannot have."""
+    return take_file(viewer=viewer, release=release, name=name, open_body=open_body).file
+
+
+def take_file(*, viewer: Viewer, release: Release, name: str, open_body: Callable[[], Iterable[bytes]]) -> Received:
+    """As `receive_file`, and says whether the file is new."""
+    _require_publisher(viewer, release)
+    limit, setting = drafts.limit_of(drafts.role_of(release, name))
+    return drafting.receive_file(
+        release=release, viewer=viewer, name=name, open_body=open_body, limit=limit, setting=setting
+    )
+
+
+def remove_file(*, viewer: Viewer, release: Release, name: str) -> None:
+    _require_publisher(viewer, release)
+    drafting.remove_file(release=release, viewer=viewer, name=name)
+
+
+def hand_in(*, viewer: Viewer, release: Release) -> Release:
+    """The draft is whole: a worker takes it from here. Handed in again, it stays what it is.
+
+    Raises Invalid where there is nothing to look at; what else is missing the worker says in its reasons.
+    """
+    _require_publisher(viewer, release)
+    if release.state == State.RECEIVING:
+        for reason in drafts.blocking(drafts.missing(release, drafts.files_of(release))):
+            raise Invalid(f"found {reason.found}, expected {reason.expected}", mend=f"{reason.mend}.")
+    return drafting.hand_in(release=release, viewer=viewer, job=JOB, digest_of=_upload_digest)
+
+
+def cancel(*, viewer: Viewer, release: Release) -> None:
+    """End a draft that nobody will hand in; its files go, and the version number is free."""
+    _require_publisher(viewer, release)
+    if release.state != State.RECEIVING:
+        raise Conflict(f"{release} is {release.state}: only a draft can be cancelled.")
+    reason = Reason("cancelled", "a draft that was cancelled", "all its files", "Open it again whenever you like")
+    transitions.reject(release, [reason], actor_id=viewer.user_id)
+    staging.drop(release)
+
+
+def coordinate_of(viewer: Viewer, address: ProviderAddress, version: str) -> reserving.Coordinate:
+    namespace = access.namespace_for(viewer, address.namespace, need=Role.PUBLISHER, only_name=address.type)
+    check_provider_type(address.type, reserved=settings.RESERVED_NAMES)
+    return reserving.Coordinate(Kind.PROVIDER, namespace, address.type, versions.parse(version))
+
+
+def _require_publisher(viewer: Viewer, release: Release) -> None:
+    access.namespace_for(viewer, release.namespace.name, need=Role.PUBLISHER, only_name=release.name)
+
+
+def _notes(told: Sequence[str]) -> dict[str, list[str]]:
+    cleaned = protocols.cleaned(told)
+    return {"told_protocols": cleaned} if cleaned else {}
+
+
+def _upload_digest(files: Sequence[ReleaseFile]) -> str:
+    """Two uploads are the same where their packages are: signatures of the same sums differ each time."""
+    packages = {file.name: file.digest for file in files if file.name.endswith(".zip")}
+    tally = Tally()
+    tally.update(sums.canonical(packages))
+    return tally.hexdigest
+
+
+# --- The worker: check, settle the sums, sign, store, enter, finalise -------------------------------------------------
+
+
+def check(work: Work) -> None:
+    """Read every package in a limited child process; find out which protocols the provider speaks."""
+    files = drafts.files_of(work.release)
+    work.notes = dict(work.release.notes)
+    inspected = assembling.inspect_all(work.release, files)
+    spoken = assembling.protocols_of(work.release, files, inspected)
+    packages = [package for package, _ in inspected]
+    work.notes |= {"platforms": [package.platform for package in packages], "protocols": spoken}
+    work.findings |= {"files": files, "packages": packages, "protocols": spoken}
+
+
+def settle_sums(work: Work) -> None:
+    """Whose sums they are, and by which key they are, or will be, signed (D11)."""
+    packages: list[Package] = work.findings["packages"]
+    settled = assembling.settle(work.release, work.findings["files"], packages)
+    work.notes["signing"] = settled.signing.value
+    work.findings["settled"] = settled
+    size = sum(package.size for package in packages)
+    pipeline.note_checked(work, digest=settled.sums_digest, size=size)
+
+
+def sign(work: Work) -> None:
+    """Only where the registry signs. Whoever has to do it again makes another signature; one is ever served."""
+    settled: assembling.Settled = work.findings["settled"]
+    if settled.signature is None:
+        pipeline.move_on(work, State.SIGNING)
+        work.findings["settled"] = assembling.signed(settled)
+
+
+def store_files(work: Work) -> None:
+    """Staging → content-addressed storage, create only: every package, the sums, and their signature."""
+    files: drafts.Files = work.findings["files"]
+    for file, _ in files.packages:
+        store.store_staged(file.staging_key, digest=file.digest, size=file.size)
+    assembling.store_signed(work.release, work.findings["settled"])
+
+
+def finalise(work: Work) -> None:
+    pipeline.finalise(work, _describe, _catalogue)
+
+
+STEPS: tuple[Step, ...] = (
+    pipeline.take_up,
+    check,
+    settle_sums,
+    sign,
+    store_files,
+    pipeline.enter_ledger,
+    finalise,
+    pipeline.clean,
+)
+
+
+def run(claim: Claim) -> None:
+    pipeline.run(claim, STEPS)
+
+
+def _describe(work: Work) -> None:
+    """The provider's own rows, inside the finalising transaction: the provider itself begins with its first version."""
+    release, settled = work.release, work.findings["settled"]
+    assembling.require_usable(settled.key, now=timezone.now())
+    provider, _ = Provider.objects.get_or_create(namespace=release.namespace, type=release.name)
+    version = ProviderVersion.objects.create(
+        provider=provider,
+        release=release,
+        is_prerelease=versions.parse(release.version).is_prerelease,
+        protocols=work.findings["protocols"],
+        signing=settled.signing,
+        key=settled.key,
+        sums_digest=settled.sums_digest,
+        signature_digest=settled.signature_digest,
+    )
+    packages: list[Package] = work.findings["packages"]
+    for package in packages:
+        package.version = version
+    Package.objects.bulk_create(packages)
+
+
+def _catalogue(work: Work) -> None:
+    catalogue.refresh(work.release.provider_version.provider)

@@ -1,0 +1,347 @@
+"""Publishing a provider file by file (D24)."""
+
+import hashlib
+import io
+import json
+
+import pytest
+
+from apps.accounts.models import Scope
+from apps.audit.models import AuditEvent
+from apps.providers.models import Package, ProviderVersion
+from apps.releases.models import Release, ReleaseFile
+from tests.builders import providers
+from tests.builders.keys import signing_key
+from tests.providers.conftest import desk, held, registered, worker
+from tests.providers.desk import (
+    DARWIN,
+    LINUX,
+    MANIFEST,
+    SIGNATURE,
+    STEM,
+    SUMS,
+    URL,
+    Desk,
+    body,
+    dist,
+    signed,
+    work,
+    zips,
+)
+
+__all__ = ["desk", "held", "registered", "worker"]
+
+
+def sha256(data):
+    return hashlib.sha256(data).hexdigest()
+
+
+def test_a_publisher_signed_version_leaves_exactly_this(desk, registered, stored_files):
+    files = signed(dist())
+    document = desk.publish(files)
+    version = ProviderVersion.objects.select_related("release", "key").get()
+
+    assert (document["state"], document["signing"], document["protocols"]) == ("published", "publisher", ["5.0"])
+    assert document["platforms"] == ["darwin_arm64", "linux_amd64"]
+    assert document["digest"] == f"sha256:{sha256(files[SUMS])}"
+    assert document["size"] == len(files[LINUX]) + len(files[DARWIN])
+    assert (version.key.pk, version.signing, version.protocols) == (registered.pk, "publisher", ["5.0"])
+    assert (version.sums_digest, version.signature_digest) == (sha256(files[SUMS]), sha256(files[SIGNATURE]))
+    assert list(Package.objects.order_by("os").values_list("filename", "os", "arch", "digest", "size")) == [
+        (DARWIN, "darwin", "arm64", sha256(files[DARWIN]), len(files[DARWIN])),
+        (LINUX, "linux", "amd64", sha256(files[LINUX]), len(files[LINUX])),
+    ]
+    assert all(h1.startswith("h1:") for h1 in Package.objects.values_list("h1", flat=True))
+    blobs = [sha256(files[name]) for name in (LINUX, DARWIN, SUMS, SIGNATURE)]
+    assert stored_files() == sorted(
+        ["ledger/provider/acme/dns/1.2.0.json", *(f"sha256/{digest[:2]}/{digest}" for digest in blobs)]
+    )
+
+
+def test_a_registry_signed_version_has_canonical_sums_and_a_signature_that_verifies(desk, held, stored_files):
+    files = zips()
+    document = desk.publish(files, protocols=["6.0", "5.0"])
+    version = ProviderVersion.objects.get()
+    sums = b"".join(f"{sha256(data)}  {name}\n".encode() for name, data in sorted(files.items()))
+
+    assert (document["state"], document["signing"], document["protocols"]) == ("published", "registry", ["5.0", "6.0"])
+    assert (version.key_id, version.signing) == (held.pk, "registry")
+    assert version.sums_digest == sha256(sums)
+    assert not [name for name in stored_files() if name.startswith("staging/")]
+    assert f"sha256/{version.signature_digest[:2]}/{version.signature_digest}" in stored_files()
+
+
+@pytest.mark.parametrize(
+    ("who", "status"), [("alice", 201), ("dora", 201), ("bob", 403), ("charlie", 404), ("olga", 201), (None, 401)]
+)
+def test_the_role_decides_who_opens_a_draft(request, tofu, acme, who, status):
+    response = Desk(tofu(request.getfixturevalue(who) if who else None)).open()
+
+    assert response.status_code == status
+    assert Release.objects.exists() == (status == 201)
+
+
+def test_a_draft_is_answered_with_its_document(desk):
+    response = desk.open(protocols=["5.0"])
+    document = body(response)
+
+    assert response.headers["Location"] == f"/api/v1/releases/{document['id']}"
+    assert (document["kind"], document["name"], document["state"]) == ("provider", "dns", "receiving")
+    assert (document["files"], document["protocols"]) == ([], ["5.0"])
+    assert [reason["code"] for reason in document["missing"]] == ["no-packages", "not-signed"]
+
+
+def test_the_same_person_gets_the_same_draft_and_others_a_conflict(desk, tofu, dora):
+    first, again, others = desk.open(), desk.open(protocols=["6.0"]), Desk(tofu(dora)).open()
+
+    assert (first.status_code, again.status_code, others.status_code) == (201, 200, 409)
+    assert body(first)["id"] == body(again)["id"]
+    assert body(again)["protocols"] == ["6.0"]
+    assert "somebody else" in body(others)["error"]["message"]
+
+
+def test_nobody_else_sends_removes_or_hands_in(desk, tofu, dora):
+    desk.open()
+    desk.put(LINUX, zips()[LINUX])
+    other = Desk(tofu(dora))
+
+    answers = [other.put(DARWIN, zips()[DARWIN]), other.delete(LINUX), other.hand_in()]
+    assert [answer.status_code for answer in answers] == [409, 409, 409]
+    assert ReleaseFile.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("wanted", "status"),
+    [
+        ({"protocols": "5.0"}, 422),
+        ({"protocols": ["five"]}, 422),
+        ({"protocols": ["4.0"]}, 422),
+        ({"platforms": []}, 422),
+        ({"protocols": []}, 201),
+        ({"protocols": ["5.0", "6.7"]}, 201),
+    ],
+)
+def test_the_json_of_a_draft_is_checked(desk, wanted, status):
+    assert desk.open(**wanted).status_code == status
+
+
+def test_a_draft_needs_an_address_that_clients_take(tofu, alice):
+    for path, status in [("acme/terraform-dns/1.0.0", 422), ("acme/dns/v1.0.0", 422), ("acmx/dns/1.0.0", 404)]:
+        assert Desk(tofu(alice), f"/api/v1/providers/{path}").open().status_code == status
+    assert not Release.objects.exists()
+
+
+def test_a_file_is_answered_with_its_digest_and_again_without_a_change(desk):
+    desk.open()
+    data = zips()[LINUX]
+    first, again, other = desk.put(LINUX, data), desk.put(LINUX, data), desk.put(LINUX, data + b"more")
+
+    assert (first.status_code, again.status_code, other.status_code) == (201, 200, 200)
+    assert body(first) == {"name": LINUX, "role": "package", "digest": f"sha256:{sha256(data)}", "size": len(data)}
+    assert body(again) == body(first)
+    assert body(other)["digest"] == f"sha256:{sha256(data + b'more')}"
+    assert desk.get()["uploaded_size"] == len(data) + 4
+
+
+def test_what_was_replaced_or_removed_leaves_staging(desk, stored_files):
+    desk.open()
+    for data in (b"one", b"two", b"two"):
+        desk.put(LINUX, data)
+    assert len(stored_files()) == 1
+    assert (desk.delete(LINUX).status_code, desk.delete(LINUX).status_code) == (204, 404)
+    assert stored_files() == []
+    assert desk.get()["files"] == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "dns.zip",
+        "terraform-provider-dns_1.2.1_linux_amd64.zip",
+        "terraform-provider-net_1.2.0_linux_amd64.zip",
+        f"{STEM}_linux_amd64.tar.gz",
+        f"{STEM}_linux.zip",
+        f"{STEM}_SHA256SUMS.asc",
+        "README.md",
+    ],
+)
+def test_a_name_that_is_not_expected_is_refused_before_a_byte_is_read(desk, untouchable, name):
+    desk.open()
+    response = desk.client.put(f"{desk.url}/files/{name}", **untouchable)
+
+    assert response.status_code == 422
+    assert f"{STEM}_<os>_<arch>.zip" in body(response)["error"]["message"]
+    assert f"{STEM}_SHA256SUMS.sig" in body(response)["error"]["message"]
+
+
+@pytest.mark.parametrize("platform", ["linux_amd64 (1)", "plan9_vax", "darwin_all", "linux_x86_64"])
+def test_a_platform_that_no_client_asks_for_is_refused_before_a_byte_is_read(desk, untouchable, platform):
+    """So no platform comes twice under two names."""
+    desk.open()
+    response = desk.client.put(f"{desk.url}/files/{STEM}_{platform}.zip", **untouchable)
+
+    assert response.status_code == 422
+    assert "in the name" in body(response)["error"]["message"]
+
+
+def test_no_byte_is_read_without_a_draft(desk, untouchable):
+    assert desk.client.put(f"{desk.url}/files/{LINUX}", **untouchable).status_code == 404
+
+
+@pytest.mark.parametrize(("who", "status"), [("bob", 403), ("charlie", 404), (None, 401)])
+def test_no_byte_is_read_before_the_rights_are_known(request, desk, tofu, untouchable, who, status):
+    desk.open()
+    client = tofu(request.getfixturevalue(who) if who else None)
+
+    assert client.put(f"{URL}/files/{LINUX}", **untouchable).status_code == status
+    assert client.post(URL, **untouchable).status_code == status
+
+
+def test_a_token_for_another_type_sends_nothing(tofu, bearer, alice, acme, desk, untouchable):
+    desk.open()
+    for only_name, status in (("dns", 201), ("net", 403)):
+        headers = bearer(alice, Scope.PUBLISH, namespaces=[acme], only_name=only_name)
+        assert desk.client.generic("PUT", f"{URL}/files/{LINUX}", b"x", headers=headers).status_code == status
+
+
+def test_a_package_over_the_limit_is_413_before_and_while_it_is_read(
+    desk, untouchable, endless, settings, stored_files
+):
+    settings.PROVIDER_PACKAGE_MAX_BYTES = 999
+    desk.open()
+    said = desk.client.put(f"{URL}/files/{LINUX}", **untouchable)
+    grew = desk.client.put(f"{URL}/files/{LINUX}", **endless(100_000))
+
+    assert (said.status_code, grew.status_code) == (413, 413)
+    assert b"LARDER_PROVIDER_PACKAGE_MAX_BYTES" in said.content + grew.content
+    assert stored_files() == []
+    assert desk.get()["files"] == []
+
+
+def test_sums_of_ten_megabytes_are_refused_before_they_are_read(desk, untouchable):
+    desk.open()
+    response = desk.client.put(f"{desk.url}/files/{SUMS}", **{**untouchable, "CONTENT_LENGTH": str(10**7)})
+
+    assert response.status_code == 413
+    assert b"LARDER_SUMS_MAX_BYTES" in response.content
+
+
+def test_the_quota_counts_a_draft_file_by_file(desk, acme, stored_files):
+    acme.quota_bytes = 100
+    acme.save()
+    desk.open()
+    answers = [desk.put(LINUX, b"x" * 60), desk.put(DARWIN, b"x" * 60), desk.put(DARWIN, b"x" * 40)]
+
+    assert [answer.status_code for answer in answers] == [201, 413, 201]
+    assert len(stored_files()) == 2
+
+
+def test_a_body_that_breaks_off_leaves_what_was_there(desk, stored_files):
+    desk.open()
+    desk.put(LINUX, b"whole")
+    lying = {"wsgi.input": io.BytesIO(b"half"), "wsgi.input_terminated": True, "CONTENT_LENGTH": "1000"}
+
+    assert desk.client.put(f"{URL}/files/{LINUX}", **lying).status_code == 422
+    assert desk.put(DARWIN, b"").status_code == 422
+    assert len(stored_files()) == 1
+    assert [file["digest"] for file in desk.get()["files"]] == [f"sha256:{sha256(b'whole')}"]
+
+
+def test_a_draft_says_what_it_understood_and_what_is_missing(desk, registered):
+    desk.open()
+    files = signed(dist())
+    seen = []
+    for name in (LINUX, SUMS, SIGNATURE, MANIFEST):
+        desk.put(name, files[name])
+        document = desk.get()
+        seen.append((document["signing"], [reason["code"] for reason in document["missing"]]))
+
+    assert seen == [
+        ("registry", ["not-signed", "protocols-unknown"]),
+        ("registry", ["not-signed", "protocols-unknown"]),
+        ("publisher", ["protocols-unknown"]),
+        ("publisher", []),
+    ]
+    assert document["platforms"] == ["linux_amd64"]
+    assert {file["name"]: file["role"] for file in document["files"]} == {
+        LINUX: "package",
+        SUMS: "sums",
+        SIGNATURE: "signature",
+        MANIFEST: "manifest",
+    }
+
+
+def test_a_draft_without_packages_cannot_be_handed_in_and_stays_a_draft(desk):
+    desk.open()
+    desk.put(MANIFEST, providers.manifest("5.0"))
+    response = desk.hand_in()
+
+    assert response.status_code == 422
+    assert f"{STEM}_<os>_<arch>.zip" in body(response)["error"]["message"]
+    assert desk.get()["state"] == "receiving"
+
+
+def test_who_does_it_all_again_with_the_same_bytes_hears_200(desk, registered):
+    files = signed(dist())
+    first = desk.publish(files)
+    again = [desk.open(), *(desk.put(name, data) for name, data in files.items()), desk.hand_in()]
+
+    assert [answer.status_code for answer in again] == [200] * 7
+    assert body(again[-1])["id"] == first["id"]
+    assert Release.objects.count() == 1
+
+
+def test_other_bytes_for_a_published_version_are_409_naming_both_digests(desk, registered):
+    files = signed(dist())
+    desk.publish(files)
+    response = desk.put(LINUX, b"other")
+
+    assert response.status_code == 409
+    assert sha256(files[LINUX]) in body(response)["error"]["message"]
+    assert sha256(b"other") in body(response)["error"]["message"]
+
+
+def test_the_platforms_of_a_published_version_are_frozen(desk, registered, untouchable):
+    desk.publish(signed(dist()))
+
+    assert desk.client.put(f"{URL}/files/{STEM}_linux_386.zip", **untouchable).status_code == 409
+    assert desk.delete(LINUX).status_code == 409
+    assert Package.objects.count() == 2
+
+
+def test_what_is_handed_in_takes_no_more_files(desk, registered):
+    files = signed(dist())
+    desk.open()
+    for name, data in files.items():
+        desk.put(name, data)
+    assert desk.hand_in().status_code == 202
+    assert (desk.put(LINUX, files[LINUX]).status_code, desk.put(LINUX, b"x").status_code) == (200, 409)
+    assert desk.hand_in().status_code == 202
+    work()
+    assert desk.get()["state"] == "published"
+
+
+def test_readers_see_it_from_its_publication_on(desk, tofu, bob, registered):
+    desk.open()
+    assert tofu(bob).get(URL).status_code == 404
+    for name, data in signed(dist()).items():
+        desk.put(name, data)
+    desk.hand_in()
+    work()
+    assert json.loads(tofu(bob).get(URL).content)["platforms"] == ["darwin_arm64", "linux_amd64"]
+
+
+def test_each_step_is_recorded(desk, registered):
+    desk.publish(signed(dist()))
+    kinds = list(AuditEvent.objects.filter(subject="acme/dns 1.2.0").order_by("pk").values_list("kind", flat=True))
+
+    assert kinds == [
+        "namespace:release:reserved",
+        *["namespace:release:file-received"] * 5,
+        "namespace:release:received",
+        "namespace:release:published",
+    ]
+
+
+def test_the_signature_is_that_of_the_key(desk, registered):
+    assert desk.publish(signed(dist(), signing_key("rsa4096")))["state"] == "rejected"

@@ -1,0 +1,200 @@
+"""Every bad build folder is rejected with a reason that a person can act on; nothing of it is ever served."""
+
+import hashlib
+
+import pytest
+
+from apps.accounts.access import Viewer
+from apps.providers.models import Provider
+from apps.signing import keys
+from tests.builders import providers
+from tests.builders.keys import signing_key
+from tests.builders.zips import Member, build
+from tests.providers.desk import DARWIN, LINUX, MANIFEST, SIGNATURE, STEM, SUMS, codes, dist, register, signed, zips
+
+ONE_LINE = f"{'0' * 64}  {STEM}_linux_386.zip\n".encode()
+
+
+def resigned(files, sums):
+    return signed({**{name: data for name, data in files.items() if name != SIGNATURE}, SUMS: sums})
+
+
+def digest_of(files):
+    return files[SUMS][:64]
+
+
+def lines(files):
+    return files[SUMS].splitlines(keepends=True)
+
+
+SUMS_CASES = {
+    "a blank line in the middle": ("sums-blank-line", lambda files: b"\n".join(lines(files))),
+    "a blank line at the end": ("sums-blank-line", lambda files: files[SUMS] + b"\n"),
+    "a star before the name": ("sums-binary-mark", lambda files: files[SUMS].replace(b"  ", b" *")),
+    "lines that end in CRLF": ("sums-crlf", lambda files: files[SUMS].replace(b"\n", b"\r\n")),
+    "upper case": (
+        "sums-upper-case",
+        lambda files: lines(files)[0].replace(digest_of(files), digest_of(files).upper()),
+    ),
+    "the same name twice": ("sums-duplicate", lambda files: files[SUMS] + lines(files)[0]),
+    "a line without its file": ("sums-file-missing", lambda files: files[SUMS] + ONE_LINE),
+    "a file without its line": ("sums-line-missing", lambda files: b"".join(lines(files)[1:])),
+    "another digest": ("sums-digest-differs", lambda files: files[SUMS].replace(digest_of(files), b"0" * 64)),
+    "one field": ("sums-malformed", lambda files: files[SUMS] + b"x\n"),
+}
+
+
+@pytest.mark.parametrize("case", SUMS_CASES)
+def test_bad_sums_are_rejected(desk, registered, case):
+    code, spoil = SUMS_CASES[case]
+    files = dist()
+    document = desk.publish(resigned(files, spoil(files)))
+
+    assert document["state"] == "rejected"
+    assert code in codes(document), document["reasons"]
+    assert all(reason["file"] == SUMS and reason["mend"] for reason in document["reasons"])
+    assert not Provider.objects.exists()
+
+
+SIGNATURES = {
+    "armoured": ("signature-armoured", lambda sums: signing_key().sign(sums, "--armor")),
+    "inline": ("signature-inline", lambda sums: signing_key().sign(sums, "--sign")),
+    "clear-signed": ("signature-inline", lambda sums: signing_key().sign(sums, "--clearsign")),
+    "two of them": ("signature-several", lambda sums: signing_key().sign(sums) * 2),
+    "of a foreign key": ("signature-foreign", lambda sums: signing_key("foreign").sign(sums)),
+    "over other bytes": ("signature-bad", lambda sums: signing_key().sign(sums + b"x")),
+    "over SHA-1": ("signature-weak-digest", lambda sums: signing_key().sign(sums, "--digest-algo", "SHA1")),
+    "by RSA-1024": ("signature-weak-key", lambda sums: signing_key("rsa1024").sign(sums)),
+    "no signature": ("signature-bad", lambda sums: sums),
+}
+
+
+@pytest.mark.parametrize("case", SIGNATURES)
+def test_a_bad_signature_is_rejected(desk, registered, case):
+    code, make = SIGNATURES[case]
+    files = dist()
+    document = desk.publish({**files, SIGNATURE: make(files[SUMS])})
+
+    assert (document["state"], codes(document)) == ("rejected", [code])
+    assert document["reasons"][0]["file"] == SIGNATURE
+    assert document["reasons"][0]["mend"]
+    assert not Provider.objects.exists()
+
+
+def test_a_signature_by_a_revoked_key_is_rejected(desk, registered, dora):
+    keys.revoke(key=registered, actor=Viewer(dora), reason="It leaked.")
+    document = desk.publish(signed(dist()))
+
+    assert codes(document) == ["signature-revoked-key"]
+
+
+def test_a_signature_by_an_expired_key_is_rejected(desk, registered):
+    type(registered).objects.update(expires_at="2026-01-01T00:00:00Z")
+    document = desk.publish(signed(dist()))
+
+    assert codes(document) == ["signature-expired-key"]
+
+
+def test_a_signature_where_no_key_is_registered_says_who_registers_one(desk):
+    document = desk.publish(signed(dist()))
+
+    assert codes(document) == ["no-registered-key"]
+    assert "owner of acme" in document["reasons"][0]["mend"]
+
+
+def test_without_signature_and_without_a_key_both_ways_are_said(desk):
+    document = desk.publish(zips(), protocols=["5.0"])
+
+    assert codes(document) == ["not-signed"]
+    assert "SHA256SUMS and its .sig" in document["reasons"][0]["mend"]
+    assert "registry-held key" in document["reasons"][0]["mend"]
+
+
+def test_a_signature_without_sums_is_rejected(desk, registered):
+    files = signed(dist())
+    del files[SUMS]
+
+    assert codes(desk.publish(files)) == ["sums-missing"]
+
+
+def program(os="linux", arch="amd64"):
+    return providers.program(os, arch)
+
+
+NAME = "terraform-provider-dns_v1.2.0"
+PACKAGES = {
+    "two executables": ("package-two-executables", {NAME: program(), "terraform-provider-dns_v2": program()}),
+    "no executable": ("package-no-executable", {"README.md": b"# dns"}),
+    "an executable in a folder": ("package-in-folder", {f"bin/{NAME}": program()}),
+    "the executable of another processor": ("package-wrong-platform", {NAME: program("linux", "arm64")}),
+    "the executable of another system": ("package-wrong-platform", {NAME: program("darwin", "amd64")}),
+    "a text for an executable": ("package-not-a-program", {NAME: b"#!/bin/sh\n" + b"x" * 100}),
+}
+
+
+@pytest.mark.parametrize("case", PACKAGES)
+def test_a_bad_package_is_rejected(desk, held, case):
+    code, members = PACKAGES[case]
+    package = build([Member(name, data) for name, data in members.items()])
+    document = desk.publish({**zips(), LINUX: package}, protocols=["5.0"])
+
+    assert (document["state"], codes(document)) == ("rejected", [code]), document["reasons"]
+    assert document["reasons"][0]["file"].startswith(LINUX)
+    assert document["reasons"][0]["mend"]
+    assert not Provider.objects.exists()
+
+
+def test_what_is_no_zip_is_rejected_with_its_name(desk, held):
+    document = desk.publish({**zips(), DARWIN: b"not a zip at all" * 100}, protocols=["5.0"])
+
+    assert document["state"] == "rejected"
+    assert document["reasons"][0]["file"].startswith(DARWIN)
+
+
+PROTOCOLS = {
+    "neither says": ("protocols-unknown", None, []),
+    "they differ": ("protocols-differ", providers.manifest("6.0"), ["5.0"]),
+    "a manifest that is no JSON": ("manifest-not-json", b"{", []),
+    "a manifest of another version": ("manifest-version", b'{"version": 2}', []),
+    "a manifest that names none": ("manifest-protocols", providers.manifest(), []),
+    "a protocol that no client reads": ("manifest-protocols", providers.manifest("five"), []),
+    "a protocol that no client speaks": ("protocols-unspoken", providers.manifest("4.0"), []),
+}
+
+
+@pytest.mark.parametrize("case", PROTOCOLS)
+def test_protocols_are_never_guessed(desk, held, case):
+    code, manifest, told = PROTOCOLS[case]
+    files = zips() | ({} if manifest is None else {MANIFEST: manifest})
+    document = desk.publish(files, **({"protocols": told} if told else {}))
+
+    assert (document["state"], codes(document)) == ("rejected", [code])
+    assert not Provider.objects.exists()
+
+
+def test_a_rejected_version_is_free_again(desk, acme, dora):
+    assert desk.publish(signed(dist()))["state"] == "rejected"
+    register(acme, dora)
+
+    assert desk.publish(signed(dist()))["state"] == "published"
+
+
+def test_rejected_files_leave_staging(desk, stored_files):
+    assert desk.publish(signed(dist()))["state"] == "rejected"
+
+    assert stored_files() == []
+
+
+def test_every_package_at_fault_is_named_at_once(desk, held):
+    empty = build([Member("README.md", b"# dns")])
+    document = desk.publish({LINUX: empty, DARWIN: build([Member("LICENSE", b"MPL")])}, protocols=["5.0"])
+
+    assert [reason["file"].split(":")[0] for reason in document["reasons"]] == [DARWIN, LINUX]
+
+
+def test_the_digest_in_the_reason_is_that_of_the_upload(desk, registered):
+    files = dist()
+    wrong = files[SUMS].replace(hashlib.sha256(files[LINUX]).hexdigest().encode(), b"0" * 64)
+    document = desk.publish(resigned(files, wrong))
+
+    assert hashlib.sha256(files[LINUX]).hexdigest() in document["reasons"][0]["expected"]
