@@ -2,7 +2,18 @@
 
 from django.urls import re_path
 
-from apps.api import grants, keys, modules, modules_describing, modules_lifecycle, namespaces, releases, teams
+from apps.api import (
+    grants,
+    keys,
+    modules,
+    modules_describing,
+    modules_lifecycle,
+    namespaces,
+    providers,
+    providers_lifecycle,
+    releases,
+    teams,
+)
 from apps.api.base import Unknown
 
 app_name = "api"
@@ -14,6 +25,8 @@ urlpatterns = [
     *modules.urlpatterns,
     *modules_describing.urlpatterns,
     *modules_lifecycle.urlpatterns,
+    *providers.urlpatterns,
+    *providers_lifecycle.urlpatterns,
     *releases.urlpatterns,
     re_path(r"", Unknown.as_view()),
 ]

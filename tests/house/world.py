@@ -13,8 +13,9 @@ from apps.accounts import invitations, teams, tokens
 from apps.accounts.access import Viewer
 from apps.accounts.models import Grant, Namespace, Role, Scope
 from apps.blobs import capabilities
-from apps.lib.addresses import ModuleAddress
+from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.modules import publishing
+from apps.providers import publishing as drafting
 from apps.releases.models import Release, State
 from apps.signing.models import Custody, SigningKey
 from tests.builders.archives import MODULE, module_zip
@@ -26,6 +27,15 @@ ARCHIVE = module_zip(comment=b"policy")
 FILES = {**MODULE, "modules/basic/main.tf": "# a submodule\n", "examples/basic/main.tf": "# an example\n"}
 # The routes whose release is not the published one.
 ON_ITS_WAY = {"portal:release-cancel": "reserved_id", "portal:release-answer": "held_id"}
+PACKAGE = "terraform-provider-dns_1.0.0_linux_amd64.zip"
+# What asks for another version than the published one: a number that nobody holds, or that of Alice's draft.
+OTHER_VERSIONS = {
+    ("api:module-release", "PUT"): "2.0.0",
+    ("api:provider-release", "POST"): "2.0.0",
+    ("api:provider-file", "PUT"): "3.0.0",
+    ("api:provider-file", "DELETE"): "3.0.0",
+    ("api:provider-publish", "POST"): "3.0.0",
+}
 ORIGIN = {"Origin": settings.PUBLIC_URL}
 
 
@@ -70,6 +80,7 @@ def _place(name, users, published):
     token, _ = tokens.issue(user=users["dora"], label="hers", scope=Scope.READ, actor=dora)
     team = teams.create(name=f"{name}-cooks", actor=dora)
     providers.add_version(providers.frozen_key(namespace), None, "dns", "1.0.0")
+    _draft(namespace.name, users["alice"])
     file_name = "vpc-aws-1.0.0.zip"
     key = _key(namespace)
     return {
@@ -77,6 +88,7 @@ def _place(name, users, published):
         "name": "vpc",
         "system": "aws",
         "type": "dns",
+        "filename": PACKAGE,
         "os": "linux",
         "arch": "amd64",
         "hostname": min(settings.HOSTNAMES),
@@ -101,6 +113,14 @@ def _place(name, users, published):
     }
 
 
+def _draft(namespace, alice):
+    """Alice's draft of dns 3.0.0, with one package."""
+    viewer = Viewer(alice)
+    draft = drafting.open_draft(viewer=viewer, address=ProviderAddress(namespace, "dns"), version="3.0.0")
+    name = PACKAGE.replace("1.0.0", "3.0.0")
+    drafting.receive_file(viewer=viewer, release=draft, name=name, open_body=lambda: iter([b"package"]))
+
+
 def _key(namespace):
     """Nothing is signed with it here, so its armour need not be one."""
     return SigningKey.objects.create(
@@ -119,6 +139,7 @@ def _nowhere():
         "name": "vpc",
         "system": "aws",
         "type": "dns",
+        "filename": PACKAGE,
         "os": "linux",
         "arch": "amd64",
         "hostname": min(settings.HOSTNAMES),
@@ -155,6 +176,7 @@ def body_of(name, method, row):
         },
         ("api:module", "PATCH"): {"data": '{"description": "changed"}', "content_type": "application/json"},
         ("api:module-release", "PUT"): {"data": ARCHIVE, "content_type": "application/zip"},
+        ("api:provider-file", "PUT"): {"data": ARCHIVE, "content_type": "application/zip"},
         ("portal:module-lifecycle", "POST"): {"data": {"act": "yank", "reason": "No."}},
         ("portal:module-purge", "POST"): {"data": {"reason": "No.", "confirm": f"{namespace}/vpc/aws 1.0.0"}},
         ("portal:upload", "PUT"): {"data": ARCHIVE, "content_type": "application/zip", "headers": ORIGIN},
@@ -204,7 +226,9 @@ def _acts(namespace):
     texts = dict.fromkeys(("deprecate", "yank", "quarantine", "restore"), '{"reason": "No."}')
     texts["purge"] = f'{{"reason": "No.", "confirm": "{namespace}/vpc/aws 1.0.0"}}'
     return {
-        (f"api:module-{act}", "POST"): {"data": text, "content_type": "application/json"} for act, text in texts.items()
+        (f"api:{kind}-{act}", "POST"): {"data": text, "content_type": "application/json"}
+        for act, text in texts.items()
+        for kind in ("module", "provider")
     }
 
 
@@ -221,5 +245,4 @@ def _form_with_file():
 
 
 def version_for(name, method, url):
-    """A publish needs a number that nobody holds."""
-    return url.replace("1.0.0", "2.0.0") if (name, method) == ("api:module-release", "PUT") else url
+    return url.replace("1.0.0", OTHER_VERSIONS.get((name, method), "1.0.0"))
