@@ -51,9 +51,10 @@ def generate(algorithm: str, *, name: str) -> tuple[ParsedKey, bytes]:
     with homes.home(private=True) as home:
         gpg = Gpg(home, private=True, seconds=LONGEST, options=armor.MINIMAL)
         made = gpg.gen_key(_RECIPE.format(kind=_RECIPES[algorithm], name=name))
-        if not made.fingerprint:
+        secret = _private_half(gpg, str(made.fingerprint)) if made.fingerprint else b""
+        if not secret:
             raise RuntimeError(f"gpg made no key: {made.status}")
-        return armor.read(gpg), _private_half(gpg, str(made.fingerprint))
+        return armor.read(gpg), secret
 
 
 def import_key(*, namespace: Namespace, material: bytes, passphrase: str, actor: Viewer) -> SigningKey:
@@ -65,14 +66,13 @@ def import_key(*, namespace: Namespace, material: bytes, passphrase: str, actor:
         gpg = Gpg(home, private=True, options=armor.MINIMAL)
         imported = gpg.import_keys(material, passphrase=passphrase or None)
         if imported.sec_imported != 1 or len(set(imported.fingerprints)) != 1:
-            raise Invalid(
-                "The file does not hold exactly one private key that this passphrase opens.",
-                mend="Export it with: gpg --export-secret-keys FINGERPRINT",
-            )
+            raise _not_one_key()
         parsed = armor.read(gpg)
         if passphrase:
             _take_passphrase_off(home, parsed.fingerprint, passphrase)
         secret = _private_half(gpg, parsed.fingerprint)
+        if not secret:
+            raise _not_one_key()
     with transaction.atomic():
         key = keys.add_held(namespace=namespace, parsed=parsed, actor=actor)
         vault.seal(key, secret).save()
@@ -106,14 +106,17 @@ def _store(claim: Claim, key: SigningKey, parsed: ParsedKey, secret: bytes) -> N
         )
 
 
+def _not_one_key() -> Invalid:
+    return Invalid(
+        "The file does not hold exactly one private key that this passphrase opens.",
+        mend="Export it with: gpg --export-secret-keys FINGERPRINT",
+    )
+
+
 def _private_half(gpg: Gpg, fingerprint: str) -> bytes:
+    """Empty where gpg cannot open it."""
     exported = gpg.export_keys(fingerprint, secret=True, armor=False, expect_passphrase=False)
-    secret = exported if isinstance(exported, bytes) else exported.encode("latin-1")
-    if not secret:
-        raise Invalid(
-            "gpg does not export the private half.", mend="Export the key without a passphrase and try again."
-        )
-    return secret
+    return exported if isinstance(exported, bytes) else exported.encode("latin-1")
 
 
 def _take_passphrase_off(home: Path, fingerprint: str, passphrase: str) -> None:
