@@ -6,8 +6,11 @@ import pytest
 
 from tests.builders.archives import module_zip
 from tests.conftest import CLIENTS, need
+from tests.e2e.providers import depot
 from tests.e2e.workspace import Workspace
 from tests.live import Live
+
+__all__ = ["depot"]
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ import json
 
 import pytest
 
+from tests.protocol import providers
+
 ODD = [
     "a%00b",
     "%00",
@@ -36,6 +38,14 @@ ODD = [
         "/v1/modules/acme/{}",
         "/v1/modules/acme/vpc/{}",
         "/v1/modules/acme/vpc/aws/{}",
+        "/v1/providers/{}/dns/versions",
+        "/v1/providers/acme/{}/versions",
+        "/v1/providers/acme/dns/{}/download/linux/amd64",
+        "/v1/providers/acme/dns/1.2.0/download/{}/amd64",
+        "/v1/providers/acme/dns/1.2.0/download/linux/{}",
+        "/v1/mirror/{}/acme/dns/index.json",
+        "/v1/mirror/127.0.0.1/{}/dns/index.json",
+        "/v1/mirror/127.0.0.1/acme/{}/index.json",
         "/archives/{}/vpc-aws-1.2.0.zip",
         "/archives/{}",
         f"/archives/{'0' * 64}/{{}}",
@@ -44,8 +54,9 @@ ODD = [
         "/v1/{}",
     ],
 )
-def test_odd_names_are_answered_in_this_dialect(tofu, bob, published, path):
+def test_odd_names_are_answered_in_this_dialect(tofu, bob, acme, published, path):
     published("acme/vpc/aws", "1.2.0")
+    providers.add_version(providers.frozen_key(acme), None, "dns", "1.2.0")
     clients = (tofu(bob), tofu())
 
     for odd, client in itertools.product(ODD, clients):
@@ -56,8 +67,18 @@ def test_odd_names_are_answered_in_this_dialect(tofu, bob, published, path):
 
 
 @pytest.mark.parametrize(
-    "path", ["/v1/", "/v1/modules/acme/", "/v1/modules/a/b/c/1.0.0/more", "/v1/providers/a/b/versions", "/archives/"]
+    "path",
+    ["/v1/", "/v1/modules/acme/", "/v1/modules/a/b/c/1.0.0/more", "/v1/providers/a/b", "/v1/mirror/a/b", "/archives/"],
 )
 @pytest.mark.parametrize("method", ["get", "head", "post", "put", "delete"])
 def test_what_is_not_there_is_404_for_every_method(tofu, db, path, method):
     assert getattr(tofu(), method)(path).status_code == 404
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_a_mirror_answers_odd_versions_as_not_here(tofu, bob, acme, odd):
+    providers.add_version(providers.frozen_key(acme), None, "dns", "1.2.0")
+    response = tofu(bob).get(f"/v1/mirror/127.0.0.1/acme/dns/{odd}.json")
+
+    assert response.status_code in (200, 404)
+    assert list(json.loads(response.content)) == (["archives"] if response.status_code == 200 else ["errors"])

@@ -1,0 +1,241 @@
+"""The provider cases of the conformance list, with the real terraform against the live TLS server."""
+
+import json
+import subprocess
+
+import httpx
+import pytest
+
+from tests.builders.keys import gpg_home
+from tests.conftest import need
+from tests.e2e.providers import PLATFORMS, download, lock_of, require, said_by, sha256, sums_of
+from tests.e2e.proxy import proxy
+from tests.e2e.workspace import access_lines, said
+
+pytestmark = [pytest.mark.live, pytest.mark.once]
+
+ALL = ["shed/dns", "shed/names", "yard/dns", "yard/names"]
+
+
+def key_id_of(live, depot, address, version="1.1.0"):
+    return download(live, depot.read, address, version)["signing_keys"]["gpg_public_keys"][0]["key_id"]
+
+
+@pytest.mark.parametrize("address", ALL)
+def test_case_18_it_installs_says_who_signed_and_locks_every_hash(live, depot, terraform, address):
+    workspace = terraform()
+    is_private = address.startswith("shed/")
+    if is_private:
+        workspace.credentials(depot.read)
+    require(workspace, address)
+    mark = said(live)
+
+    done = workspace.init()
+
+    assert done.returncode == 0, done.stderr
+    key_id = key_id_of(live, depot, address)
+    assert address.endswith("/names") or key_id == depot.publisher.key_id
+    assert f"Installed {workspace.host}/{address} v1.1.0 (" in done.stdout
+    assert f"signed, key ID {key_id})" in done.stdout
+    lines = [line for line in access_lines(live, mark) if line.get("auth") is not None]
+    asked = [(line["method"], line["auth"], line["status"]) for line in lines if line["method"] == "GET"]
+    token = "bearer" if is_private else "none"
+    assert asked[:6] == [("GET", token, 200)] * 3 + [("GET", "none", 200)] * 3
+    lock = lock_of(workspace)
+    assert lock["zh"] == set(sums_of(live, download(live, depot.read, address, "1.1.0")).values())
+    assert len(lock["h1"]) == 1
+
+
+def test_case_19_a_second_init_asks_for_the_list_alone(live, depot, terraform):
+    workspace = terraform()
+    require(workspace, "yard/dns")
+    assert workspace.init().returncode == 0
+    mark = said(live)
+
+    assert workspace.init().returncode == 0
+    assert [line["path"] for line in access_lines(live, mark)] == [
+        "/.well-known/terraform.json",
+        "/v1/providers/yard/dns/versions",
+    ]
+
+
+def test_case_22_of_two_keys_the_second_may_be_the_right_one(live, depot, terraform):
+    """Larder gives the right one first; here a proxy puts another before it."""
+    other = download(live, depot.read, "yard/names", "1.1.0")["signing_keys"]["gpg_public_keys"][0]
+
+    def prepended(path: str, answer: httpx.Response) -> httpx.Response:
+        if "/download/" not in path:
+            return answer
+        document = answer.json()
+        document["signing_keys"]["gpg_public_keys"].insert(0, other)
+        return httpx.Response(200, json=document)
+
+    with proxy(live, prepended) as between:
+        workspace = terraform(host=between.host)
+        require(workspace, "yard/dns")
+        done = workspace.init()
+
+    assert done.returncode == 0, done.stderr
+    assert f"signed, key ID {depot.publisher.key_id})" in done.stdout
+
+
+@pytest.mark.parametrize("address", ALL)
+def test_every_served_signature_passes_gpgv(live, depot, tmp_path, address):
+    for version in ("1.0.0", "1.1.0"):
+        links = download(live, depot.read, address, version)
+        with live.client() as client:
+            (tmp_path / "sums").write_bytes(client.get(links["shasums_url"]).content)
+            (tmp_path / "sums.sig").write_bytes(client.get(links["shasums_signature_url"]).content)
+        armor = links["signing_keys"]["gpg_public_keys"][0]["ascii_armor"]
+        with gpg_home() as home:
+            (tmp_path / "armor").write_text(armor)
+            base = ["--homedir", str(home)]
+            keyring = str(tmp_path / "key.gpg")
+            subprocess.run(
+                ["gpg", *base, "--yes", "--output", keyring, "--dearmor", str(tmp_path / "armor")],
+                check=True,
+                capture_output=True,
+            )
+            checked = subprocess.run(
+                ["gpgv", *base, "--keyring", keyring, str(tmp_path / "sums.sig"), str(tmp_path / "sums")],
+                capture_output=True,
+                check=False,
+            )
+        assert checked.returncode == 0, checked.stderr
+
+
+@pytest.mark.parametrize("address", ALL)
+def test_the_answers_that_break_clients_are_never_given(live, depot, address):
+    """Cases 20 to 24: a `v`, a blank line, an armoured signature, a key that is not v4 or not one, other bytes."""
+    with live.client(depot.read) as client:
+        listed = client.get(f"/v1/providers/{address}/versions").json()["versions"]
+    assert [one["version"] for one in listed] == ["1.1.0", "1.0.0"]  # 20
+    for one in listed:
+        links = download(live, depot.read, address, one["version"])
+        with live.client() as anybody:
+            sums = anybody.get(links["shasums_url"]).content
+            signature = anybody.get(links["shasums_signature_url"]).content
+            package = anybody.get(links["download_url"]).content
+        assert b"\n\n" not in sums  # 21
+        assert sums[:1] != b"\n"
+        assert sums.count(b"\n") == len(sums.splitlines())
+        assert signature[0] >= 0x80  # 22
+        for key in links["signing_keys"]["gpg_public_keys"]:
+            assert key["ascii_armor"].count("-----BEGIN PGP PUBLIC KEY BLOCK-----") == 1
+            assert version_of_key(key["ascii_armor"]) == "4"  # 23
+        assert sha256(package) == links["shasum"]  # 24
+        assert f"{links['shasum']}  {links['filename']}".encode() in sums.splitlines()
+
+
+def version_of_key(armor: str) -> str:
+    with gpg_home() as home:
+        command = ["gpg", "--homedir", str(home), "--list-packets"]
+        told = subprocess.run(command, input=armor.encode(), capture_output=True, check=True).stdout.decode()
+    return told.split(":public key packet:")[1].split("version ")[1][0]
+
+
+def test_providers_lock_for_three_platforms_records_each_of_them(live, depot, terraform):
+    workspace = terraform()
+    workspace.credentials(depot.read)
+    require(workspace, "shed/names")
+
+    done = workspace.run("providers", "lock", *(f"-platform={platform}" for platform in PLATFORMS))
+
+    assert done.returncode == 0, done.stderr
+    lock = lock_of(workspace)
+    assert len(lock["h1"]) == len(PLATFORMS)
+    assert lock["zh"] == set(sums_of(live, download(live, depot.read, "shed/names", "1.1.0")).values())
+
+
+def test_providers_mirror_fetches_what_was_published(live, depot, terraform):
+    workspace = terraform()
+    workspace.credentials(depot.read)
+    require(workspace, "shed/names")
+    target = workspace.folder / "mirrored"
+    target.mkdir()
+
+    done = workspace.run("providers", "mirror", "-platform=linux_amd64", "-platform=darwin_arm64", str(target))
+
+    assert done.returncode == 0, done.stderr
+    lines = sums_of(live, download(live, depot.read, "shed/names", "1.1.0"))
+    zips = {path.name: sha256(path.read_bytes()) for path in target.rglob("*.zip")}
+    assert sorted(zips) == sorted(name for name in lines if "linux_arm64" not in name)
+    assert all(lines[name] == digest for name, digest in zips.items())
+
+
+def test_after_a_rotation_who_has_a_lock_file_goes_on_and_others_see_the_new_key(request, live, depot, terraform):
+    place = f"turn-{request.node.callspec.params['terraform']}"
+    first = depot.namespace(place)
+    depot.publish(f"{place}/dns", "1.0.0")
+    before = terraform()
+    require(before, f"{place}/dns")
+    assert f"key ID {first})" in before.init().stdout
+    depot.retire(place, first)
+    second = depot.generate(place)
+    depot.publish(f"{place}/dns", "1.1.0")
+    assert second != first
+
+    locked = terraform()
+    require(locked, f"{place}/dns")
+    (locked.work / ".terraform.lock.hcl").write_bytes((before.work / ".terraform.lock.hcl").read_bytes())
+    done = locked.init()
+    assert done.returncode == 0, done.stderr
+    assert "v1.0.0 (" in done.stdout
+    assert f"key ID {first})" in done.stdout
+
+    fresh = terraform()
+    require(fresh, f"{place}/dns")
+    assert f"key ID {second})" in fresh.init().stdout
+
+
+def test_a_yank_hits_who_has_it_locked_and_its_end_heals_them(request, live, depot, terraform):
+    address = f"yard/gone-{request.node.callspec.params['terraform']}"
+    for version in ("1.0.0", "1.1.0"):
+        depot.publish(address, version)
+    workspace = terraform()
+    require(workspace, address)
+    assert workspace.init().returncode == 0
+    depot.act(address, "1.1.0", "yank")
+
+    fresh = terraform()
+    require(fresh, address)
+    assert "v1.0.0 (" in fresh.init().stdout
+    again = terraform()
+    require(again, address)
+    (again.work / ".terraform.lock.hcl").write_bytes((workspace.work / ".terraform.lock.hcl").read_bytes())
+    done = again.init()
+    assert done.returncode == 1
+    assert "no longer available" in said_by(done)
+    depot.act(address, "1.1.0", "restore")
+    assert again.init().returncode == 0
+
+
+def test_a_deprecation_is_shown_at_every_init(request, live, depot, terraform):
+    address = f"yard/old-{request.node.callspec.params['terraform']}"
+    depot.publish(address, "1.0.0")
+    depot.act(address, "1.0.0", "deprecate")
+    workspace = terraform()
+    require(workspace, address)
+
+    for _ in range(2):
+        done = workspace.init()
+        assert done.returncode == 0, done.stderr
+        assert "Additional provider information from registry" in said_by(done)
+        assert "version 1.0.0 is deprecated: It loses data." in said_by(done)
+
+
+def test_without_a_token_a_private_provider_asks_for_credentials(live, depot, terraform):
+    workspace = terraform()
+    require(workspace, "shed/dns")
+    done = workspace.init()
+
+    assert done.returncode == 1
+    assert "requires authentication credentials" in said_by(done)
+
+
+def test_the_documents_are_json_that_a_newcomer_can_read_with_curl(live, depot, tmp_path):
+    curl = need("curl")
+    command = [curl, "-sS", "--cacert", str(live.ca_bundle), f"{live.url}/v1/providers/yard/dns/versions"]
+    told = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+
+    assert [one["version"] for one in told["versions"]] == ["1.1.0", "1.0.0"]
