@@ -1,0 +1,209 @@
+"""What a worker makes of a draft that was handed in, also where something is away or was changed meanwhile."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.conf import settings as django_settings
+from django.utils import timezone
+
+from apps.accounts.access import Viewer
+from apps.blobs import store
+from apps.jobs.models import Job
+from apps.lib.addresses import ProviderAddress
+from apps.lib.errors import NotFound
+from apps.providers import assembling, lifecycle, publishing, reading
+from apps.providers.models import Package, Provider, ProviderVersion
+from apps.releases import sweeping
+from apps.releases.models import Release, ReleaseFile, SearchDoc
+from apps.signing import keys, vault, verifying
+from tests.builders.keys import signing_key
+from tests.providers.desk import LINUX, SIGNATURE, STEM, SUMS, Desk, body, codes, dist, hold, signed, work, zips
+
+ADDRESS = ProviderAddress("acme", "dns")
+
+
+def handed_in(desk, files, **wanted):
+    desk.open(**wanted)
+    for name, data in files.items():
+        desk.put(name, data)
+    assert desk.hand_in().status_code == 202
+    return Release.objects.get()
+
+
+def test_without_the_key_encryption_key_the_job_waits_and_no_attempt_counts(desk, held):
+    release = handed_in(desk, zips(), protocols=["5.0"])
+    vault.lock()
+    work()
+    release.refresh_from_db()
+    job = Job.objects.get(kind=publishing.JOB)
+
+    assert (release.state, job.state, job.attempts) == ("signing", "queued", 0)
+    assert not Provider.objects.exists()
+    vault.unlock()
+    work()
+    release.refresh_from_db()
+    assert release.state == "published"
+
+
+def test_what_the_registry_signed_verifies_with_the_public_key_alone(desk, held):
+    desk.publish(zips(), protocols=["5.0"])
+    version = ProviderVersion.objects.get()
+    sums, signature = (b"".join(store.read(one)) for one in (version.sums_digest, version.signature_digest))
+
+    assert verifying.verify(data=sums, signature=signature, keys=[held]) == held
+
+
+def test_a_key_that_is_revoked_while_the_release_is_checked_publishes_nothing(desk, registered, dora, monkeypatch):
+    handed_in(desk, signed(dist()))
+    store_signed = assembling.store_signed
+
+    def revoked_meanwhile(*given):
+        store_signed(*given)
+        keys.revoke(key=registered, actor=Viewer(dora), reason="It leaked.")
+
+    monkeypatch.setattr(assembling, "store_signed", revoked_meanwhile)
+    work()
+
+    assert (desk.get()["state"], codes(desk.get())) == ("rejected", ["key-ended"])
+    assert not Provider.objects.exists()
+
+
+def test_a_key_that_is_retired_signs_no_more_and_the_one_before_it_does(desk, acme, dora, held):
+    second = hold(acme, dora, signing_key("rsa2048"))
+    keys.retire(key=second, actor=Viewer(dora), reason="Too small.")
+    desk.publish(zips(), protocols=["5.0"])
+
+    assert ProviderVersion.objects.get().key == held
+
+
+def test_bytes_that_change_in_staging_are_never_published(desk, registered):
+    handed_in(desk, signed(dist()))
+    file = ReleaseFile.objects.get(name=LINUX)
+    store.stage(file.staging_key, [dist("1.2.0", protocols=())[LINUX] + b"\0" * 22])
+    work()
+
+    assert not Provider.objects.exists()
+    assert not Package.objects.exists()
+
+
+def test_the_ledger_refuses_other_packages_under_a_number_that_the_database_forgot(desk, registered):
+    desk.publish(signed(dist()))
+    ProviderVersion.objects.all().delete()
+    Release.objects.all().delete()
+    other = signed(dist(protocols=("6.0",)))
+    other = {name: data for name, data in other.items() if "darwin" not in name}
+    lines = [line for line in other[SUMS].splitlines(keepends=True) if b"darwin" not in line]
+    document = desk.publish(signed({**{k: v for k, v in other.items() if k != SIGNATURE}, SUMS: b"".join(lines)}))
+
+    assert codes(document) == ["ledger-conflict"]
+
+
+def test_the_same_packages_are_welcome_under_a_number_that_the_database_forgot(desk, registered):
+    desk.publish(signed(dist()))
+    ProviderVersion.objects.all().delete()
+    Release.objects.all().delete()
+
+    assert desk.publish(signed(dist()))["state"] == "published"
+
+
+def test_a_draft_that_nobody_touches_ends_with_its_files(desk, stored_files):
+    desk.open()
+    desk.put(LINUX, b"package")
+    Release.objects.update(receiving_until=timezone.now() - timedelta(seconds=1))
+    sweeping.sweep()
+
+    assert codes(desk.get()) == ["upload-unfinished"]
+    assert stored_files() == []
+    assert desk.put(LINUX, b"package").status_code == 404
+    assert desk.open().status_code == 201
+
+
+def test_each_file_renews_the_draft_until_staging_would_be_swept(desk):
+    desk.open()
+    soon = timezone.now() + timedelta(minutes=1)
+    Release.objects.update(receiving_until=soon)
+    desk.put(LINUX, b"package")
+    assert Release.objects.get().receiving_until > soon
+    Release.objects.update(created_at=timezone.now() - timedelta(hours=19, minutes=59))
+    desk.put(LINUX, b"another")
+    assert Release.objects.get().receiving_until <= soon + timedelta(minutes=1)
+
+
+def test_a_draft_is_cancelled_with_its_files(desk, alice, stored_files):
+    desk.open()
+    desk.put(LINUX, b"package")
+    publishing.cancel(viewer=Viewer(alice), release=Release.objects.get())
+
+    assert (codes(desk.get()), stored_files()) == (["cancelled"], [])
+
+
+def test_a_release_whose_job_an_operator_cancelled_ends_while_it_is_signed(desk, held):
+    release = handed_in(desk, zips(), protocols=["5.0"])
+    Release.objects.filter(pk=release.pk).update(state="signing")
+    Job.objects.update(state="cancelled", finished_at=timezone.now())
+    sweeping.sweep()
+
+    assert codes(desk.get()) == ["job-cancelled"]
+
+
+def test_a_release_that_brings_every_worker_down_fails(desk, registered):
+    release = handed_in(desk, signed(dist()))
+    Job.objects.update(attempts=django_settings.JOB_ATTEMPTS)
+    work()
+    release.refresh_from_db()
+
+    assert release.state == "failed"
+
+
+def test_lists_are_complete_and_cost_the_same_at_any_length(tofu, alice, registered, django_assert_num_queries):
+    viewer = Viewer(alice)
+    for number in range(3):
+        stem = f"terraform-provider-dns_1.{number}.0"
+        desk = Desk(tofu(alice), f"/api/v1/providers/acme/dns/1.{number}.0")
+        assert desk.publish(signed(dist(f"1.{number}.0")))["state"] == "published", stem
+        with django_assert_num_queries(3):
+            listed = reading.listed_versions(viewer, ADDRESS)
+            assert [len(version.packages.all()) for version in listed] == [2] * (number + 1)
+    assert [version.release.version for version in listed] == ["1.2.0", "1.1.0", "1.0.0"]
+    doc = SearchDoc.objects.get(kind="provider")
+    assert (doc.name, doc.version) == ("dns", "1.2.0")
+
+
+def test_a_version_is_deprecated_yanked_restored_and_put_into_quarantine(desk, registered, alice, dora, olga):
+    desk.publish(signed(dist()))
+    said: dict[str, Any] = {"address": ADDRESS, "version": "1.2.0", "reason": "It loses data."}
+
+    lifecycle.deprecate(viewer=Viewer(alice), **said)
+    assert [one.release.lifecycle for one in reading.listed_versions(Viewer(alice), ADDRESS)] == ["deprecated"]
+    lifecycle.yank(viewer=Viewer(dora), **said)
+    assert reading.listed_versions(Viewer(alice), ADDRESS) == []
+    assert reading.package_for(Viewer(alice), ADDRESS, "1.2.0", "linux", "amd64").filename == LINUX
+    lifecycle.restore(viewer=Viewer(dora), **said)
+    assert len(reading.listed_versions(Viewer(alice), ADDRESS)) == 1
+    lifecycle.quarantine(viewer=Viewer(olga), **said)
+    with pytest.raises(NotFound):
+        reading.package_for(Viewer(alice), ADDRESS, "1.2.0", "linux", "amd64")
+    assert reading.version_for(Viewer(olga), ADDRESS, "1.2.0", even_quarantined=True).key == registered
+
+
+def test_the_api_does_the_same(desk, registered, tofu, dora):
+    desk.publish(signed(dist()))
+    response = tofu(dora).generic("POST", f"{desk.url}/yank", b'{"reason": "It loses data."}')
+
+    assert (response.status_code, body(response)["lifecycle"]["state"]) == (200, "yanked")
+    assert tofu(dora).generic("POST", f"{desk.url}/yank", b'{"reason": "Again."}').status_code == 409
+
+
+def test_a_sums_file_without_a_signature_is_compared_and_the_registry_signs(desk, held):
+    files = dist()
+    document = desk.publish(files)
+    assert (document["state"], document["signing"]) == ("published", "registry")
+    sums = b"".join(store.read(ProviderVersion.objects.get().sums_digest))
+    assert f"{STEM}_manifest.json".encode() not in sums
+
+
+def test_a_sums_file_without_a_signature_must_still_be_true(desk, held):
+    files = dist()
+    wrong = b"0" * 64 + files[SUMS][64:]
+    assert codes(desk.publish({**files, SUMS: wrong})) == ["sums-digest-differs"]
