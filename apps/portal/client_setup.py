@@ -50,8 +50,12 @@ def netrc() -> Snippet:
 
 def host_block() -> Snippet:
     """For plain HTTP: discovery insists on HTTPS, and a `host` block takes its place."""
-    services = f'"modules.v1" = "{settings.PUBLIC_URL}{reverse("protocol:modules")}"'
-    return Snippet("Host block", f'host "{host()}" {{\n  services = {{\n    {services}\n  }}\n}}')
+    base = settings.PUBLIC_URL
+    services = [
+        f'    "modules.v1"   = "{base}{reverse("protocol:modules")}"',
+        f'    "providers.v1" = "{base}{reverse("protocol:providers")}"',
+    ]
+    return Snippet("Host block", "\n".join([f'host "{host()}" {{', "  services = {", *services, "  }", "}"]))
 
 
 def github_actions() -> Snippet:

@@ -54,7 +54,8 @@ def test_plain_http_needs_a_block_that_answers_discovery(client, db, settings):
     said = snippets_of(client.get(URL))
 
     assert 'host "127.0.0.1:8080"' in said
-    assert '"modules.v1" = "http://127.0.0.1:8080/v1/modules/"' in said
+    assert '"modules.v1"   = "http://127.0.0.1:8080/v1/modules/"' in said
+    assert '"providers.v1" = "http://127.0.0.1:8080/v1/providers/"' in said
 
 
 @pytest.mark.parametrize(("host", "warns"), [("localhost:8443", True), ("larder", True), ("127.0.0.1:8443", False)])
