@@ -16,7 +16,7 @@ from apps.accounts.access import Viewer
 from apps.accounts.authentication import session_viewer
 from apps.accounts.models import Namespace, Role
 from apps.accounts.namespaces import people_count
-from apps.portal import module_pages
+from apps.portal import module_pages, providers
 from apps.portal.key_expiry import expiring
 from apps.portal.paging import page_of
 from apps.portal.rows import rows_of
@@ -113,6 +113,7 @@ def namespace(request: HttpRequest, name: str) -> HttpResponse:
     docs = search.find(kind=Kind.MODULE, namespaces=only_this, include_unlisted=role is not None)
     page = page_of(docs.filter(namespace=found).select_related("namespace"), request, size=PAGE)
     context: dict[str, Any] = {"namespace": found, "page": page, "rows": rows_of(page.object_list), "role": role}
+    context["provider_rows"] = providers.of_namespace(found, include_unlisted=role is not None)
     context["may_publish"] = role is not None and role.covers(Role.PUBLISHER)
     context["may_manage"] = role == Role.OWNER
     if context["may_manage"]:

@@ -10,6 +10,7 @@ from apps.portal import (
     members,
     module_settings,
     namespaces,
+    providers,
     publish,
     releases,
     teams,
@@ -35,5 +36,6 @@ urlpatterns = [
     *teams.urlpatterns,
     *downloads.urlpatterns,
     *module_settings.urlpatterns,  # before /modules/<…>/<version>
+    *providers.urlpatterns,
     *browse.urlpatterns,
 ]

@@ -31,6 +31,7 @@ class Shelf:
     token_id: int = 0
     grant_id: int = 0
     membership_id: int = 0
+    fingerprint: str = ""
     releases: dict[str, str] = field(default_factory=dict)  # "name/system version" -> public id
 
     def publish(self, name: str, version: str, data: bytes, query: str = "") -> None:
@@ -69,6 +70,7 @@ def fill(live: Live) -> Shelf:
     known = json.loads(live.manage("shell", "--verbosity", "0", "-c", BEHIND_THE_DESK).splitlines()[-1])
     shelf.held, shelf.token_id = known["held"], known["token"]
     shelf.grant_id, shelf.membership_id = known["grant"], known["membership"]
+    shelf.fingerprint = known["fingerprint"]
     with live.client(shelf.token) as client:
         wait_until_held(client, shelf.held)
     return shelf
@@ -77,13 +79,19 @@ def fill(live: Live) -> Shelf:
 # What no script can do by the API: a release that a person watches is held. And the numbers that stand in URLs.
 BEHIND_THE_DESK = """
 import json
+from datetime import timedelta
+from django.utils import timezone
 from apps.accounts.access import Viewer
 from apps.accounts.models import ApiToken, Grant, Membership, Role, User
 from apps.accounts.models import Namespace, Team
 from apps.lib.addresses import ModuleAddress
 from apps.modules import publishing
+from apps.providers import catalogue
+from tests.browser.shelf import HOSTILE
 from tests.builders.archives import MODULE, module_zip
+from tests.builders.keys import signing_key
 from tests.builders.tars import gz, module_tar
+from tests.protocol.providers import add_key, add_version
 admin = User.objects.get(username="admin")
 bob = User.objects.create_user("bob", password="bob likes pears")
 grant = Grant.objects.create(namespace=Namespace.objects.get(name="shelf"), user=bob, role=Role.READER)
@@ -95,7 +103,13 @@ files = {f"modules/{name}/{file}": text for name in ("one", "two") for file, tex
 data = module_zip({**files, "modules/one/terraform.tfstate": "{}", "modules/two/id_rsa": key, ".git/HEAD": "x"})
 publishing.receive(release=release, chunks=iter([data]), file_name="monorepo.zip")
 token = ApiToken.objects.filter(user=admin).first()
-print(json.dumps({"held": str(release.public_id), "token": token.pk, "grant": grant.pk, "membership": membership.pk}))
+key = add_key(grant.namespace, signing_key("ed25519"), uid=HOSTILE, made_at=timezone.now())
+key.expires_at = timezone.now() + timedelta(days=5)
+key.save()
+for number in ("1.0.0", "1.1.0"):
+    catalogue.refresh(add_version(key, signing_key("ed25519"), "dns", number).provider)
+known = {"held": str(release.public_id), "token": token.pk, "grant": grant.pk, "membership": membership.pk}
+print(json.dumps(known | {"fingerprint": key.fingerprint}))
 """
 
 

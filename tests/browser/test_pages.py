@@ -20,6 +20,9 @@ POOR = {"namespace": SPACE, "name": "poor", "system": "null"}
 HOSTILE = {"namespace": SPACE, "name": "hostile", "system": "null", "version": "1.0.0"}
 LABEL = {"namespace": SPACE, "name": "label", "system": "null"}
 JAILED = {"namespace": SPACE, "name": "jailed", "system": "null"}
+DNS = {"namespace": SPACE, "type": "dns"}
+DNS1 = {**DNS, "version": "1.0.0"}
+KEY = {"namespace": SPACE, "fingerprint": lambda shelf: shelf.fingerprint}
 
 Filled = Callable[[Shelf], Any]
 Keywords = dict[str, Any]
@@ -55,6 +58,18 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
     "namespace-members": [({"namespace": SPACE}, "")],
     "namespace-withdraw": [({"namespace": SPACE, "grant_id": lambda shelf: shelf.grant_id}, "")],
     "namespace-transfer": [({"namespace": SPACE}, "")],
+    "keys": [({"namespace": SPACE}, "")],
+    "key": [(KEY, "")],
+    "key-add": [({"namespace": SPACE}, "")],
+    "key-create": [({"namespace": SPACE}, "")],
+    "key-retire": [(KEY, "")],
+    "key-revoke": [(KEY, "")],
+    "providers": [({}, ""), ({}, "?q=nothing-is-called-so")],
+    "provider": [(DNS, "")],
+    "provider-version": [(DNS1, "")],
+    "provider-platforms": [(DNS1, "")],
+    "provider-verify": [(DNS1, "")],
+    "provider-versions": [(DNS, "")],
     "teams": [({}, "")],
     "team-new": [({}, "")],
     "team": [({"team": "shelvers"}, "")],
@@ -99,6 +114,10 @@ NO_PAGES = {
     "team-manager",
     "module-archive",
     "module-raw",
+    "keys-status",
+    "provider-package",
+    "provider-signature",
+    "provider-sums",
 }
 
 

@@ -1,0 +1,57 @@
+"""/providers: the list of those that a reader may see. One provider's pages are in provider_pages.py."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import path
+from django.views.decorators.http import require_safe
+
+from apps.accounts import access
+from apps.accounts.authentication import session_viewer
+from apps.accounts.models import Namespace
+from apps.lib.addresses import ProviderAddress
+from apps.lib.words import words_of
+from apps.portal import provider_pages
+from apps.portal.paging import page_of
+from apps.releases import search
+from apps.releases.models import Kind, SearchDoc
+
+PAGE = 30
+# A namespace's page lists this many, and links to the rest.
+SHOWN = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    doc: SearchDoc
+    address: ProviderAddress
+    words: tuple[str, ...] = ()
+
+
+@login_not_required
+@require_safe
+def providers(request: HttpRequest) -> HttpResponse:
+    viewer = session_viewer(request)
+    query = request.GET.get("q", "").replace("\0", "").strip()[:200]
+    docs = search.find(kind=Kind.PROVIDER, namespaces=access.visible_namespaces(viewer), query=query)
+    page = page_of(docs.select_related("namespace"), request, size=PAGE)
+    context: dict[str, Any] = {"page": page, "rows": rows_of(page.object_list, query), "query": query}
+    return render(request, "portal/providers/list.html", context)
+
+
+def of_namespace(namespace: Namespace, *, include_unlisted: bool) -> list[Row]:
+    only_this = Namespace.objects.filter(pk=namespace.pk)
+    docs = search.find(kind=Kind.PROVIDER, namespaces=only_this, include_unlisted=include_unlisted)
+    return rows_of(docs.select_related("namespace")[:SHOWN])
+
+
+def rows_of(docs: Iterable[SearchDoc], query: str = "") -> list[Row]:
+    words = tuple(words_of(query))
+    return [Row(doc, ProviderAddress(doc.namespace.name, doc.name), words) for doc in docs]
+
+
+urlpatterns = [path("providers", providers, name="providers"), *provider_pages.urlpatterns]

@@ -1,0 +1,195 @@
+"""Operators' pages of signing keys: looked at, retired, revoked. The private halves are on no page."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.db.models import Count, IntegerField, OuterRef, Q, QuerySet, Subquery
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+
+from apps.accounts.admin.actors import actor_of
+from apps.accounts.admin.filters import NamespaceFilter
+from apps.admin_base import ReadOnlyAdmin, badge, portal_link
+from apps.admin_base.base import ACTION_ROWS
+from apps.signing import keys
+from apps.signing.models import SigningKey, State
+
+ROWS_SHOWN = 20
+SOON = timedelta(days=60)
+
+
+class ReasonForm(forms.Form):
+    reason = forms.CharField(
+        max_length=keys.REASON_MOST,
+        widget=forms.Textarea(attrs={"rows": 3, "cols": 60}),
+        help_text="One or two sentences. Everybody who reads the namespace sees them beside the key.",
+    )
+
+    def clean_reason(self) -> str:
+        """One line, as the verbs want it: a text field may hold several."""
+        return " ".join(str(self.cleaned_data["reason"]).split())
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    name: str
+    title: str
+    lead: str
+    done: str
+    verb: Callable[..., object]
+
+
+RETIRE = Act(
+    "retire", "Retire", "A retired key signs nothing new. What it signed goes on for everybody.", "Retired", keys.retire
+)
+REVOKE = Act(
+    "revoke",
+    "Revoke",
+    "For a key whose private half somebody else may have. Clients refuse what it signed until another key signs it. "
+    "This cannot be taken back.",
+    "Revoked",
+    keys.revoke,
+)
+
+
+class ExpiryFilter(admin.SimpleListFilter):
+    title = "expiry"
+    parameter_name = "expiry"
+
+    def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
+        return [("soon", "Within 60 days"), ("over", "Expired"), ("never", "Never")]
+
+    def queryset(self, _request: HttpRequest, queryset: QuerySet[SigningKey]) -> QuerySet[SigningKey]:
+        now = timezone.now()
+        asked = {
+            "soon": Q(expires_at__gt=now, expires_at__lte=now + SOON),
+            "over": Q(expires_at__lte=now),
+            "never": Q(expires_at=None) & ~Q(state=State.PENDING),
+        }
+        return queryset.filter(asked.get(self.value() or "", Q()))
+
+
+@admin.register(SigningKey)
+class SigningKeyAdmin(ReadOnlyAdmin[SigningKey]):
+    list_display = ("title", "namespace", "state_badge", "custody", "algorithm", "uid", "ends", "releases", "page")
+    list_filter = ("state", "custody", NamespaceFilter, ExpiryFilter, "algorithm")
+    list_select_related = ("namespace", "added_by", "ended_by")
+    ordering = ("-added_at", "-pk")
+    sortable_by = ()
+    search_fields = ("fingerprint", "uid")
+    search_help_text = "A namespace, the beginning of a fingerprint or the end of it (the key id), a word of the name."
+    fields = (
+        ("namespace", "state", "custody"),
+        ("fingerprint", "key_id"),
+        ("algorithm", "uid"),
+        ("made_at", "expires_at"),
+        ("source", "source_url"),
+        ("added_by", "added_at"),
+        ("ended_by", "ended_at"),
+        "reason",
+        "releases",
+        "public_key",
+    )
+    actions = ["retire", "revoke"]
+    csv_columns = (
+        "namespace__name",
+        "fingerprint",
+        "state",
+        "custody",
+        "algorithm",
+        "uid",
+        "made_at",
+        "expires_at",
+        "source",
+        "source_url",
+        "added_at",
+        "ended_at",
+        "reason",
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[SigningKey]:
+        # Who signs with it is for a room above to know; the count goes by the name of the relation alone.
+        signed = SigningKey.objects.filter(pk=OuterRef("pk")).annotate(number=Count("provider_versions"))
+        count = Subquery(signed.order_by().values("number"), output_field=IntegerField())
+        return super().get_queryset(request).annotate(release_count=count)
+
+    def find(self, word: str) -> Q:
+        digits = word.removeprefix("0x").upper()
+        by_number = Q(fingerprint__startswith=digits) | Q(key_id=digits)
+        return by_number | Q(namespace__name=word) | Q(uid__icontains=word)
+
+    def view_on_site(self, key: SigningKey) -> str:
+        if not key.fingerprint:
+            return reverse("portal:keys", args=[key.namespace.name])
+        return reverse("portal:key", args=[key.namespace.name, key.fingerprint])
+
+    def has_end_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("signing.change_signingkey")
+
+    @admin.action(permissions=["end"], description="Retire selected keys…")
+    def retire(self, request: HttpRequest, queryset: QuerySet[SigningKey]) -> HttpResponse | None:
+        return self._carry_out(request, queryset, RETIRE)
+
+    @admin.action(permissions=["end"], description="Revoke selected keys…")
+    def revoke(self, request: HttpRequest, queryset: QuerySet[SigningKey]) -> HttpResponse | None:
+        return self._carry_out(request, queryset, REVOKE)
+
+    def _carry_out(self, request: HttpRequest, queryset: QuerySet[SigningKey], act: Act) -> HttpResponse | None:
+        """The page that asks; with its answer the verb for each row. None leads back to the list."""
+        form = ReasonForm(request.POST if "apply" in request.POST else None)
+        rows = list(queryset.select_related("namespace").order_by("pk")[: ACTION_ROWS + 1])
+        if not form.is_valid():
+            return self._ask(request, rows, act, form)
+        actor, reason = actor_of(request), form.cleaned_data["reason"]
+        self.act(request, rows, lambda key: act.verb(key=key, actor=actor, reason=reason), done=act.done)
+        return None
+
+    def _ask(self, request: HttpRequest, rows: list[SigningKey], act: Act, form: ReasonForm) -> HttpResponse:
+        chosen = rows[:ACTION_ROWS]
+        context: dict[str, Any] = {
+            **self.admin_site.each_context(request),
+            "title": f"{act.title}: {rows[0]}" if len(rows) == 1 else f"{act.title}: {len(chosen)} keys",
+            "opts": self.opts,
+            "act": act,
+            "form": form,
+            "chosen": [key.pk for key in chosen],
+            "checkbox": ACTION_CHECKBOX_NAME,
+            "shown": chosen[:ROWS_SHOWN],
+            "unshown": max(0, len(chosen) - ROWS_SHOWN),
+            "most": ACTION_ROWS if len(rows) > ACTION_ROWS else 0,
+        }
+        return TemplateResponse(request, "admin/key_act.html", context)
+
+    # --- What is shown ------------------------------------------------------------------------------------------------
+
+    @admin.display(description="key")
+    def title(self, key: SigningKey) -> str:
+        return str(key)
+
+    @admin.display(description="state")
+    def state_badge(self, key: SigningKey) -> str:
+        return badge("expired" if key.state == State.ACTIVE and key.is_expired else key.state)
+
+    @admin.display(description="expires")
+    def ends(self, key: SigningKey) -> Any:
+        return key.expires_at or ("-" if key.state == State.PENDING else "never")
+
+    @admin.display(description="releases signed")
+    def releases(self, key: Any) -> int:
+        return int(key.release_count)
+
+    @admin.display(description="public key")
+    def public_key(self, key: SigningKey) -> str:
+        return format_html("<pre>{}</pre>", key.armor) if key.armor else "-"
+
+    @admin.display(description="page")
+    def page(self, key: SigningKey) -> str:
+        return portal_link(self.view_on_site(key), key)
