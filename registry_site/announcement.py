@@ -84,7 +84,8 @@ def write_client_configuration(public_url: str, data_dir: Path) -> Path:
     path = data_dir / "tofu.rc"
     content = (
         f'host "{host}" {{\n  services = {{\n'
-        f'    "modules.v1"   = "{public_url}/v1/modules/"\n    "providers.v1" = "{public_url}/v1/providers/"\n  }}\n}}\n\n'
+        f'    "modules.v1"   = "{public_url}/v1/modules/"\n'
+        f'    "providers.v1" = "{public_url}/v1/providers/"\n  }}\n}}\n\n'
         f"# For private namespaces: a token from {public_url}/tokens\n"
         f'# credentials "{host}" {{\n#   token = "lrd_…"\n# }}\n'
     )
