@@ -85,7 +85,7 @@ def _decoded(data: bytes, file: str) -> str:
         try:
             return data.decode("utf-8")
         except UnicodeDecodeError as error:
-            found, at = f"the byte {data[error.start]:#04x}, which is no UTF-8", error.start
+            found, at = f"the byte {data[error.start]:#04x} (no UTF-8)", error.start
     line = data.count(b"\n", 0, at) + 1
     raise refuse("sums-encoding", f"{found} in line {line}", "plain ASCII text", _AGAIN, file)
 
@@ -150,7 +150,7 @@ def _repeated(names: Sequence[str]) -> Iterator[_Fault]:
     for number, name in enumerate(names, start=1):
         before = first.setdefault(name, number)
         if before != number:
-            found = f"{shown(name)!r} again, which stands in line {before}"
+            found = f"the file {shown(name)!r} of line {before} once more"
             yield _Fault("sums-duplicate", number, found, "each file once")
 
 

@@ -10,9 +10,9 @@ _NAMED = 5
 
 
 def is_program_name(name: str, provider_type: str) -> bool:
-    """Whether clients would take a top-level file of that name for the program: they ask for no more than this."""
+    """Whether clients would take a file of that name for the program: they ask for no more than this."""
     rest = name.removeprefix(f"terraform-provider-{provider_type}")
-    return rest != name and (not rest or rest[0] in "_.")
+    return rest != name and (not rest or rest[0] in "_.") and "/" not in rest
 
 
 def only_program(names: Iterable[str], provider_type: str) -> str:

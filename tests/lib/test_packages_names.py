@@ -1,0 +1,134 @@
+"""The file names of a build folder: what each is, and what a near miss was meant to be."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from apps.lib import packages
+from tests.builders.providers import dist
+
+STEM = "terraform-provider-dns_1.2.0"
+
+
+@pytest.mark.parametrize(
+    ("filename", "fields"),
+    [
+        (f"{STEM}_linux_amd64.zip", ("dns", "1.2.0", "linux", "amd64")),
+        (f"{STEM}_windows_386.zip", ("dns", "1.2.0", "windows", "386")),
+        ("terraform-provider-my-dns_0.1.0-rc.1_darwin_arm64.zip", ("my-dns", "0.1.0-rc.1", "darwin", "arm64")),
+        ("terraform-provider-x_1.0.0+b.7_freebsd_arm.zip", ("x", "1.0.0+b.7", "freebsd", "arm")),
+        ("terraform-provider-terraform-x_1.0.0_linux_arm.zip", ("terraform-x", "1.0.0", "linux", "arm")),
+    ],
+    ids=["plain", "386", "a pre-release", "a build", "a type that the address refuses"],
+)
+def test_a_package_says_what_it_is_for(filename: str, fields: tuple[str, str, str, str]):
+    name = packages.name_of(filename)
+
+    assert name == packages.PackageName(*fields)
+    assert str(name) == filename
+    assert name.platform == "_".join(fields[2:])
+
+
+@pytest.mark.parametrize(
+    "filename",
+    [
+        "", ".zip", "dns.zip", f"{STEM}.zip", f"{STEM}_linux.zip", f"{STEM}_linux_amd64.tar.gz",
+        f"{STEM}_linux_amd64.ZIP", f"{STEM}_linux_amd64.zip.sig", f"dist/{STEM}_linux_amd64.zip",
+        f"{STEM}_/linux_amd64.zip", f"{STEM}_SHA256SUMS", f"{STEM}_manifest.json", "terraform-provider-_1.2.0_a_b.zip",
+        "terraform-provider-dns__linux_amd64.zip", f"{STEM}_linux_.zip", "opentofu-provider-dns_1.2.0_linux_amd64.zip",
+        f"{STEM}_linux_amd64\n.zip", f" {STEM}_linux_amd64.zip",
+    ],
+)  # fmt: skip
+def test_other_files_are_no_packages(filename: str):
+    assert packages.name_of(filename) is None
+
+
+@pytest.mark.parametrize(
+    ("filename", "found", "mend"),
+    [
+        ("terraform-provider-dns_v1.2.0_linux_amd64.zip", "'v1.2.0'", "Use 1.2.0"),
+        ("terraform-provider-dns_1.2_linux_amd64.zip", "'1.2'", "Use 1.2.0"),
+        ("terraform-provider-dns_latest_linux_amd64.zip", "'latest'", ""),
+        (f"{STEM}_Linux_amd64.zip", "'Linux'", "call it linux"),
+        (f"{STEM}_macos_amd64.zip", "'macos'", "call it darwin"),
+        (f"{STEM}_win64_amd64.zip", "'win64'", "call it windows"),
+        (f"{STEM}_linx_amd64.zip", "'linx'", "call it linux"),
+        (f"{STEM}_haiku_amd64.zip", "'haiku'", "<os>_<arch>"),
+        (f"{STEM}_linux_x86_64.zip", "'x86_64'", "call it amd64"),
+        (f"{STEM}_linux_aarch64.zip", "'aarch64'", "call it arm64"),
+        (f"{STEM}_linux_i386.zip", "'i386'", "call it 386"),
+        (f"{STEM}_linux_armv6.zip", "'armv6'", "call it arm"),
+        (f"{STEM}_linux_amd64_v2.zip", "'amd64_v2'", "call it amd64"),
+        (f"{STEM}_linux_amd46.zip", "'amd46'", "call it amd64"),
+        (f"{STEM}_linux_z80.zip", "'z80'", "<os>_<arch>"),
+        (f"{STEM}_js_wasm.zip", "'js'", "<os>_<arch>"),
+        (f"{STEM}_darwin_all.zip", "darwin_all", "darwin_amd64 and for darwin_arm64"),
+        (f"{STEM}_linux_all.zip", "'all'", ""),
+    ],
+    ids=lambda value: value.removeprefix("terraform-provider-dns_").removesuffix(".zip"),
+)
+def test_what_no_client_asks_for_is_refused_with_what_was_meant(filename: str, found: str, mend: str):
+    with pytest.raises(packages.Refusal) as refusal:
+        packages.name_of(filename)
+
+    reason = refusal.value.reasons[0]
+    assert (reason.code, reason.file) == ("package-name", filename)
+    assert found in reason.found
+    assert mend in reason.mend
+
+
+def test_version_and_platform_are_told_together():
+    with pytest.raises(packages.Refusal) as refusal:
+        packages.name_of("terraform-provider-dns_v1_Linux_amd64.zip")
+
+    assert len(refusal.value.reasons) == 2
+
+
+def test_each_file_of_a_build_folder_has_its_role():
+    roles = {name: packages.role_of(name, type="dns", version="1.2.0") for name in dist("dns", "1.2.0")}
+
+    assert roles == {
+        f"{STEM}_darwin_amd64.zip": "package",
+        f"{STEM}_darwin_arm64.zip": "package",
+        f"{STEM}_linux_amd64.zip": "package",
+        f"{STEM}_linux_arm64.zip": "package",
+        f"{STEM}_windows_amd64.zip": "package",
+        f"{STEM}_manifest.json": "manifest",
+        f"{STEM}_SHA256SUMS": "sums",
+    }
+
+
+@pytest.mark.parametrize(
+    ("filename", "role"),
+    [
+        (f"{STEM}_SHA256SUMS.sig", "signature"),
+        (f"{STEM}_linux_x86_64.zip", "package"),  # its platform is for name_of to refuse
+        (f"{STEM}_SHA256SUMS.72D7468F.sig", "ignored"),
+        (f"{STEM}_SHA256SUMS.asc", "ignored"),
+        (f"{STEM}_sha256sums", "ignored"),
+        (f"{STEM}_linux_amd64.zip.sbom.json", "ignored"),
+        (f"{STEM}_.zip", "ignored"),
+        (f"{STEM}_a/b.zip", "ignored"),
+        (f"dist/{STEM}_linux_amd64.zip", "ignored"),
+        ("terraform-provider-dns_1.2.1_linux_amd64.zip", "ignored"),
+        ("terraform-provider-dns_1.2.0-rc.1_linux_amd64.zip", "ignored"),
+        ("terraform-provider-dns2_1.2.0_linux_amd64.zip", "ignored"),
+        ("terraform-provider-dns_v1.2.0", "ignored"),
+        ("artifacts.json", "ignored"),
+        ("metadata.json", "ignored"),
+        ("config.yaml", "ignored"),
+        ("CHANGELOG.md", "ignored"),
+        ("", "ignored"),
+    ],
+)
+def test_everything_else_is_ignored(filename: str, role: str):
+    assert packages.role_of(filename, type="dns", version="1.2.0") == role
+
+
+@given(st.text() | st.text(max_size=20).map(lambda text: f"terraform-provider-{text}_1.0.0_{text}_{text}.zip"))
+def test_any_name_is_read_or_refused(filename: str):
+    try:
+        name = packages.name_of(filename)
+    except packages.Refusal:
+        return
+    assert name is None or (name.os in packages.SYSTEMS and name.arch in packages.ARCHITECTURES)
