@@ -95,7 +95,7 @@ def package(
     arch: str,
     *,
     executable: bytes | None = None,
-    extra: Sequence[Member] | Mapping[str, str | bytes] = (),
+    extra: Sequence[Member] | Mapping[str, str] | Mapping[str, bytes] = (),
 ) -> bytes:
     """One provider zip as GoReleaser packs it. `executable` replaces the program, `extra` are further files."""
     suffix = ".exe" if os == "windows" else ""

@@ -183,7 +183,8 @@ def test_a_script_is_no_program(inspect):
 
 
 def test_a_manifest_inside_names_the_protocols(inspect):
-    inside = {"terraform-registry-manifest.json": manifest("5.0", "6.0"), "docs/terraform-registry-manifest.json": "x"}
+    name = "terraform-registry-manifest.json"
+    inside = {name: manifest("5.0", "6.0"), f"docs/{name}": b"x"}
 
     assert inspect(package("dns", "1.2.0", "linux", "amd64", extra=inside)).protocols == ["5.0", "6.0"]
 

@@ -12,7 +12,7 @@ from tests.builders.zips import Member, build, streamed
 from tests.lib.test_archives_mutations import ZIP_WORDS, mutated
 
 LIMITS = packages.limits(packed_bytes=1 << 20, unpacked_bytes=1 << 20)
-EXTRA = {"README.md": "# dns\n", "terraform-registry-manifest.json": manifest("5.0")}
+EXTRA = {"README.md": b"# dns\n", "terraform-registry-manifest.json": manifest("5.0")}
 HEADS = (program("linux", "amd64"), program("windows", "amd64"), universal(0x01000007, 0x0100000C))
 ZIPS = (
     package("dns", "1.2.0", "linux", "amd64", extra=EXTRA),
