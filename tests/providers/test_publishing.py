@@ -125,11 +125,13 @@ def test_each_file_renews_the_draft_until_staging_would_be_swept(desk):
     Release.objects.update(receiving_until=soon)
     desk.put(LINUX, b"package")
     renewed = Release.objects.get().receiving_until
-    assert renewed and renewed > soon
+    assert renewed
+    assert renewed > soon
     Release.objects.update(created_at=timezone.now() - timedelta(hours=19, minutes=59))
     desk.put(LINUX, b"another")
     capped = Release.objects.get().receiving_until
-    assert capped and capped <= soon + timedelta(minutes=1)
+    assert capped
+    assert capped <= soon + timedelta(minutes=1)
 
 
 def test_a_draft_is_cancelled_with_its_files(desk, alice, stored_files):
