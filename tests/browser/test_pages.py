@@ -132,7 +132,6 @@ def check(page: Page, url: str, *, axe_widths: tuple[int, ...]) -> list[str]:
             beyond = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
             if beyond > 0:
                 wrong.append(f"{url}: {beyond} px to scroll sideways at {width} ({theme})")
-            page.evaluate("Promise.all(document.getAnimations().map((one) => one.finished))")
             if width in axe_widths:
                 wrong += [f"{url} {theme} {width}: {finding}" for finding in serious_findings(page)]
     return wrong
