@@ -88,8 +88,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.once)  # plain Python
         if item.get_closest_marker("live"):
             # A whole Larder is dear: the tests that share one share a worker; others start their own, a file at a time.
-            shares = "live" in getattr(item, "fixturenames", ())
-            item.add_marker(pytest.mark.xdist_group("live" if shares else item.path.stem))
+            asked = getattr(item, "fixturenames", ())
+            shared = next((name for name in ("full_shelf", "live") if name in asked), item.path.stem)
+            item.add_marker(pytest.mark.xdist_group(shared))
 
 
 @pytest.fixture(scope="session")

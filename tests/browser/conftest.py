@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, s
 from tests.browser.shelf import Shelf, fill
 from tests.builders.archives import module_zip
 from tests.conftest import need
-from tests.live import Live
+from tests.live import Live, start_live
 
 REPORT_VIOLATIONS = """
   document.addEventListener("securitypolicyviolation", (event) => {
@@ -52,19 +53,23 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="package")
-def signed_in(chromium: Browser, live: Live) -> Any:
+def sign_in(chromium: Browser, larder: Live) -> Any:
     """The cookies of the first run's admin."""
-    context = chromium.new_context(ignore_https_errors=True, base_url=live.url)
+    context = chromium.new_context(ignore_https_errors=True, base_url=larder.url)
     page = context.new_page()
     page.goto("/account/login/")
     page.get_by_label("User name").fill("admin")
-    page.get_by_label("Password", exact=True).fill(live.admin_password)
+    page.get_by_label("Password", exact=True).fill(larder.admin_password)
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url("**/")
     state = context.storage_state()
     context.close()
     return state
+
+
+@pytest.fixture(scope="package")
+def signed_in(chromium: Browser, live: Live) -> Any:
+    return sign_in(chromium, live)
 
 
 @pytest.fixture(scope="package")
@@ -77,8 +82,15 @@ def space(live: Live) -> str:
 
 
 @pytest.fixture(scope="package")
-def shelf(live: Live) -> Shelf:
-    return fill(live)
+def full_shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shelf]:
+    """A Larder of its own: what lies on the shelf would be counted, found and swept in the tests of others."""
+    with start_live(tmp_path_factory.mktemp("shelf")) as larder:
+        yield fill(larder)
+
+
+@pytest.fixture(scope="package")
+def signed_in_at_the_shelf(chromium: Browser, full_shelf: Shelf) -> Any:
+    return sign_in(chromium, full_shelf.live)
 
 
 @pytest.fixture
@@ -88,16 +100,13 @@ def watch() -> Iterator[Watch]:
     assert watch.unexpected() == []
 
 
-@pytest.fixture
-def open_browser(
-    chromium: Browser, live: Live, signed_in: Any, watch: Watch
-) -> Iterator[Callable[..., BrowserContext]]:
-    """A signed-in browser of its own: `open_browser(java_script_enabled=False, color_scheme="dark")`."""
+@contextmanager
+def browsing(chromium: Browser, larder: Live, state: Any, watch: Watch) -> Iterator[Callable[..., BrowserContext]]:
     contexts: list[BrowserContext] = []
 
     def open_(**options: Any) -> BrowserContext:
         need("chromium")
-        context = chromium.new_context(ignore_https_errors=True, base_url=live.url, storage_state=signed_in, **options)
+        context = chromium.new_context(ignore_https_errors=True, base_url=larder.url, storage_state=state, **options)
         context.set_default_timeout(20_000)
         context.add_init_script(REPORT_VIOLATIONS)
         context.on("console", watch.note)
@@ -108,6 +117,21 @@ def open_browser(
     yield open_
     for context in contexts:
         context.close()
+
+
+@pytest.fixture
+def open_browser(
+    chromium: Browser, live: Live, signed_in: Any, watch: Watch
+) -> Iterator[Callable[..., BrowserContext]]:
+    """A signed-in browser of its own: `open_browser(java_script_enabled=False, color_scheme="dark")`."""
+    with browsing(chromium, live, signed_in, watch) as open_:
+        yield open_
+
+
+@pytest.fixture
+def shelf_page(chromium: Browser, full_shelf: Shelf, signed_in_at_the_shelf: Any, watch: Watch) -> Iterator[Page]:
+    with browsing(chromium, full_shelf.live, signed_in_at_the_shelf, watch) as open_:
+        yield open_().new_page()
 
 
 @pytest.fixture

@@ -121,33 +121,25 @@ def test_files_that_are_dropped_without_a_folder_are_packed_as_they_lie(page, sp
         assert archive.namelist() == ["README.md", "main.tf", "modules/a/main.tf", "modules/b/main.tf"]
 
 
-def test_a_private_key_is_asked_about_before_anything_is_sent(page, space, folder, live):
-    path = folder("keyed", {"main.tf": "", "tests/fixture.txt": KEY, "ca.pem": "-----BEGIN CERTIFICATE-----\n"})
-    describe(page, space, "keyed")
+@pytest.mark.parametrize(
+    ("answer", "sent_files"), [("No, leave", ["main.tf"]), ("Yes, send", ["ca.pem", "main.tf", "t/key.txt"])]
+)
+def test_a_private_key_is_asked_about_once_and_before_anything_is_sent(page, space, folder, live, answer, sent_files):
+    name = answer[:2].lower()
+    path = folder(name, {"main.tf": "", "t/key.txt": KEY, "ca.pem": "-----BEGIN CERTIFICATE-----\n"})
+    describe(page, space, f"keyed-{name}")
     page.get_by_label("Version", exact=True).fill("1.0.0")
     page.locator("#chosen-folder").set_input_files(path)
     question = page.get_by_role("group", name="Do these private keys belong")
-    expect(question.get_by_role("listitem")).to_have_text(["ca.pem", "tests/fixture.txt"])
+    expect(question.get_by_role("listitem")).to_have_text(["ca.pem", "t/key.txt"])
     page.get_by_role("button", name="Publish").click()
     expect(page.get_by_role("alert")).to_contain_text("Say whether they belong")
     assert serious_findings(page) == []
-    page.get_by_label("No, leave them out").check()
+    page.get_by_label(answer).check()
     release = publish(page)
     expect_published(page)
     with zipfile.ZipFile(io.BytesIO(sent(live, release))) as archive:
-        assert archive.namelist() == ["main.tf"]
-
-
-def test_a_key_that_is_meant_to_be_there_is_not_asked_about_twice(page, space, folder, live):
-    path = folder("meant", {"main.tf": "", "tests/fixture.txt": KEY})
-    describe(page, space, "meant")
-    page.get_by_label("Version", exact=True).fill("1.0.0")
-    page.locator("#chosen-folder").set_input_files(path)
-    page.get_by_label("Yes, send them").check()
-    release = publish(page)
-    expect_published(page)
-    with zipfile.ZipFile(io.BytesIO(sent(live, release))) as archive:
-        assert archive.namelist() == ["main.tf", "tests/fixture.txt"]
+        assert archive.namelist() == sent_files
 
 
 SLOW_DISK = """() => {

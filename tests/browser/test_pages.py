@@ -6,7 +6,7 @@ from typing import Any, Literal
 import pytest
 from django.urls import get_resolver, reverse
 from django.urls.resolvers import URLPattern, URLResolver
-from playwright.sync_api import BrowserContext, Page
+from playwright.sync_api import Page
 
 from tests.browser.conftest import serious_findings
 from tests.browser.shelf import SPACE, Shelf
@@ -157,12 +157,11 @@ def check(page: Page, url: str, *, axe_widths: tuple[int, ...]) -> list[str]:
 
 
 @pytest.mark.parametrize("route", sorted(PAGES))
-def test_page(route: str, shelf: Shelf, open_browser: Callable[..., BrowserContext]) -> None:
-    page = open_browser().new_page()
+def test_page(route: str, full_shelf: Shelf, shelf_page: Page) -> None:
     wrong = []
     for number, (keywords, query) in enumerate(PAGES[route]):
-        filled = {key: value(shelf) if callable(value) else value for key, value in keywords.items()}
+        filled = {key: value(full_shelf) if callable(value) else value for key, value in keywords.items()}
         # The type's first page at every width; of the others, which differ in what they say, the narrowest.
         widths = WIDTHS[:1] if number else WIDTHS
-        wrong += check(page, reverse(f"portal:{route}", kwargs=filled) + query, axe_widths=widths)
+        wrong += check(shelf_page, reverse(f"portal:{route}", kwargs=filled) + query, axe_widths=widths)
     assert wrong == []

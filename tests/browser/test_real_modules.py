@@ -60,22 +60,23 @@ def check(shelf: Shelf, name: str, version: str, files: Mapping[str, bytes]) -> 
 
 @pytest.mark.parametrize("version", ["1.0.0", "1.1.0", "2.0.0"])
 @pytest.mark.parametrize("name", sorted(REAL))
-def test_a_zip_and_a_tarball_show_all_that_they_declare(shelf: Shelf, name: str, version: str) -> None:
-    check(shelf, name, version, REAL[name](version))
+def test_a_zip_and_a_tarball_show_all_that_they_declare(full_shelf: Shelf, name: str, version: str) -> None:
+    check(full_shelf, name, version, REAL[name](version))
 
 
 @pytest.mark.parametrize("name", sorted(REAL))
-def test_a_folder_shows_all_that_it_declares(shelf: Shelf, page: Page, tmp_path: Path, name: str) -> None:
+def test_a_folder_shows_all_that_it_declares(full_shelf: Shelf, shelf_page: Page, tmp_path: Path, name: str) -> None:
     files = REAL[name]("2.0.0")
     for path, data in files.items():
         target = tmp_path / "module" / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(data)
     short, _, system = name.partition("/")
+    page = shelf_page
     describe(page, SPACE, short)
     page.get_by_label("System", exact=True).fill(system)
     page.locator("#chosen-folder").set_input_files(tmp_path / "module")
     page.get_by_label("Version", exact=True).fill("2.0.1")
     publish(page)
     expect_published(page)
-    check(shelf, name, "2.0.1", files)
+    check(full_shelf, name, "2.0.1", files)

@@ -202,7 +202,8 @@ def test_repacking_that_costs_too_much_is_refused(tmp_path):
     with path.open("rb") as file, pytest.raises(archives.Refusal) as refusal:
         b"".join(archives.repack(file, archives.Limits(repack_seconds=-1), form="tar.gz"))
 
-    assert refusal.value.reasons[0].code == "too_slow"
+    # By its own clock, or by the system's limit where that comes first on a busy machine.
+    assert refusal.value.reasons[0].code in ("too_slow", "too_expensive")
 
 
 def test_a_taker_that_stops_ends_the_child(tmp_path):
