@@ -96,8 +96,8 @@ def usage(request: HttpRequest, namespace: str) -> HttpResponse:
 
 
 def _page_of(namespace: Namespace, share: quotas.Share) -> str:
-    """The module's page; empty while its first version is on its way."""
-    return reverse("portal:module", args=[namespace.name, *share.name.split("/")]) if share.is_published else ""
+    """The page of the module or provider; empty while its first version is on its way."""
+    return reverse(f"portal:{share.kind}", args=[namespace.name, *share.name.split("/")]) if share.is_published else ""
 
 
 def _to(name: str, namespace: Namespace) -> HttpResponseRedirect:

@@ -48,6 +48,7 @@ def usage(namespace: Namespace, *, without: Release | None = None) -> Usage:
 class Share:
     """What one module takes."""
 
+    kind: str
     name: str
     bytes: int
     versions: int
@@ -56,10 +57,14 @@ class Share:
 
 def largest(namespace: Namespace, *, count: int) -> list[Share]:
     """Those of its modules (and the like) that take most."""
-    rows = Release.objects.filter(namespace=namespace, state__in=COUNTED).values("name")
+    rows = Release.objects.filter(namespace=namespace, state__in=COUNTED).values("kind", "name")
     published = Count("pk", filter=Q(state=State.PUBLISHED))
-    totals = rows.annotate(stored=Sum(STORED), versions=Count("pk"), published=published).order_by("-stored", "name")
-    return [Share(row["name"], row["stored"], row["versions"], row["published"] > 0) for row in totals[:count]]
+    totals = rows.annotate(stored=Sum(STORED), versions=Count("pk"), published=published).order_by(
+        "-stored", "name", "kind"
+    )
+    return [
+        Share(row["kind"], row["name"], row["stored"], row["versions"], row["published"] > 0) for row in totals[:count]
+    ]
 
 
 def counts(namespace: Namespace) -> dict[str, int]:
