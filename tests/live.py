@@ -34,6 +34,10 @@ class Live:
     def ca_bundle(self) -> Path:
         return self.data_dir / "tls" / "bundle.pem"
 
+    def staged(self) -> set[Path]:
+        """What lies in staging. Other tests' held releases may be there: compare with what was before."""
+        return {path for path in (self.data_dir / "blobs" / "staging").rglob("*") if path.is_file()}
+
     def manage(self, *arguments: str, timeout: float = 60) -> str:
         """Run a management command against this Larder; answers what it printed."""
         done = subprocess.run(
