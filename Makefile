@@ -2,9 +2,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help run test lint types contracts migrations-check lock trust bench clean
 BIN := .venv/bin
-# One more than there are cores: the tests that drive a whole Larder mostly wait for it.
-WORKERS := $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )))
-PYTEST := $(BIN)/pytest -n $(WORKERS) --dist loadgroup
+PYTEST := $(BIN)/pytest -n auto --dist loadgroup
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-18s %s\n", $$1, $$2 }' Makefile
