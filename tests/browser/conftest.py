@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 from tests.browser.shelf import Shelf, fill
 from tests.builders.archives import module_zip
@@ -22,6 +22,8 @@ REPORT_VIOLATIONS = """
   });
 """
 SERIOUS = {"serious", "critical"}
+# As patient as the pages' own time-outs: a worker that is busy with another test's archive is no failure.
+expect.set_options(timeout=20_000)
 
 
 @dataclass
