@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from apps.providers.tasks import publish_provider
 from django.test import Client
 
 from apps.accounts.access import Viewer
 from apps.accounts.models import Namespace, User
 from apps.jobs.models import Job
 from apps.providers import publishing
+from apps.providers.tasks import publish_provider
 from apps.signing import keys, making
 from apps.signing.models import SigningKey
 from tests.builders import providers
