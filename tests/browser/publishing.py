@@ -43,6 +43,8 @@ def drop(page: Page, *paths: str) -> None:
 
 def publish(page: Page) -> str:
     """Press the button and answer the id of the release that it leads to."""
-    page.get_by_role("button", name="Publish").click()
+    with page.expect_response(lambda answer: answer.request.method == "POST" and "/publish" in answer.url) as began:
+        page.get_by_role("button", name="Publish").click()
+    assert began.value.ok, began.value.text()  # a refusal says why; waiting for the next page would not
     page.wait_for_url("**/releases/*")
     return page.url.rpartition("/")[2]
