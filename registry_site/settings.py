@@ -50,6 +50,7 @@ INSTALLED_APPS = [
     "apps.modules",
     "apps.providers",
     "apps.protocol",
+    "apps.oci",
     "apps.api",
     "apps.portal",
     "allauth",

@@ -12,6 +12,9 @@ class Blob(models.Model):
     """Bytes in storage under their sha256, written once. Nothing refers to a blob by anything but its digest."""
 
     digest = models.CharField(max_length=64, unique=True, help_text="sha256, 64 lower-case hex digits")
+    sha512 = models.CharField(
+        max_length=128, unique=True, null=True, blank=True, help_text="Known of what was pushed over OCI"
+    )
     size = models.BigIntegerField(help_text="bytes")
     state = models.CharField(max_length=8, choices=State.choices, default=State.CLAIMED)
     created_at = models.DateTimeField(auto_now_add=True)

@@ -10,7 +10,7 @@ from django.db import IntegrityError
 
 from apps.accounts import access
 from apps.accounts.access import Viewer
-from apps.accounts.models import Role
+from apps.accounts.models import Namespace, Role
 from apps.blobs import store
 from apps.jobs.claims import Claim
 from apps.lib import archives, versions
@@ -135,6 +135,12 @@ def cancel(*, release: Release, viewer: Viewer) -> None:
 
 def coordinate_of(viewer: Viewer, address: ModuleAddress, version: str) -> reserving.Coordinate:
     namespace = access.namespace_for(viewer, address.namespace, need=Role.PUBLISHER, only_name=address.path_name)
+    check_address(namespace, address)
+    return reserving.Coordinate(Kind.MODULE, namespace, address.path_name, versions.parse(version))
+
+
+def check_address(namespace: Namespace, address: ModuleAddress) -> None:
+    """The rules of a module's name where it may be new. Raises Invalid, or Conflict for a twin of one that exists."""
     check_module_name(address.name, reserved=settings.RESERVED_NAMES)
     check_system(address.system)
     twin = (
@@ -147,7 +153,6 @@ def coordinate_of(viewer: Viewer, address: ModuleAddress, version: str) -> reser
             f"{twin.name}/{twin.system} exists already, and differs from {address.path_name} only in - and _.",
             mend=f"Publish to {twin.name}/{twin.system}, or choose a name that people can tell apart.",
         )
-    return reserving.Coordinate(Kind.MODULE, namespace, address.path_name, versions.parse(version))
 
 
 def _reserve(coordinate: reserving.Coordinate, viewer: Viewer, brief: _Brief) -> Release:

@@ -1,0 +1,39 @@
+"""Who asks under /v2/: nobody, or somebody with a token: an API token, or one of our token service (anonymous too)."""
+
+from dataclasses import dataclass
+
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.request import Request
+
+from apps.accounts.access import NOBODY, Viewer
+from apps.accounts.authentication import TokenAuthentication, viewer_of
+from apps.accounts.models import ApiToken, User
+from apps.oci import registry_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """`has_token`: some token came along, an anonymous one too. Without any, a refusal is a challenge (D8)."""
+
+    viewer: Viewer = NOBODY
+    has_token: bool = False
+
+
+class RegistryAuthentication(BaseAuthentication):
+    """Everything that TokenAuthentication takes, and the tokens of /v2/token."""
+
+    def authenticate(self, request: Request) -> tuple[User | None, ApiToken | registry_tokens.Anonymous] | None:
+        scheme, _, value = request.META.get("HTTP_AUTHORIZATION", "").strip().partition(" ")
+        if scheme.lower() == "bearer" and registry_tokens.is_ours(value.strip()):
+            token = registry_tokens.read(value.strip())
+            return (token.user, token) if isinstance(token, ApiToken) else (None, token)
+        return TokenAuthentication().authenticate(request)
+
+    def authenticate_header(self, request: Request) -> str:  # noqa: ARG002
+        return "Bearer"  # its presence makes REST framework answer 401; the view writes the real challenge
+
+
+def caller_of(request: Request) -> Caller:
+    if request.auth is None:
+        return Caller()
+    return Caller(viewer_of(request), has_token=True)

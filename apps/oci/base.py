@@ -1,0 +1,83 @@
+"""What every endpoint under /v2/ shares (D1): no parsers, one renderer, and a challenge that clients can act on."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.utils.cache import patch_vary_headers
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.parsers import BaseParser
+from rest_framework.renderers import BaseRenderer, JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from apps.accounts.access import Viewer
+from apps.oci.authentication import Caller, RegistryAuthentication, caller_of
+from apps.oci.errors import exception_handler
+
+PULL, PUSH, DELETE = "pull", "pull,push", "delete"
+
+
+class IgnoreAccept(BaseContentNegotiation):
+    """skopeo sends Accept as six header lines: what was pushed is what is served, whatever it says."""
+
+    def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> None:
+        """Bodies are read by the views, in steps (D2)."""
+
+    def select_renderer(
+        self,
+        request: Request,  # noqa: ARG002
+        renderers: Iterable[BaseRenderer],
+        format_suffix: str | None = None,  # noqa: ARG002
+    ) -> tuple[BaseRenderer, str]:
+        renderer = next(iter(renderers))
+        return renderer, renderer.media_type
+
+
+class OciView(APIView):
+    """One route under /v2/. Cookies do not count."""
+
+    authentication_classes = [RegistryAuthentication]
+    renderer_classes = [JSONRenderer]
+    parser_classes = []
+    content_negotiation_class = IgnoreAccept
+
+    @property
+    def caller(self) -> Caller:
+        return caller_of(self.request)
+
+    @property
+    def viewer(self) -> Viewer:
+        return self.caller.viewer
+
+    def actions(self) -> str:
+        """The actions that the challenge asks for: what this method needs."""
+        if self.request.method in ("GET", "HEAD"):
+            return PULL
+        return DELETE if self.request.method == "DELETE" else PUSH
+
+    def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response | None]:
+        return exception_handler
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        response = super().dispatch(request, *args, **kwargs)
+        response.headers["Docker-Distribution-Api-Version"] = "registry/2.0"
+        response.headers.setdefault("X-Content-Type-Options", "nosniff")
+        response.headers.setdefault("Cache-Control", "private, no-cache")
+        if response.status_code == 401:  # noqa: PLR2004
+            response.headers["WWW-Authenticate"] = self.challenge(kwargs.get("name", ""))
+        patch_vary_headers(response, ["Authorization"])
+        return response
+
+    def challenge(self, name: str) -> str:
+        """Bearer, first and alone: a Basic one kills anonymous pulls. Exactly this scope, or clients ask twice."""
+        realm = f"{settings.PUBLIC_URL}/v2/token"
+        parts = [f'Bearer realm="{realm}"', f'service="{settings.PUBLIC_HOST}"']
+        if name:
+            parts.append(f'scope="repository:{name}:{self.actions()}"')
+        if self.request.auth is not None:
+            parts.append('error="insufficient_scope"')
+        return ",".join(parts)

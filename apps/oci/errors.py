@@ -1,0 +1,125 @@
+"""The error dialect of OCI Distribution: `{"errors": [{"code", "message", "detail"}]}` for every failure."""
+
+from http import HTTPStatus
+from typing import Any, ClassVar
+
+import structlog
+from django.db import InterfaceError, OperationalError
+from rest_framework.exceptions import APIException, AuthenticationFailed, MethodNotAllowed
+from rest_framework.response import Response
+
+from apps.lib.errors import RegistryError
+
+RETRY_AFTER = "2"
+AWAY = "Larder cannot answer right now; try again in a few seconds."
+
+log = structlog.get_logger("larder.oci")
+
+
+class OciRefusal(RegistryError):
+    """A failure that the specification has a code for."""
+
+    code = "oci"
+    oci_code: ClassVar[str] = "UNSUPPORTED"
+    status: ClassVar[int] = HTTPStatus.BAD_REQUEST
+
+
+class NameInvalid(OciRefusal):
+    oci_code = "NAME_INVALID"
+
+
+class NameUnknown(OciRefusal):
+    oci_code, status = "NAME_UNKNOWN", HTTPStatus.NOT_FOUND
+
+
+class DigestInvalid(OciRefusal):
+    oci_code = "DIGEST_INVALID"
+
+
+class BlobUnknown(OciRefusal):
+    oci_code, status = "BLOB_UNKNOWN", HTTPStatus.NOT_FOUND
+
+
+class UploadUnknown(OciRefusal):
+    oci_code, status = "BLOB_UPLOAD_UNKNOWN", HTTPStatus.NOT_FOUND
+
+
+class UploadInvalid(OciRefusal):
+    oci_code = "BLOB_UPLOAD_INVALID"
+
+
+class ManifestUnknown(OciRefusal):
+    oci_code, status = "MANIFEST_UNKNOWN", HTTPStatus.NOT_FOUND
+
+
+class ManifestInvalid(OciRefusal):
+    oci_code = "MANIFEST_INVALID"
+
+
+class ManifestBlobUnknown(OciRefusal):
+    oci_code, status = "MANIFEST_BLOB_UNKNOWN", HTTPStatus.NOT_FOUND
+
+
+class TooLarge(OciRefusal):
+    oci_code, status = "SIZE_INVALID", HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+
+
+class VersionTaken(OciRefusal):
+    """Not 403: oras-py authenticates again on that."""
+
+    oci_code, status = "DENIED", HTTPStatus.CONFLICT
+
+
+class Unsupported(OciRefusal):
+    oci_code, status = "UNSUPPORTED", HTTPStatus.METHOD_NOT_ALLOWED
+
+
+# What verbs below this room raise. `unauthenticated` is answered by the view, which knows the challenge.
+_BY_CODE: dict[str, tuple[int, str]] = {
+    "unauthenticated": (HTTPStatus.UNAUTHORIZED, "UNAUTHORIZED"),
+    "forbidden": (HTTPStatus.FORBIDDEN, "DENIED"),
+    "not_found": (HTTPStatus.NOT_FOUND, "NAME_UNKNOWN"),
+    "conflict": (HTTPStatus.CONFLICT, "DENIED"),
+    "invalid": (HTTPStatus.BAD_REQUEST, "UNSUPPORTED"),
+    "too_large": (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "SIZE_INVALID"),
+    "disconnected": (HTTPStatus.BAD_REQUEST, "BLOB_UPLOAD_INVALID"),
+    "unavailable": (HTTPStatus.SERVICE_UNAVAILABLE, "UNAVAILABLE"),
+}
+_BY_STATUS = {
+    HTTPStatus.UNAUTHORIZED: "UNAUTHORIZED",
+    HTTPStatus.FORBIDDEN: "DENIED",
+    HTTPStatus.TOO_MANY_REQUESTS: "TOOMANYREQUESTS",
+}
+
+
+def errors_document(code: str, message: str, detail: Any = None) -> dict[str, Any]:
+    error = {"code": code, "message": message}
+    return {"errors": [error if detail is None else error | {"detail": detail}]}
+
+
+def exception_handler(error: Exception, context: dict[str, Any]) -> Response:  # noqa: ARG001
+    """Answers every exception: what nobody foresaw is a 503, which clients of pushes try again."""
+    status, code, message = _found(error)
+    response = Response(errors_document(code, message), status=status)
+    response.headers["Cache-Control"] = "no-store"
+    if status == HTTPStatus.SERVICE_UNAVAILABLE:
+        response.headers["Retry-After"] = RETRY_AFTER
+    return response
+
+
+def _found(error: Exception) -> tuple[int, str, str]:
+    if isinstance(error, OciRefusal):
+        return error.status, error.oci_code, f"{error} {error.mend}".strip()
+    if isinstance(error, RegistryError) and error.code in _BY_CODE:
+        return *_BY_CODE[error.code], f"{error} {error.mend}".strip()
+    if isinstance(error, AuthenticationFailed):
+        return HTTPStatus.UNAUTHORIZED, "UNAUTHORIZED", str(error.detail)
+    if isinstance(error, MethodNotAllowed):
+        return HTTPStatus.METHOD_NOT_ALLOWED, "UNSUPPORTED", str(error.detail)
+    if isinstance(error, APIException):
+        return error.status_code, _BY_STATUS.get(HTTPStatus(error.status_code), "UNSUPPORTED"), str(error.detail)
+    if isinstance(error, OperationalError | InterfaceError):
+        log.warning("database-away", error=type(error).__name__)
+    else:
+        log.error("unforeseen", exc_info=error)
+    return HTTPStatus.SERVICE_UNAVAILABLE, "UNAVAILABLE", AWAY

@@ -1,0 +1,161 @@
+import uuid
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from apps.accounts.models import ApiToken, Namespace
+from apps.blobs.models import Blob
+from apps.lib.addresses import ModuleAddress
+
+SESSION_LIFETIME = timedelta(hours=24)  # as long as staged bytes are kept
+
+_DIGEST = r"^(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$"
+
+
+def _session_end() -> datetime:
+    return timezone.now() + SESSION_LIFETIME
+
+
+class Repository(models.Model):
+    """What somebody pushed to: `namespace/name/system`. A module that nobody ever pushed to has no row and is served
+    all the same; a provider's repository never has one. Visibility and rights are the namespace's (D8).
+    """
+
+    namespace = models.ForeignKey(Namespace, models.PROTECT, related_name="repositories")
+    path = models.CharField(max_length=130, help_text="name/system, as in vpc/aws")
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["namespace", "path"], name="oci_repository_once")]
+        indexes = [models.Index(fields=["created_at"], name="oci_repositories_by_day")]
+        verbose_name_plural = "repositories"
+
+    def __str__(self) -> str:
+        return str(self.address)
+
+    @property
+    def address(self) -> ModuleAddress:
+        name, _, system = self.path.partition("/")
+        return ModuleAddress(self.namespace.name, name, system)
+
+
+class RepositoryBlob(models.Model):
+    """The right to read a blob in a repository: nothing is read by its digest alone."""
+
+    repository = models.ForeignKey(Repository, models.CASCADE, related_name="blobs")
+    blob = models.ForeignKey(Blob, models.PROTECT, related_name="repository_blobs")
+    created_at = models.DateTimeField(auto_now_add=True)
+    seen_at = models.DateTimeField(
+        default=timezone.now, help_text="When somebody who may push was last told that it is there"
+    )
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["repository", "blob"], name="oci_blob_once")]
+        indexes = [models.Index(fields=["seen_at"], name="oci_blobs_by_sight")]
+
+    def __str__(self) -> str:
+        return f"{self.repository}@{self.blob}"
+
+
+class Manifest(models.Model):
+    """A pushed manifest, byte for byte. Addressed by sha256 and by sha512 it is two rows."""
+
+    repository = models.ForeignKey(Repository, models.CASCADE, related_name="manifests")
+    digest = models.CharField(max_length=135, help_text="sha256:… or sha512:…, as it was addressed")
+    media_type = models.CharField(max_length=255)
+    artifact_type = models.CharField(max_length=255, blank=True, help_text="Its own, else its config's media type")
+    subject = models.CharField(max_length=135, blank=True, help_text="The digest of what it is attached to")
+    annotations = models.JSONField(default=dict)
+    size = models.PositiveIntegerField(help_text="bytes")
+    raw = models.BinaryField()
+    pushed_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    pushed_at = models.DateTimeField(auto_now_add=True)
+    seen_at = models.DateTimeField(default=timezone.now, help_text="When it was last pushed")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["repository", "digest"], name="oci_manifest_once"),
+            models.CheckConstraint(name="oci_manifest_digest", condition=Q(digest__regex=_DIGEST)),
+        ]
+        indexes = [
+            models.Index(fields=["repository", "subject"], name="oci_manifests_by_subject"),
+            models.Index(fields=["pushed_at"], name="oci_manifests_by_day"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.repository}@{self.digest}"
+
+
+class ManifestBlob(models.Model):
+    """A layer or config: PROTECT lets the database itself refuse to drop a blob that is in use."""
+
+    manifest = models.ForeignKey(Manifest, models.CASCADE, related_name="blob_edges")
+    blob = models.ForeignKey(RepositoryBlob, models.PROTECT, related_name="manifest_edges")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["manifest", "blob"], name="oci_edge_once")]
+
+
+class ManifestChild(models.Model):
+    """A manifest that an index lists."""
+
+    manifest = models.ForeignKey(Manifest, models.CASCADE, related_name="children")
+    digest = models.CharField(max_length=135, db_index=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["manifest", "digest"], name="oci_child_once")]
+
+
+class Tag(models.Model):
+    """A name for a manifest that may move. The tags of releases have no rows: the releases are their truth."""
+
+    repository = models.ForeignKey(Repository, models.CASCADE, related_name="tags")
+    name = models.CharField(max_length=128)
+    manifest = models.ForeignKey(Manifest, models.CASCADE, related_name="tags")
+    moved_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    moved_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["repository", "name"], name="oci_tag_once")]
+        indexes = [models.Index(fields=["moved_at"], name="oci_tags_by_day")]
+
+    def __str__(self) -> str:
+        return f"{self.repository}:{self.name}"
+
+
+class UploadSession(models.Model):
+    """A blob that is coming in. Its bytes are staged as one object for each request that brought some."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4)
+    repository = models.ForeignKey(Repository, models.CASCADE, related_name="uploads")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
+    token = models.ForeignKey(ApiToken, models.SET_NULL, null=True, related_name="+")
+    size = models.BigIntegerField(default=0, help_text="bytes that have come, which is where the next chunk begins")
+    lease = models.UUIDField(null=True, blank=True, help_text="The request that is sending bytes now")
+    lease_until = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField(default=_session_end)
+
+    class Meta:
+        indexes = [models.Index(fields=["expires_at"], name="oci_uploads_by_end")]
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+class UploadChunk(models.Model):
+    """What one request brought: `staging_key` holds its bytes."""
+
+    session = models.ForeignKey(UploadSession, models.CASCADE, related_name="chunks")
+    start = models.BigIntegerField()
+    size = models.BigIntegerField()
+    staging_key = models.CharField(max_length=100)
+    sha256 = models.CharField(max_length=64)
+    sha512 = models.CharField(max_length=128)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["session", "start"], name="oci_chunk_once")]

@@ -1,0 +1,77 @@
+"""Names, tags and digests of the distribution specification: https://github.com/opencontainers/distribution-spec
+
+A repository is a module, `namespace/name/system`, or the mirror of a provider,
+`providers/<hostname>/<namespace>/<type>`; anything else is refused, with the shape named.
+"""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import Self
+
+from apps.lib.addresses import ModuleAddress, ProviderAddress
+from apps.lib.errors import Invalid
+from apps.oci.errors import DigestInvalid, NameInvalid
+
+_COMPONENT = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
+_NAME = re.compile(rf"{_COMPONENT}(?:/{_COMPONENT})*", re.ASCII)
+_TAG = re.compile(r"[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}", re.ASCII)
+_HEX = {"sha256": 64, "sha512": 128}
+_DIGEST = re.compile(r"(sha256|sha512):([0-9a-f]{64,128})", re.ASCII)
+LONGEST_NAME = 255
+PROVIDERS = "providers"
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """`sha256:<64 hex>` or `sha512:<128 hex>`, lower case."""
+
+    algorithm: str
+    hex: str
+
+    def __str__(self) -> str:
+        return f"{self.algorithm}:{self.hex}"
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Raises DigestInvalid."""
+        found = _DIGEST.fullmatch(text)
+        if found is None or len(found[2]) != _HEX[found[1]]:
+            raise DigestInvalid(
+                f"{text[:150]!r} is no digest: expected sha256 with 64, or sha512 with 128 lower-case hex digits."
+            )
+        return cls(found[1], found[2])
+
+    @classmethod
+    def of(cls, data: bytes, algorithm: str = "sha256") -> Self:
+        return cls(algorithm, hashlib.new(algorithm, data).hexdigest())
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderMirror:
+    """The repository of a provider under one of the host names by which clients know it (D22)."""
+
+    hostname: str
+    address: ProviderAddress
+
+
+def is_tag(text: str) -> bool:
+    return _TAG.fullmatch(text) is not None
+
+
+def parse_name(text: str) -> ModuleAddress | ProviderMirror:
+    """What the repository of that name is. Raises NameInvalid."""
+    if len(text) > LONGEST_NAME or not _NAME.fullmatch(text):
+        raise NameInvalid(f"{text[:300]!r} is no repository name: expected lower-case words joined by single slashes.")
+    parts = text.split("/")
+    try:
+        if len(parts) == 3:  # noqa: PLR2004 - namespace, name, system
+            return ModuleAddress.parse(text)
+        if len(parts) == 4 and parts[0] == PROVIDERS:  # noqa: PLR2004 - the four of the line below
+            return ProviderMirror(parts[1], ProviderAddress.parse(f"{parts[2]}/{parts[3]}"))
+    except Invalid as refusal:
+        raise NameInvalid(str(refusal), mend=refusal.mend) from None
+    raise NameInvalid(
+        f"{text!r} has {len(parts)} parts: a module's repository is namespace/name/system, a provider's mirror is "
+        f"{PROVIDERS}/hostname/namespace/type."
+    )

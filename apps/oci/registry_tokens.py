@@ -1,0 +1,43 @@
+"""Tokens of the token service: signed, short-lived, opaque to clients.
+
+They carry who asked, never what they may do: every request is decided by the rights of that moment (oci.md 3.4).
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.core import signing
+from rest_framework.exceptions import AuthenticationFailed
+
+from apps.accounts.models import ApiToken
+
+LIFETIME = timedelta(hours=1)
+_PREFIX = "lrr_"
+_SALT = "larder.oci.registry-token.v1"
+
+
+@dataclass(frozen=True, slots=True)
+class Anonymous:
+    """A token of nobody: enough for what is public."""
+
+
+def issue(token: ApiToken | None) -> str:
+    return _PREFIX + signing.dumps(token.pk if token else None, salt=_SALT)
+
+
+def is_ours(text: str) -> bool:
+    return text.startswith(_PREFIX)
+
+
+def read(text: str) -> ApiToken | Anonymous:
+    """The API token behind it, if that still counts. Raises AuthenticationFailed."""
+    try:
+        number = signing.loads(text.removeprefix(_PREFIX), salt=_SALT, max_age=LIFETIME)
+    except signing.BadSignature:
+        raise AuthenticationFailed("This registry token has expired or was changed.") from None
+    if number is None:
+        return Anonymous()
+    token = ApiToken.objects.select_related("user").filter(pk=number).first()
+    if token is None or not token.is_usable or not token.user.is_active:
+        raise AuthenticationFailed("The API token behind this registry token does not count any more.")
+    return token
