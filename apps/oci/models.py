@@ -1,5 +1,4 @@
 import uuid
-from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import models
@@ -10,13 +9,7 @@ from apps.accounts.models import ApiToken, Namespace
 from apps.blobs.models import Blob
 from apps.lib.addresses import ModuleAddress
 
-SESSION_LIFETIME = timedelta(hours=24)  # as long as staged bytes are kept
-
 _DIGEST = r"^(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$"
-
-
-def _session_end() -> datetime:
-    return timezone.now() + SESSION_LIFETIME
 
 
 class Repository(models.Model):
@@ -138,7 +131,7 @@ class UploadSession(models.Model):
     lease = models.UUIDField(null=True, blank=True, help_text="The request that is sending bytes now")
     lease_until = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
-    expires_at = models.DateTimeField(default=_session_end)
+    expires_at = models.DateTimeField()
 
     class Meta:
         indexes = [models.Index(fields=["expires_at"], name="oci_uploads_by_end")]
