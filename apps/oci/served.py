@@ -1,24 +1,29 @@
-"""A manifest on its way to a client: a pushed one, or one that is made from a release."""
+"""What a repository answers with: the bytes of a manifest, and the release that stands behind them."""
 
 from dataclasses import dataclass
 
-from apps.releases.models import Release
+from apps.releases.models import Lifecycle, Release
+
+IMAGE_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
+IMAGE_INDEX = "application/vnd.oci.image.index.v1+json"
 
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """`raw` may be empty where nobody asked for the bytes (HEAD); then `size` says how many there are.
-
-    `digest` is the one under which it was found, so sha512 where that was asked for. `release` is set where the
-    manifest stands for a published version: its download is noted, its deprecation becomes a warning.
-    """
+    """`raw` byte for byte. `is_download`: a GET of it (no HEAD) is one download of `release` (D15)."""
 
     raw: bytes
-    digest: str
+    digest: str  # sha256:… or sha512:…, as it is addressed
     media_type: str
     release: Release | None = None
-    size: int | None = None
+    is_download: bool = False
 
     @property
-    def length(self) -> int:
-        return len(self.raw) if self.size is None else self.size
+    def warning(self) -> str:
+        """What `Warning: 299` says (D9): empty where nobody advises against it. ASCII, in one line."""
+        release = self.release
+        if release is None or release.lifecycle != Lifecycle.DEPRECATED:
+            return ""
+        use = f" Use {release.lifecycle_replacement} instead." if release.lifecycle_replacement else ""
+        said = " ".join(f"{release.version} is deprecated: {release.lifecycle_reason}{use}".split())
+        return said.encode("ascii", "replace").decode().replace("\\", "/").replace('"', "'")
