@@ -11,17 +11,17 @@ from apps.audit.recorder import record
 
 
 def record_sign_in(*, request: HttpRequest | None, user: User, **_: Any) -> None:
-    record(Kind.USER_SIGNED_IN, actor_id=user.pk, subject=f"user/{user.pk}", client=_client(request))
+    record(Kind.USER_SIGNED_IN, actor_id=user.pk, subject=f"user/{user.pk}", client=address_of(request))
 
 
 def record_failed_sign_in(*, credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any) -> None:
     """What was typed is kept only when it is an account's name: people type passwords into the wrong field."""
     tried = User.objects.filter(username__iexact=str(credentials.get("username", ""))).first()
     subject = f"user/{tried.pk}" if tried else "user/unknown"
-    record(Kind.USER_SIGN_IN_FAILED, actor_id=None, subject=subject, client=_client(request))
+    record(Kind.USER_SIGN_IN_FAILED, actor_id=None, subject=subject, client=address_of(request))
 
 
-def _client(request: HttpRequest | None) -> str:
+def address_of(request: HttpRequest | None) -> str:
     """The client's address, as allauth counts its limits by; none where the server sits on a socket file."""
     if request is None or not request.META.get("REMOTE_ADDR"):
         return ""

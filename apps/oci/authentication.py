@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
+from apps.accounts import token_usage
 from apps.accounts.access import NOBODY, Viewer
 from apps.accounts.authentication import TokenAuthentication, viewer_of
 from apps.accounts.models import ApiToken, User
@@ -26,7 +27,10 @@ class RegistryAuthentication(BaseAuthentication):
         scheme, _, value = request.META.get("HTTP_AUTHORIZATION", "").strip().partition(" ")
         if scheme.lower() == "bearer" and registry_tokens.is_ours(value.strip()):
             token = registry_tokens.read(value.strip())
-            return (token.user, token) if isinstance(token, ApiToken) else (None, token)
+            if not isinstance(token, ApiToken):
+                return None, token
+            token_usage.note(token)
+            return token.user, token
         return TokenAuthentication().authenticate(request)
 
     def authenticate_header(self, request: Request) -> str:  # noqa: ARG002

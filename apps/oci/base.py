@@ -15,6 +15,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.accounts.access import Viewer
+from apps.oci import references
 from apps.oci.authentication import Caller, RegistryAuthentication, caller_of
 from apps.oci.errors import exception_handler
 
@@ -76,7 +77,7 @@ class OciView(APIView):
         """Bearer, first and alone: a Basic one kills anonymous pulls. Exactly this scope, or clients ask twice."""
         realm = f"{settings.PUBLIC_URL}/v2/token"
         parts = [f'Bearer realm="{realm}"', f'service="{settings.PUBLIC_HOST}"']
-        if name:
+        if references.is_name(name):  # nothing else gets into a header
             parts.append(f'scope="repository:{name}:{self.actions()}"')
         if self.request.auth is not None:
             parts.append('error="insufficient_scope"')

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from apps.lib.errors import RegistryError
 
-RETRY_AFTER = "2"
+_RETRY_AFTER: dict[int, str] = {HTTPStatus.SERVICE_UNAVAILABLE: "2", HTTPStatus.TOO_MANY_REQUESTS: "60"}
 AWAY = "Larder cannot answer right now; try again in a few seconds."
 
 log = structlog.get_logger("larder.oci")
@@ -74,6 +74,12 @@ class Unsupported(OciRefusal):
     oci_code, status = "UNSUPPORTED", HTTPStatus.METHOD_NOT_ALLOWED
 
 
+class TooManyAttempts(OciRefusal):
+    """For wrong passwords alone: clients end at the first 429, so nothing honest is ever told this."""
+
+    oci_code, status = "TOOMANYREQUESTS", HTTPStatus.TOO_MANY_REQUESTS
+
+
 # What verbs below this room raise. `unauthenticated` is answered by the view, which knows the challenge.
 _BY_CODE: dict[str, tuple[int, str]] = {
     "unauthenticated": (HTTPStatus.UNAUTHORIZED, "UNAUTHORIZED"),
@@ -102,8 +108,8 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response:  #
     status, code, message = _found(error)
     response = Response(errors_document(code, message), status=status)
     response.headers["Cache-Control"] = "no-store"
-    if status == HTTPStatus.SERVICE_UNAVAILABLE:
-        response.headers["Retry-After"] = RETRY_AFTER
+    if status in _RETRY_AFTER:
+        response.headers["Retry-After"] = _RETRY_AFTER[status]
     return response
 
 

@@ -59,9 +59,14 @@ def is_tag(text: str) -> bool:
     return _TAG.fullmatch(text) is not None
 
 
+def is_name(text: str) -> bool:
+    """Whether the grammar allows it, wherever it leads: such a text is harmless in a header."""
+    return len(text) <= LONGEST_NAME and _NAME.fullmatch(text) is not None
+
+
 def parse_name(text: str) -> ModuleAddress | ProviderMirror:
     """What the repository of that name is. Raises NameInvalid."""
-    if len(text) > LONGEST_NAME or not _NAME.fullmatch(text):
+    if not is_name(text):
         raise NameInvalid(f"{text[:300]!r} is no repository name: expected lower-case words joined by single slashes.")
     parts = text.split("/")
     try:

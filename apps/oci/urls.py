@@ -5,6 +5,7 @@ from django.urls import path, re_path
 from apps.oci.base import OciView
 from apps.oci.errors import NameUnknown
 from apps.oci.ping import Ping
+from apps.oci.token_views import urlpatterns as token_urls
 
 
 class Unknown(OciView):
@@ -19,6 +20,7 @@ class Unknown(OciView):
 app_name = "oci"
 urlpatterns = [
     path("", Ping.as_view(), name="ping"),
-    # token_views, upload_views, blob_views, manifest_views, tag_views: each has its `urlpatterns`
+    *token_urls,
+    # upload_views, blob_views, manifest_views, tag_views: each has its `urlpatterns`
     re_path(r"^", Unknown.as_view()),
 ]

@@ -1,0 +1,92 @@
+"""/v2/token: https://distribution.github.io/distribution/spec/auth/token/ and its OAuth2 sibling.
+
+Whoever has an API token gets a short-lived one of the same person; whoever sends nothing gets one of nobody.
+"""
+
+from typing import Any
+from urllib.parse import parse_qs
+
+from django.conf import settings
+from django.urls import path
+from django.utils import timezone
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.accounts import token_usage, tokens
+from apps.accounts.authentication import TokenAuthentication
+from apps.accounts.models import ApiToken
+from apps.accounts.sign_ins import address_of
+from apps.lib.bodies import chunks
+from apps.lib.digests import counted
+from apps.lib.errors import CredentialsRequired, Invalid
+from apps.oci import guessing, registry_tokens, scopes
+from apps.oci.base import OciView
+from apps.oci.errors import TooManyAttempts
+
+FORM_MAX_BYTES = 64 * 1024
+_MOST_FIELDS = 200
+# Which field holds the API token, for each grant.
+_SECRETS = {"refresh_token": "refresh_token", "password": "password"}
+
+
+class Token(OciView):
+    """Takes API tokens alone: what was issued here does not renew itself."""
+
+    http_method_names = ["get", "post"]
+    authentication_classes = [TokenAuthentication]
+
+    def get(self, request: Request) -> Response:
+        asked = _fields(request.META.get("QUERY_STRING", ""))
+        return _answer(request.auth if isinstance(request.auth, ApiToken) else None, asked.get("scope", []))
+
+    def post(self, request: Request) -> Response:
+        form = _form(request)
+        grant = form.get("grant_type", [""])[0]
+        if grant not in _SECRETS:
+            raise Invalid(f"grant_type is {grant[:40]!r}.", mend=f"Send {' or '.join(_SECRETS)}.")
+        token = tokens.identify(form.get(_SECRETS[grant], [""])[0])
+        token_usage.note(token)
+        return _answer(token, form.get("scope", []))
+
+    def handle_exception(self, exc: Exception) -> Response:
+        if isinstance(exc, AuthenticationFailed | CredentialsRequired):
+            try:
+                guessing.note_wrong(address_of(self.request))
+            except TooManyAttempts as refusal:
+                exc = refusal
+        return super().handle_exception(exc)
+
+    def challenge(self, name: str) -> str:  # noqa: ARG002
+        return f'Basic realm="{settings.PUBLIC_HOST}"'  # a Bearer one would send clients here again
+
+
+def _answer(token: ApiToken | None, asked: list[str]) -> Response:
+    """The same for whatever was asked: rights are looked up when they are used, so this tells nothing of any name."""
+    issued = registry_tokens.issue(token)
+    document: dict[str, Any] = {
+        "token": issued,
+        "access_token": issued,
+        "token_type": "Bearer",
+        "expires_in": int(registry_tokens.LIFETIME.total_seconds()),
+        "issued_at": timezone.now().strftime("%Y-%m-%dT%H:%M:%SZ"),
+    }
+    if asked:
+        document["scope"] = scopes.understood(asked)
+    return Response(document, headers={"Cache-Control": "no-store"})
+
+
+def _form(request: Request) -> dict[str, list[str]]:
+    """The form in the body. Raises Invalid, or TooLarge."""
+    pieces = counted(chunks(request.META), limit=FORM_MAX_BYTES, what="The form")
+    return _fields(b"".join(pieces).decode(errors="replace"))
+
+
+def _fields(text: str) -> dict[str, list[str]]:
+    try:
+        return parse_qs(text, max_num_fields=_MOST_FIELDS)
+    except ValueError:
+        raise Invalid(f"More than {_MOST_FIELDS} parameters came.", mend="Ask for fewer scopes at once.") from None
+
+
+urlpatterns = [path("token", Token.as_view(), name="token")]
