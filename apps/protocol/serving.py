@@ -4,7 +4,6 @@ The bytes leave in the store's own steps: `wsgi.file_wrapper` may hand a whole f
 memory, and knows no ranges. An encoding would break OpenTofu's direct installation, which does not undo it.
 """
 
-import re
 from collections.abc import Iterator
 from http import HTTPStatus
 
@@ -16,13 +15,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.blobs import store
+from apps.lib import ranges
 from apps.lib.errors import Unavailable
-
-_RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII | re.IGNORECASE)
-
-
-class Unsatisfiable(Exception):
-    """A range that begins behind the last byte."""
 
 
 def archive_response(request: Request, *, digest: str, file_name: str, cache_control: str) -> HttpResponseBase:
@@ -41,8 +35,8 @@ def archive_response(request: Request, *, digest: str, file_name: str, cache_con
     if request.method == "HEAD":  # it has no ranges (RFC 9110, 14.2)
         return whole
     try:
-        part = _part(request, size=size, etag=headers["ETag"])
-    except Unsatisfiable:
+        part = ranges.asked(request.headers, size=size, etag=headers["ETag"])
+    except ranges.Unsatisfiable:
         refused = Response({"errors": [f"The archive has {size} bytes, none of them in this range."]}, status=416)
         refused.headers["Content-Range"] = f"bytes */{size}"
         refused.headers["Cache-Control"] = "no-store"
@@ -71,26 +65,6 @@ def _media_type(file_name: str) -> str:
     if file_name.endswith(".zip"):
         return "application/zip"
     return "text/plain; charset=utf-8" if file_name.endswith("_SHA256SUMS") else "application/octet-stream"
-
-
-def _part(request: Request, *, size: int, etag: str) -> range | None:
-    """The one range that is asked for; None is "everything": no range, several, a malformed one, or an older copy's."""
-    found = _RANGE.fullmatch(request.headers.get("Range", "").strip())
-    # If-Range compares strongly, and there is no Last-Modified that a date could be compared with.
-    if found is None or request.headers.get("If-Range", etag).strip() != etag:
-        return None
-    first, last = found.groups()
-    if not first and not last:
-        return None
-    if not first:
-        start, stop = max(0, size - int(last)), size
-    else:
-        start, stop = int(first), min(int(last) + 1 if last else size, size)
-        if last and int(last) < start:
-            return None
-    if start >= size:
-        raise Unsatisfiable
-    return range(start, stop)
 
 
 def _steps(digest: str, part: range) -> Iterator[bytes]:

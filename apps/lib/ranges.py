@@ -1,0 +1,30 @@
+"""Which bytes of a stored object are asked for (RFC 9110, 14): one range, or everything."""
+
+import re
+from collections.abc import Mapping
+
+_RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII | re.IGNORECASE)
+
+
+class Unsatisfiable(Exception):
+    """A range that begins behind the last byte."""
+
+
+def asked(headers: Mapping[str, str], *, size: int, etag: str) -> range | None:
+    """The one range that is asked for; None is "everything": no range, several, a malformed one, or an older copy's."""
+    found = _RANGE.fullmatch(headers.get("Range", "").strip())
+    # If-Range compares strongly, and there is no Last-Modified that a date could be compared with.
+    if found is None or headers.get("If-Range", etag).strip() != etag:
+        return None
+    first, last = found.groups()
+    if not first and not last:
+        return None
+    if not first:
+        start, stop = max(0, size - int(last)), size
+    else:
+        start, stop = int(first), min(int(last) + 1 if last else size, size)
+        if last and int(last) < start:
+            return None
+    if start >= size:
+        raise Unsatisfiable
+    return range(start, stop)

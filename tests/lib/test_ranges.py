@@ -1,0 +1,41 @@
+import pytest
+
+from apps.lib import ranges
+
+SIZE, ETAG = 100, '"one"'
+
+
+@pytest.mark.parametrize(
+    ("header", "found"),
+    [
+        ("bytes=0-0", range(1)),
+        ("bytes=10-", range(10, 100)),
+        ("bytes=-7", range(93, 100)),
+        ("bytes=-500", range(100)),
+        ("bytes=90-500", range(90, 100)),
+        ("BYTES=3-4", range(3, 5)),
+    ],
+)
+def test_one_range_is_found(header, found):
+    assert ranges.asked({"Range": header}, size=SIZE, etag=ETAG) == found
+
+
+@pytest.mark.parametrize("header", ["", "bytes=-", "bytes=5-3", "bytes=0-1,4-5", "items=0-1", f"bytes={'9' * 30}-"])
+def test_what_is_no_single_range_asks_for_everything(header):
+    assert ranges.asked({"Range": header}, size=SIZE, etag=ETAG) is None
+
+
+@pytest.mark.parametrize("header", ["bytes=100-", "bytes=-0", "bytes=500-600"])
+def test_a_range_behind_the_last_byte_is_refused(header):
+    with pytest.raises(ranges.Unsatisfiable):
+        ranges.asked({"Range": header}, size=SIZE, etag=ETAG)
+
+
+def test_nothing_has_no_ranges():
+    with pytest.raises(ranges.Unsatisfiable):
+        ranges.asked({"Range": "bytes=0-"}, size=0, etag=ETAG)
+
+
+@pytest.mark.parametrize(("condition", "found"), [('"one"', range(4)), ('"two"', None), ('W/"one"', None)])
+def test_if_range_holds_only_for_the_same_bytes(condition, found):
+    assert ranges.asked({"Range": "bytes=0-3", "If-Range": condition}, size=SIZE, etag=ETAG) == found
