@@ -121,6 +121,28 @@ def namespace_for(viewer: Viewer, name: str, *, need: Role = Role.READER, only_n
     raise _role_required(name, need, standing)
 
 
+def check_scope(viewer: Viewer, namespace: Namespace, need: Scope) -> None:
+    """For what no role says: that a token, where one is used, has at least this scope, and for more than one name.
+
+    Raises RoleRequired. Ask `namespace_for` first, which decides about the role.
+    """
+    if viewer.token is None:
+        return
+    held = Scope(viewer.token.scope)
+    if held.role.covers(need.role) and not viewer.token.only_name:
+        return
+    record(
+        Kind.PERMISSION_REFUSED,
+        actor_id=viewer.user_id,
+        token_id=viewer.token_id,
+        subject=namespace.name,
+        needed=f"scope {need.value}",
+        held=f"scope {held.value}",
+    )
+    limit = f"may publish only {viewer.token.only_name}" if viewer.token.only_name else f"has the scope {held.value}"
+    raise RoleRequired(f"This needs a token with the scope {need.value}; this one {limit}.", mend="Use another token.")
+
+
 def visible_teams(viewer: Viewer) -> TeamQuerySet:
     """Their own, those that hold a role in a namespace of theirs (owners answer for who gets in), and all for staff.
 

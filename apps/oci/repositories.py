@@ -1,11 +1,12 @@
 """Which repository a request means, and whether its caller may do what it asks (D8, oci.md 3.4)."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from django.db import IntegrityError, transaction
 
 from apps.accounts import access
-from apps.accounts.models import Namespace, Role
+from apps.accounts.models import Namespace, Role, Scope
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import CredentialsRequired, Invalid, NotFound
 from apps.modules import publishing
@@ -15,16 +16,29 @@ from apps.oci.errors import NameInvalid, NameUnknown
 from apps.oci.models import Repository
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Found:
     """A repository of a namespace that the caller sees. `row` is None where nobody ever pushed to it, `module` where
-    nothing of it is published; where both are None there is nothing in it yet.
+    nothing of it is published; where both are None there is nothing in it yet. Each is one query, when it is asked for.
     """
 
     address: ModuleAddress
     namespace: Namespace
-    row: Repository | None
-    module: Module | None
+
+    @cached_property
+    def row(self) -> Repository | None:
+        row = Repository.objects.filter(namespace=self.namespace, path=self.address.path_name).first()
+        if row is not None:
+            row.namespace = self.namespace
+        return row
+
+    @cached_property
+    def module(self) -> Module | None:
+        rows = Module.objects.filter(namespace=self.namespace, name=self.address.name, system=self.address.system)
+        module = rows.first()
+        if module is not None:
+            module.namespace = self.namespace
+        return module
 
     @property
     def is_there(self) -> bool:
@@ -41,9 +55,7 @@ def find(caller: Caller, address: ModuleAddress, *, need: Role = Role.READER) ->
         if caller.has_token and need == Role.READER:
             raise unknown(address) from None
         raise
-    row = Repository.objects.filter(namespace=namespace, path=address.path_name).first()
-    module = Module.objects.filter(namespace=namespace, name=address.name, system=address.system).first()
-    return Found(address, namespace, row, module)
+    return Found(address, namespace)
 
 
 def existing(caller: Caller, address: ModuleAddress, *, need: Role = Role.READER) -> Found:
@@ -58,7 +70,6 @@ def for_push(caller: Caller, address: ModuleAddress) -> Repository:
     """The repository's row, made by the first push of somebody who may publish there."""
     found = find(caller, address, need=Role.PUBLISHER)
     if found.row is not None:
-        found.row.namespace = found.namespace
         return found.row
     try:
         publishing.check_address(found.namespace, address)
@@ -71,6 +82,13 @@ def for_push(caller: Caller, address: ModuleAddress) -> Repository:
             )
     except IntegrityError:
         return Repository.objects.select_related("namespace").get(namespace=found.namespace, path=address.path_name)
+
+
+def for_delete(caller: Caller, address: ModuleAddress) -> Found:
+    """One that is there, for somebody who publishes in it, by a token with the scope manage (D13)."""
+    found = existing(caller, address, need=Role.PUBLISHER)
+    access.check_scope(caller.viewer, found.namespace, Scope.MANAGE)
+    return found
 
 
 def unknown(address: object) -> NameUnknown:
