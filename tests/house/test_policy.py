@@ -24,7 +24,7 @@ ROWS = ("any", "private", "internal", "public", "missing")
 
 
 def columns_of(name):
-    return COLUMNS["token" if name.startswith(("api:", "protocol:")) else "session"]
+    return COLUMNS["token" if name.startswith(("api:", "oci:", "protocol:")) else "session"]
 
 
 def cells_of(name):

@@ -1,0 +1,130 @@
+"""/v2/: without credentials always a challenge, with any token that counts 200 (oci.md, nasty cases 13 and 16)."""
+
+import base64
+from datetime import timedelta
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from django.utils import timezone
+
+from apps.accounts import tokens
+from apps.accounts.access import Viewer
+from apps.accounts.models import ApiToken, Scope
+from apps.oci import registry_tokens
+
+
+@pytest.fixture
+def secret(alice):
+    return tokens.issue(user=alice, label="CI", scope=Scope.READ, actor=Viewer(alice))[1]
+
+
+def basic(password: str) -> str:
+    return "Basic " + base64.b64encode(f"whoever:{password}".encode()).decode()
+
+
+def ping(authorization: str = "", **headers: str):
+    return Client().get("/v2/", headers=headers | ({"Authorization": authorization} if authorization else {}))
+
+
+def test_nobody_is_challenged_by_bearer_alone(db):
+    answer = ping()
+
+    assert answer.status_code == 401
+    assert answer.headers["WWW-Authenticate"] == (
+        f'Bearer realm="{settings.PUBLIC_URL}/v2/token",service="{settings.PUBLIC_HOST}"'
+    )
+    assert answer.headers["Docker-Distribution-Api-Version"] == "registry/2.0"
+    assert answer.json()["errors"][0]["code"] == "UNAUTHORIZED"
+
+
+def test_whoever_has_a_token_comes_in(secret):
+    issued = registry_tokens.issue(tokens.identify(secret))
+
+    for authorization in (
+        f"Bearer {secret}",
+        f"bearer {secret}",
+        basic(secret),
+        f"Bearer {issued}",
+        f"Bearer {registry_tokens.issue(None)}",
+    ):
+        answer = ping(authorization)
+        assert (answer.status_code, answer.json()) == (200, {}), authorization
+
+
+def test_a_head_is_answered_as_a_get(secret):
+    answer = Client().head("/v2/", headers={"Authorization": f"Bearer {secret}"})
+
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert Client().head("/v2/").status_code == 401
+
+
+@pytest.mark.parametrize(
+    "authorization",
+    [
+        "Bearer",
+        "Bearer nonsense",
+        "Bearer lrr_",
+        "Bearer lrr_nonsense",
+        "Bearer lrr_a:b:c",
+        pytest.param("Bearer lrr_" + "a:" * 50_000, id="endless"),
+        "Bearer lrr_ä",
+        "Basic",
+        "Basic !!!",
+        basic(""),
+        basic("alice likes pears"),
+        "Digest username=alice",
+    ],
+)
+def test_what_does_not_count_is_challenged_again(secret, authorization):
+    answer = ping(authorization.encode().decode("latin-1"))
+
+    assert answer.status_code == 401
+    assert answer.headers["WWW-Authenticate"].startswith("Bearer ")
+
+
+def test_a_changed_token_does_not_count(secret):
+    payload, _, rest = registry_tokens.issue(None).removeprefix("lrr_").partition(":")
+
+    assert ping(f"Bearer lrr_{payload}x:{rest}").status_code == 401
+    assert ping(f"Bearer lrr_{payload}:{rest}x").status_code == 401
+
+
+def test_an_expired_api_token_does_not_count(secret):
+    ApiToken.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+
+    assert ping(f"Bearer {secret}").status_code == 401
+    assert ping(basic(secret)).status_code == 401
+
+
+def test_a_cookie_is_no_credential(alice, browser_of):
+    assert browser_of(alice).get("/v2/").status_code == 401
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"X-Forwarded-Host": "evil.example.org"},
+        {"X-Forwarded-Proto": "http", "X-Forwarded-Port": "1"},
+        {"Forwarded": "host=evil.example.org;proto=http"},
+        {"Host": "localhost"},
+    ],
+)
+def test_a_forged_header_moves_the_realm_nowhere(db, headers):
+    assert ping(**headers).headers["WWW-Authenticate"] == ping().headers["WWW-Authenticate"]
+
+
+def test_a_forged_host_is_refused_and_named_nowhere(db):
+    answer = ping(Host="evil.example.org")
+
+    assert answer.status_code == 400
+    assert "WWW-Authenticate" not in answer.headers
+    assert b"evil" not in answer.content
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+def test_only_reading_is_known_here(secret, method):
+    answer = Client().generic(method, "/v2/", headers={"Authorization": f"Bearer {secret}"})
+
+    assert answer.status_code == 405
+    assert answer.json()["errors"][0]["code"] == "UNSUPPORTED"
