@@ -217,12 +217,15 @@ MODULE_ARCHIVE_MAX_BYTES = env.number("LARDER_MODULE_ARCHIVE_MAX_BYTES", 100 * 1
 MODULE_UNPACKED_MAX_BYTES = env.number("LARDER_MODULE_UNPACKED_MAX_BYTES", 512 * 1024 * 1024, least=1)
 PROVIDER_PACKAGE_MAX_BYTES = env.number("LARDER_PROVIDER_PACKAGE_MAX_BYTES", 500 * 1024 * 1024, least=1)
 PROVIDER_UNPACKED_MAX_BYTES = env.number("LARDER_PROVIDER_UNPACKED_MAX_BYTES", 2 * 1024 * 1024 * 1024, least=1)
+OCI_BLOB_MAX_BYTES = env.number("LARDER_OCI_BLOB_MAX_BYTES", 2_000_000_000, least=1)
 SUMS_MAX_BYTES = env.number("LARDER_SUMS_MAX_BYTES", 1_000_000, least=1024)
 ARCHIVE_MAX_ENTRIES = env.number("LARDER_ARCHIVE_MAX_ENTRIES", 65_000, least=1, most=65_000)
 NAMESPACE_MAX_BYTES = env.number("LARDER_NAMESPACE_MAX_BYTES", 0)
 NAMESPACE_MAX_VERSIONS = env.number("LARDER_NAMESPACE_MAX_VERSIONS", 0)
 JSON_MAX_BYTES = env.number("LARDER_JSON_MAX_BYTES", 1024 * 1024, least=1024)
 DATA_UPLOAD_MAX_MEMORY_SIZE = JSON_MAX_BYTES
+# A pushed version is answered when it is published: clients wait longer than this, proxies often do not.
+OCI_PUBLISH_WAIT = timedelta(seconds=env.number("LARDER_OCI_PUBLISH_SECONDS", 30, least=1, most=300))
 FILE_UPLOAD_HANDLERS: list[str] = []  # nothing is uploaded through forms (D2)
 
 # --- Signing --------------------------------------------------------------------------------------

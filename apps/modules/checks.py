@@ -1,6 +1,6 @@
 """What makes an archive a module, decided on the listing of an archive that is already known to be harmless."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,6 +87,32 @@ def plan(
         *([_private_keys(keys)] if keys and PRIVATE_KEY not in confirmed else []),
     ]
     return Plan(prefix, left_out, tuple(questions), is_repacked)
+
+
+def require_unchanged(plan: Plan, notes: Mapping[str, Any]) -> None:
+    """A pushed package is served under the digest that its manifest names, so nothing of it may be left out or moved.
+
+    Before anything is asked: there is no answer that would help. Raises Refusal.
+    """
+    if not plan.is_repacked:
+        return
+    if notes["form"] != "zip":
+        found = f"an archive of the form {notes['form']}"
+    elif plan.prefix:
+        found = f"all files in the folder {plan.prefix}"
+    else:
+        found = f"files that no module is published with: {_named(notes['left_out'], 5)}"
+    raise Refusal(
+        [
+            Reason(
+                code="package-would-change",
+                found=found,
+                expected="a zip of the module's files alone, with main.tf at its root: a package is served unchanged",
+                mend="Zip the contents of the module's folder, without state and .git, and push that; or publish this "
+                "archive in the browser or by the API, which repack it",
+            )
+        ]
+    )
 
 
 def _asking(question: Reason) -> Plan:

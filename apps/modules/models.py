@@ -79,11 +79,17 @@ class ModuleVersion(models.Model):
     inspection = models.JSONField(default=dict, help_text="{units: [...]}: see modules.inspection")
     inspector = models.CharField(max_length=20, blank=True, help_text="The rules' version: re-inspect when it grows.")
     files = models.JSONField(default=list, help_text="[{name, size, at, packed, method}]: where each lies in the zip")
+    manifest_digest = models.CharField(
+        max_length=135, blank=True, help_text="Of the OCI manifest by which it is served: see modules.package_manifest"
+    )
 
     objects = ModuleVersionQuerySet.as_manager()
 
     class Meta:
-        indexes = [models.Index(fields=["module", "is_prerelease"], name="modules_versions_stable")]
+        indexes = [
+            models.Index(fields=["module", "is_prerelease"], name="modules_versions_stable"),
+            models.Index(fields=["module", "manifest_digest"], name="modules_by_manifest"),
+        ]
         permissions = [("reinspect_moduleversion", "Can have a version inspected again")]
 
     def __str__(self) -> str:

@@ -4,6 +4,7 @@ import os
 import platform
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, BinaryIO
 
 from django.conf import settings
 from django.db import IntegrityError
@@ -17,7 +18,7 @@ from apps.lib import archives, versions
 from apps.lib.addresses import ModuleAddress, canonical, check_module_name, check_system
 from apps.lib.digests import counted
 from apps.lib.errors import Conflict, Reason, TooLarge
-from apps.modules import catalogue, checks, contents
+from apps.modules import catalogue, checks, contents, package_manifest
 from apps.modules.models import Module, ModuleVersion
 from apps.releases import pipeline, receiving, reserving, staging, transitions
 from apps.releases.faults import reach
@@ -45,6 +46,7 @@ class _Brief:
     asks: bool = False
     several: bool = False
     confirmed: Sequence[str] = ()
+    manifest: str = ""
 
 
 # --- The web process: reserve and receive --------------------------------------------------------------------------
@@ -117,6 +119,23 @@ def publish(
     return Published(_receive(release, open_body()), created=True)
 
 
+def publish_package(
+    *,
+    viewer: Viewer,
+    address: ModuleAddress,
+    version: str,
+    manifest: str,
+    file_name: str = "",
+    open_archive: Callable[[], Iterable[bytes]],
+) -> Release:
+    """A package that was pushed over OCI: its archive is served as it is, by the manifest with that digest, or not at
+    all. Raises reserving.VersionTaken with whoever holds the number: the caller knows what the same package is.
+    """
+    coordinate = coordinate_of(viewer, address, version)
+    release = _reserve(coordinate, viewer, _Brief(file_name, "", manifest=manifest))
+    return _receive(release, open_archive())
+
+
 def cancel(*, release: Release, viewer: Viewer) -> None:
     """End a reservation that nobody will fill, or a release whose questions get no for an answer."""
     access.namespace_for(viewer, release.namespace.name, need=Role.PUBLISHER, only_name=release.name)
@@ -157,6 +176,8 @@ def check_address(namespace: Namespace, address: ModuleAddress) -> None:
 
 def _reserve(coordinate: reserving.Coordinate, viewer: Viewer, brief: _Brief) -> Release:
     provenance = {"received_by": f"{platform.node()}:{os.getpid()}"}
+    if brief.manifest:
+        provenance[package_manifest.PUSHED] = brief.manifest
     release = reserving.reserve(
         coordinate=coordinate,
         viewer=viewer,
@@ -189,10 +210,7 @@ def check(work: Work) -> None:
     """Read the staged bytes in a limited child process: digest, archive rules, module rules; repack where needed."""
     release = work.release
     with store.open_staged(release.staging_key) as staged:
-        head = staged.read(archives.HEAD_BYTES)
-        form = archives.form_of(head)
-        if form is None:
-            raise archives.refuse_form(head)
+        form = _form_of(staged)
         listing = archives.inspect(staged, limits(), wanted=contents.WANTED, form=form)
         if listing.digest != release.uploaded_digest:
             # Storage gave other bytes than those that were received. Each attempt reads them anew; five are enough.
@@ -207,6 +225,8 @@ def check(work: Work) -> None:
             asks=release.asks,
             several=several,
         )
+        if package_manifest.pushed_with(release):
+            checks.require_unchanged(plan, work.notes)
         if plan.questions:
             raise Questions(plan.questions)
         if plan.is_repacked:
@@ -218,6 +238,25 @@ def check(work: Work) -> None:
             listing = archives.inspect(repacked, limits(), wanted=contents.WANTED, form="zip")
     pipeline.note_checked(work, digest=listing.digest, size=listing.size)
     work.findings["listing"] = listing
+
+
+def check_package(archive: BinaryIO) -> None:
+    """What `check` asks of a pushed package, without a release. Raises Refusal, also for what it would ask."""
+    form = _form_of(archive)
+    listing = archives.inspect(archive, limits(), form=form)
+    notes: dict[str, Any] = {}
+    plan = checks.plan(listing, notes=notes, folder="")
+    checks.require_unchanged(plan, notes)
+    if plan.questions:
+        raise archives.Refusal(list(plan.questions))
+
+
+def _form_of(archive: BinaryIO) -> archives.Form:
+    head = archive.read(archives.HEAD_BYTES)
+    form = archives.form_of(head)
+    if form is None:
+        raise archives.refuse_form(head)
+    return form
 
 
 def _stage_repacked(key: str, zipped: Iterable[bytes]) -> None:
@@ -282,7 +321,8 @@ def _describe(work: Work) -> None:
         defaults={"canonical": canonical(release.name)},
     )
     is_prerelease = versions.parse(release.version).is_prerelease
-    row = ModuleVersion(module=module, release=release, is_prerelease=is_prerelease)
+    digest = package_manifest.digest_for(release)
+    row = ModuleVersion(module=module, release=release, is_prerelease=is_prerelease, manifest_digest=digest)
     contents.write(row, work.findings["contents"])
 
 

@@ -1,25 +1,125 @@
 """The provider mirror (D22): repositories of providers, derived from what is published; nobody pushes there.
 
 Every function is the gate as well: CredentialsRequired without any token, NameUnknown with one, for what is hidden,
-not there, or under a host name that is not ours (D8).
+not there, or under a host name that is not ours (D8). OpenTofu takes 404 with NAME_UNKNOWN for "not here" and goes on
+to its next installation method; any other failure ends `init`.
 """
 
+from django.conf import settings
+
+from apps.accounts import access
+from apps.accounts.models import Namespace
+from apps.lib import versions
+from apps.lib.errors import CredentialsRequired, Invalid, NotFound
+from apps.lib.hostnames import normalised
+from apps.lib.oci_manifests import EMPTY_DIGEST, IMAGE_INDEX, IMAGE_MANIFEST
 from apps.oci.authentication import Caller
-from apps.oci.references import ProviderMirror
+from apps.oci.errors import BlobUnknown, ManifestUnknown, NameUnknown
+from apps.oci.packages import tag_of, version_of
+from apps.oci.references import Digest, ProviderMirror
+from apps.oci.repositories import unknown
 from apps.oci.served import Served
-from apps.providers.models import Package
+from apps.providers import artefacts
+from apps.providers.models import Package, ProviderVersion, ProviderVersionQuerySet
+from apps.providers.package_manifests import package_manifest, version_index
+from apps.releases.models import Release
 
 
 def tags(caller: Caller, mirror: ProviderMirror) -> list[str]:
-    """One tag for each listed version, `_` for `+`, in byte order."""
-    raise NotImplementedError
+    """One tag for each listed version, `_` for `+`, in byte order. Never a short one: `2` makes clients ask for `2.0.0`.
+
+    Empty where all versions are yanked: clients take that for "not here", too.
+    """
+    rows = _published(mirror, _namespace(caller, mirror))
+    listed = sorted(tag_of(version) for version in rows.listed().values_list("release__version", flat=True))
+    if not listed and not rows.exists():
+        raise _unknown(mirror)
+    return listed
 
 
 def served(caller: Caller, mirror: ProviderMirror, reference: str) -> Served:
-    """The index of a tag; an index or a platform's manifest by digest. Raises ManifestUnknown."""
-    raise NotImplementedError
+    """The index of a tag; an index or a platform's manifest by digest. Raises ManifestUnknown.
+
+    Yanked versions answer to whoever names them (D9). What a client fetches last, a platform's manifest, is a download.
+    """
+    rows = _published(mirror, _namespace(caller, mirror)).select_related("release")
+    found = _by_digest(rows, str(Digest.parse(reference))) if ":" in reference else _by_tag(rows, reference)
+    if found is not None:
+        return found
+    if not rows.exists():
+        raise _unknown(mirror)
+    raise ManifestUnknown(f"There is no manifest {reference} of {mirror.address}.")
 
 
 def blob(caller: Caller, mirror: ProviderMirror, digest: str) -> Package | None:
     """The package with these bytes (`sha256:…`); None for the empty config `{}`. Raises BlobUnknown."""
-    raise NotImplementedError
+    namespace = _namespace(caller, mirror)
+    rows = _published(mirror, namespace)
+    if digest == EMPTY_DIGEST and rows.exists():
+        return None
+    sha256 = digest.removeprefix("sha256:")
+    readable = Release.objects.with_bytes(sha256, artefacts.releases_of(sha256))
+    packages = Package.objects.filter(version__in=rows, version__release__in=readable, digest=sha256)
+    package = packages.order_by("pk").first()
+    if package is None:
+        if not rows.exists():
+            raise _unknown(mirror)
+        raise BlobUnknown(f"There is no blob {digest} of {mirror.address}.")
+    return package
+
+
+def _by_tag(rows: ProviderVersionQuerySet, tag: str) -> Served | None:
+    try:
+        number = versions.parse(version_of(tag))
+    except Invalid:
+        return None
+    version = rows.filter(release__sort_key=number.sort_key, release__version=number.text).first()
+    return _index(version) if version else None
+
+
+def _by_digest(rows: ProviderVersionQuerySet, digest: str) -> Served | None:
+    version = rows.filter(index_digest=digest).first()
+    if version is not None:
+        return _index(version)
+    of_platforms = Package.objects.filter(version__in=rows, manifest_digest=digest)
+    package = of_platforms.select_related("version__release").order_by("pk").first()
+    if package is None:
+        return None
+    release = package.version.release
+    return Served(package_manifest(package, release), digest, IMAGE_MANIFEST, release, is_download=True)
+
+
+def _index(version: ProviderVersion) -> Served:
+    packages = list(Package.objects.filter(version=version))
+    raw = version_index(version.release, packages)
+    return Served(raw, version.index_digest, IMAGE_INDEX, version.release)
+
+
+def _namespace(caller: Caller, mirror: ProviderMirror) -> Namespace:
+    """The gate. A host name that is not ours is asked about like any other: a challenge first, then NameUnknown."""
+    try:
+        namespace = access.namespace_for(caller.viewer, mirror.address.namespace)
+    except NotFound:
+        raise _unknown(mirror) from None
+    except CredentialsRequired:
+        if caller.has_token:
+            raise _unknown(mirror) from None
+        raise
+    if not _is_ours(mirror.hostname):
+        raise _unknown(mirror)
+    return namespace
+
+
+def _is_ours(hostname: str) -> bool:
+    try:
+        return normalised(hostname) in settings.HOSTNAMES
+    except Invalid:
+        return False
+
+
+def _published(mirror: ProviderMirror, namespace: Namespace) -> ProviderVersionQuerySet:
+    return ProviderVersion.objects.published().filter(provider__namespace=namespace, provider__type=mirror.address.type)
+
+
+def _unknown(mirror: ProviderMirror) -> NameUnknown:
+    return unknown(f"providers/{mirror.hostname}/{mirror.address}")

@@ -2,11 +2,29 @@
 
 from apps.lib import versions
 from apps.lib.errors import Invalid
-from apps.oci.authentication import Caller
-from apps.oci.models import Manifest, Repository
+from apps.lib.oci_manifests import IMAGE_MANIFEST, digest_of
+from apps.modules import package_manifest
+from apps.modules.models import ModuleVersion, ModuleVersionQuerySet
+from apps.oci.errors import ManifestUnknown
+from apps.oci.models import Manifest, Tag
+from apps.oci.pushing import check, publish
 from apps.oci.repositories import Found
 from apps.oci.served import Served
-from apps.releases.models import Release
+from apps.releases.models import Kind, Lifecycle, Release, ReleaseQuerySet
+
+__all__ = [
+    "LATEST",
+    "archive_of",
+    "check",
+    "holds_empty_config",
+    "is_release_tag",
+    "listed_tags",
+    "publish",
+    "served_by_digest",
+    "served_by_tag",
+    "tag_of",
+    "version_of",
+]
 
 LATEST = "latest"
 
@@ -30,43 +48,110 @@ def tag_of(version: str) -> str:
 
 def served_by_tag(found: Found, tag: str) -> Served | None:
     """The release of that tag; for `latest` whatever it means now, be it a row. None: look at the rows of tags."""
-    raise NotImplementedError
+    if tag == LATEST:
+        return _latest(found)
+    if not is_release_tag(tag):
+        return None
+    number = versions.parse(version_of(tag))
+    rows = _versions(found).published()
+    version = rows.filter(release__sort_key=number.sort_key, release__version=number.text).first()
+    return _served(found, version) if version else None
 
 
 def served_by_digest(found: Found, digest: str) -> Served | None:
     """The release with that manifest. None: look at the rows of manifests. Raises ManifestUnknown for what is in
     quarantine or removed, whatever the rows say.
     """
-    raise NotImplementedError
+    with_it = list(_versions(found).filter(manifest_digest=digest).newest_first())
+    shown = next((one for one in with_it if one.release.quarantined_at is None), None)
+    if shown is not None:
+        return _served(found, shown)
+    if with_it or _was_removed(found, digest):
+        raise ManifestUnknown(f"There is no manifest {digest} in {found.address}.")
+    return None
 
 
 def listed_tags(found: Found) -> list[str]:
     """The tags of listed releases, and `latest` where one of them is it; in no order, beside the rows of tags."""
-    raise NotImplementedError
+    rows = _versions(found).listed().newest_first()
+    listed = list(rows.values_list("release__version", "is_prerelease"))
+    has_latest = any(not is_prerelease for _, is_prerelease in listed)
+    return [*(tag_of(version) for version, _ in listed), *([LATEST] if has_latest else [])]
 
 
 def archive_of(found: Found, sha256: str) -> Release | None:
     """A published release of the module with these bytes, none of which are in quarantine."""
-    raise NotImplementedError
+    return Release.objects.with_bytes(sha256).filter(pk__in=_releases(found)).order_by("pk").first()
 
 
 def holds_empty_config(found: Found) -> bool:
     """Whether some manifest of ours names the empty config `{}`, so that it may be read there without a row."""
-    raise NotImplementedError
+    return _releases(found).published().filter(provenance__manifest__isnull=True).exists()
 
 
-def publish(caller: Caller, repository: Repository, manifest: Manifest, tag: str) -> None:
-    """Make a stored manifest the release that its strict-SemVer tag names; returns once it is published.
+def _latest(found: Found) -> Served | None:
+    """What somebody moved the tag to, until the next release; else the highest stable one that is listed.
 
-    Never inside a transaction: it waits for a worker. Raises ManifestInvalid with the reasons, VersionTaken, TooLarge,
-    or Unavailable where it is not decided after LARDER_OCI_PUBLISH_SECONDS: the same push again answers then.
+    One that nobody advises against comes first: a deprecated one is `latest` only where there is no other. A row that
+    leads to a release which was yanked or put into quarantine since leads nowhere.
     """
-    raise NotImplementedError
+    listed = _versions(found).listed()
+    row = (
+        Tag.objects.filter(repository=found.row, name=LATEST).select_related("manifest").first() if found.row else None
+    )
+    if row is not None:
+        newest = listed.order_by("-release__published_at").values_list("release__published_at", flat=True).first()
+        if newest is None or row.moved_at > newest:
+            pushed = _pushed_latest(found, row.manifest)
+            if pushed is not None:
+                return pushed
+    stable = listed.filter(is_prerelease=False)
+    shown = stable.exclude(release__lifecycle=Lifecycle.DEPRECATED).newest_first().first()
+    shown = shown or stable.newest_first().first()
+    return _served(found, shown) if shown else None
 
 
-def check(caller: Caller, repository: Repository, manifest: Manifest) -> None:
-    """The checks of every module package, without a release: for `latest`. Raises ManifestInvalid with the reasons.
+def _pushed_latest(found: Found, manifest: Manifest) -> Served | None:
+    with_it = _versions(found).filter(manifest_digest=manifest.digest)
+    shown = with_it.listed().newest_first().first()
+    if shown is not None:
+        return _served(found, shown)
+    if with_it.exists() or _was_removed(found, manifest.digest):
+        return None
+    return Served(bytes(manifest.raw), manifest.digest, manifest.media_type)
 
-    What is no module package is let through: it is stored untouched.
-    """
-    raise NotImplementedError
+
+def _served(found: Found, version: ModuleVersion) -> Served | None:
+    """The manifest of a release: made anew, or the one that was pushed with it."""
+    release = version.release
+    raw = package_manifest.synthesised(release)
+    digest = digest_of(raw)
+    if version.manifest_digest in ("", digest):
+        return Served(raw, digest, IMAGE_MANIFEST, release, is_download=True)
+    pushed = Manifest.objects.filter(repository=found.row, digest=version.manifest_digest).first()
+    if pushed is None:
+        return None
+    return Served(bytes(pushed.raw), pushed.digest, pushed.media_type, release, is_download=True)
+
+
+def _was_removed(found: Found, digest: str) -> bool:
+    """A purged release leaves its number and its digests behind; what was pushed with it may still have a row."""
+    removed = _releases(found).removed()
+    return any(digest in (package_manifest.digest_for(one), _own_digest(one)) for one in removed)
+
+
+def _own_digest(release: Release) -> str:
+    return digest_of(package_manifest.synthesised(release))
+
+
+def _versions(found: Found) -> ModuleVersionQuerySet:
+    """Of the module, without asking for the module itself first: every read of a manifest comes by here."""
+    address = found.address
+    rows = ModuleVersion.objects.filter(
+        module__namespace=found.namespace, module__name=address.name, module__system=address.system
+    )
+    return rows.without_texts().select_related("release")
+
+
+def _releases(found: Found) -> ReleaseQuerySet:
+    return Release.objects.filter(kind=Kind.MODULE, namespace=found.namespace, name=found.address.path_name)

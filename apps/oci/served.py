@@ -4,9 +4,6 @@ from dataclasses import dataclass
 
 from apps.releases.models import Lifecycle, Release
 
-IMAGE_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
-IMAGE_INDEX = "application/vnd.oci.image.index.v1+json"
-
 
 @dataclass(frozen=True, slots=True)
 class Served:

@@ -71,6 +71,9 @@ class ProviderVersion(models.Model):
     signature_digest = models.CharField(
         max_length=64, db_index=True, help_text="sha256 of its detached signature, a blob"
     )
+    index_digest = models.CharField(
+        max_length=71, blank=True, help_text="Of its index in the OCI mirror: see providers.package_manifests"
+    )
 
     objects = ProviderVersionQuerySet.as_manager()
 
@@ -81,7 +84,10 @@ class ProviderVersion(models.Model):
                 condition=Q(sums_digest__regex=r"^[0-9a-f]{64}$", signature_digest__regex=r"^[0-9a-f]{64}$"),
             ),
         ]
-        indexes = [models.Index(fields=["provider", "is_prerelease"], name="providers_versions_stable")]
+        indexes = [
+            models.Index(fields=["provider", "is_prerelease"], name="providers_versions_stable"),
+            models.Index(fields=["provider", "index_digest"], name="providers_by_index"),
+        ]
 
     def __str__(self) -> str:
         return str(self.release)
@@ -97,6 +103,9 @@ class Package(models.Model):
     digest = models.CharField(max_length=64, db_index=True, help_text="sha256 of the zip; `zh:` is the same")
     size = models.BigIntegerField(help_text="bytes")
     h1 = models.CharField(max_length=50, help_text="h1:… of the unpacked tree")
+    manifest_digest = models.CharField(
+        max_length=71, blank=True, db_index=True, help_text="Of its manifest in the OCI mirror"
+    )
 
     class Meta:
         constraints = [

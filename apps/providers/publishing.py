@@ -18,7 +18,7 @@ from apps.lib import sums, versions
 from apps.lib.addresses import ProviderAddress, check_provider_type
 from apps.lib.digests import Tally
 from apps.lib.errors import Conflict, Invalid, Reason
-from apps.providers import assembling, catalogue, drafts, protocols
+from apps.providers import assembling, catalogue, drafts, package_manifests, protocols
 from apps.providers.models import Package, Provider, ProviderVersion
 from apps.releases import drafting, pipeline, reserving, staging, transitions
 from apps.releases.drafting import Opened, Received
@@ -183,7 +183,8 @@ def _describe(work: Work) -> None:
     release, settled = work.release, work.findings["settled"]
     assembling.require_usable(settled.key, now=timezone.now())
     provider, _ = Provider.objects.get_or_create(namespace=release.namespace, type=release.name)
-    version = ProviderVersion.objects.create(
+    packages: list[Package] = work.findings["packages"]
+    version = ProviderVersion(
         provider=provider,
         release=release,
         is_prerelease=versions.parse(release.version).is_prerelease,
@@ -193,7 +194,8 @@ def _describe(work: Work) -> None:
         sums_digest=settled.sums_digest,
         signature_digest=settled.signature_digest,
     )
-    packages: list[Package] = work.findings["packages"]
+    package_manifests.note_digests(version, packages)
+    version.save()
     for package in packages:
         package.version = version
     Package.objects.bulk_create(packages)

@@ -1,0 +1,86 @@
+"""Image manifests and indexes of the OCI image specification, as fixed bytes: the same facts, the same digest.
+
+https://github.com/opencontainers/image-spec/blob/v1.1.1/manifest.md. The keys stand in one order and nothing asks a
+clock, so that a manifest can be made anew whenever somebody fetches it.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+IMAGE_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
+IMAGE_INDEX = "application/vnd.oci.image.index.v1+json"
+MODULE_PACKAGE = "application/vnd.opentofu.modulepkg"
+PROVIDER = "application/vnd.opentofu.provider"
+PROVIDER_TARGET = "application/vnd.opentofu.provider-target"
+ZIP = "archive/zip"
+TITLE, VERSION = "org.opencontainers.image.title", "org.opencontainers.image.version"
+
+# The empty descriptor of the image specification, with its bytes in it: nobody need fetch them.
+EMPTY_BYTES = b"{}"
+EMPTY_DIGEST = "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
+EMPTY = {
+    "mediaType": "application/vnd.oci.empty.v1+json",
+    "digest": EMPTY_DIGEST,
+    "size": len(EMPTY_BYTES),
+    "data": "e30=",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A platform's manifest, as an index lists it."""
+
+    raw: bytes
+    os: str
+    architecture: str
+
+
+def zip_manifest(
+    artifact_type: str, *, sha256: str, size: int, file_name: str, annotations: Mapping[str, str]
+) -> bytes:
+    """An empty config and one zip. `file_name` is what the zip is called on the disk of whoever pulls it."""
+    layer = {"mediaType": ZIP, "digest": f"sha256:{sha256}", "size": size, "annotations": {TITLE: file_name}}
+    return _written(
+        {
+            "schemaVersion": 2,
+            "mediaType": IMAGE_MANIFEST,
+            "artifactType": artifact_type,
+            "config": EMPTY,
+            "layers": [layer],
+            "annotations": dict(annotations),
+        }
+    )
+
+
+def index(artifact_type: str, targets: Iterable[Target], *, target_type: str, annotations: Mapping[str, str]) -> bytes:
+    """The manifests of several platforms, in their order."""
+    listed = [
+        {
+            "mediaType": IMAGE_MANIFEST,
+            "digest": digest_of(one.raw),
+            "size": len(one.raw),
+            "artifactType": target_type,
+            "platform": {"os": one.os, "architecture": one.architecture},
+        }
+        for one in targets
+    ]
+    return _written(
+        {
+            "schemaVersion": 2,
+            "mediaType": IMAGE_INDEX,
+            "artifactType": artifact_type,
+            "manifests": listed,
+            "annotations": dict(annotations),
+        }
+    )
+
+
+def digest_of(raw: bytes) -> str:
+    return f"sha256:{hashlib.sha256(raw).hexdigest()}"
+
+
+def _written(document: Mapping[str, Any]) -> bytes:
+    return json.dumps(document, separators=(",", ":")).encode()

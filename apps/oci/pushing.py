@@ -1,0 +1,209 @@
+"""A pushed module package becomes a release, by the pipeline of every other door, while its push waits (oci.md 7.6).
+
+What counts as the same push again: the same archive under the same manifest. So nothing that was once published moves.
+"""
+
+import json
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+
+from apps.accounts.access import Viewer
+from apps.blobs import store
+from apps.blobs.models import Blob
+from apps.lib.archives import Refusal
+from apps.lib.errors import Invalid, Reason, Unavailable
+from apps.lib.oci_manifests import IMAGE_MANIFEST, MODULE_PACKAGE, TITLE, ZIP
+from apps.modules import package_manifest, publishing
+from apps.modules.models import ModuleVersion
+from apps.oci.authentication import Caller
+from apps.oci.errors import ManifestBlobUnknown, ManifestInvalid, VersionTaken
+from apps.oci.models import Manifest, Repository, RepositoryBlob
+from apps.oci.references import Digest
+from apps.releases import reserving
+from apps.releases.models import Kind, Release, State
+
+ASK_AGAIN_SECONDS = 0.1
+# Clients print the whole message; what comes after some reasons nobody reads.
+MOST_REASONS = 5
+_EXPECTED = (
+    f"expected an image manifest with artifactType {MODULE_PACKAGE} and exactly one layer of the media type {ZIP}, "
+    "the zip of the module"
+)
+_MEND = f"Push it with `oras push --artifact-type {MODULE_PACKAGE} … module.zip:{ZIP}`, or under another tag."
+_WATCHED = ("state", "uploaded_digest", "digest", "reasons", "provenance", "ticket_digest", "finished_at")
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """What a manifest of a module package says."""
+
+    manifest: str  # its digest
+    archive: str  # the sha256 of the zip
+    size: int
+    file_name: str
+
+
+def publish(caller: Caller, repository: Repository, manifest: Manifest, tag: str) -> None:
+    """Make a stored manifest the release that its strict-SemVer tag names; returns once it is published.
+
+    Never inside a transaction: it waits for a worker. Raises ManifestInvalid with the reasons, VersionTaken, TooLarge,
+    or Unavailable where it is not decided after LARDER_OCI_PUBLISH_SECONDS: the same push again answers then.
+    """
+    package = _read(repository, manifest, f"The tag {tag} is a version")
+    deadline = time.monotonic() + settings.OCI_PUBLISH_WAIT.total_seconds()
+    while True:
+        release = _begin(caller.viewer, repository, package, version=tag.replace("_", "+"))
+        _wait(release, package, deadline)
+        if release.state == State.PUBLISHED:
+            return _require_same(release, package)
+        if package_manifest.pushed_with(release) == package.manifest:
+            raise _refused(f"{release} was refused", release.refusals())
+        # Somebody else's upload of that number has come to nothing: it is free again.
+
+
+def check(caller: Caller, repository: Repository, manifest: Manifest) -> None:
+    """The checks of every module package, without a release: for `latest`. Raises ManifestInvalid with the reasons.
+
+    What is no module package is let through: it is stored untouched. So is what is a release already.
+    """
+    del caller  # whoever may push may have it checked
+    if manifest.artifact_type != MODULE_PACKAGE:
+        return
+    published = ModuleVersion.objects.published().filter(
+        release__kind=Kind.MODULE, release__namespace=repository.namespace, release__name=repository.path
+    )
+    if published.filter(manifest_digest=manifest.digest).exists():
+        return
+    package = _read(repository, manifest, "A module package is checked before it is called latest")
+    try:
+        with store.open_blob(package.archive) as archive:
+            publishing.check_package(archive)
+    except Refusal as refusal:
+        raise _refused("This module package was refused", refusal.reasons) from None
+
+
+# --- What was pushed --------------------------------------------------------------------------------------------------
+
+
+def _read(repository: Repository, manifest: Manifest, why: str) -> Package:
+    """Raises ManifestInvalid, or ManifestBlobUnknown for a zip that is not in the repository."""
+    document: dict[str, Any] = json.loads(bytes(manifest.raw))
+    layers = [one for one in document.get("layers") or [] if one.get("mediaType") == ZIP]
+    if manifest.media_type != IMAGE_MANIFEST:
+        raise _no_package(why, f"found the media type {manifest.media_type}")
+    if document.get("mediaType") != IMAGE_MANIFEST:
+        raise _no_package(why, "found no mediaType in the manifest itself, without which clients refuse it")
+    if document.get("artifactType") != MODULE_PACKAGE:
+        raise _no_package(why, f"found the artifactType {document.get('artifactType') or '(none)'}")
+    if len(layers) != 1:
+        raise _no_package(why, f"found {len(layers)} layers of that media type")
+    digest = Digest.parse(layers[0]["digest"])
+    archive = _archive(repository, digest)
+    if archive is None:
+        raise ManifestBlobUnknown(f"The zip {digest} is not in {repository}.", mend="Push it before the manifest.")
+    title = (layers[0].get("annotations") or {}).get(TITLE, "")
+    return Package(manifest.digest, archive.digest, archive.size, _file_name(title))
+
+
+def _no_package(why: str, found: str) -> ManifestInvalid:
+    return ManifestInvalid(f"{why}: {found}, {_EXPECTED}.", mend=_MEND)
+
+
+def _archive(repository: Repository, digest: Digest) -> Blob | None:
+    """What was pushed here, or the archive of a release of this module, whose manifest somebody pushes back."""
+    named = {"blob__digest": digest.hex} if digest.algorithm == "sha256" else {"blob__sha512": digest.hex}
+    pushed = RepositoryBlob.objects.filter(repository=repository, **named).select_related("blob").first()
+    if pushed is not None:
+        return pushed.blob
+    released = Release.objects.with_bytes(digest.hex).filter(
+        kind=Kind.MODULE, namespace=repository.namespace, name=repository.path
+    )
+    return Blob.objects.filter(digest=digest.hex).first() if released.exists() else None
+
+
+def _file_name(title: object) -> str:
+    """What the publisher's machine called the zip, as oras says it; shown, never used as a path."""
+    last = str(title).replace("\\", "/").rpartition("/")[2]
+    return "".join(character for character in last if character.isprintable())[:255]
+
+
+# --- The release ------------------------------------------------------------------------------------------------------
+
+
+def _begin(viewer: Viewer, repository: Repository, package: Package, *, version: str) -> Release:
+    """A release of its own, or whichever holds the number already."""
+    try:
+        return publishing.publish_package(
+            viewer=viewer,
+            address=repository.address,
+            version=version,
+            manifest=package.manifest,
+            file_name=package.file_name,
+            open_archive=lambda: _bytes_of(package),
+        )
+    except reserving.VersionTaken as taken:
+        return taken.holder
+    except Invalid as refusal:
+        raise ManifestInvalid(str(refusal), mend=refusal.mend) from None
+
+
+def _bytes_of(package: Package) -> Iterable[bytes]:
+    return store.read(package.archive)
+
+
+def _wait(release: Release, package: Package, deadline: float) -> None:
+    """Until a worker has decided. Raises VersionTaken as soon as it is clear that the number is somebody else's."""
+    while release.is_working:
+        _require_ours(release, package)
+        if time.monotonic() >= deadline:
+            raise Unavailable(
+                f"{release} is still being checked.", mend="Push the same again in a minute: it answers then."
+            )
+        time.sleep(ASK_AGAIN_SECONDS)
+        release.refresh_from_db(fields=_WATCHED)
+
+
+def _require_ours(release: Release, package: Package) -> None:
+    if release.state == State.HELD or release.ticket_digest:
+        raise VersionTaken(
+            f"{release} waits for somebody who publishes it in the browser.",
+            mend="Push under another version, or ask them to cancel it.",
+        )
+    if release.uploaded_digest not in ("", package.archive):
+        raise VersionTaken(
+            f"{release} is being published with the archive sha256:{release.uploaded_digest}; you pushed "
+            f"sha256:{package.archive}.",
+            mend="Push yours under another version.",
+        )
+
+
+def _require_same(release: Release, package: Package) -> None:
+    """The version is published: by this very manifest, or the number is taken for ever (D5)."""
+    row = ModuleVersion.objects.only("manifest_digest").get(release=release)
+    published = row.manifest_digest or package_manifest.digest_for(release)
+    if published == package.manifest:
+        return
+    if release.digest == package.archive:
+        raise VersionTaken(
+            f"{release} is already published as {published}, with the very same zip: only the manifest differs, "
+            f"yours is {package.manifest}.",
+            mend="oras writes the time into the annotation org.opencontainers.image.created: give it a fixed one "
+            "(--annotation org.opencontainers.image.created=<time of the commit>), so that the same zip is the same "
+            "package. There is nothing to publish here.",
+        )
+    raise VersionTaken(
+        f"{release} is already published as {published}, with the archive sha256:{release.digest}; you pushed "
+        f"sha256:{package.archive}.",
+        mend="A published version never changes: push under another one.",
+    )
+
+
+def _refused(what: str, reasons: list[Reason]) -> ManifestInvalid:
+    more = len(reasons) - MOST_REASONS
+    said = " ".join(reason.sentence for reason in reasons[:MOST_REASONS])
+    rest = f" And {more} more." if more > 0 else ""
+    return ManifestInvalid(f"{what}: {said or 'nobody knows why.'}{rest}")
