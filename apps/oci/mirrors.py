@@ -12,7 +12,7 @@ from apps.accounts.models import Namespace
 from apps.lib import versions
 from apps.lib.errors import CredentialsRequired, Invalid, NotFound
 from apps.lib.hostnames import normalised
-from apps.lib.oci_manifests import EMPTY_DIGEST, IMAGE_INDEX, IMAGE_MANIFEST
+from apps.lib.oci_manifests import EMPTY_DIGEST, IMAGE_INDEX, IMAGE_MANIFEST, digest_of
 from apps.oci.authentication import Caller
 from apps.oci.errors import BlobUnknown, ManifestUnknown, NameUnknown
 from apps.oci.packages import tag_of, version_of
@@ -26,7 +26,7 @@ from apps.releases.models import Release
 
 
 def tags(caller: Caller, mirror: ProviderMirror) -> list[str]:
-    """One tag for each listed version, `_` for `+`, in byte order. Never a short one: `2` makes clients ask for `2.0.0`.
+    """One tag for each listed version, `_` for `+`, in byte order. Never a short one: for `2` clients ask `2.0.0`.
 
     Empty where all versions are yanked: clients take that for "not here", too.
     """
@@ -92,7 +92,7 @@ def _by_digest(rows: ProviderVersionQuerySet, digest: str) -> Served | None:
 def _index(version: ProviderVersion) -> Served:
     packages = list(Package.objects.filter(version=version))
     raw = version_index(version.release, packages)
-    return Served(raw, version.index_digest, IMAGE_INDEX, version.release)
+    return Served(raw, version.index_digest or digest_of(raw), IMAGE_INDEX, version.release)
 
 
 def _namespace(caller: Caller, mirror: ProviderMirror) -> Namespace:

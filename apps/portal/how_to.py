@@ -20,7 +20,7 @@ from apps.accounts.tokens import TokenRefused
 from apps.lib.addresses import ModuleAddress
 from apps.modules.models import ModuleVersion
 from apps.modules.reading import visible_modules
-from apps.portal import client_setup, live_check, snippets
+from apps.portal import client_setup, live_check, oci_setup, snippets
 
 TOKENS = 10
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -88,11 +88,19 @@ def _of_reader(request: HttpRequest, viewer: Viewer) -> dict[str, Any]:
     shown = _newest_module(viewer)
     address = shown.module.address if shown else ModuleAddress("acme", "vpc", "aws")
     context: dict[str, Any] = {"shown": shown, "reads_at": request.get_host()}
-    context["first_module"] = snippets.module_block(address, shown.release.version if shown else "1.0.0")
+    version = shown.release.version if shown else "1.0.0"
+    context["first_module"] = snippets.module_block(address, version)
     own = namespaces_with_role(viewer, Role.PUBLISHER).alphabetical().first() if viewer.is_identified else None
     context["may_publish"] = own is not None
     mine = ModuleAddress(own.name if own else "acme", "network", "aws")
     context["publish"] = client_setup.publish(mine, "1.0.0")
+    context["oci"] = {
+        "block": oci_setup.block(address, version),
+        "logins": oci_setup.logins(),
+        "credentials": oci_setup.credentials(),
+        "push": oci_setup.push(mine, "1.0.0"),
+        "mirror": oci_setup.mirror(),
+    }
     if viewer.user is not None:
         usable = ApiToken.objects.filter(user=viewer.user).usable(timezone.now())
         context["tokens"] = list(usable.newest_first()[:TOKENS])

@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress
+from apps.portal import oci_setup
 
 _LABEL = re.compile(r"[A-Za-z_][\w-]*")
 _EMPTY_VALUES = (
@@ -20,6 +21,7 @@ _EMPTY_VALUES = (
     (("map", "object"), "{}"),
 )
 LONGEST_TYPE = 60
+OCI_HINT = "For OpenTofu 1.10 and later. Without ?tag= it is the highest stable version; ?digest= pins the bytes."
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,8 @@ def usages(
                 "The highest version within the range is installed: fixes and additions come by themselves.",
             )
         )
+    package = oci_setup.block(address, version, folder=folder, label=_label(address, folder))
+    found.append(Usage("As an OCI package", package, OCI_HINT))
     lines = [_input_line(one) for one in inputs if _LABEL.fullmatch(one["name"])]
     if lines:
         block = module_block(address, version, folder=folder, lines=lines)
@@ -54,12 +58,15 @@ def usages(
 def module_block(address: ModuleAddress, version: str, *, folder: str = "", lines: Iterable[str] = ()) -> str:
     """The block for a configuration. A call needs a label of letters, digits, - and _; the module's name is one."""
     source = f"{settings.PUBLIC_HOST}/{address}" + (f"//{folder}" if folder else "")
-    label = folder.rpartition("/")[2]
-    label = label if _LABEL.fullmatch(label) else address.name
     inside = [f'source  = "{source}"', f'version = "{version}"']
     inside += ["", *lines] if lines else []
     body = "\n".join(f"  {line}" if line else "" for line in inside)
-    return f'module "{label}" {{\n{body}\n}}'
+    return f'module "{_label(address, folder)}" {{\n{body}\n}}'
+
+
+def _label(address: ModuleAddress, folder: str) -> str:
+    label = folder.rpartition("/")[2]
+    return label if _LABEL.fullmatch(label) else address.name
 
 
 def compatible(version: str) -> str:

@@ -123,3 +123,24 @@ def test_it_costs_the_same_for_much_and_for_little(browser_of, alice, acme, many
 
     with django_assert_max_num_queries(6):  # session, user, module, namespace, tokens
         assert browser.get(URL).status_code == 200
+
+
+def test_it_says_how_oci_clients_sign_in_pull_push_and_mirror(client, db, settings, acme):
+    settings.PUBLIC_HOST, settings.HOSTNAMES = "registry.example.com:8443", frozenset({"registry.example.com"})
+
+    said = snippets_of(client.get(URL))
+
+    assert 'source = "oci://registry.example.com:8443/acme/vpc/aws?tag=1.0.0"' in said
+    assert "docker login registry.example.com:8443 --username token --password-stdin" in said
+    assert "oras login registry.example.com:8443 --username token --password-stdin" in said
+    assert 'oci_credentials "registry.example.com:8443" {\n  username = "token"' in said
+    assert "registry.example.com:8443/acme/network/aws:1.0.0 network-1.0.0.zip:archive/zip" in said
+    assert '--annotation "org.opencontainers.image.created=' in said
+    mirror = '"registry.example.com:8443/providers/${hostname}/${namespace}/${type}"'
+    assert f'repository_template = {mirror}\n    include             = ["registry.example.com/*/*"]' in said
+
+
+def test_it_speaks_of_no_mirror_where_no_host_name_is_known(client, db, settings):
+    settings.HOSTNAMES = frozenset()
+
+    assert "oci_mirror" not in snippets_of(client.get(URL))

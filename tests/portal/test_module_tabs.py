@@ -202,7 +202,10 @@ def test_nobody_is_handed_the_block_of_a_yanked_version(page, network, lifecycle
 def test_a_range_is_offered_where_a_range_finds_the_version(version, expected):
     found = snippets.usages(ModuleAddress("acme", "vpc", "aws"), version)
 
-    assert len(found) == (2 if expected else 1)
+    assert [one.title for one in found] == (
+        ["Exactly this version", *(["Compatible versions"] if expected else []), "As an OCI package"]
+    )
+    assert f'/acme/vpc/aws?tag={version.replace("+", "_")}"' in found[-1].text
     assert expected is None or f"version = {expected}" in found[1].text
 
 
