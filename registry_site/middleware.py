@@ -95,7 +95,7 @@ class RefusalsReachTheirReader:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)
-        is_refusal = response.status_code >= HTTPStatus.BAD_REQUEST and request.method in ("PUT", "POST")
+        is_refusal = response.status_code >= HTTPStatus.BAD_REQUEST and request.method in ("PUT", "POST", "PATCH")
         if not is_refusal or not isinstance(response, HttpResponse):
             return response
         if not request.META.get("SERVER_PROTOCOL", "").startswith("HTTP/2"):

@@ -64,6 +64,12 @@ class Backend(Protocol):
     def promote(self, source: str, target: str, digest: str) -> bool:
         """Copy to `target`, create only, after hashing what is copied; False when it is there; Damaged, Missing."""
 
+    def adopt(self, source: str, target: str, digest: str) -> bool:
+        """As `promote`, for bytes that were hashed while they were written here: they are not read again."""
+
+    def arriving(self, key: str, chunks: Iterable[bytes]) -> AbstractContextManager[Callable[[str, str], bool]]:
+        """Stream in what has no name yet, durable; what is yielded adopts it. By the end `key` is free again."""
+
     def delete(self, key: str) -> None:
         """Idempotent."""
 

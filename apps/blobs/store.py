@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import BinaryIO
 
 from django.db import transaction
+from django.db.models import ForeignKey
 
 from apps.blobs import backends
 from apps.blobs.backends import STAGING, STEP, BadKey, Damaged, Missing, StorageUnavailable
@@ -27,6 +28,7 @@ __all__ = [
     "SweepReport",
     "discard_staged",
     "get",
+    "is_referred_to",
     "open_blob",
     "open_staged",
     "put_once",
@@ -126,12 +128,23 @@ def remove(digest: str, *, is_wanted: Callable[[], bool]) -> bool:
         found = Blob.objects.filter(digest=digest, state__in=[State.READY, State.LEAVING]).update(state=State.LEAVING)
     if not found:
         return True
-    if is_wanted():
+    if is_wanted() or is_referred_to(digest):
         leaving.update(state=State.READY)
         return False
     backend.delete(target)
     leaving.delete()
     return True
+
+
+def is_referred_to(digest: str) -> bool:
+    """Whether a row of any room refers to the blob by its key: repositories do."""
+    relations = Blob._meta.related_objects  # noqa: SLF001  # Django documents it, and the manager below
+    holders = (
+        relation.related_model._base_manager.filter(**{f"{relation.field.name}__digest": digest})  # noqa: SLF001
+        for relation in relations
+        if isinstance(relation.field, ForeignKey)
+    )
+    return any(holder.exists() for holder in holders)
 
 
 def read(digest: str, *, start: int = 0, stop: int | None = None) -> Iterator[bytes]:

@@ -1,31 +1,129 @@
 """Which blobs may be read in a repository, and taking them out of it again."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 
+from django.db.models import Exists, OuterRef, ProtectedError, QuerySet, Sum
+from django.utils import timezone
+
+from apps.accounts import access
+from apps.accounts.models import Namespace, Role
+from apps.blobs import store
+from apps.blobs.models import Blob, State
+from apps.lib.errors import Unavailable
+from apps.oci import mirrors, packages
 from apps.oci.authentication import Caller
+from apps.oci.errors import BlobUnknown, Unsupported
 from apps.oci.models import Repository, RepositoryBlob
-from apps.oci.references import Digest
+from apps.oci.references import Digest, ProviderMirror
 from apps.oci.repositories import Found
+from apps.releases.models import Release
+from apps.releases.quotas import COUNTED
+
+EMPTY = b"{}"  # the config of most artifacts
+EMPTY_SHA256 = Digest.of(EMPTY).hex
+# Who may push is told once that a blob is there and does not send it: it must stay until the manifest comes.
+SIGHT = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Readable:
-    """Bytes in storage that may be read where they were asked for."""
+    """Bytes that may be read where they were asked for: in storage, or `inline`. `row`: they were pushed there."""
 
     sha256: str
     size: int
+    inline: bytes | None = None
+    row: RepositoryBlob | None = None
+
+    def is_stored(self) -> bool:
+        return self.inline is not None or store.size_of(self.sha256) == self.size
+
+    def read(self, part: range) -> Iterator[bytes]:
+        """Raises Unavailable where storage does not have what the database says: an outage of ours, not a 404."""
+        if self.inline is not None:
+            return iter([self.inline[part.start : part.stop]])
+        try:
+            return store.read(self.sha256, start=part.start, stop=part.stop)
+        except store.Missing:
+            raise Unavailable("The blob cannot be read from storage right now; try again in a few seconds.") from None
 
 
 def find(repository: Repository, digest: Digest) -> RepositoryBlob | None:
-    """The blob, by either algorithm, where its bytes are in storage and none of its releases is in quarantine."""
-    raise NotImplementedError
+    """The blob, by either algorithm, where its bytes are in storage and no release with them is in quarantine."""
+    return readable_rows(digest).filter(repository=repository).first()
+
+
+def readable_rows(digest: Digest) -> QuerySet[RepositoryBlob]:
+    """In every repository: whoever asks narrows it to what may be seen."""
+    column = "blob__digest" if digest.algorithm == "sha256" else "blob__sha512"
+    blocked = Release.objects.filter(digest=OuterRef("blob__digest"), quarantined_at__isnull=False)
+    rows = RepositoryBlob.objects.select_related("blob")
+    return rows.filter(~Exists(blocked), blob__state=State.READY, **{column: digest.hex})
 
 
 def size_and_source(found: Found, digest: Digest) -> Readable:
     """What is pushed, or the archive of a release. Raises BlobUnknown."""
-    raise NotImplementedError
+    row = find(found.row, digest) if found.row else None
+    if row is not None:
+        return Readable(row.blob.digest, row.blob.size, row=row)
+    if found.module is not None:
+        sha256 = _sha256_of(digest)
+        release = packages.archive_of(found, sha256) if sha256 else None
+        if release is not None:
+            return Readable(release.digest, release.size or 0)
+        if str(digest) in _EMPTIES and packages.holds_empty_config(found):
+            return Readable(EMPTY_SHA256, len(EMPTY), inline=EMPTY)
+    raise unknown(digest)
 
 
-def delete(caller: Caller, found: Found, digest: Digest) -> None:
+def of_mirror(caller: Caller, mirror: ProviderMirror, digest: Digest) -> Readable:
+    """A package of a provider, or the empty config. Raises what `mirrors.blob` raises."""
+    package = mirrors.blob(caller, mirror, str(digest))
+    if package is None:
+        return Readable(EMPTY_SHA256, len(EMPTY), inline=EMPTY)
+    return Readable(package.digest, package.size)
+
+
+def saw(caller: Caller, found: Found, readable: Readable) -> None:
+    """Remember that somebody who may push was told that it is there; a reader's request writes nothing (D15)."""
+    row, now = readable.row, timezone.now()
+    if row is None or row.seen_at > now - SIGHT or not caller.viewer.is_identified:
+        return
+    role = access.role_on(caller.viewer, found.namespace, only_name=found.address.path_name)
+    if role is not None and role.covers(Role.PUBLISHER):
+        RepositoryBlob.objects.filter(pk=row.pk).update(seen_at=now)
+
+
+def delete(found: Found, digest: Digest) -> None:
     """Take it out of this repository; others keep it. Raises BlobUnknown, or Unsupported where a manifest uses it."""
-    raise NotImplementedError
+    row = find(found.row, digest) if found.row else None
+    if row is None:
+        raise unknown(digest)
+    try:
+        row.delete()
+    except ProtectedError:
+        raise Unsupported(
+            f"A manifest of {found.address} uses {digest}.", mend="Delete the manifests that use it first."
+        ) from None
+
+
+def pushed_bytes(namespace: Namespace) -> int:
+    """What a namespace's repositories hold beside its releases, which count by themselves: each blob once."""
+    released = Release.objects.filter(namespace=namespace, digest=OuterRef("digest"), state__in=COUNTED)
+    held = RepositoryBlob.objects.filter(repository__namespace=namespace, blob=OuterRef("pk"))
+    rows = Blob.objects.filter(Exists(held), ~Exists(released))
+    return int(rows.aggregate(stored=Sum("size"))["stored"] or 0)
+
+
+def unknown(digest: Digest) -> BlobUnknown:
+    return BlobUnknown(f"There is no blob {digest} in this repository.")
+
+
+_EMPTIES = frozenset(str(Digest.of(EMPTY, algorithm)) for algorithm in ("sha256", "sha512"))
+
+
+def _sha256_of(digest: Digest) -> str | None:
+    if digest.algorithm == "sha256":
+        return digest.hex
+    return Blob.objects.filter(sha512=digest.hex).values_list("digest", flat=True).first()

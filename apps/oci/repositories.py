@@ -6,14 +6,16 @@ from functools import cached_property
 from django.db import IntegrityError, transaction
 
 from apps.accounts import access
+from apps.accounts.access import Viewer
 from apps.accounts.models import Namespace, Role, Scope
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import CredentialsRequired, Invalid, NotFound
 from apps.modules import publishing
 from apps.modules.models import Module
 from apps.oci.authentication import Caller
-from apps.oci.errors import NameInvalid, NameUnknown
+from apps.oci.errors import NameInvalid, NameUnknown, Unsupported
 from apps.oci.models import Repository
+from apps.oci.references import ProviderMirror, parse_name
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,19 @@ def existing(caller: Caller, address: ModuleAddress, *, need: Role = Role.READER
     return found
 
 
+def pushable(caller: Caller, name: str) -> ModuleAddress:
+    """The module that a name means. Raises NameInvalid, and Unsupported for the mirror of a provider."""
+    address = parse_name(name)
+    if not isinstance(address, ProviderMirror):
+        return address
+    if not caller.viewer.is_identified:
+        raise CredentialsRequired("Pushing needs credentials.", mend="Send an API token.")
+    raise Unsupported(
+        "The mirror of a provider is made from its releases, and cannot be pushed to.",
+        mend="Publish the provider on its page, or through the API: a release needs checksums and a signature.",
+    )
+
+
 def for_push(caller: Caller, address: ModuleAddress) -> Repository:
     """The repository's row, made by the first push of somebody who may publish there."""
     found = find(caller, address, need=Role.PUBLISHER)
@@ -89,6 +104,14 @@ def for_delete(caller: Caller, address: ModuleAddress) -> Found:
     found = existing(caller, address, need=Role.PUBLISHER)
     access.check_scope(caller.viewer, found.namespace, Scope.MANAGE)
     return found
+
+
+def visible_names(viewer: Viewer) -> set[str]:
+    """Every repository that the viewer may read: what was pushed to, and every module."""
+    namespaces = access.visible_namespaces(viewer)
+    pushed = Repository.objects.filter(namespace__in=namespaces).values_list("namespace__name", "path")
+    modules = Module.objects.filter(namespace__in=namespaces).values_list("namespace__name", "name", "system")
+    return {"/".join(parts) for parts in (*pushed, *modules)}
 
 
 def unknown(address: object) -> NameUnknown:

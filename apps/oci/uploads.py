@@ -1,45 +1,209 @@
-"""Pushing a blob: a session is begun, bytes are appended, and it is finished by the digest that they should have."""
+"""Pushing a blob: a session is begun, bytes are appended, and it is finished by the digest that they should have.
 
+A request of a session holds no lock and no transaction while its bytes come in: it takes the session's lease, or (the
+one that brings everything at once) only sees at the end whether the session is still as it found it.
+"""
+
+import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from datetime import timedelta
+from itertools import chain
 
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from apps.blobs import arriving, store
+from apps.blobs.arriving import Arrival
+from apps.lib.errors import CredentialsRequired
+from apps.lib.fingerprints import Fingerprint
 from apps.oci.authentication import Caller
-from apps.oci.models import Repository, RepositoryBlob, UploadSession
+from apps.oci.errors import DigestInvalid, UploadInvalid, UploadUnknown
+from apps.oci.keeping import keep, limited
+from apps.oci.models import Repository, RepositoryBlob, UploadChunk, UploadSession
 from apps.oci.references import Digest
 
 Chunks = Iterable[bytes]
 
+# What is staged is swept after 24 hours: a session must end before its first chunk goes.
+LIFETIME = timedelta(hours=20)
+LEASE = timedelta(seconds=60)
+RENEWAL_SECONDS = 15.0
+
+
+class OutOfOrder(UploadInvalid):
+    """A chunk that does not begin where the last one ended, or that meets another one. The session goes on."""
+
+    status = 416
+
+    def __init__(self, session: UploadSession) -> None:
+        super().__init__(
+            f"The next chunk of this upload begins at byte {session.size}, while no other is coming in.",
+            mend="Ask the upload's URL how much has come, and go on from there.",
+        )
+        self.session = session
+
 
 def begin(caller: Caller, repository: Repository) -> UploadSession:
-    raise NotImplementedError
+    viewer = caller.viewer
+    if viewer.user is None:
+        raise CredentialsRequired("Pushing needs credentials.", mend="Send an API token.")
+    return UploadSession.objects.create(
+        repository=repository, user=viewer.user, token=viewer.token, expires_at=timezone.now() + LIFETIME
+    )
 
 
 def of(caller: Caller, repository: Repository, number: uuid.UUID) -> UploadSession:
-    """The caller's own session. Raises UploadUnknown."""
-    raise NotImplementedError
+    """The caller's own session, by whichever of their tokens. Raises UploadUnknown."""
+    session = UploadSession.objects.filter(
+        pk=number, repository=repository, user=caller.viewer.user_id, expires_at__gt=timezone.now()
+    ).first()
+    if session is None:
+        raise unknown()
+    session.repository = repository
+    return session
 
 
 def append(session: UploadSession, chunks: Chunks, *, start: int | None = None, length: int | None = None) -> None:
-    """Take a chunk. Raises OutOfOrder where it does not begin where the last one ended; the session goes on."""
-    raise NotImplementedError
+    """Take a chunk. Raises OutOfOrder where it does not begin where the last one ended; the session goes on.
+
+    `start` and `length` are what the client says of it; without them it is what comes next. A broken or wrong chunk
+    leaves the session as it was.
+    """
+    lease, key = _take_lease(session, start), arriving.new_key()
+    try:
+        came = arriving.stage(key, _renewing(session, lease, limited(chunks, already=session.size)))
+        try:
+            _check_length(came, length)
+            with transaction.atomic():
+                _take(session, lease, key, came)
+        except BaseException:
+            store.discard_staged(key)
+            raise
+    except BaseException:
+        _leased(session, lease).update(lease=None, lease_until=None)
+        raise
+    session.size += came.size
+    if not came.size:
+        store.discard_staged(key)
 
 
 def finish(
     session: UploadSession, digest: Digest, chunks: Chunks, *, start: int | None = None, length: int | None = None
 ) -> RepositoryBlob:
     """Take the last chunk, if there is one, and keep the blob. Raises DigestInvalid, and then the session has ended."""
-    raise NotImplementedError
+    if start not in (None, session.size):
+        raise OutOfOrder(session)
+    if session.size and (rest := _any(chunks)):
+        append(session, rest, start=start, length=length)
+    staged = list(session.chunks.order_by("start")) if session.size else []
+    try:
+        with _joined(staged) if staged else arriving.receive(limited(chunks)) as arrival:
+            if not staged:
+                _check_length(arrival.fingerprint, length)
+            row = keep(session.repository, arrival, digest, ending=lambda: _end(session))
+    except DigestInvalid:
+        cancel(session)
+        raise
+    except store.Missing:  # another request has finished it, and its chunks are gone
+        raise unknown() from None
+    _discard(staged)
+    return row
 
 
 def cancel(session: UploadSession) -> None:
-    raise NotImplementedError
+    staged = list(session.chunks.all())
+    UploadSession.objects.filter(pk=session.pk).delete()
+    _discard(staged)
 
 
 def whole(repository: Repository, digest: Digest, chunks: Chunks) -> RepositoryBlob:
-    """Keep a blob that came in one request, without a session."""
-    raise NotImplementedError
+    """Keep a blob that comes in one request, without a session. Raises DigestInvalid."""
+    with arriving.receive(limited(chunks)) as arrival:
+        return keep(repository, arrival, digest)
 
 
-def mount(caller: Caller, repository: Repository, digest: Digest, source: str | None) -> RepositoryBlob | None:
-    """Show a blob of `source`, or of any repository that the caller may read, here too; None where there is none."""
-    raise NotImplementedError
+def unknown() -> UploadUnknown:
+    return UploadUnknown("There is no such upload of yours: it was finished or cancelled, or it has lapsed.")
+
+
+def _take_lease(session: UploadSession, start: int | None) -> uuid.UUID:
+    lease, now = uuid.uuid4(), timezone.now()
+    rows = UploadSession.objects.filter(pk=session.pk)
+    free = rows.filter(Q(lease=None) | Q(lease_until__lt=now), size=session.size if start is None else start)
+    if not free.update(lease=lease, lease_until=now + LEASE):
+        session.size = _size_of(rows)
+        raise OutOfOrder(session)
+    session.size = session.size if start is None else start
+    return lease
+
+
+def _size_of(rows: QuerySet[UploadSession]) -> int:
+    size = rows.values_list("size", flat=True).first()
+    if size is None:
+        raise unknown()
+    return size
+
+
+def _leased(session: UploadSession, lease: uuid.UUID) -> QuerySet[UploadSession]:
+    return UploadSession.objects.filter(pk=session.pk, lease=lease)
+
+
+def _renewing(session: UploadSession, lease: uuid.UUID, chunks: Chunks) -> Iterator[bytes]:
+    """Keep the lease while bytes flow, so that only a request whose process died loses it."""
+    renewed = time.monotonic()
+    for chunk in chunks:
+        if time.monotonic() - renewed > RENEWAL_SECONDS:
+            renewed = time.monotonic()
+            if not _leased(session, lease).update(lease_until=timezone.now() + LEASE):
+                raise unknown()
+        yield chunk
+
+
+def _take(session: UploadSession, lease: uuid.UUID, key: str, came: Fingerprint) -> None:
+    """Raises UploadUnknown where the session ended, or lapsed into other hands, while the bytes came in."""
+    if not _leased(session, lease).update(size=session.size + came.size, lease=None, lease_until=None):
+        raise unknown()
+    if came.size:
+        UploadChunk.objects.create(
+            session=session,
+            start=session.size,
+            size=came.size,
+            staging_key=key,
+            sha256=came.sha256,
+            sha512=came.sha512,
+        )
+
+
+def _check_length(came: Fingerprint, length: int | None) -> None:
+    if length is not None and came.size != length:
+        raise UploadInvalid(f"The chunk has {came.size} bytes: expected the {length} of its Content-Range.")
+
+
+def _any(chunks: Chunks) -> Chunks | None:
+    """The same chunks; None where there are none."""
+    rest = iter(chunks)
+    first = next(rest, None)
+    return None if first is None else chain([first], rest)
+
+
+def _joined(staged: list[UploadChunk]) -> AbstractContextManager[Arrival]:
+    """One chunk is kept as it is; several are read once more, in their order."""
+    if len(staged) == 1:
+        one = staged[0]
+        return nullcontext(arriving.staged(one.staging_key, Fingerprint(one.sha256, one.sha512, one.size)))
+    return arriving.receive(chain.from_iterable(arriving.read_staged(chunk.staging_key) for chunk in staged))
+
+
+def _end(session: UploadSession) -> None:
+    """Raises UploadUnknown where another request has ended it, or brought more, meanwhile: one finishes it."""
+    _, ended = UploadSession.objects.filter(pk=session.pk, size=session.size).delete()
+    if not ended.get("oci.UploadSession"):
+        raise unknown()
+
+
+def _discard(staged: list[UploadChunk]) -> None:
+    for chunk in staged:
+        store.discard_staged(chunk.staging_key)

@@ -50,13 +50,14 @@ def purge(*, release: Release, actor: Viewer, reason: str) -> None:
 
 
 def run(claim: Claim) -> None:
-    """The worker's half: remove the bytes, unless another release has the same. Safe to repeat."""
+    """The worker's half: remove the bytes, unless another release, or a repository, has the same. Safe to repeat."""
     release = Release.objects.select_related("namespace").get(pk=claim.target)
     if claim.exhausted:
         log.error("purge-gave-up", release=str(release), digest=release.digest)
         return
     removed = store.remove(release.digest, is_wanted=partial(_is_wanted, release, claim))
-    if not removed and not _others(release).filter(state=State.PUBLISHED).exists():
+    is_kept = _others(release).filter(state=State.PUBLISHED).exists() or store.is_referred_to(release.digest)
+    if not removed and not is_kept:
         # What is on its way may still be refused, and then nobody would come back for the bytes.
         raise Outage("an upload of the same bytes is on its way: its end decides")
     with transaction.atomic():

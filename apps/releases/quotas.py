@@ -1,5 +1,6 @@
 """How much a namespace may hold: bytes in storage and versions. Staff set both; 0 is no limit."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -19,6 +20,15 @@ STORED = Coalesce(
     output_field=BigIntegerField(),
 )
 
+# Rooms above that keep bytes in a namespace say here how many: this one knows only releases.
+_sources: list[Callable[[Namespace], int]] = []
+
+
+def also(source: Callable[[Namespace], int]) -> None:
+    """Count these bytes, too."""
+    if source not in _sources:
+        _sources.append(source)
+
 
 class QuotaFull(TooLarge):
     """The namespace has no room for this. An edge answers 413, not 409: to scripts that means "is there already"."""
@@ -35,13 +45,14 @@ class Usage:
 
 
 def usage(namespace: Namespace, *, without: Release | None = None) -> Usage:
-    """In one query. The namespace's own limits count, and the registry's where it has none."""
+    """Few queries. The namespace's own limits count, and the registry's where it has none."""
     rows = Release.objects.filter(namespace=namespace, state__in=COUNTED)
     if without is not None:
         rows = rows.exclude(pk=without.pk)
     found = rows.aggregate(versions=Count("pk"), stored=Sum(STORED))
     max_bytes, max_versions = limits(namespace)
-    return Usage(found["stored"] or 0, found["versions"], max_bytes, max_versions)
+    stored = (found["stored"] or 0) + sum(source(namespace) for source in _sources)
+    return Usage(stored, found["versions"], max_bytes, max_versions)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,43 @@
+"""Mounting: showing a blob that the caller may read elsewhere in a repository of theirs, without sending it again."""
+
+from django.db import transaction
+
+from apps.accounts import access
+from apps.blobs.models import Blob, State
+from apps.lib.errors import RegistryError
+from apps.oci import blobs, repositories
+from apps.oci.authentication import Caller
+from apps.oci.keeping import show
+from apps.oci.models import Repository, RepositoryBlob
+from apps.oci.references import Digest, ProviderMirror, parse_name
+
+
+def mount(caller: Caller, repository: Repository, digest: Digest, source: str | None) -> RepositoryBlob | None:
+    """A blob of `source`, or of any repository that the caller may read; None where there is none. Raises QuotaFull.
+
+    Unknown, hidden and empty sources are one answer: the client sends the blob instead.
+    """
+    sha256 = _anywhere(caller, digest) if source is None else _in_source(caller, source, digest)
+    if sha256 is None:
+        return None
+    with transaction.atomic():
+        # Locked until it is referred to, as in `arriving.claim`.
+        ready = Blob.objects.select_for_update(no_key=True).filter(digest=sha256, state=State.READY)
+        blob = ready.first()
+        return show(repository, blob) if blob else None
+
+
+def _in_source(caller: Caller, source: str, digest: Digest) -> str | None:
+    try:
+        name = parse_name(source)
+        if isinstance(name, ProviderMirror):
+            return blobs.of_mirror(caller, name, digest).sha256
+        return blobs.size_and_source(repositories.existing(caller, name), digest).sha256
+    except RegistryError:
+        return None
+
+
+def _anywhere(caller: Caller, digest: Digest) -> str | None:
+    seen = access.visible_namespaces(caller.viewer).values("pk")
+    rows = blobs.readable_rows(digest).filter(repository__namespace__in=seen)
+    return rows.values_list("blob__digest", flat=True).first()

@@ -1,0 +1,137 @@
+"""end-4a to 4c, 5, 6, 11, 13, 14: pushing blobs. https://github.com/opencontainers/distribution-spec"""
+
+import re
+import uuid
+from collections.abc import Iterator
+from functools import cached_property
+from http import HTTPStatus
+
+from django.conf import settings
+from django.urls import re_path
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.accounts.models import Role
+from apps.lib.bodies import chunks, declared_length
+from apps.oci import mounting, repositories, uploads
+from apps.oci.base import OciView
+from apps.oci.errors import UploadInvalid, exception_handler
+from apps.oci.models import UploadSession
+from apps.oci.references import Digest
+
+# As S3 wants its parts; smaller chunks are taken all the same, and cost more.
+S3_CHUNK_MIN_BYTES = 5 * 1024 * 1024
+# Strictly `first-last`; some clients write it as HTTP does. The last byte of nothing is the one before the first.
+_RANGE = re.compile(r"(?:bytes[ =])?(\d{1,18})-(-?\d{1,18})(?:/(?:\d{1,18}|\*))?", re.ASCII | re.IGNORECASE)
+
+
+class Uploads(OciView):
+    """Where every push of a blob begins, and many end."""
+
+    def post(self, request: Request, name: str) -> Response:
+        repository = repositories.for_push(self.caller, repositories.pushable(self.caller, name))
+        if "mount" in request.GET:
+            digest = Digest.parse(request.GET["mount"])
+            if mounting.mount(self.caller, repository, digest, request.GET.get("from")):
+                return created(name, digest)
+        elif "digest" in request.GET:
+            digest = Digest.parse(request.GET["digest"])
+            uploads.whole(repository, digest, body_of(request))
+            return created(name, digest)
+        return progress(name, uploads.begin(self.caller, repository), HTTPStatus.ACCEPTED)
+
+
+class Upload(OciView):
+    """One session. Whoever asks may still push there, by the live rights of this moment, and began it."""
+
+    def get(self, request: Request, name: str, number: str) -> Response:  # noqa: ARG002
+        return progress(name, self.session, HTTPStatus.NO_CONTENT)
+
+    def patch(self, request: Request, name: str, number: str) -> Response:  # noqa: ARG002
+        start, length = range_of(request)
+        uploads.append(self.session, body_of(request), start=start, length=length)
+        return progress(name, self.session, HTTPStatus.ACCEPTED)
+
+    def put(self, request: Request, name: str, number: str) -> Response:  # noqa: ARG002
+        session, digest = self.session, Digest.parse(request.GET.get("digest", ""))
+        start, length = range_of(request)
+        uploads.finish(session, digest, body_of(request), start=start, length=length)
+        return created(name, digest)
+
+    def delete(self, request: Request, name: str, number: str) -> Response:  # noqa: ARG002
+        uploads.cancel(self.session)
+        return Response(status=HTTPStatus.NO_CONTENT)
+
+    def actions(self) -> str:
+        return "pull,push"
+
+    @cached_property
+    def session(self) -> UploadSession:
+        name = self.kwargs["name"]
+        found = repositories.find(self.caller, repositories.pushable(self.caller, name), need=Role.PUBLISHER)
+        try:
+            number = uuid.UUID(self.kwargs["number"])
+        except ValueError:
+            raise uploads.unknown() from None
+        if found.row is None:
+            raise uploads.unknown()
+        return uploads.of(self.caller, found.row, number)
+
+    def handle_exception(self, exc: Exception) -> Response:
+        if not isinstance(exc, uploads.OutOfOrder):
+            return super().handle_exception(exc)
+        response = exception_handler(exc, {})
+        for header, value in _where(self.kwargs["name"], exc.session).items():
+            response.headers[header] = value
+        response.exception = True
+        return response
+
+
+def created(name: str, digest: Digest) -> Response:
+    headers = {"Location": f"/v2/{name}/blobs/{digest}", "Docker-Content-Digest": str(digest)}
+    return Response(status=HTTPStatus.CREATED, headers=headers)
+
+
+def progress(name: str, session: UploadSession, status: HTTPStatus) -> Response:
+    return Response(status=status, headers=_where(name, session))
+
+
+def _where(name: str, session: UploadSession) -> dict[str, str]:
+    """Relative: clients refuse an upload that moves to another host. Nothing and one byte are both written 0-0."""
+    headers = {
+        "Location": f"/v2/{name}/blobs/uploads/{session.pk}",
+        "Range": f"0-{max(0, session.size - 1)}",
+        "Docker-Upload-UUID": str(session.pk),
+    }
+    if settings.STORAGE_URL.startswith("s3:"):
+        headers["OCI-Chunk-Min-Length"] = str(S3_CHUNK_MIN_BYTES)
+    return headers
+
+
+def body_of(request: Request) -> Iterator[bytes]:
+    """Nothing where neither a length nor a transfer coding announces a body (RFC 9112, 6.3)."""
+    if declared_length(request.META) is None and not request.META.get("wsgi.input_terminated"):
+        return iter(())
+    return chunks(request.META)
+
+
+def range_of(request: Request) -> tuple[int | None, int | None]:
+    """First byte and length by Content-Range; None where there is none. Raises UploadInvalid."""
+    text = request.headers.get("Content-Range", "").strip()
+    if not text:
+        return None, None
+    found = _RANGE.fullmatch(text)
+    if found is None:
+        raise UploadInvalid(f"Content-Range is {text[:60]!r}: expected the first and the last byte, as in 0-1023.")
+    start, last = int(found[1]), int(found[2])
+    if declared_length(request.META) == 0:  # an empty chunk has no last byte that could be written
+        return start, 0
+    if last < start:
+        raise UploadInvalid(f"Content-Range is {text[:60]!r}: it ends before it begins.")
+    return start, last - start + 1
+
+
+urlpatterns = [
+    re_path(r"^(?P<name>.+)/blobs/uploads/?\Z", Uploads.as_view(), name="uploads"),
+    re_path(r"^(?P<name>.+)/blobs/uploads/(?P<number>[^/]+)\Z", Upload.as_view(), name="upload"),
+]
