@@ -33,7 +33,10 @@ def credentials() -> Snippet:
 
 
 def mirror() -> Snippet | None:
-    """None where no host name is known by which clients call our providers. `include` and `exclude` say who is asked for what: a mirror that is asked for what it has not got ends `init`."""
+    """`include` and `exclude` say who is asked for what: a mirror that is asked for what it has not got ends `init`.
+
+    None where no host name is known by which clients call our providers.
+    """
     if not settings.HOSTNAMES:
         return None
     template = f'"{host()}/providers/${{hostname}}/${{namespace}}/${{type}}"'
