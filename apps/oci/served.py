@@ -7,13 +7,20 @@ from apps.releases.models import Lifecycle, Release
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """`raw` byte for byte. `is_download`: a GET of it (no HEAD) is one download of `release` (D15)."""
+    """`raw` byte for byte; empty with `size` where nobody asked for the bytes of a row (HEAD). `is_download`: a GET of
+    it (no HEAD) is one download of `release` (D15).
+    """
 
     raw: bytes
     digest: str  # sha256:… or sha512:…, as it is addressed
     media_type: str
     release: Release | None = None
     is_download: bool = False
+    size: int | None = None
+
+    @property
+    def length(self) -> int:
+        return len(self.raw) if self.size is None else self.size
 
     @property
     def warning(self) -> str:

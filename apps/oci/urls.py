@@ -3,9 +3,14 @@
 from django.urls import path, re_path
 
 from apps.oci.base import OciView
+from apps.oci.blob_views import urlpatterns as blob_urls
 from apps.oci.errors import NameUnknown
+from apps.oci.manifest_views import urlpatterns as manifest_urls
 from apps.oci.ping import Ping
+from apps.oci.referrer_views import urlpatterns as referrer_urls
+from apps.oci.tag_views import urlpatterns as tag_urls
 from apps.oci.token_views import urlpatterns as token_urls
+from apps.oci.upload_views import urlpatterns as upload_urls
 
 
 class Unknown(OciView):
@@ -21,6 +26,10 @@ app_name = "oci"
 urlpatterns = [
     path("", Ping.as_view(), name="ping"),
     *token_urls,
-    # upload_views, blob_views, manifest_views, tag_views: each has its `urlpatterns`
+    *upload_urls,
+    *blob_urls,
+    *manifest_urls,
+    *tag_urls,
+    *referrer_urls,
     re_path(r"^", Unknown.as_view()),
 ]

@@ -1,0 +1,233 @@
+"""What a pushed manifest says: read strictly, since others will read it after us, and kept as it came.
+
+https://github.com/opencontainers/image-spec/blob/v1.1.1/manifest.md and image-index.md
+"""
+
+import base64
+import binascii
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from apps.oci.errors import DigestInvalid, ManifestInvalid
+from apps.oci.references import Digest
+
+IMAGE = "application/vnd.oci.image.manifest.v1+json"
+INDEX = "application/vnd.oci.image.index.v1+json"
+DOCKER_IMAGE = "application/vnd.docker.distribution.manifest.v2+json"
+DOCKER_LIST = "application/vnd.docker.distribution.manifest.list.v2+json"
+INDEXES = frozenset((INDEX, DOCKER_LIST))
+MANIFESTS = frozenset((IMAGE, INDEX, DOCKER_IMAGE, DOCKER_LIST))
+MODULE_PACKAGE = "application/vnd.opentofu.modulepkg"
+
+# Registries do not hold these: the descriptor's `urls` say where they are.
+_NOT_DISTRIBUTED = frozenset(
+    (
+        "application/vnd.oci.image.layer.nondistributable.v1.tar",
+        "application/vnd.oci.image.layer.nondistributable.v1.tar+gzip",
+        "application/vnd.oci.image.layer.nondistributable.v1.tar+zstd",
+        "application/vnd.docker.image.rootfs.foreign.diff.tar",
+        "application/vnd.docker.image.rootfs.foreign.diff.tar.gzip",
+    )
+)
+_MEDIA_TYPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}", re.ASCII)
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")  # half a surrogate pair is no text, and no database keeps a NUL
+_VERSION = 2
+_DEEPEST = 100
+_LARGEST = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Descriptor:
+    """What a manifest says of something else. `may_be_away`: it need not be in the repository."""
+
+    media_type: str
+    digest: Digest
+    size: int
+    may_be_away: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A manifest or an index. `children`: the manifests that an index lists; `blobs`: all else that is named."""
+
+    media_type: str
+    artifact_type: str
+    subject: str
+    annotations: dict[str, str]
+    blobs: tuple[Descriptor, ...] = ()
+    children: tuple[Descriptor, ...] = ()
+
+    @property
+    def is_module_package(self) -> bool:
+        return self.media_type == IMAGE and self.artifact_type == MODULE_PACKAGE
+
+
+def parse(raw: bytes, content_type: str) -> Document:
+    """Raises ManifestInvalid, or DigestInvalid for a descriptor's."""
+    fields = _json_object(raw)
+    media_type = _media_type_of(fields, content_type)
+    version = fields.get("schemaVersion")
+    if version != _VERSION or not isinstance(version, int):
+        raise ManifestInvalid(f"schemaVersion is {_shown(version)}, expected {_VERSION}.")
+    subject = _optional(fields, "subject")
+    annotations = _annotations(fields, "the manifest")
+    own_type = _optional_media_type(fields, "artifactType")
+    if media_type in INDEXES:
+        _refuse_both(fields, ("config", "layers", "fsLayers"), "an index")
+        listed = _descriptors(fields, "manifests", required=True)
+        children = tuple(one for one in listed if one.media_type in MANIFESTS)
+        blobs = tuple(one for one in listed if one.media_type not in MANIFESTS)
+        return Document(media_type, own_type, subject, annotations, blobs, children)
+    _refuse_both(fields, ("manifests", "fsLayers"), "an image manifest")
+    if "config" not in fields:
+        raise ManifestInvalid("The manifest has no config.", mend="Name the empty one, `{}`, where there is nothing.")
+    config = _descriptor(fields["config"], "config")
+    layers = _descriptors(fields, "layers")
+    return Document(media_type, own_type or config.media_type, subject, annotations, (config, *layers))
+
+
+def _json_object(raw: bytes) -> dict[str, Any]:
+    try:
+        fields = json.loads(raw.decode(), object_pairs_hook=_once, parse_constant=_no_constant)
+    except RecursionError:
+        raise _too_deep() from None
+    except ValueError as error:  # UnicodeDecodeError and JSONDecodeError are both
+        raise ManifestInvalid(f"The manifest is no JSON: {error}.") from None
+    if not isinstance(fields, dict):
+        raise ManifestInvalid(f"The manifest is {_shown(fields)}, expected a JSON object.")
+    _check_depth(fields)
+    return fields
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Of two keys some readers take the first and some the last: what was checked is not what they would see."""
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
+        raise ManifestInvalid(f"The manifest has the key {twice[:100]!r} twice in one object.")
+    return fields
+
+
+def _no_constant(name: str) -> None:
+    raise ManifestInvalid(f"The manifest holds {name}, which is no JSON.")
+
+
+def _check_depth(fields: dict[str, Any]) -> None:
+    """Whoever reads it later has a stack of another height: what we take must be safe for them, too."""
+    level: list[Any] = [fields]
+    for _ in range(_DEEPEST):
+        level = [
+            inner
+            for value in level
+            for inner in (value.values() if isinstance(value, dict) else value)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return
+    raise _too_deep()
+
+
+def _too_deep() -> ManifestInvalid:
+    return ManifestInvalid(f"The manifest is nested too deeply: expected at most {_DEEPEST} levels.")
+
+
+def _media_type_of(fields: dict[str, Any], content_type: str) -> str:
+    """Content-Type without its parameters; `mediaType` must be the same, and stands in where there is no header."""
+    sent = content_type.partition(";")[0].strip()
+    said = _optional_media_type(fields, "mediaType")
+    if sent and said and sent != said:
+        raise ManifestInvalid(f"Content-Type is {sent[:200]!r}, but the manifest's mediaType is {said!r}.")
+    found = sent or said
+    if found not in MANIFESTS:
+        raise ManifestInvalid(f"{found[:200]!r} is no media type of manifests here: expected {', '.join(_in_order())}.")
+    return found
+
+
+def _in_order() -> Iterable[str]:
+    return sorted(MANIFESTS, reverse=True)
+
+
+def _refuse_both(fields: dict[str, Any], names: Iterable[str], what: str) -> None:
+    """A document that is a manifest to one reader and an index to another (CVE-2021-41190)."""
+    for name in names:
+        if name in fields:
+            raise ManifestInvalid(f"By its media type this is {what}, and yet it has {name!r}.")
+
+
+def _optional(fields: dict[str, Any], name: str) -> str:
+    return "" if fields.get(name) is None else str(_descriptor(fields[name], name).digest)
+
+
+def _optional_media_type(fields: dict[str, Any], name: str) -> str:
+    value = fields.get(name)
+    return "" if value is None or value == "" else _media_type(value, name)
+
+
+def _media_type(value: Any, where: str) -> str:
+    if not isinstance(value, str) or not _MEDIA_TYPE.fullmatch(value):
+        raise ManifestInvalid(f"{where} is {_shown(value)}, expected a media type such as {IMAGE}.")
+    return value
+
+
+def _descriptors(fields: dict[str, Any], name: str, *, required: bool = False) -> list[Descriptor]:
+    if required and name not in fields:
+        raise ManifestInvalid(f"The manifest has no {name}.", mend="List none as an empty array.")
+    listed = fields.get(name)
+    if listed is None:  # Go's clients write an empty list as null
+        return []
+    if not isinstance(listed, list):
+        raise ManifestInvalid(f"{name} is {_shown(listed)}, expected an array.")
+    return [_descriptor(value, f"{name}[{place}]") for place, value in enumerate(listed)]
+
+
+def _descriptor(value: Any, where: str) -> Descriptor:
+    if not isinstance(value, dict):
+        raise ManifestInvalid(f"{where} is {_shown(value)}, expected a descriptor.")
+    media_type = _media_type(value.get("mediaType"), f"{where}.mediaType")
+    text, size, urls = value.get("digest"), value.get("size"), value.get("urls")
+    if not isinstance(text, str):
+        raise ManifestInvalid(f"{where}.digest is {_shown(text)}, expected a digest.")
+    try:
+        digest = Digest.parse(text)
+    except DigestInvalid as refusal:
+        raise ManifestInvalid(f"{where}.digest: {refusal}") from None
+    if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size <= _LARGEST:
+        raise ManifestInvalid(f"{where}.size is {_shown(size)}, expected a number of bytes.")
+    if urls is not None and not (isinstance(urls, list) and all(isinstance(url, str) for url in urls)):
+        raise ManifestInvalid(f"{where}.urls is {_shown(urls)}, expected an array of text.")
+    _annotations(value, where)
+    _check_data(value.get("data"), digest, size, where)
+    return Descriptor(media_type, digest, size, may_be_away=bool(urls) or media_type in _NOT_DISTRIBUTED)
+
+
+def _check_data(data: Any, digest: Digest, size: int, where: str) -> None:
+    """Readers may take embedded bytes without a look at the blob: they must be the blob's."""
+    if data is None:
+        return
+    try:
+        content = base64.b64decode(data, validate=True) if isinstance(data, str) else None
+    except (binascii.Error, ValueError):
+        content = None
+    if content is None or len(content) != size or Digest.of(content, digest.algorithm) != digest:
+        raise ManifestInvalid(f"{where}.data is not the base64 of the {size} bytes that are {digest}.")
+
+
+def _annotations(fields: dict[str, Any], where: str) -> dict[str, str]:
+    found = fields.get("annotations")
+    if found is None:
+        return {}
+    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+        raise ManifestInvalid(f"The annotations of {where} are no map of text to text.")
+    for text in (*found, *found.values()):
+        if _NO_TEXT.search(text):
+            raise ManifestInvalid(f"An annotation of {where} holds characters that are no text.")
+    return found
+
+
+def _shown(value: Any) -> str:
+    """A value in a sentence, not all four megabytes of it."""
+    return "missing" if value is None else repr(value)[:100]

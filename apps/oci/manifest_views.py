@@ -1,0 +1,85 @@
+"""end-3, end-7, end-9: manifests by tag and by digest."""
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.urls import re_path
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.lib import bodies, digests
+from apps.oci import manifests, mirrors, repositories
+from apps.oci.base import OciView
+from apps.oci.references import Digest, ProviderMirror, parse_name
+from apps.oci.served import Served
+from apps.releases import downloads
+
+
+class Manifest(OciView):
+    def get(self, request: Request, name: str, reference: str) -> HttpResponse:
+        """HEAD comes here as well, and costs no bytes."""
+        served = self._served(name, reference, bytes_wanted=request.method == "GET")
+        if served.is_download and served.release is not None and request.method == "GET":
+            client = downloads.client_of(request.headers.get("User-Agent", ""))
+            downloads.note(served.release.pk, self.viewer.user_id, client)
+        response = HttpResponse(served.raw, content_type=served.media_type)
+        response.headers["Content-Length"] = str(served.length)
+        response.headers["Docker-Content-Digest"] = served.digest
+        response.headers["ETag"] = f'"{served.digest}"'
+        if served.warning:
+            response.headers["Warning"] = warning(served.warning)
+        return response
+
+    def put(self, request: Request, name: str, reference: str) -> Response:
+        address = repositories.pushable(self.caller, name)
+        wanted = Digest.parse(reference) if ":" in reference else reference
+        repository = repositories.for_push(self.caller, address)
+        body = digests.counted(
+            bodies.chunks(request.META),
+            limit=settings.OCI_MANIFEST_MAX_BYTES,
+            what="the manifest",
+            setting="LARDER_OCI_MANIFEST_MAX_BYTES",
+        )
+        put = manifests.put(
+            self.caller,
+            repository,
+            wanted,
+            raw=b"".join(body),
+            content_type=request.META.get("CONTENT_TYPE", ""),
+            tags=request.GET.getlist("tag"),
+        )
+        return created(name, put)
+
+    def delete(self, request: Request, name: str, reference: str) -> Response:  # noqa: ARG002
+        found = repositories.for_delete(self.caller, repositories.pushable(self.caller, name))
+        manifests.delete(self.caller, found, reference)
+        return Response(status=202)
+
+    def _served(self, name: str, reference: str, *, bytes_wanted: bool) -> Served:
+        address = parse_name(name)
+        if isinstance(address, ProviderMirror):
+            return mirrors.served(self.caller, address, reference)
+        return manifests.read(repositories.find(self.caller, address), reference, bytes_wanted=bytes_wanted)
+
+
+def created(name: str, put: manifests.Put) -> Response:
+    """The Location is relative: behind a proxy nothing else is right for everybody."""
+    response = Response(status=201)
+    response.headers["Location"] = f"/v2/{name}/manifests/{put.digest}"
+    response.headers["Docker-Content-Digest"] = str(put.digest)
+    if put.subject:  # without it, clients write the fallback tag themselves
+        response.headers["OCI-Subject"] = put.subject
+    if put.tags:
+        response.headers["OCI-Tag"] = ", ".join(put.tags)
+    if put.warning:
+        response.headers["Warning"] = warning(put.warning)
+    return response
+
+
+def warning(sentence: str) -> str:
+    """One header with one text: clients read no list of them."""
+    return f'299 - "{sentence}"'
+
+
+urlpatterns = [
+    re_path(r"^(?P<name>.+)/manifests/(?P<reference>[^/]+)$", Manifest.as_view(), name="manifest"),
+]

@@ -1,0 +1,42 @@
+"""end-12: what is attached to a manifest. 200 with an empty index for whatever is not there, never 404."""
+
+import json
+from urllib.parse import urlencode
+
+from django.http import HttpResponse
+from django.urls import re_path
+from rest_framework.request import Request
+
+from apps.oci import mirrors, referrers, repositories
+from apps.oci.base import OciView
+from apps.oci.manifest_documents import INDEX
+from apps.oci.references import Digest, ProviderMirror, parse_name
+
+FILTERED = "OCI-Filters-Applied"
+
+
+class Referrers(OciView):
+    def get(self, request: Request, name: str, digest: str) -> HttpResponse:
+        address, subject = parse_name(name), Digest.parse(digest)
+        artifact_type = request.GET.get("artifactType", "")
+        if isinstance(address, ProviderMirror):
+            mirrors.tags(self.caller, address)  # the gate: to what is made from releases nothing is attached
+            page = referrers.Page()
+        else:
+            found = repositories.find(self.caller, address)
+            after = request.GET.get("last", "")
+            page = referrers.attached_to(found, subject, artifact_type=artifact_type, after=after)
+        body = json.dumps(referrers.document(page), ensure_ascii=False, separators=(",", ":")).encode()
+        response = HttpResponse(body, content_type=INDEX)
+        if artifact_type:
+            response.headers[FILTERED] = "artifactType"
+        if page.next_after:
+            query = {"artifactType": artifact_type} if artifact_type else {}
+            link = f"/v2/{name}/referrers/{subject}?{urlencode(query | {'last': page.next_after})}"
+            response.headers["Link"] = f'<{link}>; rel="next"'
+        return response
+
+
+urlpatterns = [
+    re_path(r"^(?P<name>.+)/referrers/(?P<digest>[^/]+)$", Referrers.as_view(), name="referrers"),
+]

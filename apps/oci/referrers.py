@@ -1,0 +1,77 @@
+"""What is attached to a manifest: signatures, SBOMs, attestations, by the `subject` that they name (end-12).
+
+Known from the manifests themselves; the fallback tags `sha256-<hex>` of other registries are never looked at.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from apps.oci.errors import OciRefusal
+from apps.oci.manifest_documents import INDEX
+from apps.oci.models import Manifest
+from apps.oci.references import Digest
+from apps.oci.repositories import Found
+
+MOST = 1000
+MOST_BYTES = 4 * 1024 * 1024  # what clients read of an index
+_MOST_DIGITS = 18
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """`next_after`: where the next page begins; empty on the last one."""
+
+    descriptors: list[dict[str, Any]] = field(default_factory=list)
+    next_after: str = ""
+
+
+def attached_to(found: Found, subject: Digest, *, artifact_type: str = "", after: str = "") -> Page:
+    """Oldest first. Nothing is attached to what is not there, nor in a repository that nobody pushed to yet."""
+    path = found.address.path_name
+    rows = Manifest.objects.filter(repository__namespace=found.namespace, repository__path=path, subject=str(subject))
+    if artifact_type:
+        rows = rows.filter(artifact_type=artifact_type)
+    if after:
+        rows = rows.filter(pk__gt=_number(after))
+    sizes = list(rows.order_by("pk").values_list("pk", "size")[: MOST + 1])
+    shown = _that_fit(sizes)
+    if not shown:
+        return Page()
+    columns = ("media_type", "digest", "size", "artifact_type", "annotations")
+    descriptors = [
+        _descriptor(*row) for row in Manifest.objects.filter(pk__in=shown).order_by("pk").values_list(*columns)
+    ]
+    return Page(descriptors, str(shown[-1]) if len(shown) < len(sizes) else "")
+
+
+def document(page: Page) -> dict[str, Any]:
+    return {"schemaVersion": 2, "mediaType": INDEX, "manifests": page.descriptors}
+
+
+def _that_fit(sizes: list[tuple[int, int]]) -> list[int]:
+    """As many as one answer may hold, but one at least. A manifest is no smaller than its annotations in it."""
+    fitting: list[int] = []
+    total = 0
+    for number, size in sizes[:MOST]:
+        total += size
+        if fitting and total > MOST_BYTES:
+            break
+        fitting.append(number)
+    return fitting
+
+
+def _descriptor(
+    media_type: str, digest: str, size: int, artifact_type: str, annotations: dict[str, str]
+) -> dict[str, Any]:
+    found: dict[str, Any] = {"mediaType": media_type, "digest": digest, "size": size}
+    if artifact_type:
+        found["artifactType"] = artifact_type
+    if annotations:
+        found["annotations"] = annotations
+    return found
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS):
+        raise OciRefusal(f"last is {text[:40]!r}: follow the Link of the page before.")
+    return int(text)
