@@ -1,4 +1,4 @@
-"""A pusher of manifests and blobs, for tests through HTTP."""
+"""Pushers of manifests and uploaders of blobs, for tests through HTTP."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from apps.accounts.models import Scope, User
 from tests.oci.pushing import Pusher
+from tests.oci.uploading import NAME, Uploader
 from tests.protocol.conftest import golden
 
 __all__ = ["golden"]
@@ -16,3 +18,18 @@ __all__ = ["golden"]
 def pusher(alice: Any, tofu: Callable[..., Client]) -> Callable[..., Pusher]:
     """`pusher("pantry/vpc/aws")`: Alice, by a token with the scope manage."""
     return lambda name="pantry/vpc/aws", user=None, **more: Pusher(tofu(user or alice, **more), name)
+
+
+@pytest.fixture
+def uploader_of(bearer: Callable[..., dict[str, str]]) -> Callable[..., Uploader]:
+    """`uploader_of(alice)`: her client, with a token of her own, in acme/vpc/aws."""
+
+    def made(user: User | None, scope: Scope = Scope.MANAGE, name: str = NAME) -> Uploader:
+        return Uploader(Client(raise_request_exception=False, headers=bearer(user, scope)), name)
+
+    return made
+
+
+@pytest.fixture
+def uploader(alice: User, uploader_of: Callable[..., Uploader]) -> Uploader:
+    return uploader_of(alice)
