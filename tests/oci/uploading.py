@@ -1,100 +1,72 @@
-"""Documents as clients push them, and a client that pushes them to one repository."""
+"""What clients do to push a blob, step by step, through Django's client."""
 
 import hashlib
-import json
+from dataclasses import dataclass
 from typing import Any
 
+from django.http import HttpResponse
 from django.test import Client
 
-IMAGE = "application/vnd.oci.image.manifest.v1+json"
-INDEX = "application/vnd.oci.image.index.v1+json"
-EMPTY = "application/vnd.oci.empty.v1+json"
-MODULE_PACKAGE = "application/vnd.opentofu.modulepkg"
-SBOM = "application/vnd.cyclonedx+json"
+NAME = "acme/vpc/aws"
 
 
-def digest_of(data: bytes, algorithm: str = "sha256") -> str:
-    return f"{algorithm}:{hashlib.new(algorithm, data).hexdigest()}"
+def sha256(data: bytes) -> str:
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"
 
 
-def descriptor(data: bytes, media_type: str, algorithm: str = "sha256", **more: Any) -> dict[str, Any]:
-    return {"mediaType": media_type, "digest": digest_of(data, algorithm), "size": len(data), **more}
+def sha512(data: bytes) -> str:
+    return f"sha512:{hashlib.sha512(data).hexdigest()}"
 
 
-def image(*layers: bytes, config: bytes = b"{}", layer_type: str = "text/plain", **more: Any) -> bytes:
-    """An image manifest. `artifactType`, `subject`, `annotations`: as they are named there."""
-    fields = {
-        "schemaVersion": 2,
-        "mediaType": IMAGE,
-        "config": descriptor(config, EMPTY),
-        "layers": [descriptor(layer, layer_type) for layer in layers],
-        **more,
-    }
-    return json.dumps(fields, separators=(",", ":")).encode()
-
-
-def package(archive: bytes, **more: Any) -> bytes:
-    return image(archive, layer_type="archive/zip", artifactType=MODULE_PACKAGE, **more)
-
-
-def index(*manifests: bytes, **more: Any) -> bytes:
-    fields = {
-        "schemaVersion": 2,
-        "mediaType": INDEX,
-        "manifests": [descriptor(raw, json.loads(raw)["mediaType"]) for raw in manifests],
-        **more,
-    }
-    return json.dumps(fields, separators=(",", ":")).encode()
-
-
-def attached(subject: bytes, artifact_type: str = SBOM, **more: Any) -> bytes:
-    return image(artifactType=artifact_type, subject=descriptor(subject, IMAGE), **more)
-
-
+@dataclass
 class Uploader:
-    """One client at one repository; it remembers nothing."""
+    """Somebody's client, in one repository."""
 
-    def __init__(self, client: Client, name: str) -> None:
-        self.client, self.name = client, name
+    client: Client
+    name: str = NAME
 
-    def blob(self, data: bytes, algorithm: str = "sha256") -> None:
-        url = f"/v2/{self.name}/blobs/uploads/?digest={digest_of(data, algorithm)}"
-        answer = self.client.post(url, data, content_type="application/octet-stream")
-        assert answer.status_code == 201, answer.content
+    def begin(self, query: str = "") -> str:
+        response = self.client.post(f"/v2/{self.name}/blobs/uploads/{query}")
+        assert response.status_code == 202, response.content
+        return response.headers["Location"]
 
-    def url(self, reference: str) -> str:
-        return f"/v2/{self.name}/manifests/{reference}"
+    def patch(self, url: str, data: bytes, **headers: str) -> Any:
+        return self.client.generic("PATCH", url, data, "application/octet-stream", headers=_dashed(headers))
 
-    def put(self, raw: bytes, reference: str = "", media_type: str | None = None, query: str = "") -> Any:
-        """By its digest where no reference is given. `media_type` empty: no Content-Type at all."""
-        if media_type is None:
-            media_type = json.loads(raw)["mediaType"]
-        url = self.url(reference or digest_of(raw)) + query
-        return self.client.generic("PUT", url, raw, content_type=media_type)
+    def put(self, url: str, data: bytes, digest: str, **headers: str) -> Any:
+        asked = f"{url}?digest={digest}"
+        return self.client.generic("PUT", asked, data, "application/octet-stream", headers=_dashed(headers))
 
-    def push(self, raw: bytes, reference: str = "", *blobs: bytes) -> str:
-        """The blobs (`{}` is always among them), then the manifest; its digest."""
-        for data in (b"{}", *blobs):
-            self.blob(data)
-        answer = self.put(raw, reference)
-        assert answer.status_code == 201, answer.content
-        return digest_of(raw)
+    def post(self, data: bytes, digest: str) -> Any:
+        url = f"/v2/{self.name}/blobs/uploads/?digest={digest}"
+        return self.client.generic("POST", url, data, "application/octet-stream")
 
-    def get(self, reference: str) -> Any:
-        return self.client.get(self.url(reference))
+    def mount(self, digest: str, source: str = "", more: str = "") -> Any:
+        asked = f"?mount={digest}" + (f"&from={source}" if source else "") + more
+        return self.client.post(f"/v2/{self.name}/blobs/uploads/{asked}")
 
-    def head(self, reference: str) -> Any:
-        return self.client.head(self.url(reference))
+    def push(self, data: bytes, digest: str = "") -> str:
+        """As oras does it; answers the digest."""
+        digest = digest or sha256(data)
+        response = self.put(self.begin(), data, digest)
+        assert response.status_code == 201, response.content
+        return digest
 
-    def delete(self, reference: str) -> Any:
-        return self.client.delete(self.url(reference))
+    def get(self, digest: str, **headers: str) -> Any:
+        return self.client.get(f"/v2/{self.name}/blobs/{digest}", headers=_dashed(headers))
 
-    def tags(self, query: str = "") -> Any:
-        return self.client.get(f"/v2/{self.name}/tags/list{query}")
+    def head(self, digest: str) -> HttpResponse:
+        return self.client.head(f"/v2/{self.name}/blobs/{digest}")
 
-    def referrers(self, digest: str, query: str = "") -> Any:
-        return self.client.get(f"/v2/{self.name}/referrers/{digest}{query}")
+    def delete(self, digest: str) -> Any:
+        return self.client.delete(f"/v2/{self.name}/blobs/{digest}")
 
 
-def code_of(answer: Any) -> tuple[int, str]:
-    return answer.status_code, answer.json()["errors"][0]["code"]
+def code_of(response: Any) -> str:
+    """The one error code of a refusal in this dialect."""
+    (error,) = response.json()["errors"]
+    return str(error["code"])
+
+
+def _dashed(headers: dict[str, str]) -> dict[str, str]:
+    return {name.replace("_", "-"): value for name, value in headers.items()}
