@@ -23,7 +23,7 @@ class Blob(OciView):
         address, wanted = parse_name(name), Digest.parse(digest)
         if isinstance(address, ProviderMirror):
             return blob_response(request, wanted, blobs.of_mirror(self.caller, address, wanted))
-        found = repositories.existing(self.caller, address)
+        found = repositories.find(self.caller, address)
         readable = blobs.size_and_source(found, wanted)
         if request.method == "HEAD":
             blobs.saw(self.caller, found, readable)

@@ -12,7 +12,7 @@ from apps.accounts.models import Namespace, Role
 from apps.blobs import store
 from apps.blobs.models import Blob, State
 from apps.lib.errors import Unavailable
-from apps.oci import mirrors, packages
+from apps.oci import mirrors, packages, repositories
 from apps.oci.authentication import Caller
 from apps.oci.errors import BlobUnknown, Unsupported
 from apps.oci.models import Repository, RepositoryBlob
@@ -63,8 +63,8 @@ def readable_rows(digest: Digest) -> QuerySet[RepositoryBlob]:
 
 
 def size_and_source(found: Found, digest: Digest) -> Readable:
-    """What is pushed, or the archive of a release. Raises BlobUnknown."""
-    row = find(found.row, digest) if found.row else None
+    """What is pushed, or the archive of a release. Raises BlobUnknown, or NameUnknown for an empty repository."""
+    row = _pushed(found, digest)
     if row is not None:
         return Readable(row.blob.digest, row.blob.size, row=row)
     if found.module is not None:
@@ -74,7 +74,7 @@ def size_and_source(found: Found, digest: Digest) -> Readable:
             return Readable(release.digest, release.size or 0)
         if str(digest) in _EMPTIES and packages.holds_empty_config(found):
             return Readable(EMPTY_SHA256, len(EMPTY), inline=EMPTY)
-    raise unknown(digest)
+    raise unknown(digest) if found.is_there else repositories.unknown(found.address)
 
 
 def of_mirror(caller: Caller, mirror: ProviderMirror, digest: Digest) -> Readable:
@@ -97,7 +97,7 @@ def saw(caller: Caller, found: Found, readable: Readable) -> None:
 
 def delete(found: Found, digest: Digest) -> None:
     """Take it out of this repository; others keep it. Raises BlobUnknown, or Unsupported where a manifest uses it."""
-    row = find(found.row, digest) if found.row else None
+    row = _pushed(found, digest)
     if row is None:
         raise unknown(digest)
     try:
@@ -118,6 +118,12 @@ def pushed_bytes(namespace: Namespace) -> int:
 
 def unknown(digest: Digest) -> BlobUnknown:
     return BlobUnknown(f"There is no blob {digest} in this repository.")
+
+
+def _pushed(found: Found, digest: Digest) -> RepositoryBlob | None:
+    """As `find`, without a query for the repository's own row."""
+    rows = readable_rows(digest).filter(repository__namespace=found.namespace)
+    return rows.filter(repository__path=found.address.path_name).first()
 
 
 _EMPTIES = frozenset(str(Digest.of(EMPTY, algorithm)) for algorithm in ("sha256", "sha512"))

@@ -32,7 +32,7 @@ def _in_source(caller: Caller, source: str, digest: Digest) -> str | None:
         name = parse_name(source)
         if isinstance(name, ProviderMirror):
             return blobs.of_mirror(caller, name, digest).sha256
-        return blobs.size_and_source(repositories.existing(caller, name), digest).sha256
+        return blobs.size_and_source(repositories.find(caller, name), digest).sha256
     except RegistryError:
         return None
 

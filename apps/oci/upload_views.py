@@ -73,9 +73,7 @@ class Upload(OciView):
             number = uuid.UUID(self.kwargs["number"])
         except ValueError:
             raise uploads.unknown() from None
-        if found.row is None:
-            raise uploads.unknown()
-        return uploads.of(self.caller, found.row, number)
+        return uploads.of(self.caller, found, number)
 
     def handle_exception(self, exc: Exception) -> Response:
         if not isinstance(exc, uploads.OutOfOrder):

@@ -24,6 +24,7 @@ from apps.oci.errors import DigestInvalid, UploadInvalid, UploadUnknown
 from apps.oci.keeping import keep, limited
 from apps.oci.models import Repository, RepositoryBlob, UploadChunk, UploadSession
 from apps.oci.references import Digest
+from apps.oci.repositories import Found
 
 Chunks = Iterable[bytes]
 
@@ -55,14 +56,15 @@ def begin(caller: Caller, repository: Repository) -> UploadSession:
     )
 
 
-def of(caller: Caller, repository: Repository, number: uuid.UUID) -> UploadSession:
+def of(caller: Caller, found: Found, number: uuid.UUID) -> UploadSession:
     """The caller's own session, by whichever of their tokens. Raises UploadUnknown."""
-    session = UploadSession.objects.filter(
-        pk=number, repository=repository, user=caller.viewer.user_id, expires_at__gt=timezone.now()
-    ).first()
+    rows = UploadSession.objects.select_related("repository").filter(
+        repository__namespace=found.namespace, repository__path=found.address.path_name
+    )
+    session = rows.filter(pk=number, user=caller.viewer.user_id, expires_at__gt=timezone.now()).first()
     if session is None:
         raise unknown()
-    session.repository = repository
+    session.repository.namespace = found.namespace
     return session
 
 
@@ -199,8 +201,11 @@ def _joined(staged: list[UploadChunk]) -> AbstractContextManager[Arrival]:
 
 def _end(session: UploadSession) -> None:
     """Raises UploadUnknown where another request has ended it, or brought more, meanwhile: one finishes it."""
-    _, ended = UploadSession.objects.filter(pk=session.pk, size=session.size).delete()
-    if not ended.get("oci.UploadSession"):
+    if session.size:
+        session.chunks.all().delete()
+    unchanged = UploadSession.objects.filter(pk=session.pk, size=session.size)
+    # One statement instead of three: nothing but its chunks refers to a session, and one of size 0 has none.
+    if not unchanged._raw_delete(using=unchanged.db):  # noqa: SLF001
         raise unknown()
 
 

@@ -135,7 +135,7 @@ def test_a_hint_of_the_algorithm_changes_nothing(uploader):
 
 def test_a_push_writes_few_rows(uploader, django_assert_max_num_queries):
     uploader.push(b"first")
-    with django_assert_max_num_queries(10):
+    with django_assert_max_num_queries(4):
         url = uploader.begin()
-    with django_assert_max_num_queries(22):
+    with django_assert_max_num_queries(12):
         uploader.put(url, DATA, sha256(DATA))
