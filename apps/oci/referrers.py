@@ -67,7 +67,7 @@ def _descriptor(
     if artifact_type:
         found["artifactType"] = artifact_type
     if annotations:
-        found["annotations"] = annotations
+        found["annotations"] = dict(sorted(annotations.items()))  # databases keep no order
     return found
 
 

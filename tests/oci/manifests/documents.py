@@ -17,16 +17,16 @@ def digest_of(data: bytes, algorithm: str = "sha256") -> str:
     return f"{algorithm}:{hashlib.new(algorithm, data).hexdigest()}"
 
 
-def descriptor(data: bytes, media_type: str, algorithm: str = "sha256", **more: Any) -> dict[str, Any]:
-    return {"mediaType": media_type, "digest": digest_of(data, algorithm), "size": len(data), **more}
+def descriptor(content: bytes, media_type: str, algorithm: str = "sha256", **more: Any) -> dict[str, Any]:
+    return {"mediaType": media_type, "digest": digest_of(content, algorithm), "size": len(content), **more}
 
 
-def image(*layers: bytes, config: bytes = b"{}", layer_type: str = "text/plain", **more: Any) -> bytes:
+def image(*layers: bytes, config_bytes: bytes = b"{}", layer_type: str = "text/plain", **more: Any) -> bytes:
     """An image manifest. `artifactType`, `subject`, `annotations`: as they are named there."""
     fields = {
         "schemaVersion": 2,
         "mediaType": IMAGE,
-        "config": descriptor(config, EMPTY),
+        "config": descriptor(config_bytes, EMPTY),
         "layers": [descriptor(layer, layer_type) for layer in layers],
         **more,
     }

@@ -82,7 +82,7 @@ def test_by_sha512_it_is_known_by_sha512(repo):
     at = repo()
     config, raw = b'{"a":1}', b""
     at.blob(config, "sha512")
-    fields = json.loads(image(config=config)) | {"config": descriptor(config, EMPTY, "sha512")}
+    fields = json.loads(image(config_bytes=config)) | {"config": descriptor(config, EMPTY, "sha512")}
     raw = json.dumps(fields).encode()
     digest = digest_of(raw, "sha512")
 

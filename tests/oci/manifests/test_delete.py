@@ -1,0 +1,143 @@
+"""end-9: DELETE /v2/<name>/manifests/<reference>"""
+
+import pytest
+
+from apps.accounts.models import Scope
+from apps.audit.models import AuditEvent
+from apps.oci.models import Manifest, ManifestBlob, RepositoryBlob, Tag
+from tests.oci.manifests.documents import attached, code_of, image, index, package
+
+
+def test_a_tag_goes_alone(repo):
+    at = repo()
+    digest = at.push(image(), "main")
+    at.put(image(), "other")
+
+    answer = at.delete("main")
+
+    assert (answer.status_code, answer.content) == (202, b"")
+    assert code_of(at.get("main")) == (404, "MANIFEST_UNKNOWN")
+    assert code_of(at.delete("main")) == (404, "MANIFEST_UNKNOWN")
+    assert at.get("other").status_code == at.get(digest).status_code == 200
+    event = AuditEvent.objects.get(kind="namespace:tag:deleted")
+    assert (event.subject, event.detail) == ("pantry/vpc/aws", {"digest": digest, "tags": ["main"]})
+
+
+def test_by_digest_every_tag_on_it_goes(repo):
+    at = repo()
+    digest = at.push(image(b"layer"), "main", b"layer")
+    at.put(image(b"layer"), "other")
+    kept = at.push(image(annotations={"kept": "1"}), "kept")
+
+    assert at.delete(digest).status_code == 202
+
+    for reference in (digest, "main", "other"):
+        assert code_of(at.get(reference)) == (404, "MANIFEST_UNKNOWN")
+    assert code_of(at.delete(digest)) == (404, "MANIFEST_UNKNOWN")
+    assert at.tags().json()["tags"] == ["kept"]
+    assert list(Manifest.objects.values_list("digest", flat=True)) == [kept]
+    assert ManifestBlob.objects.count() == 1
+    assert RepositoryBlob.objects.count() == 2  # blobs are deleted by themselves, or swept
+    event = AuditEvent.objects.get(kind="namespace:manifest:deleted")
+    assert event.detail == {"digest": digest, "tags": ["main", "other"]}
+
+
+def test_the_last_one_leaves_an_empty_repository(repo):
+    at = repo()
+    at.delete(at.push(image(), "main"))
+
+    assert at.tags().json() == {"name": "pantry/vpc/aws", "tags": []}
+
+
+def test_an_index_and_what_it_lists_go_in_any_order(repo):
+    at = repo()
+    child = at.push(image(), "child")
+    at.put(index(image()), "both")
+
+    assert at.delete(child).status_code == 202
+    assert at.get("both").status_code == 200
+
+
+def test_what_was_attached_is_listed_no_more(repo):
+    at = repo()
+    subject = at.push(image(), "main")
+    sbom = at.push(attached(image()))
+    at.delete(subject)
+    assert len(at.referrers(subject).json()["manifests"]) == 1  # the subject may come back
+
+    at.delete(sbom)
+    assert at.referrers(subject).json()["manifests"] == []
+
+
+def test_a_release_is_never_deleted_over_oci(repo, published, olga):
+    """Case 25: `latest` and 1.2.0 share a digest. Nothing is half-deleted."""
+    published("pantry/vpc/aws", "1.2.0")
+    at = repo(user=olga)
+    digest = at.head("1.2.0").headers["Docker-Content-Digest"]
+    at.blob(b"{}")
+    at.put(at.get("1.2.0").content, "stable")
+
+    for reference in ("1.2.0", "latest", digest):
+        answer = at.delete(reference)
+        assert code_of(answer) == (405, "UNSUPPORTED")
+        assert "yank" in answer.json()["errors"][0]["message"]
+        assert "purge" in answer.json()["errors"][0]["message"]
+    assert at.tags().json()["tags"] == ["1.2.0", "latest", "stable"]
+    assert at.delete("stable").status_code == 202
+    assert at.get(digest).status_code == 200
+
+
+def test_what_is_in_quarantine_is_not_deleted_either(repo, published, olga):
+    published("pantry/vpc/aws", "1.2.0")
+    at = repo(user=olga)
+    digest = at.head("1.2.0").headers["Docker-Content-Digest"]
+    url = "/api/v1/modules/pantry/vpc/aws/1.2.0/quarantine"
+    assert at.client.post(url, {"reason": "bad"}, content_type="application/json").status_code == 200
+
+    assert code_of(at.get(digest)) == (404, "MANIFEST_UNKNOWN")
+    assert code_of(at.delete(digest)) == (405, "UNSUPPORTED")
+    assert code_of(at.delete("1.2.0")) == (404, "MANIFEST_UNKNOWN")
+
+
+@pytest.mark.parametrize(
+    ("who", "scope", "expected"),
+    [
+        ("bob", Scope.MANAGE, (403, "DENIED")),
+        ("charlie", Scope.MANAGE, (404, "NAME_UNKNOWN")),
+        ("alice", Scope.READ, (403, "DENIED")),
+        ("alice", Scope.PUBLISH, (403, "DENIED")),
+        ("nobody", None, (401, "UNAUTHORIZED")),
+    ],
+)
+def test_it_needs_a_publisher_with_the_scope_manage(request, repo, tofu, who, scope, expected):
+    digest = repo("acme/vpc/aws").push(image(), "main")
+    user = None if who == "nobody" else request.getfixturevalue(who)
+    client = tofu(user, scope or Scope.MANAGE)
+
+    for reference in ("main", digest):
+        assert code_of(client.delete(f"/v2/acme/vpc/aws/manifests/{reference}")) == expected
+    assert Tag.objects.count() == 1
+    if who == "alice":
+        assert AuditEvent.objects.filter(kind="account:permission:refused").count() == 2
+
+
+def test_a_token_for_one_name_deletes_nothing(repo, alice, bearer, client):
+    repo("acme/vpc/aws").push(image(), "main")
+    headers = bearer(alice, Scope.MANAGE, only_name="vpc/aws")
+
+    answer = client.delete("/v2/acme/vpc/aws/manifests/main", headers=headers)
+
+    assert code_of(answer) == (403, "DENIED")
+    assert "may publish only vpc/aws" in answer.json()["errors"][0]["message"]
+
+
+def test_a_bad_digest_is_said_to_be_one(repo):
+    at = repo()
+    at.push(image(), "main")
+    assert code_of(at.delete("sha256:totallywrong")) == (400, "DIGEST_INVALID")
+
+
+def test_a_module_package_by_digest_alone_is_deleted_like_anything(repo):
+    at = repo()
+    digest = at.push(package(b"zip"), "", b"zip")
+    assert at.delete(digest).status_code == 202

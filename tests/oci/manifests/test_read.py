@@ -1,0 +1,211 @@
+"""end-3: GET and HEAD /v2/<name>/manifests/<reference>"""
+
+import json
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from apps.accounts.models import Scope
+from apps.audit.models import AuditEvent
+from apps.releases import downloads
+from tests.oci.manifests.documents import IMAGE, code_of, digest_of, image
+
+
+@pytest.fixture
+def raw():
+    return image(b"layer", annotations={"n": "1"}).replace(b",", b", ")
+
+
+def test_it_is_served_byte_for_byte_by_tag_and_by_digest(repo, raw):
+    at = repo()
+    digest = at.push(raw, "main", b"layer")
+
+    for reference in ("main", digest, digest.replace(":", "%3A")):
+        got, head = at.get(reference), at.head(reference)
+        assert (got.status_code, got.content) == (200, raw)
+        assert (head.status_code, head.content) == (200, b"")
+        for answer in (got, head):
+            assert answer.headers["Content-Type"] == IMAGE
+            assert answer.headers["Content-Length"] == str(len(raw))
+            assert answer.headers["Docker-Content-Digest"] == digest
+            assert answer.headers["ETag"] == f'"{digest}"'
+            assert answer.headers["X-Content-Type-Options"] == "nosniff"
+            assert answer.headers["Docker-Distribution-Api-Version"] == "registry/2.0"
+            assert "Content-Encoding" not in answer.headers
+            assert "Warning" not in answer.headers
+
+
+def test_accept_and_encodings_change_nothing(repo, raw):
+    at = repo()
+    at.push(raw, "main", b"layer")
+
+    answer = at.client.get(at.url("main"), headers={"Accept": "text/html", "Accept-Encoding": "gzip"})
+
+    assert (answer.content, answer.headers["Content-Type"]) == (raw, IMAGE)
+    assert "Content-Encoding" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    ("reference", "expected"),
+    [
+        ("missing", (404, "MANIFEST_UNKNOWN")),
+        ("1.2.0", (404, "MANIFEST_UNKNOWN")),
+        ("latest", (404, "MANIFEST_UNKNOWN")),
+        ("sha256:" + "0" * 64, (404, "MANIFEST_UNKNOWN")),
+        ("sha256:totallywrong", (400, "DIGEST_INVALID")),
+        ("sha256:" + "A" * 64, (400, "DIGEST_INVALID")),
+        ("sha1:" + "0" * 40, (400, "DIGEST_INVALID")),
+        ("a:b", (400, "DIGEST_INVALID")),
+        ("%00", (404, "MANIFEST_UNKNOWN")),
+        (".INVALID_MANIFEST_NAME", (404, "MANIFEST_UNKNOWN")),
+    ],
+)
+def test_what_is_not_there(repo, reference, expected):
+    at = repo()
+    at.push(image(), "main")
+
+    assert code_of(at.get(reference)) == expected
+    assert at.head(reference).status_code == expected[0]
+    assert at.head(reference).content == b""
+
+
+def test_errors_are_frozen(repo, golden):
+    at = repo()
+    at.push(image(), "main")
+
+    assert at.get("missing").content == golden("oci/error-manifest-unknown.json")
+    assert repo("pantry/dns/aws").get("x").content == golden("oci/error-name-unknown.json")
+    assert repo("pantry/dns").get("x").content == golden("oci/error-name-invalid.json")
+    assert at.get("sha256:x").content == golden("oci/error-digest-invalid.json")
+
+
+def test_a_manifest_is_read_in_its_own_repository_alone(repo):
+    digest = repo("pantry/vpc/aws").push(image(), "main")
+    repo("pantry/dns/aws").push(image(annotations={"other": "1"}), "other")
+
+    assert code_of(repo("pantry/dns/aws").get(digest)) == (404, "MANIFEST_UNKNOWN")
+    assert code_of(repo("pantry/dns/aws").get("main")) == (404, "MANIFEST_UNKNOWN")
+    assert code_of(repo("hall/vpc/aws").get(digest)) == (404, "NAME_UNKNOWN")
+
+
+def test_the_hidden_is_as_the_missing(repo, charlie, tofu):
+    """Case 13: no token is a challenge; any token is NAME_UNKNOWN, and the same bytes."""
+    repo("acme/vpc/aws").push(image(), "main")
+    stranger = repo("acme/vpc/aws", charlie, scope=Scope.READ)
+
+    hidden = stranger.get("main")
+    missing = stranger.client.get(stranger.url("main").replace("acme", "emca"))
+    assert code_of(hidden) == code_of(missing) == (404, "NAME_UNKNOWN")
+    assert hidden.content.replace(b"acme", b"") == missing.content.replace(b"emca", b"")
+
+    bare = tofu(None).get(stranger.url("main"))
+    assert code_of(bare) == (401, "UNAUTHORIZED")
+    assert 'scope="repository:acme/vpc/aws:pull"' in bare.headers["WWW-Authenticate"]
+
+
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [
+        ("a/b/c/d", 400),
+        ("A/b/c", 400),
+        ("a__b/c/d", 400),
+        ("a___b/c/d", 400),
+        ("pantry/vpc/aws/", 400),
+        ("/pantry/vpc/aws", 400),
+        ("pantry//vpc/aws", 400),
+        ("pantry/../vpc/aws", 400),
+        ("pantry/vpc", 400),
+        ("pantry", 400),
+        ("pantry/blobs/aws", 404),
+        ("pantry/uploads/aws", 404),
+        ("pantry/vpc/manifests", 404),
+        ("pantry/vpc/tags", 404),
+        ("pantry%2Fvpc%2Faws", 200),
+        ("x" * 300 + "/b/c", 400),
+    ],
+)
+def test_names_lead_to_their_own_repository_or_nowhere(repo, name, status):
+    """Case 22."""
+    repo("pantry/vpc/aws").push(image(), "main")
+    at = repo(name)
+
+    assert at.get("main").status_code == status
+    if status != 200:
+        assert at.put(image(), "main").status_code in (400, 404)
+        assert at.delete("main").status_code in (400, 404)
+        assert at.referrers(digest_of(image())).status_code in ((200,) if status == 404 else (400,))
+
+
+@pytest.mark.parametrize("method", ["get", "head"])
+def test_a_read_of_what_was_pushed_has_a_budget(repo, bob, method):
+    """Token, gate, manifest; by digest also whether a release has it."""
+    digest = repo("acme/vpc/aws").push(image(b"layer"), "main", b"layer")
+    reader = repo("acme/vpc/aws", bob, scope=Scope.READ)
+    for reference, most in (("main", 3), (digest, 5)):
+        with CaptureQueriesContext(connection) as asked:
+            assert getattr(reader, method)(reference).status_code == 200
+        assert len(asked) <= most, [one["sql"] for one in asked]
+        if method == "head":
+            assert not any('"raw"' in one["sql"] for one in asked)
+
+
+# --- Releases ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_release_is_there_by_its_tag_its_digest_and_as_latest(repo, published):
+    published("pantry/vpc/aws", "1.2.0")
+    at = repo()
+
+    by_tag = at.get("1.2.0")
+    digest = by_tag.headers["Docker-Content-Digest"]
+
+    assert by_tag.status_code == 200
+    assert json.loads(by_tag.content)["artifactType"] == "application/vnd.opentofu.modulepkg"
+    assert digest == digest_of(by_tag.content)
+    assert at.get(digest).content == at.get("latest").content == by_tag.content
+    assert at.head("1.2.0").headers["Content-Length"] == str(len(by_tag.content))
+
+
+def test_reading_a_release_counts_as_a_download_and_asking_for_it_does_not(repo, published, monkeypatch):
+    notes = downloads.DownloadNotes()  # those of the process hold what other tests asked for
+    monkeypatch.setattr(downloads, "note", notes.note)
+    release = published("pantry/vpc/aws", "1.2.0")
+    at = repo()
+
+    at.head("1.2.0")
+    at.get("1.2.0")
+    notes.flush()
+
+    assert sum(release.download_counts.values_list("count", flat=True)) == 1
+
+
+def test_a_deprecated_release_warns_whoever_reads_it(repo, published):
+    release = published("pantry/vpc/aws", "1.2.0")
+    repo().client.post(
+        "/api/v1/modules/pantry/vpc/aws/1.2.0/deprecate",
+        json.dumps({"reason": "It is “old”."}),
+        content_type="application/json",
+    )
+    release.refresh_from_db()
+    assert release.lifecycle == "deprecated"
+
+    warning = repo().get("1.2.0").headers["Warning"]
+
+    assert warning.startswith('299 - "1.2.0 is deprecated: It is')
+    assert warning.isascii()
+    assert warning.count('"') == 2
+
+
+def test_reads_write_nothing(repo, published, bob):
+    published("acme/vpc/aws", "1.2.0")
+    repo("acme/vpc/aws").push(image(), "main")
+    reader = repo("acme/vpc/aws", bob, scope=Scope.READ)
+    events = AuditEvent.objects.count()
+    with CaptureQueriesContext(connection) as asked:
+        for reference in ("1.2.0", "latest", "main"):
+            assert reader.get(reference).status_code == 200
+        reader.tags()
+        reader.referrers(digest_of(b""))
+    assert [one["sql"] for one in asked if not one["sql"].startswith("SELECT")] == []
+    assert AuditEvent.objects.count() == events

@@ -1,0 +1,131 @@
+"""end-12: GET /v2/<name>/referrers/<digest>"""
+
+import json
+
+import pytest
+
+from apps.oci import referrers
+from apps.oci.models import Manifest, Repository
+from tests.oci.manifests.documents import INDEX, SBOM, attached, code_of, digest_of, image, index
+
+SIGNATURE = "application/vnd.dev.sigstore.bundle.v0.3+json"
+NOTHING = {"schemaVersion": 2, "mediaType": INDEX, "manifests": []}
+SUBJECT = digest_of(image())
+
+
+def listed(answer):
+    assert answer.status_code == 200
+    assert answer.headers["Content-Type"] == INDEX
+    return [one["digest"] for one in answer.json()["manifests"]]
+
+
+@pytest.fixture
+def several(repo):
+    """An SBOM, a signature, an index, and one by its config's media type."""
+    at = repo()
+    at.push(image(), "main")
+    subject = json.loads(attached(image()))["subject"]
+    at.push(attached(image(), annotations={"org.opencontainers.image.created": "2026-01-01", "ü": "é"}))
+    at.push(attached(image(), SIGNATURE))
+    at.push(index(image(), subject=subject))
+    at.push(image(subject=subject))
+    return at
+
+
+def test_the_index_is_frozen(several, golden):
+    answer = several.referrers(SUBJECT)
+
+    assert answer.content == golden("oci/referrers.json")
+    assert answer.headers["Content-Type"] == INDEX
+    assert "OCI-Filters-Applied" not in answer.headers
+    assert "Link" not in answer.headers
+
+
+def test_a_filter_is_applied_and_said_so(several):
+    for query in (f"?artifactType={SIGNATURE.replace('+', '%2B')}", f"?artifactType={SIGNATURE}".replace("+", "%2B")):
+        answer = several.referrers(SUBJECT, query)
+        assert listed(answer) == [digest_of(attached(image(), SIGNATURE))]
+        assert answer.headers["OCI-Filters-Applied"] == "artifactType"
+
+    none = several.referrers(SUBJECT, "?artifactType=text/none")
+    assert none.json() == NOTHING
+    assert none.headers["OCI-Filters-Applied"] == "artifactType"
+
+
+def test_whatever_is_unknown_has_nothing_attached(repo, several):
+    assert several.referrers("sha256:" + "0" * 64).json() == NOTHING
+    assert several.referrers("sha512:" + "0" * 128).json() == NOTHING
+    empty = repo("pantry/nobody/pushed").referrers(SUBJECT)  # oras asks so before it deletes
+    assert (empty.status_code, empty.json()) == (200, NOTHING)
+    assert not Repository.objects.filter(path="nobody/pushed").exists()
+
+
+@pytest.mark.parametrize("digest", ["sha256:x", "main", "sha256:" + "A" * 64, "sha256-" + "0" * 64])
+def test_a_bad_digest_is_refused(repo, digest):
+    assert code_of(repo().referrers(digest)) == (400, "DIGEST_INVALID")
+
+
+def test_the_hidden_has_no_referrers_to_show(repo, charlie, tofu):
+    at = repo("acme/vpc/aws")
+    at.push(image(), "main")
+    at.push(attached(image()))
+
+    assert code_of(repo("acme/vpc/aws", charlie).referrers(SUBJECT)) == (404, "NAME_UNKNOWN")
+    assert code_of(repo("emca/vpc/aws", charlie).referrers(SUBJECT)) == (404, "NAME_UNKNOWN")
+    assert tofu(None).get(f"/v2/acme/vpc/aws/referrers/{SUBJECT}").status_code == 401
+
+
+def test_what_is_attached_elsewhere_is_not_listed_here(repo, several):
+    assert listed(repo("pantry/dns/aws").referrers(SUBJECT)) == []
+
+
+def walked(at, url):
+    digests, sizes = [], []
+    while url:
+        answer = at.client.get(url)
+        page = listed(answer)
+        digests += page
+        sizes.append(len(page))
+        url = answer.headers.get("Link", "").partition("<")[2].partition(">")[0]
+    return digests, sizes
+
+
+def test_many_come_in_pages(several):
+    row = Repository.objects.get()
+    Manifest.objects.bulk_create(
+        Manifest(repository=row, digest=f"sha256:{number:064x}", media_type=INDEX, subject=SUBJECT, size=1, raw=b"x",
+                 artifact_type=SBOM)
+        for number in range(referrers.MOST + 5)
+    )  # fmt: skip
+
+    digests, sizes = walked(several, f"/v2/pantry/vpc/aws/referrers/{SUBJECT}")
+    assert sizes == [1000, 9]
+    assert len(set(digests)) == 1009
+
+    filtered = several.referrers(SUBJECT, f"?artifactType={SBOM.replace('+', '%2B')}")
+    assert "artifactType=application%2Fvnd.cyclonedx%2Bjson&last=" in filtered.headers["Link"]
+    _, sizes = walked(several, f"/v2/pantry/vpc/aws/referrers/{SUBJECT}?artifactType={SBOM.replace('+', '%2B')}")
+    assert sizes == [1000, 6]
+
+
+def test_large_ones_come_in_pages_that_clients_can_read(repo):
+    at = repo()
+    at.blob(b"{}")
+    pushed = []
+    for number in range(3):
+        raw = attached(image(), annotations={"large": str(number) * 1_900_000})
+        assert at.put(raw).status_code == 201
+        pushed.append(digest_of(raw))
+
+    assert walked(at, f"/v2/pantry/vpc/aws/referrers/{SUBJECT}") == (pushed, [2, 1])
+    assert len(at.referrers(SUBJECT).content) < referrers.MOST_BYTES
+
+
+@pytest.mark.parametrize("last", ["-1", "abc", "9" * 30])
+def test_a_hostile_page_is_refused(several, last):
+    assert several.referrers(SUBJECT, f"?last={last}").status_code == 400
+
+
+def test_the_list_costs_the_same_at_any_length(several, django_assert_num_queries):
+    with django_assert_num_queries(4):  # token, gate, which of them, what they say
+        several.referrers(SUBJECT)
