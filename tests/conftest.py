@@ -24,6 +24,7 @@ from apps.signing import vault
 from tests import postgres
 from tests.builders.archives import module_zip
 from tests.live import Live, start_live
+from tests.oci.conformance import counts
 
 REQUIRED = frozenset(os.environ.get("LARDER_REQUIRE", "").replace(",", " ").split())
 PROGRAMS = {"chromium": "chromium", "terraform": "terraform", "tofu": "tofu", "curl": "curl"}
@@ -31,6 +32,7 @@ PROGRAMS = {"chromium": "chromium", "terraform": "terraform", "tofu": "tofu", "c
 CLIENTS = ["terraform", *(["tofu"] if shutil.which("tofu") or "tofu" in REQUIRED else [])]
 USED: dict[str, set[str]] = {}
 EXECUTED: Counter[str] = Counter()
+CHECKS: Counter[str] = Counter()  # of the OCI conformance port, by group
 
 
 def need(client: str) -> str:
@@ -57,9 +59,11 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    for name, clients in report.user_properties:
-        if name == "clients" and report.when == "call" and isinstance(clients, list):
-            EXECUTED.update(clients)
+    for name, value in report.user_properties:
+        if name == "clients" and report.when == "call" and isinstance(value, list):
+            EXECUTED.update(value)
+        if name == "checks" and report.when == "teardown" and isinstance(value, list):
+            CHECKS[value[0]] += value[1]
 
 
 def version_of(client: str) -> str:
@@ -75,6 +79,8 @@ def version_of(client: str) -> str:
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     for client, count in sorted(EXECUTED.items()):
         terminalreporter.write_line(f"{client}: {count} tests passed with it ({version_of(client)})")
+    for line in counts.summary(CHECKS):
+        terminalreporter.write_line(line)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
