@@ -7,7 +7,7 @@ _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII | re.IGNORECASE)
 
 
 class Unsatisfiable(Exception):
-    """A range that begins behind the last byte."""
+    """A range that begins behind the last byte, or ends before it begins (which may be ignored, or refused as here)."""
 
 
 def asked(headers: Mapping[str, str], *, size: int, etag: str) -> range | None:
@@ -24,7 +24,7 @@ def asked(headers: Mapping[str, str], *, size: int, etag: str) -> range | None:
     else:
         start, stop = int(first), min(int(last) + 1 if last else size, size)
         if last and int(last) < start:
-            return None
+            raise Unsatisfiable
     if start >= size:
         raise Unsatisfiable
     return range(start, stop)

@@ -20,13 +20,13 @@ def test_one_range_is_found(header, found):
     assert ranges.asked({"Range": header}, size=SIZE, etag=ETAG) == found
 
 
-@pytest.mark.parametrize("header", ["", "bytes=-", "bytes=5-3", "bytes=0-1,4-5", "items=0-1", f"bytes={'9' * 30}-"])
+@pytest.mark.parametrize("header", ["", "bytes=-", "bytes=0-1,4-5", "items=0-1", f"bytes={'9' * 30}-"])
 def test_what_is_no_single_range_asks_for_everything(header):
     assert ranges.asked({"Range": header}, size=SIZE, etag=ETAG) is None
 
 
-@pytest.mark.parametrize("header", ["bytes=100-", "bytes=-0", "bytes=500-600"])
-def test_a_range_behind_the_last_byte_is_refused(header):
+@pytest.mark.parametrize("header", ["bytes=100-", "bytes=-0", "bytes=500-600", "bytes=5-3"])
+def test_a_range_behind_the_last_byte_or_backwards_is_refused(header):
     with pytest.raises(ranges.Unsatisfiable):
         ranges.asked({"Range": header}, size=SIZE, etag=ETAG)
 
