@@ -7,13 +7,16 @@ import json
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
+from django.utils import timezone
 
 from apps.accounts.access import Viewer
 from apps.blobs import store
 from apps.blobs.models import Blob
+from apps.lib import versions
 from apps.lib.archives import Refusal
 from apps.lib.errors import Invalid, Reason, Unavailable
 from apps.lib.oci_manifests import IMAGE_MANIFEST, MODULE_PACKAGE, TITLE, ZIP
@@ -27,6 +30,8 @@ from apps.releases import reserving
 from apps.releases.models import Kind, Release, State
 
 ASK_AGAIN_SECONDS = 0.1
+# For so long the same package gets the same refusal; later it is checked anew.
+SAID_AGAIN = timedelta(minutes=10)
 # Clients print the whole message; what comes after some reasons nobody reads.
 MOST_REASONS = 5
 _EXPECTED = (
@@ -53,10 +58,11 @@ def publish(caller: Caller, repository: Repository, manifest: Manifest, tag: str
     Never inside a transaction: it waits for a worker. Raises ManifestInvalid with the reasons, VersionTaken, TooLarge,
     or Unavailable where it is not decided after LARDER_OCI_PUBLISH_SECONDS: the same push again answers then.
     """
-    package = _read(repository, manifest, f"The tag {tag} is a version")
+    package, number = _read(repository, manifest, f"The tag {tag} is a version"), tag.replace("_", "+")
+    _require_not_refused(repository, package, number)
     deadline = time.monotonic() + settings.OCI_PUBLISH_WAIT.total_seconds()
     while True:
-        release = _begin(caller.viewer, repository, package, version=tag.replace("_", "+"))
+        release = _begin(caller.viewer, repository, package, version=number)
         _wait(release, package, deadline)
         if release.state == State.PUBLISHED:
             return _require_same(release, package)
@@ -132,6 +138,23 @@ def _file_name(title: object) -> str:
 
 
 # --- The release ------------------------------------------------------------------------------------------------------
+
+
+def _require_not_refused(repository: Repository, package: Package, number: str) -> None:
+    """Whoever was told to push again hears what was found meanwhile, and is not checked anew, again for too long."""
+    rows = Release.objects.filter(
+        kind=Kind.MODULE,
+        namespace=repository.namespace,
+        name=repository.path,
+        sort_key=versions.sort_key(number),
+        state=State.REJECTED,
+        checking_at__isnull=False,
+        finished_at__gt=timezone.now() - SAID_AGAIN,
+        provenance__manifest=package.manifest,
+    )
+    refused = rows.select_related("namespace").order_by("-pk").first()
+    if refused is not None:
+        raise _refused(f"{refused} was refused", refused.refusals())
 
 
 def _begin(viewer: Viewer, repository: Repository, package: Package, *, version: str) -> Release:

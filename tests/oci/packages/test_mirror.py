@@ -1,0 +1,197 @@
+"""Providers as an OCI mirror: documents that `oci_mirror` of OpenTofu takes, derived from what is published."""
+
+import hashlib
+import json
+
+import pytest
+
+from apps.providers import package_manifests
+from apps.providers.models import Package, ProviderVersion
+from apps.releases import downloads
+from apps.releases.models import DownloadCount, Release
+from tests.oci.manifests.documents import Repo, code_of, digest_of
+from tests.protocol.providers import add_version, frozen_key
+from tests.providers import desk
+
+HOST = "registry.example.com"
+NAME = f"providers/{HOST}/pantry/dns"
+INDEX = "application/vnd.oci.image.index.v1+json"
+IMAGE = "application/vnd.oci.image.manifest.v1+json"
+
+
+@pytest.fixture(autouse=True)
+def ours(settings):
+    settings.HOSTNAMES = frozenset({HOST})
+
+
+@pytest.fixture
+def shelf(pantry):
+    """Versions of pantry/dns as the pipeline leaves them, by number."""
+    key = frozen_key(pantry)
+
+    def add(*numbers: str, **more) -> list[ProviderVersion]:
+        made = [add_version(key, None, "dns", number, **more) for number in numbers]
+        for version in made:
+            packages = list(Package.objects.filter(version=version))
+            package_manifests.note_digests(version, packages)
+            version.save()
+            Package.objects.bulk_update(packages, ["manifest_digest"])
+        return made
+
+    return add
+
+
+@pytest.fixture
+def mirror(tofu, pantry):
+    return Repo(tofu(), NAME)
+
+
+def manifest_of(mirror, platform: str = "linux", tag: str = "1.2.0"):
+    """The descriptor of a platform, and the answer to who asks for it."""
+    index = json.loads(mirror.get(tag).content)
+    (entry,) = [one for one in index["manifests"] if one["platform"]["os"] == platform]
+    return entry, mirror.get(entry["digest"])
+
+
+def test_its_documents_are_frozen(shelf, mirror, golden):
+    (version,) = shelf("1.2.0", platforms=("linux_amd64",))
+    # Go's zips differ with zlib: the digest of this one is made the same everywhere.
+    Package.objects.filter(version=version).update(digest="ab" * 32, size=1234)
+    packages = list(Package.objects.filter(version=version))
+    package_manifests.note_digests(version, packages)
+    version.save()
+    Package.objects.bulk_update(packages, ["manifest_digest"])
+
+    assert mirror.get("1.2.0").content == golden("oci/provider-index.json")
+    assert mirror.get(packages[0].manifest_digest).content == golden("oci/provider-manifest.json")
+
+
+def test_a_client_finds_its_way_from_the_tags_to_the_zip(shelf, mirror):
+    shelf("1.2.0", "1.3.0-rc.1", "1.1.0+build.5")
+
+    assert mirror.tags().json() == {"name": NAME, "tags": ["1.1.0_build.5", "1.2.0", "1.3.0-rc.1"]}
+    head, got = mirror.head("1.2.0"), mirror.get("1.2.0")
+    assert head.headers["Content-Type"] == got.headers["Content-Type"] == INDEX
+    assert head.headers["Docker-Content-Digest"] == digest_of(got.content)
+    assert mirror.get(digest_of(got.content)).content == got.content
+    index = json.loads(got.content)
+    assert (index["mediaType"], index["artifactType"]) == (INDEX, "application/vnd.opentofu.provider")
+    assert [one["platform"] for one in index["manifests"]] == [
+        {"os": "darwin", "architecture": "arm64"},
+        {"os": "linux", "architecture": "amd64"},
+    ]
+    entry, answer = manifest_of(mirror)
+    assert answer.headers["Content-Type"] == entry["mediaType"] == IMAGE
+    assert (digest_of(answer.content), len(answer.content)) == (entry["digest"], entry["size"])
+    manifest = json.loads(answer.content)
+    assert manifest["artifactType"] == entry["artifactType"] == "application/vnd.opentofu.provider-target"
+    (layer,) = manifest["layers"]
+    zipped = b"".join(mirror.client.get(f"/v2/{NAME}/blobs/{layer['digest']}").streaming_content)
+    assert layer["mediaType"] == "archive/zip"
+    assert (f"sha256:{hashlib.sha256(zipped).hexdigest()}", len(zipped)) == (layer["digest"], layer["size"])
+    config = mirror.client.get(f"/v2/{NAME}/blobs/{manifest['config']['digest']}")
+    assert b"".join(config.streaming_content) == b"{}"
+
+
+def test_the_pipeline_notes_the_digests(acme, alice, dora, tofu, worker_host):
+    desk.hold(acme, dora)
+    done = desk.Desk(tofu(alice)).publish(desk.zips(), protocols=["5.0"])
+    assert done["state"] == "published", done
+    mirror = Repo(tofu(alice), f"providers/{HOST}/acme/dns")
+
+    version = ProviderVersion.objects.get()
+    entry, answer = manifest_of(mirror)
+
+    assert mirror.head("1.2.0").headers["Docker-Content-Digest"] == version.index_digest
+    assert Package.objects.get(os="linux").manifest_digest == entry["digest"] == digest_of(answer.content)
+
+
+@pytest.mark.parametrize("tag", ["2", "1.2", "v1.2.0", "latest", "9.9.9"])
+def test_only_whole_versions_are_tags(shelf, mirror, tag):
+    shelf("1.2.0", "2.0.0")
+
+    assert code_of(mirror.get(tag)) == (404, "MANIFEST_UNKNOWN")
+    assert mirror.tags().json()["tags"] == ["1.2.0", "2.0.0"]
+
+
+def test_what_is_not_here_is_an_unknown_name_so_that_init_goes_on(shelf, tofu, alice, acme):
+    shelf("1.2.0")
+
+    for name in (f"providers/{HOST}/pantry/nothing", "providers/elsewhere.example.com/pantry/dns"):
+        other = Repo(tofu(), name)
+        for answer in (other.tags(), other.get("1.2.0"), other.client.get(f"/v2/{name}/blobs/sha256:{'a' * 64}")):
+            assert code_of(answer) == (404, "NAME_UNKNOWN")
+
+
+@pytest.mark.parametrize(
+    ("who", "expected"),
+    [("nobody", (401, "UNAUTHORIZED")), ("charlie", (404, "NAME_UNKNOWN")), ("bob", None)],
+    ids=["nobody", "charlie", "bob"],
+)
+def test_a_private_provider_is_there_for_its_readers_alone(request, acme, tofu, alice, who, expected):
+    add_version(frozen_key(acme), None, "dns", "1.2.0")
+    one = Repo(tofu(None if who == "nobody" else request.getfixturevalue(who)), f"providers/{HOST}/acme/dns")
+
+    for answer in (one.tags(), one.get("1.2.0")):
+        if expected is None:
+            assert answer.status_code == 200
+        else:
+            assert code_of(answer) == expected
+
+
+def test_nobody_pushes_there(shelf, tofu, alice):
+    shelf("1.2.0")
+    one = Repo(tofu(alice), NAME)
+
+    answer = one.put(b'{"schemaVersion": 2, "mediaType": "%s"}' % IMAGE.encode(), "1.3.0")
+
+    assert answer.status_code in (400, 405)
+    assert answer.json()["errors"][0]["code"] in ("UNSUPPORTED", "NAME_INVALID", "DENIED")
+
+
+def test_yanked_versions_answer_whoever_names_them_and_deprecated_ones_warn(shelf, mirror):
+    shelf("1.2.0", "1.3.0")
+    Release.objects.filter(version="1.3.0").update(lifecycle="yanked", lifecycle_reason="It leaks.")
+    Release.objects.filter(version="1.2.0").update(lifecycle="deprecated", lifecycle_reason="It is old.")
+
+    assert mirror.tags().json()["tags"] == ["1.2.0"]
+    assert mirror.get("1.3.0").status_code == 200
+    assert mirror.get("1.2.0").headers["Warning"] == '299 - "1.2.0 is deprecated: It is old."'
+
+
+def test_quarantine_serves_neither_documents_nor_bytes(shelf, mirror):
+    (version, _) = shelf("1.2.0", "1.3.0")
+    entry, answer = manifest_of(mirror)
+    (layer,) = json.loads(answer.content)["layers"]
+    Release.objects.filter(version="1.2.0").update(quarantined_at=version.release.published_at)
+
+    assert mirror.tags().json()["tags"] == ["1.3.0"]
+    for reference in ("1.2.0", version.index_digest, entry["digest"]):
+        assert code_of(mirror.get(reference)) == (404, "MANIFEST_UNKNOWN")
+    assert code_of(mirror.client.get(f"/v2/{NAME}/blobs/{layer['digest']}")) == (404, "BLOB_UNKNOWN")
+
+
+def test_a_platforms_manifest_is_the_download(shelf, mirror):
+    downloads.flush()  # what other tests' requests left behind
+    (version,) = shelf("1.2.0")
+
+    mirror.tags()
+    mirror.head("1.2.0")
+    manifest_of(mirror)
+    downloads.flush()
+
+    counted = DownloadCount.objects.filter(release=version.release)
+    assert list(counted.values_list("client", "count")) == [("OpenTofu 1.12.6", 1)]
+
+
+@pytest.mark.parametrize("count", [3, 30])
+def test_it_costs_the_same_at_any_number_of_versions(shelf, mirror, django_assert_max_num_queries, count):
+    shelf(*(f"1.{number}.0" for number in range(count)))
+    entry, _ = manifest_of(mirror, tag="1.0.0")
+
+    with django_assert_max_num_queries(3):
+        assert mirror.tags().status_code == 200
+    with django_assert_max_num_queries(4):
+        assert mirror.get("1.0.0").status_code == 200
+    with django_assert_max_num_queries(4):
+        assert mirror.get(entry["digest"]).status_code == 200

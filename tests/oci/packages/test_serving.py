@@ -1,0 +1,212 @@
+"""Releases as module packages: by tag, by digest and as `latest`, whichever door they came in by."""
+
+import hashlib
+import json
+
+import pytest
+
+from apps.accounts.access import Viewer
+from apps.lib.addresses import ModuleAddress
+from apps.modules import lifecycle
+from apps.modules.models import ModuleVersion
+from apps.releases import downloads
+from apps.releases.models import DownloadCount
+from tests.oci.manifests.documents import code_of, digest_of, image, package
+
+PUBLIC = "pantry/vpc/aws"
+
+
+def tags_of(one) -> list[str]:
+    return one.tags().json()["tags"]
+
+
+def test_a_module_from_the_api_is_at_once_a_package(published, frozen_zip, anybody, golden):
+    published(PUBLIC, "1.2.0", data=frozen_zip)
+
+    head, got = anybody.head("1.2.0"), anybody.get("1.2.0")
+
+    assert got.status_code == head.status_code == 200
+    assert got.content == golden("oci/module-manifest.json")
+    assert head.headers["Content-Length"] == str(len(got.content))
+    assert got.headers["Content-Type"] == "application/vnd.oci.image.manifest.v1+json"
+    assert got.headers["Docker-Content-Digest"] == digest_of(got.content) == head.headers["Docker-Content-Digest"]
+    assert anybody.get(digest_of(got.content)).content == got.content
+    assert anybody.get("latest").content == got.content
+    assert tags_of(anybody) == ["1.2.0", "latest"]
+
+
+def test_its_layer_is_the_very_archive_and_its_config_can_be_read(published, frozen_zip, anybody):
+    published(PUBLIC, "1.2.0", data=frozen_zip)
+    manifest = json.loads(anybody.get("1.2.0").content)
+
+    (layer,) = manifest["layers"]
+    zipped = anybody.client.get(f"/v2/{PUBLIC}/blobs/{layer['digest']}")
+    config = anybody.client.get(f"/v2/{PUBLIC}/blobs/{manifest['config']['digest']}")
+
+    assert b"".join(zipped.streaming_content) == frozen_zip
+    assert layer["size"] == len(frozen_zip)
+    assert b"".join(config.streaming_content) == b"{}"
+
+
+def test_the_manifest_stays_the_same_whatever_is_said_of_the_module(published, anybody, alice):
+    release = published(PUBLIC, "1.2.0")
+    before = anybody.get("1.2.0").content
+    module = ModuleVersion.objects.get(release=release).module
+    module.description, module.source_url = "Another one", "https://git.example.com/vpc"
+    module.save()
+
+    assert anybody.get("1.2.0").content == before
+    assert ModuleVersion.objects.get(release=release).manifest_digest == digest_of(before)
+
+
+def test_build_metadata_is_written_with_an_underscore(published, anybody):
+    published(PUBLIC, "1.2.0+build.5")
+
+    assert tags_of(anybody) == ["1.2.0_build.5", "latest"]
+    assert json.loads(anybody.get("1.2.0_build.5").content)["annotations"]["org.opencontainers.image.version"] == (
+        "1.2.0+build.5"
+    )
+    assert code_of(anybody.get("1.2.0")) == (404, "MANIFEST_UNKNOWN")
+
+
+def test_latest_is_the_highest_stable_one_that_nobody_advises_against(published, anybody, alice, dora):
+    for version in ("1.9.0", "1.10.0", "2.0.0-rc.1", "1.0.1"):
+        published(PUBLIC, version)
+    address = ModuleAddress.parse(PUBLIC)
+
+    def latest() -> str:
+        return json.loads(anybody.get("latest").content)["annotations"]["org.opencontainers.image.version"]
+
+    assert latest() == "1.10.0"
+    lifecycle.deprecate(viewer=Viewer(alice), address=address, version="1.10.0", reason="It leaks.")
+    assert latest() == "1.9.0"
+    for version in ("1.9.0", "1.0.1"):
+        lifecycle.deprecate(viewer=Viewer(alice), address=address, version=version, reason="It leaks.")
+    assert latest() == "1.10.0"
+    assert tags_of(anybody) == ["1.0.1", "1.10.0", "1.9.0", "2.0.0-rc.1", "latest"]
+
+
+def test_a_module_of_pre_releases_has_no_latest(published, anybody):
+    published(PUBLIC, "2.0.0-rc.1")
+
+    assert tags_of(anybody) == ["2.0.0-rc.1"]
+    assert code_of(anybody.get("latest")) == (404, "MANIFEST_UNKNOWN")
+
+
+def test_a_deprecated_version_is_served_with_a_warning(published, anybody, alice):
+    published(PUBLIC, "1.2.0")
+    lifecycle.deprecate(
+        viewer=Viewer(alice), address=ModuleAddress.parse(PUBLIC), version="1.2.0", reason='It "leaks".\nBadly.'
+    )
+
+    got = anybody.head("1.2.0")
+
+    assert got.status_code == 200
+    assert got.headers["Warning"] == "299 - \"1.2.0 is deprecated: It 'leaks'. Badly.\""
+
+
+def test_a_yanked_version_is_listed_no_more_and_answers_those_who_name_it(published, pusher, dora):
+    published("acme/vpc/aws", "1.2.0")
+    published("acme/vpc/aws", "1.3.0")
+    one = pusher("acme/vpc/aws")
+    digest = one.get("1.3.0").headers["Docker-Content-Digest"]
+    lifecycle.yank(viewer=Viewer(dora), address=ModuleAddress.parse("acme/vpc/aws"), version="1.3.0", reason="Gone.")
+
+    assert tags_of(one) == ["1.2.0", "latest"]
+    assert one.get("1.3.0").status_code == one.get(digest).status_code == 200
+    assert one.get("latest").content == one.get("1.2.0").content
+
+
+@pytest.mark.parametrize("end", ["quarantine", "purge"])
+def test_what_is_in_quarantine_or_removed_answers_nothing(published, anybody, olga, frozen_zip, end):
+    published(PUBLIC, "1.2.0", data=frozen_zip)
+    published(PUBLIC, "1.3.0")
+    digest = anybody.get("1.2.0").headers["Docker-Content-Digest"]
+    more = {"confirm": f"{PUBLIC} 1.2.0"} if end == "purge" else {}
+    act = getattr(lifecycle, end)
+    act(viewer=Viewer(olga), address=ModuleAddress.parse(PUBLIC), version="1.2.0", reason="It has a key.", **more)
+    blob = f"/v2/{PUBLIC}/blobs/sha256:{hashlib.sha256(frozen_zip).hexdigest()}"
+
+    assert code_of(anybody.get("1.2.0")) == (404, "MANIFEST_UNKNOWN")
+    assert code_of(anybody.get(digest)) == (404, "MANIFEST_UNKNOWN")
+    assert code_of(anybody.client.get(blob)) == (404, "BLOB_UNKNOWN")
+    assert tags_of(anybody) == ["1.3.0", "latest"]
+
+
+@pytest.mark.parametrize(
+    ("who", "expected"),
+    [("nobody", (401, "UNAUTHORIZED")), ("charlie", (404, "NAME_UNKNOWN")), ("bob", (200, ""))],
+    ids=["nobody", "charlie", "bob"],
+)
+def test_a_private_module_is_there_for_its_readers_alone(request, published, pusher, tofu, alice, who, expected):
+    published("acme/vpc/aws", "1.2.0")
+    one = pusher("acme/vpc/aws")
+    one.client = tofu(None if who == "nobody" else request.getfixturevalue(who))
+
+    for answer in (one.get("1.2.0"), one.get("latest"), one.tags()):
+        assert answer.status_code == expected[0]
+        assert expected[1] == "" or code_of(answer) == expected
+
+
+def test_a_manifest_get_is_a_download_and_a_head_is_none(published, anybody, bob, tofu):
+    downloads.flush()  # what other tests' requests left behind
+    release = published(PUBLIC, "1.2.0")
+    digest = anybody.head("1.2.0").headers["Docker-Content-Digest"]
+    assert anybody.head(digest).status_code == anybody.get(digest).status_code == 200
+    downloads.flush()
+
+    assert list(DownloadCount.objects.filter(release=release).values_list("client", "count")) == [
+        ("OpenTofu 1.12.6", 1)
+    ]
+
+
+def test_a_latest_that_was_pushed_holds_until_the_next_release(published, pusher, frozen_zip):
+    one = pusher(PUBLIC)
+    published(PUBLIC, "1.2.0")
+    raw = package(frozen_zip, annotations={"from": "the seed"})
+    one.push(raw, "latest", frozen_zip)
+
+    assert one.get("latest").content == raw
+    assert tags_of(one) == ["1.2.0", "latest"]
+    published(PUBLIC, "1.1.0")
+    assert one.get("latest").content == one.get("1.2.0").content
+
+
+def test_a_pushed_latest_leads_nowhere_once_its_release_is_yanked(published, pusher, dora):
+    one = pusher("acme/vpc/aws")
+    for version in ("1.2.0", "1.3.0"):
+        published("acme/vpc/aws", version)
+    raw = one.get("1.3.0").content
+    (layer,) = json.loads(raw)["layers"]
+    zipped = b"".join(one.client.get(f"/v2/acme/vpc/aws/blobs/{layer['digest']}").streaming_content)
+    one.push(raw, "latest", zipped)
+    lifecycle.yank(viewer=Viewer(dora), address=ModuleAddress.parse("acme/vpc/aws"), version="1.3.0", reason="Gone.")
+
+    assert one.get("latest").content == one.get("1.2.0").content
+
+
+def test_other_artifacts_are_never_a_release(published, pusher, anybody):
+    published(PUBLIC, "1.2.0")
+    raw = image(b"a picture", artifactType="application/vnd.acme.picture")
+    pusher(PUBLIC).push(raw, "v1.2.0", b"a picture")
+
+    assert anybody.get("v1.2.0").content == raw
+    assert tags_of(anybody) == ["1.2.0", "latest", "v1.2.0"]
+    assert ModuleVersion.objects.count() == 1
+
+
+@pytest.mark.parametrize("count", [3, 30])
+def test_reading_a_release_costs_the_same_at_any_number_of_versions(
+    published, anybody, django_assert_max_num_queries, count
+):
+    for number in range(count):
+        published(PUBLIC, f"1.{number}.0")
+    digest = anybody.get("1.0.0").headers["Docker-Content-Digest"]
+
+    for reference in ("1.0.0", digest):
+        with django_assert_max_num_queries(3):
+            assert anybody.get(reference).status_code == 200
+    with django_assert_max_num_queries(6):
+        assert anybody.get("latest").status_code == 200
+    with django_assert_max_num_queries(5):
+        assert anybody.tags().status_code == 200
