@@ -107,10 +107,13 @@ def _where(name: str, session: UploadSession) -> dict[str, str]:
 
 
 def body_of(request: Request) -> Iterator[bytes]:
-    """Nothing where neither a length nor a transfer coding announces a body (RFC 9112, 6.3)."""
-    if declared_length(request.META) is None and not request.META.get("wsgi.input_terminated"):
-        return iter(())
-    return chunks(request.META)
+    return iter(()) if is_bare(request) else chunks(request.META)
+
+
+def is_bare(request: Request) -> bool:
+    """Whether neither a length nor a transfer coding announces a body (RFC 9112, 6.3)."""
+    length = declared_length(request.META)
+    return length == 0 or (length is None and not request.META.get("wsgi.input_terminated"))
 
 
 def range_of(request: Request) -> tuple[int | None, int | None]:
@@ -122,7 +125,7 @@ def range_of(request: Request) -> tuple[int | None, int | None]:
     if found is None:
         raise UploadInvalid(f"Content-Range is {text[:60]!r}: expected the first and the last byte, as in 0-1023.")
     start, last = int(found[1]), int(found[2])
-    if declared_length(request.META) == 0:  # an empty chunk has no last byte that could be written
+    if is_bare(request):  # an empty chunk has no last byte that could be written
         return start, 0
     if last < start:
         raise UploadInvalid(f"Content-Range is {text[:60]!r}: it ends before it begins.")

@@ -53,7 +53,10 @@ class Uploader:
         return digest
 
     def get(self, digest: str, **headers: str) -> Any:
-        return self.client.get(f"/v2/{self.name}/blobs/{digest}", headers=_dashed(headers))
+        response = self.client.get(f"/v2/{self.name}/blobs/{digest}", headers=_dashed(headers))
+        if response.streaming:  # read to its end, where the store closes the file
+            response.streaming_content = [response.getvalue()]
+        return response
 
     def head(self, digest: str) -> HttpResponse:
         return self.client.head(f"/v2/{self.name}/blobs/{digest}")

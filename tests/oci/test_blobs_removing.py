@@ -1,0 +1,104 @@
+"""Taking blobs out of a repository, and what keeps their bytes."""
+
+import pytest
+
+from apps.accounts.access import Viewer
+from apps.accounts.models import Scope
+from apps.blobs import store
+from apps.blobs.models import Blob, State
+from apps.jobs.models import Job
+from apps.oci.models import Manifest, ManifestBlob, Repository, RepositoryBlob
+from apps.releases import purging
+from apps.releases.tasks import purge_blob
+from tests.oci.uploading import code_of, sha256, sha512
+
+DATA = b"a layer" * 100
+DIGEST = sha256(DATA)
+PLAIN = DIGEST.partition(":")[2]
+
+
+@pytest.mark.parametrize("digest", [DIGEST, sha512(DATA)], ids=["sha256", "sha512"])
+def test_a_deleted_blob_is_gone_from_its_repository_alone(uploader, uploader_of, alice, digest):
+    other = uploader_of(alice, name="pantry/vpc/aws")
+    uploader.push(DATA)
+    other.push(DATA)
+
+    response = uploader.delete(digest)
+    assert (response.status_code, response.content) == (202, b"")
+    assert [uploader.get(DIGEST).status_code, uploader.delete(digest).status_code] == [404, 404]
+    assert other.get(DIGEST).getvalue() == DATA
+    uploader.push(DATA)
+    assert uploader.get(DIGEST).status_code == 200
+
+
+def test_a_blob_that_a_manifest_uses_stays(uploader):
+    uploader.push(DATA)
+    raw = b"{}"
+    manifest = Manifest.objects.create(repository=Repository.objects.get(), digest=sha256(raw), size=2, raw=raw)
+    ManifestBlob.objects.create(manifest=manifest, blob=RepositoryBlob.objects.get())
+
+    response = uploader.delete(DIGEST)
+    assert (response.status_code, code_of(response)) == (405, "UNSUPPORTED")
+    assert uploader.get(DIGEST).status_code == 200
+
+
+def test_deleting_needs_the_role_and_the_scope(uploader, uploader_of, alice, bob, charlie):
+    uploader.push(DATA)
+
+    cases = ((bob, Scope.MANAGE, 403), (alice, Scope.PUBLISH, 403), (charlie, Scope.MANAGE, 404), (None, None, 401))
+    for person, scope, status in cases:
+        assert uploader_of(person, scope).delete(DIGEST).status_code == status
+    assert uploader.get(DIGEST).status_code == 200
+
+
+def test_the_archive_of_a_release_is_not_deleted_as_a_blob(uploader, published):
+    digest = f"sha256:{published('acme/vpc/aws', '1.2.0').digest}"
+
+    response = uploader.delete(digest)
+    assert (response.status_code, code_of(response)) == (404, "BLOB_UNKNOWN")
+    assert uploader.get(digest).status_code == 200
+
+
+def test_the_store_removes_no_blob_of_a_repository(uploader):
+    uploader.push(DATA)
+
+    assert store.remove(PLAIN, is_wanted=lambda: False) is False
+    assert uploader.get(DIGEST).getvalue() == DATA
+    uploader.delete(DIGEST)
+    assert store.remove(PLAIN, is_wanted=lambda: False) is True
+    assert Blob.objects.count() == 0
+
+
+def test_purging_a_release_leaves_its_pushed_copy(uploader, published, olga):
+    release = published("acme/vpc/aws", "1.2.0")
+    digest = f"sha256:{release.digest}"
+    data = uploader.get(digest).getvalue()
+    uploader.push(data)
+    purging.purge(release=release, actor=Viewer(olga), reason="nobody needs it")
+    purge_blob(job_id=Job.objects.get(kind=purging.JOB).pk)
+
+    assert Job.objects.get(kind=purging.JOB).state == "succeeded"
+    assert uploader.get(digest).getvalue() == data
+
+
+def test_a_push_that_meets_a_removal_waits(uploader):
+    uploader.push(DATA)
+    uploader.delete(DIGEST)
+    url = uploader.begin()
+
+    def meets() -> bool:
+        response = uploader.put(url, DATA, DIGEST)
+        assert (response.status_code, code_of(response)) == (503, "UNAVAILABLE")
+        return False
+
+    assert store.remove(PLAIN, is_wanted=meets) is True
+    assert uploader.put(url, DATA, DIGEST).status_code == 201
+    assert uploader.get(DIGEST).getvalue() == DATA
+
+
+def test_a_blob_whose_bytes_are_on_their_way_is_not_there_yet(uploader):
+    uploader.push(DATA)
+    Blob.objects.update(state=State.CLAIMED)
+    assert uploader.head(DIGEST).status_code == 404
+    uploader.push(DATA)
+    assert uploader.head(DIGEST).status_code == 200

@@ -1,0 +1,152 @@
+"""Chunks: in their order, once, and whole; whatever else comes leaves the upload as it was."""
+
+import io
+
+import pytest
+
+from apps.oci.models import UploadSession
+from tests.oci.uploading import code_of, sha256, sha512
+
+DATA = b"0123456789" * 30
+FIRST, SECOND, THIRD = DATA[:100], DATA[100:200], DATA[200:]
+
+
+@pytest.fixture
+def url(uploader):
+    """An upload that has the first chunk."""
+    url = uploader.begin()
+    response = uploader.patch(url, FIRST, Content_Range="0-99")
+    assert (response.status_code, response.headers["Range"], response.headers["Location"]) == (202, "0-99", url)
+    return url
+
+
+def goes_on(uploader, url):
+    """The upload still has its first chunk, and can be finished."""
+    status = uploader.client.get(url)
+    assert (status.status_code, status.headers["Range"], status.headers["Location"]) == (204, "0-99", url)
+    assert uploader.client.get(f"{url}?digest={sha256(DATA)}").status_code == 204
+    assert uploader.patch(url, SECOND, Content_Range="100-199").status_code == 202
+    assert uploader.put(url, THIRD, sha256(DATA), Content_Range="200-299").status_code == 201
+    assert uploader.get(sha256(DATA)).getvalue() == DATA
+
+
+OUT_OF_ORDER = {"repeated": (FIRST, "0-99"), "too-far": (THIRD, "200-299"), "overlapping": (SECOND, "50-149")}
+
+
+@pytest.mark.parametrize(("chunk", "range_"), OUT_OF_ORDER.values(), ids=OUT_OF_ORDER)
+@pytest.mark.parametrize("method", ["patch", "put"])
+def test_a_chunk_out_of_order_is_416_and_the_upload_goes_on(uploader, url, method, chunk, range_):
+    if method == "patch":
+        response = uploader.patch(url, chunk, Content_Range=range_)
+    else:
+        response = uploader.put(url, chunk, sha256(DATA), Content_Range=range_)
+
+    assert (response.status_code, code_of(response)) == (416, "BLOB_UPLOAD_INVALID")
+    assert (response.headers["Range"], response.headers["Location"]) == ("0-99", url)
+    goes_on(uploader, url)
+
+
+def test_the_first_chunk_begins_at_nought(uploader):
+    url = uploader.begin()
+    response = uploader.patch(url, SECOND, Content_Range="100-199")
+
+    assert (response.status_code, response.headers["Range"]) == (416, "0-0")
+    assert uploader.put(url, SECOND, sha256(SECOND), Content_Range="100-199").status_code == 416
+    assert uploader.patch(url, FIRST, Content_Range="0-99").status_code == 202
+
+
+@pytest.mark.parametrize("range_", ["100-150", "100-250", "x-y", "100-", "150-100", "0", "-1-5", "1" * 40 + "-5"])
+@pytest.mark.parametrize("method", ["patch", "put"])
+def test_a_range_that_is_not_the_body_s_is_refused_and_the_upload_goes_on(uploader, url, stored_files, method, range_):
+    before = stored_files()
+    if method == "patch":
+        response = uploader.patch(url, SECOND, Content_Range=range_)
+    else:
+        response = uploader.put(url, SECOND, sha256(FIRST + SECOND), Content_Range=range_)
+
+    assert (response.status_code, code_of(response)) == (400, "BLOB_UPLOAD_INVALID")
+    assert stored_files() == before
+    goes_on(uploader, url)
+
+
+@pytest.mark.parametrize("range_", ["bytes 100-199/300", "bytes=100-199", "100-199/*"])
+def test_a_range_as_http_writes_it_is_understood(uploader, url, range_):
+    assert uploader.patch(url, SECOND, Content_Range=range_).status_code == 202
+
+
+@pytest.mark.parametrize("promised", ["1000", "17"], ids=["too-few", "too-many"])
+@pytest.mark.parametrize("method", ["PATCH", "PUT"])
+def test_a_body_that_breaks_off_leaves_the_upload_as_it_was(uploader, url, stored_files, method, promised):
+    before = stored_files()
+    lying = {"wsgi.input": io.BytesIO(SECOND), "wsgi.input_terminated": True, "CONTENT_LENGTH": promised}
+    response = uploader.client.generic(method, f"{url}?digest={sha256(DATA)}", **lying)
+
+    assert response.status_code == 400
+    assert stored_files() == before
+    goes_on(uploader, url)
+
+
+def test_a_whole_body_that_breaks_off_leaves_the_upload_as_it_was(uploader, stored_files):
+    url = uploader.begin()
+    lying = {"wsgi.input": io.BytesIO(FIRST), "wsgi.input_terminated": True, "CONTENT_LENGTH": "1000"}
+    response = uploader.client.generic("PUT", f"{url}?digest={sha256(DATA)}", **lying)
+
+    assert (response.status_code, stored_files()) == (400, [])
+    assert uploader.put(url, DATA, sha256(DATA)).status_code == 201
+
+
+def test_a_chunk_without_a_length_is_read_to_its_end(uploader):
+    """Transfer-Encoding: chunked, as servers hand it on. Django's own reading would find nothing."""
+    url, large = uploader.begin(), DATA * 30_000
+    body = {"wsgi.input": io.BytesIO(large), "wsgi.input_terminated": True, "CONTENT_LENGTH": ""}
+    response = uploader.client.generic("PATCH", url, **body)
+
+    assert response.headers["Range"] == f"0-{len(large) - 1}"
+    assert uploader.put(url, b"", sha512(large)).status_code == 201
+    assert uploader.head(sha256(large)).headers["Content-Length"] == str(len(large))
+
+
+def test_an_empty_chunk_changes_nothing(uploader, url, stored_files):
+    before = stored_files()
+    for headers in ({}, {"Content_Range": "100-99"}, {"Content_Range": "100-100"}):
+        response = uploader.patch(url, b"", **headers)
+        assert (response.status_code, response.headers["Range"]) == (202, "0-99")
+    assert stored_files() == before
+    goes_on(uploader, url)
+
+
+def test_a_chunk_that_meets_another_is_416(uploader, url):
+    """The other request holds the lease; one that died has lost it after a minute."""
+    session = UploadSession.objects.get()
+    UploadSession.objects.update(lease=session.pk, lease_until="2999-01-01T00:00:00Z")
+    assert uploader.patch(url, SECOND).status_code == 416
+
+    UploadSession.objects.update(lease_until="2026-01-01T00:00:00Z")
+    goes_on(uploader, url)
+
+
+def test_many_chunks_are_joined_in_their_order(uploader, stored_files):
+    url = uploader.begin()
+    for at in range(0, len(DATA), 25):
+        assert uploader.patch(url, DATA[at : at + 25]).status_code == 202
+    assert uploader.put(url, b"", sha256(DATA)).status_code == 201
+
+    assert uploader.get(sha256(DATA)).getvalue() == DATA
+    assert len(stored_files()) == 1
+
+
+def test_a_wrong_digest_ends_an_upload_of_chunks(uploader, url, stored_files):
+    assert uploader.patch(url, SECOND).status_code == 202
+    assert uploader.put(url, b"", sha256(DATA)).status_code == 400
+
+    assert stored_files() == []
+    for response in (uploader.client.get(url), uploader.put(url, THIRD, sha256(DATA)), uploader.patch(url, THIRD)):
+        assert (response.status_code, code_of(response)) == (404, "BLOB_UPLOAD_UNKNOWN")
+
+
+def test_only_s3_asks_for_large_chunks(uploader, settings):
+    url = uploader.begin()
+    assert "OCI-Chunk-Min-Length" not in uploader.client.get(url).headers
+
+    settings.STORAGE_URL = "s3://bucket"
+    assert uploader.client.get(url).headers["OCI-Chunk-Min-Length"] == str(5 * 1024 * 1024)

@@ -1,0 +1,141 @@
+"""Whose an upload is, and what becomes of it when its opener's rights change."""
+
+import uuid
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from apps.accounts import tokens
+from apps.accounts.access import Viewer
+from apps.accounts.models import ApiToken, Grant, Scope
+from apps.oci import registry_tokens
+from apps.oci.models import Repository, UploadSession
+from tests.oci.uploading import Uploader, code_of, sha256
+
+DATA = b"a layer" * 100
+
+
+def everything(uploader, url):
+    """Each request that an upload takes."""
+    yield uploader.client.get(url)
+    yield uploader.patch(url, DATA)
+    yield uploader.put(url, DATA, sha256(DATA))
+    yield uploader.client.delete(url)
+
+
+def test_an_upload_belongs_to_its_opener(uploader, uploader_of, dora, olga):
+    url = uploader.begin()
+
+    for somebody in (dora, olga):  # both may push there
+        for response in everything(uploader_of(somebody), url):
+            assert (response.status_code, code_of(response)) == (404, "BLOB_UPLOAD_UNKNOWN")
+    assert uploader.put(url, DATA, sha256(DATA)).status_code == 201
+
+
+@pytest.mark.parametrize("number", [uuid.UUID(int=7), "nonsense", "..", "1" * 300])
+def test_an_unknown_upload_is_404(uploader, number):
+    uploader.begin()
+    for response in everything(uploader, f"/v2/acme/vpc/aws/blobs/uploads/{number}"):
+        assert response.status_code == 404
+
+
+def test_an_upload_of_one_repository_is_unknown_in_another(uploader, uploader_of, alice):
+    number = uploader.begin().rpartition("/")[2]
+    other = uploader_of(alice, name="pantry/vpc/aws")
+    other.begin()
+
+    for response in everything(other, f"/v2/pantry/vpc/aws/blobs/uploads/{number}"):
+        assert (response.status_code, code_of(response)) == (404, "BLOB_UPLOAD_UNKNOWN")
+
+
+def test_readers_and_strangers_push_nothing(uploader, uploader_of, bob, charlie):
+    url = uploader.begin()
+
+    for person, status, code in ((bob, 403, "DENIED"), (charlie, 404, "NAME_UNKNOWN"), (None, 401, "UNAUTHORIZED")):
+        theirs = uploader_of(person)
+        answers = [*everything(theirs, url), theirs.post(DATA, sha256(DATA)), theirs.mount(sha256(DATA))]
+        answers.append(theirs.client.post("/v2/acme/vpc/aws/blobs/uploads/"))
+        assert {(one.status_code, code_of(one)) for one in answers} == {(status, code)}
+    assert Repository.objects.count() == 1
+
+
+def test_a_read_token_pushes_nothing(uploader_of, alice):
+    response = uploader_of(alice, Scope.READ).post(DATA, sha256(DATA))
+    assert (response.status_code, code_of(response), Repository.objects.count()) == (403, "DENIED", 0)
+
+
+def test_nobody_is_challenged_for_pushing(uploader_of, acme):
+    response = uploader_of(None).client.post("/v2/acme/vpc/aws/blobs/uploads/")
+    assert 'scope="repository:acme/vpc/aws:pull,push"' in response.headers["WWW-Authenticate"]
+
+
+def test_a_new_token_of_the_same_person_finishes_an_upload(alice, bearer):
+    """The registry token lives an hour, a large layer may take longer."""
+    _, secret = tokens.issue(user=alice, label="ci", scope=Scope.PUBLISH, actor=Viewer(alice))
+    api_token = tokens.identify(secret)
+    first = Uploader(Client(headers={"Authorization": f"Bearer {registry_tokens.issue(api_token)}"}))
+    url = first.begin()
+    assert first.patch(url, DATA).status_code == 202
+
+    second = Uploader(Client(headers=bearer(alice, Scope.PUBLISH)))
+    assert second.put(url, b"", sha256(DATA)).status_code == 201
+
+
+@pytest.mark.parametrize("by_service", [False, True], ids=["api-token", "registry-token"])
+def test_a_token_that_is_revoked_meanwhile_finishes_nothing(alice, by_service):
+    token, secret = tokens.issue(user=alice, label="ci", scope=Scope.PUBLISH, actor=Viewer(alice))
+    shown = registry_tokens.issue(token) if by_service else secret
+    uploader = Uploader(Client(headers={"Authorization": f"Bearer {shown}"}))
+    url = uploader.begin()
+    assert uploader.patch(url, DATA).status_code == 202
+
+    tokens.revoke(token=ApiToken.objects.get(pk=token.pk), actor=Viewer(alice))
+    response = uploader.put(url, b"", sha256(DATA))
+    assert (response.status_code, code_of(response)) == (401, "UNAUTHORIZED")
+
+
+def test_who_may_not_push_any_more_finishes_nothing(uploader, alice):
+    url = uploader.begin()
+    Grant.objects.filter(user=alice).delete()
+
+    assert {response.status_code for response in everything(uploader, url)} == {404}
+
+
+def test_an_upload_lapses(uploader):
+    url = uploader.begin()
+    UploadSession.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+
+    assert {response.status_code for response in everything(uploader, url)} == {404}
+
+
+def test_a_cancelled_upload_is_gone_with_its_bytes(uploader, stored_files):
+    url = uploader.begin()
+    for chunk in (DATA, DATA):
+        uploader.patch(url, chunk)
+
+    assert len(stored_files()) == 2
+    assert uploader.client.delete(url).status_code == 204
+    assert stored_files() == []
+    assert {response.status_code for response in everything(uploader, url)} == {404}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["acme", "acme/vpc", "a/b/c/d", "Acme/vpc/aws", "acme/v___pc/aws", "acme/manifests/aws", "acme/vpc/aws/", "../x/y"],
+)
+def test_what_is_no_module_s_name_is_refused(uploader_of, alice, name):
+    response = uploader_of(alice, name=name).client.post(f"/v2/{name}/blobs/uploads/")
+    assert response.status_code in (400, 404)
+    assert code_of(response) in ("NAME_INVALID", "NAME_UNKNOWN")
+    assert Repository.objects.count() == 0
+
+
+def test_nobody_pushes_to_the_mirror_of_a_provider(uploader_of, olga):
+    name = "providers/registry.example.org/acme/vpc"
+    uploader = uploader_of(olga, name=name)
+
+    for response in (uploader.post(DATA, sha256(DATA)), uploader.delete(sha256(DATA))):
+        assert (response.status_code, code_of(response)) == (405, "UNSUPPORTED")
+    assert uploader_of(None, name=name).post(DATA, sha256(DATA)).status_code == 401

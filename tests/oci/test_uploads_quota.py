@@ -1,0 +1,55 @@
+"""Pushed blobs count to the namespace's quota, each once, beside its releases."""
+
+import pytest
+
+from apps.accounts.models import Namespace
+from apps.releases import quotas
+from tests.oci.uploading import code_of, sha256
+
+DATA = b"a layer" * 100
+
+
+@pytest.fixture
+def room(acme):
+    def make(size: int) -> None:
+        Namespace.objects.filter(pk=acme.pk).update(quota_bytes=size)
+
+    return make
+
+
+def test_what_does_not_fit_is_refused_and_leaves_nothing(uploader, room, stored_files):
+    room(len(DATA) - 1)
+    for response in (uploader.post(DATA, sha256(DATA)), uploader.put(uploader.begin(), DATA, sha256(DATA))):
+        assert (response.status_code, code_of(response)) == (413, "SIZE_INVALID")
+        assert "has no room" in response.json()["errors"][0]["message"]
+    assert stored_files() == []
+
+    room(len(DATA))
+    assert uploader.post(DATA, sha256(DATA)).status_code == 201
+    assert uploader.post(b"one more", sha256(b"one more")).status_code == 413
+
+
+def test_a_blob_counts_once_for_its_namespace(uploader, uploader_of, alice, acme, room):
+    room(len(DATA))
+    uploader.push(DATA)
+    other = uploader_of(alice, name="acme/other/aws")
+
+    assert other.mount(sha256(DATA), uploader.name).status_code == 201
+    assert uploader.post(DATA, sha256(DATA)).status_code == 201
+    acme.refresh_from_db()
+    assert quotas.usage(acme).bytes == len(DATA)
+
+
+def test_a_mount_counts_too(uploader, uploader_of, alice, room):
+    uploader_of(alice, name="pantry/vpc/aws").push(DATA)
+    room(len(DATA) - 1)
+
+    assert uploader.mount(sha256(DATA), "pantry/vpc/aws").status_code == 413
+
+
+def test_the_archive_of_a_release_counts_once(uploader, published, acme):
+    release = published("acme/vpc/aws", "1.2.0")
+    before = quotas.usage(acme).bytes
+    uploader.push(uploader.get(f"sha256:{release.digest}").getvalue())
+
+    assert quotas.usage(acme).bytes == before == release.size
