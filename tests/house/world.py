@@ -19,6 +19,7 @@ from apps.providers import publishing as drafting
 from apps.releases.models import Release, State
 from apps.signing.models import Custody, SigningKey
 from tests.builders.archives import MODULE, module_zip
+from tests.house import oci
 from tests.protocol import providers
 
 ABSENT = "missing"
@@ -54,7 +55,8 @@ class World:
 
     def url(self, route, row):
         place = self.place(ABSENT if row == "any" else row)
-        values = {argument: place[argument] for argument in route.arguments}
+        named = place["oci"] if route.name.startswith("oci:") else place
+        values = {argument: named[argument] for argument in route.arguments}
         if route.name == "portal:namespace":  # the one route that calls it so
             values = {"name": place["namespace"]}
         if route.name in ON_ITS_WAY:
@@ -110,6 +112,7 @@ def _place(name, users, published):
         "team": team.name,
         "membership_id": teams.add(team=team, user=users["alice"], actor=dora).pk,
         "fingerprint": key.fingerprint,
+        "oci": oci.place(namespace.name, users["alice"]),
     }
 
 
@@ -163,6 +166,7 @@ def _nowhere():
         "fingerprint": "0123456789ABCDEF" * 2 + "01234567",
         "key": "x",
         "uidb36": "1",
+        "oci": oci.values("nowhere"),
     }
 
 
@@ -218,7 +222,7 @@ def body_of(name, method, row):
         ("portal:theme", "POST"): {"data": {"theme": "dark", "next": "/"}},
         ("account_login", "POST"): {"data": {"login": "bob", "password": "bob likes pears"}},
     }
-    return (bodies | _acts(namespace)).get((name, method), {})
+    return (bodies | oci.BODIES | _acts(namespace)).get((name, method), {})
 
 
 def _acts(namespace):
@@ -245,4 +249,4 @@ def _form_with_file():
 
 
 def version_for(name, method, url):
-    return url.replace("1.0.0", OTHER_VERSIONS.get((name, method), "1.0.0"))
+    return url.replace("1.0.0", OTHER_VERSIONS.get((name, method), "1.0.0")) + oci.QUERIES.get((name, method), "")

@@ -213,7 +213,7 @@ def _no_layers() -> Bundle:
 
 def _custom_fields() -> Bundle:
     found = Bundle("custom fields")
-    more = {"org.example.custom": {"nested": [1, 2.50, None, "é"]}, "zebra": True}
+    more: dict[str, Any] = {"org.example.custom": {"nested": [1, 2.50, None, "é"]}, "zebra": True}
     images = [found.image(name, config=found.config(name, custom=more), **more) for name in ("one", "two")]
     found.index(images, "custom", **more)
     return found

@@ -1,0 +1,39 @@
+"""What fills the routes below /v2/, and what their requests send."""
+
+import uuid
+
+from apps.accounts.access import Viewer
+from apps.lib.addresses import ModuleAddress
+from apps.oci import manifests, repositories, uploads
+from apps.oci.authentication import Caller
+from apps.oci.references import Digest
+
+BLOB = b"a blob of the policy"
+INDEX = "application/vnd.oci.image.index.v1+json"
+RAW = f'{{"schemaVersion": 2, "mediaType": "{INDEX}", "manifests": []}}'.encode()
+TAG = "main"
+NOTHING = Digest.of(b"")
+# A session is finished by the digest of all that came: nothing, here.
+QUERIES = {("oci:upload", "PUT"): f"?digest={NOTHING}"}
+BODIES = {
+    ("oci:manifest", "PUT"): {"data": RAW, "content_type": INDEX},
+    ("oci:upload", "PATCH"): {"data": BLOB, "content_type": "application/octet-stream"},
+}
+
+
+def place(namespace, alice):
+    """A blob, a tagged index and an upload of Alice's, in the repository of a module."""
+    caller = Caller(Viewer(alice), has_token=True)
+    repository = repositories.for_push(caller, ModuleAddress(namespace, "vpc", "aws"))
+    uploads.whole(repository, Digest.of(BLOB), iter([BLOB]))
+    manifests.put(caller, repository, TAG, raw=RAW, content_type=INDEX)
+    return values(namespace) | {"number": uploads.begin(caller, repository).pk}
+
+
+def values(namespace):
+    return {
+        "name": f"{namespace}/vpc/aws",
+        "digest": Digest.of(BLOB),
+        "reference": TAG,
+        "number": uuid.UUID(int=0),
+    }
