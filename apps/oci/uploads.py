@@ -101,6 +101,8 @@ def finish(
     if session.size and (rest := _any(chunks)):
         append(session, rest, start=start, length=length)
     staged = list(session.chunks.order_by("start")) if session.size else []
+    if sum(chunk.size for chunk in staged) != session.size:
+        raise unknown()  # another request has just ended it
     try:
         with _joined(staged) if staged else arriving.receive(limited(chunks)) as arrival:
             if not staged:
