@@ -6,6 +6,8 @@ class OciConfig(AppConfig):
 
     def ready(self) -> None:
         from apps.oci.blobs import pushed_bytes
-        from apps.releases import quotas
+        from apps.oci.forgetting import forget
+        from apps.releases import purging, quotas
 
         quotas.also(pushed_bytes)
+        purging.also(forget)

@@ -1,12 +1,14 @@
 """Who pulls and who pushes packages."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
 
-from tests.oci.manifests.documents import Repo
+from tests.oci.manifests.documents import Repo, code_of
+from tests.oci.packages.samples import NAME, RAW, ZIP
 from tests.protocol.conftest import frozen_zip, golden
 
 __all__ = ["frozen_zip", "golden"]
@@ -25,4 +27,29 @@ def pusher(alice: Any, tofu: Callable[..., Client]) -> Callable[..., Repo]:
 @pytest.fixture
 def anybody(tofu: Callable[..., Client], pantry: Any) -> Repo:
     """Who pulls from the public namespace without any token."""
-    return Repo(tofu(), "pantry/vpc/aws")
+    return Repo(tofu(), NAME)
+
+
+@pytest.fixture(autouse=True)
+def impatient(settings: Any) -> None:
+    """No worker runs beside these tests: nobody waits for one."""
+    settings.OCI_PUBLISH_WAIT = timedelta(0)
+
+
+@pytest.fixture
+def push(pusher: Callable[..., Repo], work: Callable[[], None]) -> Callable[..., Any]:
+    """`push(raw, tag, archive)`: the answer of the second push, when a worker has looked at it."""
+
+    def pushed(raw: bytes = RAW, tag: str = "1.2.0", archive: bytes = ZIP, name: str = NAME, **more: Any) -> Any:
+        one = pusher(name, **more)
+        for data in (b"{}", archive):
+            one.blob(data)
+        first = one.put(raw, tag)
+        if first.status_code != 503:
+            return first
+        assert code_of(first) == (503, "UNAVAILABLE")
+        assert first.headers["Retry-After"]
+        work()
+        return one.put(raw, tag)
+
+    return pushed

@@ -1,0 +1,187 @@
+"""Packages that become no release, and numbers that are taken: whoever pushes is told why, and what to do."""
+
+import hashlib
+import json
+
+import pytest
+
+from apps.accounts.models import Scope
+from apps.releases.models import Release
+from tests.builders.archives import module_zip
+from tests.builders.zips import Member, build
+from tests.oci.manifests.documents import SBOM, code_of, digest_of, image, index, package
+from tests.oci.packages.samples import LATER, NAME, RAW, ZIP, purge, said
+
+
+def test_case_20_the_same_zip_under_another_manifest_is_refused_with_what_to_do(push, pusher):
+    assert push().status_code == 201
+
+    answer = push(LATER)
+
+    assert code_of(answer) == (409, "DENIED")
+    assert "org.opencontainers.image.created" in said(answer)
+    assert digest_of(RAW) in said(answer)
+    assert pusher(NAME).get("1.2.0").content == RAW
+
+
+def test_other_bytes_under_a_published_version_are_refused_with_its_digest(push, pusher):
+    assert push().status_code == 201
+    other = module_zip(comment=b"other")
+
+    answer = push(package(other), archive=other)
+
+    assert code_of(answer) == (409, "DENIED")
+    assert digest_of(RAW) in said(answer)
+    assert pusher(NAME).get("1.2.0").content == RAW
+
+
+def test_a_number_that_is_being_checked_with_other_bytes_is_refused_at_once(pusher, work):
+    one, other = pusher(NAME), module_zip(comment=b"other")
+    for data in (b"{}", ZIP, other):
+        one.blob(data)
+    assert one.put(RAW, "1.2.0").status_code == 503
+
+    answer = one.put(package(other), "1.2.0")
+
+    assert code_of(answer) == (409, "DENIED")
+    assert hashlib.sha256(ZIP).hexdigest() in said(answer)
+    work()
+    assert one.put(RAW, "1.2.0").status_code == 201
+
+
+def test_a_version_of_another_door_takes_its_own_manifest_and_no_other(push, pusher, published):
+    published(NAME, "1.2.0", data=ZIP)
+    own = pusher(NAME).get("1.2.0").content
+
+    assert push(own).status_code == 201
+    assert code_of(push(RAW)) == (409, "DENIED")
+    assert pusher(NAME).get("1.2.0").content == own
+
+
+def test_build_metadata_alone_makes_no_other_version(push):
+    assert push(tag="1.2.0_a").status_code == 201
+
+    answer = push(LATER, tag="1.2.0_b")
+
+    assert code_of(answer) == (409, "DENIED")
+    assert "1.2.0+a" in said(answer)
+
+
+def _in_a_folder() -> bytes:
+    return module_zip({"vpc-1.2.0/main.tf": "", "vpc-1.2.0/README.md": "# vpc\n"})
+
+
+def _with_state() -> bytes:
+    return module_zip({"main.tf": "", "terraform.tfstate": "{}"})
+
+
+def _slipping() -> bytes:
+    return build([Member("main.tf", b""), Member("../../etc/passwd", b"x")])
+
+
+REFUSED = {
+    "no module": (lambda: module_zip({"README.md": "# nothing\n"}), "no .tf or .tofu file"),
+    "in a folder": (_in_a_folder, "all files in the folder vpc-1.2.0/"),
+    "with state": (_with_state, "terraform.tfstate"),
+    "zip slip": (_slipping, "etc/passwd"),
+    "no archive": (lambda: b"just some text", "expected"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+@pytest.mark.parametrize("tag", ["1.2.0", "latest"])
+def test_what_no_other_door_would_take_unchanged_is_refused_with_the_reasons(push, pusher, client, what, tag):
+    make, words = REFUSED[what]
+    archive = make()
+
+    answer = push(package(archive), archive=archive, tag=tag)
+
+    assert code_of(answer) == (400, "MANIFEST_INVALID")
+    assert words in said(answer)
+    assert code_of(pusher(NAME).get(tag)) == (404, "MANIFEST_UNKNOWN")
+    assert not Release.objects.filter(state="published").exists()
+
+
+def test_a_refused_number_is_free_for_a_better_package(push):
+    bad = _in_a_folder()
+    assert code_of(push(package(bad), archive=bad))[0] == 400
+
+    assert push().status_code == 201
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        image(ZIP, layer_type="archive/zip", artifactType=SBOM),
+        image(ZIP, layer_type="application/zip", artifactType="application/vnd.opentofu.modulepkg"),
+        image(ZIP, b"two", layer_type="archive/zip", artifactType="application/vnd.opentofu.modulepkg"),
+        index(artifactType="application/vnd.opentofu.modulepkg"),
+    ],
+    ids=["an SBOM", "another zip", "two layers", "an index"],
+)
+def test_nothing_but_a_module_package_may_have_a_version_for_its_tag(pusher, raw):
+    one = pusher(NAME)
+    for data in (b"{}", ZIP, b"two"):
+        one.blob(data)
+
+    answer = one.put(raw, "1.2.0")
+
+    assert code_of(answer) == (400, "MANIFEST_INVALID")
+    assert "1.2.0 is a version" in said(answer)
+    assert not Release.objects.exists()
+
+
+def test_an_upload_that_somebody_does_in_the_browser_holds_the_number(push, alice, dora, browser_of):
+    fields = {"namespace": "acme", "name": "vpc", "system": "aws", "version": "1.2.0"}
+    begun = browser_of(dora).post("/publish", fields, headers={"Accept": "application/json"})
+    assert begun.status_code < 400, begun.content
+    assert Release.objects.filter(state="receiving").exclude(ticket_digest="").count() == 1
+
+    answer = push(name="acme/vpc/aws")
+
+    assert code_of(answer) == (409, "DENIED")
+    assert "in the browser" in said(answer)
+
+
+def test_a_removed_number_is_never_used_again(push, olga, client):
+    assert push().status_code == 201
+    purge(olga, "1.2.0")
+    other = module_zip(comment=b"other")
+
+    answer = push(package(other), archive=other)
+
+    assert code_of(answer) == (409, "DENIED")
+    assert "It has a key." in said(answer)
+
+
+def test_a_full_namespace_takes_no_package(push, pantry):
+    pantry.quota_versions = 1
+    pantry.save()
+    assert push().status_code == 201
+    other = module_zip(comment=b"other")
+
+    answer = push(package(other), tag="1.3.0", archive=other)
+
+    assert code_of(answer) == (413, "SIZE_INVALID")
+    assert push().status_code == 201  # what is there costs no more
+
+
+@pytest.mark.parametrize(
+    ("who", "expected"),
+    [("bob", (403, "DENIED")), ("charlie", (404, "NAME_UNKNOWN"))],
+    ids=["bob", "charlie"],
+)
+def test_only_publishers_push(request, pusher, tofu, who, expected):
+    one = pusher("acme/vpc/aws", user=request.getfixturevalue(who))
+
+    assert code_of(one.put(RAW, "1.2.0")) == expected
+
+
+def test_a_token_for_another_name_pushes_nothing_here(pusher, alice, bearer, client):
+    headers = bearer(alice, Scope.PUBLISH, only_name="dns/aws")
+
+    answer = client.generic(
+        "PUT", f"/v2/{NAME}/manifests/1.2.0", RAW, content_type=json.loads(RAW)["mediaType"], headers=headers
+    )
+
+    assert code_of(answer) == (403, "DENIED")
