@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
-from apps.audit.kinds import Kind
+from apps.audit import kinds
 from apps.audit.recorder import record
 from apps.modules.models import ModuleVersion
 from apps.oci import edges, manifest_documents, packages, references, repositories
@@ -18,6 +18,7 @@ from apps.oci.models import Manifest, Repository, Tag
 from apps.oci.references import Digest
 from apps.oci.repositories import Found
 from apps.oci.served import Served
+from apps.releases.models import Kind, Release
 
 NEVER_DELETED = "Releases are not deleted over OCI: yank it or, for good, have it purged, on the page of the module."
 
@@ -69,7 +70,7 @@ def read(found: Found, reference: str, *, bytes_wanted: bool = True) -> Served:
         is_theirs = packages.is_release_tag(reference) or reference == packages.LATEST
         served = packages.served_by_tag(found, reference) if is_theirs else None
         rows = rows.filter(tags__name=reference) if references.is_tag(reference) else rows.none()
-    served = served or _served(rows, bytes_wanted=bytes_wanted)
+    served = served or _of_row(found, rows, bytes_wanted=bytes_wanted)
     if served is None:
         raise unknown(found, reference) if found.is_there else repositories.unknown(found.address)
     return served
@@ -149,7 +150,7 @@ def _store(
         else:
             Manifest.objects.filter(pk=manifest.pk).update(seen_at=now)
         moved = _point(caller, repository, manifest, tags)
-        _record(caller, repository, Kind.MANIFEST_PUSHED, digest=str(digest), tags=list(tags), moved=moved)
+        _record(caller, repository, kinds.Kind.MANIFEST_PUSHED, digest=str(digest), tags=list(tags), moved=moved)
     manifest.repository, manifest.raw = repository, raw
     return manifest
 
@@ -165,7 +166,7 @@ def _publish(
         with transaction.atomic():
             _lock(repository)
             moved = _point(caller, repository, manifest, others)
-            _record(caller, repository, Kind.TAG_MOVED, digest=manifest.digest, tags=list(others), moved=moved)
+            _record(caller, repository, kinds.Kind.TAG_MOVED, digest=manifest.digest, tags=list(others), moved=moved)
 
 
 def _lock(repository: Repository) -> None:
@@ -202,12 +203,19 @@ def _warning(document: Document, others: Sequence[str]) -> str:
     return f"{named}: not a strict semantic version such as 1.2.0, so it is stored, not published."
 
 
-def _served(rows: QuerySet[Manifest], *, bytes_wanted: bool) -> Served | None:
+def _of_row(found: Found, rows: QuerySet[Manifest], *, bytes_wanted: bool) -> Served | None:
+    """A row, but where it is the manifest of a release: then the release decides, under whatever tag (D9)."""
+    releases = Release.objects.filter(kind=Kind.MODULE, namespace=found.namespace, name=found.address.path_name)
+    versions = ModuleVersion.objects.filter(release__in=releases, manifest_digest=OuterRef("digest"))
     columns = ("digest", "media_type", "size", *(["raw"] if bytes_wanted else []))
-    row = rows.values_list(*columns).first()
+    row = rows.values(*columns, is_release=Exists(versions), may_be_removed=Exists(releases.removed())).first()
     if row is None:
         return None
-    return Served(bytes(row[3]) if bytes_wanted else b"", digest=row[0], media_type=row[1], size=row[2])
+    if row["is_release"]:
+        return packages.served_by_digest(found, row["digest"])
+    if row["may_be_removed"] and packages.was_removed(found, row["digest"]):
+        return None
+    return Served(bytes(row.get("raw", b"")), row["digest"], row["media_type"], size=row["size"])
 
 
 def _delete_manifest(caller: Caller, found: Found, digest: Digest) -> None:
@@ -221,7 +229,7 @@ def _delete_manifest(caller: Caller, found: Found, digest: Digest) -> None:
             raise unknown(found, str(digest))
         tags = sorted(manifest.tags.values_list("name", flat=True))
         manifest.delete()
-        _record(caller, found.row, Kind.MANIFEST_DELETED, digest=str(digest), tags=tags)
+        _record(caller, found.row, kinds.Kind.MANIFEST_DELETED, digest=str(digest), tags=tags)
 
 
 def _delete_tag(caller: Caller, found: Found, name: str) -> None:
@@ -229,14 +237,14 @@ def _delete_tag(caller: Caller, found: Found, name: str) -> None:
         tag = Tag.objects.filter(repository=found.row, name=name).values("pk", "manifest__digest").first()
         if found.row is not None and tag is not None:
             Tag.objects.filter(pk=tag["pk"]).delete()
-            _record(caller, found.row, Kind.TAG_DELETED, digest=tag["manifest__digest"], tags=[name])
+            _record(caller, found.row, kinds.Kind.TAG_DELETED, digest=tag["manifest__digest"], tags=[name])
             return
     if packages.served_by_tag(found, name) is not None:
         raise Unsupported(f"The tag {name} is a release.", mend=NEVER_DELETED)
     raise unknown(found, name)
 
 
-def _record(caller: Caller, repository: Repository, kind: Kind, **detail: object) -> None:
+def _record(caller: Caller, repository: Repository, kind: kinds.Kind, **detail: object) -> None:
     viewer = caller.viewer
     record(kind, actor_id=viewer.user_id, token_id=viewer.token_id, subject=str(repository.address), **detail)
 

@@ -24,6 +24,7 @@ __all__ = [
     "served_by_tag",
     "tag_of",
     "version_of",
+    "was_removed",
 ]
 
 LATEST = "latest"
@@ -59,16 +60,22 @@ def served_by_tag(found: Found, tag: str) -> Served | None:
 
 
 def served_by_digest(found: Found, digest: str) -> Served | None:
-    """The release with that manifest. None: look at the rows of manifests. Raises ManifestUnknown for what is in
-    quarantine or removed, whatever the rows say.
+    """The release with that manifest. None: look at the rows of manifests, and ask `was_removed` of what is found.
+    Raises ManifestUnknown for what is in quarantine, whatever the rows say.
     """
     with_it = list(_versions(found).filter(manifest_digest=digest).newest_first())
     shown = next((one for one in with_it if one.release.quarantined_at is None), None)
     if shown is not None:
         return _served(found, shown)
-    if with_it or _was_removed(found, digest):
+    if with_it:
         raise ManifestUnknown(f"There is no manifest {digest} in {found.address}.")
     return None
+
+
+def was_removed(found: Found, digest: str) -> bool:
+    """A purged release leaves its number and its digests behind; what was pushed with it may still have a row."""
+    removed = _releases(found).removed()
+    return any(digest in (package_manifest.digest_for(one), _own_digest(one)) for one in removed)
 
 
 def listed_tags(found: Found) -> list[str]:
@@ -96,9 +103,8 @@ def _latest(found: Found) -> Served | None:
     leads to a release which was yanked or put into quarantine since leads nowhere.
     """
     listed = _versions(found).listed()
-    row = (
-        Tag.objects.filter(repository=found.row, name=LATEST).select_related("manifest").first() if found.row else None
-    )
+    rows = Tag.objects.filter(repository__namespace=found.namespace, repository__path=found.address.path_name)
+    row = rows.filter(name=LATEST).select_related("manifest").first()
     if row is not None:
         newest = listed.order_by("-release__published_at").values_list("release__published_at", flat=True).first()
         if newest is None or row.moved_at > newest:
@@ -116,7 +122,7 @@ def _pushed_latest(found: Found, manifest: Manifest) -> Served | None:
     shown = with_it.listed().newest_first().first()
     if shown is not None:
         return _served(found, shown)
-    if with_it.exists() or _was_removed(found, manifest.digest):
+    if with_it.exists() or was_removed(found, manifest.digest):
         return None
     return Served(bytes(manifest.raw), manifest.digest, manifest.media_type)
 
@@ -128,16 +134,11 @@ def _served(found: Found, version: ModuleVersion) -> Served | None:
     digest = digest_of(raw)
     if version.manifest_digest in ("", digest):
         return Served(raw, digest, IMAGE_MANIFEST, release, is_download=True)
-    pushed = Manifest.objects.filter(repository=found.row, digest=version.manifest_digest).first()
+    rows = Manifest.objects.filter(repository__namespace=found.namespace, repository__path=found.address.path_name)
+    pushed = rows.filter(digest=version.manifest_digest).first()
     if pushed is None:
         return None
     return Served(bytes(pushed.raw), pushed.digest, pushed.media_type, release, is_download=True)
-
-
-def _was_removed(found: Found, digest: str) -> bool:
-    """A purged release leaves its number and its digests behind; what was pushed with it may still have a row."""
-    removed = _releases(found).removed()
-    return any(digest in (package_manifest.digest_for(one), _own_digest(one)) for one in removed)
 
 
 def _own_digest(release: Release) -> str:
