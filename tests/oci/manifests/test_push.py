@@ -241,3 +241,15 @@ def test_a_large_manifest_is_taken_and_one_byte_too_many_is_not(repo, settings):
     answer = at.put(padded + b" ", "over")
     assert code_of(answer) == (413, "SIZE_INVALID")
     assert "LARDER_OCI_MANIFEST_MAX_BYTES" in answer.json()["errors"][0]["message"]
+
+
+def test_nobody_pushes_to_the_mirror_of_a_provider(repo, settings, olga, tofu):
+    """It is made from releases: writes are refused with the reason, by whomever."""
+    name = f"providers/{min(settings.HOSTNAMES)}/pantry/dns"
+    at = repo(name, olga)
+
+    for answer in (at.put(image(), "1.0.0"), at.put(image()), at.delete("1.0.0"), at.delete(digest_of(image()))):
+        assert code_of(answer) == (405, "UNSUPPORTED")
+        assert "made from its releases" in answer.json()["errors"][0]["message"]
+    assert tofu(None).put(at.url("1.0.0"), image(), content_type=IMAGE).status_code == 401
+    assert not Manifest.objects.exists()
