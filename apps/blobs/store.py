@@ -148,7 +148,7 @@ def is_referred_to(digest: str) -> bool:
 
 
 def read(digest: str, *, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
-    """Return the bytes from `start` up to (without) `stop`, in steps of 256 KiB; Missing before the first step.
+    """Return the bytes from `start` up to (without) `stop`, in steps of at most 1 MiB; Missing before the first.
 
     What is returned has a `close`, which web servers call when a client leaves half-way.
     """
