@@ -13,7 +13,7 @@ from apps.oci import packages
 from apps.releases import purging
 from apps.releases.models import Release
 from apps.releases.tasks import purge_blob
-from tests.oci.manifests.documents import code_of, digest_of
+from tests.oci.manifests.documents import MODULE_PACKAGE, code_of, descriptor, digest_of, image
 from tests.oci.packages.samples import LATER, NAME, RAW, ZIP, purge
 
 
@@ -113,3 +113,44 @@ def test_a_purge_leaves_the_bytes_to_another_version_of_the_module(push, pusher,
     assert one.get("1.3.0").content == one.get(digest_of(RAW)).content == RAW
     assert one.client.head(f"/v2/{NAME}/blobs/{digest_of(ZIP)}").status_code == 200
     assert code_of(one.get("1.2.0")) == (404, "MANIFEST_UNKNOWN")
+
+
+def test_a_zip_that_is_addressed_by_its_sha512_is_published_all_the_same(pusher, work, client):
+    one = pusher(NAME)
+    one.blob(b"{}")
+    one.blob(ZIP, "sha512")
+    raw = image(artifactType=MODULE_PACKAGE, layers=[descriptor(ZIP, "archive/zip", "sha512")])
+    assert one.put(raw, "1.2.0").status_code == 503
+    work()
+
+    assert one.put(raw, "1.2.0").status_code == 201
+    assert one.get("1.2.0").content == raw
+    assert Release.objects.get().digest == hashlib.sha256(ZIP).hexdigest()
+
+
+@pytest.mark.parametrize("algorithm", ["sha256", "sha512"])
+def test_a_version_may_be_named_beside_the_digest(pusher, work, client, algorithm):
+    one, digest = pusher(NAME), digest_of(RAW, algorithm)
+    for data in (b"{}", ZIP):
+        one.blob(data)
+    assert one.put(RAW, digest, query="?tag=1.2.0&tag=stable").status_code == 503
+    assert code_of(one.get("stable")) == (404, "MANIFEST_UNKNOWN")
+    work()
+
+    answer = one.put(RAW, digest, query="?tag=1.2.0&tag=stable")
+
+    assert answer.status_code == 201
+    assert answer.headers["OCI-Tag"] == "1.2.0, stable"
+    assert one.head("1.2.0").headers["Docker-Content-Digest"] == digest
+    assert listed(client) == ["1.2.0"]
+
+
+@pytest.mark.parametrize("tag", ["1.2.0", "stable"])
+def test_what_was_pulled_can_be_pushed_back_and_tagged_without_its_blobs(published, pusher, tag):
+    """`oras tag` and `oras cp` find the blobs of a release there, so they send none."""
+    published(NAME, "1.2.0")
+    one = pusher(NAME)
+    raw = one.get("1.2.0").content
+
+    assert one.put(raw, tag).status_code == 201
+    assert one.get(tag).content == raw
