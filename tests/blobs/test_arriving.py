@@ -1,0 +1,65 @@
+"""Bytes that are kept as they come in, on both backends."""
+
+import hashlib
+
+import pytest
+from django.db import transaction
+
+from apps.blobs import arriving, store
+from apps.blobs.models import Blob, State
+
+DATA = bytes(range(256)) * 4000
+DIGEST = hashlib.sha256(DATA).hexdigest()
+KEY = f"sha256/{DIGEST[:2]}/{DIGEST}"
+
+pytestmark = pytest.mark.django_db
+
+
+def in_chunks():
+    return (DATA[at : at + 100_000] for at in range(0, len(DATA), 100_000))
+
+
+def keep(arrival):
+    with transaction.atomic():
+        blob = arriving.claim(arrival.fingerprint)
+    arrival.keep()
+    arriving.settle(blob)
+
+
+def test_what_is_kept_reads_back(backend, keys):
+    with arriving.receive(in_chunks()) as arrival:
+        keep(arrival)
+
+    blob = Blob.objects.get()
+    assert (blob.digest, blob.sha512, blob.state) == (DIGEST, hashlib.sha512(DATA).hexdigest(), State.READY)
+    assert (b"".join(store.read(DIGEST)), keys()) == (DATA, [KEY])
+
+
+def test_what_is_not_kept_is_gone(backend, keys):
+    with arriving.receive(in_chunks()) as arrival:
+        assert arrival.fingerprint.size == len(DATA)
+    assert keys() == []
+
+
+def test_a_chunk_is_kept_from_staging(backend, keys):
+    key = arriving.new_key()
+    keep(arriving.staged(key, arriving.stage(key, in_chunks())))
+    store.discard_staged(key)
+
+    assert (b"".join(store.read(DIGEST)), keys()) == (DATA, [KEY])
+
+
+def test_a_chunk_that_was_swept_is_missing(backend):
+    key = arriving.new_key()
+    arrival = arriving.staged(key, arriving.stage(key, in_chunks()))
+    store.discard_staged(key)
+
+    with pytest.raises(store.Missing):
+        arrival.keep()
+
+
+def test_the_same_bytes_twice_are_one_object(backend, keys):
+    for _ in range(2):
+        with arriving.receive(in_chunks()) as arrival:
+            keep(arrival)
+    assert (keys(), Blob.objects.count()) == ([KEY], 1)

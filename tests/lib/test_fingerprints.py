@@ -1,0 +1,25 @@
+import hashlib
+
+import pytest
+
+from apps.lib.fingerprints import Fingerprint, Fingerprints
+
+CHUNKS = [bytes([n]) * (n * 1000) for n in range(1, 9)]
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 8])
+def test_both_digests_of_what_passed(count):
+    prints, data = Fingerprints(), b"".join(CHUNKS[:count])
+
+    assert b"".join(prints.over(CHUNKS[:count])) == data
+    assert prints.taken == Fingerprint(hashlib.sha256(data).hexdigest(), hashlib.sha512(data).hexdigest(), len(data))
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 5])
+def test_what_breaks_passes_through(count):
+    def breaking():
+        yield from CHUNKS[:count]
+        raise OSError("gone")
+
+    with pytest.raises(OSError, match="gone"):
+        list(Fingerprints().over(breaking()))
