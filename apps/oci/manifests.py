@@ -85,10 +85,10 @@ def delete(caller: Caller, found: Found, reference: str) -> None:
 
 
 def is_of_release(found: Found, digest: str) -> bool:
-    """Whether some version is served by it, be it yanked or in quarantine."""
-    return (
-        found.module is not None and ModuleVersion.objects.filter(module=found.module, manifest_digest=digest).exists()
-    )
+    """Whether some version is served by it, be it yanked or in quarantine, or will be once it is published."""
+    releases = Release.objects.filter(kind=Kind.MODULE, namespace=found.namespace, name=found.address.path_name)
+    served = ModuleVersion.objects.filter(release__in=releases, manifest_digest=digest)
+    return served.exists() or releases.live().filter(provenance__manifest=digest).exists()
 
 
 def _digest_of(repository: Repository, reference: str | Digest, raw: bytes) -> Digest:

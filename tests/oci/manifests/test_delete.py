@@ -1,11 +1,14 @@
 """end-9: DELETE /v2/<name>/manifests/<reference>"""
 
+from datetime import timedelta
+
 import pytest
 
 from apps.accounts.models import Scope
 from apps.audit.models import AuditEvent
 from apps.oci.models import Manifest, ManifestBlob, RepositoryBlob, Tag
-from tests.oci.manifests.documents import attached, code_of, image, index, package
+from tests.builders.archives import module_zip
+from tests.oci.manifests.documents import attached, code_of, digest_of, image, index, package
 
 
 def test_a_tag_goes_alone(repo):
@@ -85,6 +88,22 @@ def test_a_release_is_never_deleted_over_oci(repo, published, olga):
     assert at.tags().json()["tags"] == ["1.2.0", "latest", "stable"]
     assert at.delete("stable").status_code == 202
     assert at.get(digest).status_code == 200
+
+
+def test_what_is_about_to_be_a_release_stays(repo, settings, work):
+    """Its push has given up waiting for the worker; the release has not given up."""
+    settings.OCI_PUBLISH_WAIT = timedelta(0)
+    at, archive = repo(), module_zip()
+    raw = package(archive)
+    at.blob(b"{}")
+    at.blob(archive)
+    assert code_of(at.put(raw, "1.2.0")) == (503, "UNAVAILABLE")
+
+    assert code_of(at.delete(digest_of(raw))) == (405, "UNSUPPORTED")
+
+    work()
+    assert at.get("1.2.0").content == at.get(digest_of(raw)).content == raw
+    assert at.put(raw, "1.2.0").status_code == 201
 
 
 def test_what_is_in_quarantine_is_not_deleted_either(repo, published, olga):
