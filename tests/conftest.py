@@ -27,7 +27,7 @@ from tests.live import Live, start_live
 from tests.oci.conformance import counts
 
 REQUIRED = frozenset(os.environ.get("LARDER_REQUIRE", "").replace(",", " ").split())
-PROGRAMS = {"chromium": "chromium", "terraform": "terraform", "tofu": "tofu", "curl": "curl"}
+SAY_VERSION = ("terraform", "tofu", "oras", "crane", "regctl")  # a command there, `--version` elsewhere
 # tofu is in no package registry: where it is there, each case runs with it too; elsewhere recorded requests do.
 CLIENTS = ["terraform", *(["tofu"] if shutil.which("tofu") or "tofu" in REQUIRED else [])]
 USED: dict[str, set[str]] = {}
@@ -37,7 +37,7 @@ CHECKS: Counter[str] = Counter()  # of the OCI conformance port, by group
 
 def need(client: str) -> str:
     """The path of a real client; without it the test is skipped, or fails where LARDER_REQUIRE names it."""
-    path = shutil.which(PROGRAMS[client])
+    path = shutil.which(client)
     if path is None:
         reason = f"{client} is not on the PATH"
         if client in REQUIRED:
@@ -71,7 +71,7 @@ def version_of(client: str) -> str:
         folder = postgres.programs()
         command = [str(folder / "postgres") if folder else "postgres", "--version"]
     else:
-        command = [PROGRAMS[client], "version" if client in ("terraform", "tofu") else "--version"]
+        command = [client, "version" if client in SAY_VERSION else "--version"]
     said = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     return next((line for line in said.splitlines() if any(mark.isdigit() for mark in line)), "unknown version")
 

@@ -206,7 +206,7 @@ def test_a_token_ends_after_an_hour(secret, time_machine):
 
 
 def test_a_token_in_use_shows_as_used(secret, monkeypatch):
-    noted = []
+    noted: list[ApiToken] = []
     issued = ask(basic(secret)).json()["token"]
     monkeypatch.setattr("apps.accounts.token_usage.note", noted.append)
 

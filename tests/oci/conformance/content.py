@@ -71,7 +71,7 @@ class Bundle:
         return self.blob(b"{}", EMPTY, **more)
 
     def config(self, name: str, **more: Any) -> dict[str, Any]:
-        text = {"architecture": "amd64", "os": "linux", "created": f"{self.group} {name}", **more}
+        text = {"architecture": "amd64", "os": "linux", "author": f"{self.group} {name}", **more}
         return self.blob(json.dumps(text).encode(), CONFIG)
 
     def layer(self, name: str, media_type: str = GZIP, **more: Any) -> dict[str, Any]:

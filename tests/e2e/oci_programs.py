@@ -1,0 +1,75 @@
+"""Real OCI clients, each with a home of its own, and what they push."""
+
+import json
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.live import Live
+from tests.oci.conformance.content import Bundle, Document
+
+ARTIFACT_TYPE = "application/vnd.opentofu.modulepkg"
+
+
+@dataclass
+class Program:
+    """One client in one folder, which is its home and where it writes its credentials."""
+
+    path: str
+    folder: Path
+    larder: Live
+
+    @property
+    def environment(self) -> dict[str, str]:
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("LARDER_", "DJANGO_"))}
+        return inherited | {
+            "HOME": str(self.folder),
+            "DOCKER_CONFIG": str(self.folder / "docker"),
+            "REGISTRY_AUTH_FILE": str(self.folder / "auth.json"),
+            "XDG_RUNTIME_DIR": str(self.folder),
+            "SSL_CERT_FILE": str(self.larder.ca_bundle),
+        }
+
+    def run(self, *arguments: str, stdin: str = "") -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [self.path, *arguments],
+            env=self.environment,
+            cwd=self.folder,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    def done(self, *arguments: str, stdin: str = "") -> str:
+        """What it printed; a failure fails the test with what it said."""
+        ended = self.run(*arguments, stdin=stdin)
+        assert ended.returncode == 0, (arguments, ended.stdout, ended.stderr)
+        return ended.stdout
+
+    def refused(self, *arguments: str, stdin: str = "") -> str:
+        """What it said when it failed."""
+        ended = self.run(*arguments, stdin=stdin)
+        assert ended.returncode != 0, (arguments, ended.stdout)
+        return ended.stdout + ended.stderr
+
+
+def layout(folder: Path, name: str, tag: str = "made") -> Document:
+    """An OCI layout with one image under a tag; answers its manifest."""
+    bundle = Bundle(name)
+    image = bundle.image(name)
+    blobs = folder / "blobs" / "sha256"
+    blobs.mkdir(parents=True)
+    for digest, data in [*bundle.blobs.items(), (image.digest, image.raw)]:
+        (blobs / digest.partition(":")[2]).write_bytes(data)
+    (folder / "oci-layout").write_text('{"imageLayoutVersion": "1.0.0"}')
+    named = image.descriptor(annotations={"org.opencontainers.image.ref.name": tag})
+    (folder / "index.json").write_text(json.dumps({"schemaVersion": 2, "manifests": [named]}))
+    return image
+
+
+def bytes_of(folder: Path, digest: str) -> bytes:
+    """A blob of a layout that a client wrote."""
+    return (folder / "blobs" / "sha256" / digest.partition(":")[2]).read_bytes()
