@@ -69,16 +69,17 @@ def test_the_store_removes_no_blob_of_a_repository(uploader):
     assert Blob.objects.count() == 0
 
 
-def test_purging_a_release_leaves_its_pushed_copy(uploader, published, olga):
+def test_purging_a_release_leaves_a_copy_in_another_repository(uploader, uploader_of, published, alice, olga):
     release = published("acme/vpc/aws", "1.2.0")
     digest = f"sha256:{release.digest}"
     data = uploader.get(digest).getvalue()
-    uploader.push(data)
+    other = uploader_of(alice, name="acme/other/aws")
+    other.push(data)
     purging.purge(release=release, actor=Viewer(olga), reason="nobody needs it")
     purge_blob(job_id=Job.objects.get(kind=purging.JOB).pk)
 
     assert Job.objects.get(kind=purging.JOB).state == "succeeded"
-    assert uploader.get(digest).getvalue() == data
+    assert (other.get(digest).getvalue(), uploader.get(digest).status_code) == (data, 404)
 
 
 def test_a_push_that_meets_a_removal_waits(uploader):
