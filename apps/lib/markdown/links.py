@@ -1,31 +1,44 @@
-"""Where the links and images of a README lead: to the files of the same version, to the web, or nowhere."""
+"""Where the links and images of a text lead: to files that lie beside it, to the web, or nowhere."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
 from urllib.parse import quote, unquote
 
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
 INLINE_IMAGES = ("data:image/png;", "data:image/jpeg;", "data:image/gif;", "data:image/webp;")
-SHOWN_IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 MOST_HREF, MOST_TITLE, MOST_INLINE_IMAGES = 2000, 300, 1_000_000
 _WEB = re.compile(r"https?://[^/\s]|mailto:[^\s]", re.IGNORECASE)
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
-# What Django's reverse() leaves as it is, so that the links equal those of the pages.
-_SAFE = "/~:@!$&'()*+,;="
 
 
 @dataclass
 class Place:
-    """The README in `base` of a version whose pages are at `prefix` and whose files are `files`."""
+    """Where a text stands, and so where its links and images lead. In this one, to the web or nowhere.
 
-    prefix: str = ""
+    Another kind of text names the files that it knows in `page_of` and `picture_of`, and the beginnings of their
+    addresses in `links` and `pictures`: the sanitiser drops every other address of this site.
+    """
+
     base: str = ""
-    files: Collection[str] = ()
     inline_bytes: int = field(default=0, init=False)
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def pictures(self) -> tuple[str, ...]:
+        return ()
+
+    def page_of(self, path: str, fragment: str) -> str | None:  # noqa: ARG002  # for those who know files
+        """The address of a file's page; None where there is none."""
+        return None
+
+    def picture_of(self, path: str) -> str | None:  # noqa: ARG002  # as above
+        return None
 
     def link(self, href: str) -> str | None:
         """The address that a link leads to; None where it stays the text that it is."""
@@ -36,11 +49,8 @@ class Place:
         if _SCHEME.match(href):
             return href if _WEB.match(href) else None
         rest, _, fragment = href.partition("#")
-        path = self._path(rest)
-        if path is None or not (path in self._names or path in _folders(self._names)):
-            return None
-        anchor = f"#{quote(fragment, safe='-_.')}" if fragment and path in self._names else ""
-        return f"{self.prefix}/files/{quote(path, safe=_SAFE)}".removesuffix("/") + anchor
+        path = path_of(rest, self.base)
+        return None if path is None else self.page_of(path, quote(fragment, safe="-_."))
 
     def picture(self, src: str) -> str | None:
         """The address of an image that is in the text or in the archive; others would be fetched from elsewhere."""
@@ -49,39 +59,22 @@ class Place:
             return src if self.inline_bytes <= MOST_INLINE_IMAGES else None
         if len(src) > MOST_HREF or _SCHEME.match(src):
             return None
-        path = self._path(src.partition("#")[0])
-        if path is None or path not in self._names or not path.lower().endswith(SHOWN_IMAGES):
-            return None
-        return f"{self.prefix}/raw/{quote(path, safe=_SAFE)}"
-
-    @cached_property
-    def _names(self) -> frozenset[str]:
-        return frozenset(self.files) if self.prefix else frozenset()
-
-    def _path(self, href: str) -> str | None:
-        """The path within the archive; None where it leads out of it."""
-        path = unquote(href.partition("?")[0])
-        parts: list[str] = []
-        for part in ("" if path.startswith("/") else f"{self.base}/").split("/") + path.split("/"):
-            if part == "..":
-                if not parts:
-                    return None
-                parts.pop()
-            elif part not in ("", "."):
-                parts.append(part)
-        return "/".join(parts)
+        path = path_of(src.partition("#")[0], self.base)
+        return None if path is None else self.picture_of(path)
 
 
-@lru_cache(maxsize=4)  # the READMEs of one archive ask with the same set
-def _folders(names: frozenset[str]) -> frozenset[str]:
-    return frozenset(_parents(names)) if names else frozenset()
-
-
-def _parents(names: frozenset[str]) -> Iterator[str]:
-    yield ""
-    for name in names:
-        while name := name.rpartition("/")[0]:
-            yield name
+def path_of(href: str, base: str) -> str | None:
+    """The path within the archive of what a text in the folder `base` calls `href`; None where it leads out of it."""
+    path = unquote(href.partition("?")[0])
+    parts: list[str] = []
+    for part in ("" if path.startswith("/") else f"{base}/").split("/") + path.split("/"):
+        if part == "..":
+            if not parts:
+                return None
+            parts.pop()
+        elif part not in ("", "."):
+            parts.append(part)
+    return "/".join(parts)
 
 
 def lead(state: StateCore) -> None:
