@@ -17,7 +17,6 @@ from apps.lib.digests import is_sha256
 from apps.lib.errors import CredentialsRequired, NotFound, RegistryError
 from apps.protocol.base import ProtocolView
 from apps.protocol.serving import archive_response
-from apps.providers.artefacts import releases_of
 from apps.releases.blocking import blocked
 from apps.releases.models import Release, ReleaseQuerySet
 
@@ -118,7 +117,7 @@ def _is_visible(viewer: Viewer, digest: str, file_name: str) -> bool:
 
 def _released(digest: str) -> ReleaseQuerySet:
     """One query for whatever it is: a module's archive, or a provider's package, sums or signature."""
-    return Release.objects.with_bytes(digest, releases_of(digest))
+    return Release.objects.with_bytes(digest)
 
 
 def _require_visible(viewer: Viewer, digest: str, file_name: str) -> None:

@@ -20,7 +20,7 @@ from apps.lib.digests import Tally
 from apps.lib.errors import Conflict, Invalid, Reason
 from apps.providers import assembling, catalogue, drafts, protocols
 from apps.providers.models import Package, Provider, ProviderVersion
-from apps.releases import drafting, pipeline, reserving, staging, transitions
+from apps.releases import drafting, keeping, pipeline, reserving, staging, transitions
 from apps.releases.drafting import Opened, Received
 from apps.releases.models import Kind, Release, ReleaseFile, State
 from apps.releases.pipeline import Step, Work
@@ -151,11 +151,17 @@ def sign(work: Work) -> None:
 
 
 def store_files(work: Work) -> None:
-    """Staging → content-addressed storage, create only: every package, the sums, and their signature."""
+    """Staging → content-addressed storage, create only: every package, the sums, and their signature.
+
+    What a step that ran before left behind stays noted with the release: a purge takes that along.
+    """
     files: drafts.Files = work.findings["files"]
+    settled: assembling.Settled = work.findings["settled"]
+    names = {file.digest: file.name for file, _ in files.packages}
+    keeping.note(work.release, names | assembling.names_of(work.release, settled), claim=work.claim)
     for file, _ in files.packages:
         store.store_staged(file.staging_key, digest=file.digest, size=file.size)
-    assembling.store_signed(work.release, work.findings["settled"])
+    assembling.store_signed(work.release, settled)
 
 
 def finalise(work: Work) -> None:

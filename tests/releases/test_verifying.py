@@ -20,8 +20,12 @@ def verify(release):
     verifying.request(release, actor_id=None)
     verify_release(job_id=Job.objects.get(kind=verifying.JOB, state="queued").pk)
     assert Job.objects.filter(kind=verifying.JOB).latest("pk").state == "succeeded"
-    event = AuditEvent.objects.filter(kind="namespace:release:verified").latest("pk")
+    event = AuditEvent.objects.latest("pk")
     assert event.subject == str(release)
+    release.refresh_from_db()
+    assert release.verified_at is not None
+    assert (event.detail["outcome"], event.detail["findings"]) == (release.verified_as, release.verified_findings)
+    assert event.kind == f"namespace:release:{'verified' if release.verified_as == 'sound' else 'damaged'}"
     return event.detail
 
 
@@ -29,7 +33,7 @@ def test_sound_bytes_are_called_sound(published):
     release = published()
     detail = verify(release)
 
-    assert (detail["outcome"], detail["found"]) == ("sound", release.digest)
+    assert (detail["outcome"], detail["checked"], detail["findings"]) == ("sound", 1, [])
 
 
 def test_one_changed_byte_is_found(published):
@@ -42,7 +46,8 @@ def test_one_changed_byte_is_found(published):
     detail = verify(release)
 
     assert detail["outcome"] == "damaged"
-    assert detail["found"] != release.digest == detail["expected"]
+    (finding,) = detail["findings"]
+    assert finding["found"] != release.digest == finding["digest"]
 
 
 def test_missing_bytes_are_called_missing(published):
