@@ -68,11 +68,12 @@ def begin(
     coordinate = coordinate_of(viewer, address, version)
     confirmed = checks.clean_confirmations(confirm)
     brief = _Brief(file_name, checks.clean_folder(folder), asks=True, several=several, confirmed=confirmed)
+    ticket = reserving.new_ticket()
     try:
-        release = _reserve(coordinate, viewer, brief)
+        release = _reserve(coordinate, viewer, brief, ticket)
     except reserving.VersionTaken as taken:
         raise Conflict(_taken_sentence(taken.holder), mend="Choose the next version number.") from None
-    return release, reserving.hold_for_upload(release)
+    return release, ticket
 
 
 def release_of_ticket(ticket: str) -> Release:
@@ -150,13 +151,14 @@ def coordinate_of(viewer: Viewer, address: ModuleAddress, version: str) -> reser
     return reserving.Coordinate(Kind.MODULE, namespace, address.path_name, versions.parse(version))
 
 
-def _reserve(coordinate: reserving.Coordinate, viewer: Viewer, brief: _Brief) -> Release:
+def _reserve(coordinate: reserving.Coordinate, viewer: Viewer, brief: _Brief, ticket: str = "") -> Release:
     provenance = {"received_by": f"{platform.node()}:{os.getpid()}"}
     release = reserving.reserve(
         coordinate=coordinate,
         viewer=viewer,
         file_name=brief.file_name,
         provenance=provenance,
+        ticket=ticket,
         folder=brief.folder,
         asks=brief.asks,
         confirmed=list(brief.confirmed),
