@@ -28,6 +28,8 @@ class Kind(models.TextChoices):
     TEAM_MEMBER_REMOVED = "team:member:removed"
     MODULE_DESCRIBED = "namespace:module:described"
     PROVIDER_DESCRIBED = "namespace:provider:described"
+    PROVIDER_DOCS_RECEIVED = "namespace:provider:docs-received"
+    PROVIDER_DOCS_READ = "namespace:provider:docs-read"
     RELEASE_RESERVED = "namespace:release:reserved"
     RELEASE_FILE_RECEIVED = "namespace:release:file-received"
     RELEASE_FILE_REMOVED = "namespace:release:file-removed"

@@ -168,7 +168,9 @@ def _match(listed: Mapping[str, str], release: Release, files: Files) -> None:
     if files.manifest is not None:
         there[files.manifest.name] = files.manifest.digest
     where = drafts.sums_name(release)
-    reasons = [_no_file(name, where) for name in sorted(listed.keys() - there.keys())]
+    docs = drafts.docs_name(release)
+    reasons = [_lists_docs(docs, where)] if docs in listed else []
+    reasons += [_no_file(name, where) for name in sorted(listed.keys() - there.keys() - {docs})]
     reasons += [_no_line(name, where) for name in sorted(there.keys() - listed.keys())]
     for name in sorted(listed.keys() & there.keys()):
         if listed[name] != there[name]:
@@ -183,6 +185,16 @@ def _no_file(name: str, where: str) -> Reason:
         found=f"a line for {name}, which was not uploaded",
         expected="a file for every line",
         mend=f"Send {name} too, or write and sign the sums without it",
+        file=where,
+    )
+
+
+def _lists_docs(name: str, where: str) -> Reason:
+    return Reason(
+        code="sums-lists-docs",
+        found=f"a line for {name}",
+        expected="lines for packages and the manifest: documentation is nothing that clients verify, and may change",
+        mend="Write and sign the sums without that line",
         file=where,
     )
 

@@ -14,6 +14,7 @@ from apps.releases.models import Release, ReleaseFile
 from apps.signing import keys
 
 PACKAGE_SETTING, SMALL_SETTING = "LARDER_PROVIDER_PACKAGE_MAX_BYTES", "LARDER_SUMS_MAX_BYTES"
+DOCS_SETTING = "LARDER_PROVIDER_DOCS_MAX_BYTES"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class Files:
     sums: ReleaseFile | None
     signature: ReleaseFile | None
     manifest: ReleaseFile | None
+    docs: ReleaseFile | None = None
 
     @property
     def signing(self) -> Signing:
@@ -38,7 +40,7 @@ def role_of(release: Release, name: str) -> Role:
         stem = _stem(release)
         raise Invalid(
             f"found the file name {name[:200]!a}, expected {stem}_<os>_<arch>.zip, {stem}_SHA256SUMS, "
-            f"{stem}_SHA256SUMS.sig or {stem}_manifest.json",
+            f"{stem}_SHA256SUMS.sig, {stem}_manifest.json or {stem}_docs.zip",
             mend="Name the files as GoReleaser does; other files of the build folder need not be sent.",
         )
     return role
@@ -48,6 +50,8 @@ def limit_of(role: Role) -> tuple[int, str]:
     """The most bytes that a file in this role may have, and the setting that says so."""
     if role == "package":
         return settings.PROVIDER_PACKAGE_MAX_BYTES, PACKAGE_SETTING
+    if role == "docs":
+        return settings.PROVIDER_DOCS_MAX_BYTES, DOCS_SETTING
     return settings.SUMS_MAX_BYTES, SMALL_SETTING
 
 
@@ -60,7 +64,7 @@ def files_of(release: Release) -> Files:
             zips.append((file, name))
         else:
             found[role_of(release, file.name)] = file
-    return Files(tuple(zips), found.get("sums"), found.get("signature"), found.get("manifest"))
+    return Files(tuple(zips), found.get("sums"), found.get("signature"), found.get("manifest"), found.get("docs"))
 
 
 def told_protocols(release: Release) -> list[str]:
@@ -131,6 +135,10 @@ def _no_packages(release: Release) -> Reason:
 
 def sums_name(release: Release) -> str:
     return f"{_stem(release)}_SHA256SUMS"
+
+
+def docs_name(release: Release) -> str:
+    return f"{_stem(release)}_docs.zip"
 
 
 def _stem(release: Release) -> str:

@@ -14,11 +14,13 @@ from apps.accounts.access import Viewer
 from apps.accounts.models import Role
 from apps.blobs import store
 from apps.jobs.claims import Claim
+from apps.lib import packages as package_names
 from apps.lib import sums, versions
 from apps.lib.addresses import ProviderAddress, check_provider_type
 from apps.lib.digests import Tally
 from apps.lib.errors import Conflict, Invalid, Reason
 from apps.providers import assembling, catalogue, drafts, protocols
+from apps.providers.docs import drafted as docs
 from apps.providers.models import Package, Provider, ProviderVersion
 from apps.releases import drafting, keeping, pipeline, reserving, staging, transitions
 from apps.releases.drafting import Opened, Received
@@ -112,7 +114,7 @@ def _notes(told: Sequence[str]) -> dict[str, list[str]]:
 
 def _upload_digest(files: Sequence[ReleaseFile]) -> str:
     """Two uploads are the same where their packages are: signatures of the same sums differ each time."""
-    packages = {file.name: file.digest for file in files if file.name.endswith(".zip")}
+    packages = {file.name: file.digest for file in files if package_names.name_of(file.name)}
     tally = Tally()
     tally.update(sums.canonical(packages))
     return tally.hexdigest
@@ -128,8 +130,9 @@ def check(work: Work) -> None:
     inspected = assembling.inspect_all(work.release, files)
     spoken = assembling.protocols_of(work.release, files, inspected)
     packages = [package for package, _ in inspected]
+    texts = docs.checked(files.docs)
     work.notes |= {"platforms": [package.platform for package in packages], "protocols": spoken}
-    work.findings |= {"files": files, "packages": packages, "protocols": spoken}
+    work.findings |= {"files": files, "packages": packages, "protocols": spoken, "inspected": inspected, "texts": texts}
 
 
 def settle_sums(work: Work) -> None:
@@ -151,17 +154,24 @@ def sign(work: Work) -> None:
 
 
 def store_files(work: Work) -> None:
-    """Staging → content-addressed storage, create only: every package, the sums, and their signature.
+    """Staging → content-addressed storage, create only: packages, documentation, sums and signature.
 
     What a step that ran before left behind stays noted with the release: a purge takes that along.
     """
     files: drafts.Files = work.findings["files"]
     settled: assembling.Settled = work.findings["settled"]
-    names = {file.digest: file.name for file, _ in files.packages}
+    stored = [file for file, _ in files.packages] + ([files.docs] if files.docs else [])
+    names = {file.digest: file.name for file in stored}
     keeping.note(work.release, names | assembling.names_of(work.release, settled), claim=work.claim)
-    for file, _ in files.packages:
+    for file in stored:
         store.store_staged(file.staging_key, digest=file.digest, size=file.size)
     assembling.store_signed(work.release, settled)
+
+
+def read_docs(work: Work) -> None:
+    """What the pages will say. Packages are read by ranges of what is stored; nothing in them refuses any more."""
+    found = work.findings
+    found["pages"] = docs.read(work.release, found["texts"], found["inspected"])
 
 
 def finalise(work: Work) -> None:
@@ -174,6 +184,7 @@ STEPS: tuple[Step, ...] = (
     settle_sums,
     sign,
     store_files,
+    read_docs,
     pipeline.enter_ledger,
     finalise,
     pipeline.clean,
@@ -203,6 +214,7 @@ def _describe(work: Work) -> None:
     for package in packages:
         package.version = version
     Package.objects.bulk_create(packages)
+    docs.describe(version, work.findings["files"].docs, work.findings["pages"])
 
 
 def _catalogue(work: Work) -> None:

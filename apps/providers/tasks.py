@@ -2,6 +2,7 @@ from celery import shared_task
 
 from apps.jobs import claims
 from apps.providers import publishing, resigning, reverifying
+from apps.providers.docs import replacing
 
 
 @shared_task(name=publishing.JOB)
@@ -23,3 +24,10 @@ def verify_provider(*, job_id: int, **_: object) -> None:
     with claims.claim(job_id) as claim:
         if claim is not None:
             reverifying.run(claim)
+
+
+@shared_task(name=replacing.JOB)
+def read_provider_docs(*, job_id: int, **_: object) -> None:
+    with claims.claim(job_id) as claim:
+        if claim is not None:
+            replacing.run(claim)

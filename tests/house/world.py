@@ -177,6 +177,7 @@ def body_of(name, method, row):
         ("api:module", "PATCH"): {"data": '{"description": "changed"}', "content_type": "application/json"},
         ("api:module-release", "PUT"): {"data": ARCHIVE, "content_type": "application/zip"},
         ("api:provider-file", "PUT"): {"data": ARCHIVE, "content_type": "application/zip"},
+        ("api:provider-docs", "PUT"): {"data": ARCHIVE, "content_type": "application/zip"},
         ("portal:module-lifecycle", "POST"): {"data": {"act": "yank", "reason": "No."}},
         ("portal:module-purge", "POST"): {"data": {"reason": "No.", "confirm": f"{namespace}/vpc/aws 1.0.0"}},
         ("portal:upload", "PUT"): {"data": ARCHIVE, "content_type": "application/zip", "headers": ORIGIN},

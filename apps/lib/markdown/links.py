@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import ClassVar
 from urllib.parse import quote, unquote
 
 from markdown_it.rules_core import StateCore
@@ -22,6 +23,7 @@ class Place:
     addresses in `links` and `pictures`: the sanitiser drops every other address of this site.
     """
 
+    callouts: ClassVar[bool] = False  # whether `-> **Note** …` is more than a paragraph
     base: str = ""
     inline_bytes: int = field(default=0, init=False)
 

@@ -16,6 +16,7 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from mdit_py_plugins.gfm import gfm_plugin
 
+from apps.lib.markdown.callouts import callouts
 from apps.lib.markdown.links import INLINE_IMAGES, Place, lead, words_of
 from apps.lib.markdown.tags import add_tags, lowered
 
@@ -104,6 +105,7 @@ def _parser() -> MarkdownIt:
     parser = MarkdownIt("js-default", {"linkify": False, "html": False}).use(gfm_plugin, front_matter=True)
     add_tags(parser)
     parser.core.ruler.after("block", "bound", _bound)
+    parser.core.ruler.after("bound", "callouts", callouts)
     parser.core.ruler.at("inline", _inline)
     parser.core.ruler.push("lead", lead)
     parser.core.ruler.push("outline", _outline)
