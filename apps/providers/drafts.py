@@ -4,14 +4,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.conf import settings
+from django.db.models import Q, QuerySet
+from django.utils import timezone
 
+from apps.accounts.models import Namespace
 from apps.lib import packages
-from apps.lib.errors import Invalid, Reason
+from apps.lib.errors import Invalid, Reason, TooLarge
 from apps.lib.packages import PackageName, Role
 from apps.providers import protocols
 from apps.providers.models import Signing
 from apps.releases.models import Release, ReleaseFile
 from apps.signing import keys
+from apps.signing.models import Custody, SigningKey
 
 PACKAGE_SETTING, SMALL_SETTING = "LARDER_PROVIDER_PACKAGE_MAX_BYTES", "LARDER_SUMS_MAX_BYTES"
 DOCS_SETTING = "LARDER_PROVIDER_DOCS_MAX_BYTES"
@@ -55,6 +59,16 @@ def limit_of(role: Role) -> tuple[int, str]:
     return settings.SUMS_MAX_BYTES, SMALL_SETTING
 
 
+def check_length(release: Release, name: str, length: int | None) -> None:
+    """Refuse what the request's head already tells, before a byte is read: raises TooLarge, and Invalid for a name."""
+    limit, setting = limit_of(role_of(release, name))
+    if length is not None and length > limit:
+        raise TooLarge(
+            f"{name} has {length} bytes, expected at most {limit} (limit {setting}).",
+            mend="Build it smaller, or ask an operator for more.",
+        )
+
+
 def files_of(release: Release) -> Files:
     found: dict[Role, ReleaseFile] = {}
     zips = []
@@ -86,6 +100,16 @@ def missing(release: Release, files: Files) -> list[Reason]:
     if not files.manifest and not told_protocols(release):
         lacks.append(protocols.UNKNOWN)
     return lacks
+
+
+def signers(namespaces: QuerySet[Namespace]) -> dict[str, list[str]]:
+    """Who could sign a release today, by the namespace's name: its publishers, the registry, or nobody. Two queries."""
+    good = SigningKey.objects.usable(timezone.now()).filter(namespace__in=namespaces)
+    able = good.filter(Q(custody=Custody.PUBLISHER) | Q(private_key__isnull=False))
+    found: dict[str, list[str]] = {name: [] for name in namespaces.order_by("name").values_list("name", flat=True)}
+    for name, custody in able.order_by("custody").values_list("namespace__name", "custody").distinct():
+        found[name].append(custody)
+    return found
 
 
 def blocking(reasons: Iterable[Reason]) -> list[Reason]:

@@ -75,14 +75,20 @@ def remove_file(*, viewer: Viewer, release: Release, name: str) -> None:
     drafting.remove_file(release=release, viewer=viewer, name=name)
 
 
-def hand_in(*, viewer: Viewer, release: Release) -> Release:
+def hand_in(
+    *, viewer: Viewer, release: Release, protocols: Sequence[str] | None = None, lacking_nothing: bool = False
+) -> Release:
     """The draft is whole: a worker takes it from here. Handed in again, it stays what it is.
 
-    Raises Invalid where there is nothing to look at; what else is missing the worker says in its reasons.
+    `protocols` take the place of those that were told before. Raises Invalid where there is nothing to look at, and,
+    `lacking_nothing`, for what a person can still mend in the draft; else the worker says that in its reasons.
     """
     _require_publisher(viewer, release)
     if release.state == State.RECEIVING:
-        for reason in drafts.blocking(drafts.missing(release, drafts.files_of(release))):
+        if protocols is not None:
+            _tell(release, viewer, protocols)
+        missing = drafts.missing(release, drafts.files_of(release))
+        for reason in missing if lacking_nothing else drafts.blocking(missing):
             raise Invalid(f"found {reason.found}, expected {reason.expected}", mend=f"{reason.mend}.")
     return drafting.hand_in(release=release, viewer=viewer, job=JOB, digest_of=_upload_digest)
 
@@ -105,6 +111,12 @@ def coordinate_of(viewer: Viewer, address: ProviderAddress, version: str) -> res
 
 def _require_publisher(viewer: Viewer, release: Release) -> None:
     access.namespace_for(viewer, release.namespace.name, need=Role.PUBLISHER, only_name=release.name)
+
+
+def _tell(release: Release, viewer: Viewer, protocols: Sequence[str]) -> None:
+    drafting.require_own(release, viewer)
+    if drafts.told_protocols(release) != (notes := _notes(protocols)).get("told_protocols", []):
+        transitions.move(release, State.RECEIVING, to=State.RECEIVING, notes=notes)
 
 
 def _notes(told: Sequence[str]) -> dict[str, list[str]]:
