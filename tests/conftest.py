@@ -19,6 +19,8 @@ from apps.jobs.models import Job
 from apps.lib.addresses import ModuleAddress
 from apps.modules import publishing
 from apps.modules.tasks import publish_module
+from apps.protocol.archives import last_public
+from apps.releases.blocking import blocked
 from apps.releases.models import Release
 from apps.signing import vault
 from tests import postgres
@@ -260,6 +262,13 @@ def stored_files() -> Callable[[], list[str]]:
 def empty_storage() -> None:
     """Each test begins with no stored byte: the ledger would remember the versions of other tests."""
     shutil.rmtree(Path(settings.DATA_DIR) / "blobs", ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def nothing_remembered() -> None:
+    """Each test begins as a fresh process, which knows nothing for the time that the database is away."""
+    blocked.forget()
+    last_public.forget()
 
 
 @pytest.fixture(scope="session")

@@ -5,13 +5,13 @@ from django.urls import re_path
 from apps.api import (
     grants,
     keys,
+    lifecycle,
     modules,
     modules_describing,
-    modules_lifecycle,
     namespaces,
     providers,
+    providers_describing,
     providers_docs,
-    providers_lifecycle,
     releases,
     teams,
 )
@@ -25,10 +25,10 @@ urlpatterns = [
     *teams.urlpatterns,
     *modules.urlpatterns,
     *modules_describing.urlpatterns,
-    *modules_lifecycle.urlpatterns,
     *providers.urlpatterns,
+    *providers_describing.urlpatterns,
     *providers_docs.urlpatterns,
-    *providers_lifecycle.urlpatterns,
+    *lifecycle.urlpatterns,
     *releases.urlpatterns,
     re_path(r"", Unknown.as_view()),
 ]

@@ -46,6 +46,7 @@ class Kind(models.TextChoices):
     RELEASE_RESTORED = "namespace:release:restored"
     RELEASE_PURGED = "namespace:release:purged"
     RELEASE_BYTES_REMOVED = "namespace:release:bytes-removed"
+    RELEASE_VERIFY_REQUESTED = "namespace:release:verify-requested"
     RELEASE_VERIFIED = "namespace:release:verified"
     RELEASE_DAMAGED = "namespace:release:damaged"
     RELEASE_RESIGN_REQUESTED = "namespace:release:resign-requested"

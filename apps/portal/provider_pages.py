@@ -16,7 +16,7 @@ from apps.accounts.authentication import session_viewer
 from apps.accounts.models import Visibility
 from apps.lib.addresses import ProviderAddress
 from apps.lib.errors import NotFound
-from apps.portal import provider_files, provider_snippets, snippets
+from apps.portal import lifecycle, provider_files, provider_snippets, snippets
 from apps.portal.paging import page_of
 from apps.providers import catalogue, reading
 from apps.providers.documents import sums_name
@@ -177,4 +177,5 @@ urlpatterns = [
     path(f"{_VERSION}/platforms", provider_platforms, name="provider-platforms"),
     path(f"{_VERSION}/verify", provider_verify, name="provider-verify"),
     *provider_files.urlpatterns,
+    *lifecycle.provider_urlpatterns,
 ]

@@ -8,11 +8,11 @@ from apps.portal import (
     invitations,
     keys,
     members,
-    module_settings,
     namespaces,
     providers,
     publish,
     releases,
+    settings,
     teams,
     theme,
     tokens,
@@ -35,7 +35,7 @@ urlpatterns = [
     *keys.urlpatterns,
     *teams.urlpatterns,
     *downloads.urlpatterns,
-    *module_settings.urlpatterns,  # before /modules/<…>/<version>
+    *settings.urlpatterns,  # before /modules/<…>/<version>
     *providers.urlpatterns,
     *browse.urlpatterns,
 ]

@@ -84,6 +84,7 @@ class ProviderVersion(models.Model):
             ),
         ]
         indexes = [models.Index(fields=["provider", "is_prerelease"], name="providers_versions_stable")]
+        permissions = [("resign_providerversion", "Can have a version signed anew")]
 
     def __str__(self) -> str:
         return str(self.release)

@@ -83,7 +83,7 @@ class Acts(Generic[A]):
     def verify(self, *, viewer: Viewer, address: A, version: str) -> Release:
         """Have a worker read its stored bytes again. Staff."""
         release = self._operated(viewer, address, version)
-        verifying.request(release, actor_id=viewer.user_id, job=self.verify_job)
+        verifying.request(release, actor=viewer, job=self.verify_job)
         return release
 
     def release_of(self, viewer: Viewer, address: A, version: str, *, need: Role = Role.PUBLISHER) -> Release:

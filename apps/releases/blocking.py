@@ -11,6 +11,7 @@ from datetime import timedelta
 import structlog
 from django.db import DatabaseError, InterfaceError, connections
 
+from apps.lib.errors import NotFound
 from apps.releases.models import Release, ReleaseBlob
 
 EVERY = timedelta(seconds=2)
@@ -60,6 +61,15 @@ class Blocked:
             # The thread's own connection is not worth standing open: close_all closes those of the calling thread.
             connections.close_all()
             pause.wait(EVERY.total_seconds())
+
+
+def refuse_blocked(release: Release) -> None:
+    """Raises NotFound where its bytes are in quarantine, its own or another's with the same: no page shows them."""
+    if not Release.objects.with_bytes(release.digest).filter(pk=release.pk).exists():
+        raise NotFound(
+            f"The files of {release} are not shown: the same bytes are in quarantine.",
+            mend="Ask those who operate this registry.",
+        )
 
 
 blocked = Blocked()

@@ -9,6 +9,7 @@ import structlog
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from apps.accounts.access import Viewer
 from apps.audit.kinds import Kind as Event
 from apps.audit.recorder import record
 from apps.blobs import store
@@ -42,13 +43,20 @@ class Finding:
     found: str
 
 
-def request(release: Release, *, actor_id: int | None, job: str = JOB) -> None:
+def request(release: Release, *, actor: Viewer, job: str = JOB) -> None:
     """Queue the reading; a worker does it. Raises Conflict where there are no bytes, or one is at work on them."""
     if release.state != State.PUBLISHED:
         raise Conflict(f"{release} is {release.state}: only a published version has stored bytes.")
     try:
         with transaction.atomic():
-            queue.enqueue(job, target=release.pk, created_by_id=actor_id)
+            queue.enqueue(job, target=release.pk, created_by_id=actor.user_id)
+            record(
+                Event.RELEASE_VERIFY_REQUESTED,
+                actor_id=actor.user_id,
+                token_id=actor.token_id,
+                subject=str(release),
+                release=release.pk,
+            )
     except IntegrityError:
         raise Conflict(f"{release} is being verified already.") from None
 

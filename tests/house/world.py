@@ -1,5 +1,6 @@
 """One namespace of each visibility with all that a route can name, and what each request sends."""
 
+import json
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -178,8 +179,6 @@ def body_of(name, method, row):
         ("api:module-release", "PUT"): {"data": ARCHIVE, "content_type": "application/zip"},
         ("api:provider-file", "PUT"): {"data": ARCHIVE, "content_type": "application/zip"},
         ("api:provider-docs", "PUT"): {"data": ARCHIVE, "content_type": "application/zip"},
-        ("portal:module-lifecycle", "POST"): {"data": {"act": "yank", "reason": "No."}},
-        ("portal:module-purge", "POST"): {"data": {"reason": "No.", "confirm": f"{namespace}/vpc/aws 1.0.0"}},
         ("portal:upload", "PUT"): {"data": ARCHIVE, "content_type": "application/zip", "headers": ORIGIN},
         ("portal:upload", "POST"): {"data": _form_with_file(), "content_type": _FORM, "headers": ORIGIN},
         ("portal:publish", "POST"): {
@@ -192,6 +191,8 @@ def body_of(name, method, row):
             }
         },
         ("portal:module-settings", "POST"): {"data": {"description": "changed", "source_url": ""}},
+        ("portal:provider-settings", "POST"): {"data": {"description": "changed", "source_url": "", "notice": ""}},
+        ("api:provider", "PATCH"): {"data": '{"description": "changed"}', "content_type": "application/json"},
         ("portal:tokens", "POST"): {"data": {"label": "ci", "scope": "read", "days": 30}},
         ("portal:namespace-new", "POST"): {"data": {"name": "platform", "visibility": "private"}},
         ("portal:namespace-change", "POST"): {"data": {"visibility": "private", "description": "changed"}},
@@ -223,14 +224,17 @@ def body_of(name, method, row):
 
 
 def _acts(namespace):
-    """What is done with a version through the API."""
+    """What is done with a version."""
     texts = dict.fromkeys(("deprecate", "yank", "quarantine", "restore"), '{"reason": "No."}')
-    texts["purge"] = f'{{"reason": "No.", "confirm": "{namespace}/vpc/aws 1.0.0"}}'
-    return {
-        (f"api:{kind}-{act}", "POST"): {"data": text, "content_type": "application/json"}
-        for act, text in texts.items()
-        for kind in ("module", "provider")
+    acts = {
+        (f"api:{kind}-{act}", "POST"): _json(text) for act, text in texts.items() for kind in ("module", "provider")
     }
+    for kind, name in (("module", "vpc/aws"), ("provider", "dns")):
+        told = {"reason": "No.", "confirm": f"{namespace}/{name} 1.0.0"}
+        acts[f"api:{kind}-purge", "POST"] = _json(json.dumps(told))
+        acts[f"portal:{kind}-purge", "POST"] = {"data": told}
+        acts[f"portal:{kind}-lifecycle", "POST"] = {"data": {"act": "yank", "reason": "No."}}
+    return acts
 
 
 def _json(text):

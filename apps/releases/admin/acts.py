@@ -1,6 +1,6 @@
 """Acts on published versions that need a reason: the page that asks for it, and the verb for each selected row."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,15 +10,17 @@ from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.urls import reverse
 
 from apps.accounts.access import Viewer
 from apps.accounts.admin.actors import actor_of
 from apps.admin_base import LarderAdmin
 from apps.admin_base.base import ACTION_ROWS
 from apps.lib.errors import RegistryError
-from apps.modules import affected, lifecycle
-from apps.modules.models import ModuleVersion
+from apps.releases import affected
+from apps.releases.acts import Acts
 from apps.releases.lifecycle import REASON_MOST, REPLACEMENT_MOST
+from apps.releases.models import Release
 
 # Who would be hit is looked up for so many of the selected rows; each costs a few queries.
 ROWS_SHOWN = 20
@@ -38,7 +40,7 @@ class DeprecateForm(ReasonForm):
         required=False,
         label="What to use instead",
         widget=forms.TextInput(attrs={"size": 60}),
-        help_text="A version (1.3.0), another module (acme/network/aws or acme/network/aws 2.0.0), or a few words.",
+        help_text="A version (1.3.0), another address, also with a version (acme/network/aws 2.0.0), or a few words.",
     )
 
 
@@ -56,7 +58,6 @@ class Act:
     title: str
     lead: str
     done: str
-    verb: Callable[..., object]
     form: type[ReasonForm] = ReasonForm
     hits_people: bool = False
     hits_bytes: bool = False
@@ -68,7 +69,6 @@ DEPRECATE = Act(
     "Deprecate",
     "A deprecated version stays listed and served, and says so everywhere. Nobody's configuration breaks.",
     "Deprecated",
-    lifecycle.deprecate,
     DeprecateForm,
 )
 YANK = Act(
@@ -77,7 +77,6 @@ YANK = Act(
     "A yanked version leaves every list. Clients list before they download: who pinned or locked it fails on the next "
     "init.",
     "Yanked",
-    lifecycle.yank,
     hits_people=True,
 )
 QUARANTINE = Act(
@@ -85,7 +84,6 @@ QUARANTINE = Act(
     "Put into quarantine",
     "Nothing of it is served any more, nor of any other version with the same bytes. It can be restored.",
     "In quarantine",
-    lifecycle.quarantine,
     hits_people=True,
     hits_bytes=True,
 )
@@ -94,14 +92,12 @@ RESTORE = Act(
     "Restore",
     "Takes back what lies on top: a quarantine first, else a yank or a deprecation.",
     "Restored",
-    lifecycle.restore,
 )
 PURGE = Act(
     "purge",
     "Purge",
     "This cannot be undone: its rows go now, a worker removes its bytes, and its number is never used again.",
     "Purged",
-    lifecycle.purge,
     PurgeForm,
     hits_people=True,
     hits_bytes=True,
@@ -109,9 +105,20 @@ PURGE = Act(
 )
 
 
-def carry_out(
-    admin: LarderAdmin[ModuleVersion], request: HttpRequest, queryset: QuerySet[ModuleVersion], act: Act
-) -> HttpResponse | None:
+class VersionPages(LarderAdmin[Any]):
+    """What an admin of versions says of its rows; each has a `release`."""
+
+    acts: Acts[Any]
+
+    def address_of(self, row: Any) -> Any:
+        raise NotImplementedError
+
+    def callers_of(self, viewer: Viewer, release: Release) -> Sequence[Any] | None:  # noqa: ARG002
+        """What is built on it here; None where nobody can tell."""
+        return None
+
+
+def carry_out(admin: VersionPages, request: HttpRequest, queryset: QuerySet[Any], act: Act) -> HttpResponse | None:
     """The page that asks; with its answer the verb for each row. None leads back to the list."""
     form = act.form(request.POST if "apply" in request.POST else None)
     rows = list(queryset.order_by("pk")[: ACTION_ROWS + 1])
@@ -122,17 +129,21 @@ def carry_out(
     viewer = actor_of(request)
     if not form.is_valid():
         return _ask(admin, request, rows, act, form)
-    told = form.cleaned_data
+
+    def do(row: Any) -> None:
+        verb = getattr(admin.acts, act.name)
+        verb(viewer=viewer, address=admin.address_of(row), version=row.release.version, **form.cleaned_data)
+
     if act.one_only:
         name = str(rows[0])
         try:
-            _do(act, viewer, rows[0], told)
+            do(rows[0])
         except RegistryError as refusal:  # what was typed stays on the page
             form.add_error(None, f"{refusal} {refusal.mend}")
             return _ask(admin, request, rows, act, form)
         admin.message_user(request, f"{act.done}: {name}.", messages.SUCCESS)
         return None
-    admin.act(request, rows, lambda row: _do(act, viewer, row, told), done=act.done)
+    admin.act(request, rows, do, done=act.done)
     return None
 
 
@@ -144,18 +155,13 @@ def first_of(admin: LarderAdmin[Any], request: HttpRequest, queryset: QuerySet[A
     return keys[:ACTION_ROWS]
 
 
-def _do(act: Act, viewer: Viewer, row: ModuleVersion, told: dict[str, Any]) -> None:
-    act.verb(viewer=viewer, address=row.module.address, version=row.release.version, **told)
-
-
-def _ask(
-    admin: LarderAdmin[ModuleVersion], request: HttpRequest, rows: list[ModuleVersion], act: Act, form: ReasonForm
-) -> HttpResponse:
-    viewer = actor_of(request)
+def _ask(admin: VersionPages, request: HttpRequest, rows: list[Any], act: Act, form: ReasonForm) -> HttpResponse:
     is_more = len(rows) > ACTION_ROWS
     rows = rows[:ACTION_ROWS]
     if act.one_only:
         form.fields["confirm"].help_text = f"Exactly: {rows[0].release}"
+    viewer = actor_of(request)
+    shown = [_shown(admin, row, act, viewer) for row in rows[:ROWS_SHOWN]]
     context: dict[str, Any] = {
         **admin.admin_site.each_context(request),
         "title": f"{act.title}: {rows[0].release}" if len(rows) == 1 else f"{act.title}: {len(rows)} versions",
@@ -164,7 +170,8 @@ def _ask(
         "form": form,
         "chosen": [row.pk for row in rows],
         "checkbox": ACTION_CHECKBOX_NAME,
-        "shown": [_shown(row, act, viewer) for row in rows[:ROWS_SHOWN]],
+        "shown": shown,
+        "tells_callers": any(row["callers"] is not None for row in shown),
         "unshown": max(0, len(rows) - ROWS_SHOWN),
         "most": ACTION_ROWS if is_more else 0,
         "days": affected.DAYS,
@@ -172,9 +179,12 @@ def _ask(
     return TemplateResponse(request, "admin/act.html", context)
 
 
-def _shown(row: ModuleVersion, act: Act, viewer: Viewer) -> dict[str, Any]:
+def _shown(admin: VersionPages, row: Any, act: Act, viewer: Viewer) -> dict[str, Any]:
+    release: Release = row.release
     return {
-        "version": row,
-        "hit": affected.affected_by(viewer, row.release) if act.hits_people else None,
-        "elsewhere": affected.same_bytes_elsewhere(row.release) if act.hits_bytes else [],
+        "release": release,
+        "url": reverse(f"admin:{admin.opts.app_label}_{admin.opts.model_name}_change", args=[row.pk]),
+        "hit": affected.affected_by(release) if act.hits_people else None,
+        "callers": admin.callers_of(viewer, release) if act.hits_people else None,
+        "elsewhere": affected.same_bytes_elsewhere(release) if act.hits_bytes else [],
     }
