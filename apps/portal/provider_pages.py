@@ -124,6 +124,7 @@ def frame(viewer: Viewer, shown: ProviderVersion, route: str) -> dict[str, Any]:
     context["total_size"] = sum(package.size for package in packages)
     context["tabs"] = [
         Tab("provider-version", "Overview"),
+        Tab("provider-docs", "Documentation"),
         Tab("provider-platforms", "Platforms", len(packages)),
         Tab("provider-verify", "Verify"),
     ]

@@ -87,7 +87,9 @@ from apps.accounts.models import Namespace, Team
 from apps.lib.addresses import ModuleAddress
 from apps.modules import publishing
 from apps.providers import catalogue
+from apps.providers.docs import drafted
 from tests.browser.shelf import HOSTILE
+from tests.builders import docs
 from tests.builders.archives import MODULE, module_zip
 from tests.builders.keys import signing_key
 from tests.builders.tars import gz, module_tar
@@ -107,7 +109,11 @@ key = add_key(grant.namespace, signing_key("ed25519"), uid=HOSTILE, made_at=time
 key.expires_at = timezone.now() + timedelta(days=5)
 key.save()
 for number in ("1.0.0", "1.1.0"):
-    catalogue.refresh(add_version(key, signing_key("ed25519"), "dns", number).provider)
+    version = add_version(key, signing_key("ed25519"), "dns", number)
+    catalogue.refresh(version.provider)
+    texts = docs.TODAY if number == "1.0.0" else docs.full(HOSTILE)
+    drafted.write(version, docs.pages(texts, version.provider.address, number))
+catalogue.refresh(add_version(key, signing_key("ed25519"), "bare", "1.0.0").provider)
 known = {"held": str(release.public_id), "token": token.pk, "grant": grant.pk, "membership": membership.pk}
 print(json.dumps(known | {"fingerprint": key.fingerprint}))
 """

@@ -22,6 +22,7 @@ LABEL = {"namespace": SPACE, "name": "label", "system": "null"}
 JAILED = {"namespace": SPACE, "name": "jailed", "system": "null"}
 DNS = {"namespace": SPACE, "type": "dns"}
 DNS1 = {**DNS, "version": "1.0.0"}
+DNS2 = {**DNS, "version": "1.1.0"}
 KEY = {"namespace": SPACE, "fingerprint": lambda shelf: shelf.fingerprint}
 
 Filled = Callable[[Shelf], Any]
@@ -68,6 +69,12 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
     "provider": [(DNS, "")],
     "provider-version": [(DNS1, "")],
     "provider-platforms": [(DNS1, "")],
+    "provider-docs": [(DNS1, ""), (DNS2, "?q=record"), ({**DNS1, "type": "bare"}, "")],
+    "provider-docs-page": [
+        ({**DNS1, "kind": "resources", "slug": "record"}, ""),
+        ({**DNS2, "kind": "guides", "slug": "hostile"}, ""),
+    ],
+    "provider-docs-archive": [(DNS1, ""), ({**DNS1, "type": "bare"}, "")],
     "provider-verify": [(DNS1, "")],
     "provider-versions": [(DNS, "")],
     "teams": [({}, "")],

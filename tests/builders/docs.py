@@ -1,7 +1,10 @@
 """Documentation of providers, as authors lay it out today and as they did before."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
+from apps.lib.addresses import ProviderAddress
+from apps.providers.docs import layouts, rendering
+from apps.providers.models import DocsPage
 from tests.builders.zips import Member, build
 
 TODAY = {
@@ -32,6 +35,32 @@ BEFORE = {
     "website/docs/guides/upgrade.html.md": "---\npage_title: 'Upgrade Guide'\n---\n# Upgrading\n",
     "website/dns.erb": "no page",
 }
+
+
+def full(hostile: str) -> dict[str, str]:
+    """As many pages as a provider of a middling size has, long names and tables among them, and a hostile one."""
+    records = {
+        f"docs/{folder}/record_{number}.md": f"---\nsubcategory: Records of kind {number % 5}\n---\n# A record\n"
+        for folder in ("resources", "data-sources")
+        for number in range(40)
+    }
+    long = "an_unusually_long_name_of_a_resource_that_nobody_can_type_twice_in_a_row"
+    table = "| Argument | Meaning |\n|---|---|\n" + "| `a_rather_long_argument` | " + "words " * 40 + "|\n"
+    quoted = " ".join(hostile.split()).replace('"', "'")
+    front = f'page_title: "{quoted}"\nsubcategory: "{quoted}"'
+    return {
+        **TODAY,
+        **records,
+        f"docs/resources/{long}.md": f"# dns_{long}\n\n{table}\n```terraform\n{'wide ' * 60}\n```\n",
+        "docs/guides/hostile.md": f"---\n{front}\n---\n# {hostile}\n\n!> {hostile}\n",
+    }
+
+
+def pages(files: Mapping[str, str], address: ProviderAddress, version: str) -> Iterator[DocsPage]:
+    """What a worker makes of them, unsaved."""
+    found = layouts.pages_in(files, is_archive=True)
+    texts = {place: files[name].encode() for place, name in found.items()}
+    return rendering.render(texts, address=address, version=version)
 
 
 def archive(files: Mapping[str, str | bytes] = TODAY, *, top: str = "") -> bytes:

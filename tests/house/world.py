@@ -80,7 +80,8 @@ def _place(name, users, published):
     made, secret = invitations.invite(actor=dora, note="", namespace=namespace, role=Role.READER)
     token, _ = tokens.issue(user=users["dora"], label="hers", scope=Scope.READ, actor=dora)
     team = teams.create(name=f"{name}-cooks", actor=dora)
-    providers.add_version(providers.frozen_key(namespace), None, "dns", "1.0.0")
+    dns = providers.add_version(providers.frozen_key(namespace), None, "dns", "1.0.0")
+    dns.docs_pages.create(kind="resources", slug="record", name="dns_record", html="<p>A record.</p>")
     _draft(namespace.name, users["alice"])
     file_name = "vpc-aws-1.0.0.zip"
     key = _key(namespace)
@@ -89,6 +90,8 @@ def _place(name, users, published):
         "name": "vpc",
         "system": "aws",
         "type": "dns",
+        "kind": "resources",
+        "slug": "record",
         "filename": PACKAGE,
         "os": "linux",
         "arch": "amd64",
@@ -140,6 +143,8 @@ def _nowhere():
         "name": "vpc",
         "system": "aws",
         "type": "dns",
+        "kind": "resources",
+        "slug": "record",
         "filename": PACKAGE,
         "os": "linux",
         "arch": "amd64",
@@ -181,6 +186,11 @@ def body_of(name, method, row):
         ("api:provider-docs", "PUT"): {"data": ARCHIVE, "content_type": "application/zip"},
         ("portal:upload", "PUT"): {"data": ARCHIVE, "content_type": "application/zip", "headers": ORIGIN},
         ("portal:upload", "POST"): {"data": _form_with_file(), "content_type": _FORM, "headers": ORIGIN},
+        ("portal:provider-docs-archive", "POST"): {
+            "data": _form_with_file(),
+            "content_type": _FORM,
+            "headers": ORIGIN,
+        },
         ("portal:publish", "POST"): {
             "data": {
                 "module": "new",

@@ -8,7 +8,7 @@ import pytest
 from apps.lib.addresses import ProviderAddress
 from apps.lib.archives import Refusal
 from apps.lib.digests import Tally
-from apps.providers.docs import front_matter, layouts, rendering, sources
+from apps.providers.docs import front_matter, layouts, sources
 from apps.providers.docs.layouts import Place
 from apps.providers.models import DocsKind
 from tests.builders import docs
@@ -19,9 +19,7 @@ AT = "/providers/acme/dns/1.2.0/docs"
 
 
 def pages_of(files, version="1.2.0"):
-    found = layouts.pages_in(files, is_archive=True)
-    texts = {place: files[name].encode() for place, name in found.items()}
-    return {(page.kind, page.slug): page for page in rendering.render(texts, address=DNS, version=version)}
+    return {(page.kind, page.slug): page for page in docs.pages(files, DNS, version)}
 
 
 def page_with(text, path="docs/resources/record.md", **more):

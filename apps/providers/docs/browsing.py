@@ -13,26 +13,53 @@ _KEPT_IN_VIEW = 10
 
 
 @dataclass(frozen=True, slots=True)
+class Row:
+    page: DocsPage
+    is_found: bool
+
+    @property
+    def words(self) -> str:
+        """What a filter looks at."""
+        return _words(self.page)
+
+
+@dataclass(frozen=True, slots=True)
 class Group:
     """The pages of one subcategory; an empty name is that of those without one."""
 
     name: str
-    pages: list[DocsPage]
+    rows: list[Row]
+
+    @property
+    def is_found(self) -> bool:
+        return any(row.is_found for row in self.rows)
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
     kind: DocsKind
     groups: list[Group]
-    count: int
+
+    @property
+    def count(self) -> int:
+        return sum(len(group.rows) for group in self.groups)
+
+    @property
+    def found(self) -> int:
+        return sum(row.is_found for group in self.groups for row in group.rows)
 
 
 def sections_of(version: ProviderVersion, query: str = "") -> list[Section]:
-    """All pages by kind and subcategory, each by name; of those only the ones that hold every word of the query."""
+    """All pages by kind and subcategory, each by name. Found are those that hold every word of the query.
+
+    The others are there as well: whoever widens the filter as they type need not ask again.
+    """
     words = query.casefold().split()
-    rows = [page for page in index_of(version) if _holds(page, words)]
-    by_kind = {kind: [page for page in rows if page.kind == kind] for kind in DocsKind}
-    return [Section(kind, _grouped(pages), len(pages)) for kind, pages in by_kind.items() if pages]
+    by_kind: dict[str, list[Row]] = {kind: [] for kind in DocsKind}
+    for page in index_of(version):
+        text = _words(page).casefold()
+        by_kind[page.kind].append(Row(page, all(word in text for word in words)))
+    return [Section(DocsKind(kind), _grouped(rows)) for kind, rows in by_kind.items() if rows]
 
 
 def index_of(version: ProviderVersion) -> Sequence[DocsPage]:
@@ -84,11 +111,10 @@ def is_waiting(archives: Iterable[DocsArchive]) -> bool:
     return any(archive.state == DocsState.RECEIVED for archive in archives)
 
 
-def _grouped(pages: list[DocsPage]) -> list[Group]:
-    names = sorted({page.subcategory for page in pages}, key=lambda name: (bool(name), name.casefold(), name))
-    return [Group(name, [page for page in pages if page.subcategory == name]) for name in names]
+def _grouped(rows: list[Row]) -> list[Group]:
+    names = sorted({row.page.subcategory for row in rows}, key=lambda name: (bool(name), name.casefold(), name))
+    return [Group(name, [row for row in rows if row.page.subcategory == name]) for name in names]
 
 
-def _holds(page: DocsPage, words: list[str]) -> bool:
-    text = f"{page.name} {page.title} {page.subcategory}".casefold()
-    return all(word in text for word in words)
+def _words(page: DocsPage) -> str:
+    return f"{page.name} {page.title} {page.subcategory}"
