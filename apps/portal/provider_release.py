@@ -48,6 +48,7 @@ def context_of(viewer: Viewer, release: Release) -> dict[str, Any]:
     context["is_own"] = release.created_by_id == viewer.user_id
     context["asks_protocols"] = files.manifest is None
     context["protocols"] = ProtocolsForm(initial={"protocols": drafts.told_protocols(release)})
+    context["protocols"].fields["protocols"].required = True  # for its label
     context["missing"] = [reason for reason in missing if reason.code != "protocols-unknown"]
     context["is_publisher_signed"] = files.signing == Signing.PUBLISHER
     context["signers"] = drafts.signers(type(release.namespace).objects.filter(pk=release.namespace_id))
@@ -65,13 +66,13 @@ def step_texts(release: Release, document: dict[str, Any]) -> dict[str, tuple[st
         State.RECEIVED: "Waiting for a worker.",
         State.CHECKING: "A worker looks into every package and compares the checksums.",
     }
-    signed = (
-        "Larder writes SHA256SUMS, signs it, and stores the packages." if signs else "The packages are being stored."
-    )
+    signed = "Larder writes SHA256SUMS and signs it." if signs else ""
+    stored = "The packages are being stored."
     return {
         "received": ("Received", received if count else "Waiting for its files."),
         "checked": ("Checked", checked.get(State(release.state), "") if not release.checked_at else ""),
-        "published": ("Signed and published" if signs else "Published", signed if _is_ending(release) else ""),
+        "signed": ("Signed" if signs else "Signature verified", signed if _is_ending(release) else ""),
+        "published": ("Published", stored if _is_ending(release) and release.signed_at else ""),
     }
 
 

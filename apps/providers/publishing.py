@@ -158,11 +158,15 @@ def settle_sums(work: Work) -> None:
 
 
 def sign(work: Work) -> None:
-    """Only where the registry signs. Whoever has to do it again makes another signature; one is ever served."""
+    """Where the publisher has signed, that was verified with the sums; else the registry signs.
+
+    Whoever has to do it again makes another signature; one is ever served.
+    """
     settled: assembling.Settled = work.findings["settled"]
     if settled.signature is None:
         pipeline.move_on(work, State.SIGNING)
         work.findings["settled"] = assembling.signed(settled)
+    pipeline.note_signed(work)
 
 
 def store_files(work: Work) -> None:

@@ -145,6 +145,7 @@ class Release(models.Model):
     received_at = models.DateTimeField(null=True, blank=True)
     checking_at = models.DateTimeField(null=True, blank=True)
     checked_at = models.DateTimeField(null=True, blank=True)
+    signed_at = models.DateTimeField(null=True, blank=True, help_text="of kinds that are signed")
     finished_at = models.DateTimeField(null=True, blank=True)
     published_at = models.DateTimeField(null=True, blank=True)
 

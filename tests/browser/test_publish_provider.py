@@ -112,7 +112,7 @@ def test_zips_alone_are_signed_by_the_registry_and_the_protocols_are_asked(page,
     send(page)
     page.wait_for_url("**/releases/*")
     expect_published(page)
-    expect(page.get_by_text("Signed and published")).to_be_visible()
+    expect(page.locator('[data-step="signed"][data-step-state="done"]')).to_be_visible()
 
 
 def test_what_is_missing_or_wrong_is_told_before_anything_is_sent(page, larder_of_keys, folder):

@@ -43,6 +43,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name='release',
+            name='signed_at',
+            field=models.DateTimeField(blank=True, help_text='of kinds that are signed', null=True),
+        ),
+        migrations.AddField(
+            model_name='release',
             name='verified_as',
             field=models.CharField(blank=True, help_text='sound, damaged, missing or refused', max_length=8),
         ),
