@@ -93,11 +93,11 @@ def test_only_publishers_are_offered_the_namespace(request, browser_of, acme, wh
 
 
 def test_the_page_says_who_could_sign(browser, registered):
-    assert 'data-namespace="acme" data-custodies="publisher"' in browser.get(WHERE).text
+    assert 'data-custodies="publisher"' in browser.get(WHERE).text
 
 
 def test_the_page_says_that_the_registry_could_sign(browser, held):
-    assert 'data-namespace="acme" data-custodies="registry"' in browser.get(WHERE).text
+    assert 'data-custodies="registry"' in browser.get(WHERE).text
 
 
 def test_a_link_fills_in_the_provider(browser, desk, held):
@@ -105,6 +105,13 @@ def test_a_link_fills_in_the_provider(browser, desk, held):
     page = browser.get(WHERE + "?namespace=acme&type=dns&version=1.3.0")
     assert '<option value="acme/dns" selected>' in page.text
     assert 'value="1.3.0"' in page.text
+
+
+def test_a_providers_page_leads_its_publishers_there(browser, desk, held, bob, browser_of):
+    desk.publish(bench.zips(), protocols=["5.0"])
+    link = f"{WHERE}?namespace=acme&amp;type=dns"
+    assert link in browser.get("/providers/acme/dns/1.2.0").text
+    assert link not in browser_of(bob).get("/providers/acme/dns/1.2.0").text
 
 
 @pytest.mark.parametrize("page", ["/", WHERE, "/namespaces/acme"])

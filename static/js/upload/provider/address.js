@@ -52,9 +52,10 @@ export class Address {
     return [...this.form.querySelectorAll("[name=protocols]:checked")].map(({ value }) => value);
   }
 
-  /** Whether nobody says the protocols but the person. @param {boolean} isNeeded */
-  ask(isNeeded) {
+  /** Whether nobody says the protocols but the person. @param {boolean} isNeeded @param {boolean} isKnown that nobody does */
+  ask(isNeeded, isKnown = true) {
     if (!this.box) return;
+    this.box.querySelector(".field__optional")?.toggleAttribute("hidden", isKnown);
     this.isAsking = isNeeded;
     this.box.hidden = !isNeeded;
   }

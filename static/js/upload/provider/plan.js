@@ -28,14 +28,16 @@ export function planOf(items, known) {
   }
   for (const item of wanted) item.fault = faultOf(item, { start, wanted, limits: known.limits });
   const faults = wanted.filter(({ fault }) => fault).map(({ path, fault }) => `${path} ${fault}`);
-  const packages = wanted.filter(({ role }) => role === "package");
+  wanted.sort((one, other) => one.name.localeCompare(other.name, "en"));
+  const packages = wanted.filter(({ role, fault }) => role === "package" && !fault);
   if (!packages.length) problems.push(`There is no package: at least one ${start}<os>_<arch>.zip is needed.`);
   if (wanted.length > Number(known.limits.maxFiles)) faults.push(`${wanted.length} files are more than the ${known.limits.maxFiles} that a release may have.`);
   const has = (role) => wanted.find((item) => item.role === role);
   checkSums({ sums: known.sums, has, wanted, start, problems, notes });
   if (known.manifest?.problem) problems.push(`The manifest ${known.manifest.problem}`);
   const signing = signingOf({ has, problems, known });
-  return { faults, problems: [...faults, ...problems], notes, items: wanted, packages, ignored, signing, hasManifest: Boolean(has("manifest")), protocols: known.protocols, size: wanted.reduce((sum, { size }) => sum + size, 0) };
+  const [systems, architectures] = [known.limits.systems.split(" "), known.limits.architectures.split(" ")];
+  return { systems, architectures, faults, problems: [...faults, ...problems], notes, items: wanted, packages, ignored, signing, hasManifest: Boolean(has("manifest")), protocols: known.protocols, size: wanted.reduce((sum, { size }) => sum + size, 0) };
 }
 
 export { guess, meaning };
@@ -57,12 +59,13 @@ function faultOf(item, { start, wanted, limits }) {
 function checkSums({ sums, has, wanted, start, problems, notes }) {
   const [file, signature] = [has("sums"), has("signature")];
   if (signature && !file) problems.push(`${signature.path} signs a SHA256SUMS that is not here. Add ${start}SHA256SUMS, or remove the signature and let the registry sign.`);
-  if (file && !signature) notes.push(`${file.path} has no signature beside it (${start}SHA256SUMS.sig): it is compared with the files, and the registry writes and signs its own.`);
+  if (file && !signature) notes.push(`${file.path} has no signature beside it (${start}SHA256SUMS.sig): it is compared with the files, and not served.`);
   if (!file || !sums) return;
   if (sums.problem) problems.push(`${file.path}: ${sums.problem}`);
   const there = new Set(wanted.filter(({ role }) => role === "package" || role === "manifest").map(({ name }) => name));
   for (const name of sums.digests.keys()) if (!there.has(name)) problems.push(`${file.path} lists ${name}, which is not here. Add it, or write and sign the sums without it.`);
-  for (const name of there) if (!sums.digests.has(name)) problems.push(`${name} has no line in ${file.path}. Remove it, or write and sign the sums of all files.`);
+  const faulty = new Set(wanted.filter(({ fault }) => fault).map(({ name }) => name));
+  for (const name of there) if (!faulty.has(name) && !sums.digests.has(name)) problems.push(`${name} has no line in ${file.path}. Remove it, or write and sign the sums of all files.`);
 }
 
 function signingOf({ has, problems, known }) {

@@ -29,14 +29,27 @@ export class PlanView {
     this.list("problems", plan.problems);
     this.list("notes", plan.notes);
     const [title, text] = this.find("signing").querySelectorAll("p");
+    const page = [...this.root.querySelectorAll("[data-signers] > li")].find((one) => one.dataset.namespace === namespace)?.dataset.keys;
+    this.find("keys").hidden = plan.signing.how !== "none" || !page;
+    if (page) this.find("keys").href = page;
     this.find("signing").dataset.planSigning = plan.signing.how;
     this.find("signing").className = `callout ${plan.signing.how === "none" ? "callout--bad" : "callout--ok"}`;
     title.textContent = plan.signing.title;
     text.textContent = plan.signing.text;
-    this.showMatrix(plan.packages);
+    this.showMatrix(plan);
     this.showFiles(plan.items);
     this.list("ignored", plan.ignored.slice(0, MOST_NAMED));
     this.find("ignored").querySelector("summary").textContent = `${plan.ignored.length.toLocaleString("en")} other file${plan.ignored.length === 1 ? "" : "s"}, not sent`;
+  }
+
+  /** @param {string} url of the draft, once it is open */
+  linkDraft(url) {
+    this.find("draft").href = url;
+    this.find("draft").hidden = false;
+  }
+
+  unlinkDraft() {
+    this.find("draft").hidden = true;
   }
 
   list(part, texts) {
@@ -45,10 +58,11 @@ export class PlanView {
     box.querySelector("ul").replaceChildren(...texts.map((text) => element("li", {}, text)));
   }
 
-  showMatrix(packages) {
+  showMatrix({ packages, ...known }) {
     const table = this.find("matrix");
     table.parentElement.hidden = !packages.length;
-    const [systems, arches] = ["os", "arch"].map((part) => [...new Set(packages.map((one) => one[part]))].sort());
+    const systems = known.systems.filter((os) => packages.some((one) => one.os === os));
+    const arches = known.architectures.filter((arch) => packages.some((one) => one.arch === arch));
     const head = [element("th", { scope: "col" }, "System"), ...arches.map((arch) => element("th", { scope: "col", class: "mono" }, arch))];
     table.tHead.replaceChildren(element("tr", {}, ...head));
     table.tBodies[0].replaceChildren(...systems.map((os) => {

@@ -70,13 +70,14 @@ export class ProviderUpload {
     this.sums = sums ? await readSums(sums, Number(this.form.dataset.maxSmall)) : null;
     this.manifest = manifest ? await readManifest(manifest) : null;
     this.replan();
+    if (this.plan) this.progress.announce(`${this.plan.packages.length} platforms understood, ${this.plan.problems.length} problems.`);
   }
 
   replan() {
     if (!this.items.length) {
       this.plan = null;
       this.view.root.hidden = true;
-      this.address.ask(true);
+      this.address.ask(true, false);
       return;
     }
     const address = this.address.value;
@@ -151,6 +152,7 @@ export class ProviderUpload {
       return false;
     }
     this.opened = said;
+    if (!this.form.dataset.release) this.view.linkDraft(said.release);
     if (said.state !== "receiving") {
       location.assign(said.release); // handed in before: its page says how it goes
       return false;
@@ -196,6 +198,8 @@ export class ProviderUpload {
   async stopped(error) {
     if (error instanceof Cancelled || error?.name === "AbortError") {
       await this.post(`${this.release}/cancel`).catch(() => {});
+      this.opened = null;
+      this.view.unlinkDraft();
       if (this.form.dataset.release) return void location.assign(this.release);
       this.replan();
       this.progress.announce("Cancelled. Nothing was published, what was sent is gone, and the version number is free.");
