@@ -27,7 +27,9 @@ NAMES = {"private": "acme", "internal": "hall", "public": "pantry"}
 ARCHIVE = module_zip(comment=b"policy")
 FILES = {**MODULE, "modules/basic/main.tf": "# a submodule\n", "examples/basic/main.tf": "# an example\n"}
 # The routes whose release is not the published one.
-ON_ITS_WAY = {"portal:release-cancel": "reserved_id", "portal:release-answer": "held_id"}
+ON_ITS_WAY = {"portal:release-cancel": "reserved_id", "portal:release-answer": "held_id"} | dict.fromkeys(
+    ("portal:release-file", "portal:release-files", "portal:release-file-remove", "portal:release-hand-in"), "draft_id"
+)
 PACKAGE = "terraform-provider-dns_1.0.0_linux_amd64.zip"
 # What asks for another version than the published one: a number that nobody holds, or that of Alice's draft.
 OTHER_VERSIONS = {
@@ -36,6 +38,8 @@ OTHER_VERSIONS = {
     ("api:provider-file", "PUT"): "3.0.0",
     ("api:provider-file", "DELETE"): "3.0.0",
     ("api:provider-publish", "POST"): "3.0.0",
+    ("portal:release-file", "PUT"): "3.0.0",
+    ("portal:release-file-remove", "POST"): "3.0.0",
 }
 ORIGIN = {"Origin": settings.PUBLIC_URL}
 
@@ -82,7 +86,7 @@ def _place(name, users, published):
     team = teams.create(name=f"{name}-cooks", actor=dora)
     dns = providers.add_version(providers.frozen_key(namespace), None, "dns", "1.0.0")
     dns.docs_pages.create(kind="resources", slug="record", name="dns_record", html="<p>A record.</p>")
-    _draft(namespace.name, users["alice"])
+    draft = _draft(namespace.name, users["alice"])
     file_name = "vpc-aws-1.0.0.zip"
     key = _key(namespace)
     return {
@@ -105,6 +109,7 @@ def _place(name, users, published):
         "public_id": release.public_id,
         "reserved_id": reserved.public_id,
         "held_id": held.public_id,
+        "draft_id": draft.public_id,
         "ticket": ticket,
         "secret": secret,
         "invitation_id": made.pk,
@@ -123,6 +128,7 @@ def _draft(namespace, alice):
     draft = drafting.open_draft(viewer=viewer, address=ProviderAddress(namespace, "dns"), version="3.0.0")
     name = PACKAGE.replace("1.0.0", "3.0.0")
     drafting.receive_file(viewer=viewer, release=draft, name=name, open_body=lambda: iter([b"package"]))
+    return draft
 
 
 def _key(namespace):
@@ -158,6 +164,7 @@ def _nowhere():
         "public_id": uuid.UUID(int=0),
         "reserved_id": uuid.UUID(int=0),
         "held_id": uuid.UUID(int=0),
+        "draft_id": uuid.UUID(int=0),
         "ticket": "t" * 43,
         "secret": "s" * 43,
         "invitation_id": 0,
@@ -184,6 +191,16 @@ def body_of(name, method, row):
         ("api:module-release", "PUT"): {"data": ARCHIVE, "content_type": "application/zip"},
         ("api:provider-file", "PUT"): {"data": ARCHIVE, "content_type": "application/zip"},
         ("api:provider-docs", "PUT"): {"data": ARCHIVE, "content_type": "application/zip"},
+        ("portal:release-file", "PUT"): {"data": ARCHIVE, "content_type": "application/zip", "headers": ORIGIN},
+        ("portal:release-files", "POST"): {
+            "data": _form_with_file(PACKAGE.replace("1.0.0", "3.0.0")),
+            "content_type": _FORM,
+            "headers": ORIGIN,
+        },
+        ("portal:release-hand-in", "POST"): {"data": {"protocols": ["5.0"]}},
+        ("portal:provider-publish", "POST"): {
+            "data": {"provider": "new", "namespace": namespace, "type": "dns", "version": "2.0.0"}
+        },
         ("portal:upload", "PUT"): {"data": ARCHIVE, "content_type": "application/zip", "headers": ORIGIN},
         ("portal:upload", "POST"): {"data": _form_with_file(), "content_type": _FORM, "headers": ORIGIN},
         ("portal:provider-docs-archive", "POST"): {
@@ -254,8 +271,8 @@ def _json(text):
 _FORM = "multipart/form-data; boundary=cut"
 
 
-def _form_with_file():
-    head = b'--cut\r\nContent-Disposition: form-data; name="archive"; filename="vpc.zip"\r\n\r\n'
+def _form_with_file(name="vpc.zip"):
+    head = f'--cut\r\nContent-Disposition: form-data; name="archive"; filename="{name}"\r\n\r\n'.encode()
     return head + ARCHIVE + b"\r\n--cut--\r\n"
 
 
