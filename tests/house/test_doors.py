@@ -161,7 +161,9 @@ def keys_that_break():
     }
 
 
-def test_keys_that_clients_stumble_over_are_registered_by_no_door(dora, tofu, browser_of, tmp_path, worker_host):
+def test_case_23_s8_keys_that_clients_stumble_over_are_registered_by_no_door(
+    dora, tofu, browser_of, tmp_path, worker_host
+):
     assert in_groups("keys") == ["POST api:keys", "POST portal:key-add", "command import_signing_key"]
     api, browser = tofu(dora), browser_of(dora)
     browser.post(reverse("account_reauthenticate"), {"password": "dora likes pears", "next": "/"})

@@ -5,10 +5,12 @@ from collections.abc import Mapping
 
 import pytest
 
+from apps.blobs import store
 from apps.providers.models import Provider, ProviderVersion
 from apps.releases.models import Release
 from tests.builders import providers
 from tests.builders.keys import signing_key
+from tests.builders.zips import Member, build
 from tests.house import couriers, doors, visible
 from tests.house.couriers import Courier
 from tests.providers.desk import LINUX, MANIFEST, SIGNATURE, SUMS, hold, register, signed
@@ -78,6 +80,18 @@ SIGNATURES_THAT_BREAK = {
 }
 
 
+# Section 3.8: what `init` does not find, or unpacks to no program of that platform.
+PROGRAM = "terraform-provider-dns_v1.2.0"
+PACKAGES_THAT_BREAK = {
+    "no executable": {"README.md": b"# dns"},
+    "two executables": dict.fromkeys((PROGRAM, f"{PROGRAM}.exe"), providers.program("linux", "amd64")),
+    "in a folder": {f"bin/{PROGRAM}": providers.program("linux", "amd64")},
+    "under OpenTofu's name": {PROGRAM.replace("terraform", "opentofu"): providers.program("linux", "amd64")},
+    "for another platform": {PROGRAM: providers.program("windows", "amd64")},
+    "outside": {f"../{PROGRAM}": providers.program("linux", "amd64"), PROGRAM: providers.program("linux", "amd64")},
+}
+
+
 def test_every_kind_of_doors_is_walked_and_leads_somewhere(way, acme, dora):
     """Without this, a door that refuses everything would pass the tests below."""
     register(acme, dora)
@@ -86,6 +100,15 @@ def test_every_kind_of_doors_is_walked_and_leads_somewhere(way, acme, dora):
     assert [str(version) for version in ProviderVersion.objects.all()] == ["acme/dns 1.2.0"]
     assert visible.problems() == []
     assert knocked >= set(doors.group("files")[way.kind])
+
+
+def test_n11_sums_that_somebody_signed_are_served_byte_for_byte(way, acme, dora):
+    register(acme, dora)
+    way(over(GOOD[SUMS].rstrip(b"\n")))  # without the last line break: allowed, and signed so
+    version = ProviderVersion.objects.get()
+
+    assert b"".join(store.read(version.sums_digest)) == GOOD[SUMS].rstrip(b"\n")
+    assert b"".join(store.read(version.signature_digest)) == own(GOOD[SUMS].rstrip(b"\n"))
 
 
 def test_the_kinds_of_the_table_are_those_that_are_walked():
@@ -106,6 +129,15 @@ def test_case_22_s8_signatures_that_clients_refuse_are_not_published(way, acme, 
         way(over(GOOD[SUMS], sign(GOOD[SUMS])))
         assert visible.everything() == {}, case
     assert not Provider.objects.exists()
+
+
+def test_s7_packages_that_clients_cannot_start_are_not_published(way, acme, dora):
+    register(acme, dora)
+    for case, members in PACKAGES_THAT_BREAK.items():
+        package = build([Member(name, data) for name, data in members.items()])
+        sums = providers.sums({LINUX: package, MANIFEST: GOOD[MANIFEST]})
+        way({**over(sums), LINUX: package})
+        assert not Provider.objects.exists(), case
 
 
 def test_unsigned_sums_that_break_clients_are_not_passed_on_by_the_registry(way, acme, dora, worker_host):

@@ -11,7 +11,7 @@ from apps.accounts.models import Grant, Role
 from apps.audit.models import AuditEvent
 from apps.portal import recent_password
 from apps.signing.models import SigningKey
-from tests.builders.keys import extended, signing_key
+from tests.builders.keys import signing_key
 from tests.portal.provider_rows import provider_version, row_of_key
 
 KEYS = "/namespaces/acme/keys"
@@ -99,17 +99,6 @@ def test_a_key_that_is_there_already_is_a_conflict(browser, registered):
 
     assert page.status_code == 409
     assert "registered in acme already" in text_of(page)
-
-
-def test_a_key_that_its_owner_has_extended_is_renewed(browser):
-    key = signing_key("expiring")
-    browser.post(ADD, {"armor": key.armor, "source": "Cooks", "step": "save"})
-    assert 'data-expiry="warn"' in browser.get(KEYS).text
-    saved = browser.post(ADD, {"armor": extended(key).armor, "step": "save"}, follow=True)
-
-    assert "is renewed, as its owner has changed it" in text_of(saved)
-    assert "data-expiry" not in browser.get(KEYS).text
-    assert SigningKey.objects.get().source == "Cooks"
 
 
 def test_an_address_that_is_none_is_refused(browser):
