@@ -22,7 +22,7 @@ __all__ = ["client_of", "scene"]
 pytestmark = pytest.mark.once
 
 SUCCESS = (200, 201, 202, 204, 303)
-ROWS = {"providers.providerversion": ProviderVersion, "signing.signingkey": SigningKey}
+ROWS = {"providers.providerversion": ProviderVersion.objects, "signing.signingkey": SigningKey.objects}
 # Fields of requests whose text clients may be told.
 SAID = {"reason", "replacement", "notice", "description"}
 # What a terminal, or a document of one line each, would stumble over.
@@ -109,8 +109,8 @@ def test_words_that_break_a_document_or_a_terminal_reach_none(scene, client_of):
         for text in WORDS:
             with undone():
                 status = knock(scene, client, door, row, text)
-                wrong += [(door, text, status, one) for one in visible.problems_of_lists()]
-                wrong += [(door, text, status)] if status >= 500 else []
+                if (problems := visible.problems_of_lists()) or status >= 500:
+                    wrong.append((door, text, status, problems))
     assert wrong == []
 
 
@@ -119,15 +119,15 @@ def test_nor_by_the_admin(scene, olga, browser_of):
     desk, wrong = browser_of(olga), []
     for door in in_groups("words", "admin"):
         label, _, action = door.removeprefix("action ").rpartition(".")
-        row = ROWS[label].objects.order_by("pk").first()
+        row = ROWS[label].earliest("pk")
         url = reverse("admin:{}_{}_changelist".format(*label.split(".")))
         for text in WORDS:
             told = dict.fromkeys(("reason", "replacement"), text) | {"confirm": str(row)}
             with undone():
                 sent = {"action": action, "_selected_action": [row.pk], "apply": "1", **told}
                 status = desk.post(url, sent).status_code
-                wrong += [(door, text, one) for one in visible.problems_of_lists()]
-                wrong += [(door, text, status)] if status >= 500 else []
+                if (problems := visible.problems_of_lists()) or status >= 500:
+                    wrong.append((door, text, status, problems))
     assert wrong == []
 
 

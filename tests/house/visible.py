@@ -110,7 +110,7 @@ def _of_signature(version: ProviderVersion, now: datetime) -> Iterator[str]:
     data, signature = (b"".join(store.read(one)) for one in (version.sums_digest, version.signature_digest))
     keys = trust.keys_of(version, now)
     for key in keys:
-        if key is None or key.armor.count("-----BEGIN") != 1:
+        if key.armor.count("-----BEGIN") != 1:
             yield f"the key {key} is not one armour block"
         elif next(packets.packets(packets.dearmored(key.armor))).version != 4:
             yield f"the key {key} is not of version 4"
