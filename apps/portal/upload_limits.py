@@ -23,7 +23,10 @@ def of_providers() -> dict[str, int | str]:
     """For portal/publish/provider_limits.html: what one file may have, and the names of platforms that clients know."""
     package, package_setting = drafts.limit_of("package")
     small, small_setting = drafts.limit_of("sums")
+    docs, docs_setting = drafts.limit_of("docs")
     return {
+        "docs": docs,
+        "docs_setting": docs_setting,
         "package": package,
         "package_setting": package_setting,
         "small": small,

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.builders import docs
+from tests.builders import docs, providers
 
 pytestmark = pytest.mark.live
 AT = "/providers/shelf/dns"
@@ -32,7 +32,7 @@ def test_a_filter_in_the_address_can_be_widened(shelf_page):
 def test_the_switcher_stays_on_the_page(shelf_page):
     shelf_page.goto(f"{AT}/1.0.0/docs/resources/record")
     shelf_page.locator(".switcher summary").click()
-    shelf_page.get_by_role("link", name="1.1.0").click()
+    shelf_page.locator(".switcher .menu__item", has_text="1.1.0").click()
     shelf_page.wait_for_url(f"**{AT}/1.1.0/docs/resources/record")
     expect(shelf_page.get_by_role("link", name="dns_record", exact=True)).to_have_attribute("aria-current", "page")
 
@@ -44,3 +44,16 @@ def test_an_archive_is_sent_and_shown_without_a_reload(shelf_page, archive):
     expect(shelf_page.locator("#docs-sent")).to_contain_text("7 pages")
     shelf_page.goto("/providers/shelf/bare/1.0.0/docs")
     expect(shelf_page.get_by_role("heading", name="DNS Provider")).to_be_visible()
+
+
+def test_a_draft_takes_the_zip_of_documentation_beside_the_packages(shelf_page, tmp_path):
+    stem = "terraform-provider-paged_1.0.0"
+    package = providers.package("paged", "1.0.0", "linux", "amd64")
+    for name, data in ((f"{stem}_linux_amd64.zip", package), (f"{stem}_docs.zip", docs.archive())):
+        (tmp_path / name).write_bytes(data)
+    shelf_page.goto("/publish/provider")
+    shelf_page.locator("#chosen-folder").set_input_files(tmp_path)
+
+    row = shelf_page.locator(f'[data-plan-file="{stem}_docs.zip"]')
+    expect(row).to_contain_text("Documentation")
+    expect(row).not_to_contain_text("see above")

@@ -1,11 +1,11 @@
 // What the file names of a build folder say. The server has the same rules (apps/lib/package_rules/names.py).
 
 const START = "terraform-provider-";
-const REST = { SHA256SUMS: "sums", "SHA256SUMS.sig": "signature", "manifest.json": "manifest" };
+const REST = { SHA256SUMS: "sums", "SHA256SUMS.sig": "signature", "manifest.json": "manifest", "docs.zip": "docs" };
 export const GENERAL_MANIFEST = "terraform-registry-manifest.json";
 
 /**
- * @typedef {{role: "package" | "sums" | "signature" | "manifest" | "general-manifest" | "odd" | "ignored",
+ * @typedef {{role: "package" | "sums" | "signature" | "manifest" | "docs" | "general-manifest" | "odd" | "ignored",
  *   type?: string, version?: string, os?: string, arch?: string}} Meaning
  */
 

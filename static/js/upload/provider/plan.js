@@ -51,7 +51,8 @@ function faultOf(item, { start, wanted, limits }) {
   }
   const first = wanted.find(({ name }) => name === item.name);
   if (first !== item) return item.role === "package" ? `is ${item.os}_${item.arch} once more, after ${first.path}. Remove one of them.` : `is there twice, see ${first.path}. Remove one of them.`;
-  const [limit, setting] = item.role === "package" ? [limits.maxPackage, limits.packageSetting] : [limits.maxSmall, limits.smallSetting];
+  const of = { package: [limits.maxPackage, limits.packageSetting], docs: [limits.maxDocs, limits.docsSetting] };
+  const [limit, setting] = of[item.role] ?? [limits.maxSmall, limits.smallSetting];
   if (item.size > Number(limit)) return `has ${exact(item.size)} bytes; ${setting} allows ${exact(Number(limit))}.`;
   return item.size ? "" : "is empty.";
 }

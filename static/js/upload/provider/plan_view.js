@@ -3,7 +3,7 @@
 import { size } from "../amounts.js";
 import { element } from "../errors.js";
 
-const ROLES = { sums: "Checksums", signature: "Signature", manifest: "Manifest", odd: "Cannot be read" };
+const ROLES = { sums: "Checksums", signature: "Signature", manifest: "Manifest", docs: "Documentation", odd: "Cannot be read" };
 const MOST_NAMED = 100;
 
 export class PlanView {
