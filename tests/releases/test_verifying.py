@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
+from apps.accounts.access import NOBODY
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.lib.errors import Conflict
@@ -17,7 +18,7 @@ def stored(release):
 
 
 def verify(release):
-    verifying.request(release, actor_id=None)
+    verifying.request(release, actor=NOBODY)
     verify_release(job_id=Job.objects.get(kind=verifying.JOB, state="queued").pk)
     assert Job.objects.filter(kind=verifying.JOB).latest("pk").state == "succeeded"
     event = AuditEvent.objects.latest("pk")
@@ -59,13 +60,13 @@ def test_missing_bytes_are_called_missing(published):
 
 def test_two_who_ask_at_once_are_told(published):
     release = published()
-    verifying.request(release, actor_id=None)
+    verifying.request(release, actor=NOBODY)
     with pytest.raises(Conflict, match="already"):
-        verifying.request(release, actor_id=None)
+        verifying.request(release, actor=NOBODY)
 
 
 def test_what_is_not_published_has_nothing_to_verify(published):
     release = published()
     release.state = "purged"
     with pytest.raises(Conflict, match="only a published"):
-        verifying.request(release, actor_id=None)
+        verifying.request(release, actor=NOBODY)

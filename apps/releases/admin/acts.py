@@ -40,7 +40,7 @@ class DeprecateForm(ReasonForm):
         required=False,
         label="What to use instead",
         widget=forms.TextInput(attrs={"size": 60}),
-        help_text="A version (1.3.0), another address, also with a version (acme/network/aws 2.0.0), or a few words.",
+        help_text="A version (1.3.0), another address, alone or with a version behind it, or a few words.",
     )
 
 
