@@ -21,7 +21,7 @@ from apps.jobs.models import Job
 from apps.jobs.models import State as JobState
 from apps.modules import reinspecting
 from apps.modules.models import Module, ModuleVersion
-from apps.portal import publish
+from apps.portal import provider_publish, publish
 from apps.releases.models import Release
 from apps.releases.models import State as ReleaseState
 
@@ -110,12 +110,22 @@ class LarderAdminSite(AdminSite):
         self.add_action(export_csv, "export_csv")
 
     def get_urls(self) -> list[Any]:
-        return [path("upload/", self.admin_view(self.upload), name="upload-release"), *super().get_urls()]
+        uploads = [
+            path("upload/", self.admin_view(self.upload), name="upload-release"),
+            path("upload/provider/", self.admin_view(self.upload_provider), name="upload-provider"),
+        ]
+        return [*uploads, *super().get_urls()]
 
     def upload(self, request: HttpRequest) -> HttpResponse:
         """The portal's form, scripts, ticket and verb in the admin's frame (D19); the release's page follows."""
         frame = {**self.each_context(request), "title": "Upload release"}
         return publish.publish(request, publish.Surroundings("admin/upload.html", frame))
+
+    def upload_provider(self, request: HttpRequest) -> HttpResponse:
+        """The same for providers: a draft, its files, and handing in on the release's page."""
+        frame = {**self.each_context(request), "title": "Upload provider release"}
+        around = publish.Surroundings("admin/upload_provider.html", frame)
+        return provider_publish.provider_publish(request, around)
 
     def register(
         self,

@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from apps.jobs.models import Job
 from apps.lib.addresses import ModuleAddress
 from apps.modules import publishing
 from apps.modules.tasks import publish_module
+from apps.releases.blocking import blocked
 from apps.releases.models import Release
 from apps.signing import vault
 from tests import postgres
@@ -266,6 +268,15 @@ def stored_files() -> Callable[[], list[str]]:
 def empty_storage() -> None:
     """Each test begins with no stored byte: the ledger would remember the versions of other tests."""
     shutil.rmtree(Path(settings.DATA_DIR) / "blobs", ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def nothing_remembered() -> None:
+    """Each test begins as a fresh process, which knows nothing for the time that the database is away."""
+    blocked.forget()
+    archives = sys.modules.get("apps.protocol.archives")  # the URLs load it with the first request
+    if archives is not None:
+        archives.last_public.forget()
 
 
 @pytest.fixture(scope="session")

@@ -1,10 +1,14 @@
 """A whole Larder, started as a person starts it, for tests with real clients."""
 
+import atexit
 import os
+import shutil
 import signal
+import sqlite3
 import ssl
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -83,6 +87,40 @@ class Live:
             time.sleep(0.1)
 
 
+class FirstRun:
+    """What this process's first Larder had in its data folder when it was ready: tables, static files, CA and demo.
+
+    Those after it begin with a copy, which saves them most of their start. tests/site begins with nothing at all.
+    """
+
+    def __init__(self) -> None:
+        self._kept: Path | None = None
+
+    def keep(self, data_dir: Path) -> None:
+        if self._kept is not None:
+            return
+        kept = Path(tempfile.mkdtemp(prefix="larder-first-run-"))
+        atexit.register(shutil.rmtree, kept, ignore_errors=True)
+        for name in ("blobs", "static", "tls"):
+            shutil.copytree(data_dir / name, kept / name)
+        shutil.copy2(data_dir / "secret_key", kept)
+        database, copy = sqlite3.connect(data_dir / "db.sqlite3"), sqlite3.connect(kept / "db.sqlite3")
+        database.backup(copy)
+        with copy:
+            copy.execute("DELETE FROM jobs_heartbeat")  # or a worker would seem to be there before it is
+        database.close()
+        copy.close()
+        self._kept = kept
+
+    def lay_out(self, data_dir: Path) -> None:
+        if self._kept is not None:
+            shutil.copytree(self._kept, data_dir)
+            data_dir.chmod(0o700)
+
+
+first_run = FirstRun()
+
+
 @contextmanager
 def start_live(folder: Path, **variables: str) -> Iterator[Live]:
     """Start `manage.py up`, wait until /readyz says so, and stop it by its process id."""
@@ -99,6 +137,11 @@ def start_live(folder: Path, **variables: str) -> Iterator[Live]:
         **variables,
     }
     folder.mkdir(parents=True, exist_ok=True)
+    is_usual = (
+        not {"LARDER_ADMIN_PASSWORD", "LARDER_DATABASE_URL", "LARDER_STORAGE_URL", "LARDER_TLS"} & variables.keys()
+    )
+    if is_usual and not data_dir.exists():
+        first_run.lay_out(data_dir)
     output = folder / "output.txt"
     with output.open("wb") as sink:
         process = subprocess.Popen(
@@ -109,6 +152,8 @@ def start_live(folder: Path, **variables: str) -> Iterator[Live]:
     larder = Live(f"{scheme}://{host}", host, data_dir, environment, process, output)
     try:
         wait_until_ready(larder)
+        if is_usual:
+            first_run.keep(data_dir)
         yield larder
     finally:
         process.send_signal(signal.SIGTERM)

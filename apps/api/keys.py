@@ -46,7 +46,10 @@ class KeyList(ApiView):
         return Response({"keys": [document(key) for key in keys_of(found)]})
 
     def post(self, request: Request, namespace: str) -> Response:
-        """201 with the registered key; 202 with the one that a worker makes: the list says when it is `active`."""
+        """201 with the registered key, 200 with one that was renewed.
+
+        202 with the one that a worker makes: the list says when it is `active`.
+        """
         self.require_token()
         found = access.namespace_for(self.viewer, namespace, need=Role.OWNER)
         wanted = validated(KeyInput, read_json(request))
@@ -56,7 +59,8 @@ class KeyList(ApiView):
                 mend='Send {"armor": "-----BEGIN PGP PUBLIC KEY BLOCK-----…"} or {"generate": "ed25519"}.',
             )
         if "generate" not in wanted:
-            made, status = keys.register(namespace=found, actor=self.viewer, **wanted), HTTPStatus.CREATED
+            taken = keys.take_in(namespace=found, actor=self.viewer, **wanted)
+            made, status = taken.key, HTTPStatus.CREATED if taken.created else HTTPStatus.OK
         elif len(wanted) > 1:
             raise Invalid("A key that Larder makes takes no source.", mend="Send `generate` alone.")
         else:

@@ -17,7 +17,6 @@ from apps.api.bodies import read_json, validated
 from apps.api.errors import Unreadable
 from apps.lib.addresses import ProviderAddress
 from apps.lib.bodies import chunks, declared_length
-from apps.lib.errors import TooLarge
 from apps.providers import drafts, publishing, reading
 from apps.providers.draft_documents import draft_document, file_document
 from apps.releases.models import Release, State
@@ -97,13 +96,7 @@ def _released(release: Release, status: HTTPStatus) -> Response:
 
 def _check_head(request: Request, release: Release, name: str) -> None:
     """Refuse what the header fields already tell, before a byte is sent."""
-    limit, setting = drafts.limit_of(drafts.role_of(release, name))
-    length = declared_length(request.META)
-    if length is not None and length > limit:
-        raise TooLarge(
-            f"{name} has {length} bytes, expected at most {limit} (limit {setting}).",
-            mend="Build it smaller, or ask an operator for more.",
-        )
+    drafts.check_length(release, name, declared_length(request.META))
     if request.headers.get("Content-Type", "").lower().startswith("multipart/"):
         raise Unreadable(
             "The body is a multipart form, expected the file itself.",

@@ -5,12 +5,13 @@ from django.urls import re_path
 from apps.api import (
     grants,
     keys,
+    lifecycle,
     modules,
     modules_describing,
-    modules_lifecycle,
     namespaces,
     providers,
-    providers_lifecycle,
+    providers_describing,
+    providers_docs,
     releases,
     teams,
 )
@@ -24,9 +25,10 @@ urlpatterns = [
     *teams.urlpatterns,
     *modules.urlpatterns,
     *modules_describing.urlpatterns,
-    *modules_lifecycle.urlpatterns,
     *providers.urlpatterns,
-    *providers_lifecycle.urlpatterns,
+    *providers_describing.urlpatterns,
+    *providers_docs.urlpatterns,
+    *lifecycle.urlpatterns,
     *releases.urlpatterns,
     re_path(r"", Unknown.as_view()),
 ]

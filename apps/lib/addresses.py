@@ -132,6 +132,11 @@ class ProviderAddress:
         _check("provider type", kind, "-", LONGEST_NAME)
         return cls(namespace, kind)
 
+    @property
+    def path_name(self) -> str:
+        """Its name inside its namespace."""
+        return self.type
+
 
 class Segment:
     """Django path converter: anything but a slash. Views answer 404 in their own dialect."""

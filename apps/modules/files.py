@@ -12,11 +12,10 @@ from typing import Any
 
 from apps.blobs import store
 from apps.lib.errors import NotFound, Unavailable
+from apps.lib.zips import ranges
 from apps.modules.models import ModuleVersion
 
 MOST = 512 * 1024
-_DEFLATED = 8
-_RAW_DEFLATE = -15
 _IMAGES = {
     b"\x89PNG\r\n\x1a\n": "image/png",
     b"\xff\xd8\xff": "image/jpeg",
@@ -113,22 +112,7 @@ def _entry(row: dict[str, Any]) -> Entry:
 
 
 def _first(digest: str, entry: Entry, most: int) -> bytes:
-    if not entry.packed or entry.at is None:
-        return b""
-    # Stored bytes need not be read further than they are shown; what is deflated tells only while it is inflated.
-    packed = entry.packed if entry.method == _DEFLATED else min(entry.packed, most)
-    steps = store.read(digest, start=entry.at, stop=entry.at + packed)
-    try:
-        return b"".join(_inflated(steps, most) if entry.method == _DEFLATED else steps)
-    finally:
-        getattr(steps, "close", bool)()  # half-way through a file it is still open
+    def read(start: int, stop: int) -> Iterator[bytes]:
+        return store.read(digest, start=start, stop=stop)
 
-
-def _inflated(steps: Iterator[bytes], most: int) -> Iterator[bytes]:
-    inflater, left = zlib.decompressobj(_RAW_DEFLATE), most
-    for step in steps:
-        piece = inflater.decompress(step, left)
-        left -= len(piece)
-        yield piece
-        if left <= 0 or inflater.eof:  # a length of 0 would mean "without a limit"
-            return
+    return ranges.first_bytes(read, at=entry.at or 0, packed=entry.packed, method=entry.method, most=most)

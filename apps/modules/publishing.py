@@ -70,11 +70,12 @@ def begin(
     coordinate = coordinate_of(viewer, address, version)
     confirmed = checks.clean_confirmations(confirm)
     brief = _Brief(file_name, checks.clean_folder(folder), asks=True, several=several, confirmed=confirmed)
+    ticket = reserving.new_ticket()
     try:
-        release = _reserve(coordinate, viewer, brief)
+        release = _reserve(coordinate, viewer, brief, ticket)
     except reserving.VersionTaken as taken:
         raise Conflict(_taken_sentence(taken.holder), mend="Choose the next version number.") from None
-    return release, reserving.hold_for_upload(release)
+    return release, ticket
 
 
 def release_of_ticket(ticket: str) -> Release:
@@ -174,7 +175,7 @@ def check_address(namespace: Namespace, address: ModuleAddress) -> None:
         )
 
 
-def _reserve(coordinate: reserving.Coordinate, viewer: Viewer, brief: _Brief) -> Release:
+def _reserve(coordinate: reserving.Coordinate, viewer: Viewer, brief: _Brief, ticket: str = "") -> Release:
     provenance = {"received_by": f"{platform.node()}:{os.getpid()}"}
     if brief.manifest:
         provenance[package_manifest.PUSHED] = brief.manifest
@@ -183,6 +184,7 @@ def _reserve(coordinate: reserving.Coordinate, viewer: Viewer, brief: _Brief) ->
         viewer=viewer,
         file_name=brief.file_name,
         provenance=provenance,
+        ticket=ticket,
         folder=brief.folder,
         asks=brief.asks,
         confirmed=list(brief.confirmed),

@@ -3,71 +3,23 @@
 `render(source)` is the safe HTML of a README alone. With `prefix`, `base` and `files` its relative links lead to the
 files of its version: `prefix` is `page_path(address, version)`, `base` the folder it stands in ("" or
 "modules/subnets"), `files` the names of all files (a frozenset, where several READMEs of one archive are rendered).
-`summary(source)` is its first paragraph as text, `describe(text)` the safe HTML of a description.
 """
 
-import re
-from collections import Counter
-from collections.abc import Callable, Collection
-from functools import cache, lru_cache
-from itertools import pairwise
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from urllib.parse import quote
 
-import nh3
-from markdown_it import MarkdownIt
-from markdown_it.rules_core import StateCore
-from markdown_it.token import Token
-from mdit_py_plugins.gfm import gfm_plugin
-
 from apps.lib.addresses import ModuleAddress
-from apps.modules.readme_links import INLINE_IMAGES, Place, lead, words_of
-from apps.modules.readme_tags import add_tags, lowered
+from apps.lib.markdown import rendering
+from apps.lib.markdown.links import Place
+from apps.lib.markdown.rendering import RENDERER, describe, summary
 
-# Grows with every change of the output, so that an operator can render old versions again.
-RENDERER = "2"
-MAX_CHARACTERS = 512 * 1024
-# Some rules take the square of a paragraph's length, and a table of nothing but bars gives a hundred times its size.
-# No author comes near either; what lies beyond is shown as text, or not at all.
-MOST_INLINE = 16 * 1024
-MOST_TOKENS = 30_000
-MOST_DESCRIPTION = 8 * 1024
-SUMMARY = 300
-ANCHOR_PREFIX = "user-content-"
+__all__ = ["RENDERER", "describe", "page_path", "render", "summary"]
 
-_TAGS = """
-a abbr b blockquote br code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i img input kbd li ol p pre q s samp
-section small span strong sub summary sup table tbody td tfoot th thead tr ul var
-"""
-TAGS = frozenset(_TAGS.split())
-CLASSES = {
-    "div": {
-        "markdown-alert",
-        *(f"markdown-alert-{kind}" for kind in ("note", "tip", "important", "warning", "caution")),
-    },
-    "p": {"markdown-alert-title"},
-    "section": {"footnotes"},
-    "sup": {"footnote-ref"},
-    "ul": {"contains-task-list"},
-    "li": {"task-list-item", "footnote-item"},
-    "input": {"task-list-item-checkbox"},
-    "a": {"footnote-backref"},
-}
-ATTRIBUTES = {
-    "a": {"href", "title", "id"},
-    "img": {"src", "alt", "title", "width", "height"},
-    "input": {"type", "checked", "disabled"},
-    "th": {"align", "scope"},
-    "td": {"align"},
-    "ol": {"start"},
-    **{tag: {"id"} for tag in ("h1", "h2", "h3", "h4", "h5", "h6", "li", "section")},
-}
-
-
-class _Anywhere(Place):
-    """Keeps every link, so that a row of links is known for one."""
-
-    def link(self, href: str) -> str:
-        return href
+_SHOWN_IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
+# What Django's reverse() leaves as it is, so that the links equal those of the pages.
+_SAFE = "/~:@!$&'()*+,;="
 
 
 def page_path(address: ModuleAddress, version: str) -> str:
@@ -76,144 +28,47 @@ def page_path(address: ModuleAddress, version: str) -> str:
 
 
 def render(source: bytes, *, prefix: str = "", base: str = "", files: Collection[str] = ()) -> str:
-    """HTML that is safe inside our pages: no script, style, form, remote image or event handler survives."""
-    parser, env = _parser(), {"place": Place(prefix, base, files)}
-    tokens = parser.parse(_text(source)[:MAX_CHARACTERS], env)
-    return _cleaner(prefix).clean(parser.renderer.render(tokens, parser.options, env)).strip()
+    return rendering.render(source, _AmongFiles(base, prefix, files))
 
 
-def summary(source: bytes) -> str:
-    """The first paragraph as plain text, at most 300 characters; badges, headings and comments are passed over."""
-    tokens = _parser().parse(_text(source)[:MOST_INLINE], {"place": _Anywhere()})
-    for before, token in pairwise(tokens):
-        if before.type == "paragraph_open" and before.level == 0 and not _is_heading(token):
-            words = " ".join(words_of(_said(token)).split())
-            # A row of links is a menu, not a sentence.
-            if any(letter.isalpha() for letter in words_of(_outside_links(token))):
-                return _cut(words)
-    return ""
+@dataclass
+class _AmongFiles(Place):
+    """The README in `base` of a version whose pages are at `prefix` and whose files are `files`."""
 
+    prefix: str = ""
+    files: Collection[str] = ()
 
-@lru_cache(maxsize=2048)
-def describe(text: str) -> str:
-    """A variable's or output's description: Markdown without headings, images and HTML, for a cell of a table."""
-    parser = _plain_parser()
-    shown = text if len(text) <= MOST_DESCRIPTION else f"{text[:MOST_DESCRIPTION]}…"
-    return _cleaner("").clean(str(parser.render(shown.replace("\x00", "\ufffd"), {}))).strip()
+    @property
+    def links(self) -> tuple[str, ...]:
+        return (f"{self.prefix}/files",) if self.prefix else ()
 
+    @property
+    def pictures(self) -> tuple[str, ...]:
+        return (f"{self.prefix}/raw/",) if self.prefix else ()
 
-def _text(source: bytes) -> str:
-    return source.decode("utf-8", errors="replace").removeprefix("\ufeff").replace("\x00", "\ufffd")
-
-
-@cache
-def _parser() -> MarkdownIt:
-    # Raw HTML is off in the parser; the sanitiser is the second wall.
-    parser = MarkdownIt("js-default", {"linkify": False, "html": False}).use(gfm_plugin, front_matter=True)
-    add_tags(parser)
-    parser.core.ruler.after("block", "bound", _bound)
-    parser.core.ruler.at("inline", _inline)
-    parser.core.ruler.push("lead", lead)
-    parser.core.ruler.push("outline", _outline)
-    return parser
-
-
-@cache
-def _plain_parser() -> MarkdownIt:
-    parser = MarkdownIt("js-default", {"linkify": False, "html": False, "breaks": False})
-    parser.disable(["heading", "lheading", "hr"])
-    parser.core.ruler.push("lead", lead)
-    return parser
-
-
-def _bound(state: StateCore) -> None:
-    del state.tokens[MOST_TOKENS:]  # the sanitiser closes what is still open
-
-
-def _inline(state: StateCore) -> None:
-    for token in state.tokens:
-        if token.type != "inline":
-            continue
-        token.children = token.children or []
-        if len(token.content) > MOST_INLINE:
-            token.children.append(Token("text", "", 0, content=token.content))
-        else:
-            state.md.inline.parse(token.content, state.md, state.env, token.children)
-
-
-def _outline(state: StateCore) -> None:
-    """Headings begin below the page's own, and have the anchors that GitHub gives them."""
-    seen: Counter[str] = Counter()
-    for position, token in enumerate(state.tokens):
-        if token.type not in ("heading_open", "heading_close"):
-            continue
-        token.tag = lowered(token.tag)
-        if token.type == "heading_open" and position + 1 < len(state.tokens):
-            slug = _slug(words_of(state.tokens[position + 1].children or []))
-            token.attrs["id"] = f"{slug}-{seen[slug]}" if seen[slug] else slug
-            seen[slug] += 1
-
-
-def _slug(words: str) -> str:
-    """In lower case, without punctuation, and a dash for each space."""
-    return re.sub(r"[^\w\- ]", "", words.strip().lower()).replace(" ", "-")[:200]
-
-
-def _said(token: Token) -> list[Token]:
-    return [child for child in token.children or [] if child.type != "image" and not child.meta.get("is_image")]
-
-
-def _is_heading(token: Token) -> bool:
-    return any(child.content[1:2] == "h" for child in token.children or [] if child.type == "html_inline")
-
-
-def _outside_links(token: Token) -> list[Token]:
-    outside, depth = [], 0
-    for child in _said(token):
-        depth += {"link_open": 1, "link_close": -1}.get(child.type, 0)
-        if depth == 0:
-            outside.append(child)
-    return outside
-
-
-def _cut(words: str) -> str:
-    if len(words) <= SUMMARY:
-        return words
-    return f"{words[: SUMMARY - 1].rpartition(' ')[0] or words[: SUMMARY - 1]}…"
-
-
-@lru_cache(maxsize=8)
-def _cleaner(prefix: str) -> nh3.Cleaner:
-    return nh3.Cleaner(
-        tags=set(TAGS),
-        attributes=ATTRIBUTES,
-        allowed_classes=CLASSES,
-        attribute_filter=_filter(prefix),
-        url_schemes={"http", "https", "mailto", "data"},
-        link_rel="noopener noreferrer nofollow",
-        id_prefix=ANCHOR_PREFIX,
-        # What scrolls must be reachable from the keyboard, and a box needs a name, also without JavaScript.
-        set_tag_attribute_values={
-            "pre": {"tabindex": "0"},
-            "input": {"disabled": "disabled", "aria-label": "Task"},
-            "img": {"loading": "lazy"},
-        },
-        strip_comments=True,
-    )
-
-
-def _filter(prefix: str) -> Callable[[str, str, str], str | None]:
-    pictures = (*INLINE_IMAGES, *([f"{prefix}/raw/"] if prefix else []))
-    links = ("http://", "https://", "mailto:", "#", *([f"{prefix}/files"] if prefix else []))
-
-    def attribute(tag: str, name: str, value: str) -> str | None:
-        """Drop what would fetch from elsewhere while the page is read (tracking, intranet hosts)."""
-        if (tag, name) == ("img", "src"):
-            return value if value.startswith(pictures) else None
-        if name == "href" and not value.lower().startswith(links):
+    def page_of(self, path: str, fragment: str) -> str | None:
+        if not (path in self._names or path in _folders(self._names)):
             return None
-        if name == "href" and value.startswith("#"):  # every id gets the prefix, so whoever leads to one does as well
-            return f"#{ANCHOR_PREFIX}{value[1:]}"
-        return "checkbox" if (tag, name) == ("input", "type") else value
+        anchor = f"#{fragment}" if fragment and path in self._names else ""
+        return f"{self.prefix}/files/{quote(path, safe=_SAFE)}".removesuffix("/") + anchor
 
-    return attribute
+    def picture_of(self, path: str) -> str | None:
+        if path not in self._names or not path.lower().endswith(_SHOWN_IMAGES):
+            return None
+        return f"{self.prefix}/raw/{quote(path, safe=_SAFE)}"
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        return frozenset(self.files) if self.prefix else frozenset()
+
+
+@lru_cache(maxsize=4)  # the READMEs of one archive ask with the same set
+def _folders(names: frozenset[str]) -> frozenset[str]:
+    return frozenset(_parents(names)) if names else frozenset()
+
+
+def _parents(names: frozenset[str]) -> Iterator[str]:
+    yield ""
+    for name in names:
+        while name := name.rpartition("/")[0]:
+            yield name

@@ -19,7 +19,6 @@ from apps.oci.packages import tag_of, version_of
 from apps.oci.references import Digest, ProviderMirror
 from apps.oci.repositories import unknown
 from apps.oci.served import Served
-from apps.providers import artefacts
 from apps.providers.models import Package, ProviderVersion, ProviderVersionQuerySet
 from apps.providers.package_manifests import package_manifest, version_index
 from apps.releases.models import Release
@@ -58,7 +57,7 @@ def blob(caller: Caller, mirror: ProviderMirror, digest: str) -> Package | None:
     if digest == EMPTY_DIGEST and rows.exists():
         return None
     sha256 = digest.removeprefix("sha256:")
-    readable = Release.objects.with_bytes(sha256, artefacts.releases_of(sha256))
+    readable = Release.objects.with_bytes(sha256)
     packages = Package.objects.filter(version__in=rows, version__release__in=readable, digest=sha256)
     package = packages.order_by("pk").first()
     if package is None:

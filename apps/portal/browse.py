@@ -20,10 +20,13 @@ from apps.portal import module_pages, providers
 from apps.portal.key_expiry import expiring
 from apps.portal.paging import page_of
 from apps.portal.rows import rows_of
+from apps.providers import reading as provider_reading
 from apps.releases import search
 from apps.releases.models import Kind, SearchDoc
 
 PAGE = 30
+# A namespace's page names this many open drafts.
+DRAFTS = 5
 # The empty one is the best match where something is searched for, and the name where not.
 SORTS = {"": "Name", search.UPDATED: "Last published", search.DOWNLOADS: "Downloads"}
 SORTS_OF_HITS = SORTS | {"": "Best match", search.BY_NAME: "Name"}
@@ -115,6 +118,8 @@ def namespace(request: HttpRequest, name: str) -> HttpResponse:
     context: dict[str, Any] = {"namespace": found, "page": page, "rows": rows_of(page.object_list), "role": role}
     context["provider_rows"] = providers.of_namespace(found, include_unlisted=role is not None)
     context["may_publish"] = role is not None and role.covers(Role.PUBLISHER)
+    if context["may_publish"]:
+        context["drafts"] = provider_reading.open_drafts(viewer).filter(namespace=found)[:DRAFTS]
     context["may_manage"] = role == Role.OWNER
     if context["may_manage"]:
         context["expiring"] = expiring(found)

@@ -16,12 +16,14 @@ from apps.accounts.access import Viewer
 from apps.accounts.authentication import session_viewer
 from apps.accounts.models import Namespace, Role, User
 from apps.portal.rows import rows_of
+from apps.providers import reading
 from apps.releases import search
 from apps.releases.models import Kind, SearchDoc
 
 RECENT = 8
 POPULAR = 5
 NAMESPACES = 12
+DRAFTS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ def home(request: HttpRequest) -> HttpResponse:
     places = [Place(row, Role(row.held), row.module_count) for row in own_namespaces(viewer.user)[: NAMESPACES + 1]]
     context |= {"places": places[:NAMESPACES], "more_places": len(places) > NAMESPACES}
     context["may_create"] = viewer.user.is_staff or settings.NAMESPACE_CREATION == "members"
+    context["drafts"] = reading.open_drafts(viewer).filter(created_by=viewer.user)[:DRAFTS]
     if not context["module_count"]:
         context["has_token"] = viewer.user.api_tokens.exists()
     return render(request, "portal/home/member.html", context)

@@ -92,14 +92,17 @@ def _save(request: HttpRequest, viewer: Viewer, namespace: Namespace, form: KeyF
     if not recent_password.typed_recently(request):
         return recent_password.ask(request, keep=form.cleaned_data)
     try:
-        key = keys.register(namespace=namespace, actor=viewer, **form.cleaned_data)
+        taken = keys.take_in(namespace=namespace, actor=viewer, **form.cleaned_data)
     except (Conflict, Invalid) as refusal:
         form.add_error(None, sentence(refusal))
         is_conflict = isinstance(refusal, Conflict)
         status = HTTPStatus.CONFLICT if is_conflict else HTTPStatus.UNPROCESSABLE_ENTITY
         return _add_page(request, namespace, form, status=status)
-    messages.success(request, f"The key {key.key_id} is registered: new versions may bear its signature.")
-    return _to("portal:key", namespace.name, key.fingerprint)
+    done = (
+        "registered: new versions may bear its signature" if taken.created else "renewed, as its owner has changed it"
+    )
+    messages.success(request, f"The key {taken.key.key_id} is {done}.")
+    return _to("portal:key", namespace.name, taken.key.fingerprint)
 
 
 def _add_page(

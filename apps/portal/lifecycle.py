@@ -1,6 +1,9 @@
-"""/modules/<ns>/<name>/<system>/<version>/lifecycle: what may be done with a published version, the safe act first."""
+"""/modules/<ns>/<name>/<system>/<version>/lifecycle, and of providers: what may be done with a published version, the
+safe act first.
+"""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
@@ -8,147 +11,124 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
-from django.urls import path, reverse
+from django.urls import URLPattern, path
 from django.views.decorators.http import require_http_methods
 
 from apps.accounts import access, operators
 from apps.accounts.access import Viewer
 from apps.accounts.authentication import session_viewer
 from apps.accounts.models import Role
-from apps.lib.addresses import ModuleAddress
+from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.errors import Conflict, Invalid, NotFound
-from apps.modules import affected, catalogue, lifecycle
+from apps.modules import affected as module_affected
+from apps.modules import catalogue as module_catalogue
+from apps.modules import lifecycle as module_lifecycle
 from apps.modules.reading import module_for
+from apps.portal.lifecycle_forms import FORMS, PurgeForm
+from apps.portal.places import kind_of, url_of
 from apps.portal.publish_form import sentence
-from apps.releases import tombstones
-from apps.releases.lifecycle import REASON_MOST, REPLACEMENT_MOST
+from apps.providers import catalogue as provider_catalogue
+from apps.providers import lifecycle as provider_lifecycle
+from apps.providers import resigning
+from apps.providers.models import ProviderVersion, Signing
+from apps.providers.reading import provider_for
+from apps.releases import affected, tombstones
+from apps.releases.acts import Acts
 from apps.releases.models import Lifecycle, Release, State
 
+# What is said afterwards, and on which page: an act that a worker carries out leads back to where it was asked for.
 DONE = {
-    "deprecate": "{} is deprecated: it stays listed and served, and says so everywhere.",
-    "yank": "{} is yanked: no list names it any more.",
-    "quarantine": "{} is in quarantine: nothing of it is served any more.",
-    "restore": "{} is restored.",
+    "deprecate": ("version", "{} is deprecated: it stays listed and served, and says so everywhere."),
+    "yank": ("version", "{} is yanked: no list names it any more."),
+    "quarantine": ("version", "{} is in quarantine: nothing of it is served any more."),
+    "restore": ("version", "{} is restored."),
+    "verify": ("lifecycle", "A worker reads what is stored of {} again. This page says what it found."),
+    "resign": ("lifecycle", "A worker signs {} anew."),
 }
 
 
-class ReasonForm(forms.Form):
-    reason = forms.CharField(
-        max_length=REASON_MOST,
-        widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="One or two sentences. Everybody who sees the version reads them.",
-    )
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One kind's versions: where they are and what is known of them."""
 
+    address_of: Callable[..., Any]
+    acts: Acts[Any]
+    latest_of: Callable[[Viewer, Any], Any]
+    more_acts: Mapping[str, Callable[..., Release]] = field(default_factory=dict)
+    callers_of: Callable[[Viewer, Release], Sequence[Any]] | None = None
+    signing_of: Callable[[Release], Mapping[str, Any]] | None = None
 
-class QuarantineForm(ReasonForm):
-    reason = forms.CharField(
-        max_length=REASON_MOST,
-        widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="Staff read it on the version's page.",
-    )
-
-
-class RestoreForm(ReasonForm):
-    reason = forms.CharField(
-        max_length=REASON_MOST, widget=forms.Textarea(attrs={"rows": 2}), help_text="The audit keeps it."
-    )
-
-
-class DeprecateForm(ReasonForm):
-    replacement = forms.CharField(
-        max_length=REPLACEMENT_MOST,
-        required=False,
-        label="What to use instead",
-        help_text="A version (1.3.0), another module (acme/network/aws or acme/network/aws 2.0.0), or a few words.",
-    )
-
-
-class PurgeForm(ReasonForm):
-    confirm = forms.CharField(max_length=300, label="Type the address and the version")
-    reason = forms.CharField(
-        max_length=REASON_MOST,
-        widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="It stays on the page of all versions for ever, in place of the version.",
-    )
-    field_order = ("reason", "confirm")
-
-    def __init__(self, release: Release, data: Mapping[str, str] | None = None) -> None:
-        super().__init__(data, auto_id="purge_%s")
-        self.fields["confirm"].help_text = f"Exactly: {release}"
-        self.fields["confirm"].widget.attrs |= {
-            "autocomplete": "off",
-            "autocapitalize": "none",
-            "spellcheck": "false",
-        }
-
-
-FORMS: dict[str, type[ReasonForm]] = {
-    "deprecate": DeprecateForm,
-    "yank": ReasonForm,
-    "quarantine": QuarantineForm,
-    "restore": RestoreForm,
-}
+    def verbs(self) -> dict[str, Callable[..., Release]]:
+        own = ("deprecate", "yank", "quarantine", "restore", "verify")
+        return {name: getattr(self.acts, name) for name in own} | dict(self.more_acts)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def version_lifecycle(request: HttpRequest, namespace: str, name: str, system: str, version: str) -> HttpResponse:
+def version_lifecycle(request: HttpRequest, *, place: Place, version: str, **names: str) -> HttpResponse:
     """Each act is a form of its own; `act` in the POST says which one was sent."""
-    viewer, address = session_viewer(request), ModuleAddress(namespace, name, system)
-    release = _published(viewer, address, version)
+    viewer, address = session_viewer(request), place.address_of(**names)
+    release = _published(place, viewer, address, version)
     if request.method != "POST":
-        return _page(request, viewer, address, release)
-    act = request.POST.get("act", "")
-    if act not in FORMS:
+        return _page(request, viewer, place, address, release)
+    act, verbs = request.POST.get("act", ""), place.verbs()
+    if act not in verbs:
         raise Invalid("This form names no act that there is.", mend="Go back, reload the page and send it again.")
     form = FORMS[act](request.POST, auto_id=f"{act}_%s")
+    status = HTTPStatus.UNPROCESSABLE_ENTITY
     if not form.is_valid():
-        return _page(request, viewer, address, release, bound={act: form}, status=HTTPStatus.UNPROCESSABLE_ENTITY)
-    verb = getattr(lifecycle, act)
+        return _page(request, viewer, place, address, release, bound={act: form}, status=status)
     try:
-        verb(viewer=viewer, address=address, version=version, **form.cleaned_data)
+        verbs[act](viewer=viewer, address=address, version=version, **form.cleaned_data)
     except Conflict as refusal:
-        seen = _published(viewer, address, version)
-        return _page(request, viewer, address, seen, refusal=sentence(refusal), status=HTTPStatus.CONFLICT)
+        seen = _published(place, viewer, address, version)
+        return _page(request, viewer, place, address, seen, refusal=sentence(refusal), status=HTTPStatus.CONFLICT)
     except Invalid as refusal:
         form.add_error(None, sentence(refusal))
-        return _page(request, viewer, address, release, bound={act: form}, status=HTTPStatus.UNPROCESSABLE_ENTITY)
-    messages.success(request, DONE[act].format(release))
-    return _to("portal:module-version", [namespace, name, system, release.version])
+        return _page(request, viewer, place, address, release, bound={act: form}, status=status)
+    page, words = DONE[act]
+    messages.success(request, words.format(release))
+    return HttpResponseRedirect(url_of(address, page, release.version), status=HTTPStatus.SEE_OTHER)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def version_purge(request: HttpRequest, namespace: str, name: str, system: str, version: str) -> HttpResponse:
-    viewer, address = session_viewer(request), ModuleAddress(namespace, name, system)
-    operators.operated_namespace(viewer, namespace, only_name=address.path_name)
-    release = _published(viewer, address, version)
+def version_purge(request: HttpRequest, *, place: Place, version: str, **names: str) -> HttpResponse:
+    viewer, address = session_viewer(request), place.address_of(**names)
+    operators.operated_namespace(viewer, address.namespace, only_name=address.path_name)
+    release = _published(place, viewer, address, version)
     form = PurgeForm(release, request.POST if request.method == "POST" else None)
     status = HTTPStatus.OK
     if request.method == "POST":
         status = HTTPStatus.UNPROCESSABLE_ENTITY
         if form.is_valid():
             try:
-                lifecycle.purge(viewer=viewer, address=address, version=version, **form.cleaned_data)
+                place.acts.purge(viewer=viewer, address=address, version=version, **form.cleaned_data)
             except Invalid as refusal:
                 form.add_error("confirm", sentence(refusal))
             else:
                 messages.success(request, f"{release} is removed. A worker deletes its bytes now.")
-                return _to("portal:module-versions", [namespace, name, system])
-    context = {"address": address, "release": release, "form": form}
-    context["elsewhere"] = affected.same_bytes_elsewhere(release)
-    return render(request, "portal/module/lifecycle/purge.html", context, status=status)
+                return HttpResponseRedirect(url_of(address, "versions"), status=HTTPStatus.SEE_OTHER)
+    context = _frame(address, release) | {"form": form, "elsewhere": affected.same_bytes_elsewhere(release)}
+    return render(request, "portal/lifecycle/purge.html", context, status=status)
 
 
-def _published(viewer: Viewer, address: ModuleAddress, version: str) -> Release:
-    release = lifecycle.release_of(viewer, address, version)
+def _published(place: Place, viewer: Viewer, address: Any, version: str) -> Release:
+    release = place.acts.release_of(viewer, address, version)
     if release.state == State.PURGED:
         raise NotFound(tombstones.sentence_of(release), mend="There is nothing left to manage.")
     return release
 
 
+def _frame(address: Any, release: Release) -> dict[str, Any]:
+    kind = kind_of(address)
+    lists = {"list_page": f"portal:{kind}s", "list_name": f"{kind.capitalize()}s"}
+    return {"address": address, "release": release, **lists}
+
+
 def _page(
     request: HttpRequest,
     viewer: Viewer,
-    address: ModuleAddress,
+    place: Place,
+    address: Any,
     release: Release,
     *,
     bound: Mapping[str, forms.Form] | None = None,
@@ -156,28 +136,56 @@ def _page(
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
     role = access.role_on(viewer, release.namespace, only_name=address.path_name)
-    context: dict[str, Any] = {"address": address, "release": release, "refusal": refusal, "role": role}
+    context = _frame(address, release) | {"refusal": refusal, "role": role}
     context["is_owner"] = role == Role.OWNER
     context["is_operator"] = operators.is_operator(viewer)
     context["forms"] = {act: form(auto_id=f"{act}_%s") for act, form in FORMS.items()} | dict(bound or {})
     context["can_restore"] = release.quarantined_at is not None or release.lifecycle != Lifecycle.MAINTAINED
-    shown = catalogue.default_version(module_for(viewer, address))
+    shown = place.latest_of(viewer, address)
     context["latest"] = shown.release.version if shown else ""
     if release.quarantined_at is None and release.lifecycle != Lifecycle.YANKED:
-        context["affected"] = affected.affected_by(viewer, release)
+        context["affected"] = affected.affected_by(release)
         context["days"] = affected.DAYS
+        context["callers"] = place.callers_of(viewer, release) if place.callers_of else None
+    if place.signing_of:
+        context["signing"] = place.signing_of(release)
     if context["is_operator"]:
         context["elsewhere"] = affected.same_bytes_elsewhere(release)
-    return render(request, "portal/module/lifecycle/page.html", context, status=status)
+    return render(request, "portal/lifecycle/page.html", context, status=status)
 
 
-def _to(name: str, where: list[str]) -> HttpResponseRedirect:
-    return HttpResponseRedirect(reverse(name, args=where), status=HTTPStatus.SEE_OTHER)
+def _signing_of(release: Release) -> dict[str, Any]:
+    version = ProviderVersion.objects.select_related("key", "release__namespace").get(release=release)
+    return {
+        "key": version.key,
+        "newer": resigning.newer_key_of(version),
+        "is_publishers": version.signing == Signing.PUBLISHER,
+        "is_under_way": resigning.is_under_way(release),
+    }
 
 
-_VERSION = "modules/<str:namespace>/<str:name>/<str:system>/<str:version>"
+MODULES = Place(
+    ModuleAddress,
+    module_lifecycle.ACTS,
+    lambda viewer, address: module_catalogue.default_version(module_for(viewer, address)),
+    callers_of=module_affected.callers_of,
+)
+PROVIDERS = Place(
+    ProviderAddress,
+    provider_lifecycle.ACTS,
+    lambda viewer, address: provider_catalogue.default_version(provider_for(viewer, address)),
+    more_acts={"resign": resigning.resign},
+    signing_of=_signing_of,
+)
 
-urlpatterns = [
-    path(f"{_VERSION}/lifecycle", version_lifecycle, name="module-lifecycle"),
-    path(f"{_VERSION}/lifecycle/purge", version_purge, name="module-purge"),
-]
+
+def _routes(kind: str, version: str, place: Place) -> list[URLPattern]:
+    given = {"place": place}
+    return [
+        path(f"{version}/lifecycle", version_lifecycle, given, name=f"{kind}-lifecycle"),
+        path(f"{version}/lifecycle/purge", version_purge, given, name=f"{kind}-purge"),
+    ]
+
+
+urlpatterns = _routes("module", "modules/<str:namespace>/<str:name>/<str:system>/<str:version>", MODULES)
+provider_urlpatterns = _routes("provider", "providers/<str:namespace>/<str:type>/<str:version>", PROVIDERS)

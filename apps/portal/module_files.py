@@ -23,6 +23,7 @@ from apps.modules.highlighting import highlighted, language_of
 from apps.modules.models import ModuleVersion
 from apps.modules.reading import version_for
 from apps.portal.module_frame import frame, where
+from apps.releases import blocking
 
 RAW_MOST = 8 * 1024 * 1024
 LISTED = 500
@@ -54,7 +55,7 @@ ACTIVE = (
 @require_safe
 def module_files(request: HttpRequest, namespace: str, name: str, system: str, version: str) -> HttpResponse:
     viewer = session_viewer(request)
-    shown = version_for(viewer, ModuleAddress(namespace, name, system), version)
+    shown = _shown(viewer, ModuleAddress(namespace, name, system), version)
     return _folder(request, viewer, shown, "")
 
 
@@ -64,7 +65,7 @@ def module_file(  # noqa: PLR0917  # the parts of its URL
     request: HttpRequest, namespace: str, name: str, system: str, version: str, path: str
 ) -> HttpResponse:
     viewer = session_viewer(request)
-    shown = version_for(viewer, ModuleAddress(namespace, name, system), version)
+    shown = _shown(viewer, ModuleAddress(namespace, name, system), version)
     entry = files.find(shown, path)
     if entry is None:
         return _folder(request, viewer, shown, path.rstrip("/"))
@@ -78,7 +79,7 @@ def module_raw(  # noqa: PLR0917  # the parts of its URL
     request: HttpRequest, namespace: str, name: str, system: str, version: str, path: str
 ) -> HttpResponse:
     """Text as plain text, images as images, and anything else as a download."""
-    shown = version_for(session_viewer(request), ModuleAddress(namespace, name, system), version)
+    shown = _shown(session_viewer(request), ModuleAddress(namespace, name, system), version)
     data = files.read_file(shown, path, most=RAW_MOST + 1)
     if len(data) > RAW_MOST:
         raise TooLarge(
@@ -92,6 +93,12 @@ def module_raw(  # noqa: PLR0917  # the parts of its URL
     disposition = content_disposition_header(as_attachment=not kind, filename=file_name) or "inline"
     headers = RAW_HEADERS | {"Content-Disposition": disposition}
     return HttpResponse(data, content_type=kind or "application/octet-stream", headers=headers)
+
+
+def _shown(viewer: Viewer, address: ModuleAddress, version: str) -> ModuleVersion:
+    found = version_for(viewer, address, version)
+    blocking.refuse_blocked(found.release)
+    return found
 
 
 def _folder(request: HttpRequest, viewer: Viewer, shown: ModuleVersion, path: str) -> HttpResponse:

@@ -44,6 +44,34 @@ def file_part(content_type: str, body: Iterable[bytes]) -> FilePart:
     raise MalformedForm("The form holds no file.", mend="Choose the module's zip archive, then send the form.")
 
 
+def file_parts(content_type: str, body: Iterable[bytes], *, most: int) -> Iterator[FilePart]:
+    """Every file of the form, one after the other; what its taker leaves of one is dropped before the next begins."""
+    events = _events(content_type, body, most_parts=most)
+    skipped = found = 0
+    for event in events:
+        if isinstance(event, MultipartSegment) and event.filename:
+            found += 1
+            part = FilePart(event.filename, _part(events))
+            yield part
+            for _ in part.chunks:
+                pass
+        elif isinstance(event, bytes):
+            skipped += len(event)
+            if skipped > MAX_FIELD_BYTES:
+                raise MalformedForm("The form holds a field that is too long.", mend="Send nothing but the files.")
+    if not found:
+        raise MalformedForm("No file was chosen.", mend="Choose the zips, then send the form.")
+
+
+def _part(events: Iterator[MultipartSegment | bytes | None]) -> Iterator[bytes]:
+    """To the boundary behind it: a file without one is not whole, and the parser raises."""
+    for event in events:
+        if event is None:
+            return
+        if isinstance(event, bytes):
+            yield event
+
+
 def _payload(events: Iterator[MultipartSegment | bytes | None]) -> Iterator[bytes]:
     in_file = True
     for event in events:
@@ -53,7 +81,9 @@ def _payload(events: Iterator[MultipartSegment | bytes | None]) -> Iterator[byte
         in_file = in_file and event is not None
 
 
-def _events(content_type: str, body: Iterable[bytes]) -> Iterator[MultipartSegment | bytes | None]:
+def _events(
+    content_type: str, body: Iterable[bytes], *, most_parts: int = MAX_PARTS
+) -> Iterator[MultipartSegment | bytes | None]:
     kind, options = parse_options_header(content_type)
     if kind.lower() != "multipart/form-data" or not options.get("boundary"):
         raise MalformedForm(
@@ -61,7 +91,7 @@ def _events(content_type: str, body: Iterable[bytes]) -> Iterator[MultipartSegme
             mend="Send the form of the release page, or PUT the archive itself as the raw body.",
         )
     try:
-        with PushMultipartParser(options["boundary"], max_segment_count=MAX_PARTS) as parser:
+        with PushMultipartParser(options["boundary"], max_segment_count=most_parts) as parser:
             # Not strict: that would refuse the line end which browsers send after the last boundary.
             for chunk in body:
                 if chunk:

@@ -16,7 +16,7 @@ from apps.accounts.authentication import session_viewer
 from apps.accounts.models import Visibility
 from apps.lib.addresses import ProviderAddress
 from apps.lib.errors import NotFound
-from apps.portal import provider_files, provider_snippets, snippets
+from apps.portal import lifecycle, provider_files, provider_snippets, snippets
 from apps.portal.paging import page_of
 from apps.providers import catalogue, reading
 from apps.providers.documents import sums_name
@@ -124,6 +124,7 @@ def frame(viewer: Viewer, shown: ProviderVersion, route: str) -> dict[str, Any]:
     context["total_size"] = sum(package.size for package in packages)
     context["tabs"] = [
         Tab("provider-version", "Overview"),
+        Tab("provider-docs", "Documentation"),
         Tab("provider-platforms", "Platforms", len(packages)),
         Tab("provider-verify", "Verify"),
     ]
@@ -177,4 +178,5 @@ urlpatterns = [
     path(f"{_VERSION}/platforms", provider_platforms, name="provider-platforms"),
     path(f"{_VERSION}/verify", provider_verify, name="provider-verify"),
     *provider_files.urlpatterns,
+    *lifecycle.provider_urlpatterns,
 ]

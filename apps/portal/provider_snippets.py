@@ -42,5 +42,9 @@ def verify_commands(sums_name: str, key_id: str) -> list[tuple[str, str]]:
     return [
         ("Save the public key of its page as key.asc, take it in, and compare the fingerprint", "gpg --import key.asc"),
         (f"Check that the key {key_id} signed the checksums", f"gpg --verify {sums_name}.sig {sums_name}"),
+        (
+            "Or check it without taking the key in",
+            f"gpg --dearmor < key.asc > key.gpg && gpgv --keyring ./key.gpg {sums_name}.sig {sums_name}",
+        ),
         ("Check the zips that lie beside them", f"sha256sum --check --ignore-missing {sums_name}"),
     ]

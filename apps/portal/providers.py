@@ -15,7 +15,7 @@ from apps.accounts.authentication import session_viewer
 from apps.accounts.models import Namespace
 from apps.lib.addresses import ProviderAddress
 from apps.lib.words import words_of
-from apps.portal import provider_pages
+from apps.portal import provider_docs, provider_pages
 from apps.portal.paging import page_of
 from apps.releases import search
 from apps.releases.models import Kind, SearchDoc
@@ -54,4 +54,4 @@ def rows_of(docs: Iterable[SearchDoc], query: str = "") -> list[Row]:
     return [Row(doc, ProviderAddress(doc.namespace.name, doc.name), words) for doc in docs]
 
 
-urlpatterns = [path("providers", providers, name="providers"), *provider_pages.urlpatterns]
+urlpatterns = [path("providers", providers, name="providers"), *provider_pages.urlpatterns, *provider_docs.urlpatterns]

@@ -19,11 +19,13 @@ from apps.accounts.authentication import session_viewer
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import Conflict, Invalid
 from apps.modules import holding, publishing, reading
-from apps.portal import snippets, tickets, upload_limits
+from apps.portal import provider_release, snippets, tickets, upload_limits
 from apps.portal.answer_form import AnswerForm
 from apps.portal.publish_form import sentence
+from apps.providers import publishing as drafting
+from apps.providers.draft_documents import draft_document
 from apps.releases.documents import release_document
-from apps.releases.models import Release, State
+from apps.releases.models import Kind, Release, State
 
 STEPS = {"received": "Received", "checked": "Checked", "published": "Published"}
 # Refusals after which one of the archive's folders may be what was meant.
@@ -34,7 +36,7 @@ OFFERS_FOLDERS = {"no-module-file", "no-such-folder"}
 @require_safe
 def release_page(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     release = reading.release_for(session_viewer(request), public_id)
-    return _page(request, release)
+    return page(request, release)
 
 
 @login_not_required
@@ -57,10 +59,11 @@ def release_status(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
 def release_cancel(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     viewer = session_viewer(request)
     release = reading.release_for(viewer, public_id)
+    end = drafting.cancel if release.kind == Kind.PROVIDER else publishing.cancel
     try:
-        publishing.cancel(release=release, viewer=viewer)
+        end(release=release, viewer=viewer)
     except Conflict as refusal:
-        return _page(request, release, refusal=sentence(refusal), status=HTTPStatus.CONFLICT)
+        return page(request, release, refusal=sentence(refusal), status=HTTPStatus.CONFLICT)
     return HttpResponseRedirect(reverse("portal:release", args=[public_id]), status=HTTPStatus.SEE_OTHER)
 
 
@@ -71,19 +74,19 @@ def release_answer(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     release = reading.release_for(viewer, public_id)
     form = AnswerForm(release, request.POST)
     if not form.is_valid():
-        return _page(request, release, answer=form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+        return page(request, release, answer=form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
     folder = form.cleaned_data.get("folder", "")
     try:
         holding.answer(release=release, viewer=viewer, confirm=form.confirmed, folder=folder, more=form.more)
     except Conflict as refusal:
-        return _page(request, release, refusal=sentence(refusal), answer=form, status=HTTPStatus.CONFLICT)
+        return page(request, release, refusal=sentence(refusal), answer=form, status=HTTPStatus.CONFLICT)
     except Invalid as refusal:
         status = HTTPStatus.UNPROCESSABLE_ENTITY
-        return _page(request, release, refusal=sentence(refusal), answer=form, status=status)
+        return page(request, release, refusal=sentence(refusal), answer=form, status=status)
     return HttpResponseRedirect(reverse("portal:release", args=[public_id]), status=HTTPStatus.SEE_OTHER)
 
 
-def _page(
+def page(
     request: HttpRequest,
     release: Release,
     *,
@@ -98,21 +101,37 @@ def _page(
 
 
 def _context(request: HttpRequest, release: Release) -> dict[str, Any]:
-    document = release_document(release)
-    name, _, system = release.name.partition("/")
-    ticket = tickets.of(request, release) if release.state == State.RECEIVING else ""
-    address = ModuleAddress(release.namespace.name, name, system)
-    return {
+    is_provider = release.kind == Kind.PROVIDER
+    document = draft_document(release) if is_provider else release_document(release)
+    ticket = "" if is_provider or release.state != State.RECEIVING else tickets.of(request, release)
+    common = {
         "release": release,
         "document": document,
-        "steps": [_step(step) for step in document["steps"]],
         "mark": _mark(document, ticket),
         "ticket": ticket,
         "holder": _holder(release) if document["reasons"] else None,
         "is_reserved": release.state == State.RECEIVING and bool(release.ticket_digest),
-        "again": urlencode(
-            {"namespace": release.namespace.name, "name": name, "system": system, "version": release.version}
-        ),
+    }
+    if is_provider:
+        texts = provider_release.step_texts(release, document)
+        steps = [_step(step, *texts[str(step["name"])]) for step in document["steps"]]
+        if release.state == State.RECEIVING:
+            steps[0]["state"] = "waiting"  # for its publisher: nothing runs
+        return {**common, "steps": steps, **provider_release.context_of(session_viewer(request), release)}
+    return {**common, **_of_module(release, document)}
+
+
+def _of_module(release: Release, document: dict[str, Any]) -> dict[str, Any]:
+    name, _, system = release.name.partition("/")
+    address = ModuleAddress(release.namespace.name, name, system)
+    again = urlencode({"namespace": address.namespace, "name": name, "system": system, "version": release.version})
+    where = [address.namespace, name, system, release.version]
+    return {
+        "steps": [_step(step, STEPS[str(step["name"])]) for step in document["steps"]],
+        "again": again,
+        "again_url": f"{reverse('portal:publish')}?{again}",
+        "page_url": reverse("portal:module-version", args=where),
+        "list_url": reverse("portal:modules"),
         "address": address,
         "usage": snippets.module_block(address, release.version),
         "limits": upload_limits.shown(),
@@ -136,9 +155,9 @@ def _siblings(release: Release) -> list[Release]:
     return list(same.select_related("namespace").order_by("name", "pk"))
 
 
-def _step(step: dict[str, str | None]) -> dict[str, Any]:
+def _step(step: dict[str, str | None], label: str, text: str = "") -> dict[str, Any]:
     at = step["at"]
-    return {**step, "label": STEPS[str(step["name"])], "at": parse_datetime(at) if at else None}
+    return {**step, "label": label, "text": text, "at": parse_datetime(at) if at else None}
 
 
 def _mark(document: dict[str, Any], ticket: str) -> str:

@@ -1,6 +1,9 @@
-"""What our script is told about the limits of an archive, so that it refuses before it reads or sends a byte (D23)."""
+"""What our script is told about the limits of uploads, so that it refuses before it reads or sends a byte (D23)."""
 
+from apps.lib import packages
 from apps.modules import publishing
+from apps.providers import drafts
+from apps.releases import drafting
 
 
 def shown() -> dict[str, int | str]:
@@ -13,4 +16,22 @@ def shown() -> dict[str, int | str]:
         "unpacked_setting": limits.unpacked_setting,
         "max_entries": limits.entries,
         "entries_setting": limits.entries_setting,
+    }
+
+
+def of_providers() -> dict[str, int | str]:
+    """For portal/publish/provider_limits.html: what one file may have, and the names of platforms that clients know."""
+    package, package_setting = drafts.limit_of("package")
+    small, small_setting = drafts.limit_of("sums")
+    docs, docs_setting = drafts.limit_of("docs")
+    return {
+        "docs": docs,
+        "docs_setting": docs_setting,
+        "package": package,
+        "package_setting": package_setting,
+        "small": small,
+        "small_setting": small_setting,
+        "files": drafting.MOST_FILES,
+        "systems": " ".join(packages.SYSTEMS),
+        "architectures": " ".join(packages.ARCHITECTURES),
     }

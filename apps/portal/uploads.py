@@ -53,7 +53,7 @@ def upload(request: HttpRequest, ticket: str) -> HttpResponse:
         file_name, chunks = _body(request)
         publishing.receive(release=release, chunks=chunks, file_name=file_name)
     except RegistryError as refusal:
-        return _refused(request, refusal, release)
+        return refused(request, refusal, release)
     page = reverse("portal:release", args=[release.public_id])
     if wants_json(request):
         return JsonResponse({"release": page})
@@ -95,8 +95,8 @@ def _body(request: HttpRequest) -> tuple[str, Iterable[bytes]]:
     return part.file_name, part.chunks
 
 
-def _refused(request: HttpRequest, refusal: RegistryError, release: Release | None) -> HttpResponse:
-    status = _status(refusal)
+def refused(request: HttpRequest, refusal: RegistryError, release: Release | None) -> HttpResponse:
+    status = status_of(refusal)
     page = reverse("portal:release", args=[release.public_id]) if release else None
     if wants_json(request):
         return JsonResponse({"error": sentence(refusal), "release": page}, status=status)
@@ -104,7 +104,7 @@ def _refused(request: HttpRequest, refusal: RegistryError, release: Release | No
     return render(request, "portal/publish/upload_refused.html", context, status=status)
 
 
-def _status(refusal: RegistryError) -> HTTPStatus:
+def status_of(refusal: RegistryError) -> HTTPStatus:
     if isinstance(refusal, ForeignOrigin):
         return HTTPStatus.FORBIDDEN
     if isinstance(refusal, MalformedForm):

@@ -8,11 +8,13 @@ from apps.portal import (
     invitations,
     keys,
     members,
-    module_settings,
     namespaces,
+    provider_draft,
+    provider_publish,
     providers,
     publish,
     releases,
+    settings,
     teams,
     theme,
     tokens,
@@ -28,14 +30,16 @@ urlpatterns = [
     *tokens.urlpatterns,
     *invitations.urlpatterns,
     *publish.urlpatterns,
+    *provider_publish.urlpatterns,
     *uploads.urlpatterns,
     *releases.urlpatterns,
+    *provider_draft.urlpatterns,
     *namespaces.urlpatterns,  # /namespaces/new, before any /namespaces/<name>
     *members.urlpatterns,
     *keys.urlpatterns,
     *teams.urlpatterns,
     *downloads.urlpatterns,
-    *module_settings.urlpatterns,  # before /modules/<…>/<version>
+    *settings.urlpatterns,  # before /modules/<…>/<version>
     *providers.urlpatterns,
     *browse.urlpatterns,
 ]

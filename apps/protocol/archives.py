@@ -17,7 +17,6 @@ from apps.lib.digests import is_sha256
 from apps.lib.errors import CredentialsRequired, NotFound, RegistryError
 from apps.protocol.base import ProtocolView
 from apps.protocol.serving import archive_response
-from apps.providers.artefacts import releases_of
 from apps.releases.blocking import blocked
 from apps.releases.models import Release, ReleaseQuerySet
 
@@ -40,6 +39,10 @@ class LastPublic:
     def __contains__(self, digest: str) -> bool:
         return digest in self._digests
 
+    def forget(self) -> None:
+        with self._lock:
+            self._digests.clear()
+
     def note(self, digest: str, *, is_public: bool) -> None:
         with self._lock:
             self._digests.pop(digest, None)
@@ -49,7 +52,7 @@ class LastPublic:
                 del self._digests[next(iter(self._digests))]  # the one that was asked for longest ago
 
 
-_last_public = LastPublic()
+last_public = LastPublic()
 
 
 class ArchiveView(ProtocolView):
@@ -92,11 +95,11 @@ def _is_public(digest: str, file_name: str) -> bool:
     try:
         is_public = _is_visible(NOBODY, digest, file_name)
     except (OperationalError, InterfaceError):
-        if digest in _last_public and digest not in blocked and _FILE_NAME.fullmatch(file_name):
+        if digest in last_public and digest not in blocked and _FILE_NAME.fullmatch(file_name):
             return True
         raise
     if is_sha256(digest):
-        _last_public.note(digest, is_public=is_public)
+        last_public.note(digest, is_public=is_public)
     return is_public
 
 
@@ -118,7 +121,7 @@ def _is_visible(viewer: Viewer, digest: str, file_name: str) -> bool:
 
 def _released(digest: str) -> ReleaseQuerySet:
     """One query for whatever it is: a module's archive, or a provider's package, sums or signature."""
-    return Release.objects.with_bytes(digest, releases_of(digest))
+    return Release.objects.with_bytes(digest)
 
 
 def _require_visible(viewer: Viewer, digest: str, file_name: str) -> None:

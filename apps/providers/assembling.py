@@ -32,12 +32,12 @@ class Settled:
 
     @property
     def sums_digest(self) -> str:
-        return _digest_of(self.sums)
+        return digest_of(self.sums)
 
     @property
     def signature_digest(self) -> str:
         assert self.signature is not None  # noqa: S101  # the step before has signed
-        return _digest_of(self.signature)
+        return digest_of(self.signature)
 
 
 def inspect_all(release: Release, files: Files) -> list[tuple[Package, PackageListing]]:
@@ -97,14 +97,24 @@ def signed(settled: Settled) -> Settled:
         raise Refusal([_key_ended(settled.key)]) from None
 
 
+def names_of(release: Release, settled: Settled) -> dict[str, str]:
+    """Sums and signature by their digests, with the names that clients see."""
+    sums_name = drafts.sums_name(release)
+    return {settled.sums_digest: sums_name, settled.signature_digest: f"{sums_name}.sig"}
+
+
 def store_signed(release: Release, settled: Settled) -> None:
     """Keep sums and signature as blobs, the registry's and the publisher's in the same way."""
     assert settled.signature is not None  # noqa: S101  # the step before has signed
-    for name, data in (("sums", settled.sums), ("sig", settled.signature)):
-        key = f"{release.staging_key}.{name}"
-        staged = store.stage(key, [data])
-        store.store_staged(key, digest=staged.digest, size=staged.size)
-        store.discard_staged(key)
+    store_small(f"{release.staging_key}.sums", settled.sums)
+    store_small(f"{release.staging_key}.sig", settled.signature)
+
+
+def store_small(key: str, data: bytes) -> None:
+    """Keep bytes as a blob, by way of that key in staging."""
+    staged = store.stage(key, [data])
+    store.store_staged(key, digest=staged.digest, size=staged.size)
+    store.discard_staged(key)
 
 
 def require_usable(key: SigningKey, *, now: datetime) -> None:
@@ -158,7 +168,9 @@ def _match(listed: Mapping[str, str], release: Release, files: Files) -> None:
     if files.manifest is not None:
         there[files.manifest.name] = files.manifest.digest
     where = drafts.sums_name(release)
-    reasons = [_no_file(name, where) for name in sorted(listed.keys() - there.keys())]
+    docs = drafts.docs_name(release)
+    reasons = [_lists_docs(docs, where)] if docs in listed else []
+    reasons += [_no_file(name, where) for name in sorted(listed.keys() - there.keys() - {docs})]
     reasons += [_no_line(name, where) for name in sorted(there.keys() - listed.keys())]
     for name in sorted(listed.keys() & there.keys()):
         if listed[name] != there[name]:
@@ -173,6 +185,16 @@ def _no_file(name: str, where: str) -> Reason:
         found=f"a line for {name}, which was not uploaded",
         expected="a file for every line",
         mend=f"Send {name} too, or write and sign the sums without it",
+        file=where,
+    )
+
+
+def _lists_docs(name: str, where: str) -> Reason:
+    return Reason(
+        code="sums-lists-docs",
+        found=f"a line for {name}",
+        expected="lines for packages and the manifest: documentation is nothing that clients verify, and may change",
+        mend="Write and sign the sums without that line",
         file=where,
     )
 
@@ -201,12 +223,12 @@ def _read(file: ReleaseFile) -> bytes:
     """A small file, as a whole. Its size was limited when it came in."""
     with store.open_staged(file.staging_key) as staged:
         data = staged.read()
-    if _digest_of(data) != file.digest:
+    if digest_of(data) != file.digest:
         raise store.Damaged(f"The staged bytes of {file.name} are not those that were received.")
     return data
 
 
-def _digest_of(data: bytes) -> str:
+def digest_of(data: bytes) -> str:
     tally = Tally()
     tally.update(data)
     return tally.hexdigest

@@ -2,9 +2,12 @@
 
 from django.db.models import Case, IntegerField, When
 
-from apps.providers.models import Provider, ProviderVersion
+from apps.providers.models import DocsKind, DocsPage, Provider, ProviderVersion
 from apps.releases import search
 from apps.releases.models import Kind, Lifecycle
+
+# A search document holds so many words, and each name is several.
+MOST_DOCUMENTED = 500
 
 
 def refresh(provider: Provider) -> None:
@@ -25,10 +28,17 @@ def refresh(provider: Provider) -> None:
             search.NAME: [provider.type],
             search.PLACE: [provider.namespace.name],
             search.DESCRIPTION: [provider.description],
+            search.RESOURCE: _documented(shown),
         },
         facets={},
         is_listed=shown.release.lifecycle != Lifecycle.YANKED,
     )
+
+
+def _documented(shown: ProviderVersion) -> list[str]:
+    """What its documentation names: resources, data sources, functions and the like."""
+    rows = DocsPage.objects.filter(version=shown).exclude(kind__in=[DocsKind.OVERVIEW, DocsKind.GUIDE])
+    return list(rows.order_by("name").values_list("name", flat=True)[:MOST_DOCUMENTED])
 
 
 def default_version(provider: Provider) -> ProviderVersion | None:

@@ -4,16 +4,21 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.conf import settings
+from django.db.models import Q, QuerySet
+from django.utils import timezone
 
+from apps.accounts.models import Namespace
 from apps.lib import packages
-from apps.lib.errors import Invalid, Reason
+from apps.lib.errors import Invalid, Reason, TooLarge
 from apps.lib.packages import PackageName, Role
 from apps.providers import protocols
 from apps.providers.models import Signing
 from apps.releases.models import Release, ReleaseFile
 from apps.signing import keys
+from apps.signing.models import Custody, SigningKey
 
 PACKAGE_SETTING, SMALL_SETTING = "LARDER_PROVIDER_PACKAGE_MAX_BYTES", "LARDER_SUMS_MAX_BYTES"
+DOCS_SETTING = "LARDER_PROVIDER_DOCS_MAX_BYTES"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +29,7 @@ class Files:
     sums: ReleaseFile | None
     signature: ReleaseFile | None
     manifest: ReleaseFile | None
+    docs: ReleaseFile | None = None
 
     @property
     def signing(self) -> Signing:
@@ -38,7 +44,7 @@ def role_of(release: Release, name: str) -> Role:
         stem = _stem(release)
         raise Invalid(
             f"found the file name {name[:200]!a}, expected {stem}_<os>_<arch>.zip, {stem}_SHA256SUMS, "
-            f"{stem}_SHA256SUMS.sig or {stem}_manifest.json",
+            f"{stem}_SHA256SUMS.sig, {stem}_manifest.json or {stem}_docs.zip",
             mend="Name the files as GoReleaser does; other files of the build folder need not be sent.",
         )
     return role
@@ -48,7 +54,19 @@ def limit_of(role: Role) -> tuple[int, str]:
     """The most bytes that a file in this role may have, and the setting that says so."""
     if role == "package":
         return settings.PROVIDER_PACKAGE_MAX_BYTES, PACKAGE_SETTING
+    if role == "docs":
+        return settings.PROVIDER_DOCS_MAX_BYTES, DOCS_SETTING
     return settings.SUMS_MAX_BYTES, SMALL_SETTING
+
+
+def check_length(release: Release, name: str, length: int | None) -> None:
+    """Refuse what the request's head already tells, before a byte is read: raises TooLarge, and Invalid for a name."""
+    limit, setting = limit_of(role_of(release, name))
+    if length is not None and length > limit:
+        raise TooLarge(
+            f"{name} has {length} bytes, expected at most {limit} (limit {setting}).",
+            mend="Build it smaller, or ask an operator for more.",
+        )
 
 
 def files_of(release: Release) -> Files:
@@ -60,7 +78,7 @@ def files_of(release: Release) -> Files:
             zips.append((file, name))
         else:
             found[role_of(release, file.name)] = file
-    return Files(tuple(zips), found.get("sums"), found.get("signature"), found.get("manifest"))
+    return Files(tuple(zips), found.get("sums"), found.get("signature"), found.get("manifest"), found.get("docs"))
 
 
 def told_protocols(release: Release) -> list[str]:
@@ -82,6 +100,16 @@ def missing(release: Release, files: Files) -> list[Reason]:
     if not files.manifest and not told_protocols(release):
         lacks.append(protocols.UNKNOWN)
     return lacks
+
+
+def signers(namespaces: QuerySet[Namespace]) -> dict[str, list[str]]:
+    """Who could sign a release today, by the namespace's name: its publishers, the registry, or nobody. Two queries."""
+    good = SigningKey.objects.usable(timezone.now()).filter(namespace__in=namespaces)
+    able = good.filter(Q(custody=Custody.PUBLISHER) | Q(private_key__isnull=False))
+    found: dict[str, list[str]] = {name: [] for name in namespaces.order_by("name").values_list("name", flat=True)}
+    for name, custody in able.order_by("custody").values_list("namespace__name", "custody").distinct():
+        found[name].append(custody)
+    return found
 
 
 def blocking(reasons: Iterable[Reason]) -> list[Reason]:
@@ -131,6 +159,10 @@ def _no_packages(release: Release) -> Reason:
 
 def sums_name(release: Release) -> str:
     return f"{_stem(release)}_SHA256SUMS"
+
+
+def docs_name(release: Release) -> str:
+    return f"{_stem(release)}_docs.zip"
 
 
 def _stem(release: Release) -> str:

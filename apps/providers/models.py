@@ -1,10 +1,12 @@
 from typing import Self
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
 from apps.accounts.models import Namespace
 from apps.lib.addresses import ProviderAddress
+from apps.lib.errors import Reason
 from apps.releases.models import Lifecycle, Release
 from apps.signing.models import SigningKey
 
@@ -88,9 +90,25 @@ class ProviderVersion(models.Model):
             models.Index(fields=["provider", "is_prerelease"], name="providers_versions_stable"),
             models.Index(fields=["provider", "index_digest"], name="providers_by_index"),
         ]
+        permissions = [("resign_providerversion", "Can have a version signed anew")]
 
     def __str__(self) -> str:
         return str(self.release)
+
+
+class FormerSignature(models.Model):
+    """What a version was signed with before it was signed anew. The blob stays: links to it are out (D11)."""
+
+    version = models.ForeignKey(ProviderVersion, models.CASCADE, related_name="former_signatures")
+    key = models.ForeignKey(SigningKey, models.PROTECT, related_name="+")
+    digest = models.CharField(max_length=64, help_text="sha256 of the detached signature")
+    replaced_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["version", "digest"], name="providers_former_signature_once")]
+
+    def __str__(self) -> str:
+        return f"{self.version}, by {self.key}"
 
 
 class Package(models.Model):
@@ -124,3 +142,75 @@ class Package(models.Model):
     @property
     def zh(self) -> str:
         return f"zh:{self.digest}"
+
+
+class DocsKind(models.TextChoices):
+    """What a page of the documentation describes, in the order in which pages list them; the values stand in URLs."""
+
+    OVERVIEW = "overview", "Overview"
+    GUIDE = "guides", "Guides"
+    RESOURCE = "resources", "Resources"
+    DATA_SOURCE = "data-sources", "Data sources"
+    EPHEMERAL = "ephemeral-resources", "Ephemeral resources"
+    FUNCTION = "functions", "Functions"
+    LIST = "list-resources", "List resources"
+    ACTION = "actions", "Actions"
+
+
+class DocsPageQuerySet(models.QuerySet["DocsPage"]):
+    def without_texts(self) -> Self:
+        """For lists: a text has up to half a megabyte."""
+        return self.defer("html")
+
+
+class DocsPage(models.Model):
+    """One page of a version's documentation, rendered and sanitised by a worker."""
+
+    version = models.ForeignKey(ProviderVersion, models.CASCADE, related_name="docs_pages")
+    kind = models.CharField(max_length=20, choices=DocsKind.choices)
+    slug = models.CharField(max_length=100)
+    name = models.CharField(max_length=200, help_text="As configurations call it: dns_record. A guide's title.")
+    subcategory = models.CharField(max_length=300, blank=True)
+    title = models.CharField(max_length=300, blank=True)
+    description = models.CharField(max_length=300, blank=True)
+    html = models.TextField(blank=True)
+
+    objects = DocsPageQuerySet.as_manager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["version", "kind", "slug"], name="providers_docs_page_once")]
+
+    def __str__(self) -> str:
+        return f"{self.version}: {self.name}"
+
+
+class DocsState(models.TextChoices):
+    RECEIVED = "received", "Received"
+    SHOWN = "shown", "Shown"
+    REPLACED = "replaced", "Replaced"
+    REFUSED = "refused", "Refused"
+
+
+class DocsArchive(models.Model):
+    """An archive with documentation that was sent for a version, with its draft or later. At most one is shown."""
+
+    version = models.ForeignKey(ProviderVersion, models.CASCADE, related_name="docs_archives")
+    state = models.CharField(max_length=8, choices=DocsState.choices)
+    staging_key = models.CharField(max_length=80, blank=True, help_text="Where it waits to be read.")
+    digest = models.CharField(max_length=64, help_text="sha256; a blob while it is shown")
+    size = models.BigIntegerField(help_text="bytes")
+    reasons = models.JSONField(default=list, blank=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["version"], condition=Q(state="shown"), name="providers_docs_shown_once"),
+            models.CheckConstraint(name="providers_docs_digest", condition=Q(digest__regex=r"^[0-9a-f]{64}$")),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.version}: sha256:{self.digest}"
+
+    def refusals(self) -> list[Reason]:
+        return [Reason.from_dict(reason) for reason in self.reasons]

@@ -14,13 +14,15 @@ from apps.accounts.access import Viewer
 from apps.accounts.models import Role
 from apps.blobs import store
 from apps.jobs.claims import Claim
+from apps.lib import packages as package_names
 from apps.lib import sums, versions
 from apps.lib.addresses import ProviderAddress, check_provider_type
 from apps.lib.digests import Tally
 from apps.lib.errors import Conflict, Invalid, Reason
 from apps.providers import assembling, catalogue, drafts, package_manifests, protocols
+from apps.providers.docs import drafted as docs
 from apps.providers.models import Package, Provider, ProviderVersion
-from apps.releases import drafting, pipeline, reserving, staging, transitions
+from apps.releases import drafting, keeping, pipeline, reserving, staging, transitions
 from apps.releases.drafting import Opened, Received
 from apps.releases.models import Kind, Release, ReleaseFile, State
 from apps.releases.pipeline import Step, Work
@@ -73,14 +75,20 @@ def remove_file(*, viewer: Viewer, release: Release, name: str) -> None:
     drafting.remove_file(release=release, viewer=viewer, name=name)
 
 
-def hand_in(*, viewer: Viewer, release: Release) -> Release:
+def hand_in(
+    *, viewer: Viewer, release: Release, protocols: Sequence[str] | None = None, lacking_nothing: bool = False
+) -> Release:
     """The draft is whole: a worker takes it from here. Handed in again, it stays what it is.
 
-    Raises Invalid where there is nothing to look at; what else is missing the worker says in its reasons.
+    `protocols` take the place of those that were told before. Raises Invalid where there is nothing to look at, and,
+    `lacking_nothing`, for what a person can still mend in the draft; else the worker says that in its reasons.
     """
     _require_publisher(viewer, release)
     if release.state == State.RECEIVING:
-        for reason in drafts.blocking(drafts.missing(release, drafts.files_of(release))):
+        if protocols is not None:
+            _tell(release, viewer, protocols)
+        missing = drafts.missing(release, drafts.files_of(release))
+        for reason in missing if lacking_nothing else drafts.blocking(missing):
             raise Invalid(f"found {reason.found}, expected {reason.expected}", mend=f"{reason.mend}.")
     return drafting.hand_in(release=release, viewer=viewer, job=JOB, digest_of=_upload_digest)
 
@@ -105,6 +113,12 @@ def _require_publisher(viewer: Viewer, release: Release) -> None:
     access.namespace_for(viewer, release.namespace.name, need=Role.PUBLISHER, only_name=release.name)
 
 
+def _tell(release: Release, viewer: Viewer, protocols: Sequence[str]) -> None:
+    drafting.require_own(release, viewer)
+    if drafts.told_protocols(release) != (notes := _notes(protocols)).get("told_protocols", []):
+        transitions.move(release, State.RECEIVING, to=State.RECEIVING, notes=notes)
+
+
 def _notes(told: Sequence[str]) -> dict[str, list[str]]:
     cleaned = protocols.cleaned(told)
     return {"told_protocols": cleaned} if cleaned else {}
@@ -112,7 +126,7 @@ def _notes(told: Sequence[str]) -> dict[str, list[str]]:
 
 def _upload_digest(files: Sequence[ReleaseFile]) -> str:
     """Two uploads are the same where their packages are: signatures of the same sums differ each time."""
-    packages = {file.name: file.digest for file in files if file.name.endswith(".zip")}
+    packages = {file.name: file.digest for file in files if package_names.name_of(file.name)}
     tally = Tally()
     tally.update(sums.canonical(packages))
     return tally.hexdigest
@@ -128,8 +142,9 @@ def check(work: Work) -> None:
     inspected = assembling.inspect_all(work.release, files)
     spoken = assembling.protocols_of(work.release, files, inspected)
     packages = [package for package, _ in inspected]
+    texts = docs.checked(files.docs)
     work.notes |= {"platforms": [package.platform for package in packages], "protocols": spoken}
-    work.findings |= {"files": files, "packages": packages, "protocols": spoken}
+    work.findings |= {"files": files, "packages": packages, "protocols": spoken, "inspected": inspected, "texts": texts}
 
 
 def settle_sums(work: Work) -> None:
@@ -143,19 +158,36 @@ def settle_sums(work: Work) -> None:
 
 
 def sign(work: Work) -> None:
-    """Only where the registry signs. Whoever has to do it again makes another signature; one is ever served."""
+    """Where the publisher has signed, that was verified with the sums; else the registry signs.
+
+    Whoever has to do it again makes another signature; one is ever served.
+    """
     settled: assembling.Settled = work.findings["settled"]
     if settled.signature is None:
         pipeline.move_on(work, State.SIGNING)
         work.findings["settled"] = assembling.signed(settled)
+    pipeline.note_signed(work)
 
 
 def store_files(work: Work) -> None:
-    """Staging → content-addressed storage, create only: every package, the sums, and their signature."""
+    """Staging → content-addressed storage, create only: packages, documentation, sums and signature.
+
+    What a step that ran before left behind stays noted with the release: a purge takes that along.
+    """
     files: drafts.Files = work.findings["files"]
-    for file, _ in files.packages:
+    settled: assembling.Settled = work.findings["settled"]
+    stored = [file for file, _ in files.packages] + ([files.docs] if files.docs else [])
+    names = {file.digest: file.name for file in stored}
+    keeping.note(work.release, names | assembling.names_of(work.release, settled), claim=work.claim)
+    for file in stored:
         store.store_staged(file.staging_key, digest=file.digest, size=file.size)
-    assembling.store_signed(work.release, work.findings["settled"])
+    assembling.store_signed(work.release, settled)
+
+
+def read_docs(work: Work) -> None:
+    """What the pages will say. Packages are read by ranges of what is stored; nothing in them refuses any more."""
+    found = work.findings
+    found["pages"] = docs.read(work.release, found["texts"], found["inspected"])
 
 
 def finalise(work: Work) -> None:
@@ -168,6 +200,7 @@ STEPS: tuple[Step, ...] = (
     settle_sums,
     sign,
     store_files,
+    read_docs,
     pipeline.enter_ledger,
     finalise,
     pipeline.clean,
@@ -199,6 +232,7 @@ def _describe(work: Work) -> None:
     for package in packages:
         package.version = version
     Package.objects.bulk_create(packages)
+    docs.describe(version, work.findings["files"].docs, work.findings["pages"])
 
 
 def _catalogue(work: Work) -> None:

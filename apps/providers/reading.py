@@ -1,6 +1,7 @@
 """Reading providers through the gate."""
 
 from django.db.models import Prefetch, Q
+from django.utils import timezone
 
 from apps.accounts import access, operators
 from apps.accounts.access import Viewer
@@ -10,7 +11,7 @@ from apps.lib.addresses import ProviderAddress
 from apps.lib.errors import Invalid, NotFound
 from apps.providers.models import Package, Provider, ProviderQuerySet, ProviderVersion, ProviderVersionQuerySet
 from apps.releases import tombstones
-from apps.releases.models import Kind, Release
+from apps.releases.models import Kind, Release, ReleaseQuerySet, State
 
 
 def visible_providers(viewer: Viewer) -> ProviderQuerySet:
@@ -98,6 +99,14 @@ def draft_for(viewer: Viewer, address: ProviderAddress, version: str) -> Release
             f"There is no draft of {address} {version}.", mend="Open one with a POST to the version's own address."
         )
     return release
+
+
+def open_drafts(viewer: Viewer) -> ReleaseQuerySet:
+    """Those that the viewer may see, the newest first; only whoever opened one can go on with it."""
+    namespaces = access.namespaces_with_role(viewer, Role.PUBLISHER)
+    rows = Release.objects.filter(kind=Kind.PROVIDER, state=State.RECEIVING, receiving_until__gt=timezone.now())
+    drafts = rows.filter(namespace__in=namespaces).select_related("namespace", "created_by")
+    return drafts.order_by("-created_at", "-pk")
 
 
 def coordinate_of(address: ProviderAddress, version: str) -> Q:

@@ -1,7 +1,8 @@
 from celery import shared_task
 
 from apps.jobs import claims
-from apps.providers import publishing
+from apps.providers import publishing, resigning, reverifying
+from apps.providers.docs import replacing
 
 
 @shared_task(name=publishing.JOB)
@@ -9,3 +10,24 @@ def publish_provider(*, job_id: int, **_: object) -> None:
     with claims.claim(job_id) as claim:
         if claim is not None:
             publishing.run(claim)
+
+
+@shared_task(name=resigning.JOB)
+def resign_provider(*, job_id: int, **_: object) -> None:
+    with claims.claim(job_id) as claim:
+        if claim is not None:
+            resigning.run(claim)
+
+
+@shared_task(name=reverifying.JOB)
+def verify_provider(*, job_id: int, **_: object) -> None:
+    with claims.claim(job_id) as claim:
+        if claim is not None:
+            reverifying.run(claim)
+
+
+@shared_task(name=replacing.JOB)
+def read_provider_docs(*, job_id: int, **_: object) -> None:
+    with claims.claim(job_id) as claim:
+        if claim is not None:
+            replacing.run(claim)

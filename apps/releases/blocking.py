@@ -6,28 +6,19 @@ since its start knows of none.
 """
 
 import threading
-from collections.abc import Callable, Iterable
 from datetime import timedelta
 
 import structlog
 from django.db import DatabaseError, InterfaceError, connections
 
-from apps.releases.models import Release
+from apps.lib.errors import NotFound
+from apps.releases.models import Release, ReleaseBlob
 
 EVERY = timedelta(seconds=2)
 # 64 characters each: a few MB. More than this in quarantine at once is an incident that stops more than downloads.
 MOST = 50_000
 
-# Kinds of releases whose bytes are more than one blob say here which: this room knows no kinds.
-_sources: list[Callable[[int], Iterable[str]]] = []
-
 log = structlog.get_logger("larder.releases")
-
-
-def also(source: Callable[[int], Iterable[str]]) -> None:
-    """Ask this too, with the most that it should answer, at every renewal."""
-    if source not in _sources:
-        _sources.append(source)
 
 
 class Blocked:
@@ -41,10 +32,14 @@ class Blocked:
 
     def renew(self) -> None:
         rows = Release.objects.filter(quarantined_at__isnull=False).order_by("-quarantined_at", "-pk")
-        found = set(rows.values_list("digest", flat=True)[:MOST])
-        for source in _sources:
-            found.update(source(MOST))
+        parts = ReleaseBlob.objects.filter(release__quarantined_at__isnull=False)
+        newest = parts.order_by("-release__quarantined_at", "-pk")
+        found = [*rows.values_list("digest", flat=True)[:MOST], *newest.values_list("digest", flat=True)[:MOST]]
         self._digests = frozenset(found)
+
+    def forget(self) -> None:
+        """Know of none, as a process that has just begun."""
+        self._digests = frozenset()
 
     def start(self) -> None:
         """Begin to renew, once a process: web processes call it, commands and tests do not."""
@@ -66,6 +61,15 @@ class Blocked:
             # The thread's own connection is not worth standing open: close_all closes those of the calling thread.
             connections.close_all()
             pause.wait(EVERY.total_seconds())
+
+
+def refuse_blocked(release: Release) -> None:
+    """Raises NotFound where its bytes are in quarantine, its own or another's with the same: no page shows them."""
+    if not Release.objects.with_bytes(release.digest).filter(pk=release.pk).exists():
+        raise NotFound(
+            f"The files of {release} are not shown: the same bytes are in quarantine.",
+            mend="Ask those who operate this registry.",
+        )
 
 
 blocked = Blocked()

@@ -7,7 +7,10 @@ from django.conf import settings
 
 from apps.jobs.models import Job
 from apps.lib.errors import Reason
-from apps.releases.models import Release, State
+from apps.releases.models import Kind, Release, State
+
+# The kinds whose releases somebody signs, or has signed.
+SIGNED = (Kind.PROVIDER,)
 
 
 def release_document(release: Release, *, with_names: bool = True) -> dict[str, Any]:
@@ -62,8 +65,11 @@ def _said(reasons: list[dict[str, str]]) -> list[dict[str, str]]:
 
 
 def steps(release: Release) -> list[dict[str, str | None]]:
-    """received → checked → published. The first step without a time is where the release stands."""
-    times = {"received": release.received_at, "checked": release.checked_at, "published": release.published_at}
+    """received → checked → (signed) → published. The first step without a time is where the release stands."""
+    times = {"received": release.received_at, "checked": release.checked_at}
+    if release.kind in SIGNED:
+        times["signed"] = release.signed_at
+    times["published"] = release.published_at
     current = next((name for name, at in times.items() if at is None), None)
     return [
         {"name": name, "state": "done" if at else _open_state(release, is_current=name == current), "at": moment(at)}

@@ -63,7 +63,7 @@ def open_draft(
             coordinate=coordinate, viewer=viewer, file_name="", provenance=provenance, receiving_until=until, **fields
         )
     except reserving.VersionTaken as taken:
-        _require_own(taken.holder, viewer)
+        require_own(taken.holder, viewer)
         return Opened(taken.holder, created=False)
     reach("after:reserve", release)
     return Opened(release, created=True)
@@ -82,7 +82,7 @@ def receive_file(
 
     Raises Conflict, TooLarge, QuotaFull or Invalid; whatever goes wrong leaves the draft as it was.
     """
-    _require_own(release, viewer)
+    require_own(release, viewer)
     known = release.files.filter(name=name).first()
     if release.state != State.RECEIVING:
         if known is None:
@@ -105,7 +105,7 @@ def receive_file(
 
 def remove_file(*, release: Release, viewer: Viewer, name: str) -> None:
     """Take a file out of a draft. Raises NotFound where there is none of that name."""
-    _require_own(release, viewer)
+    require_own(release, viewer)
     with transaction.atomic():
         _renew(release)
         file = release.files.filter(name=name).first()
@@ -124,7 +124,7 @@ def hand_in(
 
     `digest_of` says what of the files makes two uploads the same.
     """
-    _require_own(release, viewer)
+    require_own(release, viewer)
     if release.state != State.RECEIVING:
         return release
     with transaction.atomic():
@@ -136,7 +136,8 @@ def hand_in(
     return release
 
 
-def _require_own(release: Release, viewer: Viewer) -> None:
+def require_own(release: Release, viewer: Viewer) -> None:
+    """A draft is filled by whoever opened it. Raises Conflict."""
     if release.state == State.PUBLISHED or release.created_by_id == viewer.user_id:
         return
     was = "opened" if release.state == State.RECEIVING else f"handed in (it is {release.state})"

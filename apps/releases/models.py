@@ -1,10 +1,9 @@
 import uuid
-from collections.abc import Iterable
-from typing import Any, Self
+from typing import Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Exists, Q, QuerySet
+from django.db.models import Exists, Q
 
 from apps.accounts.models import Namespace
 from apps.lib.errors import Reason
@@ -73,13 +72,17 @@ class ReleaseQuerySet(models.QuerySet["Release"]):
         """Tombstones: what was published, and purged."""
         return self.filter(state=State.PURGED)
 
-    def with_bytes(self, digest: str, others: Iterable[QuerySet[Any, Any]] = ()) -> Self:
+    def holding(self, digest: str) -> Self:
+        """Those, in any state, that are made of these bytes, or have them as a part."""
+        whole = Release.objects.filter(digest=digest).values_list("pk", flat=True)
+        return self.filter(pk__in=whole.union(ReleaseBlob.objects.filter(digest=digest).values_list("release")))
+
+    def with_bytes(self, digest: str) -> Self:
         """Those by which these bytes may be fetched. Quarantine is about bytes: while any release with them is in it,
-        a purged one too, no other release serves them either. `others`: numbers of releases that hold them as a part.
+        a purged one too, no other release serves them either.
         """
-        holders = Release.objects.filter(digest=digest).values_list("pk", flat=True).union(*others)
-        blocked = Release.objects.filter(pk__in=holders, quarantined_at__isnull=False)
-        return self.published().filter(~Exists(blocked), pk__in=holders)
+        blocked = Release.objects.holding(digest).filter(quarantined_at__isnull=False)
+        return self.published().filter(~Exists(blocked)).holding(digest)
 
     def newest_first(self) -> Self:
         """By SemVer precedence, in SQL; the primary key only makes the order total."""
@@ -130,6 +133,11 @@ class Release(models.Model):
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
     )
 
+    # What the last reading of its stored bytes found, and what of it was not as it should be.
+    verified_at = models.DateTimeField(null=True, blank=True)
+    verified_as = models.CharField(max_length=8, blank=True, help_text="sound, damaged, missing or refused")
+    verified_findings = models.JSONField(default=list, blank=True)
+
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="releases")
     token_id = models.BigIntegerField(null=True, blank=True)
     provenance = models.JSONField(default=dict, blank=True)
@@ -137,6 +145,7 @@ class Release(models.Model):
     received_at = models.DateTimeField(null=True, blank=True)
     checking_at = models.DateTimeField(null=True, blank=True)
     checked_at = models.DateTimeField(null=True, blank=True)
+    signed_at = models.DateTimeField(null=True, blank=True, help_text="of kinds that are signed")
     finished_at = models.DateTimeField(null=True, blank=True)
     published_at = models.DateTimeField(null=True, blank=True)
 
@@ -182,6 +191,7 @@ class Release(models.Model):
             # What operators filter by: few are not maintained, and those who look for today's want no old ones read.
             models.Index(fields=["lifecycle"], condition=~Q(lifecycle="maintained"), name="releases_discouraged"),
             models.Index(fields=["-published_at"], name="releases_newly_published"),
+            models.Index(fields=["verified_as"], condition=~Q(verified_as__in=["", "sound"]), name="releases_unsound"),
         ]
         # Of the admin's actions; the verbs ask the gate besides.
         permissions = [
@@ -220,6 +230,27 @@ class ReleaseFile(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["release", "name"], name="releases_file_once")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ReleaseBlob(models.Model):
+    """One blob of a release that is stored as several: a provider's packages, its sums, every signature of them.
+
+    Written before the bytes are, and kept with the tombstone: a purge finds here what to remove, and what was in
+    quarantine stays blocked when the kind's own rows are gone.
+    """
+
+    release = models.ForeignKey(Release, models.CASCADE, related_name="blobs")
+    digest = models.CharField(max_length=64, db_index=True, help_text="sha256, 64 hex digits")
+    name = models.CharField(max_length=255, help_text="As clients call it.")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["release", "digest"], name="releases_blob_once"),
+            models.CheckConstraint(name="releases_blob_digest", condition=Q(digest__regex=r"^[0-9a-f]{64}$")),
+        ]
 
     def __str__(self) -> str:
         return self.name

@@ -134,6 +134,21 @@ def move_on(work: Work, state: State) -> None:
         transitions.move(work.release, State.CHECKING, to=state)
 
 
+def note_signed(work: Work) -> None:
+    """Write down that a signature stands, whoever made it, and which process has looked at it."""
+    worker = f"{platform.node()}:{os.getpid()}"
+    with transaction.atomic():
+        work.claim.guard()
+        transitions.move(
+            work.release,
+            State.CHECKING,
+            State.SIGNING,
+            to=State(work.release.state),
+            signed_at=timezone.now(),
+            provenance={**work.release.provenance, "signed_by": worker},
+        )
+
+
 def store_archive(work: Work) -> None:
     """Staging → content-addressed storage, create only."""
     assert work.release.size is not None  # noqa: S101  # the check before this step has set it

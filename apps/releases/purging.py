@@ -17,6 +17,7 @@ from apps.blobs import store
 from apps.jobs import queue
 from apps.jobs.claims import Claim, Outage
 from apps.lib.errors import Conflict
+from apps.releases import keeping
 from apps.releases.lifecycle import checked_reason
 from apps.releases.models import WORKING, Release, ReleaseQuerySet, State
 from apps.releases.tombstones import sentence_of
@@ -67,11 +68,12 @@ def run(claim: Claim) -> None:
     if claim.exhausted:
         log.error("purge-gave-up", release=str(release), digest=release.digest)
         return
-    removed = store.remove(release.digest, is_wanted=partial(_is_wanted, release, claim))
-    is_kept = _others(release).filter(state=State.PUBLISHED).exists() or store.is_referred_to(release.digest)
-    if not removed and not is_kept:
-        # What is on its way may still be refused, and then nobody would come back for the bytes.
-        raise Outage("an upload of the same bytes is on its way: its end decides")
+    kept = [digest for digest in keeping.blobs_of(release) if not remove(release, digest, claim)]
+    for digest in kept:
+        is_kept = _others(release, digest).filter(state=State.PUBLISHED).exists() or store.is_referred_to(digest)
+        if not is_kept:
+            # What is on its way may still be refused, and then nobody would come back for the bytes.
+            raise Outage("an upload of the same bytes is on its way: its end decides")
     with transaction.atomic():
         claim.guard()
         record(
@@ -80,17 +82,23 @@ def run(claim: Claim) -> None:
             subject=str(release),
             release=release.pk,
             digest=release.digest,
-            removed=removed,
+            removed=not kept,
+            kept=kept,
         )
-    log.info("purged", release=str(release), digest=release.digest, removed=removed)
+    log.info("purged", release=str(release), digest=release.digest, kept=len(kept))
 
 
-def _is_wanted(release: Release, claim: Claim) -> bool:
+def remove(release: Release, digest: str, claim: Claim) -> bool:
+    """Remove one blob of what is no longer published; False where another release needs it, and it stays."""
+    return store.remove(digest, is_wanted=partial(_is_wanted, release, digest, claim))
+
+
+def _is_wanted(release: Release, digest: str, claim: Claim) -> bool:
     """Whether another release lives, or may live, from the same bytes. The guard is the last look before they go."""
     with transaction.atomic():
         claim.guard()
-        return _others(release).filter(state__in=[*WORKING, State.PUBLISHED]).exists()
+        return _others(release, digest).filter(state__in=[*WORKING, State.PUBLISHED]).exists()
 
 
-def _others(release: Release) -> ReleaseQuerySet:
-    return Release.objects.filter(digest=release.digest).exclude(pk=release.pk)
+def _others(release: Release, digest: str) -> ReleaseQuerySet:
+    return Release.objects.holding(digest).exclude(pk=release.pk)

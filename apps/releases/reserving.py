@@ -21,7 +21,7 @@ from apps.lib.versions import Version
 from apps.releases import quotas
 from apps.releases.models import Kind, Release, State
 from apps.releases.tombstones import VersionRemoved
-from apps.releases.transitions import Moved, move, reject
+from apps.releases.transitions import Moved, reject
 
 # While bytes flow the reservation is renewed every ten seconds; when the web process died it lapses after this.
 UPLOAD_LEASE = timedelta(seconds=60)
@@ -65,16 +65,25 @@ class VersionTaken(Conflict):
 
 
 def reserve(
-    *, coordinate: Coordinate, viewer: Viewer, file_name: str, provenance: dict[str, str], **fields: Any
+    *,
+    coordinate: Coordinate,
+    viewer: Viewer,
+    file_name: str,
+    provenance: dict[str, str],
+    ticket: str = "",
+    **fields: Any,
 ) -> Release:
     """Take the version number for an upload that begins now; raises VersionTaken, or VersionRemoved for ever after.
 
-    `fields` are further columns of the release: how its kind is to read the upload.
+    `fields` are further columns of the release: how its kind is to read the upload. With a `ticket` it waits for the
+    browser that has it. In one statement: a browser that repeats a lost request takes the place of its first one, and
+    must never find that without its ticket.
 
     There is no look before the leap: the unique constraint alone decides between two who come at once.
     """
     _free_lapsed(coordinate, viewer)
     now = timezone.now()
+    wait = settings.UPLOAD_TICKET_LIFETIME if ticket else UPLOAD_LEASE
     try:
         with transaction.atomic():
             release = Release.objects.create(
@@ -87,7 +96,8 @@ def reserve(
                 created_by=viewer.user,
                 token_id=viewer.token_id,
                 provenance=provenance,
-                **{"staging_key": uuid.uuid4().hex, "receiving_until": now + UPLOAD_LEASE, **fields},
+                ticket_digest=ticket_digest(ticket) if ticket else "",
+                **{"staging_key": uuid.uuid4().hex, "receiving_until": now + wait, **fields},
             )
             # After the row, so that VersionTaken goes before: the same bytes again are welcome in a full namespace.
             quotas.check(coordinate.namespace, more_bytes=1, more_versions=1, newcomer=release)
@@ -122,17 +132,9 @@ def _free_lapsed(coordinate: Coordinate, viewer: Viewer) -> None:
             continue  # its upload came to life, or somebody else freed it
 
 
-def hold_for_upload(release: Release) -> str:
-    """Turn a fresh reservation into one that waits for the browser; answers the one-time upload ticket (D2)."""
-    ticket = secrets.token_urlsafe(32)
-    move(
-        release,
-        State.RECEIVING,
-        to=State.RECEIVING,
-        ticket_digest=ticket_digest(ticket),
-        receiving_until=timezone.now() + settings.UPLOAD_TICKET_LIFETIME,
-    )
-    return ticket
+def new_ticket() -> str:
+    """A one-time upload ticket (D2): whoever shows it sends the bytes of the release that was reserved with it."""
+    return secrets.token_urlsafe(32)
 
 
 def ticket_digest(ticket: str) -> str:

@@ -55,12 +55,18 @@ class ParsedKey:
     armor: str  # normalised and minimal
 
 
-def parse(armor: str) -> ParsedKey:
-    """What the block holds, as gpg reads it in a home of its own. Raises KeyRefused with what to do."""
+def parse(armor: str, *, known: str = "") -> ParsedKey:
+    """What the block holds, as gpg reads it in a home of its own. Raises KeyRefused with what to do.
+
+    `known` is the same key as it was kept before: gpg joins the two. The newer signature of its owner counts, and no
+    subkey is lost with which older releases were signed.
+    """
     _check_outside(armor)
     with homes.home() as home:
         gpg = Gpg(home, options=MINIMAL)
-        gpg.import_keys(armor)
+        for block in (known, armor):
+            if block:
+                gpg.import_keys(block)
         return read(gpg)
 
 

@@ -4,6 +4,8 @@ All of it is for owners; the edges ask the gate.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -27,14 +29,69 @@ WARN_DAYS = (60, 30, 7)
 SOURCE_MOST, URL_MOST, REASON_MOST = 100, 300, 500
 
 
+class AlreadyRegistered(Conflict):
+    """The namespace has the key."""
+
+    def __init__(self, known: SigningKey) -> None:
+        self.known = known
+        super().__init__(
+            f"The key {known.fingerprint} is registered in {known.namespace} already; it is {known.state}.",
+            mend="Nothing is left to do." if known.state == State.ACTIVE else "Make and register another key.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """`created` is False where the key was known, and its owner has changed it since: extended it, as a rule."""
+
+    key: SigningKey
+    created: bool
+
+
 def register(*, namespace: Namespace, armor: str, actor: Viewer, source: str = "", source_url: str = "") -> SigningKey:
-    """Add a publisher's public key. Raises Invalid (KeyRefused, with a Reason) and Conflict."""
+    """Add a publisher's public key, or renew it. Raises Invalid (KeyRefused, with a Reason) and Conflict."""
+    return take_in(namespace=namespace, armor=armor, actor=actor, source=source, source_url=source_url).key
+
+
+def take_in(*, namespace: Namespace, armor: str, actor: Viewer, source: str = "", source_url: str = "") -> Registered:
+    """As `register`, and says whether the key is new here."""
     _check_source(source, source_url)
+    said = {"source": source.strip(), "source_url": source_url.strip()}
     parsed = parse(armor)  # gpg runs before the transaction
-    with transaction.atomic():
-        key = _add(namespace, parsed, Custody.PUBLISHER, actor, source=source.strip(), source_url=source_url.strip())
-        _record(Kind.KEY_REGISTERED, key, actor, source=key.source)
-    return key
+    try:
+        with transaction.atomic():
+            key = _add(namespace, parsed, Custody.PUBLISHER, actor, **said)
+            _record(Kind.KEY_REGISTERED, key, actor, source=key.source)
+    except AlreadyRegistered as taken:
+        if taken.known.custody != Custody.PUBLISHER:
+            raise
+        told = {name: text for name, text in said.items() if text}
+        renew(taken.known, parse(armor, known=taken.known.armor), actor, **told)
+        return Registered(taken.known, created=False)
+    return Registered(key, created=True)
+
+
+@transaction.atomic
+def renew(key: SigningKey, parsed: ParsedKey, actor: Viewer, **said: str) -> None:
+    """Keep a key as its owner has changed it since. `parsed` is read together with what was known of it.
+
+    Raises AlreadyRegistered where nothing is newer, or the key has ended here.
+    """
+    changes = {
+        "armor": parsed.armor,
+        "algorithm": parsed.algorithm,
+        "uid": parsed.uid,
+        "expires_at": parsed.expires_at,
+        **said,
+    }
+    same = SigningKey.objects.filter(pk=key.pk, state=State.ACTIVE, armor=key.armor)
+    if parsed.armor == key.armor or not same.update(**changes):
+        key.refresh_from_db()
+        raise AlreadyRegistered(key)
+    before = _when(key.expires_at)
+    for field, value in changes.items():
+        setattr(key, field, value)
+    _record(Kind.KEY_RENEWED, key, actor, expired_at=before, expires_at=_when(key.expires_at))
 
 
 def add_held(*, namespace: Namespace, parsed: ParsedKey, actor: Viewer) -> SigningKey:
@@ -115,9 +172,6 @@ def keys_document(keys: Iterable[SigningKey]) -> dict[str, Any]:
 
 
 def key_document(key: SigningKey) -> dict[str, Any]:
-    def when(moment: Any) -> str | None:
-        return moment.isoformat(timespec="seconds").replace("+00:00", "Z") if moment else None
-
     return {
         "id": key.pk,
         "fingerprint": key.fingerprint,
@@ -128,14 +182,18 @@ def key_document(key: SigningKey) -> dict[str, Any]:
         "uid": key.uid,
         "source": key.source,
         "source_url": key.source_url,
-        "made_at": when(key.made_at),
-        "added_at": when(key.added_at),
-        "expires_at": when(key.expires_at),
+        "made_at": _when(key.made_at),
+        "added_at": _when(key.added_at),
+        "expires_at": _when(key.expires_at),
         "expired": key.is_expired,
-        "ended_at": when(key.ended_at),
+        "ended_at": _when(key.ended_at),
         "reason": key.reason,
         "ascii_armor": key.armor,
     }
+
+
+def _when(moment: datetime | None) -> str | None:
+    return moment.isoformat(timespec="seconds").replace("+00:00", "Z") if moment else None
 
 
 def _add(namespace: Namespace, parsed: ParsedKey, custody: Custody, actor: Viewer, **more: str) -> SigningKey:
@@ -157,11 +215,8 @@ def _add(namespace: Namespace, parsed: ParsedKey, custody: Custody, actor: Viewe
                 **more,
             )
     except IntegrityError:
-        known = SigningKey.objects.get(namespace=namespace, fingerprint=parsed.fingerprint)
-        raise Conflict(
-            f"The key {parsed.fingerprint} is registered in {namespace} already; it is {known.state}.",
-            mend="Nothing is left to do." if known.state == State.ACTIVE else "Make and register another key.",
-        ) from None
+        known = SigningKey.objects.select_related("namespace").get(namespace=namespace, fingerprint=parsed.fingerprint)
+        raise AlreadyRegistered(known) from None
 
 
 def _end(key: SigningKey, actor: Viewer, reason: str, *, to: State, before: list[State]) -> None:

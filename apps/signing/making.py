@@ -16,7 +16,7 @@ from apps.lib.errors import Invalid
 from apps.signing import armor, homes, keys, vault
 from apps.signing.armor import ParsedKey
 from apps.signing.gpg import LONGEST, SHORT, Gpg, environment, program
-from apps.signing.models import PrivateKey, SigningKey, State
+from apps.signing.models import Custody, PrivateKey, SigningKey, State
 
 JOB = keys.JOB
 GAVE_UP = "No worker could make it; the worker's log says why. Ask for it again."
@@ -60,6 +60,7 @@ def generate(algorithm: str, *, name: str) -> tuple[ParsedKey, bytes]:
 def import_key(*, namespace: Namespace, material: bytes, passphrase: str, actor: Viewer) -> SigningKey:
     """Take a private key that was made elsewhere; the passphrase is taken off, the vault protects it from then on.
 
+    One that is held already is renewed, where its owner has extended it since.
     Raises Invalid, Conflict and SignerUnavailable.
     """
     with homes.home(private=True) as home:
@@ -67,16 +68,32 @@ def import_key(*, namespace: Namespace, material: bytes, passphrase: str, actor:
         imported = gpg.import_keys(material, passphrase=passphrase or None)
         if imported.sec_imported != 1 or len(set(imported.fingerprints)) != 1:
             raise _not_one_key()
-        parsed = armor.read(gpg)
+        parsed = _read_with_what_is_known(gpg, namespace)
         if passphrase:
             _take_passphrase_off(home, parsed.fingerprint, passphrase)
         secret = _private_half(gpg, parsed.fingerprint)
         if not secret:
             raise _not_one_key()
     with transaction.atomic():
-        key = keys.add_held(namespace=namespace, parsed=parsed, actor=actor)
+        try:
+            key = keys.add_held(namespace=namespace, parsed=parsed, actor=actor)
+        except keys.AlreadyRegistered as taken:
+            if taken.known.custody != Custody.REGISTRY:
+                raise
+            key = taken.known
+            keys.renew(key, parsed, actor)
+            PrivateKey.objects.filter(key=key).delete()
         vault.seal(key, secret).save()
     return key
+
+
+def _read_with_what_is_known(gpg: Gpg, namespace: Namespace) -> ParsedKey:
+    """As `armor.parse` with `known`: no subkey is lost with which older releases were signed."""
+    parsed = armor.read(gpg)
+    for key in keys.namespace_keys(namespace).filter(fingerprint=parsed.fingerprint, custody=Custody.REGISTRY):
+        gpg.import_keys(key.armor)
+        parsed = armor.read(gpg)
+    return parsed
 
 
 def _store(claim: Claim, key: SigningKey, parsed: ParsedKey, secret: bytes) -> None:

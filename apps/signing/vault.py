@@ -51,21 +51,22 @@ def lock() -> None:
 
 
 def seal(key: SigningKey, secret: bytes) -> PrivateKey:
-    """The row for a private half, not yet saved. Raises SignerUnavailable."""
-    kek = _kek(may_make=True)
+    """The row for a private half, not yet saved, under the newest key-encryption key. Raises SignerUnavailable."""
+    kek = _keks(may_make=True)[0]
     nonce = secrets.token_bytes(NONCE_BYTES)
     ciphertext = AESGCM(kek).encrypt(nonce, secret, _bound_to(key))
     return PrivateKey(key=key, nonce=nonce, ciphertext=ciphertext, kek_id=_id_of(kek))
 
 
 def unseal(private: PrivateKey) -> bytes:
-    """The private half. Raises SignerUnavailable (no key-encryption key, or another) and SealBroken."""
-    kek = _kek()
-    if private.kek_id != _id_of(kek):
-        log.error("kek_wrong", key=private.key_id, sealed_under=private.kek_id, found=_id_of(kek))
+    """The private half. Raises SignerUnavailable (no key-encryption key, or others) and SealBroken."""
+    keks = {_id_of(kek): kek for kek in _keks()}
+    kek = keks.get(private.kek_id)
+    if kek is None:
+        log.error("kek_wrong", key=private.key_id, sealed_under=private.kek_id, found=", ".join(keks))
         raise SignerUnavailable(
             f"The private key of {private.key} is sealed under the key-encryption key {private.kek_id}; "
-            f"this worker has {_id_of(kek)}.",
+            f"this worker has {', '.join(keks)}.",
             mend="Give every worker the file that the key was sealed with (LARDER_SIGNING_KEK_FILE).",
         )
     try:
@@ -78,12 +79,18 @@ def unseal(private: PrivateKey) -> bytes:
         ) from None
 
 
+def newest_kek_id() -> str:
+    """Which key-encryption key seals from now on. Raises SignerUnavailable."""
+    return _id_of(_keks()[0])
+
+
 def _bound_to(key: SigningKey) -> bytes:
     """Associated data: the ciphertext opens in this row and for this key only."""
     return f"larder\0{key.pk}\0{key.fingerprint}\0{PURPOSE}".encode()
 
 
-def _kek(*, may_make: bool = False) -> bytes:
+def _keks(*, may_make: bool = False) -> list[bytes]:
+    """The lines of the file: the first seals, and all of them open what was sealed under them before."""
     if not _unlocked:
         raise SignerUnavailable("This process holds no key-encryption key: only workers sign.", mend="Run a worker.")
     path = settings.SIGNING_KEK_FILE
@@ -91,7 +98,7 @@ def _kek(*, may_make: bool = False) -> bytes:
     if may_make and path == settings.DATA_DIR / "signing" / "kek":
         _make(path)
     try:
-        kek = bytes.fromhex(path.read_text())
+        keks = [bytes.fromhex(line) for line in path.read_text().split()]
     except OSError as error:
         log.error("kek_unreadable", error=error.strerror)  # noqa: TRY400  # the sentence says all
         raise SignerUnavailable(
@@ -99,14 +106,14 @@ def _kek(*, may_make: bool = False) -> bytes:
             mend="Check LARDER_SIGNING_KEK_FILE on this worker, or bring the file back from its backup.",
         ) from None
     except ValueError:
-        kek = b""
-    if len(kek) != KEK_BYTES:
+        keks = []
+    if not keks or any(len(kek) != KEK_BYTES for kek in keks):
         log.error("kek_malformed")
         raise SignerUnavailable(
-            "The file of the key-encryption key does not hold 64 hex digits.",
+            "The file of the key-encryption key does not hold 64 hex digits in each line.",
             mend="Make one with: openssl rand -hex 32",
         )
-    return kek
+    return keks
 
 
 def _make(path: Path) -> None:

@@ -8,12 +8,13 @@ function filter() {
   const entries = [...document.querySelectorAll(box.dataset.filter)];
   let shown = 0;
   for (const entry of entries) {
-    const text = entry.textContent.toLowerCase();
+    const text = (entry.dataset.filterWords ?? entry.textContent).toLowerCase();
     entry.hidden = !words.every((word) => text.includes(word));
     if (!entry.hidden) shown += 1;
   }
   for (const list of document.querySelectorAll("[data-filter-list]")) {
     list.hidden = !list.querySelector(`${box.dataset.filter}:not([hidden])`);
+    if (words.length && !list.hidden && list instanceof HTMLDetailsElement) list.open = true;
   }
   said.textContent = words.length ? `${shown} of ${entries.length}` : "";
 }

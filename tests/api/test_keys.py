@@ -10,7 +10,7 @@ from apps.accounts.models import Scope
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.signing.models import PrivateKey, SigningKey
-from tests.builders.keys import signing_key
+from tests.builders.keys import extended, signing_key
 
 URL = "/api/v1/namespaces/acme/keys"
 
@@ -82,6 +82,17 @@ def test_a_key_is_registered_once(tofu, dora, registered):
     assert answer.status_code == 409
     assert registered.fingerprint in answer.json()["error"]["message"]
     assert SigningKey.objects.count() == 1
+
+
+def test_a_key_that_its_owner_has_extended_is_renewed(tofu, dora):
+    key = signing_key("expiring")
+    before = post(tofu(dora), armor=key.armor, source="Cooks").json()
+    answer = post(tofu(dora), armor=extended(key).armor)
+
+    assert answer.status_code == 200
+    assert answer.json()["expires_at"] > before["expires_at"]
+    assert (answer.json()["id"], answer.json()["source"]) == (before["id"], "Cooks")
+    assert kinds() == [("registered", dora.pk), ("renewed", dora.pk)]
 
 
 @pytest.mark.parametrize(

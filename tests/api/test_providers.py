@@ -62,6 +62,9 @@ def test_a_registry_signed_version_has_canonical_sums_and_a_signature_that_verif
     sums = b"".join(f"{sha256(data)}  {name}\n".encode() for name, data in sorted(files.items()))
 
     assert (document["state"], document["signing"], document["protocols"]) == ("published", "registry", ["5.0", "6.0"])
+    assert [step["name"] for step in document["steps"]] == ["received", "checked", "signed", "published"]
+    assert {step["state"] for step in document["steps"]} == {"done"}
+    assert sorted(step["at"] for step in document["steps"]) == [step["at"] for step in document["steps"]]
     assert (version.key_id, version.signing) == (held.pk, "registry")
     assert version.sums_digest == sha256(sums)
     assert not [name for name in stored_files() if name.startswith("staging/")]

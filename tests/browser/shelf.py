@@ -28,6 +28,7 @@ class Shelf:
     live: Live
     token: str
     held: str = ""
+    draft: str = ""
     token_id: int = 0
     grant_id: int = 0
     membership_id: int = 0
@@ -68,6 +69,10 @@ def fill(live: Live) -> Shelf:
     with live.client(shelf.token) as client:
         client.put("/api/v1/teams/shelvers", json={"description": "Who fill the shelf."}).raise_for_status()
     known = json.loads(live.manage("shell", "--verbosity", "0", "-c", BEHIND_THE_DESK).splitlines()[-1])
+    with live.client(shelf.token) as client:
+        shelf.draft = client.post(f"/api/v1/providers/{SPACE}/dns/2.0.0").json()["id"]
+        package = "terraform-provider-dns_2.0.0_linux_amd64.zip"
+        client.put(f"/api/v1/providers/{SPACE}/dns/2.0.0/files/{package}", content=b"zip").raise_for_status()
     shelf.held, shelf.token_id = known["held"], known["token"]
     shelf.grant_id, shelf.membership_id = known["grant"], known["membership"]
     shelf.fingerprint = known["fingerprint"]
@@ -87,7 +92,9 @@ from apps.accounts.models import Namespace, Team
 from apps.lib.addresses import ModuleAddress
 from apps.modules import publishing
 from apps.providers import catalogue
+from apps.providers.docs import drafted
 from tests.browser.shelf import HOSTILE
+from tests.builders import docs
 from tests.builders.archives import MODULE, module_zip
 from tests.builders.keys import signing_key
 from tests.builders.tars import gz, module_tar
@@ -107,7 +114,11 @@ key = add_key(grant.namespace, signing_key("ed25519"), uid=HOSTILE, made_at=time
 key.expires_at = timezone.now() + timedelta(days=5)
 key.save()
 for number in ("1.0.0", "1.1.0"):
-    catalogue.refresh(add_version(key, signing_key("ed25519"), "dns", number).provider)
+    version = add_version(key, signing_key("ed25519"), "dns", number)
+    catalogue.refresh(version.provider)
+    texts = docs.TODAY if number == "1.0.0" else docs.full(HOSTILE)
+    drafted.write(version, docs.pages(texts, version.provider.address, number))
+catalogue.refresh(add_version(key, signing_key("ed25519"), "bare", "1.0.0").provider)
 known = {"held": str(release.public_id), "token": token.pk, "grant": grant.pk, "membership": membership.pk}
 print(json.dumps(known | {"fingerprint": key.fingerprint}))
 """

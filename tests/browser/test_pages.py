@@ -22,6 +22,7 @@ LABEL = {"namespace": SPACE, "name": "label", "system": "null"}
 JAILED = {"namespace": SPACE, "name": "jailed", "system": "null"}
 DNS = {"namespace": SPACE, "type": "dns"}
 DNS1 = {**DNS, "version": "1.0.0"}
+DNS2 = {**DNS, "version": "1.1.0"}
 KEY = {"namespace": SPACE, "fingerprint": lambda shelf: shelf.fingerprint}
 
 Filled = Callable[[Shelf], Any]
@@ -45,11 +46,13 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
     "token-revoke": [({"token_id": lambda shelf: shelf.token_id}, "")],
     "invitations": [({}, "")],
     "publish": [({}, ""), ({}, f"?namespace={SPACE}&name=network&system=aws")],
+    "provider-publish": [({}, ""), ({}, f"?namespace={SPACE}&type=dns&version=1.2.0")],
     "release": [
         ({"public_id": of("network/aws 2.0.0")}, ""),
         ({"public_id": of("network/aws 1.1.0")}, ""),
         ({"public_id": of("refused/null 1.0.0")}, ""),
         ({"public_id": lambda shelf: shelf.held}, ""),
+        ({"public_id": lambda shelf: shelf.draft}, ""),
     ],
     "namespace-new": [({}, "")],
     "namespace": [({"name": SPACE}, "")],
@@ -68,6 +71,12 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
     "provider": [(DNS, "")],
     "provider-version": [(DNS1, "")],
     "provider-platforms": [(DNS1, "")],
+    "provider-docs": [(DNS1, ""), (DNS2, "?q=record"), ({**DNS1, "type": "bare"}, "")],
+    "provider-docs-page": [
+        ({**DNS1, "kind": "resources", "slug": "record"}, ""),
+        ({**DNS2, "kind": "guides", "slug": "hostile"}, ""),
+    ],
+    "provider-docs-archive": [(DNS1, ""), ({**DNS1, "type": "bare"}, "")],
     "provider-verify": [(DNS1, "")],
     "provider-versions": [(DNS, "")],
     "teams": [({}, "")],
@@ -80,6 +89,9 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
     "search": [({}, "?q=network")],
     "module": [(ROOT, ""), (POOR, ""), (LABEL, "")],
     "module-settings": [(ROOT, "")],
+    "provider-settings": [(DNS, "")],
+    "provider-lifecycle": [(DNS1, "")],
+    "provider-purge": [(DNS1, "")],
     "module-downloads": [(ROOT, ""), (POOR, "")],
     "module-versions": [(ROOT, ""), (JAILED, "")],
     "module-version": tabs({**ROOT, "version": "1.0.0"}, {**ROOT, "version": "1.1.0"}, {**JAILED, "version": "1.0.0"}),
@@ -111,6 +123,10 @@ NO_PAGES = {
     "release-status",
     "release-answer",
     "release-cancel",
+    "release-file",
+    "release-file-remove",
+    "release-files",
+    "release-hand-in",
     "team-manager",
     "module-archive",
     "module-raw",

@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -59,6 +59,16 @@ class TestKey:
         with gpg_home() as home:
             gpg(home, "--import", data=self.secret_armor.encode())
             return gpg(home, "--digest-algo", "SHA512", *options, *way, data=data, then=self.kind in PAST)
+
+
+def extended(made: TestKey, lifetime: str = "2y") -> TestKey:
+    """The same key after its owner has moved its end, and that of its subkeys."""
+    with gpg_home() as home:
+        gpg(home, "--import", data=made.secret_armor.encode())
+        gpg(home, "--quick-set-expire", made.fingerprint, lifetime)
+        gpg(home, "--quick-set-expire", made.fingerprint, lifetime, "*")
+        secret = gpg(home, "--armor", "--export-secret-keys").decode()
+        return replace(made, armor=gpg(home, "--armor", "--export").decode(), secret_armor=secret)
 
 
 def signing_key(kind: str = "ed25519") -> TestKey:

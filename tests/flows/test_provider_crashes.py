@@ -15,9 +15,9 @@ pytestmark = [pytest.mark.live, pytest.mark.once]
 POINTS = points(STEPS)
 
 
-def make_key(client) -> None:
+def make_key(client, algorithm: str = "ed25519") -> None:
     client.put("/api/v1/namespaces/acme", json={"visibility": "public"}).raise_for_status()
-    client.post("/api/v1/namespaces/acme/keys", json={"generate": "ed25519"}).raise_for_status()
+    client.post("/api/v1/namespaces/acme/keys", json={"generate": algorithm}).raise_for_status()
     deadline = time.monotonic() + 60
     while not any(key["state"] == "active" for key in client.get("/api/v1/namespaces/acme/keys").json()["keys"]):
         assert time.monotonic() < deadline, "no key was made"

@@ -1,5 +1,6 @@
 """One namespace of each visibility with all that a route can name, and what each request sends."""
 
+import json
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -27,7 +28,9 @@ NAMES = {"private": "acme", "internal": "hall", "public": "pantry"}
 ARCHIVE = module_zip(comment=b"policy")
 FILES = {**MODULE, "modules/basic/main.tf": "# a submodule\n", "examples/basic/main.tf": "# an example\n"}
 # The routes whose release is not the published one.
-ON_ITS_WAY = {"portal:release-cancel": "reserved_id", "portal:release-answer": "held_id"}
+ON_ITS_WAY = {"portal:release-cancel": "reserved_id", "portal:release-answer": "held_id"} | dict.fromkeys(
+    ("portal:release-file", "portal:release-files", "portal:release-file-remove", "portal:release-hand-in"), "draft_id"
+)
 PACKAGE = "terraform-provider-dns_1.0.0_linux_amd64.zip"
 # What asks for another version than the published one: a number that nobody holds, or that of Alice's draft.
 OTHER_VERSIONS = {
@@ -36,6 +39,8 @@ OTHER_VERSIONS = {
     ("api:provider-file", "PUT"): "3.0.0",
     ("api:provider-file", "DELETE"): "3.0.0",
     ("api:provider-publish", "POST"): "3.0.0",
+    ("portal:release-file", "PUT"): "3.0.0",
+    ("portal:release-file-remove", "POST"): "3.0.0",
 }
 ORIGIN = {"Origin": settings.PUBLIC_URL}
 
@@ -81,8 +86,9 @@ def _place(name, users, published):
     made, secret = invitations.invite(actor=dora, note="", namespace=namespace, role=Role.READER)
     token, _ = tokens.issue(user=users["dora"], label="hers", scope=Scope.READ, actor=dora)
     team = teams.create(name=f"{name}-cooks", actor=dora)
-    providers.add_version(providers.frozen_key(namespace), None, "dns", "1.0.0")
-    _draft(namespace.name, users["alice"])
+    dns = providers.add_version(providers.frozen_key(namespace), None, "dns", "1.0.0")
+    dns.docs_pages.create(kind="resources", slug="record", name="dns_record", html="<p>A record.</p>")
+    draft = _draft(namespace.name, users["alice"])
     file_name = "vpc-aws-1.0.0.zip"
     key = _key(namespace)
     return {
@@ -90,6 +96,8 @@ def _place(name, users, published):
         "name": "vpc",
         "system": "aws",
         "type": "dns",
+        "kind": "resources",
+        "slug": "record",
         "filename": PACKAGE,
         "os": "linux",
         "arch": "amd64",
@@ -103,6 +111,7 @@ def _place(name, users, published):
         "public_id": release.public_id,
         "reserved_id": reserved.public_id,
         "held_id": held.public_id,
+        "draft_id": draft.public_id,
         "ticket": ticket,
         "secret": secret,
         "invitation_id": made.pk,
@@ -122,6 +131,7 @@ def _draft(namespace, alice):
     draft = drafting.open_draft(viewer=viewer, address=ProviderAddress(namespace, "dns"), version="3.0.0")
     name = PACKAGE.replace("1.0.0", "3.0.0")
     drafting.receive_file(viewer=viewer, release=draft, name=name, open_body=lambda: iter([b"package"]))
+    return draft
 
 
 def _key(namespace):
@@ -142,6 +152,8 @@ def _nowhere():
         "name": "vpc",
         "system": "aws",
         "type": "dns",
+        "kind": "resources",
+        "slug": "record",
         "filename": PACKAGE,
         "os": "linux",
         "arch": "amd64",
@@ -155,6 +167,7 @@ def _nowhere():
         "public_id": uuid.UUID(int=0),
         "reserved_id": uuid.UUID(int=0),
         "held_id": uuid.UUID(int=0),
+        "draft_id": uuid.UUID(int=0),
         "ticket": "t" * 43,
         "secret": "s" * 43,
         "invitation_id": 0,
@@ -181,10 +194,24 @@ def body_of(name, method, row):
         ("api:module", "PATCH"): {"data": '{"description": "changed"}', "content_type": "application/json"},
         ("api:module-release", "PUT"): {"data": ARCHIVE, "content_type": "application/zip"},
         ("api:provider-file", "PUT"): {"data": ARCHIVE, "content_type": "application/zip"},
-        ("portal:module-lifecycle", "POST"): {"data": {"act": "yank", "reason": "No."}},
-        ("portal:module-purge", "POST"): {"data": {"reason": "No.", "confirm": f"{namespace}/vpc/aws 1.0.0"}},
+        ("api:provider-docs", "PUT"): {"data": ARCHIVE, "content_type": "application/zip"},
+        ("portal:release-file", "PUT"): {"data": ARCHIVE, "content_type": "application/zip", "headers": ORIGIN},
+        ("portal:release-files", "POST"): {
+            "data": _form_with_file(PACKAGE.replace("1.0.0", "3.0.0")),
+            "content_type": _FORM,
+            "headers": ORIGIN,
+        },
+        ("portal:release-hand-in", "POST"): {"data": {"protocols": ["5.0"]}},
+        ("portal:provider-publish", "POST"): {
+            "data": {"provider": "new", "namespace": namespace, "type": "dns", "version": "2.0.0"}
+        },
         ("portal:upload", "PUT"): {"data": ARCHIVE, "content_type": "application/zip", "headers": ORIGIN},
         ("portal:upload", "POST"): {"data": _form_with_file(), "content_type": _FORM, "headers": ORIGIN},
+        ("portal:provider-docs-archive", "POST"): {
+            "data": _form_with_file(),
+            "content_type": _FORM,
+            "headers": ORIGIN,
+        },
         ("portal:publish", "POST"): {
             "data": {
                 "module": "new",
@@ -195,6 +222,8 @@ def body_of(name, method, row):
             }
         },
         ("portal:module-settings", "POST"): {"data": {"description": "changed", "source_url": ""}},
+        ("portal:provider-settings", "POST"): {"data": {"description": "changed", "source_url": "", "notice": ""}},
+        ("api:provider", "PATCH"): {"data": '{"description": "changed"}', "content_type": "application/json"},
         ("portal:tokens", "POST"): {"data": {"label": "ci", "scope": "read", "days": 30}},
         ("portal:namespace-new", "POST"): {"data": {"name": "platform", "visibility": "private"}},
         ("portal:namespace-change", "POST"): {"data": {"visibility": "private", "description": "changed"}},
@@ -226,14 +255,17 @@ def body_of(name, method, row):
 
 
 def _acts(namespace):
-    """What is done with a version through the API."""
+    """What is done with a version."""
     texts = dict.fromkeys(("deprecate", "yank", "quarantine", "restore"), '{"reason": "No."}')
-    texts["purge"] = f'{{"reason": "No.", "confirm": "{namespace}/vpc/aws 1.0.0"}}'
-    return {
-        (f"api:{kind}-{act}", "POST"): {"data": text, "content_type": "application/json"}
-        for act, text in texts.items()
-        for kind in ("module", "provider")
+    acts = {
+        (f"api:{kind}-{act}", "POST"): _json(text) for act, text in texts.items() for kind in ("module", "provider")
     }
+    for kind, name in (("module", "vpc/aws"), ("provider", "dns")):
+        told = {"reason": "No.", "confirm": f"{namespace}/{name} 1.0.0"}
+        acts[f"api:{kind}-purge", "POST"] = _json(json.dumps(told))
+        acts[f"portal:{kind}-purge", "POST"] = {"data": told}
+        acts[f"portal:{kind}-lifecycle", "POST"] = {"data": {"act": "yank", "reason": "No."}}
+    return acts
 
 
 def _json(text):
@@ -243,8 +275,8 @@ def _json(text):
 _FORM = "multipart/form-data; boundary=cut"
 
 
-def _form_with_file():
-    head = b'--cut\r\nContent-Disposition: form-data; name="archive"; filename="vpc.zip"\r\n\r\n'
+def _form_with_file(name="vpc.zip"):
+    head = f'--cut\r\nContent-Disposition: form-data; name="archive"; filename="{name}"\r\n\r\n'.encode()
     return head + ARCHIVE + b"\r\n--cut--\r\n"
 
 

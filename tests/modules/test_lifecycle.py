@@ -8,6 +8,7 @@ from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import Conflict, NotFound, RoleRequired
 from apps.modules import lifecycle, reading
 from apps.modules.models import Module
+from apps.releases.acts import Acts
 from apps.releases.models import Release, SearchDoc
 
 ADDRESS = ModuleAddress("acme", "vpc", "aws")
@@ -138,7 +139,7 @@ def test_of_two_who_act_at_once_the_second_changes_nothing(published, act, dora,
     published()
     stale = row()
     act(lifecycle.yank, dora, reason="The first.")
-    monkeypatch.setattr(lifecycle, "_found", lambda *_: stale)
+    monkeypatch.setattr(Acts, "_found", lambda *_: stale)
 
     with pytest.raises(Conflict, match="Somebody else has just changed"):
         act(lifecycle.deprecate, dora, reason="The second.")

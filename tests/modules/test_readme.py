@@ -5,6 +5,7 @@ import re
 import pytest
 
 from apps.lib.addresses import ModuleAddress
+from apps.lib.markdown import rendering
 from apps.modules import readme
 
 HOSTILE = [
@@ -212,7 +213,7 @@ def test_a_description_is_markdown_without_headings_images_and_html():
         b"\xff\xfe\x00broken",
         b"\xef\xbb\xbf# bom",
         *(
-            pattern * (readme.MAX_CHARACTERS // len(pattern))
+            pattern * (rendering.MAX_CHARACTERS // len(pattern))
             for pattern in (b"[", b"![", b"[a ", b"^[", b"<a:", b"<!--\n\n", b"> ", b"- ", b"`", b"*a_", b"<a ")
         ),
         b"|a|b|\n|-|-|\n" + b"|1|2|\n" * 80_000,

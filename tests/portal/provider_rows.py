@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from apps.lib.versions import parse
 from apps.providers.models import Package, Provider, ProviderVersion
-from apps.releases.models import Release
+from apps.releases.models import Release, ReleaseBlob
 from apps.signing.models import SigningKey
 
 PLATFORMS = ("darwin_arm64", "linux_amd64", "windows_amd64")
@@ -39,7 +39,9 @@ def provider_version(namespace, type_, version, *, key, platforms=PLATFORMS, use
         sums_digest=digest_of(f"sums {namespace} {type_} {version}"),
         signature_digest=digest_of(f"signature {namespace} {type_} {version}"),
     )
-    Package.objects.bulk_create(package(found, platform) for platform in platforms)
+    packages = Package.objects.bulk_create(package(found, platform) for platform in platforms)
+    blobs = [(one.digest, one.filename) for one in packages] + [(found.signature_digest, "SHA256SUMS.sig")]
+    ReleaseBlob.objects.bulk_create(ReleaseBlob(release=release, digest=digest, name=name) for digest, name in blobs)
     return found
 
 

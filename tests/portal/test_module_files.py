@@ -161,6 +161,20 @@ def test_nothing_in_quarantine_is_given_out_even_to_staff(browser_of, olga, bob,
     assert browser_of(olga).get(f"{AT}{path}").status_code == (404 if path else 200)
 
 
+@pytest.mark.parametrize("path", ["/files", "/files/main.tf", "/raw/main.tf"])
+def test_nor_are_the_same_bytes_of_another_module(browser_of, bob, vpc, published, path):
+    twin = published("pantry/copy/aws", "3.0.0")
+    Release.objects.filter(pk=twin.pk).update(
+        digest=vpc.digest, quarantined_at=timezone.now(), quarantine_reason="A key."
+    )
+    browser = browser_of(bob)
+
+    assert browser.get(AT).status_code == 200
+    response = browser.get(f"{AT}{path}")
+    assert response.status_code == 404
+    assert "the same bytes are in quarantine" in text_of(response)
+
+
 def test_a_yanked_version_can_still_be_read(ask):
     Release.objects.update(lifecycle="yanked", lifecycle_reason="It leaks.")
 

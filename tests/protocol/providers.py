@@ -9,7 +9,7 @@ from apps.accounts.models import Namespace
 from apps.blobs import store
 from apps.lib import versions
 from apps.providers.models import Package, Provider, ProviderVersion
-from apps.releases.models import Release
+from apps.releases.models import Release, ReleaseBlob
 from apps.signing.models import SigningKey
 from tests.builders import providers
 from tests.builders.keys import TestKey
@@ -62,6 +62,7 @@ def add_row(key, type, number, *, sums, signature, **release_fields) -> Provider
         staging_key="",
         **{"state": "published", "published_at": FIRST, **release_fields},
     )
+    ReleaseBlob.objects.create(release=release, digest=signature, name="SHA256SUMS.sig")
     return ProviderVersion.objects.create(
         provider=provider,
         release=release,
@@ -76,6 +77,7 @@ def add_row(key, type, number, *, sums, signature, **release_fields) -> Provider
 
 def add_package(version: ProviderVersion, name: str, digest: str, size: int) -> Package:
     os, arch = name.removesuffix(".zip").split("_")[-2:]
+    ReleaseBlob.objects.create(release=version.release, digest=digest, name=name)
     h1 = base64.b64encode(hashlib.sha256(name.encode()).digest()).decode()
     return Package.objects.create(
         version=version, os=os, arch=arch, filename=name, digest=digest, size=size, h1=f"h1:{h1}"

@@ -1,10 +1,13 @@
 """The provider network mirror: /v1/mirror/<hostname>/<namespace>/<type>/index.json and /<version>.json"""
 
 import json
+import re
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 import time_machine
+from django.conf import settings
 from django.test import Client
 
 from apps.releases import downloads
@@ -55,6 +58,17 @@ def test_m18_the_version_document_is_frozen(tofu, bob, dns, golden):
     assert (response.status_code, response.headers["Content-Type"]) == (200, "application/json")
     assert response.headers["Cache-Control"] == "no-store"
     assert response.content == golden("providers_v1/mirror-version.json")
+
+
+def test_case_26_every_answer_is_called_json_and_the_documents_name_the_base_with_its_slash(tofu, bob, dns):
+    """A client refuses another type, and asks beside the mirror where its base has no slash at the end."""
+    client = tofu(bob)
+    for path in (INDEX, VERSION, INDEX.replace("dns", "nothing"), VERSION.replace("1.2.0", "9.9.9")):
+        assert client.get(path).headers["Content-Type"] == "application/json", path
+    text = (Path(settings.BASE_DIR) / "docs/providers.md").read_text()
+    bases = re.findall(r'network_mirror \{\s+url = "([^"]+)"', text)
+    assert bases
+    assert all(base.endswith("/v1/mirror/") for base in bases)
 
 
 def test_s6_both_hashes_of_every_platform_are_there_and_the_urls_need_no_token(tofu, dns):

@@ -13,12 +13,6 @@ from apps.releases.blocking import Blocked, blocked
 from apps.releases.models import Release
 
 
-@pytest.fixture(autouse=True)
-def nothing_known():
-    """What this process remembers of other tests."""
-    blocked._digests = frozenset()
-
-
 @pytest.fixture
 def act(olga):
     def do(verb, address="acme/vpc/aws", version="1.2.0", **more):

@@ -1,6 +1,8 @@
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
+from django.conf import settings
 
 from apps.signing import vault
 from apps.signing.models import SigningKey
@@ -31,3 +33,17 @@ def worker() -> Iterator[None]:
 def held(acme, dora, worker) -> SigningKey:
     """The key that the registry signs acme's releases with."""
     return hold(acme, dora)
+
+
+@pytest.fixture
+def damage() -> Callable[[str], None]:
+    """Changes one byte of a blob in storage."""
+
+    def change(digest: str) -> None:
+        path = Path(settings.DATA_DIR) / "blobs" / "sha256" / digest[:2] / digest
+        path.chmod(0o600)
+        data = bytearray(path.read_bytes())
+        data[len(data) // 2] ^= 1
+        path.write_bytes(data)
+
+    return change

@@ -39,6 +39,7 @@ def test_without_the_key_encryption_key_the_job_waits_and_no_attempt_counts(desk
     job = Job.objects.get(kind=publishing.JOB)
 
     assert (release.state, job.state, job.attempts) == ("signing", "queued", 0)
+    assert [step["state"] for step in desk.get()["steps"]] == ["done", "done", "running", "waiting"]
     assert not Provider.objects.exists()
     vault.unlock()
     work()

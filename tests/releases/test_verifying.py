@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
+from apps.accounts.access import NOBODY
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.lib.errors import Conflict
@@ -17,11 +18,15 @@ def stored(release):
 
 
 def verify(release):
-    verifying.request(release, actor_id=None)
+    verifying.request(release, actor=NOBODY)
     verify_release(job_id=Job.objects.get(kind=verifying.JOB, state="queued").pk)
     assert Job.objects.filter(kind=verifying.JOB).latest("pk").state == "succeeded"
-    event = AuditEvent.objects.filter(kind="namespace:release:verified").latest("pk")
+    event = AuditEvent.objects.latest("pk")
     assert event.subject == str(release)
+    release.refresh_from_db()
+    assert release.verified_at is not None
+    assert (event.detail["outcome"], event.detail["findings"]) == (release.verified_as, release.verified_findings)
+    assert event.kind == f"namespace:release:{'verified' if release.verified_as == 'sound' else 'damaged'}"
     return event.detail
 
 
@@ -29,7 +34,7 @@ def test_sound_bytes_are_called_sound(published):
     release = published()
     detail = verify(release)
 
-    assert (detail["outcome"], detail["found"]) == ("sound", release.digest)
+    assert (detail["outcome"], detail["checked"], detail["findings"]) == ("sound", 1, [])
 
 
 def test_one_changed_byte_is_found(published):
@@ -42,7 +47,8 @@ def test_one_changed_byte_is_found(published):
     detail = verify(release)
 
     assert detail["outcome"] == "damaged"
-    assert detail["found"] != release.digest == detail["expected"]
+    (finding,) = detail["findings"]
+    assert finding["found"] != release.digest == finding["digest"]
 
 
 def test_missing_bytes_are_called_missing(published):
@@ -54,13 +60,13 @@ def test_missing_bytes_are_called_missing(published):
 
 def test_two_who_ask_at_once_are_told(published):
     release = published()
-    verifying.request(release, actor_id=None)
+    verifying.request(release, actor=NOBODY)
     with pytest.raises(Conflict, match="already"):
-        verifying.request(release, actor_id=None)
+        verifying.request(release, actor=NOBODY)
 
 
 def test_what_is_not_published_has_nothing_to_verify(published):
     release = published()
     release.state = "purged"
     with pytest.raises(Conflict, match="only a published"):
-        verifying.request(release, actor_id=None)
+        verifying.request(release, actor=NOBODY)

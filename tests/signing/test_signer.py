@@ -157,7 +157,8 @@ def test_a_gpg_that_writes_something_else_is_noticed(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_sixty_four_at_once_all_succeed(pantry: Namespace, worker_host: None) -> None:
+def test_a13_sixty_four_at_once_all_succeed_and_leave_nothing(pantry: Namespace, worker_host: None) -> None:
+    """None fails for the memory that gpg locks; `nothing_is_left` looks for homes and agents."""
     key = held_key(pantry, "rsa4096")
     together = Barrier(64)
 

@@ -8,10 +8,11 @@ from apps.lib.archive_rules.outcome import Refusal, shown
 from apps.lib.errors import Invalid, Reason
 from apps.lib.package_rules.platforms import ARCHITECTURES, SYSTEMS, nearest
 
-Role = Literal["package", "sums", "signature", "manifest", "ignored"]
+Role = Literal["package", "sums", "signature", "manifest", "docs", "ignored"]
 
 _START, _END = "terraform-provider-", ".zip"
 _SHAPE = "terraform-provider-<type>_<version>_<os>_<arch>.zip"
+_DOCS = "docs.zip"
 _UNIVERSAL = "all"  # what GoReleaser calls a universal binary for macOS
 
 
@@ -55,8 +56,13 @@ def role_of(filename: str, *, type: str, version: str) -> Role:  # noqa: A002 - 
     if not filename.startswith(stem):
         return "ignored"
     rest = filename.removeprefix(stem)
-    roles: dict[str, Role] = {"SHA256SUMS": "sums", "SHA256SUMS.sig": "signature", "manifest.json": "manifest"}
-    is_package = rest.endswith(_END) and rest != _END and "/" not in rest
+    roles: dict[str, Role] = {
+        "SHA256SUMS": "sums",
+        "SHA256SUMS.sig": "signature",
+        "manifest.json": "manifest",
+        _DOCS: "docs",  # has no processor's name: no package can be called so
+    }
+    is_package = rest.endswith(_END) and rest not in (_END, _DOCS) and "/" not in rest
     return "package" if is_package else roles.get(rest, "ignored")
 
 

@@ -2,36 +2,27 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
+from apps.accounts.access import Viewer
 from apps.accounts.admin.actors import actor_of
-from apps.accounts.admin.filters import NamespaceFilter, PersonFilter
-from apps.admin_base import ReadOnlyAdmin, SetFilter, digest_prefix, link, portal_link, short
-from apps.modules import reinspecting
-from apps.modules.admin import acts
+from apps.accounts.admin.filters import NamespaceFilter
+from apps.admin_base import digest_prefix, link, short
+from apps.lib.addresses import ModuleAddress
+from apps.modules import affected, lifecycle, reinspecting
 from apps.modules.models import ModuleCall, ModuleVersion
-from apps.releases import verifying
-from apps.releases.admin.releases import standing_badge, stored_now
+from apps.releases.admin import acts
+from apps.releases.admin.releases import stored_now
+from apps.releases.admin.versions import PublisherFilter, QuarantineFilter, VerifiedFilter, VersionAdmin
+from apps.releases.models import Release
 
 FILES_SHOWN = 200
 
 
 class VersionNamespaceFilter(NamespaceFilter):
     path = "module__namespace__name"
-
-
-class PublisherFilter(PersonFilter):
-    title = "publisher"
-    path = "release__created_by__username"
-
-
-class QuarantineFilter(SetFilter):
-    title = "quarantine"
-    parameter_name = "quarantined"
-    path = "release__quarantined_at"
-    words = ("In quarantine", "Not in quarantine")
 
 
 class OutdatedFilter(admin.SimpleListFilter):
@@ -63,9 +54,8 @@ class CallInline(admin.TabularInline[ModuleCall, ModuleVersion]):
 
 
 @admin.register(ModuleVersion)
-class ModuleVersionAdmin(ReadOnlyAdmin[ModuleVersion]):
-    """Published artefacts: looked at here, never changed (D5). What is said of them is, by the usual verbs."""
-
+class ModuleVersionAdmin(VersionAdmin):
+    acts = lifecycle.ACTS
     change_list_template = "admin/artefacts.html"
     list_display = ("title", "standing", "page", "by", "published", "size", "sha256")
     list_filter = (
@@ -75,6 +65,7 @@ class ModuleVersionAdmin(ReadOnlyAdmin[ModuleVersion]):
         PublisherFilter,
         ("release__published_at", admin.DateFieldListFilter),
         "is_prerelease",
+        VerifiedFilter,
         OutdatedFilter,
     )
     list_select_related = ("module__namespace", "release__namespace", "release__created_by")
@@ -88,12 +79,13 @@ class ModuleVersionAdmin(ReadOnlyAdmin[ModuleVersion]):
         ("release_page", "module_page", "published", "by"),
         ("why", "instead"),
         ("digest", "size", "in_storage"),
+        "verified",
         ("uploaded_digest", "uploaded_size"),
         ("inspector", "readme_renderer", "units"),
         "file_list",
     )
     inlines = (CallInline,)
-    actions = ["deprecate", "yank", "quarantine", "restore", "purge", "reinspect", "verify"]
+    actions = [*VersionAdmin.actions, "reinspect"]
     csv_columns = (
         "module__namespace__name",
         "module__name",
@@ -135,48 +127,14 @@ class ModuleVersionAdmin(ReadOnlyAdmin[ModuleVersion]):
         where = [module.namespace.name, module.name, module.system, row.release.version]
         return reverse("portal:module-version", args=where)
 
-    # --- Actions: each asks for a reason on a page of its own, and calls the verb -------------------------------------
+    def address_of(self, row: ModuleVersion) -> ModuleAddress:
+        return row.module.address
 
-    def has_deprecate_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("releases.deprecate_release")
-
-    def has_yank_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("releases.yank_release")
-
-    def has_quarantine_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("releases.quarantine_release")
-
-    def has_restore_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("releases.restore_release")
-
-    def has_purge_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("releases.purge_release")
+    def callers_of(self, viewer: Viewer, release: Release) -> list[affected.Caller]:
+        return affected.callers_of(viewer, release)
 
     def has_reinspect_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("modules.reinspect_moduleversion")
-
-    def has_verify_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("releases.verify_release")
-
-    @admin.action(permissions=["deprecate"], description="Deprecate selected versions…")
-    def deprecate(self, request: HttpRequest, queryset: QuerySet[ModuleVersion]) -> HttpResponse | None:
-        return acts.carry_out(self, request, queryset, acts.DEPRECATE)
-
-    @admin.action(permissions=["yank"], description="Yank selected versions…")
-    def yank(self, request: HttpRequest, queryset: QuerySet[ModuleVersion]) -> HttpResponse | None:
-        return acts.carry_out(self, request, queryset, acts.YANK)
-
-    @admin.action(permissions=["quarantine"], description="Put selected versions into quarantine…")
-    def quarantine(self, request: HttpRequest, queryset: QuerySet[ModuleVersion]) -> HttpResponse | None:
-        return acts.carry_out(self, request, queryset, acts.QUARANTINE)
-
-    @admin.action(permissions=["restore"], description="Restore selected versions…")
-    def restore(self, request: HttpRequest, queryset: QuerySet[ModuleVersion]) -> HttpResponse | None:
-        return acts.carry_out(self, request, queryset, acts.RESTORE)
-
-    @admin.action(permissions=["purge"], description="Purge the selected version…")
-    def purge(self, request: HttpRequest, queryset: QuerySet[ModuleVersion]) -> HttpResponse | None:
-        return acts.carry_out(self, request, queryset, acts.PURGE)
 
     @admin.action(permissions=["reinspect"], description="Inspect selected versions again")
     def reinspect(self, request: HttpRequest, queryset: QuerySet[ModuleVersion]) -> None:
@@ -185,20 +143,7 @@ class ModuleVersionAdmin(ReadOnlyAdmin[ModuleVersion]):
         jobs = reverse("admin:jobs_job_changelist", query={"q": reinspecting.JOB})
         self.message_user(request, format_html('Queued: {}. <a href="{}">See the jobs</a>', queued, jobs))
 
-    @admin.action(permissions=["verify"], description="Verify the stored bytes of selected versions")
-    def verify(self, request: HttpRequest, queryset: QuerySet[ModuleVersion]) -> None:
-        actor = actor_of(request).user_id
-        self.act(request, queryset, lambda row: verifying.request(row.release, actor_id=actor), done="Queued")
-
     # --- What is shown ------------------------------------------------------------------------------------------------
-
-    @admin.display(description="version")
-    def title(self, row: ModuleVersion) -> str:
-        return str(row.release)
-
-    @admin.display(description="lifecycle")
-    def standing(self, row: ModuleVersion) -> str:
-        return standing_badge(row.release)
 
     @admin.display(description="bytes")
     def size(self, row: ModuleVersion) -> int | None:
@@ -224,33 +169,9 @@ class ModuleVersionAdmin(ReadOnlyAdmin[ModuleVersion]):
     def uploaded_size(self, row: ModuleVersion) -> int | None:
         return row.release.uploaded_size
 
-    @admin.display(description="published")
-    def published(self, row: ModuleVersion) -> Any:
-        return row.release.published_at
-
-    @admin.display(description="by")
-    def by(self, row: ModuleVersion) -> str:
-        return str(row.release.created_by or "-")
-
-    @admin.display(description="page")
-    def page(self, row: ModuleVersion) -> str:
-        return portal_link(self.view_on_site(row), row.release)
-
-    @admin.display(description="release")
-    def release_page(self, row: ModuleVersion) -> str:
-        return link(reverse("admin:releases_release_change", args=[row.release_id]), row.release)
-
     @admin.display(description="module")
     def module_page(self, row: ModuleVersion) -> str:
         return link(reverse("admin:modules_module_change", args=[row.module_id]), row.module)
-
-    @admin.display(description="reason")
-    def why(self, row: ModuleVersion) -> str:
-        return row.release.quarantine_reason or row.release.lifecycle_reason or "-"
-
-    @admin.display(description="replacement")
-    def instead(self, row: ModuleVersion) -> str:
-        return row.release.lifecycle_replacement or "-"
 
     @admin.display(description="units")
     def units(self, row: ModuleVersion) -> str:

@@ -77,7 +77,7 @@ class ReleaseAdmin(ReadOnlyAdmin[Release]):
                     ("folder", "asks", "held_until"),
                     ("asked", "confirmed"),
                     "notes",
-                    ("created_at", "received_at", "checking_at", "checked_at"),
+                    ("created_at", "received_at", "checking_at", "checked_at", "signed_at"),
                     ("published_at", "finished_at", "receiving_until"),
                     ("public_id", "staging_key"),
                 )

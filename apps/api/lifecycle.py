@@ -1,0 +1,83 @@
+"""/api/v1/modules/<ns>/<name>/<system>/<version>/<act>, and of providers: what is done with a published version, by
+POST (D9).
+"""
+
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any
+
+from django.urls import URLPattern, path
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.accounts import access
+from apps.api.base import ApiView
+from apps.api.bodies import read_json, validated
+from apps.lib.addresses import ModuleAddress, ProviderAddress
+from apps.modules import lifecycle as modules
+from apps.providers import lifecycle as providers
+from apps.providers import resigning
+from apps.releases.acts import Acts
+from apps.releases.documents import release_document
+from apps.releases.models import Release
+
+
+class ReasonInput(serializers.Serializer[Any]):
+    """The verbs say how long it may be: the same sentence on every way in."""
+
+    reason = serializers.CharField(allow_blank=True)
+
+
+class DeprecateInput(ReasonInput):
+    replacement = serializers.CharField(required=False, allow_blank=True)
+
+
+class PurgeInput(ReasonInput):
+    """`confirm` is the full address and version. The bytes are gone soon after, by a worker."""
+
+    confirm = serializers.CharField(allow_blank=True)
+
+
+class Act(ApiView):
+    """`{"reason": "…"}` and what else the act needs; 200 with the release document as it is afterwards.
+
+    409 where it stands so already, saying since when, by whom and why. Once this is answered no process lists a yanked
+    version any more, and none serves one in quarantine. What a worker does later is answered with 202, and reads no
+    body.
+    """
+
+    http_method_names = ["post"]
+    address_of: Callable[..., ModuleAddress | ProviderAddress] = ModuleAddress
+    verb: Callable[..., Release] = modules.deprecate
+    input: type[serializers.Serializer[Any]] | None = ReasonInput
+
+    def post(self, request: Request, *, namespace: str, version: str, **names: str) -> Response:
+        self.require_token()
+        access.namespace_for(self.viewer, namespace)  # no body is read for those who do not even see it
+        told = validated(self.input, read_json(request)) if self.input else {}
+        address = self.address_of(namespace=namespace, **names)
+        release = self.verb(viewer=self.viewer, address=address, version=version, **told)
+        return Response(release_document(release), status=HTTPStatus.OK if self.input else HTTPStatus.ACCEPTED)
+
+
+def _routes(kind: str, place: str, address_of: Callable[..., Any], acts: Acts[Any]) -> list[URLPattern]:
+    def route(name: str, verb: Callable[..., Release], wanted: type[ReasonInput] | None = ReasonInput) -> URLPattern:
+        view = Act.as_view(address_of=address_of, verb=verb, input=wanted)
+        return path(f"{place}/<segment:version>/{name}", view, name=f"{kind}-{name}")
+
+    return [
+        route("deprecate", acts.deprecate, DeprecateInput),
+        route("yank", acts.yank),
+        route("quarantine", acts.quarantine),
+        route("restore", acts.restore),
+        route("purge", acts.purge, PurgeInput),
+        route("verify", acts.verify, None),
+        *([route("resign", resigning.resign, None)] if kind == "provider" else []),
+    ]
+
+
+urlpatterns = [
+    *_routes("module", "modules/<segment:namespace>/<segment:name>/<segment:system>", ModuleAddress, modules.ACTS),
+    *_routes("provider", "providers/<segment:namespace>/<segment:type>", ProviderAddress, providers.ACTS),
+]

@@ -1,0 +1,65 @@
+"""/api/v1/providers/<ns>/<type>/<version>/docs: the documentation of a published version, which may be replaced.
+
+PUT sends the zip as raw body and a worker reads it; GET shows the pages, and to publishers how their uploads went.
+"""
+
+from collections.abc import Iterator
+from http import HTTPStatus
+
+from django.conf import settings
+from django.urls import path
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.accounts import access
+from apps.accounts.models import Role
+from apps.api.base import ApiView
+from apps.api.errors import Unreadable
+from apps.lib.addresses import ProviderAddress
+from apps.lib.bodies import chunks, declared_length
+from apps.lib.errors import TooLarge
+from apps.providers import drafts, reading
+from apps.providers.docs import browsing, replacing
+
+
+class ProviderDocs(ApiView):
+    http_method_names = ["get", "head", "put"]
+
+    def get(self, request: Request, namespace: str, type: str, version: str) -> Response:  # noqa: A002, ARG002
+        shown = reading.version_for(self.viewer, ProviderAddress(namespace, type), version)
+        role = access.role_on(self.viewer, shown.provider.namespace, only_name=type)
+        return Response(browsing.docs_document(shown, with_archives=role not in (None, Role.READER)))
+
+    def put(self, request: Request, namespace: str, type: str, version: str) -> Response:  # noqa: A002
+        """202 with what was received; 200 where these very bytes are shown already, or wait to be read."""
+        self.require_token()
+        shown = replacing.version_of(self.viewer, ProviderAddress(namespace, type), version)
+        _check_head(request)
+
+        def open_body() -> Iterator[bytes]:
+            return chunks(request.META)
+
+        received = replacing.receive(viewer=self.viewer, version=shown, open_body=open_body)
+        status = HTTPStatus.ACCEPTED if received.created else HTTPStatus.OK
+        return Response(browsing.archive_document(received.archive), status=status)
+
+
+def _check_head(request: Request) -> None:
+    """Refuse what the header fields already tell, before a byte is sent."""
+    length, limit = declared_length(request.META), settings.PROVIDER_DOCS_MAX_BYTES
+    if length is not None and length > limit:
+        raise TooLarge(f"The archive has {length:,} bytes; {drafts.DOCS_SETTING} allows {limit:,}.")
+    if request.headers.get("Content-Type", "").lower().startswith("multipart/"):
+        raise Unreadable(
+            "The body is a multipart form, expected the zip itself.",
+            mend="With curl use `--upload-file <file>`, not --form.",
+        )
+
+
+urlpatterns = [
+    path(
+        "providers/<segment:namespace>/<segment:type>/<segment:version>/docs",
+        ProviderDocs.as_view(),
+        name="provider-docs",
+    )
+]

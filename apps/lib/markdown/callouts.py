@@ -1,0 +1,40 @@
+"""`-> **Note** …`, `~> …`, `!> …`: the callouts of provider documentation, as the alerts that the gfm plugin makes."""
+
+import re
+
+from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
+
+# Mark -> class and title. Beside them readers see the same words as in an alert.
+_KINDS = {"->": ("note", "Note"), "~>": ("warning", "Warning"), "!>": ("caution", "Caution")}
+_BEGIN = re.compile(
+    r"(->|~>|!>)[ \t]*(?:(\*\*|__)(note|tip|important|warning|caution)[ \t]*:?\2[ \t]*:?[ \t]*)?", re.IGNORECASE
+)
+
+
+def callouts(state: StateCore) -> None:
+    """A rule between the blocks and what is in their lines: wraps paragraphs that begin with a mark."""
+    if not getattr(state.env.get("place"), "callouts", False):
+        return
+    tokens: list[Token] = []
+    open_levels: list[int] = []
+    for position, token in enumerate(state.tokens):
+        said = state.tokens[position + 1] if token.type == "paragraph_open" else None
+        begin = _BEGIN.match(said.content) if said is not None else None
+        if said is not None and begin is not None:
+            kind, title = _KINDS[begin[1]]
+            said.content = said.content[begin.end() :]
+            tokens += _opened(kind, begin[3].capitalize() if begin[3] else title)
+            open_levels.append(token.level)
+        tokens.append(token)
+        if token.type == "paragraph_close" and open_levels and open_levels[-1] == token.level:
+            open_levels.pop()
+            tokens.append(Token("alert_close", "div", -1, block=True))
+    state.tokens = tokens
+
+
+def _opened(kind: str, title: str) -> list[Token]:
+    box = Token("alert_open", "div", 1, block=True, attrs={"class": f"markdown-alert markdown-alert-{kind}"})
+    head = Token("alert_title_open", "p", 1, block=True, attrs={"class": "markdown-alert-title"})
+    words = Token("inline", "", 0, content=title, children=[], block=True)
+    return [box, head, words, Token("alert_title_close", "p", -1, block=True)]

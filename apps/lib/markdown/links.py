@@ -1,0 +1,140 @@
+"""Where the links and images of a text lead: to files that lie beside it, to the web, or nowhere."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import ClassVar
+from urllib.parse import quote, unquote
+
+from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
+
+INLINE_IMAGES = ("data:image/png;", "data:image/jpeg;", "data:image/gif;", "data:image/webp;")
+MOST_HREF, MOST_TITLE, MOST_INLINE_IMAGES = 2000, 300, 1_000_000
+_WEB = re.compile(r"https?://[^/\s]|mailto:[^\s]", re.IGNORECASE)
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
+
+
+@dataclass
+class Place:
+    """Where a text stands, and so where its links and images lead. In this one, to the web or nowhere.
+
+    Another kind of text names the files that it knows in `page_of` and `picture_of`, and the beginnings of their
+    addresses in `links` and `pictures`: the sanitiser drops every other address of this site.
+    """
+
+    callouts: ClassVar[bool] = False  # whether `-> **Note** …` is more than a paragraph
+    base: str = ""
+    inline_bytes: int = field(default=0, init=False)
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def pictures(self) -> tuple[str, ...]:
+        return ()
+
+    def page_of(self, path: str, fragment: str) -> str | None:  # noqa: ARG002  # for those who know files
+        """The address of a file's page; None where there is none."""
+        return None
+
+    def picture_of(self, path: str) -> str | None:  # noqa: ARG002  # as above
+        return None
+
+    def link(self, href: str) -> str | None:
+        """The address that a link leads to; None where it stays the text that it is."""
+        if not href or len(href) > MOST_HREF:
+            return None
+        if href.startswith("#"):
+            return href
+        if _SCHEME.match(href):
+            return href if _WEB.match(href) else None
+        rest, _, fragment = href.partition("#")
+        path = path_of(rest, self.base)
+        return None if path is None else self.page_of(path, quote(fragment, safe="-_."))
+
+    def picture(self, src: str) -> str | None:
+        """The address of an image that is in the text or in the archive; others would be fetched from elsewhere."""
+        if src.startswith(INLINE_IMAGES):
+            self.inline_bytes += len(src)
+            return src if self.inline_bytes <= MOST_INLINE_IMAGES else None
+        if len(src) > MOST_HREF or _SCHEME.match(src):
+            return None
+        path = path_of(src.partition("#")[0], self.base)
+        return None if path is None else self.picture_of(path)
+
+
+def path_of(href: str, base: str) -> str | None:
+    """The path within the archive of what a text in the folder `base` calls `href`; None where it leads out of it."""
+    path = unquote(href.partition("?")[0])
+    parts: list[str] = []
+    for part in ("" if path.startswith("/") else f"{base}/").split("/") + path.split("/"):
+        if part == "..":
+            if not parts:
+                return None
+            parts.pop()
+        elif part not in ("", "."):
+            parts.append(part)
+    return "/".join(parts)
+
+
+def lead(state: StateCore) -> None:
+    """The parser's last rule: sends every link and image to where `env["place"]` says, or leaves its words."""
+    place = state.env.setdefault("place", Place())
+    for token in state.tokens:
+        if token.children:
+            token.children = list(_led(token.children, place))
+
+
+def _led(tokens: list[Token], place: Place) -> Iterator[Token]:
+    """The tokens with their links judged; a link without a word or picture (a badge's) goes with what it held."""
+    held: list[list[Token]] = []  # the open links, each with what is inside so far
+    for token in tokens:
+        if token.type == "link_open":
+            held.append([token])
+        elif token.type == "link_close":
+            inside = list(_closed(held.pop(), token, place)) if held else []
+            if held:
+                held[-1].extend(inside)
+            else:
+                yield from inside
+        else:
+            led = _image(token, place) if token.type == "image" else token
+            if held:
+                held[-1].append(led)
+            else:
+                yield led
+    for unclosed in held:
+        yield from unclosed[1:]
+
+
+def _closed(inside: list[Token], close: Token, place: Place) -> Iterator[Token]:
+    link, *words = inside
+    target = place.link(str(link.attrs.pop("href", "")))
+    if len(str(link.attrs.get("title", ""))) > MOST_TITLE:
+        del link.attrs["title"]
+    says = any(token.type == "image" or token.content.strip() for token in words)
+    if target is not None and says:
+        link.attrs["href"] = target
+    is_kept = "href" in link.attrs or "id" in link.attrs
+    yield from [link, *words, close] if is_kept else words
+
+
+def _image(token: Token, place: Place) -> Token:
+    target = place.picture(str(token.attrs.get("src", "")))
+    if len(str(token.attrs.get("title", ""))) > MOST_TITLE:
+        del token.attrs["title"]
+    if target is None:
+        return Token("text", "", 0, content=words_of(token.children or []), meta={"is_image": True})
+    token.attrs["src"] = target
+    return token
+
+
+def words_of(tokens: list[Token]) -> str:
+    """What the tokens say, without what they look like."""
+    return "".join(
+        words_of(token.children) if token.children else " " if token.type.endswith("break") else token.content
+        for token in tokens
+        if token.type != "html_inline"
+    )

@@ -1,0 +1,210 @@
+"""Markdown to safe HTML, in the worker; the HTML is stored with the renderer's version (D17).
+
+`render(source, place)` is the safe HTML of a text, `summary(source)` its first paragraph as text, `describe(text)` the
+safe HTML of a description.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from functools import cache, lru_cache
+from itertools import pairwise
+
+import nh3
+from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
+from mdit_py_plugins.gfm import gfm_plugin
+
+from apps.lib.markdown.callouts import callouts
+from apps.lib.markdown.links import INLINE_IMAGES, Place, lead, words_of
+from apps.lib.markdown.tags import add_tags, lowered
+
+# Grows with every change of the output, so that an operator can render old versions again.
+RENDERER = "2"
+MAX_CHARACTERS = 512 * 1024
+# Some rules take the square of a paragraph's length, and a table of nothing but bars gives a hundred times its size.
+# No author comes near either; what lies beyond is shown as text, or not at all.
+MOST_INLINE = 16 * 1024
+MOST_TOKENS = 30_000
+MOST_DESCRIPTION = 8 * 1024
+SUMMARY = 300
+ANCHOR_PREFIX = "user-content-"
+
+_TAGS = """
+a abbr b blockquote br code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i img input kbd li ol p pre q s samp
+section small span strong sub summary sup table tbody td tfoot th thead tr ul var
+"""
+TAGS = frozenset(_TAGS.split())
+CLASSES = {
+    "div": {
+        "markdown-alert",
+        *(f"markdown-alert-{kind}" for kind in ("note", "tip", "important", "warning", "caution")),
+    },
+    "p": {"markdown-alert-title"},
+    "section": {"footnotes"},
+    "sup": {"footnote-ref"},
+    "ul": {"contains-task-list"},
+    "li": {"task-list-item", "footnote-item"},
+    "input": {"task-list-item-checkbox"},
+    "a": {"footnote-backref"},
+}
+ATTRIBUTES = {
+    "a": {"href", "title", "id"},
+    "img": {"src", "alt", "title", "width", "height"},
+    "input": {"type", "checked", "disabled"},
+    "th": {"align", "scope"},
+    "td": {"align"},
+    "ol": {"start"},
+    **{tag: {"id"} for tag in ("h1", "h2", "h3", "h4", "h5", "h6", "li", "section")},
+}
+
+
+class _Anywhere(Place):
+    """Keeps every link, so that a row of links is known for one."""
+
+    def link(self, href: str) -> str:
+        return href
+
+
+def render(source: bytes, place: Place | None = None) -> str:
+    """HTML that is safe inside our pages: no script, style, form, remote image or event handler survives."""
+    place = place or Place()
+    parser, env = _parser(), {"place": place}
+    tokens = parser.parse(_text(source)[:MAX_CHARACTERS], env)
+    return _cleaner(place.links, place.pictures).clean(parser.renderer.render(tokens, parser.options, env)).strip()
+
+
+def summary(source: bytes) -> str:
+    """The first paragraph as plain text, at most 300 characters; badges, headings and comments are passed over."""
+    tokens = _parser().parse(_text(source)[:MOST_INLINE], {"place": _Anywhere()})
+    for before, token in pairwise(tokens):
+        if before.type == "paragraph_open" and before.level == 0 and not _is_heading(token):
+            words = " ".join(words_of(_said(token)).split())
+            # A row of links is a menu, not a sentence.
+            if any(letter.isalpha() for letter in words_of(_outside_links(token))):
+                return _cut(words)
+    return ""
+
+
+@lru_cache(maxsize=2048)
+def describe(text: str) -> str:
+    """A variable's or output's description: Markdown without headings, images and HTML, for a cell of a table."""
+    parser = _plain_parser()
+    shown = text if len(text) <= MOST_DESCRIPTION else f"{text[:MOST_DESCRIPTION]}…"
+    return _cleaner((), ()).clean(str(parser.render(shown.replace("\x00", "\ufffd"), {}))).strip()
+
+
+def _text(source: bytes) -> str:
+    return source.decode("utf-8", errors="replace").removeprefix("\ufeff").replace("\x00", "\ufffd")
+
+
+@cache
+def _parser() -> MarkdownIt:
+    # Raw HTML is off in the parser; the sanitiser is the second wall.
+    parser = MarkdownIt("js-default", {"linkify": False, "html": False}).use(gfm_plugin, front_matter=True)
+    add_tags(parser)
+    parser.core.ruler.after("block", "bound", _bound)
+    parser.core.ruler.after("bound", "callouts", callouts)
+    parser.core.ruler.at("inline", _inline)
+    parser.core.ruler.push("lead", lead)
+    parser.core.ruler.push("outline", _outline)
+    return parser
+
+
+@cache
+def _plain_parser() -> MarkdownIt:
+    parser = MarkdownIt("js-default", {"linkify": False, "html": False, "breaks": False})
+    parser.disable(["heading", "lheading", "hr"])
+    parser.core.ruler.push("lead", lead)
+    return parser
+
+
+def _bound(state: StateCore) -> None:
+    del state.tokens[MOST_TOKENS:]  # the sanitiser closes what is still open
+
+
+def _inline(state: StateCore) -> None:
+    for token in state.tokens:
+        if token.type != "inline":
+            continue
+        token.children = token.children or []
+        if len(token.content) > MOST_INLINE:
+            token.children.append(Token("text", "", 0, content=token.content))
+        else:
+            state.md.inline.parse(token.content, state.md, state.env, token.children)
+
+
+def _outline(state: StateCore) -> None:
+    """Headings begin below the page's own, and have the anchors that GitHub gives them."""
+    seen: Counter[str] = Counter()
+    for position, token in enumerate(state.tokens):
+        if token.type not in ("heading_open", "heading_close"):
+            continue
+        token.tag = lowered(token.tag)
+        if token.type == "heading_open" and position + 1 < len(state.tokens):
+            slug = _slug(words_of(state.tokens[position + 1].children or []))
+            token.attrs["id"] = f"{slug}-{seen[slug]}" if seen[slug] else slug
+            seen[slug] += 1
+
+
+def _slug(words: str) -> str:
+    """In lower case, without punctuation, and a dash for each space."""
+    return re.sub(r"[^\w\- ]", "", words.strip().lower()).replace(" ", "-")[:200]
+
+
+def _said(token: Token) -> list[Token]:
+    return [child for child in token.children or [] if child.type != "image" and not child.meta.get("is_image")]
+
+
+def _is_heading(token: Token) -> bool:
+    return any(child.content[1:2] == "h" for child in token.children or [] if child.type == "html_inline")
+
+
+def _outside_links(token: Token) -> list[Token]:
+    outside, depth = [], 0
+    for child in _said(token):
+        depth += {"link_open": 1, "link_close": -1}.get(child.type, 0)
+        if depth == 0:
+            outside.append(child)
+    return outside
+
+
+def _cut(words: str) -> str:
+    if len(words) <= SUMMARY:
+        return words
+    return f"{words[: SUMMARY - 1].rpartition(' ')[0] or words[: SUMMARY - 1]}…"
+
+
+@lru_cache(maxsize=8)
+def _cleaner(links: tuple[str, ...], pictures: tuple[str, ...]) -> nh3.Cleaner:
+    return nh3.Cleaner(
+        tags=set(TAGS),
+        attributes=ATTRIBUTES,
+        allowed_classes=CLASSES,
+        attribute_filter=_filter(("http://", "https://", "mailto:", "#", *links), (*INLINE_IMAGES, *pictures)),
+        url_schemes={"http", "https", "mailto", "data"},
+        link_rel="noopener noreferrer nofollow",
+        id_prefix=ANCHOR_PREFIX,
+        # What scrolls must be reachable from the keyboard, and a box needs a name, also without JavaScript.
+        set_tag_attribute_values={
+            "pre": {"tabindex": "0"},
+            "input": {"disabled": "disabled", "aria-label": "Task"},
+            "img": {"loading": "lazy"},
+        },
+        strip_comments=True,
+    )
+
+
+def _filter(links: tuple[str, ...], pictures: tuple[str, ...]) -> Callable[[str, str, str], str | None]:
+    def attribute(tag: str, name: str, value: str) -> str | None:
+        """Drop what would fetch from elsewhere while the page is read (tracking, intranet hosts)."""
+        if (tag, name) == ("img", "src"):
+            return value if value.startswith(pictures) else None
+        if name == "href" and not value.lower().startswith(links):
+            return None
+        if name == "href" and value.startswith("#"):  # every id gets the prefix, so whoever leads to one does as well
+            return f"#{ANCHOR_PREFIX}{value[1:]}"
+        return "checkbox" if (tag, name) == ("input", "type") else value
+
+    return attribute

@@ -1,0 +1,65 @@
+from django.contrib import admin
+from django.db.models import Q
+from django.urls import reverse
+
+from apps.accounts.admin.filters import NamespaceFilter
+from apps.admin_base import ReadOnlyAdmin, digest_prefix, link, short
+from apps.providers.models import Package
+from apps.releases.admin.releases import standing_badge
+
+
+class PackageNamespaceFilter(NamespaceFilter):
+    path = "version__provider__namespace__name"
+
+
+@admin.register(Package)
+class PackageAdmin(ReadOnlyAdmin[Package]):
+    list_display = ("filename", "version_page", "platform", "size", "sha256", "standing")
+    list_filter = (PackageNamespaceFilter, "os", "arch", ("version__release__lifecycle", admin.ChoicesFieldListFilter))
+    list_select_related = ("version__release__namespace",)
+    ordering = ("-pk",)
+    sortable_by = ()
+    search_fields = ("filename", "digest")
+    search_help_text = "An address (acme/cloud), a platform (linux_amd64), a file name, or the beginning of a sha256."
+    fields = (("filename", "platform"), "version_page", ("digest", "size"), "h1")
+    csv_columns = (
+        "version__provider__namespace__name",
+        "version__provider__type",
+        "version__release__version",
+        "os",
+        "arch",
+        "filename",
+        "size",
+        "digest",
+        "h1",
+    )
+
+    def find(self, word: str) -> Q:
+        namespace, slash, rest = word.partition("/")
+        if slash:
+            return Q(version__provider__namespace__name=namespace, version__provider__type__startswith=rest)
+        os, _, arch = word.partition("_")
+        by_platform = Q(os=os, arch=arch) if arch else Q(os=os) | Q(arch=os)
+        by_digest = Q(digest__startswith=digest_prefix(word.removeprefix("zh:")))
+        return by_platform | by_digest | Q(filename__startswith=word) | Q(version__release__version=word)
+
+    def view_on_site(self, package: Package) -> str:
+        release = package.version.release
+        return reverse("portal:provider-version", args=[release.namespace.name, release.name, release.version])
+
+    @admin.display(description="platform")
+    def platform(self, package: Package) -> str:
+        return package.platform
+
+    @admin.display(description="version")
+    def version_page(self, package: Package) -> str:
+        url = reverse("admin:providers_providerversion_change", args=[package.version_id])
+        return link(url, package.version.release)
+
+    @admin.display(description="sha256")
+    def sha256(self, package: Package) -> str:
+        return short(package.digest)
+
+    @admin.display(description="lifecycle")
+    def standing(self, package: Package) -> str:
+        return standing_badge(package.version.release)

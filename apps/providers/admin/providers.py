@@ -1,0 +1,88 @@
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+
+from apps.accounts.admin.filters import NamespaceFilter
+from apps.admin_base import ReadOnlyAdmin, count_of, portal_link
+from apps.providers.models import Provider, ProviderVersion
+from apps.releases.admin.releases import standing_badge
+
+VERSIONS_SHOWN = 20
+
+
+@admin.register(Provider)
+class ProviderAdmin(ReadOnlyAdmin[Provider]):
+    list_display = ("title", "latest", "versions", "created_at", "page")
+    list_filter = ("namespace__visibility", NamespaceFilter)
+    list_select_related = ("namespace",)
+    date_hierarchy = "created_at"
+    ordering = ("-pk",)
+    sortable_by = ()
+    search_fields = ("type",)
+    search_help_text = "An address (acme/cloud), its beginning, or one of its names."
+    fields = (("namespace", "type"), "description", "source_url", "notice", ("latest", "created_at"), "newest")
+    readonly_fields = ("latest", "newest")
+    csv_columns = ("namespace__name", "type", "latest", "description", "source_url", "notice", "created_at")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Provider]:
+        versions = ProviderVersion.objects.filter(provider=OuterRef("pk"))
+        listed = versions.listed().order_by("is_prerelease", "-release__sort_key", "-pk")
+        latest = Subquery(listed.values("release__version")[:1])
+        return super().get_queryset(request).annotate(version_count=count_of(versions, "provider"), latest=latest)
+
+    def find(self, word: str) -> Q:
+        namespace, slash, rest = word.partition("/")
+        if slash:
+            return Q(namespace__name=namespace, type__startswith=rest)
+        return Q(namespace__name=namespace) | Q(type__startswith=word)
+
+    def view_on_site(self, provider: Provider) -> str:
+        return reverse("portal:provider", args=[provider.namespace.name, provider.type])
+
+    @admin.display(description="provider")
+    def title(self, provider: Provider) -> str:
+        return str(provider)
+
+    @admin.display(description="latest")
+    def latest(self, provider: Any) -> str:
+        return provider.latest or "-"
+
+    @admin.display(description="versions")
+    def versions(self, provider: Any) -> int:
+        return int(provider.version_count)
+
+    @admin.display(description="page")
+    def page(self, provider: Provider) -> str:
+        return portal_link(self.view_on_site(provider), provider)
+
+    @admin.display(description="versions")
+    def newest(self, provider: Any) -> str:
+        """The newest in a table of their own: an inline would read every version to show twenty."""
+        shown = ProviderVersion.objects.filter(provider=provider).newest_first().select_related("release", "key")
+        lines = format_html_join(
+            "",
+            '<tr><td><a href="{}">{}</a></td><td>{}</td><td>{}</td><td>{}</td></tr>',
+            (
+                (
+                    reverse("admin:providers_providerversion_change", args=[row.pk]),
+                    row.release.version,
+                    standing_badge(row.release),
+                    row.get_signing_display(),
+                    row.key,
+                )
+                for row in shown[:VERSIONS_SHOWN]
+            ),
+        )
+        return format_html(
+            "<table><thead><tr><th scope=col>Version</th><th scope=col>Lifecycle</th><th scope=col>Signing</th>"
+            "<th scope=col>Key</th></tr></thead><tbody>{}</tbody></table>"
+            '<p><a href="{}?q={}">All {} versions</a></p>',
+            lines,
+            reverse("admin:providers_providerversion_changelist"),
+            str(provider),
+            provider.version_count,
+        )

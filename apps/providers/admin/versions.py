@@ -1,0 +1,150 @@
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import OuterRef, Q, QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+
+from apps.accounts.admin.actors import actor_of
+from apps.accounts.admin.filters import NamespaceFilter
+from apps.admin_base import count_of, digest_prefix, link, short
+from apps.lib.addresses import ProviderAddress
+from apps.providers import lifecycle, resigning
+from apps.providers.models import Package, ProviderVersion
+from apps.releases.admin.versions import PublisherFilter, QuarantineFilter, VerifiedFilter, VersionAdmin
+
+
+class VersionNamespaceFilter(NamespaceFilter):
+    path = "provider__namespace__name"
+
+
+@admin.register(ProviderVersion)
+class ProviderVersionAdmin(VersionAdmin):
+    acts = lifecycle.ACTS
+    list_display = ("title", "standing", "signing", "key_page", "packages", "by", "published", "sums", "page")
+    list_filter = (
+        "release__lifecycle",
+        QuarantineFilter,
+        "signing",
+        VersionNamespaceFilter,
+        PublisherFilter,
+        ("release__published_at", admin.DateFieldListFilter),
+        "is_prerelease",
+        VerifiedFilter,
+    )
+    list_select_related = ("provider__namespace", "release__namespace", "release__created_by", "key")
+    date_hierarchy = "release__published_at"
+    ordering = ("-pk",)
+    sortable_by = ()
+    search_fields = ("provider__type", "release__version", "sums_digest")
+    search_help_text = (
+        "An address (acme/cloud), a version, a key id, or the beginning of a sha256: of a zip, of SHA256SUMS or of its "
+        "signature."
+    )
+    fields = (
+        ("title", "standing", "is_prerelease"),
+        ("release_page", "provider_page", "published", "by"),
+        ("why", "instead"),
+        ("signing", "key_page", "protocols"),
+        ("sums_digest", "signature_digest"),
+        "former",
+        "verified",
+        "package_list",
+    )
+    actions = [*VersionAdmin.actions, "resign"]
+    csv_columns = (
+        "provider__namespace__name",
+        "provider__type",
+        "release__version",
+        "is_prerelease",
+        "release__lifecycle",
+        "release__lifecycle_reason",
+        "release__quarantined_at",
+        "protocols",
+        "signing",
+        "key__fingerprint",
+        "sums_digest",
+        "signature_digest",
+        "release__created_by__username",
+        "release__published_at",
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ProviderVersion]:
+        packages = Package.objects.filter(version=OuterRef("pk"))
+        rows: QuerySet[ProviderVersion] = super().get_queryset(request)
+        return rows.annotate(package_count=count_of(packages, "version"))
+
+    def find(self, word: str) -> Q:
+        namespace, slash, rest = word.partition("/")
+        if slash:
+            return Q(provider__namespace__name=namespace, provider__type__startswith=rest)
+        digest = digest_prefix(word)
+        zips = Package.objects.filter(digest__startswith=digest).values("version")
+        by_digest = Q(sums_digest__startswith=digest) | Q(signature_digest__startswith=digest) | Q(pk__in=zips)
+        by_name = Q(provider__namespace__name=namespace) | Q(provider__type__startswith=word)
+        return by_digest | by_name | Q(release__version=word) | Q(key__key_id=word.upper())
+
+    def address_of(self, row: ProviderVersion) -> ProviderAddress:
+        return row.provider.address
+
+    def has_resign_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("providers.resign_providerversion")
+
+    @admin.action(permissions=["resign"], description="Sign selected versions anew, with the namespace's newest key")
+    def resign(self, request: HttpRequest, queryset: QuerySet[ProviderVersion]) -> None:
+        viewer = actor_of(request)
+
+        def do(row: ProviderVersion) -> None:
+            resigning.resign(viewer=viewer, address=row.provider.address, version=row.release.version)
+
+        self.act(request, queryset, do, done="Queued")
+
+    def view_on_site(self, row: ProviderVersion) -> str:
+        where = [row.provider.namespace.name, row.provider.type, row.release.version]
+        return reverse("portal:provider-version", args=where)
+
+    @admin.display(description="key")
+    def key_page(self, row: ProviderVersion) -> str:
+        return link(reverse("admin:signing_signingkey_change", args=[row.key_id]), row.key)
+
+    @admin.display(description="packages")
+    def packages(self, row: Any) -> int:
+        return int(row.package_count)
+
+    @admin.display(description="SHA256SUMS")
+    def sums(self, row: ProviderVersion) -> str:
+        return short(row.sums_digest)
+
+    @admin.display(description="provider")
+    def provider_page(self, row: ProviderVersion) -> str:
+        return link(reverse("admin:providers_provider_change", args=[row.provider_id]), row.provider)
+
+    @admin.display(description="packages")
+    def package_list(self, row: ProviderVersion) -> str:
+        shown = row.packages.order_by("os", "arch")
+        lines = format_html_join(
+            "",
+            '<tr><td><a href="{}">{}</a></td><td>{}</td><td>{}</td></tr>',
+            (
+                (reverse("admin:providers_package_change", args=[one.pk]), one.platform, one.size, short(one.digest))
+                for one in shown
+            ),
+        )
+        return format_html(
+            "<table><thead><tr><th scope=col>Platform</th><th scope=col>Bytes</th><th scope=col>sha256</th></tr>"
+            "</thead><tbody>{}</tbody></table>",
+            lines,
+        )
+
+    @admin.display(description="former signatures")
+    def former(self, row: ProviderVersion) -> str:
+        lines = format_html_join(
+            "",
+            "<li>{} by {}, until {}</li>",
+            (
+                (short(one.digest), one.key, f"{one.replaced_at:%Y-%m-%d %H:%M} UTC")
+                for one in row.former_signatures.select_related("key").order_by("-pk")
+            ),
+        )
+        return format_html("<ul>{}</ul>", lines) if lines else "none"

@@ -1,0 +1,44 @@
+"""What a provider's publishers say of it beyond its versions, to lists, and to whoever runs init."""
+
+from django.db import transaction
+
+from apps.accounts.access import Viewer
+from apps.audit.kinds import Kind
+from apps.audit.recorder import record
+from apps.providers import catalogue
+from apps.providers.models import Provider
+from apps.releases.describing import changed, checked_line, checked_url
+
+NOTICE_MOST = 500
+SHORTER = "Say in one line what the provider is for; its documentation says the rest."
+BRIEFER = "It stands in a terminal at every init: say the one thing that users must know, and link to the rest."
+
+
+@transaction.atomic
+def describe(
+    *,
+    provider: Provider,
+    actor: Viewer,
+    description: str | None = None,
+    source_url: str | None = None,
+    notice: str | None = None,
+) -> None:
+    """Change what is given; None leaves it. Raises Invalid. Clients show the notice as a warning at every init."""
+    wanted = {
+        "description": None if description is None else checked_line("description", description, mend=SHORTER),
+        "source_url": None if source_url is None else checked_url(source_url),
+        "notice": None if notice is None else checked_line("notice", notice, most=NOTICE_MOST, mend=BRIEFER),
+    }
+    row = Provider.objects.select_for_update(no_key=True).get(pk=provider.pk)
+    changes = changed(row, wanted)
+    if not changes:
+        return
+    provider.description, provider.source_url, provider.notice = row.description, row.source_url, row.notice
+    catalogue.refresh(row)
+    record(
+        Kind.PROVIDER_DESCRIBED,
+        actor_id=actor.user_id,
+        token_id=actor.token_id,
+        subject=str(provider.address),
+        changes=changes,
+    )

@@ -1,0 +1,120 @@
+"""Reading a version's documentation, for pages and scripts. The gate was asked when the version was found."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from apps.lib.errors import NotFound
+from apps.providers.docs.layouts import INDEX
+from apps.providers.models import DocsArchive, DocsKind, DocsPage, DocsState, ProviderVersion
+from apps.releases.documents import moment
+
+_KEPT_IN_VIEW = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    page: DocsPage
+    is_found: bool
+
+    @property
+    def words(self) -> str:
+        """What a filter looks at."""
+        return _words(self.page)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The pages of one subcategory; an empty name is that of those without one."""
+
+    name: str
+    rows: list[Row]
+
+    @property
+    def is_found(self) -> bool:
+        return any(row.is_found for row in self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    kind: DocsKind
+    groups: list[Group]
+
+    @property
+    def count(self) -> int:
+        return sum(len(group.rows) for group in self.groups)
+
+    @property
+    def found(self) -> int:
+        return sum(row.is_found for group in self.groups for row in group.rows)
+
+
+def sections_of(version: ProviderVersion, query: str = "") -> list[Section]:
+    """All pages by kind and subcategory, each by name. Found are those that hold every word of the query.
+
+    The others are there as well: whoever widens the filter as they type need not ask again.
+    """
+    words = query.casefold().split()
+    by_kind: dict[str, list[Row]] = {kind: [] for kind in DocsKind}
+    for page in index_of(version):
+        text = _words(page).casefold()
+        by_kind[page.kind].append(Row(page, all(word in text for word in words)))
+    return [Section(DocsKind(kind), _grouped(rows)) for kind, rows in by_kind.items() if rows]
+
+
+def index_of(version: ProviderVersion) -> Sequence[DocsPage]:
+    """Every page without its text: one query."""
+    return sorted(version.docs_pages.without_texts(), key=lambda page: (page.name.casefold(), page.slug))
+
+
+def page_of(version: ProviderVersion, kind: str = DocsKind.OVERVIEW, slug: str = INDEX) -> DocsPage:
+    page = version.docs_pages.filter(kind=kind, slug=slug).first()
+    if page is None:
+        raise NotFound(f"The documentation of {version} has no page {kind}/{slug}.")
+    return page
+
+
+def versions_with(version: ProviderVersion, page: DocsPage | None) -> set[int]:
+    """Which versions of the provider (by number of row) have that page too."""
+    if page is None:
+        return set()
+    same = DocsPage.objects.filter(version__provider=version.provider_id, kind=page.kind, slug=page.slug)
+    return set(same.values_list("version", flat=True))
+
+
+def archives_of(version: ProviderVersion) -> list[DocsArchive]:
+    """What was sent for it, the newest first."""
+    return list(version.docs_archives.select_related("created_by").order_by("-pk")[:_KEPT_IN_VIEW])
+
+
+def docs_document(version: ProviderVersion, *, with_archives: bool) -> dict[str, Any]:
+    """`pages`, and to publishers what was sent and how it went."""
+    pages = [
+        {"kind": page.kind, "slug": page.slug, "name": page.name, "subcategory": page.subcategory}
+        for page in index_of(version)
+    ]
+    archives = [archive_document(one) for one in archives_of(version)] if with_archives else None
+    return {"pages": pages} | ({} if archives is None else {"archives": archives})
+
+
+def archive_document(archive: DocsArchive) -> dict[str, Any]:
+    return {
+        "state": archive.state,
+        "digest": f"sha256:{archive.digest}",
+        "size": archive.size,
+        "received_at": moment(archive.created_at),
+        "reasons": [{**reason.as_dict(), "sentence": reason.sentence} for reason in archive.refusals()],
+    }
+
+
+def is_waiting(archives: Iterable[DocsArchive]) -> bool:
+    return any(archive.state == DocsState.RECEIVED for archive in archives)
+
+
+def _grouped(rows: list[Row]) -> list[Group]:
+    names = sorted({row.page.subcategory for row in rows}, key=lambda name: (bool(name), name.casefold(), name))
+    return [Group(name, [row for row in rows if row.page.subcategory == name]) for name in names]
+
+
+def _words(page: DocsPage) -> str:
+    return f"{page.name} {page.title} {page.subcategory}"

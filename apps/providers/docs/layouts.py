@@ -1,0 +1,68 @@
+"""Which files of an archive are pages: today's layout (`docs/resources/…`) and the old one (`website/docs/r/…`)."""
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from apps.providers.models import DocsKind
+
+# Folder -> what its pages describe. Both layouts' names are taken in both: authors move files before they rename them.
+FOLDERS = {
+    "guides": DocsKind.GUIDE,
+    "resources": DocsKind.RESOURCE,
+    "r": DocsKind.RESOURCE,
+    "data-sources": DocsKind.DATA_SOURCE,
+    "d": DocsKind.DATA_SOURCE,
+    "functions": DocsKind.FUNCTION,
+    "ephemeral-resources": DocsKind.EPHEMERAL,
+    "list-resources": DocsKind.LIST,
+    "actions": DocsKind.ACTION,
+}
+ROOTS = ("docs/", "website/docs/")
+INDEX = "index"
+MOST_PAGES = 4_000
+_SUFFIX = re.compile(r"\.(?:html\.markdown|html\.md|markdown|md)$", re.IGNORECASE)
+_SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a page describes. The overview is the page `index`."""
+
+    kind: DocsKind
+    slug: str
+
+
+def place_of(path: str) -> Place | None:
+    """The page that `path` names, seen from the folder of the documentation, with its suffix or without one."""
+    folder, _, last = path.rpartition("/")
+    slug = _SUFFIX.sub("", last).removesuffix(".html")
+    if not folder and slug == INDEX:
+        return Place(DocsKind.OVERVIEW, INDEX)
+    kind = FOLDERS.get(folder)
+    return Place(kind, slug) if kind and _SLUG.fullmatch(slug) else None
+
+
+def pages_in(names: Collection[str], *, is_archive: bool) -> dict[Place, str]:
+    """Each page's file; none where there is no documentation. Of two files for one page the first by name counts.
+
+    An archive that was made for it may also hold the folder's content at its top, or one folder around it all.
+    """
+    for root in _roots(names) if is_archive else ROOTS:
+        found: dict[Place, str] = {}
+        for name in sorted(names):
+            if not (name.startswith(root) and _SUFFIX.search(name)):
+                continue
+            place = place_of(name.removeprefix(root))
+            if place is not None:
+                found.setdefault(place, name)
+        if found:
+            return found
+    return {}
+
+
+def _roots(names: Collection[str]) -> Iterator[str]:
+    tops = {name.partition("/")[0] for name in names}
+    around = f"{tops.pop()}/" if len(tops) == 1 else ""
+    for before in dict.fromkeys(("", around)):
+        yield from (f"{before}{root}" for root in (*ROOTS, ""))

@@ -1,0 +1,96 @@
+"""From the Markdown of a documentation to its pages: what each describes, how it is called, its safe HTML (D17)."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+from urllib.parse import quote
+
+from apps.lib.addresses import ProviderAddress
+from apps.lib.markdown import rendering
+from apps.lib.markdown.links import Place as Links
+from apps.providers.docs import front_matter, layouts
+from apps.providers.docs.layouts import ROOTS, Place
+from apps.providers.models import DocsKind, DocsPage
+
+_HEADING = re.compile(r"^#\s+(.+?)\s*#*\s*$", re.MULTILINE)
+# /providers/<anybody>/<type>/<version>/docs/… and, older, /docs/providers/<type>/…: how authors of public providers
+# lead from page to page.
+_REGISTRY = re.compile(r"(?:providers/[^/]+/(?P<new>[^/]+)/[^/]+/docs|docs/providers/(?P<old>[^/]+))(?:/(?P<rest>.*))?")
+_HEAD = 4_096
+
+
+def docs_path(address: ProviderAddress, version: str) -> str:
+    """Where a version's documentation is. The portal's routes say the same, and its tests compare the two."""
+    return quote(f"/providers/{address}/{version}/docs", safe="/+")
+
+
+def render(texts: Mapping[Place, bytes], *, address: ProviderAddress, version: str) -> Iterator[DocsPage]:
+    """Each text as an unsaved page. Some milliseconds of a worker for each, so never inside a transaction."""
+    prefix, places = docs_path(address, version), frozenset(texts)
+    for place, source in texts.items():
+        text = source.decode("utf-8", errors="replace").replace("\x00", "\ufffd").replace("\r\n", "\n")
+        said, body = front_matter.split(text)
+        found = _HEADING.search(body[:_HEAD])
+        heading = " ".join(found[1].replace("\\_", "_").replace("`", "").split()) if found else ""
+        stands = _AmongPages(f"docs/{place.kind}", prefix, address.type, places)
+        if place.kind == DocsKind.OVERVIEW:
+            stands.base = "docs"
+        yield DocsPage(
+            kind=place.kind,
+            slug=place.slug,
+            name=_name(place, address.type, said.page_title, heading)[:200],
+            subcategory=said.subcategory,
+            title=said.page_title or heading[:300],
+            description=said.description,
+            html=rendering.render(body.encode(), stands),
+        )
+
+
+def _name(place: Place, provider_type: str, title: str, heading: str) -> str:
+    """What a reader looks for: `dns_record`, though its file is `record.md`. A provider dns-beta may have them too."""
+    if place.kind == DocsKind.OVERVIEW:
+        return "Overview"
+    if place.kind == DocsKind.GUIDE:
+        return title or heading or place.slug.replace("-", " ").replace("_", " ").capitalize()
+    if place.kind == DocsKind.FUNCTION:
+        return place.slug
+    called = re.compile(rf"(?<![\w.-])[a-z0-9-]+_{re.escape(place.slug)}(?![\w-])")
+    for told in (heading, title):
+        if found := called.search(told):
+            return found[0]
+    start = provider_type.replace("-", "_")
+    return place.slug if f"{place.slug}_".startswith(f"{start}_") else f"{start}_{place.slug}"
+
+
+@dataclass
+class _AmongPages(Links):
+    """A page in the folder `base` of a documentation whose pages are `places`, shown below `prefix`."""
+
+    prefix: str = ""
+    provider_type: str = ""
+    places: Collection[Place] = field(default_factory=frozenset)
+    callouts: ClassVar[bool] = True
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        return (self.prefix,)
+
+    def page_of(self, path: str, fragment: str) -> str | None:
+        place = layouts.place_of(self._within(path))
+        if place is None or place not in self.places:
+            return None
+        anchor = f"#{rendering.ANCHOR_PREFIX}{fragment}" if fragment else ""
+        return self.prefix + ("" if place.kind == DocsKind.OVERVIEW else f"/{place.kind}/{place.slug}") + anchor
+
+    def _within(self, path: str) -> str:
+        """The path as seen from the folder of the documentation."""
+        registry = _REGISTRY.fullmatch(path)
+        if registry and self.provider_type in (registry["new"], registry["old"]):
+            return registry["rest"] or layouts.INDEX
+        for root in ROOTS:
+            if path == root.rstrip("/"):
+                return layouts.INDEX
+            if path.startswith(root):
+                return path.removeprefix(root)
+        return path

@@ -1,0 +1,182 @@
+"""Another documentation for a version that is published. Prose is no part of what clients verify, so it may change.
+
+Publishers send an archive; a worker reads it and puts its pages in the place of those that were there. What is refused
+leaves them as they are.
+"""
+
+import uuid
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.db import IntegrityError, transaction
+
+from apps.accounts import access
+from apps.accounts.access import Viewer
+from apps.accounts.models import Role
+from apps.audit.kinds import Kind as Event
+from apps.audit.recorder import record
+from apps.blobs import store
+from apps.jobs import queue
+from apps.jobs.claims import Claim
+from apps.lib.addresses import ProviderAddress
+from apps.lib.archives import Refusal
+from apps.lib.digests import counted
+from apps.lib.errors import Conflict, Invalid, Reason
+from apps.providers import catalogue, drafts, reading
+from apps.providers.docs import drafted, rendering, sources
+from apps.providers.models import DocsArchive, DocsPage, DocsState, ProviderVersion
+from apps.releases import keeping, purging
+
+JOB = "read-provider-docs"
+
+GIVEN_UP = Reason(
+    "gave-up", "that every attempt to read it ended early", "a verdict", "Send it again, or ask an operator for the log"
+)
+
+log = structlog.get_logger("larder.providers")
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """`created` is False where these very bytes are shown already, or wait to be read."""
+
+    archive: DocsArchive
+    created: bool
+
+
+def version_of(viewer: Viewer, address: ProviderAddress, version: str) -> ProviderVersion:
+    """The version, for those who may change its documentation: publishers."""
+    access.namespace_for(viewer, address.namespace, need=Role.PUBLISHER, only_name=address.type)
+    return reading.version_for(viewer, address, version)
+
+
+def receive(*, viewer: Viewer, version: ProviderVersion, open_body: Callable[[], Iterable[bytes]]) -> Received:
+    """Take an archive in and have a worker read it. Raises Conflict, Invalid, or TooLarge beyond its limit."""
+    limit, key = settings.PROVIDER_DOCS_MAX_BYTES, f"docs-{uuid.uuid4().hex}"
+    staged = store.stage(key, counted(open_body(), limit=limit, what="The archive", setting=drafts.DOCS_SETTING))
+    kept = False
+    try:
+        if not staged.size:
+            raise Invalid("The upload holds no bytes.", mend="Send the zip itself as the body of the request.")
+        received = _note(viewer, version, key, staged)
+        kept = received.created
+    finally:
+        if not kept:
+            store.discard_staged(key)
+    return received
+
+
+@transaction.atomic
+def _note(viewer: Viewer, version: ProviderVersion, key: str, staged: store.Staged) -> Received:
+    ProviderVersion.objects.select_for_update(no_key=True).get(pk=version.pk)  # one after the other
+    known = version.docs_archives.filter(state__in=[DocsState.RECEIVED, DocsState.SHOWN]).order_by("-pk").first()
+    if known is not None and known.digest == staged.digest:
+        return Received(known, created=False)
+    if known is not None and known.state == DocsState.RECEIVED:
+        raise _busy(version)
+    archive = DocsArchive.objects.create(
+        version=version,
+        state=DocsState.RECEIVED,
+        staging_key=key,
+        digest=staged.digest,
+        size=staged.size,
+        created_by=viewer.user,
+    )
+    record(
+        Event.PROVIDER_DOCS_RECEIVED,
+        actor_id=viewer.user_id,
+        token_id=viewer.token_id,
+        subject=str(version),
+        release=version.release_id,
+        digest=staged.digest,
+        size=staged.size,
+    )
+    try:
+        with transaction.atomic():
+            queue.enqueue(JOB, target=version.pk, created_by_id=viewer.user_id)
+    except IntegrityError:
+        raise _busy(version) from None
+    return Received(archive, created=True)
+
+
+def _busy(version: ProviderVersion) -> Conflict:
+    return Conflict(
+        f"Another documentation of {version} is being read right now.", mend="Send yours again in a few seconds."
+    )
+
+
+# --- The worker -------------------------------------------------------------------------------------------------------
+
+
+def run(claim: Claim) -> None:
+    """Read what was received for the version. Safe to repeat: the rows change in one transaction."""
+    rows = DocsArchive.objects.filter(version=claim.target, state=DocsState.RECEIVED).order_by("pk")
+    archive = rows.select_related("version__provider__namespace", "version__release__namespace").first()
+    if archive is None:
+        return
+    if claim.exhausted:
+        _refuse(archive, [GIVEN_UP], claim)
+        return
+    version, release = archive.version, archive.version.release
+    try:
+        with store.open_staged(archive.staging_key) as staged:
+            texts = sources.archive_texts(staged, digest=archive.digest)
+    except Refusal as refusal:
+        _refuse(archive, refusal.reasons, claim)
+        return
+    pages = list(rendering.render(texts, address=version.provider.address, version=release.version))
+    keeping.note(release, {archive.digest: drafts.docs_name(release)}, claim=claim)
+    store.store_staged(archive.staging_key, digest=archive.digest, size=archive.size)
+    _show(archive, pages, claim)
+    store.discard_staged(archive.staging_key)
+
+
+def _show(archive: DocsArchive, pages: list[DocsPage], claim: Claim) -> None:
+    version = archive.version
+    former = version.docs_archives.filter(state=DocsState.SHOWN).first()
+    with transaction.atomic():
+        claim.guard()
+        is_there = ProviderVersion.objects.select_for_update(no_key=True).filter(pk=version.pk).exists()
+        if is_there:
+            version.docs_archives.filter(state=DocsState.SHOWN).update(state=DocsState.REPLACED)
+            DocsArchive.objects.filter(pk=archive.pk).update(state=DocsState.SHOWN, staging_key="")
+            drafted.write(version, pages)
+            catalogue.refresh(version.provider)
+            _record(archive, "shown", pages=len(pages))
+    superfluous = former.digest if former and is_there else archive.digest if not is_there else ""
+    if superfluous:
+        _drop(version, superfluous, claim)
+    log.info("docs_shown", version=str(version), pages=len(pages))
+
+
+def _drop(version: ProviderVersion, digest: str, claim: Claim) -> None:
+    """Remove the bytes of what is shown no more, unless something else is made of them."""
+    release = version.release
+    if digest == release.digest or version.packages.filter(digest=digest).exists():
+        return
+    if purging.remove(release, digest, claim):
+        release.blobs.filter(digest=digest).delete()
+
+
+def _refuse(archive: DocsArchive, reasons: list[Reason], claim: Claim) -> None:
+    said = [reason.as_dict() for reason in reasons]
+    with transaction.atomic():
+        claim.guard()
+        DocsArchive.objects.filter(pk=archive.pk).update(state=DocsState.REFUSED, reasons=said, staging_key="")
+        _record(archive, "refused", reasons=[reason.code for reason in reasons])
+    store.discard_staged(archive.staging_key)
+
+
+def _record(archive: DocsArchive, outcome: str, **more: Any) -> None:
+    record(
+        Event.PROVIDER_DOCS_READ,
+        actor_id=None,
+        subject=str(archive.version),
+        release=archive.version.release_id,
+        digest=archive.digest,
+        outcome=outcome,
+        **more,
+    )

@@ -1,0 +1,93 @@
+"""Where the texts come from: an archive that is read in a limited child process, or a stored package, by ranges."""
+
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import BinaryIO
+
+import structlog
+from django.conf import settings
+
+from apps.blobs import store
+from apps.lib import archives
+from apps.lib.archives import Entry, Limits, Refusal
+from apps.lib.errors import Reason
+from apps.lib.zips import ranges
+from apps.providers import drafts
+from apps.providers.docs import layouts
+from apps.providers.docs.layouts import MOST_PAGES, Place
+
+MOST_TEXT = 512 * 1024
+MOST_TEXTS = 24 * 1024 * 1024
+_UNPACKED = 256 * 1024 * 1024
+# One `*` is one part of a path; which of these are pages, `layouts` says.
+_FOLDERS = ("", "docs/", "website/docs/", "*/", "*/docs/", "*/website/docs/")
+_WANTED = tuple(dict.fromkeys(f"{folder}{rest}" for folder in _FOLDERS for rest in ("*.m*", "*/*.m*")))
+
+log = structlog.get_logger("larder.providers")
+
+
+def archive_texts(file: BinaryIO, *, digest: str) -> dict[Place, bytes]:
+    """The pages of an archive that was sent as documentation. Raises Refusal."""
+    listing = archives.inspect(file, _limits(), wanted=_WANTED)
+    if listing.digest != digest:
+        raise store.Damaged("The staged bytes of the documentation are not those that were received.")
+    sizes = {entry.name: entry.size for entry in listing.entries if not entry.is_dir}
+    found = layouts.pages_in(sizes, is_archive=True)
+    reasons = list(_wrong(found, sizes))
+    if reasons:
+        raise Refusal(reasons)
+    # What has no room beside files that are no pages is read as far as it goes.
+    return {place: listing.texts.get(name, b"") for place, name in found.items()}
+
+
+def package_texts(digest: str, entries: Iterable[Entry]) -> dict[Place, bytes]:
+    """The pages in a package's `docs/`. What is too long or too much is left out: clients want the rest of it."""
+    files = {entry.name: entry for entry in entries if not entry.is_dir}
+    found, left = layouts.pages_in(files, is_archive=False), MOST_TEXTS
+    texts: dict[Place, bytes] = {}
+    for place, name in list(found.items())[:MOST_PAGES]:
+        entry = files[name]
+        if entry.size > min(MOST_TEXT, left):
+            log.warning("docs_page_left_out", package=digest, page=name[:200], size=entry.size)
+            continue
+        left -= entry.size
+        try:
+            texts[place] = _read(digest, entry)
+        except zlib.error:
+            log.warning("docs_page_unreadable", package=digest, page=name[:200])
+    return texts
+
+
+def _limits() -> Limits:
+    return Limits(
+        packed_bytes=settings.PROVIDER_DOCS_MAX_BYTES,
+        packed_setting=drafts.DOCS_SETTING,
+        unpacked_bytes=_UNPACKED,
+        unpacked_setting="",
+        entries=settings.ARCHIVE_MAX_ENTRIES,
+        text_bytes=MOST_TEXT,
+        texts_bytes=MOST_TEXTS,
+    )
+
+
+def _wrong(found: Mapping[Place, str], sizes: Mapping[str, int]) -> Iterator[Reason]:
+    if not found:
+        mend = "Zip the folder docs of the provider's repository, with its name"
+        yield Reason("docs-none", "no page", "docs/index.md, docs/resources/<name>.md and the like", mend)
+    if len(found) > MOST_PAGES:
+        yield Reason("docs-too-many", f"{len(found)} pages", f"at most {MOST_PAGES}", "Leave out old pages")
+    for name in found.values():
+        if sizes[name] > MOST_TEXT:
+            mend = "Make several pages of it"
+            yield Reason("docs-too-long", f"{sizes[name]} bytes", f"at most {MOST_TEXT} for a page", mend, name[:200])
+    total = sum(sizes[name] for name in found.values())
+    if total > MOST_TEXTS:
+        mend = "Leave out what clients of today do not need"
+        yield Reason("docs-too-much", f"{total} bytes of text", f"at most {MOST_TEXTS}", mend)
+
+
+def _read(digest: str, entry: Entry) -> bytes:
+    def read(start: int, stop: int) -> Iterator[bytes]:
+        return store.read(digest, start=start, stop=stop)
+
+    return ranges.first_bytes(read, at=entry.at, packed=entry.packed, method=entry.method, most=MOST_TEXT)

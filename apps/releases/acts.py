@@ -1,0 +1,132 @@
+"""What is done with a published version at its address (D9), for every kind: the gate, the verb, the catalogue.
+
+Deprecating breaks nobody, so publishers do it. Yanking breaks those who pinned or locked the version, so it needs an
+owner, and so does taking a yank back. Quarantine, purge and verifying are for staff.
+A refused attempt is recorded by the gate, which is asked outside the transaction so that its row stays.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Generic, Protocol, TypeVar
+
+from django.db import transaction
+from django.db.models import Q
+
+from apps.accounts import access, operators
+from apps.accounts.access import Viewer
+from apps.accounts.models import Role
+from apps.lib.errors import Invalid, NotFound
+from apps.releases import lifecycle, purging, verifying
+from apps.releases.models import Lifecycle, Release, State
+
+
+class Address(Protocol):
+    @property
+    def namespace(self) -> str: ...
+
+    @property
+    def path_name(self) -> str: ...
+
+
+A = TypeVar("A", bound=Address)
+
+
+@dataclass(frozen=True, slots=True)
+class Acts(Generic[A]):
+    """The acts on one kind's versions. The kind says where they are, and what else changes with them."""
+
+    # The releases, in any state, that bear a number. Raises NotFound where no version can.
+    coordinate_of: Callable[[A, str], Q]
+    # Writes down anew what lists say of the module or provider; inside the transaction of the act.
+    refresh: Callable[[Release], None]
+    # Deletes the kind's own rows of a version that is purged.
+    drop: Callable[[Release], None]
+    verify_job: str = verifying.JOB
+
+    def deprecate(self, *, viewer: Viewer, address: A, version: str, reason: str, replacement: str = "") -> Release:
+        """Advise against a version; it stays listed and served. Publishers."""
+        release = self.release_of(viewer, address, version)
+        act = partial(lifecycle.deprecate, release=release, actor=viewer, reason=reason, replacement=replacement)
+        return self._done(release, act)
+
+    def yank(self, *, viewer: Viewer, address: A, version: str, reason: str) -> Release:
+        """Take a version out of lists; exact downloads and pages go on. Owners."""
+        release = self.release_of(viewer, address, version, need=Role.OWNER)
+        return self._done(release, partial(lifecycle.yank, release=release, actor=viewer, reason=reason))
+
+    def quarantine(self, *, viewer: Viewer, address: A, version: str, reason: str) -> Release:
+        """Serve nothing of a version, nor of others with the same bytes. Staff."""
+        release = self._operated(viewer, address, version)
+        return self._done(release, partial(lifecycle.quarantine, release=release, actor=viewer, reason=reason))
+
+    def restore(self, *, viewer: Viewer, address: A, version: str, reason: str) -> Release:
+        """Undo a deprecation (publishers), a yank (owners) or a quarantine (staff), whichever lies on top."""
+        release = self.release_of(viewer, address, version)
+        if release.quarantined_at is not None:
+            release = self._operated(viewer, address, version)
+        elif release.lifecycle == Lifecycle.YANKED:
+            release = self.release_of(viewer, address, version, need=Role.OWNER)
+        return self._done(release, partial(lifecycle.restore, release=release, actor=viewer, reason=reason))
+
+    def purge(self, *, viewer: Viewer, address: A, version: str, reason: str, confirm: str) -> Release:
+        """Remove a version for good: its rows now, its bytes by a worker. The number stays taken. Staff.
+
+        `confirm` is the full address and version, as somebody typed it.
+        """
+        return self._purge(self._operated(viewer, address, version), viewer, reason, confirm)
+
+    def purge_here(self, *, address: A, version: str, reason: str, confirm: str) -> Release:
+        """As `purge`, for whoever sits at the machine itself: Larder asks no gate then, and the audit names nobody."""
+        return self._purge(self._found(address, version), access.NOBODY, reason, confirm)
+
+    def verify(self, *, viewer: Viewer, address: A, version: str) -> Release:
+        """Have a worker read its stored bytes again. Staff."""
+        release = self._operated(viewer, address, version)
+        verifying.request(release, actor=viewer, job=self.verify_job)
+        return release
+
+    def release_of(self, viewer: Viewer, address: A, version: str, *, need: Role = Role.PUBLISHER) -> Release:
+        """The published version, for those who may act on it; one in quarantine for staff alone."""
+        access.namespace_for(viewer, address.namespace, need=need, only_name=address.path_name)
+        release = self._found(address, version)
+        if release.quarantined_at is not None and not operators.is_operator(viewer):
+            raise _unknown(address, version)
+        return release
+
+    def _operated(self, viewer: Viewer, address: A, version: str) -> Release:
+        operators.operated_namespace(viewer, address.namespace, only_name=address.path_name)
+        return self._found(address, version)
+
+    def _found(self, address: A, version: str) -> Release:
+        """What bears that number; a tombstone too, of which the verbs say what it is."""
+        states = [State.PUBLISHED, State.PURGED]
+        rows = Release.objects.filter(self.coordinate_of(address, version), state__in=states)
+        release = rows.select_related("namespace", "lifecycle_by", "quarantined_by").first()
+        if release is None:
+            raise _unknown(address, version)
+        return release
+
+    def _purge(self, release: Release, actor: Viewer, reason: str, confirm: str) -> Release:
+        if confirm.split() != str(release).split():
+            raise Invalid(
+                f"The confirmation reads {confirm[:200]!r}, expected {str(release)!r}.",
+                mend="Type the address and the version exactly: this cannot be undone.",
+            )
+
+        def act() -> None:
+            purging.purge(release=release, actor=actor, reason=reason)
+            self.drop(release)
+
+        return self._done(release, act)
+
+    def _done(self, release: Release, act: Callable[[], None]) -> Release:
+        """The act and what lists say afterwards, in one transaction."""
+        with transaction.atomic():
+            act()
+            self.refresh(release)
+        return release
+
+
+def _unknown(address: Address, version: str) -> NotFound:
+    return NotFound(f"There is no version {version} of {address}.")

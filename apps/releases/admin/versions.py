@@ -1,0 +1,148 @@
+"""What operators' pages of modules' versions and of providers' share: the acts, and what is said of the release."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+
+from apps.accounts.admin.actors import actor_of
+from apps.accounts.admin.filters import PersonFilter
+from apps.admin_base import ReadOnlyAdmin, SetFilter, badge, link, portal_link
+from apps.releases.admin import acts
+from apps.releases.admin.releases import standing_badge
+
+
+class PublisherFilter(PersonFilter):
+    title = "publisher"
+    path = "release__created_by__username"
+
+
+class QuarantineFilter(SetFilter):
+    title = "quarantine"
+    parameter_name = "quarantined"
+    path = "release__quarantined_at"
+    words = ("In quarantine", "Not in quarantine")
+
+
+class VerifiedFilter(admin.SimpleListFilter):
+    title = "stored bytes"
+    parameter_name = "verified"
+
+    def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
+        return [("unsound", "Not as published")]
+
+    def queryset(self, _request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        # As the condition of the index has it: few are not sound.
+        return queryset.exclude(release__verified_as__in=["", "sound"]) if self.value() == "unsound" else queryset
+
+
+class VersionAdmin(ReadOnlyAdmin[Any], acts.VersionPages):
+    """Published artefacts: looked at here, never changed (D5). What is said of them is, by the usual verbs.
+
+    Each act asks for a reason on a page of its own; verifying only queues.
+    """
+
+    actions = ["deprecate", "yank", "quarantine", "restore", "purge", "verify"]
+
+    def view_on_site(self, row: Any) -> str:
+        raise NotImplementedError
+
+    def has_deprecate_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("releases.deprecate_release")
+
+    def has_yank_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("releases.yank_release")
+
+    def has_quarantine_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("releases.quarantine_release")
+
+    def has_restore_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("releases.restore_release")
+
+    def has_purge_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("releases.purge_release")
+
+    def has_verify_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("releases.verify_release")
+
+    @admin.action(permissions=["deprecate"], description="Deprecate selected versions…")
+    def deprecate(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+        return acts.carry_out(self, request, queryset, acts.DEPRECATE)
+
+    @admin.action(permissions=["yank"], description="Yank selected versions…")
+    def yank(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+        return acts.carry_out(self, request, queryset, acts.YANK)
+
+    @admin.action(permissions=["quarantine"], description="Put selected versions into quarantine…")
+    def quarantine(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+        return acts.carry_out(self, request, queryset, acts.QUARANTINE)
+
+    @admin.action(permissions=["restore"], description="Restore selected versions…")
+    def restore(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+        return acts.carry_out(self, request, queryset, acts.RESTORE)
+
+    @admin.action(permissions=["purge"], description="Purge the selected version…")
+    def purge(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+        return acts.carry_out(self, request, queryset, acts.PURGE)
+
+    @admin.action(permissions=["verify"], description="Verify the stored bytes of selected versions")
+    def verify(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        viewer = actor_of(request)
+
+        def do(row: Any) -> None:
+            self.acts.verify(viewer=viewer, address=self.address_of(row), version=row.release.version)
+
+        self.act(request, queryset, do, done="Queued")
+
+    # --- What is shown ------------------------------------------------------------------------------------------------
+
+    @admin.display(description="version")
+    def title(self, row: Any) -> str:
+        return str(row.release)
+
+    @admin.display(description="lifecycle")
+    def standing(self, row: Any) -> str:
+        """What lies on top, and loudly what the last verifying found wrong."""
+        unsound = badge(row.release.verified_as) if row.release.verified_findings else ""
+        return format_html("{} {}", standing_badge(row.release), unsound)
+
+    @admin.display(description="published")
+    def published(self, row: Any) -> Any:
+        return row.release.published_at
+
+    @admin.display(description="by")
+    def by(self, row: Any) -> str:
+        return str(row.release.created_by or "-")
+
+    @admin.display(description="page")
+    def page(self, row: Any) -> str:
+        return portal_link(self.view_on_site(row), row.release)
+
+    @admin.display(description="release")
+    def release_page(self, row: Any) -> str:
+        return link(reverse("admin:releases_release_change", args=[row.release_id]), row.release)
+
+    @admin.display(description="reason")
+    def why(self, row: Any) -> str:
+        return row.release.quarantine_reason or row.release.lifecycle_reason or "-"
+
+    @admin.display(description="replacement")
+    def instead(self, row: Any) -> str:
+        return row.release.lifecycle_replacement or "-"
+
+    @admin.display(description="verified")
+    def verified(self, row: Any) -> str:
+        """What the last verifying found, and each file that is not as it should be."""
+        release = row.release
+        if release.verified_at is None:
+            return "not since it was published"
+        lines = format_html_join(
+            "",
+            "<li>{} is {}: {} instead of sha256:{}</li>",
+            ((one["name"], one["outcome"], one["found"], one["digest"]) for one in release.verified_findings),
+        )
+        when = f"{release.verified_at:%Y-%m-%d %H:%M} UTC"
+        return format_html("{} {}<ul>{}</ul>", badge(release.verified_as), when, lines)

@@ -1,0 +1,56 @@
+"""What is said of a module or provider beyond its versions: lines of plain text, and where its repository is."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.db.models import Model
+
+from apps.lib.errors import Invalid
+
+LONGEST = 300
+_EXAMPLE = "Use the address that opens the repository in a browser: https://git.example.com/team/code"
+
+
+def changed(row: Model, wanted: Mapping[str, str | None]) -> dict[str, list[Any]]:
+    """Writes what differs to the row (None leaves a field) and answers `{field: [before, after]}`."""
+    given = {field: value for field, value in wanted.items() if value is not None}
+    changes = {field: [getattr(row, field), value] for field, value in given.items() if value != getattr(row, field)}
+    for field in changes:
+        setattr(row, field, given[field])
+    if changes:
+        type(row)._default_manager.filter(pk=row.pk).update(**{field: given[field] for field in changes})  # noqa: SLF001  # Django's public name for it
+    return changes
+
+
+def checked_url(text: str) -> str:
+    """The URL of a repository as browsers open it, or nothing. Raises Invalid: it becomes a link on pages."""
+    url = text.strip()
+    if not url:
+        return ""
+    if len(url) > LONGEST:
+        raise Invalid(f"The source URL has {len(url)} characters, expected at most {LONGEST}.")
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port  # an odd port raises here
+    except ValueError as error:
+        raise Invalid(f"The source URL cannot be read: {error}", mend=_EXAMPLE) from None
+    if parts.scheme not in ("http", "https") or not host:
+        raise Invalid(
+            f"The source URL is {url[:80]!r}, expected one that begins with https:// or http://", mend=_EXAMPLE
+        )
+    if not url.isprintable() or " " in url:
+        raise Invalid("The source URL holds a space or a control character.", mend=_EXAMPLE)
+    if parts.username or parts.password:
+        raise Invalid("The source URL holds a user name or a password, and everybody can read it.", mend=_EXAMPLE)
+    return url
+
+
+def checked_line(what: str, text: str, *, most: int = LONGEST, mend: str) -> str:
+    """One line of plain text. Raises Invalid."""
+    line = " ".join(text.split())
+    if not line.isprintable():
+        raise Invalid(f"The {what} holds a control character.", mend="Write one line of plain text.")
+    if len(line) > most:
+        raise Invalid(f"The {what} has {len(line)} characters, expected at most {most}.", mend=mend)
+    return line

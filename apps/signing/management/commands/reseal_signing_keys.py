@@ -1,0 +1,31 @@
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from apps.lib.errors import RegistryError
+from apps.signing import resealing, vault
+
+
+class Command(BaseCommand):
+    help = (
+        "Encrypt every private signing key anew under the first key of LARDER_SIGNING_KEK_FILE. "
+        "Run it on a worker host; run it again as often as you like."
+    )
+
+    def handle(self, **_: Any) -> None:
+        vault.unlock()  # a command of the worker host, as the worker itself
+        try:
+            outcomes = list(resealing.reseal_all())
+        except RegistryError as refused:
+            raise CommandError(f"{refused} {refused.mend}") from None
+        finally:
+            vault.lock()
+        problems = [(outcome.key, outcome.problem) for outcome in outcomes if outcome.problem]
+        for key, problem in problems:
+            self.stderr.write(f"{key.namespace}, {key}: {problem} {problem.mend}")
+        self.stdout.write(f"{len(outcomes) - len(problems)} sealed anew.")
+        if problems:
+            raise CommandError(
+                f"{len(problems)} could not be opened and are as they were: keep every line of the file."
+            )
+        self.stdout.write("No private key needs another line of the file than its first.")

@@ -1,0 +1,40 @@
+"""`manage.py purge acme/vpc/aws 1.2.0 --reason … --confirm "acme/vpc/aws 1.2.0"`: remove a version for good."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from apps.lib.addresses import ModuleAddress, ProviderAddress
+from apps.lib.errors import RegistryError
+from apps.modules import lifecycle as modules
+from apps.providers import lifecycle as providers
+from apps.releases.models import Release
+
+PROVIDER_SLASHES = 1
+
+
+class Command(BaseCommand):
+    help = "Remove a published version for good: its rows now, its bytes by a worker. Its number is never used again."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("address", metavar="ADDRESS", help="namespace/name/system, or namespace/type of a provider")
+        parser.add_argument("version")
+        parser.add_argument("--reason", required=True, help="Stays on the page of all versions, for everybody.")
+        parser.add_argument(
+            "--confirm", required=True, metavar='"ADDRESS VERSION"', help="Both once more, as one text."
+        )
+
+    def handle(self, **options: Any) -> None:
+        told = {name: options[name] for name in ("version", "reason", "confirm")}
+        try:
+            release = _purge(options["address"], **told)
+        except RegistryError as refused:
+            raise CommandError(f"{refused} {refused.mend}".strip()) from None
+        self.stdout.write(f"{release} is removed. A worker deletes its bytes now.")
+
+
+def _purge(address: str, **told: Any) -> Release:
+    if address.count("/") == PROVIDER_SLASHES:
+        return providers.purge_here(address=ProviderAddress.parse(address), **told)
+    return modules.purge_here(address=ModuleAddress.parse(address), **told)

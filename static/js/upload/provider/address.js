@@ -1,0 +1,72 @@
+// Which provider and version the form means, and the protocols where nobody has said them: on the publish page fields,
+// guessed until somebody types; on a draft's page settled, and asked below.
+
+import { element } from "../errors.js";
+
+export class Address {
+  /** @param {HTMLFormElement} form @param {() => void} onChange */
+  constructor(form, onChange) {
+    this.form = form;
+    this.fixed = form.dataset.release ? form.dataset : null;
+    this.isAsking = false;
+    this.guessed = {};
+    if (this.fixed) return;
+    this.box = form.querySelector(".plan__protocols");
+    const { provider } = form.elements;
+    this.parts = form.querySelector("[data-new-provider]");
+    const showParts = () => { this.parts.hidden = this.parts.disabled = Boolean(provider) && provider.value !== "new"; };
+    provider?.addEventListener("change", showParts);
+    showParts();
+    for (const name of ["provider", "namespace", "type", "version"]) form.elements[name]?.addEventListener("input", onChange);
+  }
+
+  /** @returns {{namespace: string, type: string, version: string}} */
+  get value() {
+    if (this.fixed) return { namespace: this.fixed.namespace, type: this.fixed.type, version: this.fixed.version };
+    const { provider, namespace, type, version } = this.form.elements;
+    const [first, second] = provider && provider.value !== "new" ? provider.value.split("/") : [namespace.value, type.value.trim()];
+    return { namespace: first, type: second, version: version.value.trim() };
+  }
+
+  /** As the form's own fields, for the view that opens drafts. */
+  get fields() {
+    const named = Object.entries({ provider: "new", ...this.value });
+    return this.fixed || !this.isAsking ? named : [...named, ...this.protocols.map((one) => ["protocols", one])];
+  }
+
+  /** @param {{type: string, version: string}} found fills what nobody typed, and chooses a provider of that type */
+  suggest(found) {
+    if (this.fixed || !found.type) return;
+    const { provider, type, version } = this.form.elements;
+    const isOurs = (field, name) => !field.value || field.value === this.guessed[name];
+    if (isOurs(version, "version")) version.value = this.guessed.version = found.version;
+    const same = [...(provider?.options ?? [])].filter(({ value }) => value.split("/")[1] === found.type);
+    if (same.length === 1 && provider.value === "new" && isOurs(type, "type")) {
+      provider.value = same[0].value;
+      provider.dispatchEvent(new Event("change"));
+    }
+    if (!this.parts.hidden && isOurs(type, "type")) type.value = this.guessed.type = found.type;
+  }
+
+  get protocols() {
+    return [...this.form.querySelectorAll("[name=protocols]:checked")].map(({ value }) => value);
+  }
+
+  /** Whether nobody says the protocols but the person. @param {boolean} isNeeded @param {boolean} isKnown that nobody does */
+  ask(isNeeded, isKnown = true) {
+    if (!this.box) return;
+    this.box.querySelector(".field__optional")?.toggleAttribute("hidden", isKnown);
+    this.isAsking = isNeeded;
+    this.box.hidden = !isNeeded;
+  }
+
+  /** Tick what a manifest says that is not sent itself. @param {string[]} protocols */
+  tell(protocols) {
+    if (!this.box) return;
+    for (const one of protocols) {
+      const found = [...this.box.querySelectorAll("input")].find(({ value }) => value === one);
+      if (found) found.checked = true;
+      else this.box.querySelector(".choices > div, .choices").append(element("label", {}, element("input", { type: "checkbox", name: "protocols", value: one, checked: "" }), ` ${one}`));
+    }
+  }
+}

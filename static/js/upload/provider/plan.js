@@ -1,0 +1,83 @@
+// What the chosen files would become, before anything is sent: pure, from names, sizes and the two small files.
+
+import { exact } from "../amounts.js";
+import { GENERAL_MANIFEST, guess, meaning, stem } from "./names.js";
+
+/**
+ * @typedef {{name: string, path: string, size: number, file: File | null}} Item `file` is null where the server has it
+ * @typedef {{faults: string[], problems: string[], notes: string[], items: object[], ignored: string[], signing: object}} Plan `faults` are problems of
+ *   files as they are; what else is wrong may still come
+ * @param {Item[]} items @param {{address: {namespace: string, type: string, version: string}, custodies: string[],
+ *   limits: DOMStringMap, sums: object | null, manifest: object | null, protocols: string[]}} known
+ * @returns {Plan}
+ */
+export function planOf(items, known) {
+  const problems = [];
+  const notes = [];
+  const all = items.map((item) => ({ ...item, ...meaning(item.name) }));
+  const { type, version } = known.address;
+  const start = stem(type, version);
+  const ignored = all.filter(({ role }) => role === "ignored").map(({ path }) => path);
+  const wanted = all.filter(({ role }) => !["ignored", "general-manifest"].includes(role));
+  const general = all.find(({ role }) => role === "general-manifest");
+  const listsManifest = known.sums?.digests.has(`${start}manifest.json`);
+  if (general && !wanted.some(({ role }) => role === "manifest")) {
+    // Under the name that the sums list; else what it says goes with the draft, and the file stays.
+    if (listsManifest) wanted.push({ ...general, role: "manifest", name: `${start}manifest.json`, type, version });
+    else notes.push(`${GENERAL_MANIFEST} is read and not sent: its protocols go with the draft.`);
+  }
+  for (const item of wanted) item.fault = faultOf(item, { start, wanted, limits: known.limits });
+  const faults = wanted.filter(({ fault }) => fault).map(({ path, fault }) => `${path} ${fault}`);
+  wanted.sort((one, other) => one.name.localeCompare(other.name, "en"));
+  const packages = wanted.filter(({ role, fault }) => role === "package" && !fault);
+  if (!packages.length) problems.push(`There is no package: at least one ${start}<os>_<arch>.zip is needed.`);
+  if (wanted.length > Number(known.limits.maxFiles)) faults.push(`${wanted.length} files are more than the ${known.limits.maxFiles} that a release may have.`);
+  const has = (role) => wanted.find((item) => item.role === role);
+  checkSums({ sums: known.sums, has, wanted, start, problems, notes });
+  if (known.manifest?.problem) problems.push(`The manifest ${known.manifest.problem}`);
+  const signing = signingOf({ has, problems, known });
+  const [systems, architectures] = [known.limits.systems.split(" "), known.limits.architectures.split(" ")];
+  return { systems, architectures, faults, problems: [...faults, ...problems], notes, items: wanted, packages, ignored, signing, hasManifest: Boolean(has("manifest")), protocols: known.protocols, size: wanted.reduce((sum, { size }) => sum + size, 0) };
+}
+
+export { guess, meaning };
+
+function faultOf(item, { start, wanted, limits }) {
+  if (item.role === "odd") return "has a name that says no platform; expected …_<os>_<arch>.zip.";
+  if (!item.name.startsWith(start)) return `belongs to ${item.type} ${item.version}, expected names that begin with ${start}.`;
+  if (item.role === "package") {
+    const [systems, architectures] = [limits.systems.split(" "), limits.architectures.split(" ")];
+    if (!systems.includes(item.os) || !architectures.includes(item.arch)) return `is for ${item.os}_${item.arch}, which no client asks for; expected one of ${systems.join(", ")} with one of ${architectures.join(", ")}.`;
+  }
+  const first = wanted.find(({ name }) => name === item.name);
+  if (first !== item) return item.role === "package" ? `is ${item.os}_${item.arch} once more, after ${first.path}. Remove one of them.` : `is there twice, see ${first.path}. Remove one of them.`;
+  const of = { package: [limits.maxPackage, limits.packageSetting], docs: [limits.maxDocs, limits.docsSetting] };
+  const [limit, setting] = of[item.role] ?? [limits.maxSmall, limits.smallSetting];
+  if (item.size > Number(limit)) return `has ${exact(item.size)} bytes; ${setting} allows ${exact(Number(limit))}.`;
+  return item.size ? "" : "is empty.";
+}
+
+function checkSums({ sums, has, wanted, start, problems, notes }) {
+  const [file, signature] = [has("sums"), has("signature")];
+  if (signature && !file) problems.push(`${signature.path} signs a SHA256SUMS that is not here. Add ${start}SHA256SUMS, or remove the signature and let the registry sign.`);
+  if (file && !signature) notes.push(`${file.path} has no signature beside it (${start}SHA256SUMS.sig): it is compared with the files, and not served.`);
+  if (!file || !sums) return;
+  if (sums.problem) problems.push(`${file.path}: ${sums.problem}`);
+  const there = new Set(wanted.filter(({ role }) => role === "package" || role === "manifest").map(({ name }) => name));
+  for (const name of sums.digests.keys()) if (!there.has(name)) problems.push(`${file.path} lists ${name}, which is not here. Add it, or write and sign the sums without it.`);
+  const faulty = new Set(wanted.filter(({ fault }) => fault).map(({ name }) => name));
+  for (const name of there) if (!faulty.has(name) && !sums.digests.has(name)) problems.push(`${name} has no line in ${file.path}. Remove it, or write and sign the sums of all files.`);
+}
+
+function signingOf({ has, problems, known }) {
+  const { namespace } = known.address;
+  const where = namespace || "the namespace";
+  if (has("sums") && has("signature")) {
+    if (known.custodies.includes("publisher")) return { how: "publisher", title: "Publisher-signed", text: `SHA256SUMS and its signature are here: they are verified with the keys that ${where} registered, and served as they are.` };
+    problems.push(`${where} has no registered public key that could vouch for the signature. An owner registers it on the page of signing keys; or remove checksums and signature, where the registry is to sign.`);
+    return { how: "none", title: "It cannot be signed", text: `There is a signature, and ${where} has no active public key registered to verify it with.` };
+  }
+  if (known.custodies.includes("registry")) return { how: "registry", title: "Registry-signed", text: `There is no signature of the publisher's: Larder writes SHA256SUMS and signs it with the key that it holds for ${where}.` };
+  problems.push(`Nobody can sign it: add ${stem(known.address.type, known.address.version)}SHA256SUMS with its .sig, or have an owner of ${where} create a key that the registry holds.`);
+  return { how: "none", title: "It cannot be signed", text: `There is no signature, and ${where} has no active key that the registry could sign with.` };
+}

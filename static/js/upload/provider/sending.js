@@ -1,0 +1,39 @@
+// The files of a draft, one after the other, smallest first. What the server has already, with the same bytes, stays.
+
+import { Broken, transfer } from "../transfer.js";
+import { sha256 } from "./sha256.js";
+
+/** The server's own words about one file. */
+export class FileRefused extends Error {}
+
+/**
+ * @param {{items: object[], received: {name: string, digest: string, size: number}[], release: string, signal: AbortSignal,
+ *   onFile: (item: object, state: "compared" | "sending" | "sent", sent: number) => void}} job
+ * @returns {Promise<void>} rejects with Cancelled, Broken, or FileRefused
+ */
+export async function sendAll({ items, received, release, signal, onFile }) {
+  const there = new Map(received.map((one) => [one.name, one]));
+  for (const item of [...items].sort((one, other) => one.size - other.size)) {
+    if (!item.file) continue;
+    if (await isThere(item, there.get(item.name), signal, onFile)) {
+      onFile(item, "sent", item.size);
+      continue;
+    }
+    onFile(item, "sending", 0);
+    const url = `${release}/files/${encodeURIComponent(item.name)}`;
+    const answer = await transfer({ url, body: item.file, signal, onProgress: (sent) => onFile(item, "sending", Math.min(sent, item.size)) });
+    if (!answer.ok) throw new FileRefused(answer.error ?? `The server answered ${answer.status} to ${item.name}.`);
+    onFile(item, "sent", item.size);
+  }
+}
+
+async function isThere(item, known, signal, onFile) {
+  if (!known || known.size !== item.size) return false;
+  onFile(item, "compared", 0);
+  try {
+    return known.digest === `sha256:${await sha256(item.file, signal)}`;
+  } catch (error) {
+    if (error?.name === "AbortError") throw error;
+    throw new Broken(); // the file was changed or removed meanwhile
+  }
+}

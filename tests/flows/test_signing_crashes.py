@@ -1,0 +1,88 @@
+"""A worker killed in the middle of signing, twenty times: no private key stays, and every release is published."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from apps.signing import homes
+from tests.flows.test_provider_crashes import check_signature, hand_in, make_key
+from tests.live import Live, start_live
+from tests.signing.conftest import agents_in, homes_of
+
+pytestmark = [pytest.mark.live, pytest.mark.once]
+
+KILLS = 20
+RELEASES = 4
+
+
+def is_of(larder: Live, process: int) -> bool:
+    """Other tests' workers sign as well."""
+    try:
+        words = Path(f"/proc/{process}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return f"LARDER_DATA_DIR={larder.data_dir}".encode() in words
+
+
+def signer_of(larder: Live) -> int | None:
+    """The process of a worker that has a home for private keys at this moment."""
+    for home in homes.base().glob("larder-gpg-*"):
+        process = int(home.name.split("-")[2])
+        if (home / "gpg-agent.conf").exists() and is_of(larder, process):
+            return process
+    return None
+
+
+def holds_key(process: int) -> bool:
+    return any(any(home.glob("private-keys-v1.d/*")) for home in homes_of(process))
+
+
+def kill_one(larder: Live, deadline: float, *, at_once: bool) -> tuple[int, bool]:
+    """Which process it was, and whether a private key lay in its home: gpg takes that in first, and signs then."""
+    while (process := signer_of(larder)) is None:
+        assert time.monotonic() < deadline, "nobody signs any more"
+        time.sleep(0.002)
+    soon = time.monotonic() + (0 if at_once else 2)
+    while not holds_key(process) and homes_of(process) and time.monotonic() < soon:
+        time.sleep(0.001)
+    os.kill(process, signal.SIGKILL)
+    had_key = holds_key(process)
+    while is_of(larder, process):
+        time.sleep(0.002)
+    return process, had_key
+
+
+@pytest.mark.timeout(600)
+def test_a_signer_killed_twenty_times_leaves_no_private_key_and_loses_no_release(tmp_path):
+    with start_live(tmp_path, LARDER_JOB_LEASE_SECONDS="5", LARDER_JOB_ATTEMPTS="200") as larder:
+        with larder.client(larder.token()) as client:
+            make_key(client, "rsa4096")
+            urls = {f"6.0.{number}": hand_in(client, f"6.0.{number}") for number in range(RELEASES)}
+            deadline = time.monotonic() + 400
+            killed = dict(kill_one(larder, deadline, at_once=number % 4 == 0) for number in range(KILLS))
+            assert len(killed) == KILLS
+            assert sum(killed.values()) >= KILLS // 2, "hardly any had a key in its home: this test tests nothing"
+            for version, url in urls.items():
+                document = larder.wait_for(client, url, seconds=120)
+                assert document["state"] == "published", document
+                check_signature(client, version, tmp_path)
+        started = larder.start_worker()
+        try:
+            deadline = time.monotonic() + 60
+            while any(homes_of(process) or agents_in(f"larder-gpg-{process}-") for process in killed):
+                assert time.monotonic() < deadline, [home for process in killed for home in homes_of(process)]
+                time.sleep(0.2)
+        finally:
+            started.terminate()
+            started.wait(timeout=30)
+        assert (larder.data_dir / "signing" / "kek").exists()
+        left = [path for path in larder.data_dir.rglob("*") if path.is_file() and b"PRIVATE KEY BLOCK" in head(path)]
+        assert left == []
+
+
+def head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(4096)

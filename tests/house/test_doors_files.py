@@ -1,0 +1,178 @@
+"""What crashes clients, or stops them, pushed through every door that takes a provider's files: none gets visible."""
+
+import functools
+from collections.abc import Mapping
+
+import pytest
+
+from apps.blobs import store
+from apps.providers.models import Provider, ProviderVersion
+from apps.releases.models import Release
+from tests.builders import providers
+from tests.builders.keys import signing_key
+from tests.builders.zips import Member, build
+from tests.house import couriers, doors, visible
+from tests.house.couriers import Courier
+from tests.providers.desk import LINUX, MANIFEST, SIGNATURE, SUMS, hold, register, signed
+
+pytestmark = pytest.mark.once
+
+KINDS = sorted(doors.group("files"))
+GOOD = providers.dist("dns", "1.2.0", ["linux_amd64"])
+DIGEST = GOOD[SUMS][:64]
+LINES = GOOD[SUMS].splitlines(keepends=True)
+
+
+@pytest.fixture(params=KINDS)
+def way(request, alice, olga, tofu, browser_of):
+    """Publishes by one kind of doors; answers which ones."""
+
+    def publish(files: Mapping[str, bytes], **wanted: str) -> set[str]:
+        courier = Courier(
+            tofu(alice) if request.param == "api" else browser_of(olga if request.param == "admin" else alice)
+        )
+        couriers.WAYS[request.param](courier, files, **wanted)
+        return courier.doors
+
+    publish.kind = request.param  # type: ignore[attr-defined]
+    return publish
+
+
+@functools.cache  # once for all doors: gpg takes its time
+def own(sums: bytes) -> bytes:
+    return signing_key().sign(sums)
+
+
+def over(sums: bytes, signature: bytes | None = None) -> dict[str, bytes]:
+    """The build folder with other sums, truly signed: only their form is wrong."""
+    return {**GOOD, SUMS: sums, SIGNATURE: own(sums) if signature is None else signature}
+
+
+# Section 3.5 of the client's facts: lines that crash it, make it ignore the list, or that it does not find.
+SUMS_THAT_BREAK = {
+    "a blank line first": b"\n" + GOOD[SUMS],
+    "a blank line in the middle": b"\n".join(LINES),
+    "a blank line at the end": GOOD[SUMS] + b"\n",
+    "a line of blanks": GOOD[SUMS] + b"  \n",
+    "a hash of 128 characters": GOOD[SUMS].replace(DIGEST, DIGEST * 2),
+    "a hash of 63 characters": GOOD[SUMS].replace(DIGEST, DIGEST[1:]),
+    "a hash that is none": GOOD[SUMS].replace(DIGEST, b"z" * 64),
+    "one field": GOOD[SUMS] + b"0" * 64 + b"\n",
+    "a comment": b"# of today\n" + GOOD[SUMS],
+    "a star": GOOD[SUMS].replace(b"  ", b" *"),
+    "CRLF": GOOD[SUMS].replace(b"\n", b"\r\n"),
+    "upper case": GOOD[SUMS].replace(DIGEST, DIGEST.upper()),
+    "a name twice": GOOD[SUMS] + LINES[0],
+    "a file without its line": b"".join(line for line in LINES if b".zip" not in line),
+    "another digest": GOOD[SUMS].replace(DIGEST, b"0" * 64),
+    "no text": bytes(range(256)),
+}
+# Section 3.6: what a client refuses, or an old one accepts and should not.
+SIGNATURES_THAT_BREAK = {
+    "armoured": lambda sums: signing_key().sign(sums, "--armor"),
+    "inline": lambda sums: signing_key().sign(sums, "--sign"),
+    "two": lambda sums: signing_key().sign(sums) * 2,
+    "foreign": lambda sums: signing_key("foreign").sign(sums),
+    "SHA-1": lambda sums: signing_key().sign(sums, "--digest-algo", "SHA1"),
+    "RSA-1024": lambda sums: signing_key("rsa1024").sign(sums),
+    "one that ends": lambda sums: signing_key().sign(sums, "--default-sig-expire", "10d"),
+    "a line break": lambda _: b"\n",
+}
+
+
+# Section 3.8: what `init` does not find, or unpacks to no program of that platform.
+PROGRAM = "terraform-provider-dns_v1.2.0"
+PACKAGES_THAT_BREAK = {
+    "no executable": {"README.md": b"# dns"},
+    "two executables": dict.fromkeys((PROGRAM, f"{PROGRAM}.exe"), providers.program("linux", "amd64")),
+    "in a folder": {f"bin/{PROGRAM}": providers.program("linux", "amd64")},
+    "under OpenTofu's name": {PROGRAM.replace("terraform", "opentofu"): providers.program("linux", "amd64")},
+    "for another platform": {PROGRAM: providers.program("windows", "amd64")},
+    "outside": {f"../{PROGRAM}": providers.program("linux", "amd64"), PROGRAM: providers.program("linux", "amd64")},
+}
+
+
+def test_every_kind_of_doors_is_walked_and_leads_somewhere(way, acme, dora):
+    """Without this, a door that refuses everything would pass the tests below."""
+    register(acme, dora)
+    knocked = way(over(GOOD[SUMS]))
+
+    assert [str(version) for version in ProviderVersion.objects.all()] == ["acme/dns 1.2.0"]
+    assert visible.problems() == []
+    assert knocked >= set(doors.group("files")[way.kind])
+
+
+def test_n11_sums_that_somebody_signed_are_served_byte_for_byte(way, acme, dora):
+    register(acme, dora)
+    way(over(GOOD[SUMS].rstrip(b"\n")))  # without the last line break: allowed, and signed so
+    version = ProviderVersion.objects.get()
+
+    assert b"".join(store.read(version.sums_digest)) == GOOD[SUMS].rstrip(b"\n")
+    assert b"".join(store.read(version.signature_digest)) == own(GOOD[SUMS].rstrip(b"\n"))
+
+
+def test_the_kinds_of_the_table_are_those_that_are_walked():
+    assert set(KINDS) == set(couriers.WAYS)
+
+
+def test_case_21_sums_that_break_clients_are_not_published(way, acme, dora):
+    register(acme, dora)
+    for case, text in SUMS_THAT_BREAK.items():
+        way(over(text))  # each is rejected, and the number is free for the next
+        assert visible.everything() == {}, case
+    assert not Provider.objects.exists()
+
+
+def test_case_22_s8_signatures_that_clients_refuse_are_not_published(way, acme, dora):
+    register(acme, dora)
+    for case, sign in SIGNATURES_THAT_BREAK.items():
+        way(over(GOOD[SUMS], sign(GOOD[SUMS])))
+        assert visible.everything() == {}, case
+    assert not Provider.objects.exists()
+
+
+def test_s7_packages_that_clients_cannot_start_are_not_published(way, acme, dora):
+    register(acme, dora)
+    for case, members in PACKAGES_THAT_BREAK.items():
+        package = build([Member(name, data) for name, data in members.items()])
+        sums = providers.sums({LINUX: package, MANIFEST: GOOD[MANIFEST]})
+        way({**over(sums), LINUX: package})
+        assert not Provider.objects.exists(), case
+
+
+def test_unsigned_sums_that_break_clients_are_not_passed_on_by_the_registry(way, acme, dora, worker_host):
+    """Where the registry signs it writes its own: N11 is about those that somebody signed."""
+    hold(acme, dora)
+    for case in ("a blank line in the middle", "a star", "another digest"):
+        way({**GOOD, SUMS: SUMS_THAT_BREAK[case]})
+        assert not Provider.objects.exists(), case
+    way({LINUX: GOOD[LINUX], MANIFEST: GOOD[MANIFEST]})
+    assert ProviderVersion.objects.count() == 1
+    assert visible.problems() == []
+
+
+def test_case_20_m7_other_than_strict_versions_are_not_published(way, acme, dora):
+    register(acme, dora)
+    for version in ("v1.2.0", "1.2", "1", "01.2.0", "1.2.0.0", "latest", "1.2.0-"):
+        way({name.replace("1.2.0", version): data for name, data in over(GOOD[SUMS]).items()}, version=version)
+        assert not Release.objects.exists(), version
+
+
+def test_s14_types_that_no_client_asks_for_are_not_published(way, acme, dora):
+    register(acme, dora)
+    for type in ("terraform-dns", "opentofu-dns", "terraform-x", "DNS", "my_dns", "d--s", "-dns", "dns.x"):  # noqa: A001
+        way({name.replace("dns", type): data for name, data in over(GOOD[SUMS]).items()}, type=type)
+        assert not Release.objects.exists(), type
+
+
+def test_case_24_m12_other_bytes_are_not_published_under_a_number_that_is_taken(way, acme, dora):
+    register(acme, dora)
+    way(over(GOOD[SUMS]))
+    before = visible.everything()
+    other = providers.dist("dns", "1.2.0", ["linux_amd64", "darwin_arm64"])
+    other[LINUX] = providers.package("dns", "1.2.0", "linux", "amd64", extra={"README.md": "# another"})
+    other[SUMS] = providers.sums({name: data for name, data in other.items() if name != SUMS})
+    way(signed(other))
+
+    assert visible.everything() == before
+    assert visible.problems() == []

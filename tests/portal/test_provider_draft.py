@@ -1,0 +1,266 @@
+"""/releases/<uuid>/files and the page of a provider's draft: sent raw or as a form, removed, handed in, cancelled."""
+
+import hashlib
+import io
+import json
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.test import Client
+
+from apps.blobs import store
+from apps.blobs.backends import Missing
+from apps.releases.models import Release, ReleaseFile, State
+from tests.providers import desk as bench
+from tests.providers.desk import DARWIN, LINUX, MANIFEST, SIGNATURE, SUMS
+
+pytestmark = pytest.mark.django_db
+ORIGIN = {"Origin": settings.PUBLIC_URL}
+JSON = {"Accept": "application/json"}
+OPENING = {"provider": "new", "namespace": "acme", "type": "dns", "version": "1.2.0"}
+CUT = "a-boundary"
+
+
+@pytest.fixture
+def browser(alice, browser_of) -> Client:
+    return browser_of(alice)
+
+
+@pytest.fixture
+def page(browser) -> str:
+    """The page of Alice's fresh draft of acme/dns 1.2.0."""
+    return browser.post("/publish/provider", OPENING).url
+
+
+@pytest.fixture
+def put(browser, page):
+    def send(name: str, body: bytes, **headers: str) -> Any:
+        return browser.generic("PUT", f"{page}/files/{name}", body, headers={**ORIGIN, **JSON, **headers})
+
+    return send
+
+
+def form_of(files: dict[str, bytes]) -> bytes:
+    """As a browser sends `<input type=file multiple>`, with the field before it."""
+    parts = [b'Content-Disposition: form-data; name="csrfmiddlewaretoken"\r\n\r\nabc']
+    for name, data in files.items():
+        head = f'Content-Disposition: form-data; name="file"; filename="{name}"\r\nContent-Type: x/zip\r\n\r\n'
+        parts.append(head.encode() + data)
+    return b"".join(f"--{CUT}\r\n".encode() + part + b"\r\n" for part in parts) + f"--{CUT}--\r\n".encode()
+
+
+def post_form(browser: Client, page: str, body: bytes, **headers: str) -> Any:
+    kind = f"multipart/form-data; boundary={CUT}"
+    answer: Any = browser.generic("POST", f"{page}/files", body, content_type=kind, headers={**ORIGIN, **headers})
+    return browser.get(answer.url) if answer.status_code == 303 else answer
+
+
+def names() -> list[str]:
+    return sorted(ReleaseFile.objects.values_list("name", flat=True))
+
+
+def test_a_raw_put_is_kept_with_its_digest(put):
+    answer = put(LINUX, b"a zip")
+    digest = hashlib.sha256(b"a zip").hexdigest()
+    assert answer.status_code == 201
+    assert answer.json() == {"name": LINUX, "role": "package", "digest": f"sha256:{digest}", "size": 5}
+    assert put(LINUX, b"another").status_code == 200
+    assert ReleaseFile.objects.get().size == 7
+
+
+class Untouchable(io.BytesIO):
+    def read(self, *_: object) -> bytes:
+        raise AssertionError("the body was read before the request was known to be allowed")
+
+
+@pytest.mark.parametrize(
+    ("headers", "name", "status"),
+    [
+        ({"Origin": "https://evil.example"}, LINUX, 403),
+        ({"Origin": "null"}, LINUX, 403),
+        ({}, LINUX, 403),
+        ({"Sec-Fetch-Site": "cross-site"}, LINUX, 403),
+        (ORIGIN, "README.md", 422),
+        (ORIGIN, LINUX.replace("linux", "lunix"), 422),
+        (ORIGIN, LINUX.replace("1.2.0", "1.3.0"), 422),
+        ({**ORIGIN, "Content-Length": str(settings.PROVIDER_PACKAGE_MAX_BYTES + 1)}, LINUX, 413),
+        ({**ORIGIN, "Content-Length": str(settings.SUMS_MAX_BYTES + 1)}, SUMS, 413),
+    ],
+)
+def test_it_refuses_before_the_first_byte(browser, page, headers, name, status):
+    environ: dict[str, Any] = {"wsgi.input": Untouchable()}
+    answer = browser.put(f"{page}/files/{name}", b"", headers={**JSON, **headers}, **environ)
+    assert answer.status_code == status
+    assert answer.json()["error"].endswith((".", ")"))
+    assert names() == []
+
+
+def test_a_form_from_another_site_is_refused(browser, page):
+    answer = post_form(browser, page, form_of({LINUX: b"zip"}), Origin="https://evil.example")
+    assert answer.status_code == 403
+    assert names() == []
+
+
+@pytest.mark.parametrize(("who", "status"), [("nobody", 401), ("charlie", 404), ("bob", 403), ("dora", 409)])
+def test_only_whoever_opened_it_sends(request, browser_of, page, who, status):
+    user = None if who == "nobody" else request.getfixturevalue(who)
+    answer = browser_of(user).generic("PUT", f"{page}/files/{LINUX}", b"zip", headers={**ORIGIN, **JSON})
+    assert answer.status_code == status
+    assert answer.json()["error"]
+    assert names() == []
+
+
+def test_a_modules_release_takes_no_files(browser):
+    module = {"module": "new", "namespace": "acme", "name": "vpc", "system": "aws", "version": "1.2.0"}
+    page = browser.post("/publish", module).url
+    assert browser.generic("PUT", f"{page}/files/{LINUX}", b"zip", headers=ORIGIN).status_code == 404
+
+
+def test_a_form_brings_all_its_files_and_says_what_it_left(browser, page):
+    files = {LINUX: b"zip", "config.yaml": b"x" * 700_000, SUMS: b"sums", "artifacts.json": b"{}"}
+    answer = post_form(browser, page, form_of(files))
+    assert names() == sorted([SUMS, LINUX])
+    assert "Not needed, and not kept: config.yaml, artifacts.json" in answer.text
+
+
+def test_a_name_that_cannot_be_read_is_told_with_the_names_that_can(browser, page):
+    answer = post_form(browser, page, form_of({LINUX.replace("amd64", "amd46"): b"zip", DARWIN: b"zip"}))
+    assert names() == [DARWIN]
+    assert "amd46" in answer.text
+
+
+def test_a_form_that_breaks_off_keeps_its_whole_files_only(browser, page):
+    body = form_of({LINUX: b"whole", DARWIN: b"broken"})
+    answer = post_form(browser, page, body[: body.index(b"broken") + 3])
+    assert answer.status_code == 400
+    assert names() == [LINUX]
+
+
+def test_a_form_without_a_file_says_so(browser, page):
+    assert "No file was chosen" in post_form(browser, page, form_of({})).text
+
+
+def test_a_file_over_the_limit_ends_the_form_and_is_told(browser, page, settings):
+    settings.SUMS_MAX_BYTES = 3
+    answer = post_form(browser, page, form_of({LINUX: b"whole", SUMS: b"sums", DARWIN: b"zip"}))
+    assert answer.status_code == 413
+    assert "LARDER_SUMS_MAX_BYTES" in answer.text
+    assert names() == [LINUX]
+
+
+def test_the_page_says_what_came_and_what_is_missing(browser, page, put):
+    put(LINUX, b"zip")
+    shown = browser.get(page).text
+    assert f'data-file="{LINUX}"' in shown
+    assert 'data-missing="not-signed"' in shown
+    assert "Plugin protocols" in shown
+    assert "Hand in and publish" not in shown
+
+
+def test_a_file_is_removed(browser, page, put):
+    put(LINUX, b"zip")
+    key = ReleaseFile.objects.get().staging_key
+    assert browser.post(f"{page}/files/{LINUX}/remove").url == page
+    assert names() == []
+    with pytest.raises(Missing):
+        store.open_staged(key)
+    assert browser.post(f"{page}/files/{LINUX}/remove").status_code == 404
+
+
+def test_it_is_handed_in_and_published_with_the_protocols_that_were_chosen(browser, page, put, held):
+    for name, data in bench.zips().items():
+        put(name, data)
+    answer = browser.post(f"{page}/hand-in", {"protocols": ["6.0"]})
+    assert (answer.status_code, answer.url) == (303, page)
+    bench.work()
+    release = Release.objects.get()
+    assert release.state == State.PUBLISHED
+    assert release.provider_version.protocols == ["6.0"]
+    shown = browser.get(page).text
+    assert ">Signed<" in shown
+    assert "required_providers" in shown
+    assert 'href="/providers/acme/dns/1.2.0"' in shown
+
+
+def test_a_dist_folder_is_published_as_its_publisher_signed_it(browser, page, registered):
+    answer = post_form(browser, page, form_of(bench.signed(bench.dist())))
+    assert "Publisher-signed" in answer.text
+    assert names() == sorted([LINUX, DARWIN, SUMS, SIGNATURE, MANIFEST])
+    assert browser.post(f"{page}/hand-in").status_code == 303
+    bench.work()
+    assert Release.objects.get().state == State.PUBLISHED
+
+
+@pytest.mark.parametrize(
+    ("files", "protocols", "says"),
+    [
+        ([], ["5.0"], "no package"),
+        ([LINUX], ["5.0"], "no active key"),
+        ([LINUX], ["7.0"], "5.x or 6.x"),
+        ([LINUX, SIGNATURE], ["5.0"], "without the SHA256SUMS"),
+    ],
+)
+def test_what_is_missing_is_told_before_it_is_handed_in(browser, page, put, files, protocols, says):
+    for name in files:
+        put(name, b"bytes")
+    answer = browser.post(f"{page}/hand-in", {"protocols": protocols})
+    assert answer.status_code == 422
+    assert says in answer.text
+    assert says in browser.post(f"{page}/hand-in", {"protocols": protocols}, headers=JSON).json()["error"]
+    assert Release.objects.get().state == State.RECEIVING
+
+
+def test_protocols_that_nobody_told_are_asked_for(browser, page, put, held):
+    put(LINUX, b"zip")
+    answer = browser.post(f"{page}/hand-in", headers=JSON)
+    assert answer.status_code == 422
+    assert "which plugin protocols" in answer.json()["error"]
+
+
+def test_a_refused_release_names_its_files_and_what_is_wrong_with_each(browser, page, put, held):
+    for name, data in bench.zips().items():
+        put(name, data if name == LINUX else b"this is no zip")
+    browser.post(f"{page}/hand-in", {"protocols": ["5.0"]})
+    bench.work()
+    shown = browser.get(page).text
+    assert Release.objects.get().state == State.REJECTED
+    assert "1 reason above" in shown
+    assert shown.index(f'data-file="{DARWIN}"') < shown.index(f'data-file="{LINUX}"')
+    assert "/publish/provider?namespace=acme&amp;type=dns&amp;version=1.2.0" in shown
+
+
+def test_it_is_cancelled_with_all_its_files(browser, page, put):
+    put(LINUX, b"zip")
+    key = ReleaseFile.objects.get().staging_key
+    assert browser.post(f"{page}/cancel").url == page
+    assert Release.objects.get().state == State.REJECTED
+    with pytest.raises(Missing):
+        store.open_staged(key)
+    assert "1.2.0 is still free" in browser.get(page).text
+
+
+def test_another_publisher_sees_it_and_cannot_go_on_with_it(page, dora, browser_of):
+    hers = browser_of(dora)
+    assert "alice's" in hers.get(page).text.lower()
+    assert "data-provider-draft" not in hers.get(page).text
+    assert hers.post(f"{page}/hand-in", {"protocols": ["5.0"]}).status_code == 409
+
+
+def test_the_fragment_changes_when_a_file_comes(browser, page, put):
+    shown = browser.get(f"{page}/status").text
+    seen = shown.split("seen=")[1].split('"')[0]
+    assert browser.get(f"{page}/status?seen={seen}").status_code == 204
+    put(LINUX, b"zip")
+    assert LINUX in browser.get(f"{page}/status?seen={seen}").text
+
+
+def test_the_reason_of_a_protocol_that_differs_is_kept_as_json(browser, page, put, held):
+    """What the draft was told stays in its notes, for the worker."""
+    browser.post("/publish/provider", OPENING | {"protocols": ["5.0"]})
+    for name, data in bench.zips().items():
+        put(name, data)
+    put(MANIFEST, json.dumps({"version": 1, "metadata": {"protocol_versions": ["6.0"]}}).encode())
+    browser.post(f"{page}/hand-in")  # the form asks for none where a manifest is there
+    bench.work()
+    assert Release.objects.get().provider_version.protocols == ["6.0"]

@@ -1,0 +1,139 @@
+"""/publish/provider: the form that opens a provider's draft, for people with and without our script."""
+
+import pytest
+from django.urls import reverse
+
+from apps.releases.models import Release, State
+from tests.providers import desk as bench
+
+pytestmark = pytest.mark.django_db
+WHERE = "/publish/provider"
+JSON = {"Accept": "application/json"}
+FORM = {"provider": "new", "namespace": "acme", "type": "dns", "version": "1.2.0"}
+
+
+@pytest.fixture
+def browser(alice, browser_of):
+    return browser_of(alice)
+
+
+def test_it_leads_from_one_kind_to_the_other(browser):
+    assert f'href="{WHERE}"' in browser.get("/publish").text
+    assert 'href="/publish"' in browser.get(WHERE).text
+
+
+@pytest.mark.parametrize("page", ["/providers", "/namespaces/acme"])
+def test_the_lists_lead_there(browser, acme, page):
+    assert f'href="{WHERE}' in browser.get(page).text
+
+
+def test_it_opens_a_draft_and_leads_to_its_page(browser):
+    answer = browser.post(WHERE, FORM | {"protocols": ["6.0", "5.0"]})
+    release = Release.objects.get()
+    assert (answer.status_code, answer.url) == (303, f"/releases/{release.public_id}")
+    assert (release.kind, release.state, str(release)) == ("provider", State.RECEIVING, "acme/dns 1.2.0")
+    assert release.notes == {"told_protocols": ["5.0", "6.0"]}
+
+
+def test_the_same_person_goes_on_with_the_same_draft(browser):
+    browser.post(WHERE, FORM)
+    again = browser.post(WHERE, FORM, headers=JSON)
+    release = Release.objects.get()
+    assert again.status_code == 200
+    assert again.json() == {"release": f"/releases/{release.public_id}", "state": "receiving", "files": []}
+
+
+def test_our_script_is_told_which_files_are_there(browser, desk):
+    desk.open()
+    desk.put(bench.LINUX, b"zip")
+    answer = browser.post(WHERE, FORM, headers=JSON)
+    assert [(one["name"], one["size"]) for one in answer.json()["files"]] == [(bench.LINUX, 3)]
+    assert answer.json()["files"][0]["digest"].startswith("sha256:")
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "says"),
+    [
+        ("version", "v1.2.0", "v1.2.0"),
+        ("version", "", "Give the version"),
+        ("type", "terraform-x", "terraform-x"),
+        ("type", "", "needs a type"),
+        ("protocols", "4.0", "5.x or 6.x"),
+        ("protocols", "five", "major and minor"),
+    ],
+)
+def test_what_is_wrong_stands_beside_its_field(browser, field, value, says):
+    answer = browser.post(WHERE, FORM | {field: value}, headers=JSON)
+    assert answer.status_code == 422
+    assert says in " ".join(answer.json()["errors"][field])
+    assert browser.post(WHERE, FORM | {field: value}).status_code == 422
+    assert not Release.objects.exists()
+
+
+def test_a_draft_of_somebody_else_is_refused(browser, dora, browser_of):
+    browser_of(dora).post(WHERE, FORM)
+    answer = browser.post(WHERE, FORM, headers=JSON)
+    assert answer.status_code == 409
+    assert "somebody else" in answer.json()["errors"]["version"][0]
+
+
+def test_a_published_version_is_refused(browser, desk, held):
+    assert desk.publish(bench.zips(), protocols=["5.0"])["state"] == "published"
+    answer = browser.post(WHERE, FORM | {"provider": "acme/dns"}, headers=JSON)
+    assert answer.status_code == 409
+    assert "is published" in answer.json()["errors"]["version"][0]
+
+
+@pytest.mark.parametrize("who", ["bob", "charlie"])
+def test_only_publishers_are_offered_the_namespace(request, browser_of, acme, who):
+    browser = browser_of(request.getfixturevalue(who))
+    assert "There is no namespace that you may publish in" in browser.get(WHERE).text
+    assert browser.post(WHERE, FORM).status_code == 422
+    assert not Release.objects.exists()
+
+
+def test_the_page_says_who_could_sign(browser, registered):
+    assert 'data-custodies="publisher"' in browser.get(WHERE).text
+
+
+def test_the_page_says_that_the_registry_could_sign(browser, held):
+    assert 'data-custodies="registry"' in browser.get(WHERE).text
+
+
+def test_a_link_fills_in_the_provider(browser, desk, held):
+    desk.publish(bench.zips(), protocols=["5.0"])
+    page = browser.get(WHERE + "?namespace=acme&type=dns&version=1.3.0")
+    assert '<option value="acme/dns" selected>' in page.text
+    assert 'value="1.3.0"' in page.text
+
+
+def test_a_providers_page_leads_its_publishers_there(browser, desk, held, bob, browser_of):
+    desk.publish(bench.zips(), protocols=["5.0"])
+    link = f"{WHERE}?namespace=acme&amp;type=dns"
+    assert link in browser.get("/providers/acme/dns/1.2.0").text
+    assert link not in browser_of(bob).get("/providers/acme/dns/1.2.0").text
+
+
+@pytest.mark.parametrize("page", ["/", WHERE, "/namespaces/acme"])
+def test_an_open_draft_is_found_again(browser, page):
+    browser.post(WHERE, FORM)
+    link = reverse("portal:release", args=[Release.objects.get().public_id])
+    assert f'href="{link}"' in browser.get(page).text
+
+
+def test_drafts_of_others_are_shown_to_publishers_of_the_namespace_only(browser, bob, dora, browser_of):
+    browser_of(dora).post(WHERE, FORM)
+    link = reverse("portal:release", args=[Release.objects.get().public_id])
+    assert link in browser.get("/namespaces/acme").text
+    assert link not in browser.get("/").text
+    assert link not in browser_of(bob).get("/namespaces/acme").text
+
+
+def test_the_page_asks_the_database_no_more_where_there_is_more(browser, desk, held, django_assert_max_num_queries):
+    with django_assert_max_num_queries(12):
+        browser.get(WHERE)
+    for number in range(4):
+        browser.post(WHERE, FORM | {"version": f"2.{number}.0"})
+    desk.publish(bench.zips(), protocols=["5.0"])
+    with django_assert_max_num_queries(12):
+        browser.get(WHERE)

@@ -1,0 +1,100 @@
+"""Verifying what is stored of a provider's version: every blob, and the signature with the public key alone."""
+
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from apps.accounts.access import Viewer
+from apps.audit.models import AuditEvent
+from apps.jobs.models import Job
+from apps.providers import reverifying
+from apps.providers.models import Package, ProviderVersion
+from apps.providers.tasks import verify_provider
+from apps.releases.models import Release
+from apps.signing import keys
+from tests.providers.desk import LINUX, SIGNATURE, URL, dist, signed
+
+
+@pytest.fixture
+def version(desk, registered) -> ProviderVersion:
+    assert desk.publish(signed(dist()))["state"] == "published"
+    return ProviderVersion.objects.get()
+
+
+@pytest.fixture
+def verify(tofu, olga):
+    def do():
+        response = tofu(olga).generic("POST", f"{URL}/verify")
+        assert response.status_code == 202, response.content
+        job = Job.objects.get(kind=reverifying.JOB, state="queued")
+        verify_provider(job_id=job.pk)
+        job.refresh_from_db()
+        assert job.state == "succeeded"
+        return Release.objects.get(), AuditEvent.objects.latest("pk")
+
+    return do
+
+
+def found(release):
+    return [(one["name"], one["outcome"]) for one in release.verified_findings]
+
+
+def test_sound_bytes_are_called_sound(version, verify):
+    release, event = verify()
+
+    assert (release.verified_as, release.verified_findings) == ("sound", [])
+    assert release.verified_at is not None
+    assert (event.kind, event.detail["checked"]) == ("namespace:release:verified", 5), "four blobs, and the signature"
+
+
+def test_a_changed_package_is_named_and_is_an_event_of_its_own(version, verify, damage):
+    package = Package.objects.get(os="linux")
+    damage(package.digest)
+    release, event = verify()
+
+    assert (release.verified_as, found(release)) == ("damaged", [(LINUX, "damaged")])
+    assert (event.kind, event.subject) == ("namespace:release:damaged", "acme/dns 1.2.0")
+    assert event.detail["findings"][0]["digest"] == package.digest != event.detail["findings"][0]["found"]
+
+
+def test_changed_sums_spoil_the_signature_as_well(version, verify, damage):
+    damage(version.sums_digest)
+    release, _ = verify()
+
+    assert sorted(outcome for _, outcome in found(release)) == ["damaged", "refused"]
+    assert release.verified_as == "damaged"
+
+
+def test_a_missing_signature_is_missing(version, verify):
+    digest = version.signature_digest
+    (Path(settings.DATA_DIR) / "blobs" / "sha256" / digest[:2] / digest).unlink()
+    release, _ = verify()
+
+    assert (release.verified_as, found(release)) == ("missing", [(SIGNATURE, "missing")])
+
+
+def test_a_retired_key_goes_on_and_a_revoked_one_is_refused(version, verify, dora):
+    keys.retire(key=version.key, actor=Viewer(dora), reason="Replaced.")
+    assert verify()[0].verified_as == "sound"
+    version.key.refresh_from_db()
+    keys.revoke(key=version.key, actor=Viewer(dora), reason="It leaked.")
+    release, _ = verify()
+
+    assert found(release) == [(f"signature by {version.key}", "refused")]
+    assert "which was revoked" in release.verified_findings[0]["found"]
+
+
+def test_what_was_mended_is_sound_again(version, verify, damage):
+    damage(version.sums_digest)
+    assert verify()[0].verified_findings
+    damage(version.sums_digest)  # the same byte again
+
+    assert verify()[0].verified_as == "sound"
+
+
+def test_two_who_ask_at_once_are_told(version, tofu, olga):
+    assert tofu(olga).generic("POST", f"{URL}/verify").status_code == 202
+    again = tofu(olga).generic("POST", f"{URL}/verify")
+    assert again.status_code == 409
+    assert "is being verified already" in again.json()["error"]["message"]

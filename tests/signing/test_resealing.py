@@ -1,0 +1,118 @@
+"""Exchanging the key-encryption key: the first line of its file seals, every line opens, a command seals all anew."""
+
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.core.management import CommandError, call_command
+
+from apps.accounts.models import Namespace
+from apps.audit.models import AuditEvent
+from apps.signing import vault
+from apps.signing.models import PrivateKey, SigningKey
+from apps.signing.signer import SealBroken, SignerUnavailable, sign
+from tests.builders.held import held_key
+
+KEK = Path(settings.DATA_DIR) / "signing" / "kek"
+NEW, NEWER = "ab" * 32, "cd" * 32
+
+
+@pytest.fixture
+def held(acme: Namespace, pantry: Namespace, worker_host: None) -> list[SigningKey]:
+    return [held_key(acme), held_key(pantry)]
+
+
+def reseal() -> str:
+    out = StringIO()
+    try:
+        call_command("reseal_signing_keys", stdout=out, stderr=out)
+    except CommandError as error:
+        return f"{out.getvalue()}{error}"
+    finally:
+        vault.unlock()  # the command locks this process behind it
+    return out.getvalue()
+
+
+def sealed_under() -> set[str]:
+    return set(PrivateKey.objects.values_list("kek_id", flat=True))
+
+
+def all_sign(keys: list[SigningKey]) -> bool:
+    return all(sign(key=key, data=b"data") for key in keys)
+
+
+def test_the_first_line_seals_and_every_line_opens(held: list[SigningKey], acme: Namespace) -> None:
+    old, before = KEK.read_text(), sealed_under()
+    KEK.write_text(f"{NEW}\n{old}")
+    assert all_sign(held)
+    fresh = vault.seal(held[0], b"secret")
+    assert {fresh.kek_id} != before
+    KEK.write_text(f"{old}\n{NEW}\n")
+    assert vault.unseal(fresh) == b"secret"
+    assert {vault.seal(held[0], b"secret").kek_id} == before
+
+
+def test_the_command_seals_every_row_anew_and_the_old_key_may_go(held: list[SigningKey]) -> None:
+    before = sealed_under()
+    KEK.write_text(f"{NEW}\n{KEK.read_text()}")
+    assert reseal().startswith("2 sealed anew.\nNo private key needs another line")
+    after = sealed_under()
+    assert len(after) == 1
+    assert after.isdisjoint(before)
+    KEK.write_text(f"{NEW}\n")
+    assert all_sign(held)
+    events = AuditEvent.objects.filter(kind="namespace:key:resealed").order_by("pk")
+    assert [(event.subject, {event.detail["before"]}, {event.detail["after"]}) for event in events] == [
+        ("acme", before, after),
+        ("pantry", before, after),
+    ]
+    assert reseal().startswith("0 sealed anew.")
+    assert events.count() == 2
+
+
+def test_before_the_command_has_run_the_old_key_may_not_go(held: list[SigningKey]) -> None:
+    KEK.write_text(f"{NEW}\n")
+    with pytest.raises(SignerUnavailable):
+        sign(key=held[0], data=b"data")
+    said = reseal()
+    assert "0 sealed anew." in said
+    assert "2 could not be opened" in said
+
+
+def test_a_ciphertext_that_was_pasted_is_not_laundered(held: list[SigningKey]) -> None:
+    """Sealed anew, another key's private half would be bound to this row: it must not even be opened."""
+    mine, other = (key.private_key for key in held)
+    PrivateKey.objects.filter(pk=mine.pk).update(nonce=other.nonce, ciphertext=other.ciphertext)
+    KEK.write_text(f"{NEW}\n{KEK.read_text()}")
+    said = reseal()
+    assert "1 sealed anew." in said
+    assert f"acme, {held[0]}: The private key of {held[0]} is not what was stored for it" in said
+    assert "1 could not be opened and are as they were" in said
+    row = PrivateKey.objects.get(pk=mine.pk)
+    assert (row.kek_id, bytes(row.ciphertext)) == (mine.kek_id, bytes(other.ciphertext))
+    with pytest.raises(SealBroken):
+        sign(key=SigningKey.objects.get(pk=held[0].pk), data=b"data")
+    assert all_sign(held[1:])
+
+
+def test_after_the_exchange_a_pasted_ciphertext_opens_in_no_other_row(held: list[SigningKey]) -> None:
+    KEK.write_text(f"{NEW}\n{KEK.read_text()}")
+    reseal()
+    mine, other = PrivateKey.objects.order_by("pk")
+    PrivateKey.objects.filter(pk=mine.pk).update(nonce=other.nonce, ciphertext=other.ciphertext, kek_id=other.kek_id)
+    with pytest.raises(SealBroken):
+        sign(key=held[0], data=b"data")
+
+
+def test_one_spoilt_line_is_a_spoilt_file(held: list[SigningKey]) -> None:
+    for line in ("no hex", NEWER[:-2], f"{NEWER}00"):
+        KEK.write_text(f"{NEW}\n{line}\n")
+        assert "64 hex digits in each line" in reseal()
+        with pytest.raises(SignerUnavailable):
+            sign(key=held[0], data=b"data")
+
+
+def test_without_its_file_the_command_says_so(held: list[SigningKey]) -> None:
+    KEK.unlink()
+    assert "LARDER_SIGNING_KEK_FILE" in reseal()
