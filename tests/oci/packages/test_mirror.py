@@ -93,7 +93,7 @@ def test_a_client_finds_its_way_from_the_tags_to_the_zip(shelf, mirror):
     assert b"".join(config.streaming_content) == b"{}"
 
 
-def test_the_pipeline_notes_the_digests(acme, alice, dora, tofu, worker_host):
+def test_the_pipeline_notes_the_digests_and_the_page_shows_them(acme, alice, dora, tofu, browser_of, worker_host):
     desk.hold(acme, dora)
     done = desk.Desk(tofu(alice)).publish(desk.zips(), protocols=["5.0"])
     assert done["state"] == "published", done
@@ -104,6 +104,7 @@ def test_the_pipeline_notes_the_digests(acme, alice, dora, tofu, worker_host):
 
     assert mirror.head("1.2.0").headers["Docker-Content-Digest"] == version.index_digest
     assert Package.objects.get(os="linux").manifest_digest == entry["digest"] == digest_of(answer.content)
+    assert version.index_digest in browser_of(alice).get("/providers/acme/dns/1.2.0").content.decode()
 
 
 @pytest.mark.parametrize("tag", ["2", "1.2", "v1.2.0", "latest", "9.9.9"])
