@@ -81,5 +81,5 @@ def warning(sentence: str) -> str:
 
 
 urlpatterns = [
-    re_path(r"^(?P<name>.+)/manifests/(?P<reference>[^/]+)$", Manifest.as_view(), name="manifest"),
+    re_path(r"^(?P<name>.+)/manifests/(?P<reference>[^/]+)\Z", Manifest.as_view(), name="manifest"),
 ]

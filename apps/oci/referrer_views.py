@@ -38,5 +38,5 @@ class Referrers(OciView):
 
 
 urlpatterns = [
-    re_path(r"^(?P<name>.+)/referrers/(?P<digest>[^/]+)$", Referrers.as_view(), name="referrers"),
+    re_path(r"^(?P<name>.+)/referrers/(?P<digest>[^/]+)\Z", Referrers.as_view(), name="referrers"),
 ]

@@ -33,5 +33,5 @@ class Catalog(OciView):
 
 urlpatterns = [
     path("_catalog", Catalog.as_view(), name="catalog"),
-    re_path(r"^(?P<name>.+)/tags/list$", TagList.as_view(), name="tags"),
+    re_path(r"^(?P<name>.+)/tags/list\Z", TagList.as_view(), name="tags"),
 ]

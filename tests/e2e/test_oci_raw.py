@@ -77,6 +77,7 @@ def test_a_head_has_every_header_and_no_body(ask):
         "/v2/acme/../../etc/manifests/latest",
         "/v2//vpc/aws/manifests/latest",
         "/v2/acme/vpc/aws//manifests/latest",
+        "/v2/acme/vpc/aws/tags/list%0a",
         "/v2/acme%2Fvpc%2F..%2Fvpc/aws/manifests/latest",
         "/v2/ACME/vpc/aws/manifests/latest",
         "/v2/acme/vpc/aws/extra/manifests/latest",

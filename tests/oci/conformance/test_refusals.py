@@ -41,7 +41,10 @@ def test_a_manifest_is_refused_under_another_digest(registry, checks_of, algorit
         checks.equal(registry.ask("HEAD", f"blobs/{digest}").status_code, 404, "the blob afterwards")
 
 
-@pytest.mark.parametrize("reference", ["never-pushed", digest_of(b"never"), digest_of(b"never", "sha512")])
+NEVER = {"tag": "never-pushed", "sha256": digest_of(b"never"), "sha512": digest_of(b"never", "sha512")}
+
+
+@pytest.mark.parametrize("reference", NEVER.values(), ids=NEVER)
 def test_a_missing_manifest_is_not_found(registry, checks_of, reference):
     checks = checks_of("missing manifest")
     registry.push_blob(b"so that there is a repository")
