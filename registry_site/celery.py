@@ -71,6 +71,7 @@ app.conf.update(
         "reap": {"task": "jobs.reap", "schedule": settings.REAPER_INTERVAL},
         "heartbeat": {"task": "jobs.heartbeat", "schedule": settings.REAPER_INTERVAL},
         "sweep-storage": {"task": "blobs.sweep", "schedule": 3600.0},
+        "collect-oci": {"task": "oci.collect", "schedule": 3600.0},
         "sweep-uploads": {"task": "releases.sweep", "schedule": settings.REAPER_INTERVAL},
     },
     beat_schedule_filename=str(settings.DATA_DIR / "beat-schedule"),

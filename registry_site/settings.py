@@ -230,6 +230,8 @@ JSON_MAX_BYTES = env.number("LARDER_JSON_MAX_BYTES", 1024 * 1024, least=1024)
 DATA_UPLOAD_MAX_MEMORY_SIZE = JSON_MAX_BYTES
 # A pushed version is answered when it is published: clients wait longer than this, proxies often do not.
 OCI_PUBLISH_WAIT = timedelta(seconds=env.number("LARDER_OCI_PUBLISH_SECONDS", 30, least=1, most=300))
+# Longer than any push lasts: what it brought first is named by a manifest only at its end.
+OCI_GRACE = timedelta(hours=env.number("LARDER_OCI_GRACE_HOURS", 24, least=1))
 FILE_UPLOAD_HANDLERS: list[str] = []  # nothing is uploaded through forms (D2)
 
 # --- Signing --------------------------------------------------------------------------------------

@@ -60,6 +60,7 @@ class Kind(models.TextChoices):
     KEY_REVOKED = "namespace:key:revoked"
     MANIFEST_PUSHED = "namespace:manifest:pushed"
     MANIFEST_DELETED = "namespace:manifest:deleted"
+    MANIFEST_COLLECTED = "namespace:manifest:collected"
     TAG_MOVED = "namespace:tag:moved"
     TAG_DELETED = "namespace:tag:deleted"
     JOB_RETRIED = "operation:job:retried"

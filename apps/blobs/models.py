@@ -17,6 +17,9 @@ class Blob(models.Model):
     )
     size = models.BigIntegerField(help_text="bytes")
     state = models.CharField(max_length=8, choices=State.choices, default=State.CLAIMED)
+    leaving_until = models.DateTimeField(
+        null=True, blank=True, help_text="Until then whoever removes it is not disturbed by another"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -12,9 +12,9 @@ from datetime import datetime, timedelta
 from typing import BinaryIO
 
 from django.db import transaction
-from django.db.models import ForeignKey
+from django.utils import timezone
 
-from apps.blobs import backends
+from apps.blobs import backends, holders
 from apps.blobs.backends import STAGING, STEP, BadKey, Damaged, Missing, StorageUnavailable
 from apps.blobs.models import Blob, State
 
@@ -42,6 +42,8 @@ __all__ = [
 ]
 
 STAGING_LIFETIME = timedelta(hours=24)
+# Longer than storage takes to delete one object, or to give up.
+REMOVAL = timedelta(minutes=2)
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -116,35 +118,52 @@ def store_staged(key: str, *, digest: str, size: int) -> Blob:
     return blob
 
 
-def remove(digest: str, *, is_wanted: Callable[[], bool]) -> bool:
-    """Delete a blob's bytes, then its row; False where it is wanted and stays. Safe to repeat.
+def remove(
+    digest: str,
+    *,
+    is_wanted: Callable[[], bool] = lambda: False,
+    instead_of: holders.Holder | None = None,
+    even_claimed: bool = False,
+) -> bool:
+    """Delete a blob's bytes, then its row; False where it is wanted, or held (`holders`), and stays. Safe to repeat.
 
-    Whoever stores a blob has said so (where `is_wanted` looks) before they read the row here. The row says LEAVING
-    before `is_wanted` looks. So of two who meet, one sees the other: the blob stays, or the storing waits.
+    Whoever stores a blob has said so (where `is_wanted` and the holders look) before they read the row here. The row
+    says LEAVING before that last look. So of two who meet, one sees the other: the blob stays, or the storing waits.
+    One removes it at a time: while another does, this raises StorageUnavailable.
+
+    `instead_of`: the holder for which `is_wanted` speaks, of a room that itself lets go of the bytes. `even_claimed`:
+    also what was never stored to its end; without it, it belongs to somebody who has come since.
     """
     backend, target = backends.current(), _content(digest)
-    leaving = Blob.objects.filter(digest=digest, state=State.LEAVING)
+    until = timezone.now() + REMOVAL
     with transaction.atomic(durable=True):
-        found = Blob.objects.filter(digest=digest, state__in=[State.READY, State.LEAVING]).update(state=State.LEAVING)
-    if not found:
-        return True
-    if is_wanted() or is_referred_to(digest):
-        leaving.update(state=State.READY)
-        return False
-    backend.delete(target)
-    leaving.delete()
+        blob = Blob.objects.select_for_update(no_key=True).filter(digest=digest).first()
+        if blob is None or (blob.state == State.CLAIMED and not even_claimed):
+            return True
+        if blob.state == State.LEAVING and blob.leaving_until and blob.leaving_until > timezone.now():
+            raise StorageUnavailable(f"{blob} is being removed by another right now.")
+        # Readers do not see what is LEAVING: what is held is not marked for the length of a look.
+        if blob.state != State.LEAVING and holders.is_held(digest, but=instead_of):
+            return False
+        Blob.objects.filter(pk=blob.pk).update(state=State.LEAVING, leaving_until=until)
+    before = State.READY if blob.state == State.LEAVING else blob.state
+    leaving = Blob.objects.filter(digest=digest, state=State.LEAVING, leaving_until=until)
+    try:
+        if is_wanted() or holders.is_held(digest, but=instead_of):
+            leaving.update(state=before, leaving_until=None)
+            return False
+        if timezone.now() >= until:
+            raise StorageUnavailable(f"sha256:{digest} took too long to look for; nothing is removed.")
+        backend.delete(target)
+        leaving.delete()
+    except BaseException:
+        leaving.update(leaving_until=None)  # the next one need not wait
+        raise
     return True
 
 
 def is_referred_to(digest: str) -> bool:
-    """Whether a row of any room refers to the blob by its key: repositories do."""
-    relations = Blob._meta.related_objects  # noqa: SLF001  # Django documents it, and the manager below
-    holders = (
-        relation.related_model._base_manager.filter(**{f"{relation.field.name}__digest": digest})  # noqa: SLF001
-        for relation in relations
-        if isinstance(relation.field, ForeignKey)
-    )
-    return any(holder.exists() for holder in holders)
+    return holders.is_referred_to(digest)
 
 
 def read(digest: str, *, start: int = 0, stop: int | None = None) -> Iterator[bytes]:

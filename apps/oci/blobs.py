@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 
+from django.conf import settings
 from django.db.models import Exists, OuterRef, ProtectedError, QuerySet, Sum
 from django.utils import timezone
 
@@ -86,13 +87,18 @@ def of_mirror(caller: Caller, mirror: ProviderMirror, digest: Digest) -> Readabl
 
 
 def saw(caller: Caller, found: Found, readable: Readable) -> None:
-    """Remember that somebody who may push was told that it is there; a reader's request writes nothing (D15)."""
+    """Remember that somebody who may push was told that it is there; a reader's request writes nothing (D15).
+
+    Raises BlobUnknown where it was taken away in this moment.
+    """
     row, now = readable.row, timezone.now()
-    if row is None or row.seen_at > now - SIGHT or not caller.viewer.is_identified:
+    if row is None or row.seen_at > now - min(SIGHT, settings.OCI_GRACE / 4) or not caller.viewer.is_identified:
         return
     role = access.role_on(caller.viewer, found.namespace, only_name=found.address.path_name)
-    if role is not None and role.covers(Role.PUBLISHER):
-        RepositoryBlob.objects.filter(pk=row.pk).update(seen_at=now)
+    if role is None or not role.covers(Role.PUBLISHER):
+        return
+    if not RepositoryBlob.objects.filter(pk=row.pk).update(seen_at=now):
+        raise unknown(Digest("sha256", row.blob.digest))  # whoever may push sends it then
 
 
 def delete(found: Found, digest: Digest) -> None:

@@ -182,6 +182,7 @@ def _point(caller: Caller, repository: Repository, manifest: Manifest, tags: Ite
     before = Tag.objects.filter(repository=repository, name__in=names).exclude(manifest=manifest)
     moved = dict(before.values_list("name", "manifest__digest"))
     now = timezone.now()
+    _lost_a_tag(repository, moved.values())
     Tag.objects.bulk_create(
         [
             Tag(repository=repository, name=name, manifest=manifest, moved_by=caller.viewer.user, moved_at=now)
@@ -237,11 +238,17 @@ def _delete_tag(caller: Caller, found: Found, name: str) -> None:
         tag = Tag.objects.filter(repository=found.row, name=name).values("pk", "manifest__digest").first()
         if found.row is not None and tag is not None:
             Tag.objects.filter(pk=tag["pk"]).delete()
+            _lost_a_tag(found.row, [tag["manifest__digest"]])
             _record(caller, found.row, kinds.Kind.TAG_DELETED, digest=tag["manifest__digest"], tags=[name])
             return
     if packages.served_by_tag(found, name) is not None:
         raise Unsupported(f"The tag {name} is a release.", mend=NEVER_DELETED)
     raise unknown(found, name)
+
+
+def _lost_a_tag(repository: Repository, digests: Iterable[str]) -> None:
+    """From now on `collecting` waits as long as after a push: somebody may tag it anew, or still pull it by digest."""
+    Manifest.objects.filter(repository=repository, digest__in=list(digests)).update(seen_at=timezone.now())
 
 
 def _record(caller: Caller, repository: Repository, kind: kinds.Kind, **detail: object) -> None:

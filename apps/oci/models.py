@@ -67,7 +67,7 @@ class Manifest(models.Model):
     raw = models.BinaryField()
     pushed_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     pushed_at = models.DateTimeField(auto_now_add=True)
-    seen_at = models.DateTimeField(default=timezone.now, help_text="When it was last pushed")
+    seen_at = models.DateTimeField(default=timezone.now, help_text="When it was last pushed, or lost a tag")
 
     class Meta:
         constraints = [

@@ -17,7 +17,7 @@ from apps.blobs import store
 from apps.jobs import queue
 from apps.jobs.claims import Claim, Outage
 from apps.lib.errors import Conflict
-from apps.releases import keeping
+from apps.releases import holding, keeping
 from apps.releases.lifecycle import checked_reason
 from apps.releases.models import WORKING, Release, ReleaseQuerySet, State
 from apps.releases.tombstones import sentence_of
@@ -90,7 +90,8 @@ def run(claim: Claim) -> None:
 
 def remove(release: Release, digest: str, claim: Claim) -> bool:
     """Remove one blob of what is no longer published; False where another release needs it, and it stays."""
-    return store.remove(digest, is_wanted=partial(_is_wanted, release, digest, claim))
+    wanted = partial(_is_wanted, release, digest, claim)
+    return store.remove(digest, is_wanted=wanted, instead_of=holding.holds)
 
 
 def _is_wanted(release: Release, digest: str, claim: Claim) -> bool:

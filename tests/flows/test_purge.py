@@ -165,9 +165,9 @@ def test_a_worker_that_lost_its_lease_deletes_nothing(published, purge, stored_f
     purge()
     remove = store.remove
 
-    def late(digest, *, is_wanted):
+    def late(digest, **asked):
         Job.objects.filter(kind=purging.JOB).update(fence=9, lease_until=timezone.now() + timedelta(seconds=30))
-        return remove(digest, is_wanted=is_wanted)
+        return remove(digest, **asked)
 
     monkeypatch.setattr(store, "remove", late)
     run_purges()

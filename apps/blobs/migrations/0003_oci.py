@@ -15,4 +15,9 @@ class Migration(migrations.Migration):
             name='sha512',
             field=models.CharField(blank=True, help_text='Known of what was pushed over OCI', max_length=128, null=True, unique=True),
         ),
+        migrations.AddField(
+            model_name='blob',
+            name='leaving_until',
+            field=models.DateTimeField(blank=True, help_text='Until then whoever removes it is not disturbed by another', null=True),
+        ),
     ]

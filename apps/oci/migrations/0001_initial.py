@@ -43,7 +43,7 @@ class Migration(migrations.Migration):
                 ('size', models.PositiveIntegerField(help_text='bytes')),
                 ('raw', models.BinaryField()),
                 ('pushed_at', models.DateTimeField(auto_now_add=True)),
-                ('seen_at', models.DateTimeField(default=django.utils.timezone.now, help_text='When it was last pushed')),
+                ('seen_at', models.DateTimeField(default=django.utils.timezone.now, help_text='When it was last pushed, or lost a tag')),
                 ('pushed_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('repository', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='manifests', to='oci.repository')),
             ],

@@ -1,0 +1,168 @@
+"""Garbage collection: taking away what `garbage` finds, in small steps, while others push.
+
+Each step looks again at what it takes, under the lock that pushes take as well. So it may be stopped at any point, run
+twice at once, and run again: what is left is found by the next run.
+"""
+
+import time
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+
+import structlog
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Sum
+from django.utils import timezone
+
+from apps.audit.kinds import Kind
+from apps.audit.recorder import record
+from apps.blobs import store
+from apps.oci import garbage, manifests, uploads
+from apps.oci.models import Manifest, Repository
+from apps.oci.repositories import Found
+
+AT_ONCE = 100
+# Below the time that a task has: the next run goes on.
+MOST = timedelta(minutes=3)
+# Storage that refuses so often in a row is away.
+MOST_REFUSALS = 3
+
+log = structlog.get_logger("larder.oci")
+
+
+@dataclass(slots=True)
+class Figures:
+    """What one run took away, or with `dry_run` would have begun with: each step makes more for the next ones."""
+
+    uploads: int = 0
+    manifests: int = 0
+    repository_blobs: int = 0
+    blobs: int = 0
+    bytes: int = 0
+    is_complete: bool = True
+    dry_run: bool = False
+    seconds: float = 0.0
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{self.uploads} uploads, {self.manifests} manifests, {self.repository_blobs} blobs of repositories, "
+            f"{self.blobs} blobs with {self.bytes} bytes in storage"
+        )
+
+
+class _Run:
+    def __init__(self, most: timedelta) -> None:
+        self.now = timezone.now()
+        self.before = self.now - settings.OCI_GRACE
+        self.begun = time.monotonic()
+        self.deadline = self.begun + most.total_seconds()
+        self.figures = Figures()
+
+    def goes_on(self) -> bool:
+        if time.monotonic() < self.deadline:
+            return True
+        self.figures.is_complete = False
+        return False
+
+
+def collect(*, dry_run: bool = False, most: timedelta = MOST) -> Figures:
+    """Take away what nobody needs, and say so in the log. Never inside a transaction."""
+    run = _Run(most)
+    if dry_run:
+        _count(run)
+    else:
+        for step in (_uploads, _manifests, _repository_blobs, _blobs):
+            step(run)
+    run.figures.seconds = round(time.monotonic() - run.begun, 3)
+    log.info("oci_collected", **asdict(run.figures))
+    return run.figures
+
+
+def _count(run: _Run) -> None:
+    found = run.figures
+    found.dry_run = True
+    found.uploads = garbage.uploads(run.now).count()
+    found.manifests = garbage.manifests(run.before).count()
+    found.repository_blobs = garbage.repository_blobs(run.before).count()
+    blobs = garbage.blobs(run.before, run.now)
+    found.blobs, found.bytes = blobs.count(), int(blobs.aggregate(stored=Sum("size"))["stored"] or 0)
+
+
+def _uploads(run: _Run) -> None:
+    while run.goes_on():
+        lapsed = list(garbage.uploads(run.now).order_by("expires_at")[:AT_ONCE])
+        for session in lapsed:
+            uploads.cancel(session)  # what storage does not delete now, its own sweep does
+            run.figures.uploads += 1
+        if not lapsed:
+            return
+
+
+def _manifests(run: _Run) -> None:
+    """Until nothing goes any more: with an index its manifests go, with a manifest what is attached to it."""
+    went, last = 0, 0
+    while run.goes_on():
+        rows = garbage.manifests(run.before).filter(pk__gt=last).order_by("pk")
+        found = list(rows.values_list("repository", "pk")[:AT_ONCE])
+        for repository in dict.fromkeys(one for one, _ in found):
+            went += _forget(run, repository, [pk for one, pk in found if one == repository])
+        if found:
+            last = found[-1][1]
+        elif went:
+            run.figures.manifests += went
+            went, last = 0, 0
+        else:
+            return
+    run.figures.manifests += went
+
+
+@transaction.atomic
+def _forget(run: _Run, number: int, keys: Iterable[int]) -> int:
+    """Under the repository's lock nobody pushes a manifest or moves a tag there."""
+    locked = Repository.objects.select_for_update(no_key=True, of=("self",)).select_related("namespace")
+    repository = locked.filter(pk=number).first()
+    if repository is None:
+        return 0
+    found = Found(repository.address, repository.namespace)
+    rows = garbage.manifests(run.before).filter(pk__in=keys, repository=repository).values_list("pk", "digest")
+    gone = {pk: digest for pk, digest in rows if not manifests.is_of_release(found, digest)}
+    Manifest.objects.filter(pk__in=gone).delete()
+    for digest in gone.values():
+        record(Kind.MANIFEST_COLLECTED, actor_id=None, subject=str(repository.address), digest=digest)
+    return len(gone)
+
+
+def _repository_blobs(run: _Run) -> None:
+    while run.goes_on():
+        with transaction.atomic():
+            stale = garbage.repository_blobs(run.before)
+            # What a push is looking at is skipped; what it drew before the lock is seen by the second look.
+            rows = stale.select_for_update(skip_locked=True, of=("self",))
+            locked = list(rows.values_list("pk", flat=True)[:AT_ONCE])
+            _, went = stale.filter(pk__in=locked).delete()
+        run.figures.repository_blobs += sum(went.values())
+        if len(locked) < AT_ONCE or not went:
+            return
+
+
+def _blobs(run: _Run) -> None:
+    last = refusals = 0
+    while run.goes_on():
+        rows = garbage.blobs(run.before, run.now).filter(pk__gt=last).order_by("pk")
+        found = list(rows.values_list("pk", "digest", "size")[:AT_ONCE])
+        for last, digest, size in found:  # noqa: B007 - read by the next round
+            try:
+                removed = store.remove(digest, even_claimed=True)
+            except store.StorageUnavailable as outage:
+                log.warning("oci_collecting_refused", digest=digest, why=str(outage))
+                run.figures.is_complete, refusals = False, refusals + 1
+                if refusals >= MOST_REFUSALS:
+                    return
+                continue
+            refusals = 0
+            run.figures.blobs += removed
+            run.figures.bytes += size if removed else 0
+        if not found:
+            return

@@ -1,0 +1,54 @@
+"""What of the repositories nobody needs any more, as queries (oci.md 7.7). `collecting` looks again before it acts."""
+
+from datetime import datetime
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from apps.blobs import holders
+from apps.blobs.models import Blob
+from apps.modules.models import ModuleVersion
+from apps.oci.models import Manifest, ManifestBlob, ManifestChild, RepositoryBlob, Tag, UploadSession
+from apps.releases.models import Kind
+
+
+def uploads(now: datetime) -> QuerySet[UploadSession]:
+    """Those that have lapsed, and that nobody is sending to at this moment."""
+    return UploadSession.objects.filter(Q(lease_until=None) | Q(lease_until__lt=now), expires_at__lt=now)
+
+
+def manifests(before: datetime) -> QuerySet[Manifest]:
+    """Those that no tag, index or release leads to, and that are attached to nothing which is there.
+
+    Where a subject is gone, or has not come yet, what is attached to it is only as old as its own last push.
+    """
+    here = {"repository": OuterRef("repository")}
+    tagged = Tag.objects.filter(manifest=OuterRef("pk"))
+    listed = ManifestChild.objects.filter(manifest__repository=OuterRef("repository"), digest=OuterRef("digest"))
+    subjects = Manifest.objects.filter(digest=OuterRef("subject"), **here)
+    is_attached = ~Q(subject="") & (Q(Exists(subjects)) | Q(_versions("subject")))
+    rows = Manifest.objects.filter(seen_at__lt=before)
+    return rows.filter(~Q(Exists(tagged)), ~Q(Exists(listed)), ~Q(_versions("digest"))).exclude(is_attached)
+
+
+def repository_blobs(before: datetime) -> QuerySet[RepositoryBlob]:
+    """Those that no manifest names, and that no pusher was told of lately."""
+    edges = ManifestBlob.objects.filter(blob=OuterRef("pk"))
+    return RepositoryBlob.objects.filter(~Exists(edges), seen_at__lt=before)
+
+
+def blobs(before: datetime, now: datetime) -> QuerySet[Blob]:
+    """Those that neither a repository nor a release needs, and that nobody is removing at this moment."""
+    free = Q(leaving_until=None) | Q(leaving_until__lt=now)
+    return holders.unheld(Blob.objects.filter(free, created_at__lt=before))
+
+
+def _versions(column: str) -> Exists:
+    """Whether a version of the repository's module, be it in quarantine, is served by that manifest."""
+    return Exists(
+        ModuleVersion.objects.filter(
+            manifest_digest=OuterRef(column),
+            release__kind=Kind.MODULE,
+            release__namespace=OuterRef("repository__namespace"),
+            release__name=OuterRef("repository__path"),
+        )
+    )

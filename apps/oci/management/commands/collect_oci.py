@@ -1,0 +1,21 @@
+"""`manage.py collect_oci [--dry-run]`: take away, or count, what of the repositories nobody needs any more."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from apps.oci import collecting
+
+
+class Command(BaseCommand):
+    help = "Remove lapsed uploads, manifests that nothing leads to, and blobs that nobody needs (oci.md, Clean up)."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--dry-run", action="store_true", help="Count what would go first, and remove nothing.")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        figures = collecting.collect(dry_run=options["dry_run"])
+        self.stdout.write(f"{'Would remove' if figures.dry_run else 'Removed'} {figures.sentence}.")
+        if not figures.is_complete:
+            self.stdout.write("There is more: the next run goes on.")

@@ -1,0 +1,191 @@
+"""Which blobs and uploads go; who else holds the same bytes; dry runs, outages, and runs that end early."""
+
+import io
+from datetime import timedelta
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+
+from apps.blobs import store
+from apps.blobs.models import Blob, State
+from apps.oci import collecting
+from apps.oci.models import RepositoryBlob, UploadSession
+from apps.oci.tasks import collect as task
+from registry_site.celery import app
+from tests.oci.manifests.documents import digest_of, image
+from tests.oci.packages.samples import NAME, purge
+
+pytestmark = pytest.mark.django_db
+
+DATA = b"nobody came back for this" * 50
+
+
+def blob_status(one, data=DATA):
+    response = one.client.get(f"/v2/{one.name}/blobs/{digest_of(data)}")
+    assert response.status_code == 404 or response.getvalue() == data
+    return response.status_code
+
+
+def test_a_blob_without_a_manifest_goes_after_the_grace(repo, days_pass, stored_files):
+    one = repo()
+    one.blob(DATA)
+    collecting.collect()
+    assert blob_status(one) == 200
+
+    days_pass()
+    collecting.collect()
+    assert (blob_status(one), stored_files()) == (404, [])
+
+
+def test_a_pusher_who_is_told_that_it_is_there_finds_it_there(repo, days_pass):
+    one = repo()
+    one.blob(DATA)
+    days_pass()
+    assert one.client.head(f"/v2/{one.name}/blobs/{digest_of(DATA)}").status_code == 200
+
+    assert collecting.collect().repository_blobs == 0
+    one.blob(b"{}")
+    assert one.put(image(DATA), "main").status_code == 201
+
+
+def test_bytes_that_are_deleted_over_the_api_go_too(repo, days_pass, stored_files):
+    one = repo()
+    one.blob(DATA)
+    days_pass()
+    one.client.delete(f"/v2/{one.name}/blobs/{digest_of(DATA)}")
+    collecting.collect()
+    assert stored_files() == []
+
+
+@pytest.mark.parametrize("chunks", [0, 2])
+def test_an_upload_that_lapsed_goes_with_its_chunks(repo, days_pass, stored_files, chunks):
+    one = repo()
+    url = one.client.post(f"/v2/{one.name}/blobs/uploads/").headers["Location"]
+    for _ in range(chunks):
+        assert one.client.generic("PATCH", url, DATA, "application/octet-stream").status_code == 202
+    assert collecting.collect().uploads == 0
+
+    days_pass()
+    assert collecting.collect().uploads == 1
+    assert (stored_files(), UploadSession.objects.count()) == ([], 0)
+    assert one.client.get(url).status_code == 404
+
+
+def test_an_upload_that_somebody_sends_to_is_left_alone(repo, days_pass):
+    one = repo()
+    one.client.post(f"/v2/{one.name}/blobs/uploads/")
+    days_pass()
+    UploadSession.objects.update(
+        lease=UploadSession.objects.get().pk, lease_until=timezone.now() + timedelta(minutes=1)
+    )
+    assert collecting.collect().uploads == 0
+
+
+def test_the_bytes_of_releases_are_held_by_them(repo, days_pass, published):
+    release = published(NAME, "1.2.0")
+    days_pass()
+
+    assert collecting.collect().blobs == 0
+    assert store.remove(release.digest) is False
+    assert store.size_of(release.digest) == release.size
+
+
+@pytest.mark.parametrize("state", ["working", "rejected"])
+def test_a_release_on_its_way_holds_what_it_stored_and_a_rejected_one_does_not(days_pass, published, state):
+    release = published(NAME, "1.2.0")
+    type(release).objects.filter(pk=release.pk).update(state="checking" if state == "working" else state)
+    days_pass()
+    assert collecting.collect().blobs == (0 if state == "working" else 1)
+
+
+def test_what_was_claimed_and_never_stored_is_cleared_away(repo, days_pass):
+    one = repo()
+    one.blob(DATA)
+    RepositoryBlob.objects.all().delete()
+    Blob.objects.update(state=State.CLAIMED)
+    collecting.collect()
+    assert Blob.objects.count() == 1
+
+    days_pass()
+    collecting.collect()
+    assert Blob.objects.count() == 0
+
+
+def test_what_was_pushed_here_goes_with_the_purged_release_but_not_from_elsewhere(
+    repo, days_pass, published, olga, work, stored_files
+):
+    release = published(NAME, "1.2.0")
+    data = b"".join(store.read(release.digest))
+    other = repo("pantry/other/aws")
+    other.push(image(data), "copy", data)
+    purge(olga, "1.2.0")
+    work()
+    days_pass()
+    collecting.collect()
+    assert blob_status(other, data) == 200
+
+    other.delete("copy")
+    days_pass()
+    collecting.collect()
+    assert (blob_status(other, data), [key for key in stored_files() if release.digest in key]) == (404, [])
+
+
+def test_a_dry_run_counts_and_takes_nothing(repo, days_pass, stored_files):
+    one, out = repo(), io.StringIO()
+    one.blob(DATA)
+    one.push(image())
+    RepositoryBlob.objects.filter(blob__digest=digest_of(DATA)[7:]).delete()
+    one.client.post(f"/v2/{one.name}/blobs/uploads/")
+    days_pass()
+    before = stored_files()
+    call_command("collect_oci", "--dry-run", stdout=out)
+
+    assert out.getvalue() == (
+        f"Would remove 1 uploads, 1 manifests, 0 blobs of repositories, 1 blobs with {len(DATA)} bytes in storage.\n"
+    )
+    assert stored_files() == before
+    out = io.StringIO()
+    call_command("collect_oci", stdout=out)
+    assert out.getvalue().startswith("Removed 1 uploads, 1 manifests, 1 blobs of repositories, 2 blobs with ")
+    assert stored_files() == []
+
+
+def test_a_run_that_ends_early_is_taken_up_by_the_next(repo, days_pass, monkeypatch):
+    one = repo()
+    for number in range(5):
+        one.blob(DATA + b"%d" % number)
+    days_pass()
+    monkeypatch.setattr(collecting, "AT_ONCE", 2)
+
+    figures = collecting.collect(most=timedelta(0))
+    assert (figures.is_complete, figures.blobs, Blob.objects.count()) == (False, 0, 5)
+    figures = collecting.collect()
+    assert (figures.is_complete, figures.repository_blobs, figures.blobs) == (True, 5, 5)
+    assert collecting.collect().blobs == 0
+
+
+def test_while_storage_is_away_nothing_is_lost_and_the_next_run_goes_on(repo, days_pass, monkeypatch, stored_files):
+    one = repo()
+    for number in range(5):
+        one.blob(DATA + b"%d" % number)
+    days_pass()
+
+    def away(*_: object) -> None:
+        raise store.StorageUnavailable("gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("apps.blobs.local.LocalBackend.delete", away)
+        figures = collecting.collect()
+    assert (figures.is_complete, figures.blobs, len(stored_files())) == (False, 0, 5)
+
+    assert collecting.collect().blobs == 5
+    assert stored_files() == []
+
+
+def test_the_beat_runs_it(repo, days_pass):
+    repo().blob(DATA)
+    days_pass()
+    assert [entry["task"] for entry in app.conf.beat_schedule.values()].count("oci.collect") == 1
+    task()
+    assert Blob.objects.count() == 0
