@@ -1,6 +1,7 @@
 """The gate: who sees a namespace, and as what (D8). Every edge asks here; nobody above queries namespaces by name."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 
@@ -17,6 +18,7 @@ from apps.accounts.models import (
     User,
     Visibility,
 )
+from apps.accounts.prepared import Prepared
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.lib.errors import CredentialsRequired, NotFound, RoleRequired
@@ -47,6 +49,9 @@ NOBODY = Viewer()
 _EVERYWHERE = Q(visibility__in=Visibility.values)
 
 
+_Questions = dict[tuple[bool, bool], Prepared[Namespace]]
+
+
 @dataclass(frozen=True, slots=True)
 class Standing:
     """What a viewer is in one namespace: `own` as a person, `role` after the limits of the token, in words `limit`."""
@@ -61,7 +66,7 @@ def role_on(viewer: Viewer, namespace: Namespace, *, only_name: str = "") -> Rol
 
     `only_name` is what is about to be published (`vpc/aws`): a token that is limited to a name publishes nothing else.
     """
-    looked = _look(viewer, Namespace.objects.filter(pk=namespace.pk), only_name)
+    looked = _look(viewer, _BY_ID, namespace.pk, only_name)
     return looked[1].role if looked else None
 
 
@@ -84,15 +89,12 @@ def namespaces_with_role(viewer: Viewer, need: Role) -> NamespaceQuerySet:
 
 def grants_of(user: User | None) -> QuerySet[Grant]:
     """What a person holds, by themselves and by their teams. (For nobody `user=None` would find the teams' grants.)"""
-    if user is None:
-        return Grant.objects.none()
-    teams = Membership.objects.filter(user=user.pk).values("team")
-    return Grant.objects.filter(Q(user=user.pk) | Q(team__in=teams))
+    return Grant.objects.none() if user is None else _grants_of(user.pk)
 
 
 def highest_role(user: User | None) -> Subquery:
     """For querysets of namespaces: the role that the person holds there, by themselves or by a team."""
-    return Subquery(grants_of(user).filter(namespace=OuterRef("pk")).order_by("-role", "pk").values("role")[:1])
+    return _highest(grants_of(user))
 
 
 def namespace_for(viewer: Viewer, name: str, *, need: Role = Role.READER, only_name: str = "") -> Namespace:
@@ -102,7 +104,7 @@ def namespace_for(viewer: Viewer, name: str, *, need: Role = Role.READER, only_n
     NotFound (somebody asks, and it is hidden or missing: one text for both) or RoleRequired (visible, role missing).
     """
     # A NUL byte ends in a database error on PostgreSQL, and no namespace has one.
-    looked = None if "\0" in name else _look(viewer, Namespace.objects.filter(name=name), only_name)
+    looked = None if "\0" in name else _look(viewer, _BY_NAME, name, only_name)
     if looked and looked[1].role and looked[1].role.covers(need):
         return looked[0]
     if not viewer.is_identified:
@@ -119,28 +121,6 @@ def namespace_for(viewer: Viewer, name: str, *, need: Role = Role.READER, only_n
             mend="Check the spelling, or ask one of its owners for a role in it.",
         )
     raise _role_required(name, need, standing)
-
-
-def check_scope(viewer: Viewer, namespace: Namespace, need: Scope) -> None:
-    """For what no role says: that a token, where one is used, has at least this scope, and for more than one name.
-
-    Raises RoleRequired. Ask `namespace_for` first, which decides about the role.
-    """
-    if viewer.token is None:
-        return
-    held = Scope(viewer.token.scope)
-    if held.role.covers(need.role) and not viewer.token.only_name:
-        return
-    record(
-        Kind.PERMISSION_REFUSED,
-        actor_id=viewer.user_id,
-        token_id=viewer.token_id,
-        subject=namespace.name,
-        needed=f"scope {need.value}",
-        held=f"scope {held.value}",
-    )
-    limit = f"may publish only {viewer.token.only_name}" if viewer.token.only_name else f"has the scope {held.value}"
-    raise RoleRequired(f"This needs a token with the scope {need.value}; this one {limit}.", mend="Use another token.")
 
 
 def visible_teams(viewer: Viewer) -> TeamQuerySet:
@@ -193,12 +173,38 @@ def team_for(viewer: Viewer, name: str, *, manage: bool = False) -> Team:
     )
 
 
-def _look(viewer: Viewer, rows: QuerySet[Namespace], only_name: str) -> tuple[Namespace, Standing] | None:
-    """The one namespace of `rows` with the viewer's standing in it, in one query (lists of versions have a budget)."""
-    found = rows.annotate(held=highest_role(viewer.user), reached=_reach(viewer)).first()
+def _question(by: str, kind: type[str] | type[int], *, asks_held: bool, asks_reached: bool) -> Prepared[Any]:
+    """One row: the namespace, `held` and `reached` where they are asked for."""
+
+    def make(key: Any, user: int = 0, token: int = 0) -> QuerySet[Namespace]:
+        rows = Namespace.objects.filter(**{by: key})
+        if asks_held:
+            rows = rows.annotate(held=_highest(_grants_of(user)))
+        return rows.annotate(reached=_listed_for(token)) if asks_reached else rows
+
+    return Prepared(make, key=kind, **({"user": int} if asks_held else {}), **({"token": int} if asks_reached else {}))
+
+
+def _questions(by: str, kind: type[str] | type[int]) -> _Questions:
+    return {
+        (held, reached): _question(by, kind, asks_held=held, asks_reached=reached)
+        for held in (False, True)
+        for reached in (False, True)
+    }
+
+
+def _look(viewer: Viewer, questions: _Questions, key: str | int, only_name: str) -> tuple[Namespace, Standing] | None:
+    """The one namespace with the viewer's standing in it, in one query (lists of versions have a budget)."""
+    values: dict[str, str | int] = {"key": key}
+    if viewer.user is not None and not viewer.user.is_staff:
+        values["user"] = viewer.user.pk
+    if viewer.token is not None and viewer.token.is_limited:
+        values["token"] = viewer.token.pk
+    found = questions["user" in values, "token" in values].first(**values)
     if found is None:
         return None
-    return found, _standing(viewer, found.visibility, found.held, reached=found.reached, only_name=only_name)
+    held, reached = getattr(found, "held", None), getattr(found, "reached", True)
+    return found, _standing(viewer, found.visibility, held, reached=reached, only_name=only_name)
 
 
 def _standing(viewer: Viewer, visibility: str, held: int | None, *, reached: bool, only_name: str) -> Standing:
@@ -240,7 +246,20 @@ def _reach(viewer: Viewer) -> Q:
     """Whether the token's list of namespaces reaches the row; without a token, or a list, all are reached."""
     if viewer.token is None or not viewer.token.is_limited:
         return _EVERYWHERE
-    return Q(Exists(ApiToken.namespaces.through.objects.filter(apitoken=viewer.token.pk, namespace=OuterRef("pk"))))
+    return Q(_listed_for(viewer.token.pk))
+
+
+def _listed_for(token_id: int) -> Exists:
+    return Exists(ApiToken.namespaces.through.objects.filter(apitoken=token_id, namespace=OuterRef("pk")))
+
+
+def _grants_of(user_id: int) -> QuerySet[Grant]:
+    teams = Membership.objects.filter(user=user_id).values("team")
+    return Grant.objects.filter(Q(user=user_id) | Q(team__in=teams))
+
+
+def _highest(grants: QuerySet[Grant]) -> Subquery:
+    return Subquery(grants.filter(namespace=OuterRef("pk")).order_by("-role", "pk").values("role")[:1])
 
 
 def _record_refusal(viewer: Viewer, name: str, need: Role, standing: Standing) -> None:
@@ -265,3 +284,7 @@ def _role_required(name: str, need: Role, standing: Standing) -> RoleRequired:
             mend="Use a token whose scope, namespaces and name allow it.",
         )
     return RoleRequired(message, mend=f"Ask an owner of {name} for the role {needed}.")
+
+
+# After what they are made of. Every request that names a namespace asks one of them.
+_BY_NAME, _BY_ID = _questions("name", str), _questions("pk", int)

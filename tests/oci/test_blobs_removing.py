@@ -42,13 +42,14 @@ def test_a_blob_that_a_manifest_uses_stays(uploader):
     assert uploader.get(DIGEST).status_code == 200
 
 
-def test_deleting_needs_the_role_and_the_scope(uploader, uploader_of, alice, bob, charlie):
+def test_whoever_may_push_may_delete_and_nobody_else(uploader, uploader_of, alice, bob, charlie):
     uploader.push(DATA)
 
-    cases = ((bob, Scope.MANAGE, 403), (alice, Scope.PUBLISH, 403), (charlie, Scope.MANAGE, 404), (None, None, 401))
-    for person, scope, status in cases:
+    refused = ((bob, Scope.MANAGE, 403), (alice, Scope.READ, 403), (charlie, Scope.MANAGE, 404), (None, None, 401))
+    for person, scope, status in refused:
         assert uploader_of(person, scope).delete(DIGEST).status_code == status
     assert uploader.get(DIGEST).status_code == 200
+    assert uploader_of(alice, Scope.PUBLISH).delete(DIGEST).status_code == 202
 
 
 def test_the_archive_of_a_release_is_not_deleted_as_a_blob(uploader, published):
