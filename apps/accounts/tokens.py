@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from apps.accounts.access import Viewer
 from apps.accounts.models import ApiToken, Namespace, Scope, User
+from apps.accounts.prepared import Prepared
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.lib.errors import CredentialsRequired, Invalid
@@ -29,6 +30,8 @@ _RANDOM_LENGTH = 36
 _CHECK_LENGTH = 6
 _START_LENGTH = len("lrd_u_") + 4
 _ONLY_NAME = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*(?:/[a-z0-9]+)?", re.ASCII)
+_WITH_DIGEST = Prepared(lambda digest: ApiToken.objects.select_related("user").filter(digest=digest), digest=str)
+_WITH_ID = Prepared(lambda pk: ApiToken.objects.select_related("user").filter(pk=pk), pk=int)
 
 
 class TokenRefused(CredentialsRequired):
@@ -119,7 +122,7 @@ def identify(secret: str) -> ApiToken:
     token = None
     if is_well_formed(secret):
         # By the digest's unique index: no comparison of secrets is left that could leak by its time.
-        token = ApiToken.objects.select_related("user").filter(digest=_digest(secret)).first()
+        token = _WITH_DIGEST.first(digest=_digest(secret))
     if token is None:
         raise TokenRefused("This API token is unknown.", mend="Check that it was copied whole, or make another.")
     if token.revoked_at is not None or not token.user.is_active:
@@ -130,6 +133,12 @@ def identify(secret: str) -> ApiToken:
             mend="Make another on the tokens page.",
         )
     return token
+
+
+def with_id(number: int) -> ApiToken | None:
+    """The usable token of that id, with its user: for tokens that lead to a token."""
+    token = _WITH_ID.first(pk=number)
+    return token if token is not None and token.is_usable and token.user.is_active else None
 
 
 def find(secret: str) -> ApiToken | None:

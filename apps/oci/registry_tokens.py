@@ -9,6 +9,7 @@ from datetime import timedelta
 from django.core import signing
 from rest_framework.exceptions import AuthenticationFailed
 
+from apps.accounts import tokens
 from apps.accounts.models import ApiToken
 
 LIFETIME = timedelta(hours=1)
@@ -37,7 +38,7 @@ def read(text: str) -> ApiToken | Anonymous:
         raise AuthenticationFailed("This registry token has expired or was changed.") from None
     if number is None:
         return Anonymous()
-    token = ApiToken.objects.select_related("user").filter(pk=number).first()
-    if token is None or not token.is_usable or not token.user.is_active:
+    token = tokens.with_id(number)
+    if token is None:
         raise AuthenticationFailed("The API token behind this registry token does not count any more.")
     return token
