@@ -4,8 +4,9 @@ from http import HTTPStatus
 from typing import Any, ClassVar
 
 import structlog
+from django.core.exceptions import TooManyFieldsSent
 from django.db import InterfaceError, OperationalError
-from rest_framework.exceptions import APIException, AuthenticationFailed, MethodNotAllowed
+from rest_framework.exceptions import APIException, AuthenticationFailed
 from rest_framework.response import Response
 
 from apps.lib.errors import RegistryError
@@ -64,6 +65,10 @@ class TooLarge(OciRefusal):
     oci_code, status = "SIZE_INVALID", HTTPStatus.REQUEST_ENTITY_TOO_LARGE
 
 
+class TooManyTags(OciRefusal):
+    oci_code, status = "SIZE_INVALID", HTTPStatus.REQUEST_URI_TOO_LONG
+
+
 class VersionTaken(OciRefusal):
     """Not 403: oras-py authenticates again on that."""
 
@@ -120,10 +125,10 @@ def _found(error: Exception) -> tuple[int, str, str]:
         return *_BY_CODE[error.code], f"{error} {error.mend}".strip()
     if isinstance(error, AuthenticationFailed):
         return HTTPStatus.UNAUTHORIZED, "UNAUTHORIZED", str(error.detail)
-    if isinstance(error, MethodNotAllowed):
-        return HTTPStatus.METHOD_NOT_ALLOWED, "UNSUPPORTED", str(error.detail)
     if isinstance(error, APIException):
         return error.status_code, _BY_STATUS.get(HTTPStatus(error.status_code), "UNSUPPORTED"), str(error.detail)
+    if isinstance(error, TooManyFieldsSent):
+        return HTTPStatus.BAD_REQUEST, "UNSUPPORTED", "It has more parameters than any request needs."
     if isinstance(error, OperationalError | InterfaceError):
         log.warning("database-away", error=type(error).__name__)
     else:

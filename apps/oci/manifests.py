@@ -12,7 +12,7 @@ from apps.audit.recorder import record
 from apps.modules.models import ModuleVersion
 from apps.oci import edges, manifest_documents, packages, references, repositories
 from apps.oci.authentication import Caller
-from apps.oci.errors import DigestInvalid, ManifestInvalid, ManifestUnknown, Unsupported
+from apps.oci.errors import DigestInvalid, ManifestInvalid, ManifestUnknown, TooManyTags, Unsupported
 from apps.oci.manifest_documents import MODULE_PACKAGE, Document
 from apps.oci.models import Manifest, Repository, Tag
 from apps.oci.references import Digest
@@ -20,6 +20,7 @@ from apps.oci.repositories import Found
 from apps.oci.served import Served
 from apps.releases.models import Kind, Release
 
+MOST_TAGS = 100
 NEVER_DELETED = "Releases are not deleted over OCI: yank it or, for good, have it purged, on the page of the module."
 
 
@@ -44,14 +45,15 @@ def put(
 ) -> Put:
     """Stores the bytes, with the tags. A tag that is a version publishes it, before this returns (packages.publish).
 
-    Raises ManifestInvalid, DigestInvalid, ManifestBlobUnknown, VersionTaken.
+    Raises ManifestInvalid, DigestInvalid, ManifestBlobUnknown, TooManyTags, VersionTaken.
     """
     document = manifest_documents.parse(raw, content_type)
     digest = _digest_of(repository, reference, raw)
     names = tuple(dict.fromkeys([*([] if isinstance(reference, Digest) else [reference]), *tags]))
     versions = [name for name in names if packages.is_release_tag(name)]
     others = [name for name in names if name not in versions]
-    _check_tags(names, versions, document)
+    _check_tags(names)
+    _check_versions(versions, document)
     edges.claim(caller, repository, document)
     if versions or (packages.LATEST in others and document.is_module_package):
         _publish(caller, repository, _store(caller, repository, digest, raw, document), versions, others)
@@ -104,12 +106,23 @@ def _digest_of(repository: Repository, reference: str | Digest, raw: bytes) -> D
     return other if there == {str(other)} else usual
 
 
-def _check_tags(names: Iterable[str], versions: Sequence[str], document: Document) -> None:
+def _check_tags(names: Sequence[str]) -> None:
+    if len(names) > MOST_TAGS:
+        raise TooManyTags(f"{len(names)} tags came with one manifest: expected at most {MOST_TAGS}.")
     for name in names:
         if not references.is_tag(name):
             raise ManifestInvalid(
                 f"{name[:200]!r} is no tag: expected at most 128 letters, digits, dots, dashes and underscores."
             )
+
+
+def _check_versions(versions: Sequence[str], document: Document) -> None:
+    """One at most: each is checked and published by itself, and of two the first would stay where the second fails."""
+    if len(versions) > 1:
+        raise ManifestInvalid(
+            f"The tags {versions[0]} and {versions[1]} are both versions: one push publishes one.",
+            mend="Push the manifest once for each version.",
+        )
     if versions and not document.is_module_package:
         what = document.artifact_type or document.media_type
         raise ManifestInvalid(

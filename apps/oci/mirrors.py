@@ -24,12 +24,27 @@ from apps.providers.package_manifests import package_manifest, version_index
 from apps.releases.models import Release
 
 
+def namespace_of(caller: Caller, mirror: ProviderMirror) -> Namespace:
+    """The gate. A host name that is not ours is asked about like any other: a challenge first, then NameUnknown."""
+    try:
+        namespace = access.namespace_for(caller.viewer, mirror.address.namespace)
+    except NotFound:
+        raise _unknown(mirror) from None
+    except CredentialsRequired:
+        if caller.has_token:
+            raise _unknown(mirror) from None
+        raise
+    if not _is_ours(mirror.hostname):
+        raise _unknown(mirror)
+    return namespace
+
+
 def tags(caller: Caller, mirror: ProviderMirror) -> list[str]:
     """One tag for each listed version, `_` for `+`, in byte order. Never a short one: for `2` clients ask `2.0.0`.
 
     Empty where all versions are yanked: clients take that for "not here", too.
     """
-    rows = _published(mirror, _namespace(caller, mirror))
+    rows = _published(mirror, namespace_of(caller, mirror))
     listed = sorted(tag_of(version) for version in rows.listed().values_list("release__version", flat=True))
     if not listed and not rows.exists():
         raise _unknown(mirror)
@@ -41,7 +56,7 @@ def served(caller: Caller, mirror: ProviderMirror, reference: str) -> Served:
 
     Yanked versions answer to whoever names them (D9). What a client fetches last, a platform's manifest, is a download.
     """
-    rows = _published(mirror, _namespace(caller, mirror)).select_related("release")
+    rows = _published(mirror, namespace_of(caller, mirror)).select_related("release")
     found = _by_digest(rows, str(Digest.parse(reference))) if ":" in reference else _by_tag(rows, reference)
     if found is not None:
         return found
@@ -52,7 +67,7 @@ def served(caller: Caller, mirror: ProviderMirror, reference: str) -> Served:
 
 def blob(caller: Caller, mirror: ProviderMirror, digest: str) -> Package | None:
     """The package with these bytes (`sha256:…`); None for the empty config `{}`. Raises BlobUnknown."""
-    namespace = _namespace(caller, mirror)
+    namespace = namespace_of(caller, mirror)
     rows = _published(mirror, namespace)
     if digest == EMPTY_DIGEST and rows.exists():
         return None
@@ -92,21 +107,6 @@ def _index(version: ProviderVersion) -> Served:
     packages = list(Package.objects.filter(version=version))
     raw = version_index(version.release, packages)
     return Served(raw, version.index_digest or digest_of(raw), IMAGE_INDEX, version.release)
-
-
-def _namespace(caller: Caller, mirror: ProviderMirror) -> Namespace:
-    """The gate. A host name that is not ours is asked about like any other: a challenge first, then NameUnknown."""
-    try:
-        namespace = access.namespace_for(caller.viewer, mirror.address.namespace)
-    except NotFound:
-        raise _unknown(mirror) from None
-    except CredentialsRequired:
-        if caller.has_token:
-            raise _unknown(mirror) from None
-        raise
-    if not _is_ours(mirror.hostname):
-        raise _unknown(mirror)
-    return namespace
 
 
 def _is_ours(hostname: str) -> bool:

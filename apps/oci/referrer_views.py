@@ -20,7 +20,7 @@ class Referrers(OciView):
         address, subject = parse_name(name), Digest.parse(digest)
         artifact_type = request.GET.get("artifactType", "")
         if isinstance(address, ProviderMirror):
-            mirrors.tags(self.caller, address)  # the gate: to what is made from releases nothing is attached
+            mirrors.namespace_of(self.caller, address)  # the gate: to what is made from releases nothing is attached
             page = referrers.Page()
         else:
             found = repositories.find(self.caller, address)

@@ -67,6 +67,18 @@ def test_tags_come_as_parameters_too(repo):
     assert at.tags().json()["tags"] == sorted(names)
 
 
+@pytest.mark.parametrize(("count", "status"), [(100, 201), (101, 414), (1001, 400)])
+def test_so_many_tags_come_at_once_and_no_more(repo, count, status):
+    at = repo()
+    at.blob(b"{}")
+
+    answer = at.put(image(), query="?" + "&".join(f"tag=t{number}" for number in range(count)))
+
+    assert answer.status_code == status
+    assert Tag.objects.count() == (count if status == 201 else 0)
+    assert status == 201 or code_of(answer)[1] in ("SIZE_INVALID", "UNSUPPORTED")
+
+
 def test_a_tag_moves_and_the_move_is_recorded(repo):
     at = repo()
     first, second = at.push(image(), "main"), at.push(image(annotations={"n": "2"}), "main")

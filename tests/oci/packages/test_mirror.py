@@ -196,3 +196,20 @@ def test_it_costs_the_same_at_any_number_of_versions(shelf, mirror, django_asser
         assert mirror.get("1.0.0").status_code == 200
     with django_assert_max_num_queries(4):
         assert mirror.get(entry["digest"]).status_code == 200
+
+
+def test_nothing_is_attached_to_what_is_made_from_releases(shelf, mirror, tofu, acme, charlie):
+    """An empty index, there or not, wherever a provider could be; nothing is told of what is hidden, or not ours."""
+    shelf("1.2.0")
+    digest = mirror.head("1.2.0").headers["Docker-Content-Digest"]
+    mirror.client = tofu(charlie)
+    for name in (NAME, f"providers/{HOST}/pantry/unknown"):
+        answer = Repo(mirror.client, name).referrers(digest)
+        assert (answer.status_code, answer.json()["manifests"]) == (200, []), name
+
+    for name in (
+        f"providers/{HOST}/acme/dns",
+        f"providers/{HOST}/emca/dns",
+        "providers/elsewhere.example.org/pantry/dns",
+    ):
+        assert code_of(Repo(mirror.client, name).referrers(digest)) == (404, "NAME_UNKNOWN"), name

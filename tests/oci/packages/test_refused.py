@@ -102,6 +102,20 @@ def test_what_no_other_door_would_take_unchanged_is_refused_with_the_reasons(pus
     assert not Release.objects.filter(state="published").exists()
 
 
+def test_one_push_publishes_one_version(pusher):
+    """Of two the first would stay where the second is refused."""
+    one = pusher(NAME)
+    for data in (b"{}", ZIP):
+        one.blob(data)
+
+    for reference, query in (("1.2.0", "?tag=1.3.0"), ("", "?tag=1.2.0&tag=stable&tag=1.3.0")):
+        answer = one.put(RAW, reference, query=query)
+        assert code_of(answer) == (400, "MANIFEST_INVALID")
+        assert "1.2.0 and 1.3.0" in said(answer)
+    assert not Release.objects.exists()
+    assert code_of(one.get("stable")) == (404, "MANIFEST_UNKNOWN")
+
+
 def test_a_refused_number_is_free_for_a_better_package(push):
     bad = _in_a_folder()
     assert code_of(push(package(bad), archive=bad))[0] == 400
