@@ -61,6 +61,7 @@ class Kind(models.TextChoices):
     MANIFEST_PUSHED = "namespace:manifest:pushed"
     MANIFEST_DELETED = "namespace:manifest:deleted"
     MANIFEST_COLLECTED = "namespace:manifest:collected"
+    UPLOAD_ENDED = "namespace:upload:ended"
     TAG_MOVED = "namespace:tag:moved"
     TAG_DELETED = "namespace:tag:deleted"
     JOB_RETRIED = "operation:job:retried"

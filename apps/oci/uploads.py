@@ -15,6 +15,9 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from apps.accounts.access import Viewer
+from apps.audit.kinds import Kind
+from apps.audit.recorder import record
 from apps.blobs import arriving, store
 from apps.blobs.arriving import Arrival
 from apps.lib.errors import CredentialsRequired
@@ -121,6 +124,22 @@ def cancel(session: UploadSession) -> None:
     staged = list(session.chunks.all())
     UploadSession.objects.filter(pk=session.pk).delete()
     _discard(staged)
+
+
+@transaction.atomic
+def end(session: UploadSession, *, actor: Viewer) -> None:
+    """As `cancel`, by an operator. What came in goes with the commit."""
+    record(
+        Kind.UPLOAD_ENDED,
+        actor_id=actor.user_id,
+        token_id=actor.token_id,
+        subject=str(session.repository),
+        upload=str(session.pk),
+        size=session.size,
+    )
+    staged = list(session.chunks.all())
+    UploadSession.objects.filter(pk=session.pk).delete()
+    transaction.on_commit(lambda: _discard(staged))
 
 
 def whole(repository: Repository, digest: Digest, chunks: Chunks) -> RepositoryBlob:

@@ -1,0 +1,267 @@
+"""Operators' pages of what was pushed over OCI: looked at, never edited; uploads are ended, garbage is collected."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import OuterRef, Q, QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+
+from apps.accounts.admin.actors import actor_of
+from apps.accounts.admin.filters import NamespaceFilter, PersonFilter
+from apps.admin_base import ReadOnlyAdmin, SetFilter, badge, count_of, link
+from apps.oci import collecting, uploads
+from apps.oci.models import Manifest, Repository, RepositoryBlob, Tag, UploadSession
+
+# A request of an operator's browser; the hourly run takes longer.
+COLLECTING_MOST = timedelta(seconds=20)
+RAW_SHOWN = 64 * 1024
+
+
+class InRepositoryFilter(NamespaceFilter):
+    path = "repository__namespace__name"
+
+
+class CreatorFilter(PersonFilter):
+    title = "first pusher"
+    path = "created_by__username"
+
+
+class PusherFilter(PersonFilter):
+    title = "pusher"
+    path = "pushed_by__username"
+
+
+class MoverFilter(PersonFilter):
+    title = "mover"
+    path = "moved_by__username"
+
+
+class LeaseFilter(SetFilter):
+    title = "bytes coming in"
+    parameter_name = "coming"
+    path = "lease"
+    words = ("Somebody is sending", "Nobody is sending")
+
+
+def in_repository(word: str, prefix: str = "repository__") -> Q:
+    """`acme`, `acme/vpc` and `acme/vpc/aws` find what is there."""
+    namespace, slash, rest = word.partition("/")
+    by_namespace = Q(**{f"{prefix}namespace__name": namespace})
+    if slash:
+        return by_namespace & Q(**{f"{prefix}path__startswith": rest})
+    return by_namespace | Q(**{f"{prefix}path__startswith": word})
+
+
+@admin.register(Repository)
+class RepositoryAdmin(ReadOnlyAdmin[Repository]):
+    list_display = ("title", "manifests", "tags", "blobs", "created_by", "created_at")
+    list_filter = ("namespace__visibility", NamespaceFilter, CreatorFilter)
+    list_select_related = ("namespace", "created_by")
+    date_hierarchy = "created_at"
+    ordering = ("-pk",)
+    sortable_by = ()
+    search_fields = ("path",)
+    search_help_text = "A namespace, an address (acme/vpc/aws), or its beginning."
+    fields = ("title", ("manifests", "tags", "blobs"), ("created_by", "created_at"))
+    actions = ["collect"]
+    csv_columns = ("namespace__name", "path", "created_by__username", "created_at")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Repository]:
+        here = {"repository": OuterRef("pk")}
+        return (
+            super()
+            .get_queryset(request)
+            .annotate(
+                manifest_count=count_of(Manifest.objects.filter(**here), "repository"),
+                tag_count=count_of(Tag.objects.filter(**here), "repository"),
+                blob_count=count_of(RepositoryBlob.objects.filter(**here), "repository"),
+            )
+        )
+
+    def find(self, word: str) -> Q:
+        return in_repository(word, "")
+
+    def has_collect_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("oci.delete_manifest")
+
+    @admin.action(permissions=["collect"], description="Collect garbage now, in all repositories")
+    def collect(self, request: HttpRequest, _queryset: QuerySet[Repository]) -> None:
+        figures = collecting.collect(most=COLLECTING_MOST)
+        rest = "" if figures.is_complete else " There is more: the next run goes on."
+        self.message_user(request, f"Removed {figures.sentence}.{rest}", messages.SUCCESS)
+
+    @admin.display(description="repository")
+    def title(self, repository: Repository) -> str:
+        return str(repository)
+
+    @admin.display(description="manifests")
+    def manifests(self, repository: Any) -> str:
+        return _counted(repository, Manifest, repository.manifest_count)
+
+    @admin.display(description="tags")
+    def tags(self, repository: Any) -> str:
+        return _counted(repository, Tag, repository.tag_count)
+
+    @admin.display(description="blobs")
+    def blobs(self, repository: Any) -> int:
+        return int(repository.blob_count)
+
+
+@admin.register(Manifest)
+class ManifestAdmin(ReadOnlyAdmin[Manifest]):
+    list_display = ("title", "repository", "kind", "size", "tag_count", "pushed_by", "pushed_at")
+    list_filter = (InRepositoryFilter, PusherFilter, ("subject", admin.EmptyFieldListFilter))
+    list_select_related = ("repository__namespace", "pushed_by")
+    date_hierarchy = "pushed_at"
+    ordering = ("-pk",)
+    sortable_by = ()
+    search_fields = ("digest",)
+    search_help_text = "A repository, an artifact type, or the beginning of a digest: its own, or its subject's."
+    fields = (
+        ("digest", "repository_page"),
+        ("media_type", "artifact_type", "size"),
+        "subject",
+        ("pushed_by", "pushed_at", "seen_at"),
+        "document",
+    )
+    csv_columns = (
+        "repository__namespace__name",
+        "repository__path",
+        "digest",
+        "media_type",
+        "artifact_type",
+        "subject",
+        "size",
+        "pushed_by__username",
+        "pushed_at",
+        "seen_at",
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Manifest]:
+        tags = count_of(Tag.objects.filter(manifest=OuterRef("pk")), "manifest")
+        return super().get_queryset(request).defer("raw", "annotations").annotate(tags_found=tags)
+
+    def find(self, word: str) -> Q:
+        digest = word.lower() if ":" in word else f"sha256:{word.lower()}"
+        by_digest = Q(digest__startswith=digest) | Q(subject__startswith=digest)
+        return by_digest | Q(artifact_type=word) | in_repository(word)
+
+    @admin.display(description="digest")
+    def title(self, manifest: Manifest) -> str:
+        return _short(manifest.digest)
+
+    @admin.display(description="type")
+    def kind(self, manifest: Manifest) -> str:
+        return manifest.artifact_type or manifest.media_type
+
+    @admin.display(description="tags")
+    def tag_count(self, manifest: Any) -> int:
+        return int(manifest.tags_found)
+
+    @admin.display(description="repository")
+    def repository_page(self, manifest: Manifest) -> str:
+        return _repository_link(manifest.repository)
+
+    @admin.display(description="document")
+    def document(self, manifest: Manifest) -> str:
+        shown = bytes(manifest.raw)[:RAW_SHOWN].decode("utf-8", "replace")
+        return format_html("<pre>{}{}</pre>", shown, " …" if manifest.size > RAW_SHOWN else "")
+
+
+@admin.register(Tag)
+class TagAdmin(ReadOnlyAdmin[Tag]):
+    list_display = ("name", "repository", "leads_to", "moved_by", "moved_at")
+    list_filter = (InRepositoryFilter, MoverFilter)
+    list_select_related = ("repository__namespace", "manifest", "moved_by")
+    date_hierarchy = "moved_at"
+    ordering = ("-pk",)
+    sortable_by = ()
+    search_fields = ("name",)
+    search_help_text = "A repository, or the beginning of a tag. The tags of releases have no rows."
+    fields = (("name", "repository_page"), "leads_to", ("moved_by", "moved_at"))
+    csv_columns = (
+        "repository__namespace__name",
+        "repository__path",
+        "name",
+        "manifest__digest",
+        "moved_by__username",
+        "moved_at",
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Tag]:
+        return super().get_queryset(request).defer("manifest__raw", "manifest__annotations")
+
+    def find(self, word: str) -> Q:
+        return Q(name__startswith=word) | in_repository(word)
+
+    @admin.display(description="manifest")
+    def leads_to(self, tag: Tag) -> str:
+        return link(reverse("admin:oci_manifest_change", args=[tag.manifest_id]), _short(tag.manifest.digest))
+
+    @admin.display(description="repository")
+    def repository_page(self, tag: Tag) -> str:
+        return _repository_link(tag.repository)
+
+
+@admin.register(UploadSession)
+class UploadSessionAdmin(ReadOnlyAdmin[UploadSession]):
+    list_display = ("id", "repository", "user", "size", "standing", "created_at", "expires_at")
+    list_filter = (LeaseFilter, InRepositoryFilter, PersonFilter)
+    list_select_related = ("repository__namespace", "user")
+    date_hierarchy = "created_at"
+    ordering = ("-created_at", "-pk")
+    sortable_by = ()
+    search_fields = ("user__username",)
+    search_help_text = "A repository, or the exact name of a person."
+    fields = ("id", "repository_page", ("user", "token"), ("size", "standing"), ("created_at", "expires_at"))
+    actions = ["end"]
+    csv_columns = (
+        "id",
+        "repository__namespace__name",
+        "repository__path",
+        "user__username",
+        "size",
+        "created_at",
+        "expires_at",
+    )
+
+    def find(self, word: str) -> Q:
+        return Q(user__username=word) | in_repository(word)
+
+    def has_end_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("oci.delete_uploadsession")
+
+    @admin.action(permissions=["end"], description="End selected uploads")
+    def end(self, request: HttpRequest, queryset: QuerySet[UploadSession]) -> None:
+        viewer = actor_of(request)
+        self.act(request, queryset, lambda session: uploads.end(session, actor=viewer), done="Ended")
+
+    @admin.display(description="state")
+    def standing(self, session: UploadSession) -> str:
+        now = timezone.now()
+        if session.expires_at < now:
+            return badge("lapsed")
+        is_coming = session.lease_until is not None and session.lease_until > now
+        return badge("coming" if is_coming else "waiting")
+
+    @admin.display(description="repository")
+    def repository_page(self, session: UploadSession) -> str:
+        return _repository_link(session.repository)
+
+
+def _repository_link(repository: Repository) -> str:
+    return link(reverse("admin:oci_repository_change", args=[repository.pk]), repository)
+
+
+def _counted(repository: Repository, model: type[Manifest] | type[Tag], count: int) -> str:
+    name = model._meta.model_name  # noqa: SLF001  # Django's public name for it
+    return link(reverse(f"admin:oci_{name}_changelist", query={"q": str(repository)}), count)
+
+
+def _short(digest: str) -> str:
+    algorithm, _, digits = digest.partition(":")
+    return format_html('<code title="{}">{}:{}</code>', digest, algorithm, digits[:12])
