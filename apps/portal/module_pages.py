@@ -20,7 +20,7 @@ from apps.modules import dependents
 from apps.modules.documents import archive_name
 from apps.modules.models import ModuleVersion
 from apps.modules.reading import module_for, published_release, version_for
-from apps.portal import lifecycle, module_files, module_versions, snippets
+from apps.portal import attachments, lifecycle, module_files, module_versions, snippets
 from apps.portal.downloads import downloads_card
 from apps.portal.module_frame import default_first, depends_on, frame, where
 from apps.portal.module_units import Unit
@@ -53,7 +53,7 @@ def module_version(request: HttpRequest, namespace: str, name: str, system: str,
 
 def _readme(request: HttpRequest, viewer: Viewer, shown: ModuleVersion) -> HttpResponse:
     context = frame(viewer, shown, "module-version")
-    context |= _usage(shown, context["root"]) | {"card": downloads_card(shown.module)}
+    context |= _usage(shown, context["root"]) | {"card": downloads_card(shown.module)} | attachments.of_version(shown)
     role, address = context["role"], context["address"]
     if role is not None and role.covers(Role.PUBLISHER):
         highest = context["highest"] or shown.release.version

@@ -16,6 +16,7 @@ from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import NotFound
 from apps.modules.models import Module, ModuleVersion
 from apps.modules.reading import module_for
+from apps.portal.attachments import tags_of
 from apps.portal.paging import page_of
 from apps.releases.models import DownloadCount, Kind, Lifecycle, Release, ReleaseQuerySet, State
 
@@ -47,6 +48,7 @@ def module_versions(request: HttpRequest, namespace: str, name: str, system: str
     context["page"] = page_of(_described(everything.filter(SHOWS[show])), request, size=PAGE)
     context["latest"] = _latest(module)
     context["role"] = access.role_on(viewer, module.namespace) if viewer.is_identified else None
+    context |= tags_of(module)
     return render(request, "portal/module/versions.html", context)
 
 

@@ -11,6 +11,7 @@ from tests.builders import modules
 from tests.builders.archives import MODULE, module_zip
 from tests.builders.tars import gz, module_tar
 from tests.live import Live
+from tests.oci.manifests.documents import IMAGE, digest_of, image
 
 SPACE = "shelf"
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'{{7*7}}"
@@ -49,6 +50,26 @@ class Shelf:
             assert answer.status_code == httpx.codes.OK, answer.text
 
 
+def attach(shelf: Shelf) -> None:
+    """An SBOM and a signature beside network/aws 2.0.0, and a tag that is no version."""
+    name = f"{SPACE}/network/aws"
+    with shelf.live.client(shelf.token) as client:
+        subject = client.get(f"/v2/{name}/manifests/2.0.0")
+        digest = subject.headers["Docker-Content-Digest"]
+        about = {"mediaType": subject.headers["Content-Type"], "digest": digest, "size": len(subject.content)}
+        signature = digest.replace(":", "-") + ".sig"
+        documents = {
+            "": image(b"[]" * 9000, artifactType="application/vnd.cyclonedx+json", subject=about),
+            signature: image(b"signed"),
+            "nightly-build-of-main": image(b"[]" * 9000),
+        }
+        for data in (b"{}", b"[]" * 9000, b"signed"):
+            client.post(f"/v2/{name}/blobs/uploads/?digest={digest_of(data)}", content=data).raise_for_status()
+        for tag, raw in documents.items():
+            url = f"/v2/{name}/manifests/{tag or digest_of(raw)}"
+            client.put(url, content=raw, headers={"Content-Type": IMAGE}).raise_for_status()
+
+
 def fill(live: Live) -> Shelf:
     """Publish it all through the API, as scripts do."""
     shelf = Shelf(live, live.token())
@@ -66,6 +87,7 @@ def fill(live: Live) -> Shelf:
     shelf.tell("network/aws", "1.0.0", "deprecate", reason=f"Too old. {HOSTILE}", replacement="shelf/network/aws 2.0.0")
     shelf.tell("network/aws", "1.1.0", "yank", reason="Deletes the route tables of the peers.")
     shelf.tell("jailed/null", "1.0.0", "quarantine", reason="Its archive is being looked at.")
+    attach(shelf)
     with live.client(shelf.token) as client:
         client.put("/api/v1/teams/shelvers", json={"description": "Who fill the shelf."}).raise_for_status()
     known = json.loads(live.manage("shell", "--verbosity", "0", "-c", BEHIND_THE_DESK).splitlines()[-1])

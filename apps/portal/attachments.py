@@ -1,0 +1,50 @@
+"""Signatures, SBOMs and attestations of a version, and other tags of its repository, as pages show them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from apps.modules import attachments
+from apps.modules.attachments import Attachment
+from apps.modules.models import Module, ModuleVersion
+from apps.portal.client_setup import host
+
+MOST = 20
+MOST_TAGS = 50
+# By a piece of the artifact type, or by how the tag of an older client ends; the first that fits.
+_NAMES = (
+    ("sigstore.bundle", "Sigstore bundle"),
+    ("cosign.artifact.sig", "Signature (cosign)"),
+    ("notary.signature", "Signature (Notation)"),
+    ("cyclonedx", "SBOM (CycloneDX)"),
+    ("spdx", "SBOM (SPDX)"),
+    ("in-toto", "Attestation (in-toto)"),
+    ("slsa", "Attestation (SLSA)"),
+    ("sarif", "Findings (SARIF)"),
+    (".sig", "Signature (cosign)"),
+    (".att", "Attestation (cosign)"),
+    (".sbom", "SBOM (cosign)"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    title: str
+    attachment: Attachment
+    command: str
+
+
+def of_version(shown: ModuleVersion) -> dict[str, Any]:
+    """Nothing of what is in quarantine; its page gives out no bytes."""
+    found = [] if shown.release.quarantined_at else attachments.of_version(shown, most=MOST + 1)
+    address = shown.module.address
+    rows = [Row(_title(one.kind), one, f"oras pull {host()}/{address}@{one.digest}") for one in found[:MOST]]
+    return {"attached": rows, "attached_most": MOST if len(found) > MOST else 0}
+
+
+def tags_of(module: Module) -> dict[str, Any]:
+    found = attachments.tags_of(module, most=MOST_TAGS + 1)
+    return {"tags": found[:MOST_TAGS], "tags_most": MOST_TAGS if len(found) > MOST_TAGS else 0}
+
+
+def _title(kind: str) -> str:
+    return next((name for piece, name in _NAMES if piece in kind), "Artifact")
