@@ -107,7 +107,7 @@ def test_nobody_reads_what_is_public(uploader_of, alice):
 
 
 def test_a_digest_opens_nothing_in_another_repository(kept, uploader_of, alice):
-    """Not even to those who may read it where it is: the right belongs to the repository."""
+    """Case 11: not even to those who may read it where it is: the right belongs to the repository."""
     other = uploader_of(alice, name=PUBLIC)
     assert other.get(DIGEST).status_code == 404
     other.push(b"its own")

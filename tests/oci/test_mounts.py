@@ -36,6 +36,7 @@ def is_an_upload(response, uploader, data=DATA):
 @pytest.mark.parametrize("digest", [sha256(DATA), sha512(DATA)], ids=["sha256", "sha512"])
 @pytest.mark.parametrize("more", ["", "&origin=registry.example.org"])
 def test_a_blob_of_a_repository_is_mounted(source, target, stored_files, digest, more):
+    """Case 12: crane names an `origin` as well."""
     assert is_mounted(target.mount(digest, source, more), digest)
     assert target.get(digest).getvalue() == DATA
     assert len(stored_files()) == 1
@@ -47,6 +48,7 @@ def test_without_a_source_any_that_the_caller_reads_will_do(source, target, dige
 
 
 def test_a_repository_may_be_its_own_source(source, uploader):
+    """Case 12."""
     assert is_mounted(uploader.mount(sha256(DATA), source), sha256(DATA), PRIVATE)
     assert RepositoryBlob.objects.count() == 1
 
@@ -55,6 +57,7 @@ def test_a_repository_may_be_its_own_source(source, uploader):
     "where", [HALL, "nobody/at/all", "nonsense", "A/B/C", "a/b/c/d", "providers/registry.example.org/acme/vpc"]
 )
 def test_a_source_without_the_blob_begins_an_upload(source, target, where):
+    """Case 12."""
     assert is_an_upload(target.mount(sha256(DATA), where), target)
 
 
@@ -64,7 +67,7 @@ def test_a_blob_that_is_nowhere_begins_an_upload(source, target):
 
 
 def test_what_is_hidden_is_not_mounted(source, uploader_of, charlie, hall):
-    """Charlie publishes in hall, and does not see acme: whether the digest is there stays unknown to him."""
+    """Case 11: Charlie publishes in hall, and does not see acme: whether the digest is there stays unknown to him."""
     Grant.objects.create(namespace=hall, user=charlie, role=Role.PUBLISHER)
     his = uploader_of(charlie, name=HALL)
 

@@ -39,6 +39,7 @@ def test_nobody_is_challenged_by_bearer_alone(db):
 
 
 def test_whoever_has_a_token_comes_in(secret):
+    """Case 13."""
     issued = registry_tokens.issue(tokens.identify(secret))
 
     for authorization in (
@@ -77,6 +78,7 @@ def test_a_head_is_answered_as_a_get(secret):
     ],
 )
 def test_what_does_not_count_is_challenged_again(secret, authorization):
+    """Case 13."""
     answer = ping(authorization.encode().decode("latin-1"))
 
     assert answer.status_code == 401
@@ -111,7 +113,18 @@ def test_a_cookie_is_no_credential(alice, browser_of):
     ],
 )
 def test_a_forged_header_moves_the_realm_nowhere(db, headers):
+    """Case 16."""
     assert ping(**headers).headers["WWW-Authenticate"] == ping().headers["WWW-Authenticate"]
+
+
+def test_behind_a_proxy_the_realm_is_the_public_url_with_its_port(db, settings):
+    """Case 16: whatever the proxy says of itself, and whatever it speaks to us."""
+    settings.PUBLIC_URL, settings.PUBLIC_HOST = "https://registry.example.com:8443", "registry.example.com:8443"
+
+    for headers in ({}, {"X-Forwarded-Host": "evil.example.org", "X-Forwarded-Proto": "http"}):
+        assert ping(**headers).headers["WWW-Authenticate"] == (
+            'Bearer realm="https://registry.example.com:8443/v2/token",service="registry.example.com:8443"'
+        )
 
 
 def test_a_forged_host_is_refused_and_named_nowhere(db):

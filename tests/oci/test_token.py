@@ -205,6 +205,15 @@ def test_a_token_ends_after_an_hour(secret, time_machine):
     assert (ping(issued), ping(of_nobody)) == (401, 401)
 
 
+def test_a_token_asked_for_to_pull_pushes_too_where_its_owner_may(secret, acme):
+    """Case 15: oras for Python asks once, before its first pull, and never again."""
+    issued = ask(basic(secret), f"service=larder&scope={SCOPE}").json()["token"]
+
+    answer = Client().post("/v2/acme/vpc/aws/blobs/uploads/", headers={"Authorization": f"Bearer {issued}"})
+
+    assert answer.status_code == 202
+
+
 def test_a_token_in_use_shows_as_used(secret, monkeypatch):
     noted: list[ApiToken] = []
     issued = ask(basic(secret)).json()["token"]

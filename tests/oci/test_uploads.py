@@ -47,6 +47,7 @@ each_algorithm = pytest.mark.parametrize("digest_of", [sha256, sha512], ids=["sh
 @each_algorithm
 @pytest.mark.parametrize("data", [DATA, b"{}", b""], ids=["ten-kilobytes", "braces", "nothing"])
 def test_what_was_pushed_is_served(uploader, stored_files, way, digest_of, data):
+    """Case 10: nothing at all, by every way to push."""
     digest = digest_of(data)
     response = way(uploader, data, digest)
 
@@ -62,6 +63,7 @@ def test_what_was_pushed_is_served(uploader, stored_files, way, digest_of, data)
 @every_way
 @each_algorithm
 def test_another_digest_is_refused_and_nothing_stays(uploader, stored_files, way, digest_of):
+    """Case 8: in every way to push."""
     wrong = digest_of(b"something else")
     response = way(uploader, DATA, wrong)
 
@@ -100,6 +102,7 @@ def test_what_is_no_digest_is_refused_and_the_session_goes_on(uploader, digest):
 
 
 def test_both_algorithms_find_one_object(uploader, stored_files):
+    """Case 9."""
     uploader.push(DATA, sha512(DATA))
     uploader.push(DATA, sha256(DATA))
 

@@ -36,6 +36,7 @@ OUT_OF_ORDER = {"repeated": (FIRST, "0-99"), "too-far": (THIRD, "200-299"), "ove
 @pytest.mark.parametrize(("chunk", "range_"), OUT_OF_ORDER.values(), ids=OUT_OF_ORDER)
 @pytest.mark.parametrize("method", ["patch", "put"])
 def test_a_chunk_out_of_order_is_416_and_the_upload_goes_on(uploader, url, method, chunk, range_):
+    """Case 3 and Case 4: repeated or too far on, by PATCH or by the closing PUT."""
     if method == "patch":
         response = uploader.patch(url, chunk, Content_Range=range_)
     else:
@@ -58,6 +59,7 @@ def test_the_first_chunk_begins_at_nought(uploader):
 @pytest.mark.parametrize("range_", ["100-150", "100-250", "x-y", "100-", "150-100", "0", "-1-5", "1" * 40 + "-5"])
 @pytest.mark.parametrize("method", ["patch", "put"])
 def test_a_range_that_is_not_the_body_s_is_refused_and_the_upload_goes_on(uploader, url, stored_files, method, range_):
+    """Case 4."""
     before = stored_files()
     if method == "patch":
         response = uploader.patch(url, SECOND, Content_Range=range_)
@@ -96,7 +98,7 @@ def test_a_whole_body_that_breaks_off_leaves_the_upload_as_it_was(uploader, stor
 
 
 def test_a_chunk_without_a_length_is_read_to_its_end(uploader):
-    """Transfer-Encoding: chunked, as servers hand it on. Django's own reading would find nothing."""
+    """Case 1: Transfer-Encoding: chunked, as servers hand it on. Django's own reading would find nothing."""
     url, large = uploader.begin(), DATA * 30_000
     body = {"wsgi.input": io.BytesIO(large), "wsgi.input_terminated": True, "CONTENT_LENGTH": ""}
     response = uploader.client.generic("PATCH", url, **body)

@@ -2,6 +2,8 @@
 
 import hashlib
 import os
+import socket
+import ssl
 import threading
 import time
 from collections.abc import Iterator
@@ -61,6 +63,7 @@ def wait_until_free(client: httpx.Client, url: str) -> None:
 
 @each_version
 def test_a_stream_of_unknown_length_arrives_whole(client):
+    """Case 1: 8 MiB without a Content-Length."""
     url = begin(client)
     answer = client.patch(url, content=steps())
 
@@ -82,6 +85,7 @@ def test_a_blob_comes_in_one_request(client):
 @pytest.mark.parametrize("method", ["PATCH", "PUT"])
 @pytest.mark.parametrize("has_length", [True, False], ids=["length", "no-length"])
 def test_a_body_that_breaks_off_leaves_the_upload_as_it_was(live, token, client, http2, method, has_length):
+    """Case 5: the client is gone in the middle, and tries again."""
     there, url = live.staged(), begin(client)
     headers = {"Content-Length": str(len(DATA))} if has_length else {}
     for _ in range(2):
@@ -100,6 +104,7 @@ def test_a_body_that_breaks_off_leaves_the_upload_as_it_was(live, token, client,
 
 @each_version
 def test_of_two_chunks_that_meet_one_comes_in(live, token, client, http2):
+    """Case 6."""
     there, url = live.staged(), begin(client)
     has_begun, may_end = threading.Event(), threading.Event()
     answers: list[httpx.Response] = []
@@ -134,3 +139,21 @@ def test_a_refusal_reaches_who_is_still_sending(live, http2):
     with live.client("", http2=http2) as nobody:
         answer = nobody.patch(f"{REPOSITORY}/uploads/anything", content=DATA)
     assert (answer.status_code, answer.json()["errors"][0]["code"]) == (401, "UNAUTHORIZED")
+
+
+@pytest.mark.parametrize("who", ["nobody", "reader"])
+def test_who_asks_before_sending_is_refused_before_sending(live, token, who):
+    """`Expect: 100-continue`: the answer is the refusal, and a gigabyte stays at home."""
+    secret = live.token(scope="read") if who == "reader" else ""
+    asked = [
+        f"POST {REPOSITORY}/uploads/?digest={DIGEST} HTTP/1.1",
+        f"Host: {live.host}",
+        "Expect: 100-continue",
+        f"Content-Length: {10**9}",
+        *([f"Authorization: Bearer {secret}"] if secret else []),
+    ]
+    host, _, port = live.host.partition(":")
+    tls = ssl.create_default_context(cafile=live.ca_bundle)
+    with socket.create_connection((host, int(port)), 30) as plain, tls.wrap_socket(plain, server_hostname=host) as sent:
+        sent.sendall("\r\n".join([*asked, "", ""]).encode())
+        assert sent.recv(1000).split()[1] == (b"403" if secret else b"401")

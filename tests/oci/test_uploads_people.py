@@ -83,8 +83,28 @@ def test_a_new_token_of_the_same_person_finishes_an_upload(alice, bearer):
     assert second.put(url, b"", sha256(DATA)).status_code == 201
 
 
+def test_a_token_that_expires_meanwhile_is_renewed_and_the_upload_goes_on(alice, bearer, time_machine):
+    """Case 14: the closing request is challenged, and sent again with the next token it finishes the upload."""
+    api_token, _ = tokens.issue(user=alice, label="ci", scope=Scope.PUBLISH, actor=Viewer(alice))
+
+    def with_new_token() -> Uploader:
+        return Uploader(Client(headers={"Authorization": f"Bearer {registry_tokens.issue(api_token)}"}))
+
+    time_machine.move_to(timezone.now())
+    first = with_new_token()
+    url = first.begin()
+    assert first.patch(url, DATA).status_code == 202
+
+    time_machine.shift(registry_tokens.LIFETIME + timedelta(seconds=2))
+    late = first.put(url, b"", sha256(DATA))
+    assert (late.status_code, code_of(late)) == (401, "UNAUTHORIZED")
+    assert 'scope="repository:acme/vpc/aws:pull,push"' in late.headers["WWW-Authenticate"]
+    assert with_new_token().put(url, b"", sha256(DATA)).status_code == 201
+
+
 @pytest.mark.parametrize("by_service", [False, True], ids=["api-token", "registry-token"])
 def test_a_token_that_is_revoked_meanwhile_finishes_nothing(alice, by_service):
+    """Case 14."""
     token, secret = tokens.issue(user=alice, label="ci", scope=Scope.PUBLISH, actor=Viewer(alice))
     shown = registry_tokens.issue(token) if by_service else secret
     uploader = Uploader(Client(headers={"Authorization": f"Bearer {shown}"}))

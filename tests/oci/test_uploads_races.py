@@ -31,6 +31,7 @@ def at_once(*calls: Callable[[], Any]) -> Counter[int]:
 
 
 def test_twelve_clients_push_the_same_blob(uploader, stored_files):
+    """Case 7."""
     digests = [sha256(DATA), sha512(DATA)] * 6
     urls = [uploader.begin() for _ in digests]
     pairs = zip(urls, digests, strict=True)
@@ -42,6 +43,7 @@ def test_twelve_clients_push_the_same_blob(uploader, stored_files):
 
 @pytest.mark.parametrize("chunks", [0, 1, 2])
 def test_one_of_six_finishes_an_upload(uploader, stored_files, chunks):
+    """Case 7."""
     url = uploader.begin()
     for _ in range(chunks):
         uploader.patch(url, DATA)
@@ -53,6 +55,7 @@ def test_one_of_six_finishes_an_upload(uploader, stored_files, chunks):
 
 
 def test_of_parallel_chunks_for_one_offset_one_comes_in(uploader, stored_files):
+    """Case 6."""
     url = uploader.begin()
 
     found = at_once(*(lambda: uploader.patch(url, DATA, Content_Range=f"0-{len(DATA) - 1}") for _ in range(6)))
@@ -69,6 +72,7 @@ def test_first_pushes_make_one_repository(uploader):
 
 
 def test_braces_pushed_to_many_repositories_stay_when_one_lets_go(uploader_of, alice, stored_files):
+    """Case 10."""
     many = [uploader_of(alice, name=f"acme/module{n}/aws") for n in range(8)]
     digest = sha256(b"{}")
 

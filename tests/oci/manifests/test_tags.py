@@ -110,6 +110,7 @@ def test_a_list_costs_the_same_at_any_length(many, repo, django_assert_max_num_q
 
 @pytest.mark.parametrize("tag", ["v1.2.0", "1.2", "01.2.3", "main", "a" * 128, "1.2.0.4", "_1.2.0"])
 def test_a_tag_that_is_no_strict_version_is_stored_and_not_published(repo, tag):
+    """Case 21."""
     at = repo()
     at.blob(b"{}")
     at.blob(b"no zip, and nobody looks")

@@ -8,7 +8,7 @@ import pytest
 from apps.accounts.models import Scope
 from apps.releases.models import Release
 from tests.builders.archives import module_zip
-from tests.builders.zips import Member, build
+from tests.builders.zips import Member, build, zeros_bomb
 from tests.oci.manifests.documents import SBOM, code_of, digest_of, image, index, package
 from tests.oci.packages.samples import LATER, NAME, RAW, ZIP, purge, said
 
@@ -84,6 +84,7 @@ REFUSED = {
     "in a folder": (_in_a_folder, "all files in the folder vpc-1.2.0/"),
     "with state": (_with_state, "terraform.tfstate"),
     "zip slip": (_slipping, "etc/passwd"),
+    "zip bomb": (lambda: zeros_bomb(65 * 2**20), "50 times the packed size"),
     "no archive": (lambda: b"just some text", "expected"),
 }
 

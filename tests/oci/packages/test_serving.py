@@ -60,6 +60,7 @@ def test_the_manifest_stays_the_same_whatever_is_said_of_the_module(published, a
 
 
 def test_build_metadata_is_written_with_an_underscore(published, anybody):
+    """Case 21."""
     published(PUBLIC, "1.2.0+build.5")
 
     assert tags_of(anybody) == ["1.2.0_build.5", "latest"]

@@ -1,0 +1,50 @@
+"""Storage that is away while an upload is finished: 503, which clients try again, and the upload goes on."""
+
+import pytest
+
+from tests.blobs import s3_server
+from tests.oci.uploading import code_of, sha256
+
+DATA = b"a layer" * 100
+
+
+@pytest.fixture
+def away(settings, monkeypatch):
+    """Nobody listens where the bucket should be."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "larder")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "larder")
+    here = settings.STORAGE_URL
+
+    def switch(is_away: bool) -> None:
+        gone = f"s3://larder?endpoint=http://127.0.0.1:{s3_server.free_port()}&region=us-east-1"
+        settings.STORAGE_URL = gone if is_away else here
+
+    return switch
+
+
+@pytest.mark.parametrize("chunks", [0, 1, 2])
+def test_the_session_is_kept_for_the_next_try(uploader, away, chunks):
+    url = uploader.begin()
+    for _ in range(chunks):
+        assert uploader.patch(url, DATA).status_code == 202
+    last, digest = (b"" if chunks else DATA), sha256(DATA * (chunks or 1))
+
+    away(True)
+    answer = uploader.put(url, last, digest)
+    assert (answer.status_code, code_of(answer)) == (503, "UNAVAILABLE")
+    assert answer.headers["Retry-After"]
+
+    away(False)
+    status = uploader.client.get(url)
+    assert (status.status_code, status.headers["Range"]) == (204, f"0-{max(0, chunks * len(DATA) - 1)}")
+    assert uploader.head(digest).status_code == 404
+    assert uploader.put(url, last, digest).status_code == 201
+    assert uploader.get(digest).getvalue() == DATA * (chunks or 1)
+
+
+def test_a_blob_in_one_request_is_sent_again(uploader, away):
+    away(True)
+    assert uploader.post(DATA, sha256(DATA)).status_code == 503
+
+    away(False)
+    assert uploader.post(DATA, sha256(DATA)).status_code == 201
