@@ -1,38 +1,21 @@
 """What every endpoint of Larder's own API shares (D1)."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.cache import patch_vary_headers
-from rest_framework.negotiation import BaseContentNegotiation
-from rest_framework.parsers import BaseParser
-from rest_framework.renderers import BaseRenderer, JSONRenderer
+from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.accounts.access import Viewer
 from apps.accounts.authentication import TokenAuthentication, viewer_of
+from apps.accounts.negotiation import IgnoreAccept
 from apps.api.errors import exception_handler
 from apps.lib.errors import CredentialsRequired, NotFound
-
-
-class IgnoreAccept(BaseContentNegotiation):
-    """Every answer is JSON; bodies are read by the endpoints themselves."""
-
-    def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> None:
-        """No parser: nothing may read a body before the token and the rights are known."""
-
-    def select_renderer(
-        self,
-        request: Request,  # noqa: ARG002
-        renderers: Iterable[BaseRenderer],
-        format_suffix: str | None = None,  # noqa: ARG002
-    ) -> tuple[BaseRenderer, str]:
-        renderer = next(iter(renderers))
-        return renderer, renderer.media_type
 
 
 class ApiView(APIView):

@@ -1,41 +1,23 @@
 """What every endpoint under /v2/ shares (D1): no parsers, one renderer, and a challenge that clients can act on."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.cache import patch_vary_headers
-from rest_framework.negotiation import BaseContentNegotiation
-from rest_framework.parsers import BaseParser
-from rest_framework.renderers import BaseRenderer, JSONRenderer
-from rest_framework.request import Request
+from rest_framework.renderers import JSONRenderer
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.accounts.access import Viewer
+from apps.accounts.negotiation import IgnoreAccept
 from apps.oci import references
 from apps.oci.authentication import Caller, RegistryAuthentication, caller_of
 from apps.oci.errors import exception_handler
 
 PULL, PUSH, DELETE = "pull", "pull,push", "delete"
-
-
-class IgnoreAccept(BaseContentNegotiation):
-    """skopeo sends Accept as six header lines: what was pushed is what is served, whatever it says."""
-
-    def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> None:
-        """Bodies are read by the views, in steps (D2)."""
-
-    def select_renderer(
-        self,
-        request: Request,  # noqa: ARG002
-        renderers: Iterable[BaseRenderer],
-        format_suffix: str | None = None,  # noqa: ARG002
-    ) -> tuple[BaseRenderer, str]:
-        renderer = next(iter(renderers))
-        return renderer, renderer.media_type
 
 
 class OciView(APIView):

@@ -1,23 +1,15 @@
-"""Pushers of manifests and uploaders of blobs, for tests through HTTP."""
+"""Uploaders of blobs, for tests through HTTP."""
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from django.test import Client
 
 from apps.accounts.models import Scope, User
-from tests.oci.pushing import Pusher
 from tests.oci.uploading import NAME, Uploader
 from tests.protocol.conftest import golden
 
 __all__ = ["golden"]
-
-
-@pytest.fixture
-def pusher(alice: Any, tofu: Callable[..., Client]) -> Callable[..., Pusher]:
-    """`pusher("pantry/vpc/aws")`: Alice, by a token with the scope manage."""
-    return lambda name="pantry/vpc/aws", user=None, **more: Pusher(tofu(user or alice, **more), name)
 
 
 @pytest.fixture
