@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from apps.accounts import access
 from apps.accounts.models import Namespace, Role
+from apps.accounts.prepared import Prepared
 from apps.blobs import store
 from apps.blobs.models import Blob, State
 from apps.lib.errors import Unavailable
@@ -128,10 +129,19 @@ def unknown(digest: Digest) -> BlobUnknown:
 
 def _pushed(found: Found, digest: Digest) -> RepositoryBlob | None:
     """As `find`, without a query for the repository's own row."""
-    rows = readable_rows(digest).filter(repository__namespace=found.namespace)
-    return rows.filter(repository__path=found.address.path_name).first()
+    asked = _PUSHED[digest.algorithm]
+    return asked.first(namespace=found.namespace.pk, path=found.address.path_name, number=digest.hex)
 
 
+def _question(algorithm: str) -> Prepared[RepositoryBlob]:
+    def make(namespace: int, path: str, number: str) -> QuerySet[RepositoryBlob]:
+        rows = readable_rows(Digest(algorithm, number))
+        return rows.filter(repository__namespace=namespace, repository__path=path).order_by("pk")
+
+    return Prepared(make, namespace=int, path=str, number=str)
+
+
+_PUSHED = {algorithm: _question(algorithm) for algorithm in ("sha256", "sha512")}
 _EMPTIES = frozenset(str(Digest.of(EMPTY, algorithm)) for algorithm in ("sha256", "sha512"))
 
 

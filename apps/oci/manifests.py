@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
+from apps.accounts.prepared import Prepared
 from apps.audit import kinds
 from apps.audit.recorder import record
 from apps.modules.models import ModuleVersion
@@ -64,15 +66,15 @@ def put(
 
 def read(found: Found, reference: str, *, bytes_wanted: bool = True) -> Served:
     """By tag or digest: what a release answers first, else the rows. Raises ManifestUnknown, DigestInvalid."""
-    rows = Manifest.objects.filter(repository__namespace=found.namespace, repository__path=found.address.path_name)
     if ":" in reference:
         served = packages.served_by_digest(found, str(Digest.parse(reference)))
-        rows = rows.filter(digest=reference)
+        column = "digest"
     else:
         is_theirs = packages.is_release_tag(reference) or reference == packages.LATEST
         served = packages.served_by_tag(found, reference) if is_theirs else None
-        rows = rows.filter(tags__name=reference) if references.is_tag(reference) else rows.none()
-    served = served or _of_row(found, rows, bytes_wanted=bytes_wanted)
+        column = "tags__name" if references.is_tag(reference) else ""
+    if served is None and column:
+        served = _of_row(found, _ROW[column, bytes_wanted], reference)
     if served is None:
         raise unknown(found, reference) if found.is_there else repositories.unknown(found.address)
     return served
@@ -217,12 +219,9 @@ def _warning(document: Document, others: Sequence[str]) -> str:
     return f"{named}: not a strict semantic version such as 1.2.0, so it is stored, not published."
 
 
-def _of_row(found: Found, rows: QuerySet[Manifest], *, bytes_wanted: bool) -> Served | None:
+def _of_row(found: Found, question: Prepared[dict[str, Any]], reference: str) -> Served | None:
     """A row, but where it is the manifest of a release: then the release decides, under whatever tag (D9)."""
-    releases = Release.objects.filter(kind=Kind.MODULE, namespace=found.namespace, name=found.address.path_name)
-    versions = ModuleVersion.objects.filter(release__in=releases, manifest_digest=OuterRef("digest"))
-    columns = ("digest", "media_type", "size", *(["raw"] if bytes_wanted else []))
-    row = rows.values(*columns, is_release=Exists(versions), may_be_removed=Exists(releases.removed())).first()
+    row = question.first(namespace=found.namespace.pk, path=found.address.path_name, reference=reference)
     if row is None:
         return None
     if row["is_release"]:
@@ -230,6 +229,26 @@ def _of_row(found: Found, rows: QuerySet[Manifest], *, bytes_wanted: bool) -> Se
     if row["may_be_removed"] and packages.was_removed(found, row["digest"]):
         return None
     return Served(bytes(row.get("raw", b"")), row["digest"], row["media_type"], size=row["size"])
+
+
+def _question(column: str, *, bytes_wanted: bool) -> Prepared[dict[str, Any]]:
+    """The one row by digest or tag, and what its module's releases have to do with it."""
+    columns = ("digest", "media_type", "size", *(["raw"] if bytes_wanted else []))
+
+    def make(namespace: int, path: str, reference: str) -> Any:
+        releases = Release.objects.filter(kind=Kind.MODULE, namespace=namespace, name=path)
+        versions = ModuleVersion.objects.filter(release__in=releases, manifest_digest=OuterRef("digest"))
+        rows = Manifest.objects.filter(repository__namespace=namespace, repository__path=path, **{column: reference})
+        return rows.values(*columns, is_release=Exists(versions), may_be_removed=Exists(releases.removed()))
+
+    return Prepared(make, namespace=int, path=str, reference=str)
+
+
+_ROW = {
+    (column, bytes_wanted): _question(column, bytes_wanted=bytes_wanted)
+    for column in ("digest", "tags__name")
+    for bytes_wanted in (False, True)
+}
 
 
 def _delete_manifest(caller: Caller, found: Found, digest: Digest) -> None:

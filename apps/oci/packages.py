@@ -1,5 +1,6 @@
 """Module packages: what a tag or a digest of a module's repository means, and how a pushed one becomes a release."""
 
+from apps.accounts.prepared import Prepared
 from apps.lib import versions
 from apps.lib.errors import Invalid
 from apps.lib.oci_manifests import IMAGE_MANIFEST, digest_of
@@ -63,7 +64,8 @@ def served_by_digest(found: Found, digest: str) -> Served | None:
     """The release with that manifest. None: look at the rows of manifests, and ask `was_removed` of what is found.
     Raises ManifestUnknown for what is in quarantine, whatever the rows say.
     """
-    with_it = list(_versions(found).filter(manifest_digest=digest).newest_first())
+    address = found.address
+    with_it = _WITH_MANIFEST.rows(namespace=found.namespace.pk, name=address.name, system=address.system, digest=digest)
     shown = next((one for one in with_it if one.release.quarantined_at is None), None)
     if shown is not None:
         return _served(found, shown)
@@ -147,11 +149,19 @@ def _own_digest(release: Release) -> str:
 
 def _versions(found: Found) -> ModuleVersionQuerySet:
     """Of the module, without asking for the module itself first: every read of a manifest comes by here."""
-    address = found.address
-    rows = ModuleVersion.objects.filter(
-        module__namespace=found.namespace, module__name=address.name, module__system=address.system
-    )
+    return _versions_of(found.namespace.pk, found.address.name, found.address.system)
+
+
+def _versions_of(namespace: int, name: str, system: str) -> ModuleVersionQuerySet:
+    rows = ModuleVersion.objects.filter(module__namespace=namespace, module__name=name, module__system=system)
     return rows.without_texts().select_related("release")
+
+
+def _with_manifest(namespace: int, name: str, system: str, digest: str) -> ModuleVersionQuerySet:
+    return _versions_of(namespace, name, system).filter(manifest_digest=digest).newest_first()
+
+
+_WITH_MANIFEST = Prepared(_with_manifest, namespace=int, name=str, system=str, digest=str)
 
 
 def _releases(found: Found) -> ReleaseQuerySet:

@@ -8,6 +8,7 @@ from django.db import IntegrityError, transaction
 from apps.accounts import access
 from apps.accounts.access import Viewer
 from apps.accounts.models import Namespace, Role
+from apps.accounts.prepared import Prepared
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import CredentialsRequired, Invalid, NotFound
 from apps.modules import publishing
@@ -16,6 +17,16 @@ from apps.oci.authentication import Caller
 from apps.oci.errors import NameInvalid, NameUnknown, Unsupported
 from apps.oci.models import Repository
 from apps.oci.references import ProviderMirror, parse_name
+
+_ROW = Prepared(
+    lambda namespace, path: Repository.objects.filter(namespace=namespace, path=path), namespace=int, path=str
+)
+_MODULE = Prepared(
+    lambda namespace, name, system: Module.objects.filter(namespace=namespace, name=name, system=system),
+    namespace=int,
+    name=str,
+    system=str,
+)
 
 
 @dataclass(frozen=True)
@@ -29,15 +40,15 @@ class Found:
 
     @cached_property
     def row(self) -> Repository | None:
-        row = Repository.objects.filter(namespace=self.namespace, path=self.address.path_name).first()
+        row = _ROW.first(namespace=self.namespace.pk, path=self.address.path_name)
         if row is not None:
             row.namespace = self.namespace
         return row
 
     @cached_property
     def module(self) -> Module | None:
-        rows = Module.objects.filter(namespace=self.namespace, name=self.address.name, system=self.address.system)
-        module = rows.first()
+        address = self.address
+        module = _MODULE.first(namespace=self.namespace.pk, name=address.name, system=address.system)
         if module is not None:
             module.namespace = self.namespace
         return module
