@@ -37,7 +37,7 @@ trust: ## Let this machine trust the certificate authority of `make run`
 	@bin/trust
 
 bench: ## Measure speed and memory; prints ratios
-	@$(BIN)/python -m bench.publishing && $(BIN)/python -m bench.versions && $(BIN)/python -m bench.search && $(BIN)/python -m bench.inspection && $(BIN)/python -m bench.signing && $(BIN)/python -m bench.providers
+	@$(BIN)/python -m bench.publishing && $(BIN)/python -m bench.versions && $(BIN)/python -m bench.search && $(BIN)/python -m bench.inspection && $(BIN)/python -m bench.signing && $(BIN)/python -m bench.providers && $(BIN)/python -m bench.oci
 
 clean: ## Remove the virtual environment and caches; your data in var/ stays
 	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
