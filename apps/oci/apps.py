@@ -3,6 +3,7 @@ from django.apps import AppConfig
 
 class OciConfig(AppConfig):
     name = "apps.oci"
+    verbose_name = "OCI"
 
     def ready(self) -> None:
         from apps.modules import attachments

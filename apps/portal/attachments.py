@@ -1,5 +1,6 @@
 """Signatures, SBOMs and attestations of a version, and other tags of its repository, as pages show them."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,11 +25,13 @@ _NAMES = (
     (".att", "Attestation (cosign)"),
     (".sbom", "SBOM (cosign)"),
 )
+_DIGEST_IN_TAG = re.compile(r"^sha256-[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     title: str
+    kind: str
     attachment: Attachment
     command: str
 
@@ -37,13 +40,21 @@ def of_version(shown: ModuleVersion) -> dict[str, Any]:
     """Nothing of what is in quarantine; its page gives out no bytes."""
     found = [] if shown.release.quarantined_at else attachments.of_version(shown, most=MOST + 1)
     address = shown.module.address
-    rows = [Row(_title(one.kind), one, f"oras pull {host()}/{address}@{one.digest}") for one in found[:MOST]]
+    rows = [
+        Row(_title(one.kind), _short(one.kind), one, f"oras pull {host()}/{address}@{one.digest}")
+        for one in found[:MOST]
+    ]
     return {"attached": rows, "attached_most": MOST if len(found) > MOST else 0}
 
 
 def tags_of(module: Module) -> dict[str, Any]:
     found = attachments.tags_of(module, most=MOST_TAGS + 1)
     return {"tags": found[:MOST_TAGS], "tags_most": MOST_TAGS if len(found) > MOST_TAGS else 0}
+
+
+def _short(kind: str) -> str:
+    """The digest in a tag is the one of this very version, which the page shows already."""
+    return _DIGEST_IN_TAG.sub("tag sha256-…", kind)
 
 
 def _title(kind: str) -> str:

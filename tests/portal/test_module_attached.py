@@ -31,9 +31,8 @@ def test_a_version_shows_what_is_attached_to_it_and_how_it_is_fetched(client, pu
     page = text_of(client, PAGE)
 
     assert "Attached Kept beside this version" in page
-    assert "SBOM (CycloneDX) 2 B, now" in page or "SBOM (CycloneDX) 2" in page
-    assert "application/vnd.cyclonedx+json" in page
-    assert f"oras pull registry.test/{NAME}@{sbom}" in page or f"/{NAME}@{sbom}" in page
+    assert "SBOM (CycloneDX) 2 bytes, just now application/vnd.cyclonedx+json" in page
+    assert re.search(rf"oras pull \S+/{NAME}@{sbom}", page)
     assert "by Alice" not in page, "who pushed it is said to members"
 
 
@@ -49,7 +48,7 @@ def test_what_older_clients_attach_by_a_tag_is_there_as_well(client, published, 
     signature = repo.push(image(b"signed"), served.replace(":", "-") + ".sig", b"signed")
     page = text_of(client, PAGE)
 
-    assert "Signature (cosign)" in page
+    assert "Signature (cosign) 8 bytes, just now tag sha256-….sig" in page
     assert signature in page
     assert ".sig" not in text_of(client, VERSIONS), "it is no tag for people"
 
