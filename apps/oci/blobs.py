@@ -14,17 +14,17 @@ from apps.accounts.prepared import Prepared
 from apps.blobs import store
 from apps.blobs.models import Blob, State
 from apps.lib.errors import Unavailable
+from apps.lib.oci_manifests import EMPTY_BYTES, EMPTY_DIGEST
 from apps.oci import mirrors, packages, repositories
 from apps.oci.authentication import Caller
 from apps.oci.errors import BlobUnknown, Unsupported
-from apps.oci.models import Repository, RepositoryBlob
+from apps.oci.models import RepositoryBlob
 from apps.oci.references import Digest, ProviderMirror
 from apps.oci.repositories import Found
 from apps.releases.models import Release
 from apps.releases.quotas import COUNTED
 
-EMPTY = b"{}"  # the config of most artifacts
-EMPTY_SHA256 = Digest.of(EMPTY).hex
+_EMPTY_SHA256 = EMPTY_DIGEST.partition(":")[2]
 # Who may push is told once that a blob is there and does not send it: it must stay until the manifest comes.
 SIGHT = timedelta(hours=1)
 
@@ -51,13 +51,11 @@ class Readable:
             raise Unavailable("The blob cannot be read from storage right now; try again in a few seconds.") from None
 
 
-def find(repository: Repository, digest: Digest) -> RepositoryBlob | None:
-    """The blob, by either algorithm, where its bytes are in storage and no release with them is in quarantine."""
-    return readable_rows(digest).filter(repository=repository).first()
-
-
 def readable_rows(digest: Digest) -> QuerySet[RepositoryBlob]:
-    """In every repository: whoever asks narrows it to what may be seen."""
+    """The blob, by either algorithm, where its bytes are in storage and no release with them is in quarantine.
+
+    In every repository: whoever asks narrows it to what may be seen.
+    """
     column = "blob__digest" if digest.algorithm == "sha256" else "blob__sha512"
     blocked = Release.objects.filter(digest=OuterRef("blob__digest"), quarantined_at__isnull=False)
     rows = RepositoryBlob.objects.select_related("blob")
@@ -75,7 +73,7 @@ def size_and_source(found: Found, digest: Digest) -> Readable:
         if release is not None:
             return Readable(release.digest, release.size or 0)
         if str(digest) in _EMPTIES and packages.holds_empty_config(found):
-            return Readable(EMPTY_SHA256, len(EMPTY), inline=EMPTY)
+            return Readable(_EMPTY_SHA256, len(EMPTY_BYTES), inline=EMPTY_BYTES)
     raise unknown(digest) if found.is_there else repositories.unknown(found.address)
 
 
@@ -83,7 +81,7 @@ def of_mirror(caller: Caller, mirror: ProviderMirror, digest: Digest) -> Readabl
     """A package of a provider, or the empty config. Raises what `mirrors.blob` raises."""
     package = mirrors.blob(caller, mirror, str(digest))
     if package is None:
-        return Readable(EMPTY_SHA256, len(EMPTY), inline=EMPTY)
+        return Readable(_EMPTY_SHA256, len(EMPTY_BYTES), inline=EMPTY_BYTES)
     return Readable(package.digest, package.size)
 
 
@@ -128,7 +126,6 @@ def unknown(digest: Digest) -> BlobUnknown:
 
 
 def _pushed(found: Found, digest: Digest) -> RepositoryBlob | None:
-    """As `find`, without a query for the repository's own row."""
     asked = _PUSHED[digest.algorithm]
     return asked.first(namespace=found.namespace.pk, path=found.address.path_name, number=digest.hex)
 
@@ -142,7 +139,7 @@ def _question(algorithm: str) -> Prepared[RepositoryBlob]:
 
 
 _PUSHED = {algorithm: _question(algorithm) for algorithm in ("sha256", "sha512")}
-_EMPTIES = frozenset(str(Digest.of(EMPTY, algorithm)) for algorithm in ("sha256", "sha512"))
+_EMPTIES = frozenset(str(Digest.of(EMPTY_BYTES, algorithm)) for algorithm in ("sha256", "sha512"))
 
 
 def _sha256_of(digest: Digest) -> str | None:

@@ -12,16 +12,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from apps.lib.oci_manifests import IMAGE_INDEX, IMAGE_MANIFEST, MODULE_PACKAGE
 from apps.oci.errors import DigestInvalid, ManifestInvalid
 from apps.oci.references import Digest
 
-IMAGE = "application/vnd.oci.image.manifest.v1+json"
-INDEX = "application/vnd.oci.image.index.v1+json"
 DOCKER_IMAGE = "application/vnd.docker.distribution.manifest.v2+json"
 DOCKER_LIST = "application/vnd.docker.distribution.manifest.list.v2+json"
-INDEXES = frozenset((INDEX, DOCKER_LIST))
-MANIFESTS = frozenset((IMAGE, INDEX, DOCKER_IMAGE, DOCKER_LIST))
-MODULE_PACKAGE = "application/vnd.opentofu.modulepkg"
+INDEXES = frozenset((IMAGE_INDEX, DOCKER_LIST))
+MANIFESTS = frozenset((IMAGE_MANIFEST, IMAGE_INDEX, DOCKER_IMAGE, DOCKER_LIST))
 
 # Registries do not hold these: the descriptor's `urls` say where they are.
 _NOT_DISTRIBUTED = frozenset(
@@ -63,7 +61,7 @@ class Document:
 
     @property
     def is_module_package(self) -> bool:
-        return self.media_type == IMAGE and self.artifact_type == MODULE_PACKAGE
+        return self.media_type == IMAGE_MANIFEST and self.artifact_type == MODULE_PACKAGE
 
 
 def parse(raw: bytes, content_type: str) -> Document:
@@ -169,7 +167,7 @@ def _optional_media_type(fields: dict[str, Any], name: str) -> str:
 
 def _media_type(value: Any, where: str) -> str:
     if not isinstance(value, str) or not _MEDIA_TYPE.fullmatch(value):
-        raise ManifestInvalid(f"{where} is {_shown(value)}, expected a media type such as {IMAGE}.")
+        raise ManifestInvalid(f"{where} is {_shown(value)}, expected a media type such as {IMAGE_MANIFEST}.")
     return value
 
 

@@ -11,11 +11,12 @@ from django.utils import timezone
 from apps.accounts.prepared import Prepared
 from apps.audit import kinds
 from apps.audit.recorder import record
+from apps.lib.oci_manifests import MODULE_PACKAGE
 from apps.modules.models import ModuleVersion
 from apps.oci import edges, manifest_documents, packages, references, repositories
 from apps.oci.authentication import Caller
 from apps.oci.errors import DigestInvalid, ManifestInvalid, ManifestUnknown, TooManyTags, Unsupported
-from apps.oci.manifest_documents import MODULE_PACKAGE, Document
+from apps.oci.manifest_documents import Document
 from apps.oci.models import Manifest, Repository, Tag
 from apps.oci.references import Digest
 from apps.oci.repositories import Found
@@ -23,7 +24,7 @@ from apps.oci.served import Served
 from apps.releases.models import Kind, Release
 
 MOST_TAGS = 100
-NEVER_DELETED = "Releases are not deleted over OCI: yank it or, for good, have it purged, on the page of the module."
+NEVER_DELETED = "Releases are not deleted over OCI: yank it, or have it purged for good, on its page."
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ def put(
     document = manifest_documents.parse(raw, content_type)
     digest = _digest_of(repository, reference, raw)
     names = tuple(dict.fromkeys([*([] if isinstance(reference, Digest) else [reference]), *tags]))
-    versions = [name for name in names if packages.is_release_tag(name)]
+    versions = [name for name in names if references.is_release_tag(name)]
     others = [name for name in names if name not in versions]
     _check_tags(names)
     _check_versions(versions, document)
@@ -70,7 +71,7 @@ def read(found: Found, reference: str, *, bytes_wanted: bool = True) -> Served:
         served = packages.served_by_digest(found, str(Digest.parse(reference)))
         column = "digest"
     else:
-        is_theirs = packages.is_release_tag(reference) or reference == packages.LATEST
+        is_theirs = references.is_release_tag(reference) or reference == packages.LATEST
         served = packages.served_by_tag(found, reference) if is_theirs else None
         column = "tags__name" if references.is_tag(reference) else ""
     if served is None and column:
@@ -176,7 +177,7 @@ def _publish(
     for version in versions:
         packages.publish(caller, repository, manifest, version)
     if packages.LATEST in others:
-        packages.check(caller, repository, manifest)
+        packages.check(repository, manifest)
     if others:
         with transaction.atomic():
             _lock(repository)

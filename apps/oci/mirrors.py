@@ -15,8 +15,7 @@ from apps.lib.hostnames import normalised
 from apps.lib.oci_manifests import EMPTY_DIGEST, IMAGE_INDEX, IMAGE_MANIFEST, digest_of
 from apps.oci.authentication import Caller
 from apps.oci.errors import BlobUnknown, ManifestUnknown, NameUnknown
-from apps.oci.packages import tag_of, version_of
-from apps.oci.references import Digest, ProviderMirror
+from apps.oci.references import Digest, ProviderMirror, tag_of, version_of
 from apps.oci.repositories import unknown
 from apps.oci.served import Served
 from apps.providers.models import Package, ProviderVersion, ProviderVersionQuerySet

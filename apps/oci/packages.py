@@ -2,13 +2,13 @@
 
 from apps.accounts.prepared import Prepared
 from apps.lib import versions
-from apps.lib.errors import Invalid
 from apps.lib.oci_manifests import IMAGE_MANIFEST, digest_of
 from apps.modules import package_manifest
 from apps.modules.models import ModuleVersion, ModuleVersionQuerySet
 from apps.oci.errors import ManifestUnknown
 from apps.oci.models import Manifest, Tag
 from apps.oci.pushing import check, publish
+from apps.oci.references import is_release_tag, tag_of, version_of
 from apps.oci.repositories import Found
 from apps.oci.served import Served
 from apps.releases.models import Kind, Lifecycle, Release, ReleaseQuerySet
@@ -18,34 +18,14 @@ __all__ = [
     "archive_of",
     "check",
     "holds_empty_config",
-    "is_release_tag",
     "listed_tags",
     "publish",
     "served_by_digest",
     "served_by_tag",
-    "tag_of",
-    "version_of",
     "was_removed",
 ]
 
 LATEST = "latest"
-
-
-def is_release_tag(tag: str) -> bool:
-    """Strict SemVer (D10), with `_` for `+`. `v1.2.0`, `1.2` and `01.2.3` are ordinary tags."""
-    try:
-        versions.parse(version_of(tag))
-    except Invalid:
-        return False
-    return True
-
-
-def version_of(tag: str) -> str:
-    return tag.replace("_", "+")
-
-
-def tag_of(version: str) -> str:
-    return version.replace("+", "_")
 
 
 def served_by_tag(found: Found, tag: str) -> Served | None:

@@ -25,7 +25,7 @@ from apps.modules.models import ModuleVersion
 from apps.oci.authentication import Caller
 from apps.oci.errors import ManifestBlobUnknown, ManifestInvalid, VersionTaken
 from apps.oci.models import Manifest, Repository, RepositoryBlob
-from apps.oci.references import Digest
+from apps.oci.references import Digest, version_of
 from apps.releases import reserving
 from apps.releases.models import Kind, Release, State
 
@@ -58,7 +58,7 @@ def publish(caller: Caller, repository: Repository, manifest: Manifest, tag: str
     Never inside a transaction: it waits for a worker. Raises ManifestInvalid with the reasons, VersionTaken, TooLarge,
     or Unavailable where it is not decided after LARDER_OCI_PUBLISH_SECONDS: the same push again answers then.
     """
-    package, number = _read(repository, manifest, f"The tag {tag} is a version"), tag.replace("_", "+")
+    package, number = _read(repository, manifest, f"The tag {tag} is a version"), version_of(tag)
     _require_not_refused(repository, package, number)
     deadline = time.monotonic() + settings.OCI_PUBLISH_WAIT.total_seconds()
     while True:
@@ -71,12 +71,11 @@ def publish(caller: Caller, repository: Repository, manifest: Manifest, tag: str
         # Somebody else's upload of that number has come to nothing: it is free again.
 
 
-def check(caller: Caller, repository: Repository, manifest: Manifest) -> None:
+def check(repository: Repository, manifest: Manifest) -> None:
     """The checks of every module package, without a release: for `latest`. Raises ManifestInvalid with the reasons.
 
     What is no module package is let through: it is stored untouched. So is what is a release already.
     """
-    del caller  # whoever may push may have it checked
     if manifest.artifact_type != MODULE_PACKAGE:
         return
     published = ModuleVersion.objects.published().filter(

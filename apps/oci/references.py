@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Self
 
+from apps.lib import versions
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.errors import Invalid
 from apps.oci.errors import DigestInvalid, NameInvalid
@@ -57,6 +58,23 @@ class ProviderMirror:
 
 def is_tag(text: str) -> bool:
     return _TAG.fullmatch(text) is not None
+
+
+def is_release_tag(tag: str) -> bool:
+    """Strict SemVer (D10), with `_` for `+`. `v1.2.0`, `1.2` and `01.2.3` are ordinary tags."""
+    try:
+        versions.parse(version_of(tag))
+    except Invalid:
+        return False
+    return True
+
+
+def version_of(tag: str) -> str:
+    return tag.replace("_", "+")
+
+
+def tag_of(version: str) -> str:
+    return version.replace("+", "_")
 
 
 def is_name(text: str) -> bool:

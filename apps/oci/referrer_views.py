@@ -7,9 +7,9 @@ from django.http import HttpResponse
 from django.urls import re_path
 from rest_framework.request import Request
 
+from apps.lib.oci_manifests import IMAGE_INDEX
 from apps.oci import mirrors, referrers, repositories
 from apps.oci.base import OciView
-from apps.oci.manifest_documents import INDEX
 from apps.oci.references import Digest, ProviderMirror, parse_name
 
 FILTERED = "OCI-Filters-Applied"
@@ -27,7 +27,7 @@ class Referrers(OciView):
             after = request.GET.get("last", "")
             page = referrers.attached_to(found, subject, artifact_type=artifact_type, after=after)
         body = json.dumps(referrers.document(page), ensure_ascii=False, separators=(",", ":")).encode()
-        response = HttpResponse(body, content_type=INDEX)
+        response = HttpResponse(body, content_type=IMAGE_INDEX)
         if artifact_type:
             response.headers[FILTERED] = "artifactType"
         if page.next_after:

@@ -6,8 +6,8 @@ Known from the manifests themselves; the fallback tags `sha256-<hex>` of other r
 from dataclasses import dataclass, field
 from typing import Any
 
+from apps.lib.oci_manifests import IMAGE_INDEX
 from apps.oci.errors import OciRefusal
-from apps.oci.manifest_documents import INDEX
 from apps.oci.models import Manifest
 from apps.oci.references import Digest
 from apps.oci.repositories import Found
@@ -45,7 +45,7 @@ def attached_to(found: Found, subject: Digest, *, artifact_type: str = "", after
 
 
 def document(page: Page) -> dict[str, Any]:
-    return {"schemaVersion": 2, "mediaType": INDEX, "manifests": page.descriptors}
+    return {"schemaVersion": 2, "mediaType": IMAGE_INDEX, "manifests": page.descriptors}
 
 
 def _that_fit(sizes: list[tuple[int, int]]) -> list[int]:

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from apps.accounts.models import Role
 from apps.lib.bodies import chunks, declared_length
 from apps.oci import mounting, repositories, uploads
-from apps.oci.base import OciView
+from apps.oci.base import PUSH, OciView
 from apps.oci.errors import UploadInvalid, exception_handler
 from apps.oci.models import UploadSession
 from apps.oci.references import Digest
@@ -63,7 +63,7 @@ class Upload(OciView):
         return Response(status=HTTPStatus.NO_CONTENT)
 
     def actions(self) -> str:
-        return "pull,push"
+        return PUSH  # GET and DELETE, too: an upload is its pusher's
 
     @cached_property
     def session(self) -> UploadSession:

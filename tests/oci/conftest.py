@@ -1,11 +1,13 @@
-"""Uploaders of blobs, for tests through HTTP."""
+"""Uploaders of blobs and clients of one repository each, for tests through HTTP."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.test import Client
 
 from apps.accounts.models import Scope, User
+from tests.oci.manifests.documents import Repo
 from tests.oci.uploading import NAME, Uploader
 from tests.protocol.conftest import golden
 
@@ -25,3 +27,13 @@ def uploader_of(bearer: Callable[..., dict[str, str]]) -> Callable[..., Uploader
 @pytest.fixture
 def uploader(alice: User, uploader_of: Callable[..., Uploader]) -> Uploader:
     return uploader_of(alice)
+
+
+@pytest.fixture
+def repo(alice: Any, tofu: Callable[..., Client]) -> Callable[..., Repo]:
+    """`repo("pantry/vpc/aws")`: Alice, by a token with the scope manage, or somebody else."""
+
+    def client_of(name: str = "pantry/vpc/aws", user: Any = None, **more: Any) -> Repo:
+        return Repo(tofu(user or alice, **more), name)
+
+    return client_of

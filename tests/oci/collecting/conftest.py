@@ -2,23 +2,14 @@
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.db.models import F
-from django.test import Client
 
 from apps.blobs.models import Blob
 from apps.oci.models import Manifest, RepositoryBlob, UploadSession
-from tests.oci.manifests.documents import Repo
 
 DAYS = timedelta(days=3)
-
-
-@pytest.fixture
-def repo(alice: Any, tofu: Callable[..., Client]) -> Callable[..., Repo]:
-    """`repo("pantry/vpc/aws")`: Alice, by a token with the scope manage."""
-    return lambda name="pantry/vpc/aws": Repo(tofu(alice), name)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.modules.models import ModuleVersion
-from apps.oci import packages
+from apps.oci import references
 from apps.releases import purging
 from apps.releases.models import Release
 from apps.releases.tasks import purge_blob
@@ -71,7 +71,7 @@ def test_other_tags_are_ordinary_ones(push, pusher, client, tag):
     + [(tag, False) for tag in ("v1.2.0", "1.2", "01.2.3", "latest", "1.2.0_", "1.2.0_a_b", "x" * 129)],
 )
 def test_which_tags_are_versions(tag, is_one):
-    assert packages.is_release_tag(tag) is is_one
+    assert references.is_release_tag(tag) is is_one
 
 
 def test_the_same_push_again_is_welcome_and_changes_nothing(push):
