@@ -18,7 +18,7 @@ from apps.accounts.models import (
     User,
     Visibility,
 )
-from apps.accounts.prepared import Prepared
+from apps.accounts.prepared import Prepared, Value
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.lib.errors import CredentialsRequired, NotFound, RoleRequired
@@ -195,7 +195,7 @@ def _questions(by: str, kind: type[str] | type[int]) -> _Questions:
 
 def _look(viewer: Viewer, questions: _Questions, key: str | int, only_name: str) -> tuple[Namespace, Standing] | None:
     """The one namespace with the viewer's standing in it, in one query (lists of versions have a budget)."""
-    values: dict[str, str | int] = {"key": key}
+    values: dict[str, Value] = {"key": key}
     if viewer.user is not None and not viewer.user.is_staff:
         values["user"] = viewer.user.pk
     if viewer.token is not None and viewer.token.is_limited:

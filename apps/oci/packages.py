@@ -35,8 +35,10 @@ def served_by_tag(found: Found, tag: str) -> Served | None:
     if not is_release_tag(tag):
         return None
     number = versions.parse(version_of(tag))
-    rows = _versions(found).published()
-    version = rows.filter(release__sort_key=number.sort_key, release__version=number.text).first()
+    name, system = found.address.name, found.address.system
+    version = _WITH_NUMBER.first(
+        namespace=found.namespace.pk, name=name, system=system, sort_key=number.sort_key, text=number.text
+    )
     return _served(found, version) if version else None
 
 
@@ -141,6 +143,12 @@ def _with_manifest(namespace: int, name: str, system: str, digest: str) -> Modul
     return _versions_of(namespace, name, system).filter(manifest_digest=digest).newest_first()
 
 
+def _with_number(namespace: int, name: str, system: str, sort_key: bytes, text: str) -> ModuleVersionQuerySet:
+    rows = _versions_of(namespace, name, system).published()
+    return rows.filter(release__sort_key=sort_key, release__version=text)
+
+
+_WITH_NUMBER = Prepared(_with_number, namespace=int, name=str, system=str, sort_key=bytes, text=str)
 _WITH_MANIFEST = Prepared(_with_manifest, namespace=int, name=str, system=str, digest=str)
 
 

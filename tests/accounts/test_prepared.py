@@ -9,6 +9,7 @@ from django.db.models import Q
 
 from apps.accounts.models import Membership, Namespace, User
 from apps.accounts.prepared import Prepared
+from apps.releases.models import Release
 
 pytestmark = pytest.mark.django_db
 
@@ -36,6 +37,13 @@ def test_the_queryset_is_made_once(alice: User, bob: User, django_assert_num_que
 def test_rows_of_columns_are_converted_as_always(alice: User) -> None:
     joined = Prepared(lambda pk: User.objects.filter(pk=pk).values_list("date_joined", "is_active"), pk=int)
     assert joined.first(pk=alice.pk) == (alice.date_joined, True)
+
+
+def test_bytes_are_asked_for_as_bytes(published: Any) -> None:
+    release = published("acme/vpc/aws", "1.2.0")
+    keyed = Prepared(lambda key: Release.objects.filter(sort_key=key).order_by("-pk"), key=bytes)
+    assert keyed.first(key=bytes(release.sort_key)) == release
+    assert keyed.first(key=b"no such key") is None
 
 
 def test_a_value_that_does_not_come_through_is_reported() -> None:
