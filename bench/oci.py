@@ -192,11 +192,14 @@ def large(larder: Registry, theirs: Registry, folder: Path) -> None:
     megabytes = LARGE / 1e6
     compare("push of 1 GB", pushes[larder], pushes[theirs], amount=megabytes, unit="MB/s", wanted=">= 0.5")
     compare("pull of 1 GB", pulls[larder], pulls[theirs], amount=megabytes, unit="MB/s", wanted=">= 0.5")
-    # In rounds of their own: sampling the memory of a tree takes processor time from everybody.
-    growth = []
-    for number in rounds:
+    path.unlink()
+
+
+def memory(larder: Registry, folder: Path) -> None:
+    """Against a Larder that has just started. In rounds of its own: sampling takes processor time from everybody."""
+    path, growth, before = folder / "large", [], trees.pss(larder.pid)
+    for number in range(ROUNDS):
         digest = make_large(path, ROUNDS + number)
-        before = trees.pss(larder.pid)
         with trees.Peak(larder.pid) as peak:
             push_large(larder, path, digest)
             pull_large(larder, digest)
@@ -238,6 +241,7 @@ def main() -> None:
                 client.put("/api/v1/namespaces/bench", json={"visibility": "private"}).raise_for_status()
             larder = Registry(live.url, live.process.pid, token)
             print(f"load average at the start: {os.getloadavg()[0]:.1f}")
+            memory(larder, folder)
             manifests(larder, theirs)
             small(larder, theirs)
             large(larder, theirs, folder)
