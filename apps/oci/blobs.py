@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from django.conf import settings
+from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, ProtectedError, QuerySet, Sum
 from django.utils import timezone
 
@@ -106,8 +107,9 @@ def delete(found: Found, digest: Digest) -> None:
     if row is None:
         raise unknown(digest)
     try:
-        row.delete()
-    except ProtectedError:
+        with transaction.atomic():
+            row.delete()
+    except (ProtectedError, IntegrityError):  # the second: a manifest that came between Django's look and the delete
         raise Unsupported(
             f"A manifest of {found.address} uses {digest}.", mend="Delete the manifests that use it first."
         ) from None

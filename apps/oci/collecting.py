@@ -36,6 +36,7 @@ class Figures:
     """What one run took away, or with `dry_run` would have begun with: each step makes more for the next ones."""
 
     uploads: int = 0
+    tags: int = 0
     manifests: int = 0
     repository_blobs: int = 0
     blobs: int = 0
@@ -47,8 +48,8 @@ class Figures:
     @property
     def sentence(self) -> str:
         return (
-            f"{self.uploads} uploads, {self.manifests} manifests, {self.repository_blobs} blobs of repositories, "
-            f"{self.blobs} blobs with {self.bytes} bytes in storage"
+            f"{self.uploads} uploads, {self.tags} tags, {self.manifests} manifests, "
+            f"{self.repository_blobs} blobs of repositories, {self.blobs} blobs with {self.bytes} bytes in storage"
         )
 
 
@@ -73,7 +74,7 @@ def collect(*, dry_run: bool = False, most: timedelta = MOST) -> Figures:
     if dry_run:
         _count(run)
     else:
-        for step in (_uploads, _manifests, _repository_blobs, _blobs):
+        for step in (_uploads, _tags, _manifests, _repository_blobs, _blobs):
             step(run)
     run.figures.seconds = round(time.monotonic() - run.begun, 3)
     log.info("oci_collected", **asdict(run.figures))
@@ -84,6 +85,7 @@ def _count(run: _Run) -> None:
     found = run.figures
     found.dry_run = True
     found.uploads = garbage.uploads(run.now).count()
+    found.tags = garbage.tags(run.before).count()
     found.manifests = garbage.manifests(run.before).count()
     found.repository_blobs = garbage.repository_blobs(run.before).count()
     blobs = garbage.blobs(run.before, run.now)
@@ -98,6 +100,34 @@ def _uploads(run: _Run) -> None:
             run.figures.uploads += 1
         if not lapsed:
             return
+
+
+def _tags(run: _Run) -> None:
+    """They go before their manifests, which are nobody's from then on."""
+    while run.goes_on():
+        number = garbage.tags(run.before).order_by("pk").values_list("repository", flat=True).first()
+        if number is None:
+            return
+        _untag(run, number)
+
+
+@transaction.atomic
+def _untag(run: _Run, number: int) -> None:
+    repository = _locked(number)
+    if repository is None:
+        return
+    rows = garbage.tags(run.before).filter(repository=repository).select_related("manifest")
+    for tag in rows.defer("manifest__raw")[:AT_ONCE]:
+        subject, digest = str(repository.address), tag.manifest.digest
+        record(Kind.TAG_DELETED, actor_id=None, subject=subject, digest=digest, tags=[tag.name])
+        tag.delete()
+        run.figures.tags += 1
+
+
+def _locked(number: int) -> Repository | None:
+    """Under the repository's lock nobody pushes a manifest or moves a tag there."""
+    rows = Repository.objects.select_for_update(no_key=True, of=("self",)).select_related("namespace")
+    return rows.filter(pk=number).first()
 
 
 def _manifests(run: _Run) -> None:
@@ -120,9 +150,7 @@ def _manifests(run: _Run) -> None:
 
 @transaction.atomic
 def _forget(run: _Run, number: int, keys: Iterable[int]) -> int:
-    """Under the repository's lock nobody pushes a manifest or moves a tag there."""
-    locked = Repository.objects.select_for_update(no_key=True, of=("self",)).select_related("namespace")
-    repository = locked.filter(pk=number).first()
+    repository = _locked(number)
     if repository is None:
         return 0
     found = Found(repository.address, repository.namespace)

@@ -2,7 +2,8 @@
 
 from datetime import datetime
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet, Value
+from django.db.models.functions import Concat, Substr
 
 from apps.blobs import holders
 from apps.blobs.models import Blob
@@ -14,6 +15,18 @@ from apps.releases.models import Kind
 def uploads(now: datetime) -> QuerySet[UploadSession]:
     """Those that have lapsed, and that nobody is sending to at this moment."""
     return UploadSession.objects.filter(Q(lease_until=None) | Q(lease_until__lt=now), expires_at__lt=now)
+
+
+# What is attached by a tag that spells a digest, as clients do it that know no referrers (cosign 2).
+_SPELLS_DIGEST = r"^sha256-[0-9a-f]{64}(\.[a-z]+)?$"
+
+
+def tags(before: datetime) -> QuerySet[Tag]:
+    """Those that attach something to what is not there, or not there any more."""
+    spelt = Concat(Value("sha256:"), Substr("name", len("sha256-") + 1, 64))
+    subjects = Manifest.objects.filter(repository=OuterRef("repository"), digest=OuterRef("spelt"))
+    rows = Tag.objects.filter(name__regex=_SPELLS_DIGEST, moved_at__lt=before).annotate(spelt=spelt)
+    return rows.filter(~Exists(subjects), ~Q(_versions("spelt")))
 
 
 def manifests(before: datetime) -> QuerySet[Manifest]:

@@ -69,7 +69,9 @@ def test_an_api_token_is_the_password_of_any_name(secret, name):
 
 
 @pytest.mark.parametrize(
-    "password", ["", "alice likes pears", "lrd_u_nonsense", tokens.new_secret(), "\0", "x" * 50_000]
+    "password",
+    ["", "alice likes pears", "lrd_u_nonsense", tokens.new_secret(), "\0", "x" * 50_000],
+    ids=["none", "a-person's", "misshapen", "unknown", "NUL", "long"],
 )
 def test_a_wrong_password_is_401_here_and_not_a_token_of_nobody(secret, password):
     answer = ask(basic(password))

@@ -7,7 +7,7 @@ import pytest
 from django.db.models import F
 
 from apps.blobs.models import Blob
-from apps.oci.models import Manifest, RepositoryBlob, UploadSession
+from apps.oci.models import Manifest, RepositoryBlob, Tag, UploadSession
 
 DAYS = timedelta(days=3)
 
@@ -20,6 +20,7 @@ def days_pass() -> Callable[[], None]:
         Blob.objects.update(created_at=F("created_at") - DAYS)
         RepositoryBlob.objects.update(seen_at=F("seen_at") - DAYS)
         Manifest.objects.update(seen_at=F("seen_at") - DAYS)
+        Tag.objects.update(moved_at=F("moved_at") - DAYS)
         UploadSession.objects.update(expires_at=F("expires_at") - DAYS)
 
     return pass_

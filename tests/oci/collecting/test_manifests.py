@@ -19,7 +19,7 @@ def test_what_has_a_tag_stays_with_all_that_it_names(repo, days_pass):
     one.push(image(LAYER), "main", LAYER)
     days_pass()
 
-    assert collecting.collect().sentence.startswith("0 uploads, 0 manifests, 0 blobs of repositories, 0 blobs")
+    assert collecting.collect().sentence.startswith("0 uploads, 0 tags, 0 manifests, 0 blobs of repositories, 0 blobs")
     assert one.get("main").status_code == 200
     assert one.client.head(f"/v2/{one.name}/blobs/{digest_of(LAYER)}").status_code == 200
 
@@ -141,3 +141,32 @@ def test_the_same_in_another_repository_is_no_reason_to_stay(repo, days_pass):
 
     assert (figures.manifests, figures.repository_blobs, figures.blobs) == (1, 2, 0)
     assert (mine.get(digest).status_code, other.get(digest).status_code) == (404, 200)
+
+
+def test_case_25_what_a_tag_attaches_goes_with_its_subject(repo, days_pass, stored_files):
+    one, subject, signature = repo(), image(LAYER), image(b"signature")
+    digest = one.push(subject, "main", LAYER)
+    tag = digest.replace(":", "-") + ".sig"
+    one.push(signature, tag, b"signature")
+    days_pass()
+    assert collecting.collect().tags == 0
+    assert one.get(tag).content == signature
+
+    one.delete(digest)
+    assert collecting.collect(dry_run=True).tags == 1
+    figures = collecting.collect()
+    assert (figures.tags, figures.manifests, one.get(tag).status_code) == (1, 1, 404)
+    assert stored_files() == []
+    assert AuditEvent.objects.filter(kind="namespace:tag:deleted").latest("pk").detail["tags"] == [tag]
+
+
+def test_one_that_came_before_its_subject_has_a_day(repo, days_pass):
+    one, subject = repo(), image(LAYER)
+    tag = digest_of(subject).replace(":", "-") + ".sig"
+    one.push(image(b"signature"), tag, b"signature")
+    assert collecting.collect().tags == 0
+    one.push(subject, "main", LAYER)
+    days_pass()
+
+    assert collecting.collect().tags == 0
+    assert one.get(tag).status_code == 200
