@@ -142,12 +142,12 @@ def test_a_dry_run_counts_and_takes_nothing(repo, days_pass, stored_files):
     call_command("collect_oci", "--dry-run", stdout=out)
 
     assert out.getvalue() == (
-        f"Would remove 1 uploads, 1 manifests, 0 blobs of repositories, 1 blobs with {len(DATA)} bytes in storage.\n"
+        f"Would remove 1 uploads, 0 tags, 1 manifests, 0 blobs of repositories, 1 blobs with {len(DATA)} bytes in storage.\n"
     )
     assert stored_files() == before
     out = io.StringIO()
     call_command("collect_oci", stdout=out)
-    assert out.getvalue().startswith("Removed 1 uploads, 1 manifests, 1 blobs of repositories, 2 blobs with ")
+    assert out.getvalue().startswith("Removed 1 uploads, 0 tags, 1 manifests, 1 blobs of repositories, 2 blobs with ")
     assert stored_files() == []
 
 
