@@ -142,7 +142,8 @@ def test_a_dry_run_counts_and_takes_nothing(repo, days_pass, stored_files):
     call_command("collect_oci", "--dry-run", stdout=out)
 
     assert out.getvalue() == (
-        f"Would remove 1 uploads, 0 tags, 1 manifests, 0 blobs of repositories, 1 blobs with {len(DATA)} bytes in storage.\n"
+        "Would remove 1 uploads, 0 tags, 1 manifests, 0 blobs of repositories, "
+        f"1 blobs with {len(DATA)} bytes in storage.\n"
     )
     assert stored_files() == before
     out = io.StringIO()
