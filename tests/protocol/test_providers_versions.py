@@ -132,11 +132,10 @@ def test_m13_what_is_on_its_way_is_not_listed(tofu, bob, dns, state):
 @pytest.mark.parametrize("platforms", [1, 12])
 @pytest.mark.parametrize("count", [1, 30])
 def test_m15_it_costs_four_queries_at_any_length(tofu, bob, key, django_assert_num_queries, count, platforms):
-    digest = "a" * 64
     for position in range(count):
-        version = providers.add_row(key, "dns", f"1.{position}.0", sums=digest, signature=digest)
+        version = providers.add_row(key, "dns", f"1.{position}.0", sums="a" * 64, signature="b" * 64)
         for place in range(platforms):
-            providers.add_package(version, f"dns_linux_arch{place}.zip", digest, 1)
+            providers.add_package(version, f"dns_linux_arch{place}.zip", f"{place:064x}", 1)
     client = tofu(bob)
     with django_assert_num_queries(4):  # token, gate, versions, packages
         response = client.get(URL)
