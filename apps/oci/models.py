@@ -134,7 +134,10 @@ class UploadSession(models.Model):
     expires_at = models.DateTimeField()
 
     class Meta:
-        indexes = [models.Index(fields=["expires_at"], name="oci_uploads_by_end")]
+        indexes = [
+            models.Index(fields=["expires_at"], name="oci_uploads_by_end"),
+            models.Index(fields=["created_at"], name="oci_uploads_by_day"),
+        ]
 
     def __str__(self) -> str:
         return str(self.id)
