@@ -2,6 +2,7 @@
 
 import random
 from pathlib import Path
+from types import SimpleNamespace
 
 import oras.client
 import pytest
@@ -56,7 +57,9 @@ def test_nobody_pulls_from_a_public_namespace(live, shelf, client, file, tmp_pat
     assert [Path(path).read_bytes() for path in pulled] == [file.read_bytes()]
 
 
-def test_a_reader_is_refused(live, shelf, client, file):
+def test_a_reader_is_refused(live, shelf, client, file, monkeypatch):
+    # It tries five times, with two minutes of waiting in all.
+    monkeypatch.setattr("oras.decorator.time", SimpleNamespace(sleep=lambda _seconds: None))
     target = f"{live.host}/acme/oras-refused/python:pushed"
 
     with pytest.raises(ValueError, match=r".+"):
