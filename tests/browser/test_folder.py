@@ -16,7 +16,7 @@ from tests.browser.conftest import serious_findings
 from tests.browser.publishing import describe, drop, expect_published, publish
 from tests.live import Live
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.once]
 KEY = "-----BEGIN RSA PRIVATE KEY-----\nnot a real one\n"
 
 

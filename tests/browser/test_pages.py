@@ -11,7 +11,7 @@ from playwright.sync_api import Page
 from tests.browser.conftest import serious_findings
 from tests.browser.shelf import SPACE, Shelf
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.once]
 WIDTHS = (360, 768, 1280)
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 ROOT = {"namespace": SPACE, "name": "network", "system": "aws"}

@@ -14,7 +14,7 @@ from tests.browser.conftest import Watch, serious_findings
 from tests.browser.publishing import describe, expect_published, publish, step, tab_to
 from tests.builders.archives import MODULE, module_zip
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.once]
 OpenBrowser = Callable[..., BrowserContext]
 KEY = "-----BEGIN RSA PRIVATE KEY-----\nnot a real one\n"
 SECRETS = {**MODULE, "terraform.tfstate": "{}", "tests/id_rsa": KEY}
