@@ -18,14 +18,15 @@ def page_of(names: Iterable[str], query: Mapping[str, str], path: str) -> tuple[
     rest = [name for name in sorted(names) if name > last]
     if "n" not in query:
         return rest, {}
-    size = _number(query["n"])
+    size = number(query["n"], "n is {}, expected how many names you want.")
     page = list(islice(rest, size))
     if not page or len(page) == len(rest):
         return page, {}
     return page, {"Link": f'<{path}?{urlencode({"n": size, "last": page[-1]})}>; rel="next"'}
 
 
-def _number(text: str) -> int:
+def number(text: str, refusal: str) -> int:
+    """A number of a query. `refusal` is the sentence where it is none, with `{}` for what was found."""
     if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS):
-        raise OciRefusal(f"n is {text[:40]!r}, expected how many names you want.")
+        raise OciRefusal(refusal.format(repr(text[:40])))
     return int(text)

@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from apps.lib.oci_manifests import IMAGE_INDEX
-from apps.oci.errors import OciRefusal
+from apps.oci import paging
 from apps.oci.models import Manifest
 from apps.oci.references import Digest
 from apps.oci.repositories import Found
 
 MOST = 1000
 MOST_BYTES = 4 * 1024 * 1024  # what clients read of an index
-_MOST_DIGITS = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +31,7 @@ def attached_to(found: Found, subject: Digest, *, artifact_type: str = "", after
     if artifact_type:
         rows = rows.filter(artifact_type=artifact_type)
     if after:
-        rows = rows.filter(pk__gt=_number(after))
+        rows = rows.filter(pk__gt=paging.number(after, "last is {}: follow the Link of the page before."))
     sizes = list(rows.order_by("pk").values_list("pk", "size")[: MOST + 1])
     shown = _that_fit(sizes)
     if not shown:
@@ -69,9 +68,3 @@ def _descriptor(
     if annotations:
         found["annotations"] = dict(sorted(annotations.items()))  # databases keep no order
     return found
-
-
-def _number(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS):
-        raise OciRefusal(f"last is {text[:40]!r}: follow the Link of the page before.")
-    return int(text)

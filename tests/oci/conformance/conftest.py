@@ -19,7 +19,7 @@ def secret(live: Live) -> str:
     with live.client(manage) as client:
         answer = client.put(f"/api/v1/namespaces/{NAMESPACE}", json={"visibility": "private"})
         assert answer.status_code in (200, 201), answer.text
-    return manage  # a publisher may push by the scope publish, and delete by the scope manage
+    return manage
 
 
 @pytest.fixture
