@@ -73,7 +73,7 @@ def test_a_version_is_yanked_with_a_reason(open_browser, module, scripts):
 
 
 def test_the_page_that_asks_for_a_reason_can_be_used_by_everybody(page, module, watch):
-    page.goto(f"/admin/modules/moduleversion/?q={module('asked')}")
+    page.goto(f"/admin/modules/moduleversion/?q={module('reasoned')}")
     page.locator("input.action-select").check()
     page.locator("select[name=action]").select_option("purge")
     page.get_by_role("button", name="Go", exact=True).click()
