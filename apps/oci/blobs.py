@@ -19,7 +19,7 @@ from apps.lib.oci_manifests import EMPTY_BYTES, EMPTY_DIGEST
 from apps.oci import mirrors, packages, repositories
 from apps.oci.authentication import Caller
 from apps.oci.errors import BlobUnknown, Unsupported
-from apps.oci.models import RepositoryBlob
+from apps.oci.models import Manifest, RepositoryBlob
 from apps.oci.references import Digest, ProviderMirror
 from apps.oci.repositories import Found
 from apps.releases.models import Release
@@ -116,11 +116,14 @@ def delete(found: Found, digest: Digest) -> None:
 
 
 def pushed_bytes(namespace: Namespace) -> int:
-    """What a namespace's repositories hold beside its releases, which count by themselves: each blob once."""
+    """What a namespace's repositories hold beside its releases, which count by themselves: each blob once, and each
+    manifest, which lies in the database.
+    """
     released = Release.objects.filter(namespace=namespace, digest=OuterRef("digest"), state__in=COUNTED)
     held = RepositoryBlob.objects.filter(repository__namespace=namespace, blob=OuterRef("pk"))
-    rows = Blob.objects.filter(Exists(held), ~Exists(released))
-    return int(rows.aggregate(stored=Sum("size"))["stored"] or 0)
+    blobs = Blob.objects.filter(Exists(held), ~Exists(released))
+    manifests = Manifest.objects.filter(repository__namespace=namespace)
+    return sum(rows.aggregate(stored=Sum("size"))["stored"] or 0 for rows in (blobs, manifests))
 
 
 def unknown(digest: Digest) -> BlobUnknown:

@@ -47,12 +47,24 @@ def keep(
 
 def show(repository: Repository, blob: Blob) -> RepositoryBlob:
     """Let the repository's readers have a blob that is locked (`arriving.claim`). Raises QuotaFull."""
-    _check_quota(repository, blob)
+    check_quota(repository, blob.size, of=blob)
     row = RepositoryBlob(repository=repository, blob=blob, seen_at=timezone.now())
     RepositoryBlob.objects.bulk_create(
         [row], update_conflicts=True, unique_fields=["repository", "blob"], update_fields=["seen_at"]
     )
     return row
+
+
+def check_quota(repository: Repository, more_bytes: int, *, of: Blob | None = None) -> None:
+    """Raises QuotaFull; a blob that the namespace has counts no second time.
+
+    Only inside the transaction that takes the room: until its end it holds the namespace's lock.
+    """
+    if not any(quotas.limits(repository.namespace)):
+        return
+    held = RepositoryBlob.objects.filter(repository__namespace=repository.namespace, blob=of)
+    if of is None or not held.exists():
+        quotas.check(repository.namespace, more_bytes=more_bytes)
 
 
 def _check_digest(arrival: Arrival, digest: Digest) -> None:
@@ -62,11 +74,3 @@ def _check_digest(arrival: Arrival, digest: Digest) -> None:
             f"The {found.size} bytes that came have the digest sha256:{found.sha256}: expected {digest}.",
             mend="Send the blob again.",
         )
-
-
-def _check_quota(repository: Repository, blob: Blob) -> None:
-    if not any(quotas.limits(repository.namespace)):
-        return
-    held = RepositoryBlob.objects.filter(repository__namespace=repository.namespace, blob=blob)
-    if not held.exists():
-        quotas.check(repository.namespace, more_bytes=blob.size)

@@ -13,7 +13,7 @@ from apps.audit import kinds
 from apps.audit.recorder import record
 from apps.lib.oci_manifests import MODULE_PACKAGE
 from apps.modules.models import ModuleVersion
-from apps.oci import edges, manifest_documents, packages, references, repositories
+from apps.oci import edges, keeping, manifest_documents, packages, references, repositories
 from apps.oci.authentication import Caller
 from apps.oci.errors import DigestInvalid, ManifestInvalid, ManifestUnknown, TooManyTags, Unsupported
 from apps.oci.manifest_documents import Document
@@ -48,7 +48,7 @@ def put(
 ) -> Put:
     """Stores the bytes, with the tags. A tag that is a version publishes it, before this returns (packages.publish).
 
-    Raises ManifestInvalid, DigestInvalid, ManifestBlobUnknown, TooManyTags, VersionTaken.
+    Raises ManifestInvalid, DigestInvalid, ManifestBlobUnknown, TooManyTags, QuotaFull, VersionTaken.
     """
     document = manifest_documents.parse(raw, content_type)
     digest = _digest_of(repository, reference, raw)
@@ -141,9 +141,12 @@ def _store(
     now = timezone.now()
     with transaction.atomic():
         _lock(repository)
+        manifest = Manifest.objects.defer("raw", "annotations").filter(repository=repository, digest=digest).first()
+        if manifest is None:
+            # Before the blobs are locked: whoever brings one locks the namespace first, too.
+            keeping.check_quota(repository, len(raw))
         held = edges.blobs_of(repository, document)
         edges.check_children(repository, document)
-        manifest = Manifest.objects.defer("raw", "annotations").filter(repository=repository, digest=digest).first()
         if manifest is None:
             manifest = Manifest.objects.create(
                 repository=repository,

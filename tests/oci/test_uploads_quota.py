@@ -4,6 +4,7 @@ import pytest
 
 from apps.accounts.models import Namespace
 from apps.releases import quotas
+from tests.oci.manifests.documents import image
 from tests.oci.uploading import code_of, sha256
 
 DATA = b"a layer" * 100
@@ -53,3 +54,20 @@ def test_the_archive_of_a_release_counts_once(uploader, published, acme):
     uploader.push(uploader.get(f"sha256:{release.digest}").getvalue())
 
     assert quotas.usage(acme).bytes == before == release.size
+
+
+def test_a_manifest_counts_as_it_is_pushed_and_no_second_time(repo, acme, room):
+    one, raw = repo("acme/vpc/aws"), image(DATA)
+    one.blob(b"{}")
+    one.blob(DATA)
+    room(len(DATA) + 2 + len(raw) - 1)
+    refused = one.put(raw, "main")
+    assert (refused.status_code, code_of(refused)) == (413, "SIZE_INVALID")
+    assert one.get("main").status_code == 404
+
+    room(len(DATA) + 2 + len(raw))
+    assert one.put(raw, "main").status_code == 201
+    assert one.put(raw, "other").status_code == 201
+    assert one.put(image(DATA, annotations={"one": "more"}), "main").status_code == 413
+    acme.refresh_from_db()
+    assert quotas.usage(acme).bytes == len(DATA) + 2 + len(raw)
