@@ -14,7 +14,7 @@ from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.filters import NamespaceFilter, PersonFilter
 from apps.admin_base import ReadOnlyAdmin, SetFilter, badge, count_of, link
 from apps.oci import collecting, uploads
-from apps.oci.models import Manifest, Repository, RepositoryBlob, Tag, UploadSession
+from apps.oci.models import COLLECTED, Collection, Manifest, Repository, RepositoryBlob, Tag, UploadSession
 
 # A request of an operator's browser; the hourly run takes longer.
 COLLECTING_MOST = timedelta(seconds=20)
@@ -251,6 +251,17 @@ class UploadSessionAdmin(ReadOnlyAdmin[UploadSession]):
     @admin.display(description="repository")
     def repository_page(self, session: UploadSession) -> str:
         return _repository_link(session.repository)
+
+
+@admin.register(Collection)
+class CollectionAdmin(ReadOnlyAdmin[Collection]):
+    list_display = ("begun_at", "is_complete", "seconds", *COLLECTED)
+    list_filter = ("is_complete",)
+    date_hierarchy = "begun_at"
+    ordering = ("-begun_at", "-pk")
+    sortable_by = ()
+    fields = (("begun_at", "seconds", "is_complete"), *COLLECTED)
+    csv_columns = ("begun_at", "seconds", "is_complete", *COLLECTED)
 
 
 def _repository_link(repository: Repository) -> str:

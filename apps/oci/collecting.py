@@ -6,7 +6,6 @@ twice at once, and run again: what is left is found by the next run.
 
 import time
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
 from datetime import timedelta
 
 import structlog
@@ -19,38 +18,18 @@ from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.blobs import store
 from apps.oci import garbage, manifests, uploads
-from apps.oci.models import Manifest, Repository
+from apps.oci.models import Collection, Manifest, Repository
 from apps.oci.repositories import Found
 
 AT_ONCE = 100
 # Below the time that a task has: the next run goes on.
 MOST = timedelta(minutes=3)
+# For how long the runs are listed: hourly ones are some 2,000 rows.
+KEPT = timedelta(days=90)
 # Storage that refuses so often in a row is away.
 MOST_REFUSALS = 3
 
 log = structlog.get_logger("larder.oci")
-
-
-@dataclass(slots=True)
-class Figures:
-    """What one run took away, or with `dry_run` would have begun with: each step makes more for the next ones."""
-
-    uploads: int = 0
-    tags: int = 0
-    manifests: int = 0
-    repository_blobs: int = 0
-    blobs: int = 0
-    bytes: int = 0
-    is_complete: bool = True
-    dry_run: bool = False
-    seconds: float = 0.0
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"{self.uploads} uploads, {self.tags} tags, {self.manifests} manifests, "
-            f"{self.repository_blobs} blobs of repositories, {self.blobs} blobs with {self.bytes} bytes in storage"
-        )
 
 
 class _Run:
@@ -59,7 +38,7 @@ class _Run:
         self.before = self.now - settings.OCI_GRACE
         self.begun = time.monotonic()
         self.deadline = self.begun + most.total_seconds()
-        self.figures = Figures()
+        self.figures = Collection(begun_at=self.now)
 
     def goes_on(self) -> bool:
         if time.monotonic() < self.deadline:
@@ -68,22 +47,28 @@ class _Run:
         return False
 
 
-def collect(*, dry_run: bool = False, most: timedelta = MOST) -> Figures:
-    """Take away what nobody needs, and say so in the log. Never inside a transaction."""
+def collect(*, dry_run: bool = False, most: timedelta = MOST) -> Collection:
+    """Take away what nobody needs, and say so in the log and in a row. Never inside a transaction.
+
+    `dry_run` answers what a run would begin with, in a row that is not saved: each step makes more for the next ones.
+    """
     run = _Run(most)
     if dry_run:
         _count(run)
     else:
         for step in (_uploads, _tags, _manifests, _repository_blobs, _blobs):
             step(run)
-    run.figures.seconds = round(time.monotonic() - run.begun, 3)
-    log.info("oci_collected", **asdict(run.figures))
-    return run.figures
+    done = run.figures
+    done.seconds = round(time.monotonic() - run.begun, 3)
+    log.info("oci_collected", dry_run=dry_run, is_complete=done.is_complete, seconds=done.seconds, **done.figures)
+    if not dry_run:
+        done.save()
+        Collection.objects.filter(begun_at__lt=run.now - KEPT).delete()
+    return done
 
 
 def _count(run: _Run) -> None:
     found = run.figures
-    found.dry_run = True
     found.uploads = garbage.uploads(run.now).count()
     found.tags = garbage.tags(run.before).count()
     found.manifests = garbage.manifests(run.before).count()

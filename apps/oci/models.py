@@ -9,6 +9,8 @@ from apps.accounts.models import ApiToken, Namespace
 from apps.blobs.models import Blob
 from apps.lib.addresses import ModuleAddress
 
+# What a garbage collection counts.
+COLLECTED = ("uploads", "tags", "manifests", "repository_blobs", "blobs", "bytes")
 _DIGEST = r"^(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$"
 
 
@@ -155,3 +157,37 @@ class UploadChunk(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["session", "start"], name="oci_chunk_once")]
+
+
+class Collection(models.Model):
+    """One run of the garbage collection: when, how long, and what it took away."""
+
+    begun_at = models.DateTimeField(default=timezone.now)
+    seconds = models.FloatField(default=0.0)
+    is_complete = models.BooleanField(
+        default=True, help_text="No: its time was over, or storage refused; the next run goes on"
+    )
+    uploads = models.PositiveIntegerField(default=0, help_text="that had lapsed")
+    tags = models.PositiveIntegerField(default=0)
+    manifests = models.PositiveIntegerField(default=0)
+    repository_blobs = models.PositiveIntegerField("blobs of repositories", default=0)
+    blobs = models.PositiveIntegerField("blobs in storage", default=0)
+    bytes = models.BigIntegerField("bytes in storage", default=0)
+
+    class Meta:
+        indexes = [models.Index(fields=["begun_at"], name="oci_collections_by_day")]
+        verbose_name = "garbage collection"
+
+    def __str__(self) -> str:
+        return f"{self.begun_at:%Y-%m-%d %H:%M:%S}"
+
+    @property
+    def figures(self) -> dict[str, int]:
+        return {name: getattr(self, name) for name in COLLECTED}
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{self.uploads} uploads, {self.tags} tags, {self.manifests} manifests, "
+            f"{self.repository_blobs} blobs of repositories, {self.blobs} blobs with {self.bytes} bytes in storage"
+        )

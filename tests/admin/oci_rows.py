@@ -6,10 +6,10 @@ from django.utils import timezone
 
 from apps.accounts.models import Namespace, User
 from apps.blobs.models import Blob
-from apps.oci.models import Manifest, Repository, RepositoryBlob, Tag, UploadSession
+from apps.oci.models import Collection, Manifest, Repository, RepositoryBlob, Tag, UploadSession
 from tests.admin.rows import digest_of
 
-LISTED = (Repository, Manifest, Tag, UploadSession)
+LISTED = (Repository, Manifest, Tag, UploadSession, Collection)
 
 
 def make(start, stop):
@@ -35,6 +35,7 @@ def make(start, stop):
         UploadSession(repository=place, user=user, size=5, expires_at=later)
         for place, user in zip(places, users, strict=True)
     )
+    Collection.objects.bulk_create(Collection(blobs=n, bytes=10 * n, is_complete=n % 2 == 0) for n in numbers)
 
 
 def manifest(number, repository, user):

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from apps.audit.models import AuditEvent
 from apps.blobs.models import Blob
-from apps.oci.models import Manifest, Repository, RepositoryBlob, Tag, UploadSession
+from apps.oci.models import Collection, Manifest, Repository, RepositoryBlob, Tag, UploadSession
 from tests.admin import oci_rows
 from tests.admin.rows import digest_of
 from tests.admin.test_export import export
@@ -87,6 +87,7 @@ def test_a_row_is_found_by_what_it_holds(desk, model, words, count):
         (Tag, {"in": "depot7", "person": "packer7"}, 1),
         (UploadSession, {"in": "depot7", "person": "packer7"}, 1),
         (UploadSession, {"coming": "1"}, 0),
+        (Collection, {"is_complete__exact": "0"}, 10),
     ],
     ids=lambda value: value.__name__ if isinstance(value, type) else "-".join(value) if isinstance(value, dict) else "",
 )
@@ -147,6 +148,9 @@ def test_garbage_is_collected_at_once(desk, alice, pantry, tofu, stored_files):
 
     assert "1 blobs with 16 bytes in storage." in page.text
     assert (Blob.objects.count(), stored_files()) == (0, [])
+    collection = Collection.objects.get()
+    assert (collection.repository_blobs, collection.blobs, collection.bytes, collection.is_complete) == (1, 1, 16, True)
+    assert "16" in desk.get(list_of(Collection)).text
 
 
 @pytest.mark.parametrize(("model", "action"), [(UploadSession, "end"), (Repository, "collect")], ids=["end", "collect"])

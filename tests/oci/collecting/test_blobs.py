@@ -10,7 +10,7 @@ from django.utils import timezone
 from apps.blobs import store
 from apps.blobs.models import Blob, State
 from apps.oci import collecting
-from apps.oci.models import RepositoryBlob, UploadSession
+from apps.oci.models import Collection, RepositoryBlob, UploadSession
 from apps.oci.tasks import collect as task
 from registry_site.celery import app
 from tests.oci.manifests.documents import digest_of, image
@@ -146,6 +146,7 @@ def test_a_dry_run_counts_and_takes_nothing(repo, days_pass, stored_files):
         f"1 blobs with {len(DATA)} bytes in storage.\n"
     )
     assert stored_files() == before
+    assert Collection.objects.count() == 0
     out = io.StringIO()
     call_command("collect_oci", stdout=out)
     assert out.getvalue().startswith("Removed 1 uploads, 0 tags, 1 manifests, 1 blobs of repositories, 2 blobs with ")
@@ -190,3 +191,24 @@ def test_the_beat_runs_it(repo, days_pass):
     assert [entry["task"] for entry in app.conf.beat_schedule.values()].count("oci.collect") == 1
     task()
     assert Blob.objects.count() == 0
+
+
+def test_every_run_leaves_its_figures_for_a_quarter(repo, days_pass):
+    Collection.objects.create(begun_at=timezone.now() - timedelta(days=91))
+    young = Collection.objects.create(begun_at=timezone.now() - timedelta(days=89))
+    repo().blob(DATA)
+    days_pass()
+    run = collecting.collect()
+
+    assert set(Collection.objects.values_list("pk", flat=True)) == {young.pk, run.pk}
+    run.refresh_from_db()
+    assert run.is_complete
+    assert 0 < run.seconds < 600
+    assert run.figures == {
+        "uploads": 0,
+        "tags": 0,
+        "manifests": 0,
+        "repository_blobs": 1,
+        "blobs": 1,
+        "bytes": len(DATA),
+    }

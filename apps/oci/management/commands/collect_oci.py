@@ -16,6 +16,6 @@ class Command(BaseCommand):
 
     def handle(self, *_: Any, **options: Any) -> None:
         figures = collecting.collect(dry_run=options["dry_run"])
-        self.stdout.write(f"{'Would remove' if figures.dry_run else 'Removed'} {figures.sentence}.")
+        self.stdout.write(f"{'Would remove' if options['dry_run'] else 'Removed'} {figures.sentence}.")
         if not figures.is_complete:
             self.stdout.write("There is more: the next run goes on.")
