@@ -17,6 +17,7 @@ from django.views.decorators.cache import never_cache
 
 from apps.accounts.models import Namespace, Team, User
 from apps.admin_base import bounded_count, export_csv
+from apps.blobs.models import Blob
 from apps.jobs.models import Job
 from apps.jobs.models import State as JobState
 from apps.modules import reinspecting
@@ -79,6 +80,7 @@ TILES = (
         "?quarantined=1",
         is_alarm=True,
     ),
+    Tile("Blobs missing or damaged", Blob, lambda: Blob.objects.exclude(problem=""), "?problem=any", is_alarm=True),
     Tile("Read by older rules", ModuleVersion, reinspecting.outdated, "?inspection=outdated"),
     Tile(
         "Namespaces without an active owner",

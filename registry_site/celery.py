@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from celery import Celery, signals
+from celery.schedules import crontab
 from django.conf import settings
 
 from registry_site.env import use_settings
@@ -71,6 +72,8 @@ app.conf.update(
         "reap": {"task": "jobs.reap", "schedule": settings.REAPER_INTERVAL},
         "heartbeat": {"task": "jobs.heartbeat", "schedule": settings.REAPER_INTERVAL},
         "sweep-storage": {"task": "blobs.sweep", "schedule": 3600.0},
+        # By the clock: restarts do not put it off.
+        "scrub-storage": {"task": "blobs.scrub", "schedule": crontab(hour=3, minute=17)},
         "collect-oci": {"task": "oci.collect", "schedule": 3600.0},
         "sweep-uploads": {"task": "releases.sweep", "schedule": settings.REAPER_INTERVAL},
     },

@@ -1,21 +1,43 @@
+from typing import Any
+
 from django.contrib import admin
-from django.db.models import Q
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
 
 from apps.admin_base import ReadOnlyAdmin, badge, digest_prefix, short
-from apps.blobs.models import Blob
+from apps.blobs.models import Blob, Problem
+
+
+class ProblemFilter(admin.SimpleListFilter):
+    title = "storage check"
+    parameter_name = "problem"
+
+    def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
+        found = [(problem.value, problem.value) for problem in (Problem.MISSING, Problem.DAMAGED)]
+        return [("any", "missing or damaged"), *found, ("unchecked", "not read again yet")]
+
+    def queryset(self, _request: HttpRequest, queryset: QuerySet[Blob]) -> QuerySet[Blob]:
+        match self.value():
+            case "any":
+                return queryset.exclude(problem=Problem.NONE)
+            case "unchecked":
+                return queryset.filter(checked_at=None)
+            case Problem.MISSING | Problem.DAMAGED as problem:
+                return queryset.filter(problem=problem)
+        return queryset
 
 
 @admin.register(Blob)
 class BlobAdmin(ReadOnlyAdmin[Blob]):
-    list_display = ("short_digest", "size", "state_badge", "created_at")
-    list_filter = ("state",)
+    list_display = ("short_digest", "size", "state_badge", "problem_badge", "checked_at", "created_at")
+    list_filter = ("state", ProblemFilter)
     date_hierarchy = "created_at"
     ordering = ("-pk",)
     sortable_by = ()
     search_fields = ("digest",)
     search_help_text = "The beginning of a sha256."
-    fields = ("digest", "size", "state", "created_at")
-    csv_columns = ("digest", "size", "state", "created_at")
+    fields = ("digest", "size", "state", "problem_badge", "checked_at", "created_at")
+    csv_columns = ("digest", "size", "state", "problem", "checked_at", "created_at")
 
     def find(self, word: str) -> Q:
         return Q(digest__startswith=digest_prefix(word))
@@ -27,3 +49,9 @@ class BlobAdmin(ReadOnlyAdmin[Blob]):
     @admin.display(description="state")
     def state_badge(self, blob: Blob) -> str:
         return badge(blob.state)
+
+    @admin.display(description="storage check", empty_value="-")
+    def problem_badge(self, blob: Blob) -> str | None:
+        if blob.checked_at is None:
+            return None
+        return badge(blob.problem or "sound")

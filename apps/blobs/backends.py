@@ -75,6 +75,9 @@ class Backend(Protocol):
     def delete(self, key: str) -> None:
         """Idempotent."""
 
+    def older(self, prefix: str, before: datetime) -> Iterator[str]:
+        """The keys that begin so and were last written before then; in flat memory, and in no order."""
+
     def drop_older(self, folder: str, before: datetime) -> int:
         """Delete what was last written before then, unfinished writes included; return how many."""
 

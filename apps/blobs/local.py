@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import stat
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -99,13 +100,22 @@ class LocalBackend:
         with disk_errors():
             self._path(key).unlink(missing_ok=True)
 
+    def older(self, prefix: str, before: datetime) -> Iterator[str]:
+        folder, _, name = checked(prefix).rpartition("/")
+        with disk_errors():
+            for top in sorted(self._path(folder).glob(f"{name}*")):
+                # One folder at a time: each holds a small part of the objects.
+                for path in sorted([top, *top.rglob("*")]):
+                    if _is_older(path, before):
+                        yield path.relative_to(self.root).as_posix()
+
     def drop_older(self, folder: str, before: datetime) -> int:
         dropped = 0
         with disk_errors():
             for path in self._path(folder).rglob("*"):
                 # Another sweep, or the upload that ends just now, may be quicker.
                 with suppress(FileNotFoundError):
-                    if path.is_file() and path.stat().st_mtime < before.timestamp():
+                    if _is_older(path, before):
                         path.unlink()
                         dropped += 1
         return dropped
@@ -161,6 +171,14 @@ def _link_once(source: Path, target: Path) -> bool:
         # The loser settles too: the winner may not have come so far, and «is there» is an acknowledgement.
         _settle(target.parent)
     return created
+
+
+def _is_older(path: Path, before: datetime) -> bool:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return False
+    return stat.S_ISREG(found.st_mode) and found.st_mtime < before.timestamp()
 
 
 def _make_folder(folder: Path) -> None:

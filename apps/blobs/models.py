@@ -8,6 +8,12 @@ class State(models.TextChoices):
     LEAVING = "leaving"  # its bytes are being removed; nobody may refer to it any more
 
 
+class Problem(models.TextChoices):
+    NONE = "", "none"
+    MISSING = "missing"
+    DAMAGED = "damaged"
+
+
 class Blob(models.Model):
     """Bytes in storage under their sha256, written once. Nothing refers to a blob by anything but its digest."""
 
@@ -21,13 +27,21 @@ class Blob(models.Model):
         null=True, blank=True, help_text="Until then whoever removes it is not disturbed by another"
     )
     created_at = models.DateTimeField(auto_now_add=True)
+    checked_at = models.DateTimeField(null=True, blank=True, help_text="When its turn was last to be read again")
+    problem = models.CharField(
+        max_length=8, choices=Problem.choices, default=Problem.NONE, blank=True, help_text="What was found then"
+    )
 
     class Meta:
         constraints = [
             models.CheckConstraint(name="blobs_digest_is_sha256", condition=Q(digest__regex=r"^[0-9a-f]{64}$")),
             models.CheckConstraint(name="blobs_size_not_negative", condition=Q(size__gte=0)),
         ]
-        indexes = [models.Index(fields=["created_at"], name="blobs_by_day")]
+        indexes = [
+            models.Index(fields=["created_at"], name="blobs_by_day"),
+            models.Index(fields=["checked_at", "id"], name="blobs_by_check"),
+            models.Index(fields=["problem"], condition=~Q(problem=""), name="blobs_with_problem"),
+        ]
 
     def __str__(self) -> str:
         return f"sha256:{self.digest}"

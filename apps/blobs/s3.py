@@ -167,6 +167,14 @@ class S3Backend:
         with suppress(Missing), _answers():
             self._client.delete_object(**self._object(key))
 
+    def older(self, prefix: str, before: datetime) -> Iterator[str]:
+        where = {"Bucket": self._bucket, "Prefix": f"{self._prefix}{checked(prefix)}"}
+        with _answers():
+            for page in self._client.get_paginator("list_objects_v2").paginate(**where):
+                for item in page.get("Contents", ()):
+                    if item["LastModified"] < before:
+                        yield item["Key"].removeprefix(self._prefix)
+
     def drop_older(self, folder: str, before: datetime) -> int:
         where = {"Bucket": self._bucket, "Prefix": f"{self._prefix}{checked(folder)}/"}
         dropped = 0

@@ -2,7 +2,7 @@ import structlog
 from celery import shared_task
 from django.utils import timezone
 
-from apps.blobs import store
+from apps.blobs import scrubbing, store
 
 log = structlog.get_logger("larder.blobs")
 
@@ -12,3 +12,8 @@ def sweep(**_: object) -> None:
     report = store.sweep(now=timezone.now())
     if report.staged:
         log.info("staging_swept", objects=report.staged)
+
+
+@shared_task(name="blobs.scrub", ignore_result=True)
+def scrub(**_: object) -> None:
+    scrubbing.scrub(now=timezone.now())

@@ -20,4 +20,22 @@ class Migration(migrations.Migration):
             name='leaving_until',
             field=models.DateTimeField(blank=True, help_text='Until then whoever removes it is not disturbed by another', null=True),
         ),
+        migrations.AddField(
+            model_name='blob',
+            name='checked_at',
+            field=models.DateTimeField(blank=True, help_text='When its turn was last to be read again', null=True),
+        ),
+        migrations.AddField(
+            model_name='blob',
+            name='problem',
+            field=models.CharField(blank=True, choices=[('', 'none'), ('missing', 'Missing'), ('damaged', 'Damaged')], default='', help_text='What was found then', max_length=8),
+        ),
+        migrations.AddIndex(
+            model_name='blob',
+            index=models.Index(fields=['checked_at', 'id'], name='blobs_by_check'),
+        ),
+        migrations.AddIndex(
+            model_name='blob',
+            index=models.Index(condition=models.Q(('problem', ''), _negated=True), fields=['problem'], name='blobs_with_problem'),
+        ),
     ]

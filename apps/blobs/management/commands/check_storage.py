@@ -1,0 +1,68 @@
+"""`manage.py check_storage [--whole] [--remove-orphans]`: read stored bytes again, and list what no row knows."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from apps.blobs import scrubbing
+from apps.blobs.models import Blob, Problem, State
+from apps.blobs.scrubbing import Report
+
+SHOWN = 20
+
+
+class Command(BaseCommand):
+    help = "Read blobs again, those first whose turn is longest ago, and list objects without a row (operations.md)."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--whole", action="store_true", help="To the end, however long it takes.")
+        parser.add_argument(
+            "--remove-orphans",
+            action="store_true",
+            help="Delete objects without a row. Never after an older database was restored: they may be releases.",
+        )
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        report = scrubbing.scrub(
+            now=timezone.now(),
+            most=None if options["whole"] else scrubbing.MOST,
+            remove_orphans=options["remove_orphans"],
+        )
+        self._say_figures(report)
+        wrong = Blob.objects.filter(state=State.READY).exclude(problem=Problem.NONE).order_by("pk")
+        count = wrong.count()
+        self._name("", [f"{blob.problem} {blob}" for blob in wrong[:SHOWN]], count)
+        self._name("orphan ", [f"sha256:{digest}" for digest in report.first_orphans[:SHOWN]], report.orphans)
+        complaints = _complaints(report, count)
+        if complaints:
+            raise CommandError(" ".join(complaints))
+
+    def _say_figures(self, report: Report) -> None:
+        self.stdout.write(
+            f"Read {report.checked} blobs with {report.bytes} bytes: {report.missing} missing, "
+            f"{report.damaged} damaged, {report.healed} right again."
+        )
+        self.stdout.write(
+            f"Listed {report.listed} objects older than a day: {report.orphans} orphans, {report.removed} removed."
+        )
+        if not report.is_complete and not report.outage:
+            self.stdout.write("There is more: the next run goes on, or --whole reads to the end.")
+
+    def _name(self, what: str, lines: list[str], count: int) -> None:
+        for line in lines:
+            self.stdout.write(f"{what}{line}")
+        if count > len(lines):
+            self.stdout.write(f"{what}… and {count - len(lines)} more")
+
+
+def _complaints(report: Report, wrong: int) -> list[str]:
+    found = []
+    if wrong:
+        found.append(f"Blobs that are missing or damaged: {wrong}. docs/operations.md says what to do.")
+    if report.unread:
+        found.append(f"Blobs that could not be read: {report.unread}. The log says why.")
+    if report.outage:
+        found.append(f"The check ended early: {report.outage}")
+    return found

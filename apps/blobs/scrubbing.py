@@ -1,0 +1,175 @@
+"""Whether storage still has what rows say: blobs are read again, in turn, and what no row knows is listed.
+
+A finding stands on the blob's row until its bytes are right again. An outage is no finding. A run may be stopped at
+any point and run twice at once: each blob is written down as soon as it is read, and the next run goes on.
+"""
+
+import hashlib
+import time
+from contextlib import closing
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timedelta
+from math import inf
+from typing import Any, cast
+
+import structlog
+from django.db.models import QuerySet
+
+from apps.blobs import orphans, store
+from apps.blobs.models import Blob, Problem, State
+
+AT_ONCE = 50
+# A blob that is begun by then may take as long again: both together are below the time that a task has.
+MOST = timedelta(seconds=100)
+# The part of it that listing may take, so that reading is always reached.
+LISTING = 0.25
+# Storage that fails at so many blobs in a row is away, whatever else it says of itself.
+MOST_UNREAD = 3
+# Of each kind so many are named in the log: a disk that is not mounted misses every blob.
+NAMED = 100
+
+log = structlog.get_logger("larder.blobs")
+
+
+class _TooSlow(Exception):
+    """One blob takes more time than a whole run has."""
+
+
+@dataclass(slots=True)
+class Report:
+    checked: int = 0
+    bytes: int = 0
+    missing: int = 0
+    damaged: int = 0
+    healed: int = 0
+    unread: int = 0  # passed over, though storage was there; each is named in the log
+    listed: int = 0
+    orphans: int = 0
+    removed: int = 0  # of the orphans
+    is_complete: bool = True
+    outage: str = ""  # why it ended before its time
+    seconds: float = 0.0
+    first_orphans: list[str] = field(default_factory=list)
+
+
+class _Run:
+    def __init__(self, most: timedelta | None, now: datetime) -> None:
+        self.now = now
+        self.begun = time.monotonic()
+        self.seconds = inf if most is None else most.total_seconds()
+        self.unread_in_a_row = 0
+        self.report = Report()
+
+    def goes_on(self, part: float = 1.0) -> bool:
+        if time.monotonic() < self.begun + self.seconds * part:
+            return True
+        self.report.is_complete = False
+        return False
+
+
+def scrub(*, now: datetime, most: timedelta | None = MOST, remove_orphans: bool = False) -> Report:
+    """Look storage through for about so long (None: to the end), and say in the log what was found.
+
+    Never inside a transaction. Orphans may be the only copy of a release, where an older database was restored:
+    they go only for whoever asks for it.
+    """
+    run = _Run(most, now)
+    try:
+        _list(run, remove_orphans=remove_orphans)
+        _read(run)
+    except store.StorageUnavailable as outage:
+        run.report.is_complete, run.report.outage = False, str(outage)
+    run.report.seconds = round(time.monotonic() - run.begun, 3)
+    log.info("storage_scrubbed", **asdict(run.report))
+    return run.report
+
+
+def _list(run: _Run, *, remove_orphans: bool) -> None:
+    report = run.report
+    try:
+        for listed, found in orphans.look(now=run.now):
+            report.listed += listed
+            report.orphans += len(found)
+            report.first_orphans += found[: NAMED - len(report.first_orphans)]
+            if remove_orphans:
+                report.removed += sum(orphans.remove(digest) for digest in found)
+            if not run.goes_on(LISTING):
+                break
+    finally:
+        if report.orphans:
+            log.warning("orphans_found", orphans=report.orphans, removed=report.removed, first=report.first_orphans)
+
+
+def _read(run: _Run) -> None:
+    while batch := _next(run.now):
+        for blob in batch:
+            if not run.goes_on():
+                return
+            _check(run, blob)
+
+
+def _next(now: datetime) -> list[Blob]:
+    """What has a problem comes first, so that what was mended is soon known to be; then whoever waited longest."""
+    blobs = Blob.objects.filter(state=State.READY)
+    earlier = blobs.filter(checked_at__lt=now).order_by("checked_at", "pk")
+    for rows in (earlier.exclude(problem=""), blobs.filter(checked_at=None).order_by("pk"), earlier):
+        if found := list(rows[:AT_ONCE]):
+            return found
+    return []
+
+
+def _check(run: _Run, blob: Blob) -> None:
+    try:
+        problem = _problem_of(blob, until=time.monotonic() + run.seconds)
+    except (store.StorageUnavailable, _TooSlow) as why:
+        _pass_over(run, blob, why)
+        return
+    run.unread_in_a_row = 0
+    # Whoever removes it has said so in the row before its bytes go: what was found then is nobody's.
+    if not _ready(blob).update(checked_at=run.now, problem=problem):
+        return
+    report = run.report
+    report.checked += 1
+    report.bytes += blob.size
+    if problem:
+        report.missing += problem == Problem.MISSING
+        report.damaged += problem == Problem.DAMAGED
+        if report.missing + report.damaged <= NAMED:
+            log.warning("blob_found", digest=blob.digest, problem=problem.value)
+    elif blob.problem:
+        report.healed += 1
+        log.info("blob_healed", digest=blob.digest, problem=blob.problem)
+
+
+def _problem_of(blob: Blob, *, until: float) -> Problem:
+    try:
+        steps = store.read(blob.digest)
+    except store.Missing:
+        return Problem.MISSING
+    seen, size = hashlib.sha256(), 0
+    with closing(cast("Any", steps)):
+        for step in steps:
+            if time.monotonic() > until:
+                raise _TooSlow("it takes longer to read than a run may last")
+            seen.update(step)
+            size += len(step)
+    return Problem.NONE if (seen.hexdigest(), size) == (blob.digest, blob.size) else Problem.DAMAGED
+
+
+def _pass_over(run: _Run, blob: Blob, why: Exception) -> None:
+    """Let the others have their turn where it is this blob alone; raise StorageUnavailable where it is storage.
+
+    Else one bad sector, or one blob too large, would be the first of every run and the last one, too.
+    """
+    if isinstance(why, store.StorageUnavailable):
+        store.ready()
+    _ready(blob).update(checked_at=run.now)
+    log.warning("blob_not_read", digest=blob.digest, size=blob.size, why=str(why))
+    run.report.unread += 1
+    run.unread_in_a_row += 1
+    if run.unread_in_a_row >= MOST_UNREAD and isinstance(why, store.StorageUnavailable):
+        raise why
+
+
+def _ready(blob: Blob) -> QuerySet[Blob]:
+    return Blob.objects.filter(pk=blob.pk, state=State.READY)

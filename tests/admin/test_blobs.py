@@ -1,0 +1,65 @@
+"""What the storage check found, as operators see it."""
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from apps.blobs.models import Blob
+from tests.admin.rows import digest_of
+
+LIST = reverse("admin:blobs_blob_changelist")
+
+
+@pytest.fixture
+def blobs(db):
+    now = timezone.now()
+    found = {"missing": ("missing", now), "damaged": ("damaged", now), "sound": ("", now), "unchecked": ("", None)}
+    Blob.objects.bulk_create(
+        Blob(digest=digest_of(name), size=1, state="ready", problem=problem, checked_at=at)
+        for name, (problem, at) in found.items()
+    )
+
+
+@pytest.mark.parametrize(
+    ("problem", "names"),
+    [
+        ("any", ["damaged", "missing"]),
+        ("missing", ["missing"]),
+        ("damaged", ["damaged"]),
+        ("unchecked", ["unchecked"]),
+        ("nonsense", ["unchecked", "sound", "damaged", "missing"]),
+    ],
+)
+def test_the_filter_narrows_the_list(desk, blobs, problem, names):
+    rows = desk.get(LIST, {"problem": problem}).context["cl"].result_list
+
+    assert [row.digest for row in rows] == [digest_of(name) for name in names]
+
+
+@pytest.mark.parametrize("name", ["missing", "damaged", "sound"])
+def test_list_and_page_wear_the_badge(desk, blobs, name):
+    badge = f'<span class="larder-badge larder-badge-{name}">{name}</span>'
+    blob = Blob.objects.get(digest=digest_of(name))
+
+    assert desk.get(LIST).text.count(badge) == 1
+    assert badge in desk.get(reverse("admin:blobs_blob_change", args=[blob.pk])).text
+
+
+def test_what_was_not_read_again_wears_none(desk, blobs):
+    page = desk.get(LIST, {"problem": "unchecked"}).text
+
+    assert 'larder-badge-ready">' in page
+    assert 'larder-badge-sound">' not in page
+
+
+def test_the_dashboard_rings_and_leads_there(desk, blobs):
+    tile = next(
+        tile
+        for tile in desk.get(reverse("admin:index")).context["tiles"]
+        if tile["label"] == "Blobs missing or damaged"
+    )
+
+    assert (tile["count"], tile["is_alarm"]) == ("2", True)
+    assert desk.get(tile["url"]).context["cl"].result_count == 2
+    Blob.objects.update(problem="")
+    assert "larder-tile-alarm" not in desk.get(reverse("admin:index")).text
