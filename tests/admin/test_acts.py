@@ -8,7 +8,7 @@ from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.modules.models import ModuleVersion
 from apps.releases.models import DownloadCount, Fetch, Release, SearchDoc
-from tests.admin.test_lists import list_of
+from tests.admin.lists import list_of
 from tests.builders.archives import module_zip
 
 ACTS = ["deprecate", "yank", "quarantine", "restore", "purge"]

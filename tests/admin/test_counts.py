@@ -11,7 +11,7 @@ from django.urls import reverse
 from apps.admin_base import counting
 from apps.audit.models import AuditEvent
 from tests.admin import rows
-from tests.admin.test_lists import list_of
+from tests.admin.lists import list_of
 
 COUNTS = re.compile(r"\s*SELECT COUNT\(", re.IGNORECASE)
 BOUND = f"LIMIT {counting.COUNTED_MOST + 1}"

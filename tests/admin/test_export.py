@@ -13,7 +13,7 @@ from apps.admin_base.export import cell
 from apps.modules.models import ModuleVersion
 from apps.releases.models import Release
 from tests.admin import rows
-from tests.admin.test_lists import list_of
+from tests.admin.lists import list_of
 
 
 def export(client, model, *chosen, everything=False, **query):
@@ -68,12 +68,8 @@ def test_numbers_and_gaps_stay_plain():
     assert [cell(value) for value in (-3, None, True, "1-2", {"a": 1})] == ["-3", "", "true", "1-2", '{"a": 1}']
 
 
-def test_every_list_offers_its_rows_without_a_secret(desk):
+def test_a_token_is_offered_without_its_secret(desk):
     rows.make(0, 1)
-    for model in rows.LISTED:
-        (head, *lines), _ = export(desk, model, model.objects.order_by("pk").first())
-        assert len(lines) == 1, model
-        assert len(head) == len(lines[0])
     token = ApiToken.objects.get()
     (_, line), _ = export(desk, ApiToken, token)
     assert token.digest not in line

@@ -7,7 +7,7 @@ from django.contrib.auth.models import Permission
 from apps.audit.models import AuditEvent
 from apps.signing.models import PrivateKey, SigningKey
 from tests.admin import provider_rows
-from tests.admin.test_lists import list_of, page_of
+from tests.admin.lists import list_of, page_of
 
 
 @pytest.fixture

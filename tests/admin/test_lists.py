@@ -1,9 +1,9 @@
+"""What operators find in the lists, by digests, addresses and filters; where links lead; what is shown of a row."""
+
 import re
 
 import pytest
 from django.contrib import admin
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from apps.accounts.models import Grant
@@ -12,52 +12,10 @@ from apps.jobs.models import Job
 from apps.modules.models import ModuleVersion
 from apps.releases.models import DownloadCount, Release, SearchDoc
 from tests.admin import rows
+from tests.admin.lists import list_of, page_of, queries_of
 
 SELECT = re.compile(r"<select[^>]*>")
 NAME = re.compile(r'name="([^"]+)"')
-
-
-def list_of(model, **query):
-    return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist", query=query)
-
-
-def queries_of(client, url):
-    with CaptureQueriesContext(
-        connection,
-    ) as queries:
-        response = client.get(url)
-    assert response.status_code == 200
-    return len(queries)
-
-
-def test_500_rows_cost_as_many_queries_as_5(desk):
-    rows.make(0, 5)
-    desk.get(reverse("admin:index"))
-    few = {model.__name__: queries_of(desk, list_of(model)) for model in rows.LISTED}
-    rows.make(5, 500)
-    many = {model.__name__: queries_of(desk, list_of(model)) for model in rows.LISTED}
-
-    assert many == few
-    assert max(many.values()) <= 12
-
-
-def test_a_page_of_one_row_costs_the_same_beside_500(desk):
-    """And one with many of what hangs on it: the newest twenty are shown."""
-    rows.make(0, 5)
-    pages = {model.__name__: page_of(model.objects.order_by("pk").first()) for model in rows.LISTED}
-    for page in pages.values():
-        desk.get(page)  # Django remembers the content type of each model
-    few = {name: queries_of(desk, page) for name, page in pages.items()}
-    rows.make(5, 500)
-    rows.more_versions(ModuleVersion.objects.order_by("pk")[0].module, 60)
-    many = {name: queries_of(desk, page) for name, page in pages.items()}
-
-    assert many == few
-    assert max(many.values()) <= 12
-
-
-def page_of(row):
-    return reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=[row.pk])
 
 
 def test_the_index_costs_the_same_at_any_size(desk):
@@ -159,3 +117,13 @@ def test_a_date_hierarchy_stands_on_an_index():
         field = model._meta.get_field(name)
         leading = {fields[0].lstrip("-") for index in model._meta.indexes if (fields := index.fields)}
         assert field.db_index or name in leading, path
+
+
+def test_the_reasons_of_a_refused_release_can_be_read(desk):
+    rows.make(0, 1)
+    reason = {"code": "empty", "found": "an archive without a single file", "expected": "files", "mend": "Zip them"}
+    Release.objects.update(state="rejected", reasons=[reason])
+    page = desk.get(reverse("admin:releases_release_change", args=[Release.objects.get().pk])).text
+
+    assert "an archive without a single file" in page
+    assert "Zip them" in page

@@ -11,7 +11,7 @@ from apps.jobs.models import Job
 from apps.providers.models import ProviderVersion
 from apps.releases.models import DownloadCount, Fetch, Release, ReleaseBlob, SearchDoc
 from apps.signing.models import PrivateKey
-from tests.admin.test_lists import list_of, page_of
+from tests.admin.lists import list_of, page_of
 from tests.portal.provider_rows import provider_version, row_of_key
 
 ACTS = ["deprecate", "yank", "quarantine", "restore", "purge"]

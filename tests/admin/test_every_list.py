@@ -1,0 +1,77 @@
+"""What holds for every list of the admin, with many rows of modules, providers, and what was pushed over OCI."""
+
+import pytest
+from django.forms.models import model_to_dict
+from django.urls import reverse
+
+from apps.accounts.models import Grant, Invitation, Namespace, Team, User
+from apps.audit.models import AuditEvent
+from apps.modules.models import ModuleVersion
+from tests.admin import oci_rows, provider_rows, rows
+from tests.admin.lists import first, list_of, name_of, page_of, queries_of
+from tests.admin.test_export import export
+
+SHELVES = (rows, provider_rows, oci_rows)
+EDITED = (Namespace, Team, Grant, User, Invitation)
+LISTED = [(shelf, model) for shelf in SHELVES for model in shelf.LISTED]
+READ_ONLY = [(shelf, model) for shelf, model in LISTED if model not in EDITED]
+
+each_shelf = pytest.mark.parametrize("shelf", SHELVES, ids=lambda shelf: shelf.__name__.rpartition(".")[2])
+
+
+def named(value):
+    return value.__name__ if isinstance(value, type) else ""
+
+
+@each_shelf
+def test_500_rows_cost_as_many_queries_as_5(desk, shelf):
+    shelf.make(0, 5)
+    desk.get(reverse("admin:index"))
+    few = {model.__name__: queries_of(desk, list_of(model)) for model in shelf.LISTED}
+    shelf.make(5, 500)
+    many = {model.__name__: queries_of(desk, list_of(model)) for model in shelf.LISTED}
+
+    assert many == few
+    assert max(many.values()) <= 12
+
+
+@each_shelf
+def test_a_page_of_one_row_costs_the_same_beside_500(desk, shelf):
+    """And one with many of what hangs on it: the newest twenty are shown."""
+    shelf.make(0, 5)
+    pages = {model.__name__: page_of(first(model)) for model in shelf.LISTED}
+    for page in pages.values():
+        desk.get(page)  # Django remembers the content type of each model
+    few = {name: queries_of(desk, page) for name, page in pages.items()}
+    shelf.make(5, 500)
+    if ModuleVersion in shelf.LISTED:
+        rows.more_versions(first(ModuleVersion).module, 60)
+
+    assert {name: queries_of(desk, page) for name, page in pages.items()} == few
+    assert max(few.values()) <= 12
+
+
+@pytest.mark.parametrize(("shelf", "model"), READ_ONLY, ids=named)
+def test_nothing_that_is_posted_changes_anything(desk, shelf, model):
+    shelf.make(0, 1)
+    row = first(model)
+    before, events = model_to_dict(row), AuditEvent.objects.count()
+    page = desk.get(page_of(row))
+    posted = {field.name: "0" * 64 for field in model._meta.fields if field.editable}
+
+    assert page.context["adminform"].form.fields == {}
+    assert 'name="_save"' not in page.text
+    assert desk.post(page_of(row), posted).status_code == 403
+    assert desk.post(reverse(f"{name_of(model)}_add"), posted).status_code == 403
+    assert desk.post(reverse(f"{name_of(model)}_delete", args=[row.pk]), {"post": "yes"}).status_code == 403
+    assert model_to_dict(first(model)) == before
+    assert AuditEvent.objects.count() == events
+
+
+@pytest.mark.parametrize(("shelf", "model"), LISTED, ids=named)
+def test_every_list_offers_its_rows(desk, shelf, model):
+    shelf.make(0, 3)
+    (head, *lines), _ = export(desk, model, first(model), everything=True)
+
+    assert len(lines) == model.objects.count() > 0
+    assert {len(line) for line in lines} == {len(head)}
