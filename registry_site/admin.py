@@ -23,6 +23,7 @@ from apps.jobs.models import State as JobState
 from apps.modules import reinspecting
 from apps.modules.models import Module, ModuleVersion
 from apps.portal import provider_publish, publish
+from apps.portal.publish_frame import Surroundings
 from apps.releases.models import Release
 from apps.releases.models import State as ReleaseState
 
@@ -121,12 +122,12 @@ class LarderAdminSite(AdminSite):
     def upload(self, request: HttpRequest) -> HttpResponse:
         """The portal's form, scripts, ticket and verb in the admin's frame (D19); the release's page follows."""
         frame = {**self.each_context(request), "title": "Upload release"}
-        return publish.publish(request, publish.Surroundings("admin/upload.html", frame))
+        return publish.publish(request, Surroundings("admin/upload.html", frame))
 
     def upload_provider(self, request: HttpRequest) -> HttpResponse:
         """The same for providers: a draft, its files, and handing in on the release's page."""
         frame = {**self.each_context(request), "title": "Upload provider release"}
-        around = publish.Surroundings("admin/upload_provider.html", frame)
+        around = Surroundings("admin/upload_provider.html", frame)
         return provider_publish.provider_publish(request, around)
 
     def register(

@@ -1,6 +1,7 @@
 """/invitations: one-time links for new people, made by staff and by owners; and the page that such a link opens."""
 
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import cast
 
 from django import forms
@@ -23,8 +24,6 @@ from apps.accounts.authentication import session_viewer
 from apps.accounts.models import Invitation, Namespace, NamespaceQuerySet, Role, User
 from apps.lib.errors import Conflict, Invalid, NotFound, RoleRequired
 from apps.portal.publish_form import sentence
-
-SEE_OTHER = 303
 
 
 class InvitationForm(forms.Form):
@@ -113,7 +112,7 @@ def invitation_revoke(request: HttpRequest, invitation_id: int) -> HttpResponse:
         return render(request, "portal/invitations/revoke.html", {"invitation": row})
     invitations.revoke(invitation=row, actor=viewer)
     messages.success(request, f"The link for {row} opens nothing any more.")
-    return HttpResponseRedirect(reverse("portal:invitations"), status=SEE_OTHER)
+    return HttpResponseRedirect(reverse("portal:invitations"), status=HTTPStatus.SEE_OTHER)
 
 
 @login_not_required
@@ -144,7 +143,7 @@ def _join(request: HttpRequest, found: Invitation, form: AccountForm) -> HttpRes
     login(request, user, backend=settings.AUTHENTICATION_BACKENDS[0])
     messages.success(request, f"Welcome, {user}. You are signed in.")
     page = reverse("portal:namespace", args=[found.namespace.name]) if found.namespace else reverse("portal:home")
-    return HttpResponseRedirect(page, status=SEE_OTHER)
+    return HttpResponseRedirect(page, status=HTTPStatus.SEE_OTHER)
 
 
 def _is_staff(viewer: Viewer) -> bool:

@@ -1,6 +1,7 @@
 """/namespaces/<ns>/members and /transfer: who holds which role in it, people and teams; its owners' alone."""
 
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any, cast
 
 from django import forms
@@ -17,7 +18,6 @@ from apps.accounts.models import Grant, Namespace, Role, Team, User
 from apps.lib.errors import Conflict, Invalid, NotFound
 from apps.portal.publish_form import sentence
 
-SEE_OTHER = 303
 PLAIN = {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
 
 
@@ -186,7 +186,7 @@ def _after(viewer: Viewer, namespace: Namespace) -> HttpResponseRedirect:
     """Back to the list; home for who has just given up their own role, or that of their team."""
     owns = access.role_on(viewer, namespace) == Role.OWNER
     url = reverse("portal:namespace-members", args=[namespace.name]) if owns else reverse("portal:home")
-    return HttpResponseRedirect(url, status=SEE_OTHER)
+    return HttpResponseRedirect(url, status=HTTPStatus.SEE_OTHER)
 
 
 urlpatterns = [

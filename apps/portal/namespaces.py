@@ -1,6 +1,7 @@
 """/namespaces/new, the settings of one (its owners' alone), and what it stores. Its members: members.py."""
 
 from collections.abc import Mapping
+from http import HTTPStatus
 
 from django import forms
 from django.contrib import messages
@@ -18,7 +19,6 @@ from apps.lib.errors import Conflict, Invalid, RoleRequired
 from apps.portal.publish_form import sentence
 from apps.releases import quotas
 
-SEE_OTHER = 303
 # The usage page lists this many modules.
 LARGEST = 10
 
@@ -101,7 +101,7 @@ def _page_of(namespace: Namespace, share: quotas.Share) -> str:
 
 
 def _to(name: str, namespace: Namespace) -> HttpResponseRedirect:
-    return HttpResponseRedirect(reverse(name, args=[namespace.name]), status=SEE_OTHER)
+    return HttpResponseRedirect(reverse(name, args=[namespace.name]), status=HTTPStatus.SEE_OTHER)
 
 
 urlpatterns = [

@@ -1,6 +1,7 @@
 """/teams: people who hold roles together. Members, staff, and owners of what it holds see a team; nobody else does."""
 
 from collections.abc import Mapping
+from http import HTTPStatus
 
 from django import forms
 from django.contrib import messages
@@ -19,7 +20,6 @@ from apps.portal.members import PLAIN
 from apps.portal.paging import page_of
 from apps.portal.publish_form import sentence
 
-SEE_OTHER = 303
 PAGE = 30
 
 
@@ -124,7 +124,7 @@ def team_delete(request: HttpRequest, team: str) -> HttpResponse:
     except Conflict as refusal:
         return render(request, "portal/teams/delete.html", {**context, "refusal": refusal}, status=409)
     messages.success(request, f"The team {found} is deleted.")
-    return HttpResponseRedirect(reverse("portal:teams"), status=SEE_OTHER)
+    return HttpResponseRedirect(reverse("portal:teams"), status=HTTPStatus.SEE_OTHER)
 
 
 @require_POST
@@ -159,7 +159,7 @@ def member_remove(request: HttpRequest, team: str, membership_id: int) -> HttpRe
     messages.success(request, f"{membership.user} is not in the team {found} any more.")
     if access.visible_teams(viewer).filter(pk=found.pk).exists():
         return _to(found)
-    return HttpResponseRedirect(reverse("portal:teams"), status=SEE_OTHER)
+    return HttpResponseRedirect(reverse("portal:teams"), status=HTTPStatus.SEE_OTHER)
 
 
 def _page(
@@ -189,7 +189,7 @@ def _membership(team: Team, membership_id: int) -> Membership:
 
 
 def _to(team: Team) -> HttpResponseRedirect:
-    return HttpResponseRedirect(reverse("portal:team", args=[team.name]), status=SEE_OTHER)
+    return HttpResponseRedirect(reverse("portal:team", args=[team.name]), status=HTTPStatus.SEE_OTHER)
 
 
 urlpatterns = [

@@ -1,6 +1,7 @@
 """/tokens: a person's API tokens: the list, a form for another, the one page that shows it, and revoking."""
 
 from datetime import timedelta
+from http import HTTPStatus
 from typing import cast
 
 from django import forms
@@ -18,8 +19,6 @@ from apps.accounts.authentication import session_viewer
 from apps.accounts.models import ApiToken, Namespace, Scope, User
 from apps.lib.errors import Invalid, NotFound
 from apps.portal.publish_form import sentence
-
-SEE_OTHER = 303
 
 
 class TokenForm(forms.Form):
@@ -107,7 +106,7 @@ def token_revoke(request: HttpRequest, token_id: int) -> HttpResponse:
         return render(request, "portal/tokens/revoke.html", {"token": token})
     tokens.revoke(token=token, actor=viewer)
     messages.success(request, f"The token {token.start}… ({token.label}) is revoked and opens nothing any more.")
-    return HttpResponseRedirect(reverse("portal:tokens"), status=SEE_OTHER)
+    return HttpResponseRedirect(reverse("portal:tokens"), status=HTTPStatus.SEE_OTHER)
 
 
 def _list_page(request: HttpRequest, viewer: Viewer, form: TokenForm, *, status: int) -> HttpResponse:
