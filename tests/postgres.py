@@ -3,6 +3,7 @@
 import atexit
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -23,32 +24,64 @@ def programs() -> Path | None:
 
 def start() -> str:
     """Start a server, stopped when this process ends; answers its URL. Safety is off: the data is thrown away."""
-    bin_folder = programs()
-    if bin_folder is None:
-        raise RuntimeError(MISSING)
-    folder = Path(tempfile.mkdtemp(prefix="larder-postgres-"))
-    # PostgreSQL refuses to run as root: become Debian's postgres user then.
-    become = ["setpriv", "--pdeathsig=TERM"]  # a killed test run leaves no server behind
-    if os.geteuid() == 0:
-        become += ["--reuid=postgres", "--regid=postgres", "--clear-groups"]
-        shutil.chown(folder, "postgres", "postgres")
-    port = free_port()
-    run: dict[str, Any] = {"cwd": folder, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    initdb = [str(bin_folder / "initdb"), "-D", str(folder / "data"), "-U", "larder", "-A", "trust", "-E", "UTF8", "-N"]
-    subprocess.run([*become, *initdb], check=True, **run)
-    options = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "200"}
-    server = subprocess.Popen(
-        [
-            *become,
-            str(bin_folder / "postgres"),
-            *("-D", str(folder / "data"), "-h", "127.0.0.1", "-p", str(port), "-k", ""),
-            *(word for name, value in options.items() for word in ("-c", f"{name}={value}")),
-        ],
-        **run,
-    )
-    atexit.register(_stop, server, folder)
-    _wait(server, port)
-    return f"postgres://larder@127.0.0.1:{port}/postgres"
+    return Server().url
+
+
+class Server:
+    """One that tests may stop at once, as a fail-over does, and start again: its data and its port stay.
+
+    `keeps_commits`: what was committed outlives such a stop.
+    """
+
+    def __init__(self, *, keeps_commits: bool = False) -> None:
+        found = programs()
+        if found is None:
+            raise RuntimeError(MISSING)
+        self._programs = found
+        self._folder = Path(tempfile.mkdtemp(prefix="larder-postgres-"))
+        # PostgreSQL refuses to run as root: become Debian's postgres user then.
+        self._become = ["setpriv", "--pdeathsig=TERM"]  # a killed test run leaves no server behind
+        if os.geteuid() == 0:
+            self._become += ["--reuid=postgres", "--regid=postgres", "--clear-groups"]
+            shutil.chown(self._folder, "postgres", "postgres")
+        self._port = free_port()
+        self._options = {"fsync": "off", "full_page_writes": "off", "max_connections": "200"}
+        self._options["synchronous_commit"] = "on" if keeps_commits else "off"
+        layout = ["-D", str(self._folder / "data"), "-U", "larder", "-A", "trust", "-E", "UTF8", "-N"]
+        subprocess.run(self._command("initdb", *layout), check=True, **self._quietly)
+        self._process = self._started()
+        atexit.register(self._stop)
+        self.url = f"postgres://larder@127.0.0.1:{self._port}/postgres"
+
+    def stop_at_once(self) -> None:
+        """As `pg_ctl stop -m immediate`."""
+        self._process.send_signal(signal.SIGQUIT)
+        self._process.wait(timeout=30)
+
+    def start_again(self) -> None:
+        self._process = self._started()
+
+    @property
+    def _quietly(self) -> dict[str, Any]:
+        return {"cwd": self._folder, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+
+    def _command(self, program: str, *arguments: str) -> list[str]:
+        return [*self._become, str(self._programs / program), *arguments]
+
+    def _started(self) -> "subprocess.Popen[bytes]":
+        words = ["-D", str(self._folder / "data"), "-h", "127.0.0.1", "-p", str(self._port), "-k", ""]
+        words += [word for name, value in self._options.items() for word in ("-c", f"{name}={value}")]
+        process = subprocess.Popen(self._command("postgres", *words), **self._quietly)
+        _wait(process, self._port)
+        return process
+
+    def _stop(self) -> None:
+        self._process.terminate()
+        try:
+            self._process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+        shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def free_port() -> int:
@@ -66,12 +99,3 @@ def _wait(server: "subprocess.Popen[bytes]", port: int) -> None:
         except OSError:
             time.sleep(0.1)
     raise RuntimeError("PostgreSQL did not start")
-
-
-def _stop(server: "subprocess.Popen[bytes]", folder: Path) -> None:
-    server.terminate()
-    try:
-        server.wait(timeout=10)
-    except subprocess.TimeoutExpired:
-        server.kill()
-    shutil.rmtree(folder, ignore_errors=True)

@@ -9,6 +9,7 @@ from django.utils import timezone
 from apps.blobs import arriving
 from apps.blobs.arriving import Arrival
 from apps.blobs.models import Blob
+from apps.oci import outages
 from apps.oci.errors import DigestInvalid, TooLarge
 from apps.oci.models import Repository, RepositoryBlob
 from apps.oci.references import Digest
@@ -34,6 +35,7 @@ def keep(
 ) -> RepositoryBlob:
     """Raises DigestInvalid, QuotaFull. `ending` runs in the transaction after which the blob may be read."""
     _check_digest(arrival, digest)
+    outages.look_again()
     with transaction.atomic():
         blob = arriving.claim(arrival.fingerprint)
         row = show(repository, blob)

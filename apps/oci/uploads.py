@@ -22,6 +22,7 @@ from apps.blobs import arriving, store
 from apps.blobs.arriving import Arrival
 from apps.lib.errors import CredentialsRequired
 from apps.lib.fingerprints import Fingerprint
+from apps.oci import outages
 from apps.oci.authentication import Caller
 from apps.oci.errors import DigestInvalid, UploadInvalid, UploadUnknown
 from apps.oci.keeping import keep, limited
@@ -80,15 +81,20 @@ def append(session: UploadSession, chunks: Chunks, *, start: int | None = None, 
     lease, key = _take_lease(session, start), arriving.new_key()
     try:
         came = arriving.stage(key, _renewing(session, lease, limited(chunks, already=session.size)))
+        may_be_taken = False
         try:
             _check_length(came, length)
+            outages.look_again()
             with transaction.atomic():
                 _take(session, lease, key, came)
+                may_be_taken = True
         except BaseException:
-            store.discard_staged(key)
+            # A commit that broke off may have come through, and then the upload has these bytes; else they are swept.
+            if not may_be_taken:
+                store.discard_staged(key)
             raise
     except BaseException:
-        _leased(session, lease).update(lease=None, lease_until=None)
+        _give_back(session, lease)
         raise
     session.size += came.size
     if not came.size:
@@ -180,9 +186,25 @@ def _renewing(session: UploadSession, lease: uuid.UUID, chunks: Chunks) -> Itera
     for chunk in chunks:
         if time.monotonic() - renewed > RENEWAL_SECONDS:
             renewed = time.monotonic()
-            if not _leased(session, lease).update(lease_until=timezone.now() + LEASE):
-                raise unknown()
+            _renew(session, lease)
         yield chunk
+
+
+def _renew(session: UploadSession, lease: uuid.UUID) -> None:
+    """A database that is away for a moment costs no chunk: in the end `_take` sees whose the session is."""
+
+    def renew() -> None:
+        if not _leased(session, lease).update(lease_until=timezone.now() + LEASE):
+            raise unknown()
+
+    outages.is_done(renew)
+
+
+def _give_back(session: UploadSession, lease: uuid.UUID) -> None:
+    """Where the database stays away the lease lapses by itself."""
+    outages.do_when_back(
+        lambda: _leased(session, lease).update(lease=None, lease_until=None), seconds=LEASE.total_seconds()
+    )
 
 
 def _take(session: UploadSession, lease: uuid.UUID, key: str, came: Fingerprint) -> None:

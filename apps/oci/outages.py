@@ -1,0 +1,42 @@
+"""A database that goes away while the bytes of a push come in, which may take an hour, and may be back by the end."""
+
+import time
+from collections.abc import Callable
+from threading import Thread
+
+import structlog
+from django.db import InterfaceError, OperationalError, connection
+
+log = structlog.get_logger("larder.oci")
+
+
+def look_again() -> None:
+    """Let the next statement find out first whether its connection still stands, as the first of a request does."""
+    if not connection.in_atomic_block:
+        connection.close_if_unusable_or_obsolete()
+
+
+def is_done(action: Callable[[], object]) -> bool:
+    """False where the database is away. Anything else that it raises passes through."""
+    try:
+        look_again()
+        action()
+    except (OperationalError, InterfaceError) as error:
+        log.warning("database-away", error=type(error).__name__)
+        return False
+    return True
+
+
+def do_when_back(action: Callable[[], object], *, seconds: float) -> None:
+    """Now, or once the database answers again: then by a thread of its own, for at most so long."""
+
+    def go_on() -> None:
+        deadline = time.monotonic() + seconds
+        try:
+            while time.monotonic() < deadline and not is_done(action):
+                time.sleep(1)
+        finally:
+            connection.close()  # this thread's own
+
+    if not is_done(action):
+        Thread(target=go_on, name="when-back", daemon=True).start()
