@@ -100,8 +100,10 @@ class RefusalsReachTheirReader:
             return response
         if not request.META.get("SERVER_PROTOCOL", "").startswith("HTTP/2"):
             return response
-        # Without a length curl sends until it is told to stop, and would wait for us as we for it.
+        # Without a length curl sends until it is told to stop, and would wait for us as we for it. What is small has
+        # been sent by then: an answer after its end resets nothing.
         if "CONTENT_LENGTH" not in request.META:
+            _drop(request.META)
             return response
         patient = StreamingHttpResponse(
             _answer_then_drop(response.content, request.META),
@@ -114,6 +116,11 @@ class RefusalsReachTheirReader:
 
 def _answer_then_drop(answer: bytes, environ: Mapping[str, Any]) -> Iterator[bytes]:
     yield answer
+    _drop(environ)
+
+
+def _drop(environ: Mapping[str, Any]) -> None:
+    """Read what comes, to its end or for a while."""
     deadline = time.monotonic() + DROP_SECONDS
     dropped = 0
     with contextlib.suppress(RegistryError, OSError):

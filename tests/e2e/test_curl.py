@@ -67,8 +67,6 @@ def test_each_framing_publishes_the_very_bytes(live, shelf, curl, framing):
 @pytest.mark.parametrize("framing", FRAMINGS)
 @pytest.mark.parametrize("size", [1_000, 8_000_000])
 def test_a_refusal_reaches_its_reader_before_the_body_is_stored(live, shelf, curl, framing, size):
-    if framing == "http2-without-length" and size > 100_000:
-        framing = "http2-length"
     data, there = b"x" * size, live.staged()
 
     status, body, code = curl(framing, "/api/v1/modules/acme/vpc/aws/9.0.0", data, "lrd_u_" + "a" * 42)
