@@ -12,63 +12,22 @@ import contextvars
 import string
 import sys
 from collections.abc import Awaitable, Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote_from_bytes
 
 from a2wsgi.asgi_typing import HTTPScope, Receive
-from a2wsgi.wsgi import Body, build_environ
+from a2wsgi.wsgi import build_environ
 from django.conf import settings
 
 from registry_site import wsgi
+from registry_site.request_body import RequestBody
 
 Message = dict[str, Any]
 Send = Callable[[Message], Awaitable[None]]
 
-# A sender that is silent for this long holds a thread for nothing.
-IDLE_SECONDS = 30
 _END = object()
-
-
-class RequestBody(Body):
-    """`wsgi.input`: raises ConnectionResetError or TimeoutError (an OSError) where the body breaks off.
-
-    `read1` hands each message on as it came and asks for the next one while its reader hashes and writes, which takes
-    a third off the time of an upload. At most one message (some 400 kB) waits in memory.
-    """
-
-    _asked: "Future[Message] | None" = None
-
-    def read1(self, size: int) -> bytes:
-        """What has come, 1 to `size` bytes; empty at the end alone."""
-        if self.buffer:
-            return bytes(self.read(min(size, len(self.buffer))))
-        came = b""
-        while not came and self._has_more:
-            came = self._receive_more_data()
-        if len(came) > size:
-            self.buffer.extend(came[size:])
-            return came[:size]
-        return came
-
-    def _receive_more_data(self) -> bytes:
-        if not self._has_more:
-            return b""
-        message = (self._asked or self._ask()).result(IDLE_SECONDS)
-        if message["type"] == "http.disconnect":
-            self._has_more = False
-            raise ConnectionResetError("the sender went away in the middle of the body")
-        self._has_more = message.get("more_body", False)
-        self._asked = self._ask() if self._has_more else None
-        return bytes(message.get("body", b""))
-
-    def _ask(self) -> "Future[Message]":
-        return asyncio.run_coroutine_threadsafe(self._message(), loop=self.loop)
-
-    async def _message(self) -> Message:
-        # granian answers with an awaitable of its own, and only coroutines can be sent to another thread's loop.
-        return dict(await self.receive())
 
 
 @dataclass(slots=True)
@@ -120,7 +79,13 @@ class ThreadedWsgi:
 
     async def __call__(self, scope: HTTPScope, receive: Receive, send: Send) -> None:
         loop = asyncio.get_running_loop()
-        environ = environ_of(scope, RequestBody(loop, receive))
+        body = RequestBody(loop, receive)
+        try:
+            await self._answer(loop, environ_of(scope, body), send)
+        finally:
+            body.close()
+
+    async def _answer(self, loop: asyncio.AbstractEventLoop, environ: dict[str, Any], send: Send) -> None:
         context = contextvars.copy_context()
 
         async def in_thread(work: Callable[..., Any], *arguments: Any) -> Any:

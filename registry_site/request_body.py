@@ -1,0 +1,103 @@
+"""`wsgi.input` over ASGI's receive: what comes is gathered on the loop, and read in another thread."""
+
+import asyncio
+import threading
+from collections import deque
+from typing import Any
+
+from a2wsgi.asgi_typing import Receive
+from a2wsgi.wsgi import Body
+
+# A sender that is silent for this long holds a thread for nothing.
+IDLE_SECONDS = 30
+# Over HTTP/2 each message is one frame of 16 KiB. Waking the reader for each would take most of an upload's time.
+GATHERED = 256 * 1024
+LINGER_SECONDS = 0.01
+# What may wait in memory while the reader hashes and writes what came before; a message more may come on top.
+AHEAD = 512 * 1024
+
+
+class RequestBody(Body):
+    """Raises ConnectionResetError or TimeoutError (each an OSError) where the body breaks off.
+
+    Nothing is taken before the first read. `loop` is that of the request; `close` must be called there.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, receive: Receive) -> None:
+        super().__init__(loop, receive)
+        self._changed = threading.Condition()
+        self._came: deque[bytes] = deque()
+        self._size = 0
+        self._ended = self._broken = False
+        self._taking: asyncio.Task[None] | None = None
+        self._room = asyncio.Event()
+
+    def read1(self, size: int) -> bytes:
+        """What has come, 1 to `size` bytes; empty at the end alone."""
+        if self.buffer:
+            return bytes(self.read(min(size, len(self.buffer))))
+        return self._next(size)
+
+    def close(self) -> None:
+        """Take no more."""
+        if self._taking is not None:
+            self._taking.cancel()
+
+    def _receive_more_data(self) -> bytes:
+        return self._next(GATHERED)
+
+    def _next(self, size: int) -> bytes:
+        if not self._has_more:
+            return b""
+        if self._taking is None:
+            asyncio.run_coroutine_threadsafe(self._start(), self.loop).result()
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._came or self._is_over, IDLE_SECONDS):
+                raise TimeoutError(f"nothing of the body came for {IDLE_SECONDS} s")
+            self._changed.wait_for(lambda: self._size >= GATHERED or self._is_over, LINGER_SECONDS)
+            pieces = self._pop(size)
+            self._has_more = not self._ended or bool(self._came)
+            if not pieces and self._broken:
+                raise ConnectionResetError("the sender went away in the middle of the body")
+            is_room = self._size <= AHEAD
+        if is_room:
+            self.loop.call_soon_threadsafe(self._room.set)
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    @property
+    def _is_over(self) -> bool:
+        return self._ended or self._broken
+
+    def _pop(self, size: int) -> list[bytes]:
+        pieces: list[bytes] = []
+        while self._came and size:
+            piece = self._came.popleft()
+            if len(piece) > size:
+                self._came.appendleft(piece[size:])
+                piece = piece[:size]
+            pieces.append(piece)
+            size -= len(piece)
+            self._size -= len(piece)
+        return pieces
+
+    # --- On the loop --------------------------------------------------------------------------------------------------
+
+    async def _start(self) -> None:
+        self._taking = asyncio.ensure_future(self._take())
+
+    async def _take(self) -> None:
+        while not self._is_over:
+            message: dict[str, Any] = dict(await self.receive())
+            body: bytes = message.get("body", b"")
+            with self._changed:
+                self._broken = message["type"] == "http.disconnect"
+                self._ended = not self._broken and not message.get("more_body", False)
+                if body:
+                    self._came.append(body)
+                    self._size += len(body)
+                if len(self._came) == 1 or self._size >= GATHERED or self._is_over:
+                    self._changed.notify()
+                self._room.clear()
+                is_room = self._size <= AHEAD
+            if not is_room:
+                await self._room.wait()

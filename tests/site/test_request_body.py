@@ -1,0 +1,145 @@
+"""The body of a request between the server's loop and the thread that reads it: whole, in order, never far ahead."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from registry_site import request_body
+from registry_site.request_body import AHEAD, GATHERED, RequestBody
+
+FRAME = 16 * 1024
+GONE = {"type": "http.disconnect"}
+
+
+def part(data: bytes, more: bool = True) -> dict[str, Any]:
+    return {"type": "http.request", "body": data, "more_body": more}
+
+
+class Sender:
+    """What the server hands on: its messages, each when it is asked for; then silence."""
+
+    def __init__(self, messages: list[dict[str, Any]]) -> None:
+        self.messages = messages
+        self.handed = 0
+        self.is_cancelled = threading.Event()
+
+    async def receive(self) -> dict[str, Any]:
+        await asyncio.sleep(0)
+        if self.handed < len(self.messages):
+            self.handed += 1
+            return self.messages[self.handed - 1]
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            self.is_cancelled.set()
+            raise
+        raise AssertionError
+
+
+@pytest.fixture
+def body_of() -> Iterator[Callable[..., tuple[RequestBody, Sender]]]:
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    made: list[RequestBody] = []
+
+    def make(*messages: dict[str, Any]) -> tuple[RequestBody, Sender]:
+        sender = Sender(list(messages))
+        made.append(RequestBody(loop, sender.receive))  # type: ignore[arg-type]  # a2wsgi names each message's type
+        return made[-1], sender
+
+    yield make
+    for body in made:
+        loop.call_soon_threadsafe(body.close)
+    asyncio.run_coroutine_threadsafe(asyncio.sleep(0.01), loop).result(10)
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join(10)
+    loop.close()
+
+
+def frames(count: int) -> list[dict[str, Any]]:
+    return [part(bytes([number % 251]) * FRAME, more=number + 1 < count) for number in range(count)]
+
+
+def test_frames_come_gathered_whole_and_in_order(body_of):
+    sent = frames(100)
+    body, _ = body_of(*sent)
+    read = list(iter(lambda: body.read1(512 * 1024), b""))
+
+    assert b"".join(read) == b"".join(message["body"] for message in sent)
+    assert len(read) <= 100 * FRAME // GATHERED + 1
+    assert max(len(piece) for piece in read) <= 512 * 1024
+    assert body.read1(10) == b""
+
+
+def test_no_more_is_read_than_asked_for_and_nothing_is_lost_between(body_of):
+    sent = [part(b"0123456789"), part(b"abcdefghij", more=False)]
+    body, _ = body_of(*sent)
+
+    assert body.read1(4) == b"0123"
+    assert body.read(10) == b"456789abcd"
+    assert body.read1(3) == b"efg"
+    assert body.read() == b"hij"
+    assert body.read1(1) == b""
+
+
+def test_lines_are_read_across_messages(body_of):
+    body, _ = body_of(part(b"one\ntw"), part(b"o\nthree", more=False))
+    assert list(body) == [b"one\n", b"two\n", b"three"]
+
+
+def test_what_comes_slowly_is_not_waited_for(body_of):
+    body, _ = body_of(part(b"a first byte"))
+    started = time.monotonic()
+
+    assert body.read1(512 * 1024) == b"a first byte"
+    assert time.monotonic() - started < request_body.IDLE_SECONDS / 2
+
+
+def test_nothing_is_taken_before_it_is_read(body_of):
+    _, sender = body_of(*frames(3))
+    time.sleep(0.05)
+    assert sender.handed == 0
+
+
+def test_a_reader_that_is_slow_is_never_far_behind(body_of):
+    body, sender = body_of(*frames(1000))
+    assert body.read1(1) != b""
+    time.sleep(0.2)
+    assert GATHERED <= sender.handed * FRAME <= AHEAD + 2 * FRAME
+    assert len(body.read()) == 1000 * FRAME - 1
+
+
+def test_a_sender_that_leaves_is_an_error_after_what_it_sent(body_of):
+    body, _ = body_of(part(b"half of"), GONE)
+
+    assert body.read1(100) == b"half of"
+    with pytest.raises(ConnectionResetError):
+        body.read1(100)
+    with pytest.raises(ConnectionResetError):
+        body.read1(100)
+
+
+def test_a_sender_that_says_nothing_for_too_long_is_an_error(body_of, monkeypatch):
+    monkeypatch.setattr(request_body, "IDLE_SECONDS", 0.05)
+    body, _ = body_of(part(b"half of"))
+
+    assert body.read1(100) == b"half of"
+    with pytest.raises(TimeoutError):
+        body.read1(100)
+
+
+def test_an_empty_body_ends_at_once(body_of):
+    body, sender = body_of(part(b"", more=False))
+    assert (body.read1(100), body.read(), sender.handed) == (b"", b"", 1)
+
+
+def test_nothing_is_taken_any_more_once_it_is_closed(body_of):
+    body, sender = body_of(part(b"a"))
+    assert body.read1(100) == b"a"
+    body.loop.call_soon_threadsafe(body.close)
+    assert sender.is_cancelled.wait(10)
