@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help run test lint types contracts migrations-check lock trust bench clean
 BIN := .venv/bin
-PYTEST := $(BIN)/pytest -n auto --dist loadgroup
+PYTEST := $(BIN)/pytest -n auto --dist loadgroup --no-loadscope-reorder
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-18s %s\n", $$1, $$2 }' Makefile

@@ -85,7 +85,16 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         terminalreporter.write_line(line)
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def send_with(item: pytest.Item, group: str) -> None:
+    """To the worker that runs the group. xdist 3.8 writes the group where pytest 9.2 no longer looks."""
+    item.add_marker(pytest.mark.xdist_group(group))
+    if item.config.getoption("loadgroup", default=False):
+        item._id = item.id.parse(f"{item.nodeid}@{group}")
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None, None, None]:
+    """Round the hooks of others: xdist reads the groups in its own, and pytest-django puts the live tests last."""
     missing = settings.TEST_DATABASE == "postgres" and postgres.programs() is None
     if missing and "postgres" in REQUIRED:
         raise pytest.UsageError(f"{postgres.MISSING}, and LARDER_REQUIRE asks for it")
@@ -98,7 +107,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             # A whole Larder is dear: the tests that share one share a worker; others start their own, a file at a time.
             asked = getattr(item, "fixturenames", ())
             shared = next((name for name in ("full_shelf", "live") if name in asked), item.path.stem)
-            item.add_marker(pytest.mark.xdist_group(shared))
+            send_with(item, shared)
+    yield
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        # The long ones first, and the short ones fill the rest: nobody is left alone with a long one in the end.
+        items.sort(key=lambda item: item.get_closest_marker("live") is None)
 
 
 @pytest.fixture(scope="session")
