@@ -9,6 +9,7 @@ import ssl
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -75,6 +76,28 @@ class Live:
     def start_worker(self) -> "subprocess.Popen[bytes]":
         """A second worker on the same queue, as a second host would start it."""
         return subprocess.Popen([sys.executable, "manage.py", "worker"], cwd=CHECKOUT, env=self.environment)
+
+    @contextmanager
+    def more_workers(self, count: int) -> Iterator[None]:
+        """So many beside its own. Who dies is followed at once, not after `up`'s pause: for tests that kill often."""
+        is_over = threading.Event()
+
+        def tend() -> None:
+            workers = [self.start_worker() for _ in range(count)]
+            while not is_over.wait(0.05):
+                workers = [self.start_worker() if one.poll() is not None else one for one in workers]
+            for one in workers:
+                one.terminate()
+            for one in workers:
+                one.wait(timeout=30)
+
+        thread = threading.Thread(target=tend, name="more-workers")
+        thread.start()
+        try:
+            yield
+        finally:
+            is_over.set()
+            thread.join()
 
     @staticmethod
     def wait_for(client: httpx.Client, path: str, seconds: float = 90) -> dict:
