@@ -16,6 +16,7 @@ from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
 from apps.blobs.store import StorageUnavailable
+from apps.jobs import outages
 from apps.jobs.leases import renewed
 from apps.jobs.models import WORKING, Job, State
 
@@ -145,8 +146,8 @@ def _failed_once(held: Claim, error: BaseException) -> dict[str, object]:
 
 def _postponed(held: Claim, error: BaseException) -> dict[str, object]:
     """Back to the queue without the attempt, after 2, 4, 8 … 30 s: fences count all claims, attempts only own ones."""
-    outages = held.fence - held.attempt + 1
-    pause = timedelta(seconds=min(2 ** min(outages, 5), BACKOFF_MOST))
+    met = held.fence - held.attempt + 1
+    pause = timedelta(seconds=min(2 ** min(met, 5), BACKOFF_MOST))
     return {
         "state": State.QUEUED,
         "attempts": held.attempt - 1,
@@ -161,8 +162,7 @@ def _write_back(held: Claim, changes: dict[str, object]) -> None:
     """Note how it went, where the fence is still ours. Where the database stays away the lease lapses by itself."""
     for left in reversed(range(WRITE_BACK_TRIES)):
         try:
-            if not connection.in_atomic_block:  # a test's own transaction stays open
-                connection.close_if_unusable_or_obsolete()
+            outages.look_again()
             if not _mine(held).update(**changes):
                 log.warning("lease_lost")
         except (OperationalError, InterfaceError):

@@ -9,7 +9,7 @@ from django.utils import timezone
 from apps.blobs import arriving
 from apps.blobs.arriving import Arrival
 from apps.blobs.models import Blob
-from apps.oci import outages
+from apps.jobs import outages
 from apps.oci.errors import DigestInvalid, TooLarge
 from apps.oci.models import Repository, RepositoryBlob
 from apps.oci.references import Digest

@@ -20,9 +20,9 @@ from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.blobs import arriving, store
 from apps.blobs.arriving import Arrival
+from apps.jobs import outages
 from apps.lib.errors import CredentialsRequired
 from apps.lib.fingerprints import Fingerprint
-from apps.oci import outages
 from apps.oci.authentication import Caller
 from apps.oci.errors import DigestInvalid, UploadInvalid, UploadUnknown
 from apps.oci.keeping import keep, limited

@@ -19,6 +19,7 @@ from apps.accounts.access import Viewer
 from apps.audit.kinds import Kind as Event
 from apps.audit.recorder import record
 from apps.blobs import store
+from apps.jobs import outages
 from apps.lib.digests import counted
 from apps.lib.errors import Conflict, Invalid, NotFound, TooLarge
 from apps.releases import quotas, receiving, reserving
@@ -94,6 +95,7 @@ def receive_file(
     try:
         if staged.size == 0:
             raise Invalid(f"{name} holds no bytes.", mend="Send the file itself as the body of the request.")
+        outages.look_again()
         received, superfluous = _note(release, viewer, name, key, staged)
     except BaseException:
         store.discard_staged(key)

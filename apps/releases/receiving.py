@@ -3,18 +3,18 @@
 import hashlib
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
-import structlog
 from django.db import transaction
 from django.utils import timezone
 
 from apps.audit.kinds import Kind as Event
 from apps.audit.recorder import record
 from apps.blobs import store
-from apps.jobs import queue
+from apps.jobs import outages, queue
 from apps.lib.digests import counted
 from apps.lib.errors import Conflict, Invalid, Reason, TooLarge
-from apps.releases import quotas
+from apps.releases import quotas, staging
 from apps.releases.faults import reach
 from apps.releases.models import Release, State
 from apps.releases.reserving import UNFINISHED, UPLOAD_LEASE, VersionTaken
@@ -23,8 +23,6 @@ from apps.releases.transitions import Moved, move, reject
 RENEWAL_SECONDS = 10.0
 # How long the second of two simultaneous uploads waits to learn what the first one brought.
 SETTLE_SECONDS = 5.0
-
-log = structlog.get_logger("larder.releases")
 
 
 def receive(*, release: Release, chunks: Iterable[bytes], limit: int, setting: str, job: str) -> Release:
@@ -35,8 +33,8 @@ def receive(*, release: Release, chunks: Iterable[bytes], limit: int, setting: s
     try:
         body = counted(chunks, limit=limit, what="The archive", setting=setting)
         staged = store.stage(release.staging_key, _renewing(release, body))
+        outages.look_again()
         if staged.size == 0:
-            store.discard_staged(release.staging_key)
             raise Invalid("The upload holds no bytes.", mend="Send the archive itself as the body of the request.")
     except BaseException as error:
         _abandon(release, error)
@@ -47,9 +45,8 @@ def receive(*, release: Release, chunks: Iterable[bytes], limit: int, setting: s
     except Moved:
         store.discard_staged(release.staging_key)
         raise
-    except quotas.QuotaFull as full:
-        _abandon(release, full)
-        store.discard_staged(release.staging_key)
+    except (quotas.QuotaFull, *outages.AWAY) as error:
+        _abandon(release, error)
         raise
     reach("after:accept", release)
     return release
@@ -86,10 +83,15 @@ def _renewing(release: Release, chunks: Iterable[bytes]) -> Iterator[bytes]:
     for chunk in chunks:
         if time.monotonic() - renewed > RENEWAL_SECONDS:
             renewed = time.monotonic()
-            held = Release.objects.filter(pk=release.pk, state=State.RECEIVING)
-            if held.update(receiving_until=timezone.now() + UPLOAD_LEASE) != 1:
-                raise Moved(f"{release} was cancelled while it was being uploaded.")
+            # A database that is away for a moment costs no upload: in the end `accept` sees whose the number is.
+            outages.is_done(lambda: _renew(release))
         yield chunk
+
+
+def _renew(release: Release) -> None:
+    held = Release.objects.filter(pk=release.pk, state=State.RECEIVING)
+    if held.update(receiving_until=timezone.now() + UPLOAD_LEASE) != 1:
+        raise Moved(f"{release} was cancelled while it was being uploaded.")
 
 
 def _abandon(release: Release, error: BaseException) -> None:
@@ -101,12 +103,15 @@ def _abandon(release: Release, error: BaseException) -> None:
             expected="one whole archive within the limits",
             mend=error.mend or UNFINISHED.mend,
         )
-    try:
-        reject(release, [reason], actor_id=release.created_by_id)
-    except Moved:
-        return
-    except Exception:  # the database is away: the reservation lapses by itself
-        log.exception("abandon-failed", release=release.pk)
+
+    def give_up() -> None:
+        # A commit that broke off may have come through: then it is received, and stays.
+        with suppress(Moved, store.StorageUnavailable):
+            reject(release, [reason], sources=[State.RECEIVING], actor_id=release.created_by_id)
+            staging.drop(release)
+
+    # Where the database stays away the reservation lapses by itself.
+    outages.do_when_back(give_up, seconds=UPLOAD_LEASE.total_seconds())
 
 
 def same_bytes(taken: VersionTaken, chunks: Iterable[bytes], *, limit: int, setting: str) -> Release:

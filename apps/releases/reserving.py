@@ -127,7 +127,7 @@ def _free_lapsed(coordinate: Coordinate, viewer: Viewer) -> None:
     for release in Release.objects.filter(coordinate.rows(), lapsed | own_unused, state=State.RECEIVING):
         reason = SUPERSEDED if release.ticket_digest else UNFINISHED
         try:
-            reject(release, [reason], actor_id=viewer.user_id)
+            reject(release, [reason], sources=[State.RECEIVING], actor_id=viewer.user_id)
         except Moved:
             continue  # its upload came to life, or somebody else freed it
 

@@ -40,7 +40,7 @@ def _end(releases: QuerySet[Release], reason: Reason) -> int:
     ended = 0
     for release in releases.select_related("namespace").order_by("pk")[:AT_ONCE]:
         try:
-            reject(release, [reason])
+            reject(release, [reason], sources=[State(release.state)])
         except Moved:
             continue  # it came to life meanwhile
         staging.drop(release)

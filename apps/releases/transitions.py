@@ -1,6 +1,6 @@
 """The moves of the state machine (D4). Each is one conditional UPDATE: who comes second changes nothing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from django.conf import settings
@@ -43,11 +43,12 @@ def reject(
     release: Release,
     reasons: Sequence[Reason],
     *,
+    sources: Collection[State] = WORKING,
     claim: Claim | None = None,
     actor_id: int | None = None,
     notes: Mapping[str, Any] | None = None,
 ) -> None:
-    """End the release with reasons that a person can act on; its version number is free again."""
+    """End the release with reasons that a person can act on; its version number is free again. Raises Moved."""
     changes: dict[str, Any] = {"ticket_digest": "", "receiving_until": None, "held_until": None}
     if notes is not None:
         changes["notes"] = dict(notes)
@@ -55,7 +56,7 @@ def reject(
         if claim is not None:
             claim.guard()
         found = [reason.as_dict() for reason in reasons]
-        move(release, *WORKING, to=State.REJECTED, reasons=found, finished_at=timezone.now(), **changes)
+        move(release, *sources, to=State.REJECTED, reasons=found, finished_at=timezone.now(), **changes)
         codes = [reason.code for reason in reasons]
         record(Event.RELEASE_REJECTED, actor_id=actor_id, subject=str(release), release=release.pk, reasons=codes)
 

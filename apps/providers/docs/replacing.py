@@ -19,7 +19,7 @@ from apps.accounts.models import Role
 from apps.audit.kinds import Kind as Event
 from apps.audit.recorder import record
 from apps.blobs import store
-from apps.jobs import queue
+from apps.jobs import outages, queue
 from apps.jobs.claims import Claim
 from apps.lib.addresses import ProviderAddress
 from apps.lib.archives import Refusal
@@ -61,6 +61,7 @@ def receive(*, viewer: Viewer, version: ProviderVersion, open_body: Callable[[],
     try:
         if not staged.size:
             raise Invalid("The upload holds no bytes.", mend="Send the zip itself as the body of the request.")
+        outages.look_again()
         received = _note(viewer, version, key, staged)
         kept = received.created
     finally:

@@ -1,4 +1,7 @@
-"""The database is stopped in the middle of a push, and starts again: no answer lies, and every push can be finished."""
+"""The database is stopped in the middle of a push, and starts again: no answer lies, and every push can be finished.
+
+Over OCI, and of what is published by API.
+"""
 
 import os
 import threading
@@ -10,6 +13,7 @@ import httpx
 import pytest
 
 from tests import postgres
+from tests.builders.archives import MODULE, module_zip
 from tests.live import Live, start_live
 from tests.oci.manifests.documents import IMAGE, digest_of, image
 
@@ -244,3 +248,41 @@ def test_whatever_moment_it_meets_the_answer_and_the_upload_tell_the_truth(push,
         if push.client.get(url).status_code == 204:
             push.finish(url, data)
     push.check(data)
+
+
+@pytest.mark.usefixtures("nothing_is_left")
+def test_a_module_outlives_it_or_is_sent_again_at_once(push):
+    data = module_zip({**MODULE, "padding.bin": SECOND})
+    url = "/api/v1/modules/spare/outlived/local"
+    answer = push.client.put(f"{url}/1.0.0", content=push.broken(data, returns=True))
+    assert answer.status_code == 202, answer.text
+    assert push.larder.wait_for(push.client, f"{url}/1.0.0")["state"] == "published"
+
+    answer = push.client.put(f"{url}/2.0.0", content=push.broken(data))
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "unavailable")
+    push.return_database()
+
+    def is_taken() -> bool:
+        answer = push.client.put(f"{url}/2.0.0", content=data)
+        assert answer.status_code in (202, 409), answer.text
+        return answer.status_code == 202
+
+    eventually(is_taken, "the number is not free again")
+    assert push.larder.wait_for(push.client, f"{url}/2.0.0")["state"] == "published"
+
+
+@pytest.mark.usefixtures("nothing_is_left")
+def test_a_file_of_a_draft_outlives_it_or_is_sent_again(push):
+    url = "/api/v1/providers/spare/outlived/1.0.0"
+    push.client.post(url, json={"protocols": ["5.0"]}).raise_for_status()
+    file = f"{url}/files/terraform-provider-outlived_1.0.0_linux_amd64.zip"
+
+    answer = push.client.put(file, content=push.broken(SECOND))
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "unavailable")
+    push.return_database()
+    assert push.client.get(url).json()["files"] == []
+
+    answer = push.client.put(file, content=push.broken(SECOND, returns=True))
+    assert answer.status_code == 201, answer.text
+    assert [one["digest"] for one in push.client.get(url).json()["files"]] == [digest_of(SECOND)]
+    push.client.delete(file).raise_for_status()

@@ -1,4 +1,4 @@
-"""A database that goes away while the bytes of a push come in, which may take an hour, and may be back by the end."""
+"""A database that goes away while bytes come in or work is done, which takes long, and may be back by the end."""
 
 import time
 from collections.abc import Callable
@@ -7,12 +7,14 @@ from threading import Thread
 import structlog
 from django.db import InterfaceError, OperationalError, connection
 
-log = structlog.get_logger("larder.oci")
+AWAY = (OperationalError, InterfaceError)
+
+log = structlog.get_logger("larder.jobs")
 
 
 def look_again() -> None:
     """Let the next statement find out first whether its connection still stands, as the first of a request does."""
-    if not connection.in_atomic_block:
+    if not connection.in_atomic_block:  # as a test's own transaction is
         connection.close_if_unusable_or_obsolete()
 
 
@@ -21,7 +23,7 @@ def is_done(action: Callable[[], object]) -> bool:
     try:
         look_again()
         action()
-    except (OperationalError, InterfaceError) as error:
+    except AWAY as error:
         log.warning("database-away", error=type(error).__name__)
         return False
     return True
