@@ -13,7 +13,7 @@ IDLE_SECONDS = 30
 # Over HTTP/2 each message is one frame of 16 KiB. Waking the reader for each would take most of an upload's time.
 GATHERED = 256 * 1024
 LINGER_SECONDS = 0.01
-# What may wait in memory while the reader hashes and writes what came before; a message more may come on top.
+# What may wait in memory while the reader hashes and writes what came before; what is being gathered comes on top.
 AHEAD = 512 * 1024
 
 
@@ -29,8 +29,11 @@ class RequestBody(Body):
         self._came: deque[bytes] = deque()
         self._size = 0
         self._ended = self._broken = False
+        # These belong to the loop: what is not handed over yet.
         self._taking: asyncio.Task[None] | None = None
         self._room = asyncio.Event()
+        self._gathered: list[bytes] = []
+        self._lingering: asyncio.TimerHandle | None = None
 
     def read1(self, size: int) -> bytes:
         """What has come, 1 to `size` bytes; empty at the end alone."""
@@ -54,7 +57,6 @@ class RequestBody(Body):
         with self._changed:
             if not self._changed.wait_for(lambda: self._came or self._is_over, IDLE_SECONDS):
                 raise TimeoutError(f"nothing of the body came for {IDLE_SECONDS} s")
-            self._changed.wait_for(lambda: self._size >= GATHERED or self._is_over, LINGER_SECONDS)
             pieces = self._pop(size)
             self._has_more = not self._ended or bool(self._came)
             if not pieces and self._broken:
@@ -86,18 +88,36 @@ class RequestBody(Body):
         self._taking = asyncio.ensure_future(self._take())
 
     async def _take(self) -> None:
-        while not self._is_over:
-            message: dict[str, Any] = dict(await self.receive())
+        size = 0
+        while True:
+            message: Any = await self.receive()
             body: bytes = message.get("body", b"")
-            with self._changed:
-                self._broken = message["type"] == "http.disconnect"
-                self._ended = not self._broken and not message.get("more_body", False)
-                if body:
-                    self._came.append(body)
-                    self._size += len(body)
-                if len(self._came) == 1 or self._size >= GATHERED or self._is_over:
-                    self._changed.notify()
-                self._room.clear()
-                is_room = self._size <= AHEAD
-            if not is_room:
-                await self._room.wait()
+            self._gathered.append(body)
+            size += len(body)
+            is_broken = message["type"] == "http.disconnect"
+            is_over = is_broken or not message.get("more_body", False)
+            if is_over or size >= GATHERED:
+                is_room = self._hand_over(ended=is_over and not is_broken, broken=is_broken)
+                size = 0
+                if is_over:
+                    return
+                if not is_room:
+                    await self._room.wait()
+            elif self._lingering is None:
+                self._lingering = self.loop.call_later(LINGER_SECONDS, self._hand_over)
+
+    def _hand_over(self, *, ended: bool = False, broken: bool = False) -> bool:
+        """Give the reader what was gathered; whether more should be taken now."""
+        if self._lingering is not None:
+            self._lingering.cancel()
+            self._lingering = None
+        with self._changed:
+            for piece in self._gathered:
+                if piece:
+                    self._came.append(piece)
+                    self._size += len(piece)
+            self._gathered.clear()
+            self._ended, self._broken = ended, broken
+            self._room.clear()
+            self._changed.notify()
+            return self._size <= AHEAD
