@@ -28,7 +28,7 @@ class RequestBody(Body):
         self._changed = threading.Condition()
         self._came: deque[bytes] = deque()
         self._size = 0
-        self._ended = self._broken = False
+        self._is_taking = self._ended = self._broken = False
         # These belong to the loop: what is not handed over yet.
         self._taking: asyncio.Task[None] | None = None
         self._room = asyncio.Event()
@@ -52,8 +52,9 @@ class RequestBody(Body):
     def _next(self, size: int) -> bytes:
         if not self._has_more:
             return b""
-        if self._taking is None:
-            asyncio.run_coroutine_threadsafe(self._start(), self.loop).result()
+        if not self._is_taking:
+            self._is_taking = True
+            self.loop.call_soon_threadsafe(self._start)
         with self._changed:
             if not self._changed.wait_for(lambda: self._came or self._is_over, IDLE_SECONDS):
                 raise TimeoutError(f"nothing of the body came for {IDLE_SECONDS} s")
@@ -61,7 +62,7 @@ class RequestBody(Body):
             self._has_more = not self._ended or bool(self._came)
             if not pieces and self._broken:
                 raise ConnectionResetError("the sender went away in the middle of the body")
-            is_room = self._size <= AHEAD
+            is_room = self._size <= AHEAD and not self._is_over
         if is_room:
             self.loop.call_soon_threadsafe(self._room.set)
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
@@ -84,8 +85,8 @@ class RequestBody(Body):
 
     # --- On the loop --------------------------------------------------------------------------------------------------
 
-    async def _start(self) -> None:
-        self._taking = asyncio.ensure_future(self._take())
+    def _start(self) -> None:
+        self._taking = self.loop.create_task(self._take())
 
     async def _take(self) -> None:
         size = 0
