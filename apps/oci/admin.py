@@ -255,7 +255,7 @@ class UploadSessionAdmin(ReadOnlyAdmin[UploadSession]):
 
 @admin.register(Collection)
 class CollectionAdmin(ReadOnlyAdmin[Collection]):
-    list_display = ("begun_at", "is_complete", "seconds", *COLLECTED)
+    list_display = ("begun_at", "is_complete", "seconds", *reversed(COLLECTED))  # what was freed comes first
     list_filter = ("is_complete",)
     date_hierarchy = "begun_at"
     ordering = ("-begun_at", "-pk")

@@ -165,14 +165,14 @@ class Collection(models.Model):
     begun_at = models.DateTimeField(default=timezone.now)
     seconds = models.FloatField(default=0.0)
     is_complete = models.BooleanField(
-        default=True, help_text="No: its time was over, or storage refused; the next run goes on"
+        "complete", default=True, help_text="No: its time was over, or storage refused; the next run goes on"
     )
     uploads = models.PositiveIntegerField(default=0, help_text="that had lapsed")
     tags = models.PositiveIntegerField(default=0)
     manifests = models.PositiveIntegerField(default=0)
     repository_blobs = models.PositiveIntegerField("blobs of repositories", default=0)
-    blobs = models.PositiveIntegerField("blobs in storage", default=0)
-    bytes = models.BigIntegerField("bytes in storage", default=0)
+    blobs = models.PositiveIntegerField(default=0, help_text="of storage, which no repository and no release needed")
+    bytes = models.BigIntegerField(default=0, help_text="of those blobs")
 
     class Meta:
         indexes = [models.Index(fields=["begun_at"], name="oci_collections_by_day")]
