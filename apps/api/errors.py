@@ -9,11 +9,11 @@ from typing import Any
 
 import structlog
 from django.conf import settings
-from django.db import InterfaceError, OperationalError
 from django.urls import reverse
 from rest_framework.exceptions import APIException, AuthenticationFailed, MethodNotAllowed
 from rest_framework.response import Response
 
+from apps.jobs import outages
 from apps.lib.errors import RegistryError
 
 CHALLENGE = 'Bearer realm="Larder"'
@@ -62,7 +62,7 @@ def _parts(error: Exception) -> tuple[int, str, str, str]:
         return error.status_code, "method_not_allowed", str(error.detail), "The Allow header names what is possible."
     if isinstance(error, APIException):
         return error.status_code, str(error.default_code), str(error.detail), ""
-    if isinstance(error, OperationalError | InterfaceError):
+    if isinstance(error, outages.AWAY):
         log.warning("database-away", error=type(error).__name__)
     else:
         log.error("unforeseen", exc_info=error)

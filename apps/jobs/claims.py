@@ -11,7 +11,7 @@ from datetime import timedelta
 
 import structlog
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db import connection, transaction
 from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
@@ -37,7 +37,7 @@ class LostLease(Exception):
 
 
 # The database raises these when it goes away, restarts, or is locked for too long.
-OUTAGES = (Outage, StorageUnavailable, OperationalError, InterfaceError)
+OUTAGES = (Outage, StorageUnavailable, *outages.AWAY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ def _write_back(held: Claim, changes: dict[str, object]) -> None:
             outages.look_again()
             if not _mine(held).update(**changes):
                 log.warning("lease_lost")
-        except (OperationalError, InterfaceError):
+        except outages.AWAY:
             if not left:
                 log.exception("outcome_lost")
                 return

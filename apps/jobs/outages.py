@@ -7,6 +7,7 @@ from threading import Thread
 import structlog
 from django.db import InterfaceError, OperationalError, connection
 
+# What Django raises while the database does not answer.
 AWAY = (OperationalError, InterfaceError)
 
 log = structlog.get_logger("larder.jobs")

@@ -5,10 +5,10 @@ from typing import Any, ClassVar
 
 import structlog
 from django.core.exceptions import TooManyFieldsSent
-from django.db import InterfaceError, OperationalError
 from rest_framework.exceptions import APIException, AuthenticationFailed
 from rest_framework.response import Response
 
+from apps.jobs import outages
 from apps.lib.errors import RegistryError
 
 _RETRY_AFTER: dict[int, str] = {HTTPStatus.SERVICE_UNAVAILABLE: "2", HTTPStatus.TOO_MANY_REQUESTS: "60"}
@@ -129,7 +129,7 @@ def _found(error: Exception) -> tuple[int, str, str]:
         return error.status_code, _BY_STATUS.get(HTTPStatus(error.status_code), "UNSUPPORTED"), str(error.detail)
     if isinstance(error, TooManyFieldsSent):
         return HTTPStatus.BAD_REQUEST, "UNSUPPORTED", "It has more parameters than any request needs."
-    if isinstance(error, OperationalError | InterfaceError):
+    if isinstance(error, outages.AWAY):
         log.warning("database-away", error=type(error).__name__)
     else:
         log.error("unforeseen", exc_info=error)

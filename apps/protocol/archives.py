@@ -4,7 +4,6 @@ import re
 import threading
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError
 from django.http.response import HttpResponseBase
 from django.urls import path
 from django.utils import timezone
@@ -13,6 +12,7 @@ from rest_framework.request import Request
 
 from apps.accounts.access import NOBODY, Viewer, visible_namespaces
 from apps.blobs import capabilities
+from apps.jobs import outages
 from apps.lib.digests import is_sha256
 from apps.lib.errors import CredentialsRequired, NotFound, RegistryError
 from apps.protocol.base import ProtocolView
@@ -94,7 +94,7 @@ class CapabilityArchive(ArchiveView):
 def _is_public(digest: str, file_name: str) -> bool:
     try:
         is_public = _is_visible(NOBODY, digest, file_name)
-    except (OperationalError, InterfaceError):
+    except outages.AWAY:
         if digest in last_public and digest not in blocked and _FILE_NAME.fullmatch(file_name):
             return True
         raise
@@ -107,7 +107,7 @@ def _is_served(digest: str) -> bool:
     """Whether what was signed for is still there: neither purged nor in quarantine, and that within the request."""
     try:
         return _released(digest).exists()
-    except (OperationalError, InterfaceError):
+    except outages.AWAY:
         return digest not in blocked  # nobody can change it now either
 
 

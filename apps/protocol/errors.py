@@ -8,10 +8,10 @@ from http import HTTPStatus
 from typing import Any
 
 import structlog
-from django.db import InterfaceError, OperationalError
 from rest_framework.exceptions import APIException, AuthenticationFailed
 from rest_framework.response import Response
 
+from apps.jobs import outages
 from apps.lib.errors import RegistryError
 
 CHALLENGE = 'Bearer realm="Larder"'
@@ -50,7 +50,7 @@ def _status_and_sentence(error: Exception) -> tuple[int, str]:
         return HTTPStatus.UNAUTHORIZED, str(error.detail)
     if isinstance(error, APIException):
         return error.status_code, str(error.detail)
-    if isinstance(error, OperationalError | InterfaceError):
+    if isinstance(error, outages.AWAY):
         log.warning("database-away", error=type(error).__name__)
     else:
         log.error("unforeseen", exc_info=error)

@@ -10,11 +10,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 
-from django.db import IntegrityError, InterfaceError, OperationalError, connections, transaction
+from django.db import IntegrityError, connections, transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
 from apps.accounts.models import User
+from apps.jobs import outages
 from apps.lib.notes import Notes, NotWritten
 from apps.releases.models import DownloadCount, Fetch, Release, SearchDoc
 
@@ -92,7 +93,7 @@ def write(batch: Batch) -> int:
                 _write_counts(known)
                 _write_fetches(known)
                 _write_docs(known, releases)
-    except (OperationalError, InterfaceError, IntegrityError) as error:
+    except (*outages.AWAY, IntegrityError) as error:
         raise NotWritten(str(error)) from error
     return sum(tally.total for tally in known.values())
 
