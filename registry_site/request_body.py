@@ -89,12 +89,14 @@ class RequestBody(Body):
         self._taking = self.loop.create_task(self._take())
 
     async def _take(self) -> None:
+        # Since it was last looked whether there is room: what lingering handed over counts as well, or a slow sender
+        # would fill the memory while the reader stands still.
         size = 0
         while True:
             message: Any = await self.receive()
-            body: bytes = message.get("body", b"")
-            self._gathered.append(body)
-            size += len(body)
+            if body := message.get("body", b""):
+                self._gathered.append(body)
+                size += len(body)
             is_broken = message["type"] == "http.disconnect"
             is_over = is_broken or not message.get("more_body", False)
             if is_over or size >= GATHERED:
@@ -113,10 +115,8 @@ class RequestBody(Body):
             self._lingering.cancel()
             self._lingering = None
         with self._changed:
-            for piece in self._gathered:
-                if piece:
-                    self._came.append(piece)
-                    self._size += len(piece)
+            self._came.extend(self._gathered)
+            self._size += sum(map(len, self._gathered))
             self._gathered.clear()
             self._ended, self._broken = ended, broken
             self._room.clear()
