@@ -101,10 +101,11 @@ class Live:
 
     @staticmethod
     def wait_for(client: httpx.Client, path: str, seconds: float = 90) -> dict:
+        """The release document once it has ended. Who asks too early is told that there is nothing yet: a 404."""
         deadline = time.monotonic() + seconds
         while True:
             document = client.get(path).json()
-            if document["state"] in ("published", "rejected", "failed"):
+            if document.get("state") in ("published", "rejected", "failed"):
                 return document
             assert time.monotonic() < deadline, document
             time.sleep(0.1)
