@@ -1,14 +1,17 @@
 """Errors as pages"""
 
+from importlib import import_module
+
 import pytest
 from django.contrib.auth.decorators import login_not_required
 from django.test import Client
 from django.urls import include, path
 
 from apps.lib import errors
-from apps.portal import urls as portal
 from registry_site.urls import handler400, handler403, handler404, handler500  # noqa: F401  # read from ROOT_URLCONF
 from registry_site.urls import urlpatterns as site
+
+portal = import_module("apps.portal.urls")  # after the site's routes, which register the converter that its own name
 
 RAISED = {
     "conflict": (409, errors.Conflict("1.0.0 is published already.", mend="Choose another version.")),
