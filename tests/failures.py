@@ -1,0 +1,26 @@
+"""Says which tests failed, for `.ci/run`, which runs them a second time: a line each, as pytest takes them by `@file`.
+
+LARDER_TEST_FAILURES is a folder; the run on SQLite writes `sqlite` there, that on PostgreSQL `postgres`. A run that
+broke off, or could not collect its tests, writes nothing.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+FAILED: dict[str, None] = {}  # in their order, each once: a test may fail and its teardown too
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if report.failed:
+        # Not the id of the report, which names the xdist group as well.
+        path, _, name = report.location
+        FAILED[f"{path}::{name}"] = None
+
+
+def pytest_sessionfinish(exitstatus: int) -> None:
+    folder = os.environ.get("LARDER_TEST_FAILURES")
+    if folder and "PYTEST_XDIST_WORKER" not in os.environ and exitstatus in (0, 1):
+        Path(folder, settings.TEST_DATABASE).write_text("".join(f"{line}\n" for line in FAILED))
