@@ -11,17 +11,20 @@ from typing import Any
 import structlog
 from django.conf import settings
 from django.contrib.auth.middleware import LoginRequiredMiddleware
+from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
 from apps.lib.bodies import chunks
 from apps.lib.errors import RegistryError
+from apps.portal import errors
 
 Respond = Callable[[HttpRequest], HttpResponseBase]
 log = structlog.get_logger("larder.access")
 # What is read of a body that was refused, at most.
 DROP_BYTES = 16 * 1024 * 1024
 DROP_SECONDS = 10.0
+PROBES = ("/healthz", "/readyz")
 _USABLE_ID = re.compile(r"[\w.-]{1,64}")
 
 
@@ -128,6 +131,26 @@ def _drop(environ: Mapping[str, Any]) -> None:
             dropped += len(chunk)
             if dropped > DROP_BYTES or time.monotonic() > deadline:
                 return
+
+
+class HostIsOurs:
+    """Refuses what asks for another host, in words that whoever typed the address or runs the proxy can act on.
+
+    Clusters and load balancers ask a process for its health by its address: /healthz and /readyz answer to any name.
+    """
+
+    def __init__(self, get_response: Respond) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        try:
+            request.get_host()
+        except DisallowedHost:
+            if request.path not in PROBES:
+                log.warning("unknown-host", host=request.META.get("HTTP_HOST", "")[:100])
+                return errors.unknown_host(request)
+            request.META["HTTP_HOST"] = settings.PUBLIC_HOST
+        return self.get_response(request)
 
 
 class PagesNeedSignIn(LoginRequiredMiddleware):

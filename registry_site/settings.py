@@ -21,6 +21,8 @@ TLS = env.text("LARDER_TLS", "auto")
 _scheme = "http" if TLS == "off" else "https"
 PUBLIC_URL = env.url("LARDER_PUBLIC_URL", f"{_scheme}://{LISTEN_HOST}:{LISTEN_PORT}", "http", "https").rstrip("/")
 PUBLIC_HOST = urlsplit(PUBLIC_URL).netloc
+# Under which hosts the addresses of our providers are written: what the network mirror answers for (D22).
+HOSTNAMES = env.hostnames("LARDER_HOSTNAMES", urlsplit(PUBLIC_URL).hostname or "")
 WEB_PROCESSES = env.number("LARDER_WEB_PROCESSES", 1, least=1, most=256)
 WEB_THREADS = env.number("LARDER_WEB_THREADS", 16, least=1, most=512)
 WORKER_POOL = env.choice("LARDER_WORKER_POOL", "threads", "prefork")
@@ -30,7 +32,8 @@ WORKER_CONCURRENCY = env.number("LARDER_WORKER_CONCURRENCY", 2, least=1, most=25
 
 DEBUG = env.switch("LARDER_DEBUG")
 SECRET_KEY = env.secret_from("LARDER_SECRET_KEY_FILE", DATA_DIR / "secret_key")
-ALLOWED_HOSTS = sorted({urlsplit(PUBLIC_URL).hostname or "", "localhost", "127.0.0.1", "[::1]"})
+# Clients that read an address of ours look for the registry under the host which it names.
+ALLOWED_HOSTS = sorted({urlsplit(PUBLIC_URL).hostname or "", "localhost", "127.0.0.1", "[::1]", *HOSTNAMES})
 CSRF_TRUSTED_ORIGINS = sorted(
     {PUBLIC_URL, f"{_scheme}://localhost:{LISTEN_PORT}", f"{_scheme}://127.0.0.1:{LISTEN_PORT}"}
 )
@@ -68,6 +71,7 @@ MIDDLEWARE = [
     "registry_site.middleware.RequestIdMiddleware",
     "registry_site.middleware.RefusalsReachTheirReader",
     "registry_site.middleware.SecurityHeadersMiddleware",
+    "registry_site.middleware.HostIsOurs",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -245,8 +249,6 @@ SIGNING_KEK_FILE = env.folder("LARDER_SIGNING_KEK_FILE", DATA_DIR / "signing" / 
 USE_REGISTRY_CREDENTIALS = env.switch("LARDER_USE_REGISTRY_CREDENTIALS")
 # OpenTofu 1.12 and later; off by default: it records nothing more for a registry of one's own, and only checks more.
 PROVIDER_PACKAGES = env.switch("LARDER_PROVIDER_PACKAGES")
-# Under which hosts the addresses of our providers are written: what the network mirror answers for (D22).
-HOSTNAMES = env.hostnames("LARDER_HOSTNAMES", urlsplit(PUBLIC_URL).hostname or "")
 
 # --- Work -----------------------------------------------------------------------------------------
 

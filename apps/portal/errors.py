@@ -32,8 +32,13 @@ TEMPLATES = {
     HTTPStatus.SERVICE_UNAVAILABLE: "503.html",
 }
 
-# Nobody reads HTML there. Each edge has its own dialect for what it knows; this is for paths that no route has.
+# Nobody reads HTML there. Each edge has its own dialect for what it knows; this is for what never comes to one.
 MACHINE_PATHS = ("/v1/", "/v2/", "/api/", "/archives/", "/.well-known/")
+OCI_CODES = {
+    HTTPStatus.BAD_REQUEST: "UNSUPPORTED",
+    HTTPStatus.NOT_FOUND: "NAME_UNKNOWN",
+    HTTPStatus.INTERNAL_SERVER_ERROR: "UNAVAILABLE",
+}
 
 
 class RegistryErrorsMiddleware:
@@ -80,7 +85,19 @@ def request_id_of(request: HttpRequest) -> str:
 
 @login_not_required
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001  # its text may quote secrets
+    if _is_for_machines(request):
+        return _document(request, HTTPStatus.BAD_REQUEST, "This request could not be understood.")
     return error_page(request, HTTPStatus.BAD_REQUEST)
+
+
+def unknown_host(request: HttpRequest) -> HttpResponse:
+    """For a Host header that is not ours: whoever reads it has typed an address, or runs the proxy before us."""
+    found = request.META.get("HTTP_HOST", "")[:100]
+    message = f"This Larder answers to {settings.PUBLIC_HOST}: found the host {found!r}."
+    mend = f"Use {settings.PUBLIC_URL}. Whoever runs it sets its address by LARDER_PUBLIC_URL."
+    if _is_for_machines(request):
+        return _document(request, HTTPStatus.BAD_REQUEST, f"{message} {mend}")
+    return error_page(request, HTTPStatus.BAD_REQUEST, message=message, mend=mend)
 
 
 @login_not_required
@@ -90,18 +107,29 @@ def permission_denied(request: HttpRequest, exception: Exception) -> HttpRespons
 
 @login_not_required
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001  # it lists every route in DEBUG
-    if request.path.startswith(MACHINE_PATHS):
-        return JsonResponse({"errors": ["Not found"]}, status=HTTPStatus.NOT_FOUND)
+    if _is_for_machines(request):
+        return _document(request, HTTPStatus.NOT_FOUND, "Not found")
     return error_page(request, HTTPStatus.NOT_FOUND)
 
 
 @login_not_required
 def server_error(request: HttpRequest) -> HttpResponse:
     """Rendered without the request: its context processors ask the database, which may be what is broken."""
+    if _is_for_machines(request):
+        return _document(request, HTTPStatus.INTERNAL_SERVER_ERROR, "Larder failed")
     context: dict[str, Any] = {"request_id": request_id_of(request), "status": 500}
-    if request.path.startswith(MACHINE_PATHS):
-        return JsonResponse({"errors": ["Larder failed"]}, status=HTTPStatus.INTERNAL_SERVER_ERROR)
     return HttpResponse(render_to_string("500.html", context), status=HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+def _is_for_machines(request: HttpRequest) -> bool:
+    return request.path.startswith(MACHINE_PATHS)
+
+
+def _document(request: HttpRequest, status: HTTPStatus, sentence: str) -> JsonResponse:
+    """OCI Distribution has objects where the other protocols have sentences."""
+    is_oci = request.path.startswith("/v2/")
+    error = {"code": OCI_CODES[status], "message": sentence} if is_oci else sentence
+    return JsonResponse({"errors": [error]}, status=status)
 
 
 @login_not_required

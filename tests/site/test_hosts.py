@@ -1,0 +1,75 @@
+"""Under which names Larder answers, and what it says where it is asked for under another."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from django.test import Client
+
+from tests.live import CHECKOUT
+
+
+@pytest.fixture
+def asked(db, settings):
+    settings.ALLOWED_HOSTS = ["larder.example"]
+    settings.PUBLIC_URL, settings.PUBLIC_HOST = "https://larder.example", "larder.example"
+
+    def ask(url: str, host: str):
+        return Client(raise_request_exception=False).get(url, headers={"Host": host})
+
+    return ask
+
+
+SENTENCE = (
+    "This Larder answers to larder.example: found the host '{host}'. "
+    "Use https://larder.example. Whoever runs it sets its address by LARDER_PUBLIC_URL."
+)
+
+
+@pytest.mark.parametrize("url", ["/v1/modules", "/api/v1/nothing", "/.well-known/terraform.json", "/archives/x"])
+@pytest.mark.parametrize("host", ["wrong.example", "10.0.0.7:8443", "no host at all"])
+def test_another_host_is_refused_in_a_document(asked, url, host):
+    answer = asked(url, host)
+
+    assert (answer.status_code, answer["Content-Type"]) == (400, "application/json")
+    assert answer.json() == {"errors": [SENTENCE.format(host=host)]}
+    assert "X-Request-Id" in answer
+
+
+def test_clients_of_oci_read_their_own_kind_of_error(asked):
+    answer = asked("/v2/", "wrong.example")
+
+    assert answer.status_code == 400
+    assert answer.json() == {"errors": [{"code": "UNSUPPORTED", "message": SENTENCE.format(host="wrong.example")}]}
+
+
+@pytest.mark.parametrize("url", ["/", "/modules", "/admin/"])
+def test_people_read_a_page_and_nothing_in_it_acts(asked, url):
+    answer = asked(url, "<script>alert(1)</script>")
+
+    page = answer.content.decode()
+    assert (answer.status_code, answer["Content-Type"]) == (400, "text/html; charset=utf-8")
+    assert "This Larder answers to larder.example" in page
+    assert "LARDER_PUBLIC_URL" in page
+    assert "<script>alert" not in page
+
+
+@pytest.mark.parametrize(("url", "status"), [("/healthz", 200), ("/readyz", 503)])
+def test_a_probe_may_ask_by_any_address(asked, url, status):
+    """A cluster asks a process by its address; no worker has reported to this one."""
+    assert asked(url, "10.0.0.7:8443").status_code == status
+
+
+@pytest.mark.once
+def test_the_names_of_addresses_are_answered_too(tmp_path):
+    program = "from django.conf import settings; print(*settings.ALLOWED_HOSTS)"
+    named = {"LARDER_PUBLIC_URL": "https://larder.example", "LARDER_HOSTNAMES": "tofu.example,bücher.example"}
+    environment = (
+        os.environ | named | {"LARDER_DATA_DIR": str(tmp_path), "DJANGO_SETTINGS_MODULE": "registry_site.settings"}
+    )
+    printed = subprocess.run(
+        [sys.executable, "-c", program], cwd=CHECKOUT, env=environment, capture_output=True, text=True, check=True
+    ).stdout
+
+    assert {"larder.example", "tofu.example", "xn--bcher-kva.example", "localhost"} <= set(printed.split())
