@@ -93,13 +93,15 @@ class ThreadedWsgi:
 
         answer: Answer = await in_thread(_call, environ)
         await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
+        # A HEAD has the headers of a GET and nothing after them: over HTTP/2 granian would send the body all the same.
+        is_head = environ["REQUEST_METHOD"] == "HEAD"
         if answer.parts is not None:
             try:
-                while (part := await in_thread(next, answer.parts, _END)) is not _END:
+                while not is_head and (part := await in_thread(next, answer.parts, _END)) is not _END:
                     await send({"type": "http.response.body", "body": part, "more_body": True})
             finally:
                 await in_thread(answer.close)
-        await send({"type": "http.response.body", "body": answer.whole, "more_body": False})
+        await send({"type": "http.response.body", "body": b"" if is_head else answer.whole, "more_body": False})
 
 
 application = ThreadedWsgi(settings.WEB_THREADS)

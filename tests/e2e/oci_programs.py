@@ -47,6 +47,7 @@ class Program:
         """What it printed; a failure fails the test with what it said."""
         ended = self.run(*arguments, stdin=stdin)
         assert ended.returncode == 0, (arguments, ended.stdout, ended.stderr)
+        assert "protocol error" not in ended.stderr.lower(), (arguments, ended.stderr)
         return ended.stdout
 
     def refused(self, *arguments: str, stdin: str = "") -> str:
