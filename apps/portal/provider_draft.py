@@ -19,7 +19,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.accounts.access import Viewer
 from apps.accounts.authentication import session_viewer
-from apps.lib import bodies
+from apps.lib import bodies, packages
 from apps.lib.errors import CredentialsRequired, Invalid, NotFound, RegistryError
 from apps.modules import reading
 from apps.portal import multipart_body, releases, uploads
@@ -129,7 +129,8 @@ def _is_wanted(request: HttpRequest, release: Release, name: str, ignored: list[
     try:
         drafts.role_of(release, name)
     except Invalid as refusal:
-        if name.startswith(MINE):
+        is_known = packages.is_companion(name, type=release.name, version=release.version)
+        if name.startswith(MINE) and not is_known:
             messages.warning(request, sentence(refusal))
         else:
             ignored.append(name)

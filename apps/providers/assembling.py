@@ -11,7 +11,7 @@ from apps.jobs.claims import Outage
 from apps.lib import packages, sums
 from apps.lib.archives import Refusal
 from apps.lib.digests import Tally
-from apps.lib.errors import Conflict, Reason
+from apps.lib.errors import Conflict, Invalid, Reason
 from apps.lib.packages import PackageListing
 from apps.providers import drafts, protocols
 from apps.providers.drafts import Files
@@ -163,14 +163,19 @@ def _vouching_key(release: Release, *, data: bytes, signature: bytes, file: str)
 
 
 def _match(listed: Mapping[str, str], release: Release, files: Files) -> None:
-    """Every line has its file, every file its line, and both the same digest: else a client finds out."""
+    """Every line has its file, every file its line, and both the same digest: else a client finds out.
+
+    SBOMs and the like of this version are passed over: GoReleaser lists all that it made, and clients want packages.
+    """
     there = {file.name: file.digest for file, _ in files.packages}
     if files.manifest is not None:
         there[files.manifest.name] = files.manifest.digest
     where = drafts.sums_name(release)
     docs = drafts.docs_name(release)
     reasons = [_lists_docs(docs, where)] if docs in listed else []
-    reasons += [_no_file(name, where) for name in sorted(listed.keys() - there.keys() - {docs})]
+    passed_over = {one for one in listed if packages.is_companion(one, type=release.name, version=release.version)}
+    missing = listed.keys() - there.keys() - passed_over - {docs}
+    reasons += [_no_file(release, name, where) for name in sorted(missing)]
     reasons += [_no_line(name, where) for name in sorted(there.keys() - listed.keys())]
     for name in sorted(listed.keys() & there.keys()):
         if listed[name] != there[name]:
@@ -179,14 +184,23 @@ def _match(listed: Mapping[str, str], release: Release, files: Files) -> None:
         raise Refusal(reasons)
 
 
-def _no_file(name: str, where: str) -> Reason:
+def _no_file(release: Release, name: str, where: str) -> Reason:
     return Reason(
         code="sums-file-missing",
         found=f"a line for {name}, which was not uploaded",
-        expected="a file for every line",
-        mend=f"Send {name} too, or write and sign the sums without it",
+        expected="a file for every line, but for SBOMs, sources and the like of this version",
+        mend=_send_or_strike(release, name),
         file=where,
     )
+
+
+def _send_or_strike(release: Release, name: str) -> str:
+    """Nobody is told to send what the draft would refuse."""
+    try:
+        drafts.role_of(release, name)
+    except Invalid:
+        return f"Write and sign the sums without it: {release} has no such file"
+    return f"Send {name} too, or write and sign the sums without it"
 
 
 def _lists_docs(name: str, where: str) -> Reason:

@@ -125,6 +125,29 @@ def test_everything_else_is_ignored(filename: str, role: str):
     assert packages.role_of(filename, type="dns", version="1.2.0") == role
 
 
+# What follows `terraform-provider-<type>_<version>`. tests/browser/test_provider_sums.py asks the browser's script.
+COMPANIONS = [
+    "_linux_amd64.zip.sbom.json", "_linux_amd64.zip.sig", "_linux_amd64.tar.gz", "_sbom.spdx.json", ".tar.gz",
+    ".tar.gz.sbom.json", ".manifest.json", "_SHA512SUMS", "_constructor",
+]  # fmt: skip
+NO_COMPANIONS = [
+    "_linux_amd64.zip", "_linux_x86_64.zip", "_linux_amd64.ZIP", "_source.zip", ".zip", "_manifest.json",
+    "_SHA256SUMS.sig", "_docs.zip", "", "-rc.1_linux_amd64.zip.sbom.json", "1.tar.gz",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("rest", COMPANIONS)
+def test_a_companion_of_the_version_is_known_by_its_name(rest: str):
+    assert packages.is_companion(STEM + rest, type="dns", version="1.2.0")
+    assert not packages.is_companion(STEM + rest, type="dns", version="1.2.1")
+    assert not packages.is_companion(STEM + rest, type="net", version="1.2.0")
+
+
+@pytest.mark.parametrize("rest", NO_COMPANIONS)
+def test_what_clients_look_for_and_what_is_of_another_version_is_no_companion(rest: str):
+    assert not packages.is_companion(STEM + rest, type="dns", version="1.2.0")
+
+
 @given(st.text() | st.text(max_size=20).map(lambda text: f"terraform-provider-{text}_1.0.0_{text}_{text}.zip"))
 def test_any_name_is_read_or_refused(filename: str):
     try:

@@ -124,6 +124,14 @@ def test_a_form_brings_all_its_files_and_says_what_it_left(browser, page):
     assert "Not needed, and not kept: config.yaml, artifacts.json" in answer.text
 
 
+def test_a_form_leaves_sboms_and_sources_of_the_version_as_it_does_the_rest(browser, page):
+    rest = {f"{LINUX}.sbom.json": b"{}", f"{bench.STEM}.tar.gz": b"tar"}
+    answer = post_form(browser, page, form_of({LINUX: b"zip", **rest}))
+    assert names() == [LINUX]
+    assert f"Not needed, and not kept: {', '.join(rest)}." in answer.text
+    assert "Name the files as GoReleaser does" not in answer.text
+
+
 def test_a_name_that_cannot_be_read_is_told_with_the_names_that_can(browser, page):
     answer = post_form(browser, page, form_of({LINUX.replace("amd64", "amd46"): b"zip", DARWIN: b"zip"}))
     assert names() == [DARWIN]

@@ -66,6 +66,17 @@ def role_of(filename: str, *, type: str, version: str) -> Role:  # noqa: A002 - 
     return "package" if is_package else roles.get(rest, "ignored")
 
 
+def is_companion(filename: str, *, type: str, version: str) -> bool:  # noqa: A002 - the field's word
+    """Whether it is an SBOM, the sources or the like of that version: SHA256SUMS may list it, no client looks for it.
+
+    What ends as a zip does was meant to be a package.
+    """
+    stem = f"{_START}{type}_{version}"
+    if not filename.startswith((f"{stem}_", f"{stem}.")) or filename.lower().endswith(_END):
+        return False
+    return role_of(filename, type=type, version=version) == "ignored"
+
+
 def _version(name: PackageName) -> Reason | None:
     try:
         versions.parse(name.version)

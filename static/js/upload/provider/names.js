@@ -15,7 +15,7 @@ export function meaning(name) {
   if (!name.startsWith(START)) return { role: "ignored" };
   const [type, version, ...more] = name.slice(START.length).split("_");
   const rest = more.join("_");
-  if (type && version && REST[rest]) return { role: REST[rest], type, version };
+  if (type && version && Object.hasOwn(REST, rest)) return { role: REST[rest], type, version };
   if (!name.endsWith(".zip")) return { role: "ignored" };
   const [os, ...words] = rest.slice(0, -".zip".length).split("_");
   const arch = words.join("_");
@@ -25,6 +25,12 @@ export function meaning(name) {
 /** @param {string} type @param {string} version */
 export function stem(type, version) {
   return `${START}${type}_${version}_`;
+}
+
+/** Whether it is an SBOM, the sources or the like of that version: checksums may list it, and no client looks for it. */
+export function isCompanion(name, { type, version }) {
+  const start = stem(type, version).slice(0, -1);
+  return name.startsWith(start) && /^[_.]/.test(name.slice(start.length)) && !/\.zip$/i.test(name) && meaning(name).role === "ignored";
 }
 
 /** What most of the files say they belong to. @param {Meaning[]} meanings */

@@ -1,7 +1,9 @@
 // What the chosen files would become, before anything is sent: pure, from names, sizes and the two small files.
 
 import { exact } from "../amounts.js";
-import { GENERAL_MANIFEST, guess, meaning, stem } from "./names.js";
+import { GENERAL_MANIFEST, guess, isCompanion, meaning, stem } from "./names.js";
+
+const MOST_NAMED = 3;
 
 /**
  * @typedef {{name: string, path: string, size: number, file: File | null}} Item `file` is null where the server has it
@@ -33,7 +35,7 @@ export function planOf(items, known) {
   if (!packages.length) problems.push(`There is no package: at least one ${start}<os>_<arch>.zip is needed.`);
   if (wanted.length > Number(known.limits.maxFiles)) faults.push(`${wanted.length} files are more than the ${known.limits.maxFiles} that a release may have.`);
   const has = (role) => wanted.find((item) => item.role === role);
-  checkSums({ sums: known.sums, has, wanted, start, problems, notes });
+  checkSums({ known, has, wanted, start, problems, notes });
   if (known.manifest?.problem) problems.push(`The manifest ${known.manifest.problem}`);
   const signing = signingOf({ has, problems, known });
   const [systems, architectures] = [known.limits.systems.split(" "), known.limits.architectures.split(" ")];
@@ -57,16 +59,34 @@ function faultOf(item, { start, wanted, limits }) {
   return item.size ? "" : "is empty.";
 }
 
-function checkSums({ sums, has, wanted, start, problems, notes }) {
+function checkSums({ known, has, wanted, start, problems, notes }) {
+  const { sums, address } = known;
   const [file, signature] = [has("sums"), has("signature")];
   if (signature && !file) problems.push(`${signature.path} signs a SHA256SUMS that is not here. Add ${start}SHA256SUMS, or remove the signature and let the registry sign.`);
   if (file && !signature) notes.push(`${file.path} has no signature beside it (${start}SHA256SUMS.sig): it is compared with the files, and not served.`);
   if (!file || !sums) return;
   if (sums.problem) problems.push(`${file.path}: ${sums.problem}`);
   const there = new Set(wanted.filter(({ role }) => role === "package" || role === "manifest").map(({ name }) => name));
-  for (const name of sums.digests.keys()) if (!there.has(name)) problems.push(`${file.path} lists ${name}, which is not here. Add it, or write and sign the sums without it.`);
+  const missing = [...sums.digests.keys()].filter((name) => !there.has(name));
+  const companions = missing.filter((name) => isCompanion(name, address));
+  if (companions.length) notes.push(`${file.path} also lists ${andMore(companions)}: not needed, since clients look for packages only.`);
+  for (const name of missing) if (!isCompanion(name, address)) problems.push(`${file.path} lists ${name}, ${waysOut(name, start, known.limits)}`);
   const faulty = new Set(wanted.filter(({ fault }) => fault).map(({ name }) => name));
   for (const name of there) if (!faulty.has(name) && !sums.digests.has(name)) problems.push(`${name} has no line in ${file.path}. Remove it, or write and sign the sums of all files.`);
+}
+
+/** What to do about a line without its file: nobody is told to add what would not be sent. */
+function waysOut(name, start, limits) {
+  const { role, os, arch } = meaning(name);
+  if (role === "docs") return "which clients do not verify, and which may change. Write and sign the sums without it.";
+  const isPackage = role === "package" && limits.systems.split(" ").includes(os) && limits.architectures.split(" ").includes(arch);
+  if (!name.startsWith(start) || !(isPackage || role === "manifest")) return "which is no file of this version. Write and sign the sums without it.";
+  return "which is not here. Add it, or write and sign the sums without it.";
+}
+
+function andMore(names) {
+  const more = names.length - MOST_NAMED;
+  return names.slice(0, MOST_NAMED).join(", ") + (more > 0 ? ` and ${more} more` : "");
 }
 
 function signingOf({ has, problems, known }) {

@@ -1,0 +1,80 @@
+"""SHA256SUMS as GoReleaser writes them: with lines for files that no client looks for, and that nobody sends."""
+
+import hashlib
+
+import pytest
+
+from apps.blobs import store
+from apps.providers.models import Provider, ProviderVersion
+from tests.providers.conftest import desk, held, registered, worker
+from tests.providers.desk import LINUX, MANIFEST, SIGNATURE, STEM, SUMS, body, codes, dist, signed
+
+__all__ = ["desk", "held", "registered", "worker"]
+
+
+def listing(files, *names):
+    """The same build, where the sums have lines for these files as well."""
+    lines = [f"{hashlib.sha256(name.encode()).hexdigest()}  {name}\n".encode() for name in names]
+    return {**files, SUMS: files[SUMS] + b"".join(lines)}
+
+
+def test_lines_for_sboms_and_sources_need_no_file(desk, registered):
+    names = (f"{LINUX}.sbom.json", f"{STEM}.tar.gz", f"{STEM}.tar.gz.sbom.json")
+    files = signed(listing(dist(), *names))
+    document = desk.publish(files)
+
+    assert (document["state"], document["signing"]) == ("published", "publisher"), document["reasons"]
+    assert b"".join(store.read(ProviderVersion.objects.get().sums_digest)) == files[SUMS]
+
+
+def test_such_a_file_itself_is_still_not_taken(desk):
+    desk.open()
+    refused = desk.put(f"{LINUX}.sbom.json", b"{}")
+
+    assert refused.status_code == 422
+    assert "need not be sent" in body(refused)["error"]["mend"]
+
+
+def test_lines_for_sboms_are_passed_over_where_the_registry_signs(desk, held):
+    document = desk.publish(listing(dist(), f"{LINUX}.sbom.json"))
+
+    assert (document["state"], document["signing"]) == ("published", "registry"), document["reasons"]
+    assert b"sbom" not in b"".join(store.read(ProviderVersion.objects.get().sums_digest))
+
+
+@pytest.mark.parametrize(
+    ("name", "mend"),
+    [
+        (f"{STEM}_linux_386.zip", f"Send {STEM}_linux_386.zip too"),
+        (f"{STEM}_linux_x86_64.zip", "sums without it: acme/dns 1.2.0 has no such file"),
+        (f"{STEM}_source.zip", "sums without it: acme/dns 1.2.0 has no such file"),
+        (f"{STEM}_linux_amd64.ZIP", "sums without it: acme/dns 1.2.0 has no such file"),
+        ("terraform-provider-dns_1.2.1_linux_amd64.zip", "sums without it: acme/dns 1.2.0 has no such file"),
+        ("terraform-provider-dns_1.2.1.tar.gz", "sums without it: acme/dns 1.2.0 has no such file"),
+        ("README.md", "sums without it: acme/dns 1.2.0 has no such file"),
+    ],
+)
+def test_other_lines_need_their_file_and_nobody_is_told_to_send_what_is_refused(desk, registered, name, mend):
+    document = desk.publish(signed(listing(dist(), name)))
+
+    assert codes(document) == ["sums-file-missing"]
+    assert mend in document["reasons"][0]["mend"]
+    assert not Provider.objects.exists()
+
+
+def test_a_line_for_the_manifest_needs_the_manifest(desk, registered):
+    files = signed(dist())
+    del files[MANIFEST]
+    document = desk.publish(files, protocols=["5.0"])
+
+    assert codes(document) == ["sums-file-missing"]
+    assert f"Send {MANIFEST} too" in document["reasons"][0]["mend"]
+
+
+def test_a_file_of_this_version_without_its_line_is_refused_as_before(desk, registered):
+    files = dist()
+    rest = b"".join(line for line in files[SUMS].splitlines(keepends=True) if LINUX.encode() not in line)
+    document = desk.publish(signed({**files, SUMS: rest}))
+
+    assert codes(document) == ["sums-line-missing"]
+    assert SIGNATURE in {file["name"] for file in document["files"]}

@@ -1,0 +1,45 @@
+"""What the plan of a provider says of checksums that list more than was chosen: the same as the worker would."""
+
+import hashlib
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.test_publish_provider import build, choose, folder, larder_of_keys, pytestmark, row
+from tests.builders.keys import signing_key
+from tests.lib.test_packages_names import COMPANIONS, NO_COMPANIONS
+
+__all__ = ["folder", "larder_of_keys", "pytestmark"]
+
+
+def listing(type: str, *rests: str) -> dict[str, bytes]:  # noqa: A002 - the field's word
+    """GoReleaser's folder, whose signed sums have a line for each of these as well, and not the files."""
+    files, stem = build(type), f"terraform-provider-{type}_1.2.0"
+    sums = f"{stem}_SHA256SUMS"
+    names = [stem + rest for rest in rests if stem + rest not in files]
+    files[sums] += b"".join(f"{hashlib.sha256(name.encode()).hexdigest()}  {name}\n".encode() for name in names)
+    return {**files, f"{sums}.sig": signing_key().sign(files[sums])}
+
+
+def test_lines_for_sboms_and_sources_are_not_needed(page, larder_of_keys, folder):
+    files = listing("companions", *COMPANIONS)
+    files["terraform-provider-companions_1.2.0_linux_amd64.zip.sbom.json"] = b"{}"
+    choose(page, folder(files), larder_of_keys)
+    expect(page.locator("[data-plan-notes]")).to_contain_text(f"and {len(COMPANIONS) - 3} more: not needed")
+    expect(page.locator("[data-plan-problems]")).to_be_hidden()
+    expect(page.locator("[data-plan-ignored]")).to_contain_text("4 other files, not sent")
+    expect(page.locator("[data-plan-signing=publisher]")).to_be_visible()
+
+
+def test_every_other_line_is_told_with_what_can_be_done(page, larder_of_keys, folder):
+    there = ("_linux_amd64.zip", "_manifest.json", "_SHA256SUMS.sig")
+    missing = [rest for rest in NO_COMPANIONS if rest not in there]
+    files = listing("others", "_linux_386.zip", *missing)
+    choose(page, folder(files), larder_of_keys)
+    problems = page.locator("[data-plan-problems]")
+    expect(problems.locator("li")).to_have_count(len(missing) + 1)
+    expect(problems).to_contain_text("_linux_386.zip, which is not here. Add it")
+    expect(problems).to_contain_text(re.compile(r"_linux_x86_64\.zip, which is no file of this version\. Write"))
+    expect(problems).to_contain_text(re.compile(r"_docs\.zip, which clients do not verify"))
+    expect(page.locator("[data-plan-notes]")).to_be_hidden()
+    assert row(page, "SHA256SUMS").count() == 2
