@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 SIGNATURE, SECRET_KEY, PUBLIC_KEY, SECRET_SUBKEY, PUBLIC_SUBKEY = 2, 5, 6, 7, 14
 HASHES = {1: "MD5", 2: "SHA-1", 3: "RIPEMD-160", 8: "SHA-256", 9: "SHA-384", 10: "SHA-512", 11: "SHA-224"}
@@ -15,7 +16,7 @@ _BLOCK = re.compile(
     r"^[ \t]*-----BEGIN PGP (?P<kind>[A-Z ]+)-----[ \t]*\n(?P<body>.*?)^[ \t]*-----END PGP (?P=kind)-----",
     re.MULTILINE | re.DOTALL,
 )
-_ISSUER, _ISSUER_FINGERPRINT = 16, 33
+_MADE_AT, _ISSUER, _ISSUER_FINGERPRINT = 2, 16, 33
 # The public part of a key by its algorithm: an object id with one byte of length (o), numbers with their bits (n).
 _PARTS = {1: "nn", 16: "nnn", 17: "nnnn", 18: "ono", 19: "on", 22: "on"}
 
@@ -45,6 +46,14 @@ class SignatureHead:
     digest: str
     issuer: str  # the fingerprint, where it names one, or the key id: upper-case hex
     bits: int  # of its first number: for RSA about as many as the key has
+    made_at: int = 0  # seconds since 1970, the latest where it says several
+    critical: tuple[int, ...] = ()  # kinds of what it says under its hash that no reader may pass over
+
+
+class Subpacket(NamedTuple):
+    kind: int
+    body: bytes
+    is_critical: bool
 
 
 def dearmored(text: str) -> bytes:
@@ -112,18 +121,26 @@ def signature_head(packet: Packet) -> SignatureHead:
     try:
         hashed_end = 6 + int.from_bytes(body[4:6])
         loose_end = hashed_end + 2 + int.from_bytes(body[hashed_end : hashed_end + 2])
-        parts = [*_subpackets(body[6:hashed_end]), *_subpackets(body[hashed_end + 2 : loose_end])]
+        hashed = list(_subpackets(body[6:hashed_end]))
+        parts = [*hashed, *_subpackets(body[hashed_end + 2 : loose_end])]
         digest = HASHES.get(body[3], f"digest {body[3]}")
         bits = int.from_bytes(body[loose_end + 2 : loose_end + 4])
-        return SignatureHead(4, body[1], body[2], digest, _issuer_of(parts), bits)
+        critical = tuple(part.kind for part in hashed if part.is_critical)
+        return SignatureHead(4, body[1], body[2], digest, _issuer_of(parts), bits, _made_at(hashed), critical)
     except IndexError:
         raise Malformed("a signature packet that breaks off") from None
 
 
-def _issuer_of(subpackets: list[tuple[int, bytes]]) -> str:
+def _made_at(hashed: list[Subpacket]) -> int:
+    """Of several each program takes the one that it likes, so the latest counts."""
+    moments = (part.body for part in hashed if part.kind == _MADE_AT)
+    return max((int.from_bytes(body) for body in moments if len(body) == 4), default=0)  # noqa: PLR2004  # RFC 4880, 3.5
+
+
+def _issuer_of(subpackets: list[Subpacket]) -> str:
     """The longest name of its key. Programs choose among several as they like, so they must all be of one key."""
-    named = [body[1:] for kind, body in subpackets if kind == _ISSUER_FINGERPRINT]
-    named += [body for kind, body in subpackets if kind == _ISSUER]
+    named = [part.body[1:] for part in subpackets if part.kind == _ISSUER_FINGERPRINT]
+    named += [part.body for part in subpackets if part.kind == _ISSUER]
     longest = max(named, key=len, default=b"")
     if not all(longest.endswith(name) for name in named):
         raise Malformed("a signature that names several keys")
@@ -159,7 +176,7 @@ def _new_length(data: bytes, at: int) -> tuple[int, int]:
     raise Malformed("a packet in parts")
 
 
-def _subpackets(data: bytes) -> Iterator[tuple[int, bytes]]:
+def _subpackets(data: bytes) -> Iterator[Subpacket]:
     at = 0
     while at < len(data):
         first = data[at]
@@ -169,5 +186,5 @@ def _subpackets(data: bytes) -> Iterator[tuple[int, bytes]]:
             length, begin = ((first - 192) << 8) + data[at + 1] + 192, at + 2
         else:
             length, begin = int.from_bytes(data[at + 1 : at + 5]), at + 5
-        yield data[begin] & 0x7F, data[begin + 1 : begin + length]
+        yield Subpacket(data[begin] & 0x7F, data[begin + 1 : begin + length], bool(data[begin] & 0x80))
         at = begin + max(length, 1)

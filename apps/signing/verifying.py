@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+
+from django.db.models.functions import Now
 
 from apps.lib.errors import Invalid, Reason
 from apps.signing import homes, packets
@@ -17,6 +19,13 @@ WEAK_RSA_BITS = 1536
 RSA, DSA = 1, 17
 BINARY_DOCUMENT = 0
 INLINE_TAGS = (4, 8, 11, 18)  # one-pass, compressed, literal, encrypted
+# What Terraform's ProtonMail/go-crypto 1.0.0 reads of a signature; it refuses whatever else is critical. Notations
+# (20) are missing: it reads them, and knows none.
+READ_BY_CLIENTS = frozenset({2, 3, 5, 6, 9, 11, 16, 21, 22, 25, 26, 27, 28, 29, 30, 32, 33, 39})
+SUBPACKETS = {20: "notation", 24: "preferred key server"}
+# Clients take a signature from the future for an expired one. By the database's clock, which all hosts share. A worker
+# (signer.CLOCK_MAY_DIFFER) is given more: its clock is ours to set right.
+CLOCK_MAY_DIFFER = timedelta(seconds=10)
 
 WANTED = "one binary detached signature"
 SIGN = "Sign the sums again: gpg --local-user FINGERPRINT --digest-algo SHA512 --detach-sign FILE"
@@ -99,9 +108,22 @@ def _check_head(head: packets.SignatureHead) -> None:
         raise BadSignature("signature-bad", found, "version 4, over a binary document")
     if head.digest not in STRONG_DIGESTS:
         raise BadSignature("signature-weak-digest", f"a signature over {head.digest}", ", ".join(STRONG_DIGESTS))
+    _check_critical(head)
     if head.algorithm == DSA or (head.algorithm == RSA and head.bits <= WEAK_RSA_BITS):
         found = "a DSA signature" if head.algorithm == DSA else f"a signature by an RSA key of {head.bits} bits or so"
         raise _weak(found)
+
+
+def _check_critical(head: packets.SignatureHead) -> None:
+    strange = sorted(set(head.critical) - READ_BY_CLIENTS)
+    if strange:
+        named = ", ".join(f"{kind} ({SUBPACKETS[kind]})" if kind in SUBPACKETS else str(kind) for kind in strange)
+        raise BadSignature(
+            "signature-critical",
+            f"a signature that marks as critical: subpacket {named}",
+            "one without: clients refuse what is critical and unknown to them",
+            f"Leave out the ! at the start of --sig-keyserver-url and --sig-notation. {SIGN}",
+        )
 
 
 def _is_by(key: SigningKey, issuer: str) -> bool:
@@ -134,6 +156,7 @@ def _check(key: SigningKey, head: packets.SignatureHead, found: _Finding, *, kep
             "one without an end: clients refuse the release from then on",
             "Sign again without --default-sig-expire.",
         )
+    _check_clock(key, head)
     if not (found.is_valid or found.key_has_expired) or found.primary != key.fingerprint:
         raise BadSignature(
             "signature-bad",
@@ -142,6 +165,18 @@ def _check(key: SigningKey, head: packets.SignatureHead, found: _Finding, *, kep
         )
     if not found.is_strong:
         raise _weak("a signature by a weak subkey")
+
+
+def _check_clock(key: SigningKey, head: packets.SignatureHead) -> None:
+    made_at = datetime.fromtimestamp(head.made_at, UTC)
+    now: datetime = SigningKey.objects.filter(pk=key.pk).values_list(Now(), flat=True).get()
+    if made_at > now + CLOCK_MAY_DIFFER:
+        raise BadSignature(
+            "signature-future",
+            f"a signature dated {made_at:%Y-%m-%d %H:%M:%S} UTC, at {now:%Y-%m-%d %H:%M:%S} UTC",
+            "one that is not dated ahead: clients take it for one that has expired",
+            f"Set the clock of the machine that signs. {SIGN}",
+        )
 
 
 def _ask_gpg(key: SigningKey, data: bytes, signature: bytes) -> _Finding:

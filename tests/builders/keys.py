@@ -61,6 +61,11 @@ class TestKey:
             return gpg(home, "--digest-algo", "SHA512", *options, *way, data=data, then=self.kind in PAST)
 
 
+def ahead(by: timedelta) -> tuple[str, str]:
+    """Options of `sign`, on a machine whose clock is ahead."""
+    return "--faked-system-time", f"{datetime.now(UTC) + by:%Y%m%dT%H%M%S}!"
+
+
 def extended(made: TestKey, lifetime: str = "2y") -> TestKey:
     """The same key after its owner has moved its end, and that of its subkeys."""
     with gpg_home() as home:

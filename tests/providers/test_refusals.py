@@ -1,6 +1,7 @@
 """Every bad build folder is rejected with a reason that a person can act on; nothing of it is ever served."""
 
 import hashlib
+from datetime import timedelta
 
 import pytest
 
@@ -8,7 +9,7 @@ from apps.accounts.access import Viewer
 from apps.providers.models import Provider
 from apps.signing import keys
 from tests.builders import providers
-from tests.builders.keys import signing_key
+from tests.builders.keys import ahead, signing_key
 from tests.builders.zips import Member, build
 from tests.providers.desk import DARWIN, LINUX, MANIFEST, SIGNATURE, STEM, SUMS, codes, dist, register, signed, zips
 
@@ -65,6 +66,15 @@ SIGNATURES = {
     "over other bytes": ("signature-bad", lambda sums: signing_key().sign(sums + b"x")),
     "over SHA-1": ("signature-weak-digest", lambda sums: signing_key().sign(sums, "--digest-algo", "SHA1")),
     "by RSA-1024": ("signature-weak-key", lambda sums: signing_key("rsa1024").sign(sums)),
+    "dated ahead": ("signature-future", lambda sums: signing_key().sign(sums, *ahead(timedelta(minutes=30)))),
+    "with a critical key server": (
+        "signature-critical",
+        lambda sums: signing_key().sign(sums, "--sig-keyserver-url", "!https://keys.example.com/p"),
+    ),
+    "with a critical notation": (
+        "signature-critical",
+        lambda sums: signing_key().sign(sums, "--sig-notation", "!note@example.com=x"),
+    ),
     "no signature": ("signature-bad", lambda sums: sums),
 }
 
