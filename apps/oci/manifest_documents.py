@@ -31,7 +31,7 @@ _NOT_DISTRIBUTED = frozenset(
         "application/vnd.docker.image.rootfs.foreign.diff.tar.gzip",
     )
 )
-_MEDIA_TYPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}", re.ASCII)
+MEDIA_TYPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}", re.ASCII)
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")  # half a surrogate pair is no text, and no database keeps a NUL
 _VERSION = 2
 _DEEPEST = 100
@@ -166,7 +166,7 @@ def _optional_media_type(fields: dict[str, Any], name: str) -> str:
 
 
 def _media_type(value: Any, where: str) -> str:
-    if not isinstance(value, str) or not _MEDIA_TYPE.fullmatch(value):
+    if not isinstance(value, str) or not MEDIA_TYPE.fullmatch(value):
         raise ManifestInvalid(f"{where} is {_shown(value)}, expected a media type such as {IMAGE_MANIFEST}.")
     return value
 

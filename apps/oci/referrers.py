@@ -8,6 +8,7 @@ from typing import Any
 
 from apps.lib.oci_manifests import IMAGE_INDEX
 from apps.oci import paging
+from apps.oci.manifest_documents import MEDIA_TYPE
 from apps.oci.models import Manifest
 from apps.oci.references import Digest
 from apps.oci.repositories import Found
@@ -26,6 +27,8 @@ class Page:
 
 def attached_to(found: Found, subject: Digest, *, artifact_type: str = "", after: str = "") -> Page:
     """Oldest first. Nothing is attached to what is not there, nor in a repository that nobody pushed to yet."""
+    if artifact_type and not MEDIA_TYPE.fullmatch(artifact_type):
+        return Page()  # nor has anything such a type: it is not asked for, as PostgreSQL takes no NUL in a text
     path = found.address.path_name
     rows = Manifest.objects.filter(repository__namespace=found.namespace, repository__path=path, subject=str(subject))
     if artifact_type:
