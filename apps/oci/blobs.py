@@ -68,13 +68,9 @@ def size_and_source(found: Found, digest: Digest) -> Readable:
     row = _pushed(found, digest)
     if row is not None:
         return Readable(row.blob.digest, row.blob.size, row=row)
-    if found.module is not None:
-        sha256 = _sha256_of(digest)
-        release = packages.archive_of(found, sha256) if sha256 else None
-        if release is not None:
-            return Readable(release.digest, release.size or 0)
-        if str(digest) in _EMPTIES and packages.holds_empty_config(found):
-            return Readable(_EMPTY_SHA256, len(EMPTY_BYTES), inline=EMPTY_BYTES)
+    released = _of_release(found, digest)
+    if released is not None:
+        return released
     raise unknown(digest) if found.is_there else repositories.unknown(found.address)
 
 
@@ -102,7 +98,12 @@ def saw(caller: Caller, found: Found, readable: Readable) -> None:
 
 
 def delete(found: Found, digest: Digest) -> None:
-    """Take it out of this repository; others keep it. Raises BlobUnknown, or Unsupported where a manifest uses it."""
+    """Take it out of this repository; others keep it. Raises BlobUnknown, or Unsupported where something uses it."""
+    if _of_release(found, digest) is not None:  # whether it was pushed as well or not: it would go on being served
+        raise Unsupported(
+            f"A release of {found.address} uses {digest}.",
+            mend="Releases are not deleted over OCI: yank it, or have it purged for good, on its page.",
+        )
     row = _pushed(found, digest)
     if row is None:
         raise unknown(digest)
@@ -128,6 +129,19 @@ def pushed_bytes(namespace: Namespace) -> int:
 
 def unknown(digest: Digest) -> BlobUnknown:
     return BlobUnknown(f"There is no blob {digest} in this repository.")
+
+
+def _of_release(found: Found, digest: Digest) -> Readable | None:
+    """The archive of a release, or the config that our manifests of releases name."""
+    if found.module is None:
+        return None
+    sha256 = _sha256_of(digest)
+    release = packages.archive_of(found, sha256) if sha256 else None
+    if release is not None:
+        return Readable(release.digest, release.size or 0)
+    if str(digest) in _EMPTIES and packages.holds_empty_config(found):
+        return Readable(_EMPTY_SHA256, len(EMPTY_BYTES), inline=EMPTY_BYTES)
+    return None
 
 
 def _pushed(found: Found, digest: Digest) -> RepositoryBlob | None:

@@ -7,6 +7,8 @@ from apps.accounts.models import Scope
 from apps.blobs import store
 from apps.blobs.models import Blob, State
 from apps.jobs.models import Job
+from apps.lib.addresses import ModuleAddress
+from apps.modules import lifecycle
 from apps.oci.models import Manifest, ManifestBlob, Repository, RepositoryBlob
 from apps.releases import purging
 from apps.releases.tasks import purge_blob
@@ -52,12 +54,55 @@ def test_whoever_may_push_may_delete_and_nobody_else(uploader, uploader_of, alic
     assert uploader_of(alice, Scope.PUBLISH).delete(DIGEST).status_code == 202
 
 
-def test_the_archive_of_a_release_is_not_deleted_as_a_blob(uploader, published):
+def test_the_archive_of_a_release_is_not_deleted_as_a_blob(uploader, uploader_of, published, alice):
+    """Mounted or pushed there as well, it would be served all the same."""
     digest = f"sha256:{published('acme/vpc/aws', '1.2.0').digest}"
+    other = uploader_of(alice, name="pantry/vpc/aws")
+    data = uploader.get(digest).getvalue()
 
-    response = uploader.delete(digest)
+    refuses(uploader, digest)
+    assert other.mount(digest, "acme/vpc/aws").status_code == 201
+    assert uploader.mount(digest, "pantry/vpc/aws").status_code == 201
+    refuses(uploader, digest)
+    uploader.push(data)
+    refuses(uploader, sha512(data))
+    assert (other.delete(digest).status_code, other.head(digest).status_code) == (202, 404)
+
+
+@pytest.mark.parametrize("digest", [sha256(b"{}"), sha512(b"{}")], ids=["sha256", "sha512"])
+def test_the_empty_config_is_deleted_where_no_release_uses_it(uploader, published, digest):
+    uploader.push(b"{}")
+    assert (uploader.delete(digest).status_code, uploader.head(digest).status_code) == (202, 404)
+    published("acme/vpc/aws", "1.2.0")
+
+    refuses(uploader, digest)
+    uploader.push(b"{}")
+    refuses(uploader, digest)
+
+
+def test_what_was_pushed_beside_a_release_is_deleted(uploader, published):
+    published("acme/vpc/aws", "1.2.0")
+    uploader.push(DATA)
+
+    assert (uploader.delete(DIGEST).status_code, uploader.head(DIGEST).status_code) == (202, 404)
+
+
+def test_what_is_in_quarantine_is_not_there_to_delete(uploader, published, olga):
+    release = published("acme/vpc/aws", "1.2.0")
+    address = ModuleAddress.parse("acme/vpc/aws")
+    lifecycle.quarantine(viewer=Viewer(olga), address=address, version="1.2.0", reason="a stolen key in it")
+
+    response = uploader.delete(f"sha256:{release.digest}")
     assert (response.status_code, code_of(response)) == (404, "BLOB_UNKNOWN")
-    assert uploader.get(digest).status_code == 200
+
+
+def refuses(uploader, digest):
+    """It says what to do instead, and goes on serving it."""
+    response = uploader.delete(digest)
+    assert (response.status_code, code_of(response)) == (405, "UNSUPPORTED")
+    message = response.json()["errors"][0]["message"]
+    assert message.startswith(f"A release of acme/vpc/aws uses {digest}. Releases are not deleted over OCI")
+    assert uploader.head(digest).status_code == 200
 
 
 def test_the_store_removes_no_blob_of_a_repository(uploader):
