@@ -12,7 +12,7 @@ urlpatterns = [
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
     path("", include("apps.protocol.urls", namespace="protocol")),
-    path("v2/", include("apps.oci.urls", namespace="oci")),
+    path("v2", include("apps.oci.urls", namespace="oci")),
     path("api/v1/", include("apps.api.urls", namespace="api")),
     path("admin/", admin.site.urls),
     path("account/", include("allauth.urls")),

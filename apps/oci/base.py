@@ -23,6 +23,8 @@ PULL, PUSH, DELETE = "pull", "pull,push", "delete"
 class OciView(APIView):
     """One route under /v2/. Cookies do not count."""
 
+    # Without OPTIONS, which REST framework answers with a description of its own to everybody.
+    http_method_names = ["get", "head", "post", "put", "patch", "delete"]
     authentication_classes = [RegistryAuthentication]
     renderer_classes = [JSONRenderer]
     parser_classes = []

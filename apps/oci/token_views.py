@@ -33,7 +33,7 @@ _SECRETS = {"refresh_token": "refresh_token", "password": "password"}
 class Token(OciView):
     """Takes API tokens alone: what was issued here does not renew itself."""
 
-    http_method_names = ["get", "post"]
+    http_method_names = ["get", "head", "post"]
     authentication_classes = [TokenAuthentication]
 
     def get(self, request: Request) -> Response:

@@ -1,6 +1,6 @@
 """OCI Distribution 1.1 under /v2/. Names hold slashes, so the routes are read from their right end."""
 
-from django.urls import path, re_path
+from django.urls import include, path, re_path
 
 from apps.oci.base import OciView
 from apps.oci.blob_views import urlpatterns as blob_urls
@@ -23,7 +23,7 @@ class Unknown(OciView):
 
 
 app_name = "oci"
-urlpatterns = [
+_below = [
     path("", Ping.as_view(), name="ping"),
     *token_urls,
     *upload_urls,
@@ -32,4 +32,8 @@ urlpatterns = [
     *tag_urls,
     *referrer_urls,
     re_path(r"^", Unknown.as_view()),
+]
+urlpatterns = [
+    path("", Ping.as_view(), name="ping-without-slash"),  # nobody tells the two apart
+    path("/", include(_below)),
 ]

@@ -12,6 +12,7 @@ from apps.accounts import tokens
 from apps.accounts.access import Viewer
 from apps.accounts.models import ApiToken, Scope
 from apps.oci import registry_tokens
+from tests.oci.uploading import headers_of
 
 
 @pytest.fixture
@@ -127,17 +128,54 @@ def test_behind_a_proxy_the_realm_is_the_public_url_with_its_port(db, settings):
         )
 
 
-def test_a_forged_host_is_refused_and_named_nowhere(db):
+def test_a_forged_host_is_refused_and_leads_nowhere(db):
+    """It is told which host it asked for, and which one is right."""
     answer = ping(Host="evil.example.org")
 
     assert answer.status_code == 400
     assert "WWW-Authenticate" not in answer.headers
-    assert b"evil" not in answer.content
+    assert "evil" not in str(answer.headers)
+    assert b"//evil" not in answer.content
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
-def test_only_reading_is_known_here(secret, method):
-    answer = Client().generic(method, "/v2/", headers={"Authorization": f"Bearer {secret}"})
+@pytest.mark.parametrize("url", ["/v2/", "/v2"])
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+def test_only_reading_is_known_here(secret, method, url):
+    answer = Client().generic(method, url, headers={"Authorization": f"Bearer {secret}"})
 
-    assert answer.status_code == 405
+    assert (answer.status_code, answer.headers["Allow"]) == (405, "GET, HEAD")
     assert answer.json()["errors"][0]["code"] == "UNSUPPORTED"
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "OPTIONS"])
+def test_the_slash_may_be_left_out(secret, method):
+    for headers in ({}, {"Authorization": "Bearer nonsense"}, {"Authorization": f"Bearer {secret}"}):
+        with_it, without = (Client().generic(method, url, headers=headers) for url in ("/v2/", "/v2"))
+        assert (without.status_code, without.content) == (with_it.status_code, with_it.content)
+        assert headers_of(without) == headers_of(with_it)
+
+
+@pytest.mark.parametrize("url", ["/v2token", "/v2?", "/v2//", "/v22"])
+def test_nothing_else_is_the_root(db, url):
+    assert Client().get(url).status_code == (401 if url == "/v2?" else 404)
+
+
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        ("token", "GET, HEAD, POST"),
+        ("_catalog", "GET, HEAD"),
+        ("pantry/vpc/aws/tags/list", "GET, HEAD"),
+        ("pantry/vpc/aws/manifests/latest", "GET, HEAD, PUT, DELETE"),
+        ("pantry/vpc/aws/blobs/latest", "GET, HEAD, DELETE"),
+        ("pantry/vpc/aws/referrers/latest", "GET, HEAD"),
+        ("pantry/vpc/aws/blobs/uploads/", "POST"),
+        ("pantry/vpc/aws/blobs/uploads/1", "GET, HEAD, PUT, PATCH, DELETE"),
+    ],
+)
+def test_no_route_describes_itself(secret, path, allowed):
+    for headers in ({}, {"Authorization": f"Bearer {secret}"}):
+        answer = Client().options(f"/v2/{path}", headers=headers)
+        assert (answer.status_code, answer.json()["errors"][0]["code"]) == (405, "UNSUPPORTED")
+        assert answer.headers["Allow"] == allowed
+    assert Client().options("/v2/nothing").status_code == 404

@@ -13,6 +13,7 @@ from apps.accounts import tokens
 from apps.accounts.access import Viewer
 from apps.accounts.models import ApiToken, Scope
 from apps.oci import guessing, registry_tokens
+from tests.oci.uploading import headers_of
 
 FORM = "application/x-www-form-urlencoded"
 SCOPE = "repository:acme/vpc/aws:pull"
@@ -224,6 +225,13 @@ def test_a_token_in_use_shows_as_used(secret, monkeypatch):
     ping(issued)
 
     assert noted == [ApiToken.objects.get()]
+
+
+def test_a_head_is_answered_as_a_get(secret):
+    for headers in ({}, {"Authorization": basic(secret)}, {"Authorization": basic("nonsense")}):
+        got, head = Client().get("/v2/token", headers=headers), Client().head("/v2/token", headers=headers)
+        assert (head.status_code, head.content) == (got.status_code, b"")
+        assert headers_of(head) == headers_of(got)
 
 
 def test_other_methods_are_refused_in_the_dialect(db):

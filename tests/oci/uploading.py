@@ -70,5 +70,10 @@ def code_of(response: Any) -> str:
     return str(error["code"])
 
 
+def headers_of(response: Any) -> dict[str, str]:
+    """Without the number that every request has of its own."""
+    return {name: value for name, value in response.headers.items() if name != "X-Request-Id"}
+
+
 def _dashed(headers: dict[str, str]) -> dict[str, str]:
     return {name.replace("_", "-"): value for name, value in headers.items()}
