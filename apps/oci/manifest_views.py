@@ -1,8 +1,12 @@
 """end-3, end-7, end-9: manifests by tag and by digest."""
 
+from http import HTTPStatus
+
 from django.conf import settings
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from django.urls import re_path
+from django.utils.cache import get_conditional_response
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -15,18 +19,14 @@ from apps.releases import downloads
 
 
 class Manifest(OciView):
-    def get(self, request: Request, name: str, reference: str) -> HttpResponse:
+    def get(self, request: Request, name: str, reference: str) -> HttpResponseBase:
         """HEAD comes here as well, and costs no bytes."""
         served = self._served(name, reference, bytes_wanted=request.method == "GET")
-        if served.is_download and served.release is not None and request.method == "GET":
+        response = manifest_response(request, served)
+        is_sent = request.method == "GET" and response.status_code == HTTPStatus.OK
+        if is_sent and served.is_download and served.release is not None:
             client = downloads.client_of(request.headers.get("User-Agent", ""))
             downloads.note(served.release.pk, self.viewer.user_id, client)
-        response = HttpResponse(served.raw, content_type=served.media_type)
-        response.headers["Content-Length"] = str(served.length)
-        response.headers["Docker-Content-Digest"] = served.digest
-        response.headers["ETag"] = f'"{served.digest}"'
-        if served.warning:
-            response.headers["Warning"] = warning(served.warning)
         return response
 
     def put(self, request: Request, name: str, reference: str) -> Response:
@@ -59,6 +59,18 @@ class Manifest(OciView):
         if isinstance(address, ProviderMirror):
             return mirrors.served(self.caller, address, reference)
         return manifests.read(repositories.find(self.caller, address), reference, bytes_wanted=bytes_wanted)
+
+
+def manifest_response(request: Request, served: Served) -> HttpResponseBase:
+    """200, 304 or 412: a client that has it already is told so, and what we think of it."""
+    etag = f'"{served.digest}"'
+    headers = {"Content-Type": served.media_type, "Content-Length": str(served.length), "ETag": etag}
+    whole = HttpResponse(served.raw, headers=headers)
+    response: HttpResponseBase = get_conditional_response(request, etag=etag, response=whole) or whole
+    response.headers["Docker-Content-Digest"] = served.digest
+    if served.warning:
+        response.headers["Warning"] = warning(served.warning)
+    return response
 
 
 def created(name: str, put: manifests.Put) -> Response:
