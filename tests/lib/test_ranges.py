@@ -14,24 +14,36 @@ SIZE, ETAG = 100, '"one"'
         ("bytes=-500", range(100)),
         ("bytes=90-500", range(90, 100)),
         ("BYTES=3-4", range(3, 5)),
+        pytest.param(f"bytes=90-{'9' * 8000}", range(90, 100), id="an endless last byte"),
+        pytest.param(f"bytes=-{'9' * 8000}", range(100), id="an endless suffix"),
+        pytest.param(f"bytes={'0' * 8000}5-{'0' * 30}7", range(5, 8), id="endless zeros"),
     ],
 )
 def test_one_range_is_found(header, found):
     assert ranges.asked({"Range": header}, size=SIZE, etag=ETAG) == found
 
 
-@pytest.mark.parametrize("header", ["", "bytes=-", "bytes=0-1,4-5", "items=0-1", f"bytes={'9' * 30}-"])
+@pytest.mark.parametrize("header", ["", "bytes=-", "bytes=0-1,4-5", "items=0-1", "bytes=" + "9" * 30, "bytes=1-٣"])
 def test_what_is_no_single_range_asks_for_everything(header):
     assert ranges.asked({"Range": header}, size=SIZE, etag=ETAG) is None
 
 
-@pytest.mark.parametrize("header", ["bytes=100-", "bytes=-0", "bytes=500-600", "bytes=5-3"])
+@pytest.mark.parametrize(
+    "header",
+    [
+        *("bytes=100-", "bytes=-0", "bytes=500-600", "bytes=5-3", f"bytes=-{'0' * 30}", f"bytes={'9' * 30}-"),
+        pytest.param(f"bytes={'9' * 8000}-", id="endless"),
+        pytest.param(f"bytes={'9' * 4000}-{'9' * 3000}", id="endless and backwards"),
+    ],
+)
 def test_a_range_behind_the_last_byte_or_backwards_is_refused(header):
     with pytest.raises(ranges.Unsatisfiable):
         ranges.asked({"Range": header}, size=SIZE, etag=ETAG)
 
 
 def test_nothing_has_no_ranges():
+    with pytest.raises(ranges.Unsatisfiable):
+        ranges.asked({"Range": f"bytes=-{'9' * 30}"}, size=0, etag=ETAG)
     with pytest.raises(ranges.Unsatisfiable):
         ranges.asked({"Range": "bytes=0-"}, size=0, etag=ETAG)
 

@@ -63,7 +63,16 @@ def test_what_is_no_single_range_is_ignored(kept, asked):
     assert kept.get(DIGEST, Range=asked).status_code == 200
 
 
-@pytest.mark.parametrize("asked", ["bytes=500-0", "bytes=-0", "bytes=99999-"])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "bytes=500-0",
+        "bytes=-0",
+        "bytes=99999-",
+        f"bytes={'9' * 26}-",
+        pytest.param(f"bytes={'9' * 8000}-", id="endless"),
+    ],
+)
 def test_a_range_of_no_byte_is_416_in_this_dialect(kept, asked):
     response = kept.get(DIGEST, Range=asked)
 
