@@ -20,7 +20,7 @@ from apps.lib.digests import counted
 from apps.lib.errors import Conflict, Reason, TooLarge
 from apps.modules import catalogue, checks, contents, package_manifest
 from apps.modules.models import Module, ModuleVersion
-from apps.releases import pipeline, receiving, reserving, staging, transitions
+from apps.releases import blocking, pipeline, receiving, reserving, staging, transitions
 from apps.releases.faults import reach
 from apps.releases.models import Kind, Release, State
 from apps.releases.pipeline import Questions, Step, Work
@@ -238,6 +238,7 @@ def check(work: Work) -> None:
     if work.archive_key:
         with store.open_staged(work.archive_key) as repacked:
             listing = archives.inspect(repacked, limits(), wanted=contents.WANTED, form="zip")
+    blocking.refuse_quarantined({listing.digest: release.file_name})
     pipeline.note_checked(work, digest=listing.digest, size=listing.size)
     work.findings["listing"] = listing
 
@@ -249,6 +250,7 @@ def check_package(archive: BinaryIO) -> None:
     notes: dict[str, Any] = {}
     plan = checks.plan(listing, notes=notes, folder="")
     checks.require_unchanged(plan, notes)
+    blocking.refuse_quarantined({listing.digest: ""})
     if plan.questions:
         raise archives.Refusal(list(plan.questions))
 

@@ -22,7 +22,7 @@ from apps.lib.errors import Conflict, Invalid, Reason
 from apps.providers import assembling, catalogue, drafts, package_manifests, protocols
 from apps.providers.docs import drafted as docs
 from apps.providers.models import Package, Provider, ProviderVersion
-from apps.releases import drafting, keeping, pipeline, reserving, staging, transitions
+from apps.releases import blocking, drafting, keeping, pipeline, reserving, staging, transitions
 from apps.releases.drafting import Opened, Received
 from apps.releases.models import Kind, Release, ReleaseFile, State
 from apps.releases.pipeline import Step, Work
@@ -142,6 +142,7 @@ def check(work: Work) -> None:
     inspected = assembling.inspect_all(work.release, files)
     spoken = assembling.protocols_of(work.release, files, inspected)
     packages = [package for package, _ in inspected]
+    blocking.refuse_quarantined({package.digest: package.filename for package in packages})
     texts = docs.checked(files.docs)
     work.notes |= {"platforms": [package.platform for package in packages], "protocols": spoken}
     work.findings |= {"files": files, "packages": packages, "protocols": spoken, "inspected": inspected, "texts": texts}

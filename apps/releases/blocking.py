@@ -6,12 +6,14 @@ since its start knows of none.
 """
 
 import threading
+from collections.abc import Mapping
 from datetime import timedelta
 
 import structlog
 from django.db import DatabaseError, InterfaceError, connections
 
-from apps.lib.errors import NotFound
+from apps.lib.archives import Refusal
+from apps.lib.errors import NotFound, Reason
 from apps.releases.models import Release, ReleaseBlob
 
 EVERY = timedelta(seconds=2)
@@ -70,6 +72,27 @@ def refuse_blocked(release: Release) -> None:
             f"The files of {release} are not shown: the same bytes are in quarantine.",
             mend="Ask those who operate this registry.",
         )
+
+
+def refuse_quarantined(files: Mapping[str, str]) -> None:
+    """`files` are names by their digests. Raises Refusal for those whose bytes are in quarantine under whatever name:
+    what is published of them could be listed, and fetched by nobody. Whose release it is stays untold (D8).
+    """
+    rows = Release.objects.filter(quarantined_at__isnull=False, digest__in=files).values_list("digest")
+    parts = ReleaseBlob.objects.filter(release__quarantined_at__isnull=False, digest__in=files).values_list("digest")
+    found = {digest for (digest,) in rows.union(parts)}
+    if found:
+        raise Refusal([_in_quarantine(digest, files[digest]) for digest in files if digest in found])
+
+
+def _in_quarantine(digest: str, name: str) -> Reason:
+    return Reason(
+        code="quarantined",
+        found=f"bytes that are in quarantine here (sha256:{digest})",
+        expected="bytes that may be fetched",
+        mend="Build it anew without what was wrong with them, or ask those who operate this registry to release them",
+        file=name,
+    )
 
 
 blocked = Blocked()

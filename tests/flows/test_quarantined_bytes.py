@@ -1,0 +1,63 @@
+"""Bytes in quarantine are published by no door under another name: they would be listed, and fetched by nobody."""
+
+import pytest
+
+from apps.accounts.access import Viewer
+from apps.lib.addresses import ModuleAddress, ProviderAddress
+from apps.modules import lifecycle as modules
+from apps.providers import lifecycle as providers
+from tests.builders.archives import module_zip
+from tests.providers.conftest import held, worker
+from tests.providers.desk import LINUX, URL, Desk, codes, zips
+
+__all__ = ["held", "worker"]
+
+WHY = {"reason": "It calls home."}
+
+
+def quarantine(olga, version: str = "1.2.0") -> None:
+    modules.quarantine(viewer=Viewer(olga), address=ModuleAddress.parse("acme/vpc/aws"), version=version, **WHY)
+
+
+@pytest.mark.parametrize("address", ["acme/vpc/aws", "pantry/copy/aws"])
+def test_a_module_is_refused_with_the_digest_and_without_whose_it_is(published, olga, address):
+    data = module_zip()
+    blocked = published("acme/vpc/aws", "1.2.0", data=data)
+    quarantine(olga)
+
+    refused = published(address, "3.0.0", data=data)
+
+    assert refused.state == "rejected"
+    (reason,) = refused.refusals()
+    assert reason.code == "quarantined"
+    assert blocked.digest in reason.found
+    assert "1.2.0" not in reason.sentence
+
+
+def test_it_is_welcome_again_when_the_quarantine_is_lifted(published, olga):
+    data = module_zip()
+    published("acme/vpc/aws", "1.2.0", data=data)
+    quarantine(olga)
+    assert published("acme/vpc/aws", "1.3.0", data=data).state == "rejected"
+    modules.restore(viewer=Viewer(olga), address=ModuleAddress.parse("acme/vpc/aws"), version="1.2.0", **WHY)
+
+    assert published("acme/vpc/aws", "1.3.0", data=data).state == "published"
+    assert published("acme/vpc/aws", "1.4.0").state == "published"
+
+
+def test_one_package_of_a_provider_is_enough(tofu, alice, olga, held):
+    desk, files = Desk(tofu(alice)), zips()
+    assert desk.publish(files, protocols=["5.0"])["state"] == "published"
+    where = ProviderAddress.parse("acme/dns")
+    providers.quarantine(viewer=Viewer(olga), address=where, version="1.2.0", **WHY)
+    again = zips("1.3.0") | {LINUX.replace("1.2.0", "1.3.0"): files[LINUX]}
+
+    refused = Desk(tofu(alice), URL.replace("1.2.0", "1.3.0")).publish(again, protocols=["5.0"])
+
+    assert refused["state"] == "rejected"
+    assert codes(refused) == ["quarantined"]
+    assert refused["reasons"][0]["file"] == LINUX.replace("1.2.0", "1.3.0")
+    assert (
+        Desk(tofu(alice), URL.replace("1.2.0", "1.4.0")).publish(zips("1.4.0"), protocols=["5.0"])["state"]
+        == "published"
+    )
