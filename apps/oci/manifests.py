@@ -230,8 +230,6 @@ def _of_row(found: Found, question: Prepared[dict[str, Any]], reference: str) ->
         return None
     if row["is_release"]:
         return packages.served_by_digest(found, row["digest"])
-    if row["may_be_removed"] and packages.was_removed(found, row["digest"]):
-        return None
     return Served(bytes(row.get("raw", b"")), row["digest"], row["media_type"], size=row["size"])
 
 
@@ -243,7 +241,7 @@ def _question(column: str, *, bytes_wanted: bool) -> Prepared[dict[str, Any]]:
         releases = Release.objects.filter(kind=Kind.MODULE, namespace=namespace, name=path)
         versions = ModuleVersion.objects.filter(release__in=releases, manifest_digest=OuterRef("digest"))
         rows = Manifest.objects.filter(repository__namespace=namespace, repository__path=path, **{column: reference})
-        return rows.values(*columns, is_release=Exists(versions), may_be_removed=Exists(releases.removed()))
+        return rows.values(*columns, is_release=Exists(versions))
 
     return Prepared(make, namespace=int, path=str, reference=str)
 

@@ -22,7 +22,6 @@ __all__ = [
     "publish",
     "served_by_digest",
     "served_by_tag",
-    "was_removed",
 ]
 
 LATEST = "latest"
@@ -43,7 +42,8 @@ def served_by_tag(found: Found, tag: str) -> Served | None:
 
 
 def served_by_digest(found: Found, digest: str) -> Served | None:
-    """The release with that manifest. None: look at the rows of manifests, and ask `was_removed` of what is found.
+    """The release with that manifest. None: look at the rows of manifests.
+
     Raises ManifestUnknown for what is in quarantine, whatever the rows say.
     """
     address = found.address
@@ -54,12 +54,6 @@ def served_by_digest(found: Found, digest: str) -> Served | None:
     if with_it:
         raise ManifestUnknown(f"There is no manifest {digest} in {found.address}.")
     return None
-
-
-def was_removed(found: Found, digest: str) -> bool:
-    """A purged release leaves its number and its digests behind; what was pushed with it may still have a row."""
-    removed = _releases(found).removed()
-    return any(digest in (package_manifest.digest_for(one), _own_digest(one)) for one in removed)
 
 
 def listed_tags(found: Found) -> list[str]:
@@ -81,21 +75,20 @@ def holds_empty_config(found: Found) -> bool:
 
 
 def _latest(found: Found) -> Served | None:
-    """What somebody moved the tag to, until the next release; else the highest stable one that is listed.
+    """What somebody moved the tag to, until the next stable release; else the highest stable one that is listed.
 
     One that nobody advises against comes first: a deprecated one is `latest` only where there is no other. A row that
     leads to a release which was yanked or put into quarantine since leads nowhere.
     """
-    listed = _versions(found).listed()
+    stable = _versions(found).listed().filter(is_prerelease=False)
     rows = Tag.objects.filter(repository__namespace=found.namespace, repository__path=found.address.path_name)
     row = rows.filter(name=LATEST).select_related("manifest").first()
     if row is not None:
-        newest = listed.order_by("-release__published_at").values_list("release__published_at", flat=True).first()
+        newest = stable.order_by("-release__published_at").values_list("release__published_at", flat=True).first()
         if newest is None or row.moved_at > newest:
             pushed = _pushed_latest(found, row.manifest)
             if pushed is not None:
                 return pushed
-    stable = listed.filter(is_prerelease=False)
     shown = stable.exclude(release__lifecycle=Lifecycle.DEPRECATED).newest_first().first()
     shown = shown or stable.newest_first().first()
     return _served(found, shown) if shown else None
@@ -106,7 +99,7 @@ def _pushed_latest(found: Found, manifest: Manifest) -> Served | None:
     shown = with_it.listed().newest_first().first()
     if shown is not None:
         return _served(found, shown)
-    if with_it.exists() or was_removed(found, manifest.digest):
+    if with_it.exists():
         return None
     return Served(bytes(manifest.raw), manifest.digest, manifest.media_type)
 
@@ -123,10 +116,6 @@ def _served(found: Found, version: ModuleVersion) -> Served | None:
     if pushed is None:
         return None
     return Served(bytes(pushed.raw), pushed.digest, pushed.media_type, release, is_download=True)
-
-
-def _own_digest(release: Release) -> str:
-    return digest_of(package_manifest.synthesised(release))
 
 
 def _versions(found: Found) -> ModuleVersionQuerySet:

@@ -25,7 +25,7 @@ from apps.modules.models import ModuleVersion
 from apps.oci.authentication import Caller
 from apps.oci.errors import ManifestBlobUnknown, ManifestInvalid, VersionTaken
 from apps.oci.models import Manifest, Repository, RepositoryBlob
-from apps.oci.references import Digest, version_of
+from apps.oci.references import Digest, tag_of, version_of
 from apps.releases import reserving
 from apps.releases.models import Kind, Release, State
 
@@ -46,7 +46,8 @@ _WATCHED = ("state", "uploaded_digest", "digest", "reasons", "provenance", "tick
 class Package:
     """What a manifest of a module package says."""
 
-    manifest: str  # its digest
+    manifest: str  # the digest by which it was pushed
+    manifests: tuple[str, ...]  # its digests by every algorithm
     archive: str  # the sha256 of the zip
     size: int
     file_name: str
@@ -65,7 +66,7 @@ def publish(caller: Caller, repository: Repository, manifest: Manifest, tag: str
         release = _begin(caller.viewer, repository, package, version=number)
         _wait(release, package, deadline)
         if release.state == State.PUBLISHED:
-            return _require_same(release, package)
+            return _require_same(release, package, number)
         if package_manifest.pushed_with(release) == package.manifest:
             raise _refused(f"{release} was refused", release.refusals())
         # Somebody else's upload of that number has come to nothing: it is free again.
@@ -74,15 +75,21 @@ def publish(caller: Caller, repository: Repository, manifest: Manifest, tag: str
 def check(repository: Repository, manifest: Manifest) -> None:
     """The checks of every module package, without a release: for `latest`. Raises ManifestInvalid with the reasons.
 
-    What is no module package is let through: it is stored untouched. So is what is a release already.
+    What is no module package is let through: it is stored untouched. So is what is a release already, while it is
+    listed: `latest` leads to no other.
     """
     if manifest.artifact_type != MODULE_PACKAGE:
         return
-    published = ModuleVersion.objects.published().filter(
-        release__kind=Kind.MODULE, release__namespace=repository.namespace, release__name=repository.path
+    releases = Release.objects.published().filter(
+        kind=Kind.MODULE,
+        namespace=repository.namespace,
+        name=repository.path,
+        module_version__manifest_digest=manifest.digest,
     )
-    if published.filter(manifest_digest=manifest.digest).exists():
+    if releases.listed().exists():
         return
+    if (release := releases.first()) is not None:
+        raise ManifestInvalid(f"{release} is yanked or in quarantine: it cannot be latest.", mend="Restore it first.")
     package = _read(repository, manifest, "A module package is checked before it is called latest")
     try:
         with store.open_blob(package.archive) as archive:
@@ -111,7 +118,8 @@ def _read(repository: Repository, manifest: Manifest, why: str) -> Package:
     if archive is None:
         raise ManifestBlobUnknown(f"The zip {digest} is not in {repository}.", mend="Push it before the manifest.")
     title = (layers[0].get("annotations") or {}).get(TITLE, "")
-    return Package(manifest.digest, archive.digest, archive.size, _file_name(title))
+    manifests = tuple(str(Digest.of(bytes(manifest.raw), algorithm)) for algorithm in ("sha256", "sha512"))
+    return Package(manifest.digest, manifests, archive.digest, archive.size, _file_name(title))
 
 
 def _no_package(why: str, found: str) -> ManifestInvalid:
@@ -203,11 +211,17 @@ def _require_ours(release: Release, package: Package) -> None:
         )
 
 
-def _require_same(release: Release, package: Package) -> None:
-    """The version is published: by this very manifest, or the number is taken for ever (D5)."""
+def _require_same(release: Release, package: Package, number: str) -> None:
+    """The version is published: under this very number by this very manifest, or it is taken for ever (D5)."""
     row = ModuleVersion.objects.only("manifest_digest").get(release=release)
     published = row.manifest_digest or package_manifest.digest_for(release)
-    if published == package.manifest:
+    if release.version != number:
+        raise VersionTaken(
+            f"{number} is the same version as {release.version}, which is already published: what stands behind the "
+            "plus sign (_ in a tag) tells no versions apart.",
+            mend=f"Pull it by the tag {tag_of(release.version)}, or push under another version.",
+        )
+    if published in package.manifests:
         return
     if release.digest == package.archive:
         raise VersionTaken(

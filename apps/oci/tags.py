@@ -1,12 +1,31 @@
 """The tags of a repository: rows, and the versions of its module."""
 
+from django.db.models import Exists, OuterRef, QuerySet
+
+from apps.modules.models import ModuleVersion
 from apps.oci import packages
 from apps.oci.models import Tag
 from apps.oci.repositories import Found
 
 
 def names(found: Found) -> list[str]:
-    """Every tag in the order of bytes: rows, listed versions, and `latest` where it leads somewhere."""
-    rows = Tag.objects.filter(repository__namespace=found.namespace, repository__path=found.address.path_name)
-    listed = {*rows.values_list("name", flat=True), *packages.listed_tags(found)}
-    return sorted(listed)
+    """Every tag that answers, in the order of bytes: rows, listed versions, and `latest` where it leads somewhere.
+
+    Tools that copy a whole repository end at the first name that is listed and not there.
+    """
+    of_releases = set(packages.listed_tags(found))
+    rows = set(_served_rows(found).values_list("name", flat=True)) - of_releases
+    if packages.LATEST in rows and packages.served_by_tag(found, packages.LATEST) is None:
+        rows.remove(packages.LATEST)
+    return sorted(of_releases | rows)
+
+
+def _served_rows(found: Found) -> QuerySet[Tag]:
+    """Without those on the manifest of a release in quarantine, which answers under no name."""
+    path = found.address.path_name
+    with_it = ModuleVersion.objects.filter(
+        release__namespace=found.namespace, release__name=path, manifest_digest=OuterRef("manifest__digest")
+    )
+    in_quarantine, served = (with_it.filter(release__quarantined_at__isnull=value) for value in (False, True))
+    rows = Tag.objects.filter(repository__namespace=found.namespace, repository__path=path)
+    return rows.exclude(Exists(in_quarantine) & ~Exists(served))

@@ -1,0 +1,156 @@
+"""What a push promises: whatever is answered 201 can be pulled, by the tag and the digest that it was pushed under."""
+
+import hashlib
+import json
+
+import pytest
+
+from apps.accounts.access import Viewer
+from apps.lib.addresses import ModuleAddress
+from apps.modules import lifecycle
+from apps.releases.models import Release
+from tests.builders.archives import module_zip
+from tests.oci.manifests.documents import code_of, digest_of, package
+from tests.oci.packages.samples import LATER, NAME, RAW, ZIP, purge, said
+
+OTHER = module_zip(comment=b"another one")
+
+
+@pytest.fixture
+def act(olga):
+    def do(verb, version: str, **more):
+        verb(viewer=Viewer(olga), address=ModuleAddress.parse(NAME), version=version, reason="It leaks.", **more)
+
+    return do
+
+
+def tags(one) -> list[str]:
+    return one.tags().json()["tags"]
+
+
+# --- Bytes in quarantine ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("raw", [RAW, LATER], ids=["the same manifest", "another manifest"])
+@pytest.mark.parametrize("tag", ["1.3.0", "latest"])
+def test_bytes_in_quarantine_become_no_other_release(push, pusher, act, raw, tag):
+    assert push().status_code == 201
+    act(lifecycle.quarantine, "1.2.0")
+
+    answer = push(raw, tag)
+
+    assert code_of(answer)[0] == 400, said(answer)
+    assert "quarantine" in said(answer)
+    assert tags(pusher(NAME)) == []
+    assert not Release.objects.filter(version="1.3.0", state="published").exists()
+    act(lifecycle.restore, "1.2.0")
+    assert pusher(NAME).get("1.2.0").content == RAW
+
+
+def test_they_are_taken_nowhere_else_either(push, pantry, act):
+    assert push().status_code == 201
+    act(lifecycle.quarantine, "1.2.0")
+
+    answer = push(name="pantry/other/aws")
+
+    assert code_of(answer) == (400, "MANIFEST_INVALID")
+    assert f"sha256:{hashlib.sha256(ZIP).hexdigest()}" in said(answer)
+    assert NAME not in said(answer), "whose they are stays untold"
+
+
+def test_a_tag_on_what_is_in_quarantine_is_listed_no_more(push, pusher, act):
+    assert push().status_code == push(package(OTHER), "1.1.0", OTHER).status_code == 201
+    one = pusher(NAME)
+    assert one.put(RAW, "main").status_code == one.put(package(OTHER), "old").status_code == 201
+    assert tags(one) == ["1.1.0", "1.2.0", "latest", "main", "old"]
+
+    act(lifecycle.quarantine, "1.2.0")
+
+    assert tags(one) == ["1.1.0", "latest", "old"]
+    assert {tag: one.get(tag).status_code for tag in tags(one)} == {"1.1.0": 200, "latest": 200, "old": 200}
+    act(lifecycle.restore, "1.2.0")
+    assert tags(one) == ["1.1.0", "1.2.0", "latest", "main", "old"]
+
+
+# --- Versions that are the same ---------------------------------------------------------------------------------------
+
+
+def test_build_metadata_makes_no_second_version(push, pusher):
+    assert push().status_code == 201
+
+    answer = push(tag="1.2.0_build.5")
+
+    assert code_of(answer) == (409, "DENIED")
+    assert "1.2.0+build.5 is the same version as 1.2.0" in said(answer)
+    assert tags(pusher(NAME)) == ["1.2.0", "latest"]
+
+
+def test_a_release_by_its_sha512_is_the_same_by_its_sha256(push, pusher, work):
+    one, wide = pusher(NAME), digest_of(RAW, "sha512")
+    for data in (b"{}", ZIP):
+        one.blob(data)
+    url = f"/v2/{NAME}/manifests/{wide}?tag=1.2.0"
+    send = {"data": RAW, "content_type": "application/vnd.oci.image.manifest.v1+json"}
+    assert one.client.put(url, **send).status_code == 503
+    work()
+    assert one.client.put(url, **send).status_code == 201
+    assert one.put(RAW, digest_of(RAW)).status_code == 201
+
+    assert one.put(RAW, "1.2.0").status_code == 201
+    assert one.get("1.2.0").content == RAW
+
+
+# --- After a purge ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tag", ["latest", "main"])
+def test_what_is_pushed_anew_after_a_purge_is_there(push, pusher, olga, tag):
+    assert push().status_code == 201
+    assert pusher(NAME).put(RAW, "main").status_code == 201
+    purge(olga, "1.2.0")
+    assert tags(pusher(NAME)) == []
+
+    assert push(tag=tag).status_code == 201
+
+    one = pusher(NAME)
+    assert tags(one) == [tag]
+    assert one.get(tag).content == one.get(digest_of(RAW)).content == RAW
+    assert code_of(one.get("1.2.0")) == (404, "MANIFEST_UNKNOWN")
+
+
+def test_a_purge_takes_every_tag_on_the_manifest_that_we_made(published, pusher, olga):
+    published(NAME, "1.2.0", data=ZIP)
+    one = pusher(NAME)
+    raw = one.get("1.2.0").content
+    one.blob(b"{}")
+    assert one.put(raw, "stable").status_code == 201
+    purge(olga, "1.2.0")
+
+    assert tags(one) == []
+    for reference in ("stable", digest_of(raw)):
+        assert one.get(reference).status_code == 404
+
+
+# --- latest -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_pre_release_does_not_end_a_latest_that_was_pushed(published, push, pusher):
+    published(NAME, "1.0.0")
+    assert push(tag="latest").status_code == 201
+    published(NAME, "1.1.0-rc.1")
+
+    assert pusher(NAME).get("latest").content == RAW
+    published(NAME, "1.1.0")
+    latest = json.loads(pusher(NAME).get("latest").content)
+    assert latest["annotations"]["org.opencontainers.image.version"] == "1.1.0"
+
+
+def test_what_is_yanked_cannot_be_latest(push, pusher, act):
+    assert push().status_code == push(package(OTHER), "1.1.0", OTHER).status_code == 201
+    act(lifecycle.yank, "1.2.0")
+
+    answer = push(tag="latest")
+
+    assert code_of(answer) == (400, "MANIFEST_INVALID")
+    assert "1.2.0 is yanked" in said(answer)
+    assert pusher(NAME).get("latest").content == package(OTHER)
