@@ -27,7 +27,7 @@ from apps.portal.negotiation import wants_json
 from apps.portal.provider_form import ProtocolsForm
 from apps.portal.publish_form import sentence
 from apps.portal.uploads import ForeignOrigin, check_origin, status_of
-from apps.providers import drafts, publishing
+from apps.providers import assembling, drafts, publishing
 from apps.providers.draft_documents import file_document
 from apps.releases.drafting import MOST_FILES
 from apps.releases.models import Kind, Release
@@ -75,7 +75,7 @@ def release_files(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     ignored: list[str] = []
     try:
         for part in multipart_body.file_parts(kind, chunks, most=MOST_PARTS):
-            name = part.file_name.replace("\\", "/").rpartition("/")[2]
+            name = _as_sent(release, part.file_name.replace("\\", "/").rpartition("/")[2], taken)
             if _is_wanted(request, release, name, ignored):
                 open_body = _of(part.chunks)
                 publishing.take_file(viewer=viewer, release=release, name=name, open_body=open_body)
@@ -123,6 +123,14 @@ def _draft(viewer: Viewer, public_id: uuid.UUID) -> Release:
     if release.kind != Kind.PROVIDER:
         raise NotFound("There is no such draft of a provider.")
     return release
+
+
+def _as_sent(release: Release, name: str, taken: list[str]) -> str:
+    """A repository's manifest goes by its name in the build folder, unless one of that name came along or none can."""
+    renamed = drafts.manifest_name(release)
+    if name == drafts.GENERAL_MANIFEST and renamed not in taken and assembling.takes_manifest(release):
+        return renamed
+    return name
 
 
 def _is_wanted(request: HttpRequest, release: Release, name: str, ignored: list[str]) -> bool:

@@ -16,7 +16,7 @@ from apps.lib.packages import PackageListing
 from apps.providers import drafts, protocols
 from apps.providers.drafts import Files
 from apps.providers.models import Package, Signing
-from apps.releases.models import Release, ReleaseFile
+from apps.releases.models import Release, ReleaseFile, State
 from apps.signing import keys, signer, verifying
 from apps.signing.models import SigningKey
 
@@ -66,6 +66,15 @@ def protocols_of(release: Release, files: Files, listings: Iterable[tuple[Packag
     for package, listing in listings:
         told[package.filename] = protocols.cleaned(listing.protocols, file=package.filename)
     return protocols.agreed(told | {"the draft": drafts.told_protocols(release)})
+
+
+def takes_manifest(release: Release) -> bool:
+    """Whether a manifest can join the draft: sums that are there already have to list it."""
+    sums_file = drafts.files_of(release).sums
+    if sums_file is None or release.state != State.RECEIVING:
+        return True
+    name = drafts.manifest_name(release).encode()
+    return any(line.endswith(b"  " + name) for line in _read(sums_file).splitlines())
 
 
 def settle(release: Release, files: Files, found: Sequence[Package]) -> Settled:
@@ -200,7 +209,10 @@ def _send_or_strike(release: Release, name: str) -> str:
         drafts.role_of(release, name)
     except Invalid:
         return f"Write and sign the sums without it: {release} has no such file"
-    return f"Send {name} too, or write and sign the sums without it"
+    rewrite = "or write and sign the sums without it"
+    if name == drafts.manifest_name(release):
+        return f"Send {name} too: it is {drafts.GENERAL_MANIFEST} of the repository, renamed; {rewrite}"
+    return f"Send {name} too, {rewrite}"
 
 
 def _lists_docs(name: str, where: str) -> Reason:

@@ -19,6 +19,8 @@ from apps.signing.models import Custody, SigningKey
 
 PACKAGE_SETTING, SMALL_SETTING = "LARDER_PROVIDER_PACKAGE_MAX_BYTES", "LARDER_SUMS_MAX_BYTES"
 DOCS_SETTING = "LARDER_PROVIDER_DOCS_MAX_BYTES"
+# What a repository calls it; GoReleaser lists it as …_manifest.json, and does not copy it to the build folder.
+GENERAL_MANIFEST = "terraform-registry-manifest.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +44,11 @@ def role_of(release: Release, name: str) -> Role:
     role = packages.role_of(name, type=release.name, version=release.version)
     if role == "ignored" or (role == "package" and packages.name_of(name) is None):
         stem = _stem(release)
+        usual = "Name the files as GoReleaser does; other files of the build folder need not be sent."
         raise Invalid(
             f"found the file name {name[:200]!a}, expected {stem}_<os>_<arch>.zip, {stem}_SHA256SUMS, "
             f"{stem}_SHA256SUMS.sig, {stem}_manifest.json or {stem}_docs.zip",
-            mend="Name the files as GoReleaser does; other files of the build folder need not be sent.",
+            mend=f"Send it as {manifest_name(release)}." if name == GENERAL_MANIFEST else usual,
         )
     return role
 
@@ -159,6 +162,10 @@ def _no_packages(release: Release) -> Reason:
 
 def sums_name(release: Release) -> str:
     return f"{_stem(release)}_SHA256SUMS"
+
+
+def manifest_name(release: Release) -> str:
+    return f"{_stem(release)}_manifest.json"
 
 
 def docs_name(release: Release) -> str:

@@ -68,7 +68,15 @@ def test_a_line_for_the_manifest_needs_the_manifest(desk, registered):
     document = desk.publish(files, protocols=["5.0"])
 
     assert codes(document) == ["sums-file-missing"]
-    assert f"Send {MANIFEST} too" in document["reasons"][0]["mend"]
+    assert f"Send {MANIFEST} too: it is terraform-registry-manifest.json" in document["reasons"][0]["mend"]
+
+
+def test_the_manifest_of_the_repository_is_refused_with_the_name_to_send_it_by(desk):
+    desk.open()
+    refused = desk.put("terraform-registry-manifest.json", b"{}")
+
+    assert refused.status_code == 422
+    assert body(refused)["error"]["mend"] == f"Send it as {MANIFEST}."
 
 
 def test_a_file_of_this_version_without_its_line_is_refused_as_before(desk, registered):

@@ -5,7 +5,8 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.test_publish_provider import build, choose, folder, larder_of_keys, pytestmark, row
+from tests.browser.publishing import expect_published
+from tests.browser.test_publish_provider import build, choose, folder, larder_of_keys, pytestmark, row, send
 from tests.builders.keys import signing_key
 from tests.lib.test_packages_names import COMPANIONS, NO_COMPANIONS
 
@@ -29,6 +30,20 @@ def test_lines_for_sboms_and_sources_are_not_needed(page, larder_of_keys, folder
     expect(page.locator("[data-plan-problems]")).to_be_hidden()
     expect(page.locator("[data-plan-ignored]")).to_contain_text("4 other files, not sent")
     expect(page.locator("[data-plan-signing=publisher]")).to_be_visible()
+
+
+def test_a_manifest_that_the_sums_list_is_sent_under_either_name(page, larder_of_keys, folder):
+    files = build("manifested")
+    manifest = files.pop("terraform-provider-manifested_1.2.0_manifest.json")
+    choose(page, folder(files), larder_of_keys)
+    problems = page.locator("[data-plan-problems]")
+    expect(problems).to_contain_text("_manifest.json, which is not here. Add it, or terraform-registry-manifest.json")
+    path = folder({"terraform-registry-manifest.json": manifest}, "repository")
+    page.locator("#file").set_input_files(path / "terraform-registry-manifest.json")
+    expect(problems).to_be_hidden()
+    send(page)
+    page.wait_for_url("**/releases/*")
+    expect_published(page)
 
 
 def test_every_other_line_is_told_with_what_can_be_done(page, larder_of_keys, folder):

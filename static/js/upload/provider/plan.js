@@ -81,6 +81,7 @@ function waysOut(name, start, limits) {
   if (role === "docs") return "which clients do not verify, and which may change. Write and sign the sums without it.";
   const isPackage = role === "package" && limits.systems.split(" ").includes(os) && limits.architectures.split(" ").includes(arch);
   if (!name.startsWith(start) || !(isPackage || role === "manifest")) return "which is no file of this version. Write and sign the sums without it.";
+  if (role === "manifest") return `which is not here. Add it, or ${GENERAL_MANIFEST} of the repository, which is sent under that name; or write and sign the sums without it.`;
   return "which is not here. Add it, or write and sign the sums without it.";
 }
 
