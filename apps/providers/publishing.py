@@ -144,7 +144,9 @@ def check(work: Work) -> None:
     packages = [package for package, _ in inspected]
     blocking.refuse_quarantined({package.digest: package.filename for package in packages})
     texts = docs.checked(files.docs)
-    work.notes |= {"platforms": [package.platform for package in packages], "protocols": spoken}
+    # Clients unpack the mode as it is. It is said and not refused: what runs it may set it by itself.
+    idle = [one.platform for one, listing in inspected if one.os != "windows" and not listing.is_runnable]
+    work.notes |= {"platforms": [package.platform for package in packages], "protocols": spoken, "not_runnable": idle}
     work.findings |= {"files": files, "packages": packages, "protocols": spoken, "inspected": inspected, "texts": texts}
 
 
