@@ -1,6 +1,7 @@
 """What holds for every list of the admin, with many rows of modules, providers, and what was pushed over OCI."""
 
 import pytest
+from django.contrib import admin
 from django.forms.models import model_to_dict
 from django.urls import reverse
 
@@ -14,6 +15,15 @@ from tests.admin.test_export import export
 SHELVES = (rows, provider_rows, oci_rows)
 EDITED = (Namespace, Team, Grant, User, Invitation)
 LISTED = [(shelf, model) for shelf in SHELVES for model in shelf.LISTED]
+# What a person types or a scanner sends: each is asked of every list, with and without a search box.
+WORDS = {
+    "word": "acme",
+    "emoji": "\N{FROG FACE} acme/vpc/aws 1.0.0",
+    "nul": "ac\0me sha256:ab % _ \\ ' \" / // : --",
+    "long": "x" * 500,
+    "number": "9" * 500,
+    "words": " ".join(f"w{n}" for n in range(150)),
+}
 READ_ONLY = [(shelf, model) for shelf, model in LISTED if model not in EDITED]
 
 each_shelf = pytest.mark.parametrize("shelf", SHELVES, ids=lambda shelf: shelf.__name__.rpartition(".")[2])
@@ -75,3 +85,11 @@ def test_every_list_offers_its_rows(desk, shelf, model):
 
     assert len(lines) == model.objects.count() > 0
     assert {len(line) for line in lines} == {len(head)}
+
+
+@pytest.mark.parametrize("words", WORDS.values(), ids=WORDS)
+def test_every_list_answers_whatever_is_searched_for(desk, words):
+    answers = {model.__name__: desk.get(list_of(model, q=words)).status_code for model in admin.site._registry}
+
+    assert set(answers) >= {model.__name__ for _, model in LISTED}
+    assert set(answers.values()) == {200}
