@@ -7,7 +7,7 @@ from apps.modules.inspection.units import read_unit
 
 def unit_of(text="", **files):
     """The unit of these files: `main_tf="…"` is main.tf; a text alone is main.tf as well."""
-    named = {_path(name): content for name, content in ({"main_tf": text} | files).items() if content != ""}
+    named = {path_of(name): content for name, content in ({"main_tf": text} | files).items() if content != ""}
     return read_unit(
         {path: content if isinstance(content, bytes) else content.encode() for path, content in named.items()}
     )
@@ -31,5 +31,5 @@ def as_json(**blocks):
     return json.dumps(blocks, indent=2)
 
 
-def _path(name):
+def path_of(name):
     return name.replace("__", ".").replace("_tofu", ".tofu").replace("_tf", ".tf").replace("_json", ".json")
