@@ -14,6 +14,7 @@ class RegistrySiteConfig(AppConfig):
         # Whatever enqueues rings through the current Celery app: a command that never asked for it has one as well.
         import_module("registry_site.celery")
         import_module("registry_site.checks")
+        import_module("registry_site.defects")
 
 
 class LarderAdminConfig(admin_apps.AdminConfig):

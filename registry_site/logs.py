@@ -58,7 +58,7 @@ def configure(*, level: str, as_json: bool) -> None:
             "formatters": {"structured": formatter},
             "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "structured"}},
             "root": {"handlers": ["stderr"], "level": level},
-            # Our own access line (middleware.py) replaces the servers' and Django's.
+            # Our own access line (middleware.py) and that of a defect (defects.py) replace the servers' and Django's.
             "loggers": {
                 "django.server": {"level": "WARNING"},
                 "django.request": {"level": "CRITICAL"},

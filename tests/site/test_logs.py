@@ -5,6 +5,7 @@ import logging
 
 import pytest
 import structlog
+from django.test import Client
 
 from apps.jobs.models import Job
 from registry_site import logs
@@ -87,3 +88,26 @@ def test_no_token_reaches_the_log(client, alice, bearer, lines):
     client.get("/v1/modules/acme/none/aws/versions", headers=headers)
 
     assert headers["Authorization"].split()[1] not in json.dumps(lines())
+
+
+@pytest.mark.urls("tests.portal.test_errors")
+def test_what_nobody_foresaw_is_one_line_with_its_traceback_and_the_id_that_the_page_shows(db, lines):
+    logging.getLogger().setLevel("ERROR")
+    answer = Client(raise_request_exception=False).get("/raise/defect?key=only-for-me")
+
+    (line,) = lines()
+    assert answer.status_code == 500
+    assert answer.headers["X-Request-Id"] in answer.text
+    assert line["request_id"] == answer.headers["X-Request-Id"]
+    assert (line["level"], line["method"], line["path"]) == ("error", "GET", "/raise/defect")
+    assert line["exception"].startswith("Traceback")
+    assert line["exception"].endswith("ValueError: a secret that no page may show")
+    assert "only-for-me" not in json.dumps(line)
+
+
+@pytest.mark.urls("tests.portal.test_errors")
+@pytest.mark.parametrize("path", ["/raise/missing", "/raise/role", "/raise/conflict", "/no/such/page"])
+def test_what_a_page_explains_to_people_is_no_defect(db, lines, path):
+    Client(raise_request_exception=False).get(path)
+
+    assert [entry["event"] for entry in lines()] == ["request"]
