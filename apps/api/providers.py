@@ -1,6 +1,7 @@
 """/api/v1/providers/<ns>/<type>/<version>: a provider's version, published file by file (D24).
 
-POST opens a draft, PUT …/files/<filename> sends each file, POST …/publish hands it in; GET shows it at any time.
+POST opens a draft, PUT …/files/<filename> sends each file, POST …/publish hands it in; GET shows it at any
+time, DELETE cancels what is still a draft.
 """
 
 from collections.abc import Iterator
@@ -29,7 +30,7 @@ class DraftInput(serializers.Serializer[Any]):
 
 
 class ProviderRelease(ApiView):
-    http_method_names = ["get", "head", "post"]
+    http_method_names = ["get", "head", "post", "delete"]
 
     def get(self, request: Request, namespace: str, type: str, version: str) -> Response:  # noqa: A002, ARG002
         """How the newest upload of this version goes or went; readers see it from its publication on."""
@@ -45,6 +46,13 @@ class ProviderRelease(ApiView):
         opened = publishing.begin(viewer=self.viewer, address=address, version=version, **_wanted(request))
         status = HTTPStatus.CREATED if opened.created else HTTPStatus.OK
         return _released(opened.release, status)
+
+    def delete(self, request: Request, namespace: str, type: str, version: str) -> Response:  # noqa: A002, ARG002
+        """Cancel the draft; whatever was handed in goes its way."""
+        self.require_token()
+        release = reading.draft_for(self.viewer, ProviderAddress(namespace, type), version)
+        publishing.cancel(viewer=self.viewer, release=release)
+        return Response(status=HTTPStatus.NO_CONTENT)
 
 
 class ProviderFile(ApiView):

@@ -36,6 +36,7 @@ PACKAGE = "terraform-provider-dns_1.0.0_linux_amd64.zip"
 OTHER_VERSIONS = {
     ("api:module-release", "PUT"): "2.0.0",
     ("api:provider-release", "POST"): "2.0.0",
+    ("api:provider-release", "DELETE"): "3.0.0",
     ("api:provider-file", "PUT"): "3.0.0",
     ("api:provider-file", "DELETE"): "3.0.0",
     ("api:provider-publish", "POST"): "3.0.0",
