@@ -31,9 +31,7 @@ def test_one_range_is_206(archive, asked, part):
     assert response.headers["Content-Length"] == str(stop - start)
 
 
-@pytest.mark.parametrize(
-    "asked", ["bytes=0-1,4-5", "bytes=-", "bytes=a-b", "items=0-1", "bytes=0-1;", f"bytes={'9' * 30}-", ""]
-)
+@pytest.mark.parametrize("asked", ["bytes=0-1,4-5", "bytes=-", "bytes=a-b", "items=0-1", "bytes=0-1;", ""])
 def test_what_is_no_single_range_is_ignored(archive, asked):
     url, data = archive
     response = Client(headers={"Range": asked}).get(url)
@@ -42,7 +40,9 @@ def test_what_is_no_single_range_is_ignored(archive, asked):
     assert "Content-Range" not in response.headers
 
 
-@pytest.mark.parametrize("asked", ["bytes=999999-", "bytes=-0", "bytes=999999-9999999", "bytes=5-3"])
+@pytest.mark.parametrize(
+    "asked", ["bytes=999999-", "bytes=-0", "bytes=999999-9999999", "bytes=5-3", f"bytes={'9' * 30}-"]
+)
 def test_a_range_behind_the_end_is_416(archive, asked):
     url, data = archive
     response = Client(headers={"Range": asked}).get(url)
