@@ -49,15 +49,19 @@ def tabs(shown: ModuleVersion, units: Units) -> list[Tab]:
     def count(number: int) -> int | None:
         return number if units.is_inspected else None
 
+    def found(number: int) -> int | None:
+        """What was read of the root: none of it is no number where something could not be read."""
+        return count(number) if number or not root.warnings else None
+
     return [
         Tab("module-version", "README"),
-        Tab("module-inputs", "Inputs", count(len(root.variables))),
-        Tab("module-outputs", "Outputs", count(len(root.outputs))),
-        Tab("module-resources", "Resources", count(len(root.resources))),
-        Tab("module-dependencies", "Dependencies", count(depends_on(root))),
+        Tab("module-inputs", "Inputs", found(len(root.variables))),
+        Tab("module-outputs", "Outputs", found(len(root.outputs))),
+        Tab("module-resources", "Resources", found(len(root.resources))),
+        Tab("module-dependencies", "Dependencies", found(depends_on(root))),
         Tab("module-submodules", "Submodules", count(len(units.submodules))),
         Tab("module-examples", "Examples", count(len(units.examples))),
-        Tab("module-files", "Files", len(shown.files)),
+        Tab("module-files", "Files", shown.file_count),
     ]
 
 
