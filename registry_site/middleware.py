@@ -137,6 +137,7 @@ class HostIsOurs:
     """Refuses what asks for another host, in words that whoever typed the address or runs the proxy can act on.
 
     Clusters and load balancers ask a process for its health by its address: /healthz and /readyz answer to any name.
+    So do static files, or the page that says so would have no style.
     """
 
     def __init__(self, get_response: Respond) -> None:
@@ -146,7 +147,7 @@ class HostIsOurs:
         try:
             request.get_host()
         except DisallowedHost:
-            if request.path not in PROBES:
+            if not request.path.startswith((*PROBES, settings.STATIC_URL)):
                 log.warning("unknown-host", host=request.META.get("HTTP_HOST", "")[:100])
                 return errors.unknown_host(request)
             request.META["HTTP_HOST"] = settings.PUBLIC_HOST
