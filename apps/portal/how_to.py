@@ -95,7 +95,7 @@ def _of_reader(request: HttpRequest, viewer: Viewer) -> dict[str, Any]:
     mine = ModuleAddress(own.name if own else "acme", "network", "aws")
     context["publish"] = client_setup.publish(mine, "1.0.0")
     context["oci"] = {
-        "block": oci_setup.block(address, version),
+        "block": oci_setup.block(address, version, label=snippets.label_of(address)),
         "logins": oci_setup.logins(),
         "credentials": oci_setup.credentials(),
         "push": oci_setup.push(mine, "1.0.0"),

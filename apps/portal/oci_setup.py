@@ -12,11 +12,11 @@ USER = "token"
 CREATED = '--annotation "org.opencontainers.image.created=$(git log -1 --format=%cI)"'
 
 
-def block(address: ModuleAddress, version: str, *, folder: str = "", label: str = "") -> str:
+def block(address: ModuleAddress, version: str, *, label: str, folder: str = "") -> str:
     """A module block with an `oci://` source. A `version` beside it is an error: the tag is the version."""
     inside = f"//{folder}" if folder else ""
     source = f"oci://{host()}/{address}{inside}?tag={version.replace('+', '_')}"
-    return f'module "{label or address.name}" {{\n  source = "{source}"\n}}'
+    return f'module "{label}" {{\n  source = "{source}"\n}}'
 
 
 def logins() -> list[Snippet]:

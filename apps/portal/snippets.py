@@ -46,7 +46,7 @@ def usages(
                 "The highest version within the range is installed: fixes and additions come by themselves.",
             )
         )
-    package = oci_setup.block(address, version, folder=folder, label=_label(address, folder))
+    package = oci_setup.block(address, version, folder=folder, label=label_of(address, folder))
     found.append(Usage("As an OCI package", package, OCI_HINT))
     lines = [_input_line(one) for one in inputs if _LABEL.fullmatch(one["name"])]
     if lines:
@@ -56,17 +56,18 @@ def usages(
 
 
 def module_block(address: ModuleAddress, version: str, *, folder: str = "", lines: Iterable[str] = ()) -> str:
-    """The block for a configuration. A call needs a label of letters, digits, - and _; the module's name is one."""
+    """The block for a configuration."""
     source = f"{settings.PUBLIC_HOST}/{address}" + (f"//{folder}" if folder else "")
     inside = [f'source  = "{source}"', f'version = "{version}"']
     inside += ["", *lines] if lines else []
     body = "\n".join(f"  {line}" if line else "" for line in inside)
-    return f'module "{_label(address, folder)}" {{\n{body}\n}}'
+    return f'module "{label_of(address, folder)}" {{\n{body}\n}}'
 
 
-def _label(address: ModuleAddress, folder: str) -> str:
-    label = folder.rpartition("/")[2]
-    return label if _LABEL.fullmatch(label) else address.name
+def label_of(address: ModuleAddress, folder: str = "") -> str:
+    """The name of the folder or of the module. Clients take none that begins with a digit, as both may."""
+    names = [name for name in (folder.rpartition("/")[2], address.name) if name]
+    return next(label for name in names for label in (name, f"module_{name}") if _LABEL.fullmatch(label))
 
 
 def compatible(version: str) -> str:

@@ -224,6 +224,19 @@ def test_required_inputs_are_filled_in_by_their_types():
     assert "odd" not in block
 
 
+@pytest.mark.parametrize(
+    ("path", "label"),
+    [("", "module_3tier"), ("/submodules/2nd", "module_2nd"), ("/submodules/a.b", "module_3tier")],
+)
+def test_a_name_that_begins_with_a_digit_gets_a_label_that_clients_take(page, published, path, label):
+    files = {**MODULE, "modules/2nd/main.tf": "", "modules/a.b/main.tf": ""}
+    published("acme/3tier/aws", "1.0.0", data=module_zip(files))
+
+    text = page(f"/modules/acme/3tier/aws/1.0.0{path}")
+
+    assert set(re.findall(r'module "([^"]*)" {', words(text))) == {label}
+
+
 @pytest.mark.parametrize("tab", [*TABS, "/submodules/one0", "/files/f/0.tf"])
 @pytest.mark.parametrize("count", [3, 80])
 def test_a_tab_costs_the_same_at_any_size(
