@@ -7,15 +7,15 @@ from typing import Any
 from django.conf import settings
 
 from apps.lib.addresses import ModuleAddress
-from apps.lib.archives import Listing
+from apps.lib.archives import Entry, Listing
 from apps.lib.errors import Invalid
 from apps.modules import inspection, readme
-from apps.modules.inspection import README_NAMES, inspecting
+from apps.modules.inspection import README_NAMES, folders, inspecting
 from apps.modules.models import ModuleCall, ModuleVersion
 
 # What `archives.inspect` keeps the texts of; the README comes first, so that no flood of files takes its room.
 WANTED = (*README_NAMES, *inspection.WANTED)
-# The page lists this many files; the archive itself may hold more.
+# The pages know of this many files; the archive itself may hold more.
 FILES_KEPT = 2_000
 
 
@@ -32,6 +32,7 @@ def read(listing: Listing, *, address: ModuleAddress, version: str) -> Contents:
     sizes = {entry.name: entry.size for entry in listing.entries if not entry.is_dir}
     found = inspecting.inspect(listing.texts, sizes)
     was_read = not found.pop("failed", False)
+    found["file_count"] = len(sizes)
     prefix, files = readme.page_path(address, version), _files(listing)
     shown = frozenset(file["name"] for file in files)
     readmes = _readmes(listing.texts)
@@ -80,11 +81,18 @@ def _rank(file_name: str) -> int:
 
 
 def _files(listing: Listing) -> list[dict[str, Any]]:
-    files = sorted((entry for entry in listing.entries if not entry.is_dir), key=lambda entry: entry.name)
+    kept = sorted((entry for entry in listing.entries if not entry.is_dir), key=_importance)[:FILES_KEPT]
     return [
         {"name": entry.name, "size": entry.size, "at": entry.at, "packed": entry.packed, "method": entry.method}
-        for entry in files[:FILES_KEPT]
+        for entry in sorted(kept, key=lambda entry: entry.name)
     ]
+
+
+def _importance(entry: Entry) -> tuple[int, str]:
+    """What pages link to comes first: the files of modules and their READMEs, then those at the root."""
+    folder, _, name = entry.name.rpartition("/")
+    is_linked = folders.is_unit(folder) and (folders.is_module_file(name) or name.lower() in README_NAMES)
+    return 0 if is_linked else 1 if not folder else 2, entry.name
 
 
 def _calls(units: list[dict[str, Any]]) -> Iterator[ModuleCall]:

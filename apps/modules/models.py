@@ -95,6 +95,12 @@ class ModuleVersion(models.Model):
     def __str__(self) -> str:
         return str(self.release)
 
+    @property
+    def file_count(self) -> int:
+        """Of the archive: `files` may hold fewer."""
+        count = self.inspection.get("file_count")
+        return count if isinstance(count, int) else len(self.files)
+
 
 class ModuleCall(models.Model):
     """A module block: which module a version builds on. `target_*` are empty where that is not in this registry."""

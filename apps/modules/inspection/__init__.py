@@ -20,6 +20,8 @@ Types and defaults are the author's own text, taken out of its indentation. `def
 "(unknown)" where it cannot be read for sure, "(sensitive)" where it is a secret: such a default is nowhere in the
 document. `value` is the default as JSON; the key is absent where the default is no literal, unknown or a secret.
 
+`apps.modules.contents` adds `file_count`: how many files the archive holds, of which it may keep fewer.
+
 The child process imports this package, so nothing in it imports Django.
 """
 

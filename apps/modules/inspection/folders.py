@@ -26,7 +26,7 @@ def folders_of(paths: Iterable[str]) -> list[Folder]:
     files: dict[str, list[str]] = {"": []}
     for path in sorted(paths):
         folder, _, name = path.rpartition("/")
-        if is_module_file(name) and (not folder or _is_unit(folder)):
+        if is_module_file(name) and is_unit(folder):
             files.setdefault(folder, []).append(path)
     order = ["root", *KINDS.values()]
     folders = [Folder(path, _kind(path), tuple(_seen(found))) for path, found in files.items()]
@@ -47,9 +47,10 @@ def is_json(path: str) -> bool:
     return path.endswith(".json")
 
 
-def _is_unit(folder: str) -> bool:
+def is_unit(folder: str) -> bool:
+    """Whether the folder is the root, a submodule or an example."""
     above, slash, name = folder.partition("/")
-    return above in KINDS and bool(slash) and bool(name) and "/" not in name
+    return not folder or (above in KINDS and bool(slash) and bool(name) and "/" not in name)
 
 
 def _kind(path: str) -> str:
