@@ -7,7 +7,7 @@ from typing import Any
 from apps.lib import archives
 from apps.lib.archives import Listing, Refusal
 from apps.lib.errors import Invalid, Reason
-from apps.lib.layouts import MODULE_SUFFIXES
+from apps.lib.layouts import is_module_file
 
 # Questions that a publisher answers with yes; `choose-folder` is answered with a folder.
 STATE_FILE, PRIVATE_KEY, CHOOSE_FOLDER = "state-file", "private-key", "choose-folder"
@@ -73,7 +73,7 @@ def plan(
     inside = [name for name in names if name.startswith(prefix)]
     left_out = tuple(name for name in layout.left_out if name.startswith(prefix))
     staying = set(inside) - set(left_out)
-    if not any(_is_module_file(name.removeprefix(prefix)) for name in staying):
+    if not any(_is_at_root(name.removeprefix(prefix)) for name in staying):
         if asks and layout.folders:
             return _asking(_choose(layout.folders, "no module file at its root"))
         raise Refusal([_no_module_file(sorted(inside), prefix, layout.folders)])
@@ -119,8 +119,8 @@ def _asking(question: Reason) -> Plan:
     return Plan("", (), (question,), is_repacked=False)
 
 
-def _is_module_file(name: str) -> bool:
-    return "/" not in name and name.endswith(MODULE_SUFFIXES)
+def _is_at_root(name: str) -> bool:
+    return "/" not in name and is_module_file(name)
 
 
 def _prefix(names: list[str], folder: str, top_folder: str) -> str | None:
@@ -172,7 +172,7 @@ def _no_module_file(names: list[str], prefix: str, folders: Collection[str]) -> 
     return Reason(
         code="no-module-file",
         found=f"no .tf or .tofu file {where} (there are: {_named((name.removeprefix(prefix) for name in names), 5)})",
-        expected="at least one file that ends in .tf, .tofu, .tf.json or .tofu.json there",
+        expected="at least one file there that ends in .tf, .tofu, .tf.json or .tofu.json and begins with no dot",
         mend=mend,
     )
 

@@ -106,6 +106,16 @@ def test_without_a_module_the_refusal_names_the_folders_that_hold_one(put, folde
     assert release.notes["folders"] == ["modules/dns", "modules/vpc"] or code == "no-such-folder"
 
 
+@pytest.mark.parametrize("name", [".main.tf", ".tofu", ".hidden.tf.json"])
+@pytest.mark.parametrize(("at", "query"), [("", ""), ("modules/vpc/", "?folder=modules/vpc")])
+def test_a_file_that_clients_skip_makes_no_module(put, name, at, query):
+    put(module_zip({f"{at}{name}": MODULE["main.tf"], f"{at}README.md": "# VPC\n", "LICENSE": "MIT"}), f"{PATH}{query}")
+    release = Release.objects.get()
+    assert release.state == "rejected"
+    assert release.reasons[0]["code"] == "no-module-file"
+    assert name in release.reasons[0]["found"]
+
+
 @pytest.mark.parametrize("folder", ["../x", "a/../../b", "%00", "x" * 301])
 def test_a_folder_that_no_archive_can_have_is_refused_before_the_body(put, folder):
     assert put(b"", f"{PATH}?folder={folder}").status_code in (400, 422)
