@@ -190,6 +190,12 @@ def test_the_path_of_a_version_is_quoted():
         ("# Only a heading", ""),
         ("", ""),
         ("word " * 100, ("word " * 59).strip() + "…"),
+        ("<details><summary>More</summary>\n\nInside.\n\n- a list\n\n</details>\n\nText.", "Text."),
+        ("<details>\n<summary>More</summary>Inside.</details> Text.\n\nSecond.", "Text."),
+        ("<details><details><summary>More</details>\n\nInside.\n\n</details></details>\n\nText.", "Text."),
+        ("- <details>\n\n  Inside.\n\n> </details>\n\nText.", "Text."),
+        ("</details>`<details>`\n\nSecond.", "<details>"),
+        ("<details><summary>More</summary>\n\nNever closed.", ""),
         ("<b>bold</b> & <script>x</script>", "bold & <script>x</script>"),
     ],
 )

@@ -21,7 +21,7 @@ from apps.lib.markdown.links import INLINE_IMAGES, Place, lead, words_of
 from apps.lib.markdown.tags import add_tags, lowered
 
 # Grows with every change of the output, so that an operator can render old versions again.
-RENDERER = "2"
+RENDERER = "3"
 MAX_CHARACTERS = 512 * 1024
 # Some rules take the square of a paragraph's length, and a table of nothing but bars gives a hundred times its size.
 # No author comes near either; what lies beyond is shown as text, or not at all.
@@ -30,6 +30,7 @@ MOST_TOKENS = 30_000
 MOST_DESCRIPTION = 8 * 1024
 SUMMARY = 300
 ANCHOR_PREFIX = "user-content-"
+_FOLDS = ("details", "summary")
 
 _TAGS = """
 a abbr b blockquote br code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i img input kbd li ol p pre q s samp
@@ -76,13 +77,18 @@ def render(source: bytes, place: Place | None = None) -> str:
 
 
 def summary(source: bytes) -> str:
-    """The first paragraph as plain text, at most 300 characters; badges, headings and comments are passed over."""
+    """The first paragraph as plain text, at most 300 characters.
+
+    Badges, headings, comments and what is folded away in <details> are passed over.
+    """
     tokens = _parser().parse(_text(source)[:MOST_INLINE], {"place": _Anywhere()})
+    folds: list[str] = []
     for before, token in pairwise(tokens):
-        if before.type == "paragraph_open" and before.level == 0 and not _is_heading(token):
-            words = " ".join(words_of(_said(token)).split())
+        said = _unfolded(token.children or [], folds)  # of every token: a fold runs on over many paragraphs
+        if before.type == "paragraph_open" and before.level == 0 and not _is_heading(said):
+            words = " ".join(words_of(said).split())
             # A row of links is a menu, not a sentence.
-            if any(letter.isalpha() for letter in words_of(_outside_links(token))):
+            if any(letter.isalpha() for letter in words_of(_outside_links(said))):
                 return _cut(words)
     return ""
 
@@ -153,17 +159,29 @@ def _slug(words: str) -> str:
     return re.sub(r"[^\w\- ]", "", words.strip().lower()).replace(" ", "-")[:200]
 
 
-def _said(token: Token) -> list[Token]:
-    return [child for child in token.children or [] if child.type != "image" and not child.meta.get("is_image")]
+def _unfolded(children: list[Token], folds: list[str]) -> list[Token]:
+    """What is said outside of <details> and <summary>, without pictures; `folds` are those that are open, kept up."""
+    said = []
+    for child in children:
+        tag = child.content.strip("</>") if child.type == "html_inline" else ""
+        if tag not in _FOLDS:
+            if not folds and child.type != "image" and not child.meta.get("is_image"):
+                said.append(child)
+        elif not child.content.startswith("</"):
+            folds.append(tag)
+        elif tag in folds:
+            while folds.pop() != tag:  # whatever was left open in it ends with it
+                pass
+    return said
 
 
-def _is_heading(token: Token) -> bool:
-    return any(child.content[1:2] == "h" for child in token.children or [] if child.type == "html_inline")
+def _is_heading(said: list[Token]) -> bool:
+    return any(child.content[1:2] == "h" for child in said if child.type == "html_inline")
 
 
-def _outside_links(token: Token) -> list[Token]:
+def _outside_links(said: list[Token]) -> list[Token]:
     outside, depth = [], 0
-    for child in _said(token):
+    for child in said:
         depth += {"link_open": 1, "link_close": -1}.get(child.type, 0)
         if depth == 0:
             outside.append(child)
