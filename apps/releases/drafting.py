@@ -25,13 +25,14 @@ from apps.lib.errors import Conflict, Invalid, NotFound, TooLarge
 from apps.releases import quotas, receiving, reserving
 from apps.releases.faults import reach
 from apps.releases.models import Release, ReleaseFile, State
-from apps.releases.transitions import move
+from apps.releases.transitions import Moved, move
 
 # Each file renews a draft for so long; and a draft ends before the sweep of staging (24 hours) takes its first files,
 # with some time left for the worker.
 IDLE = timedelta(hours=4)
 MOST = timedelta(hours=20)
 MOST_FILES = 100
+HANDED_IN = (State.RECEIVED, State.CHECKING, State.SIGNING, State.PUBLISHED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,9 @@ def receive_file(
 def remove_file(*, release: Release, viewer: Viewer, name: str) -> None:
     """Take a file out of a draft. Raises NotFound where there is none of that name."""
     require_own(release, viewer)
+    if release.state != State.RECEIVING:
+        mend = "Publish other files under another version number."
+        raise Conflict(f"{release} is {release.state}: its files are settled.", mend=mend)
     with transaction.atomic():
         _renew(release)
         file = release.files.filter(name=name).first()
@@ -124,16 +128,24 @@ def hand_in(
 ) -> Release:
     """The draft is whole: accept it with its job (D4). What was handed in before, or is published, stays as it is.
 
+    So it does for whoever comes second of two at once. Raises Moved where the draft was ended meanwhile.
+
     `digest_of` says what of the files makes two uploads the same.
     """
     require_own(release, viewer)
     if release.state != State.RECEIVING:
         return release
-    with transaction.atomic():
-        _renew(release)  # the row stays locked: no file comes or goes until the end
-        files = list(release.files.order_by("name"))
-        size = sum(file.size for file in files)
-        receiving.accept(release=release, digest=digest_of(files), size=size, job=job)
+    try:
+        with transaction.atomic():
+            _renew(release)  # the row stays locked: no file comes or goes until the end
+            files = list(release.files.order_by("name"))
+            size = sum(file.size for file in files)
+            receiving.accept(release=release, digest=digest_of(files), size=size, job=job)
+    except Moved:
+        release.refresh_from_db()
+        if release.state not in HANDED_IN:
+            raise
+        return release
     reach("after:accept", release)
     return release
 
