@@ -91,9 +91,11 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:  # 
 
 
 def unknown_host(request: HttpRequest) -> HttpResponse:
-    """For a Host header that is not ours: whoever reads it has typed an address, or runs the proxy before us."""
-    found = request.META.get("HTTP_HOST", "")[:100]
-    message = f"This Larder answers to {settings.PUBLIC_HOST}: found the host {found!r}."
+    """For a Host header that is not ours: whoever reads it has typed an address, or runs the proxy before us.
+
+    What it named stands in the log and not here: no answer repeats a forged host.
+    """
+    message = f"This Larder answers to {settings.PUBLIC_HOST}, and was asked for under another name."
     mend = f"Use {settings.PUBLIC_URL}. Whoever runs it sets its address by LARDER_PUBLIC_URL."
     if _is_for_machines(request):
         return _document(request, HTTPStatus.BAD_REQUEST, f"{message} {mend}")
@@ -122,12 +124,12 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def _is_for_machines(request: HttpRequest) -> bool:
-    return request.path.startswith(MACHINE_PATHS)
+    return f"{request.path}/".startswith(MACHINE_PATHS)
 
 
 def _document(request: HttpRequest, status: HTTPStatus, sentence: str) -> JsonResponse:
     """OCI Distribution has objects where the other protocols have sentences."""
-    is_oci = request.path.startswith("/v2/")
+    is_oci = f"{request.path}/".startswith("/v2/")
     error = {"code": OCI_CODES[status], "message": sentence} if is_oci else sentence
     return JsonResponse({"errors": [error]}, status=status)
 

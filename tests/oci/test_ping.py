@@ -128,14 +128,13 @@ def test_behind_a_proxy_the_realm_is_the_public_url_with_its_port(db, settings):
         )
 
 
-def test_a_forged_host_is_refused_and_leads_nowhere(db):
-    """It is told which host it asked for, and which one is right."""
+def test_a_forged_host_is_refused_and_named_nowhere(db):
     answer = ping(Host="evil.example.org")
 
     assert answer.status_code == 400
     assert "WWW-Authenticate" not in answer.headers
     assert "evil" not in str(answer.headers)
-    assert b"//evil" not in answer.content
+    assert b"evil" not in answer.content
 
 
 @pytest.mark.parametrize("url", ["/v2/", "/v2"])
