@@ -49,6 +49,7 @@ def blob_response(request: Request, digest: Digest, readable: Readable) -> HttpR
     whole = HttpResponse(headers=headers | {"Content-Length": str(readable.size)})
     answer = get_conditional_response(request, etag=headers["ETag"], response=whole)
     if answer is not None and answer is not whole:
+        answer.headers["Docker-Content-Digest"] = str(digest)
         return answer
     if request.method == "HEAD":  # it has no ranges (RFC 9110, 14.2)
         return whole

@@ -268,6 +268,8 @@ def _delete_manifest(caller: Caller, found: Found, digest: Digest) -> None:
 
 
 def _delete_tag(caller: Caller, found: Found, name: str) -> None:
+    if not references.is_tag(name):  # nor may a NUL reach the database
+        raise unknown(found, name)
     with transaction.atomic():
         tag = Tag.objects.filter(repository=found.row, name=name).values("pk", "manifest__digest").first()
         if found.row is not None and tag is not None:

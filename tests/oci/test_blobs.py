@@ -81,7 +81,8 @@ def test_a_range_of_no_byte_is_416_in_this_dialect(kept, asked):
 
 
 def test_a_copy_that_is_still_right_is_304(kept):
-    assert kept.get(DIGEST, If_None_Match=f'"{DIGEST}"').status_code == 304
+    answer = kept.get(DIGEST, If_None_Match=f'"{DIGEST}"')
+    assert (answer.status_code, answer.headers["Docker-Content-Digest"]) == (304, DIGEST)
 
 
 @pytest.mark.parametrize("digest", ["sha256:totallywrong", "sha256:" + 64 * "F", "md5:" + 32 * "0", "latest"])

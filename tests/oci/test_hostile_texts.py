@@ -75,6 +75,7 @@ def test_reading_with_it_is_answered(at, text, path, statuses):
         ("PUT", "manifests/{}", (400,)),
         ("PUT", "manifests/sha256:{}", (400,)),
         ("DELETE", "blobs/{}", (400,)),
+        ("DELETE", "manifests/{}", (404,)),
         ("DELETE", "blobs/uploads/{}", (404,)),
     ],
 )
