@@ -4,14 +4,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.conf import settings
-
 from apps.lib.addresses import ModuleAddress
 from apps.lib.archives import Entry, Listing
-from apps.lib.errors import Invalid
 from apps.modules import inspection, readme
 from apps.modules.inspection import README_NAMES, folders, inspecting
 from apps.modules.models import ModuleCall, ModuleVersion
+from apps.modules.sources import target_of
 
 # What `archives.inspect` keeps the texts of; the README comes first, so that no flood of files takes its room.
 WANTED = (*README_NAMES, *inspection.WANTED)
@@ -110,14 +108,3 @@ def _calls(units: list[dict[str, Any]]) -> Iterator[ModuleCall]:
                 target_name=target.name if target else "",
                 target_system=target.system if target else "",
             )
-
-
-def target_of(source: str) -> ModuleAddress | None:
-    """The module of this registry that a source means: `<our host>/ns/name/system`, with or without `//folder`."""
-    host, slash, path = source.partition("//")[0].partition("/")
-    if not slash or host.lower() != settings.PUBLIC_HOST.lower():
-        return None
-    try:
-        return ModuleAddress.parse(path)
-    except Invalid:
-        return None

@@ -54,7 +54,7 @@ def test_the_true_number_is_said(ask):
 
     assert f"These are the first 2,000 of {count:,} files" in page
     assert f"{count} files</dd>" in text_of(ask(AT))
-    assert re.search(rf'{count}</span></a>', page)
+    assert re.search(rf"{count}</span></a>", page)
 
 
 def test_with_few_files_nothing_is_said(published, browser_of, bob):

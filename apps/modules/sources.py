@@ -1,0 +1,39 @@
+"""Sources of module blocks that mean a module of this registry."""
+
+from dataclasses import dataclass
+from urllib.parse import parse_qs
+
+from django.conf import settings
+
+from apps.lib.addresses import ModuleAddress
+from apps.lib.errors import Invalid
+
+_OCI = "oci://"
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What an `oci://` source asks for; at most one of them, and neither means the tag `latest`."""
+
+    tag: str = ""
+    digest: str = ""
+
+
+def target_of(source: str) -> ModuleAddress | None:
+    """The module of `<our host>/ns/name/system` or `oci://<our host>/…?tag=…`, with or without `//folder`."""
+    place = source.partition("?")[0].removeprefix(_OCI) if source.startswith(_OCI) else source
+    host, slash, path = place.partition("//")[0].partition("/")
+    if not slash or host.lower() != settings.PUBLIC_HOST.lower():
+        return None
+    try:
+        return ModuleAddress.parse(path)
+    except Invalid:
+        return None
+
+
+def reference_of(source: str) -> Reference | None:
+    """None for a source that is asked for by constraint."""
+    if not source.startswith(_OCI):
+        return None
+    asked = parse_qs(source.partition("?")[2])
+    return Reference(asked.get("tag", [""])[0], asked.get("digest", [""])[0])

@@ -1,0 +1,78 @@
+"""Who is named as hit by a yank, however a module says what it builds on"""
+
+import html
+import re
+
+import pytest
+
+from tests.builders.archives import module_zip
+
+HOST = "registry.example.com:8443"
+AT = "/modules/acme/lib/aws"
+OTHER = "0" * 64
+PLAIN = '  source = "{host}/acme/lib/aws"\n  version = {version}\n'
+OCI = '  source = "oci://{host}/acme/lib/aws{rest}"\n'
+BY_TAG = "still gets it by its tag"
+MAY = "may mean this version"
+# What the module `caller` says; what its row says on the page of 1.1.0, None where it has none.
+CALLS = {
+    "exact": (PLAIN.format(host=HOST, version='"1.1.0"'), "Fails"),
+    "range": (PLAIN.format(host=HOST, version='"~> 1.0"'), "gets 1.2.0"),
+    "other": (PLAIN.format(host=HOST, version='"1.2.0"'), None),
+    "local": (PLAIN.format(host=HOST, version="local.v"), "may fail: its constraint is not known here"),
+    "ocitag": (OCI.format(host=HOST, rest="?tag=1.1.0"), BY_TAG),
+    "ocifolder": (OCI.format(host=HOST.upper(), rest="//modules/inner?tag=1.1.0_build"), BY_TAG),
+    "ociothertag": (OCI.format(host=HOST, rest="?tag=1.2.0"), None),
+    "ocilatest": (OCI.format(host=HOST, rest="?tag=latest"), "gets 1.2.0"),
+    "ocinone": (OCI.format(host=HOST, rest=""), "gets 1.2.0"),
+    "ocistable": (OCI.format(host=HOST, rest="?tag=stable"), MAY),
+    "ocidigest": (OCI.format(host=HOST, rest=f"?digest=sha256:{OTHER}"), MAY),
+}
+ELSEWHERE = {
+    "otherhost": OCI.format(host="registry.example.org", rest="?tag=1.1.0"),
+    "noport": OCI.format(host="registry.example.com", rest="?tag=1.1.0"),
+    "longer": OCI.format(host=HOST, rest="/more?tag=1.1.0"),
+}
+
+
+@pytest.fixture
+def published_calls(settings, published):
+    settings.PUBLIC_HOST = HOST
+    for version in ("1.1.0", "1.2.0"):
+        published("acme/lib/aws", version)
+    for name, body in {**{name: call[0] for name, call in CALLS.items()}, **ELSEWHERE}.items():
+        published(f"acme/{name}/aws", "1.0.0", data=module_zip({"main.tf": f'module "lib" {{\n{body}}}\n'}))
+
+
+def text_of(response):
+    assert response.status_code == 200
+    return html.unescape(response.content.decode())
+
+
+def test_each_caller_is_named_with_what_becomes_of_it(published_calls, browser_of, dora):
+    page = text_of(browser_of(dora).get(f"{AT}/1.1.0/lifecycle")).partition("data-callers")[2].partition("<form")[0]
+
+    rows = re.findall(r'<tr><th scope="row"><a href="/modules/acme/(\w+)/aws/1.0.0">(.*?)</tr>', page, re.DOTALL)
+    found = {name: " ".join(re.sub(r"<[^>]*>", " ", row).split()) for name, row in rows}
+    assert set(found) == {name for name, (_, says) in CALLS.items() if says}
+    for name, row in found.items():
+        assert CALLS[name][1] in row, (name, row)
+    assert "local.v" in found["local"]
+    assert "tag 1.1.0_build" in found["ocifolder"]
+    assert next(iter(found)) == "exact", "those that fail come first"
+
+
+def test_each_is_among_those_that_use_it(published_calls, browser_of, dora):
+    page = text_of(browser_of(dora).get(f"{AT}/1.2.0/dependencies"))
+
+    for name in CALLS:
+        assert f'href="/modules/acme/{name}/aws"' in page, name
+    for name in ELSEWHERE:
+        assert f'href="/modules/acme/{name}/aws"' not in page, name
+
+
+def test_the_caller_says_that_it_builds_on_a_module_of_this_registry(published_calls, browser_of, dora):
+    page = text_of(browser_of(dora).get("/modules/acme/ocitag/aws/1.0.0/dependencies"))
+
+    assert 'href="/modules/acme/lib/aws"' in page
+    assert "In this registry" in page
