@@ -1,11 +1,21 @@
 """What lists and searches say of a module, written down whenever its versions change, in the same transaction."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from apps.modules.models import Module, ModuleVersion
 from apps.releases import search
 from apps.releases.models import Kind, Lifecycle
+
+# What clients put in where a source names no host, or no namespace either.
+DEFAULT_HOSTS = ("registry.terraform.io", "registry.opentofu.org")
+DEFAULT_NAMESPACE = "hashicorp"
+# Comes with every client.
+BUILT_IN = ["terraform.io", "builtin"]
+_WITH_HOST = 3  # parts of an address
+_PART = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
+_HOST = re.compile(r"[^\W_][\w.-]*(?::\d{1,5})?")
 
 
 def refresh(module: Module) -> None:
@@ -58,6 +68,18 @@ def _words(module: Module, description: str, units: Iterable[Mapping[str, Any]])
 
 
 def _providers(units: Iterable[Mapping[str, Any]]) -> set[str]:
-    """Source addresses of the providers that the module itself uses; the bare name where it names no source."""
+    """Source addresses of the providers that the module itself uses, each spelt in one way."""
     used = [found for unit in units if unit["kind"] != "example" for found in unit["providers"]]
-    return {found["source"] or found["name"] for found in used}
+    return {address for found in used if (address := provider_address(found["source"] or found["name"]))}
+
+
+def provider_address(source: str) -> str:
+    """As clients read it: `aws` and `registry.terraform.io/HashiCorp/aws` are hashicorp/aws. Empty where it is none."""
+    parts = source.strip().lower().split("/")
+    if len(parts) == _WITH_HOST and parts[0] in DEFAULT_HOSTS:
+        parts = parts[1:]
+    if len(parts) == 1:
+        parts = [DEFAULT_NAMESPACE, *parts]
+    if len(parts) > _WITH_HOST or parts[:2] == BUILT_IN or not all(map(_PART.fullmatch, parts[-2:])):
+        return ""
+    return "/".join(parts) if len(parts) < _WITH_HOST or _HOST.fullmatch(parts[0]) else ""

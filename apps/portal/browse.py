@@ -16,6 +16,7 @@ from apps.accounts.access import Viewer
 from apps.accounts.authentication import session_viewer
 from apps.accounts.models import Namespace, Role
 from apps.accounts.namespaces import people_count
+from apps.modules import catalogue
 from apps.portal import module_pages, providers
 from apps.portal.key_expiry import expiring
 from apps.portal.paging import page_of
@@ -47,6 +48,8 @@ class Asked:
     def of(cls, sent: QueryDict) -> "Asked":
         q, namespace, system, provider = (_clean(sent.get(name, "")) for name in ("q", *search.FACETS))
         sort = sent.get("sort", "")
+        # `aws` from an old link, or another spelling of the same.
+        provider = catalogue.provider_address(provider) or provider
         return cls(q, namespace, system, provider, sort if sort in SORTS_OF_HITS else "", bool(sent.get("yanked")))
 
     @property

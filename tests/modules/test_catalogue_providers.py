@@ -1,0 +1,93 @@
+"""The provider filter of /modules: each provider once, however modules spell it, and nothing that is none"""
+
+import re
+
+import pytest
+
+from apps.modules.catalogue import provider_address
+from tests.builders.archives import module_zip
+
+ROOT = """
+terraform {
+  required_providers {
+    aws   = { source = "hashicorp/aws" }
+    g     = { source = local.x }
+    older = "~> 1.0"
+    two   = { source = "HashiCorp/Random" }
+    own   = { source = "Registry.Example.COM:8443/acme/Own" }
+  }
+}
+resource "null_resource" "this" {}
+"""
+FILES: dict[str, str | bytes] = {
+    "main.tf": ROOT,
+    "modules/one/main.tf": (
+        'resource "aws_vpc" "this" {}\nresource "google_beta" "this" {\n  provider = google-beta\n}\n'
+    ),
+    "modules/two/main.tf": (
+        'terraform {\n  required_providers {\n    aws = { source = "registry.terraform.io/hashicorp/aws" }\n'
+        '    random = { source = "registry.opentofu.org/hashicorp/random" }\n'
+        '    builtin = { source = "terraform.io/builtin/terraform" }\n  }\n}\n'
+    ),
+    "examples/full/main.tf": 'resource "elsewhere_thing" "this" {}\n',
+}
+FACETS = [
+    "hashicorp/aws",
+    "hashicorp/google-beta",
+    "hashicorp/null",
+    "hashicorp/older",
+    "hashicorp/random",
+    "registry.example.com:8443/acme/own",
+]
+
+
+@pytest.fixture
+def browse(browser_of, bob, published):
+    published("acme/mixed/aws", "1.0.0", data=module_zip(FILES))
+    published("acme/other/aws", "1.0.0")
+    return lambda query="": browser_of(bob).get(f"/modules?q=acme&{query}").content.decode()
+
+
+def test_each_provider_is_offered_once(browse):
+    select = browse().partition('id="filter-provider"')[2].partition("</select>")[0]
+
+    offered = dict(re.findall(r'value="([^"]+)"[^>]*>[^<]* \((\d+)\)', select))
+    assert sorted(offered) == FACETS
+    assert offered["hashicorp/aws"] == "1"
+    assert offered["hashicorp/null"] == "2"
+
+
+@pytest.mark.parametrize("asked", ["hashicorp/aws", "aws", "AWS", "registry.terraform.io/hashicorp/aws"])
+def test_links_with_other_spellings_find_the_same(browse, asked):
+    page = browse(f"provider={asked}")
+
+    assert 'href="/modules/acme/mixed/aws"' in page
+    assert 'href="/modules/acme/other/aws"' not in page
+    assert '<option value="hashicorp/aws" selected>' in page
+
+
+def test_pages_show_what_the_author_wrote(browse, browser_of, bob):
+    page = browser_of(bob).get("/modules/acme/mixed/aws/1.0.0/dependencies").content.decode()
+
+    assert "<code>HashiCorp/Random</code>" in page
+
+
+@pytest.mark.parametrize(
+    ("source", "address"),
+    [
+        ("aws", "hashicorp/aws"),
+        ("Integrations/GitHub", "integrations/github"),
+        ("registry.opentofu.org/a/b", "a/b"),
+        ("other.example/a/b", "other.example/a/b"),
+        ("(unknown)", ""),
+        ("local.x", ""),
+        ("var.a/b", ""),
+        ("a/b/c/d", ""),
+        ("a//b", ""),
+        ("a/b_c", ""),
+        ("-a/b", ""),
+        ("", ""),
+    ],
+)
+def test_an_address_is_read_as_clients_read_it(source, address):
+    assert provider_address(source) == address
