@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from tests.browser.publishing import expect_published
 from tests.browser.test_publish_provider import build, choose, folder, pytestmark, row, send
 from tests.builders.keys import signing_key
-from tests.lib.test_packages_names import COMPANIONS, NO_COMPANIONS
+from tests.lib.test_packages_names import COMPANIONS, NO_COMPANIONS, SOURCES
 from tests.live import Live
 
 __all__ = ["folder", "pytestmark"]
@@ -25,20 +25,20 @@ def press(live: Live) -> str:
     return name
 
 
-def listing(type: str, *rests: str) -> dict[str, bytes]:  # noqa: A002 - the field's word
+def listing(type: str, *rests: str, sources: str = "") -> dict[str, bytes]:  # noqa: A002 - the field's word
     """GoReleaser's folder, whose signed sums have a line for each of these as well, and not the files."""
     files, stem = build(type), f"terraform-provider-{type}_1.2.0"
     sums = f"{stem}_SHA256SUMS"
-    names = [stem + rest for rest in rests if stem + rest not in files]
+    names = [stem + rest for rest in rests if stem + rest not in files] + [sources] * bool(sources)
     files[sums] += b"".join(f"{hashlib.sha256(name.encode()).hexdigest()}  {name}\n".encode() for name in names)
     return {**files, f"{sums}.sig": signing_key().sign(files[sums])}
 
 
 def test_lines_for_sboms_and_sources_are_not_needed(page, press, folder):
-    files = listing("companions", *COMPANIONS)
+    files = listing("companions", *COMPANIONS, sources=SOURCES.format("companions"))
     files["terraform-provider-companions_1.2.0_linux_amd64.zip.sbom.json"] = b"{}"
     choose(page, folder(files), press)
-    expect(page.locator("[data-plan-notes]")).to_contain_text(f"and {len(COMPANIONS) - 3} more: not needed")
+    expect(page.locator("[data-plan-notes]")).to_contain_text(f"and {len(COMPANIONS) + 1 - 3} more: not needed")
     expect(page.locator("[data-plan-problems]")).to_be_hidden()
     expect(page.locator("[data-plan-ignored]")).to_contain_text("4 other files, not sent")
     expect(page.locator("[data-plan-signing=publisher]")).to_be_visible()

@@ -130,6 +130,7 @@ COMPANIONS = [
     "_linux_amd64.zip.sbom.json", "_linux_amd64.zip.sig", "_linux_amd64.tar.gz", "_sbom.spdx.json", ".tar.gz",
     ".tar.gz.sbom.json", ".manifest.json", "_SHA512SUMS", "_constructor",
 ]  # fmt: skip
+SOURCES = "terraform-provider-{}-1.2.0.tar.gz"
 NO_COMPANIONS = [
     "_linux_amd64.zip", "_linux_x86_64.zip", "_linux_amd64.ZIP", "_source.zip", ".zip", "_manifest.json",
     "_SHA256SUMS.sig", "_docs.zip", "", "-rc.1_linux_amd64.zip.sbom.json", "1.tar.gz",
@@ -141,6 +142,12 @@ def test_a_companion_of_the_version_is_known_by_its_name(rest: str):
     assert packages.is_companion(STEM + rest, type="dns", version="1.2.0")
     assert not packages.is_companion(STEM + rest, type="dns", version="1.2.1")
     assert not packages.is_companion(STEM + rest, type="net", version="1.2.0")
+
+
+def test_source_archives_have_a_dash_before_the_version():
+    assert packages.is_companion(SOURCES.format("dns"), type="dns", version="1.2.0")
+    assert not packages.is_companion(SOURCES.format("dns"), type="dns", version="1.2.1")
+    assert not packages.is_companion("terraform-provider-dns-1.2.0_linux_amd64.zip", type="dns", version="1.2.0")
 
 
 @pytest.mark.parametrize("rest", NO_COMPANIONS)

@@ -69,10 +69,10 @@ def role_of(filename: str, *, type: str, version: str) -> Role:  # noqa: A002 - 
 def is_companion(filename: str, *, type: str, version: str) -> bool:  # noqa: A002 - the field's word
     """Whether it is an SBOM, the sources or the like of that version: SHA256SUMS may list it, no client looks for it.
 
-    What ends as a zip does was meant to be a package.
+    What ends as a zip does was meant to be a package. GoReleaser writes a dash into the names of source archives.
     """
-    stem = f"{_START}{type}_{version}"
-    if not filename.startswith((f"{stem}_", f"{stem}.")) or filename.lower().endswith(_END):
+    stems = tuple(f"{_START}{type}{joint}{version}{end}" for joint in "_-" for end in "_.")
+    if not filename.startswith(stems) or filename.lower().endswith(_END):
         return False
     return role_of(filename, type=type, version=version) == "ignored"
 

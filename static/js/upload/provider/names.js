@@ -27,10 +27,14 @@ export function stem(type, version) {
   return `${START}${type}_${version}_`;
 }
 
-/** Whether it is an SBOM, the sources or the like of that version: checksums may list it, and no client looks for it. */
+/**
+ * Whether it is an SBOM, the sources or the like of that version: checksums may list it, and no client looks for it.
+ * GoReleaser writes a dash into the names of source archives.
+ */
 export function isCompanion(name, { type, version }) {
-  const start = stem(type, version).slice(0, -1);
-  return name.startsWith(start) && /^[_.]/.test(name.slice(start.length)) && !/\.zip$/i.test(name) && meaning(name).role === "ignored";
+  const starts = [stem(type, version).slice(0, -1), stem(`${type}-${version}`, "").slice(0, -2)];
+  const isOfIt = starts.some((start) => name.startsWith(start) && /^[_.]/.test(name.slice(start.length)));
+  return isOfIt && !/\.zip$/i.test(name) && meaning(name).role === "ignored";
 }
 
 /** What most of the files say they belong to. @param {Meaning[]} meanings */
