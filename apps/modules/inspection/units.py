@@ -1,6 +1,5 @@
 """A whole archive's module files as the document that a module's page shows."""
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +11,7 @@ from apps.modules.inspection.files import read_file
 from apps.modules.inspection.folders import Folder
 from apps.modules.inspection.overrides import declared
 from apps.modules.inspection.reading import Reading
+from apps.modules.inspection.shedding import LISTS, within_bounds
 
 Document = dict[str, Any]
 _GROWTH = 32  # bytes of a document for each byte of `output x {}`
@@ -63,13 +63,12 @@ def read_module(texts: Mapping[str, bytes], sizes: Mapping[str, int]) -> Documen
         units.append(_unit(folder, read, left, texts, sizes))
     document = {"units": units}
     # So little text makes no long document, and measuring one takes time.
-    return document if sum(map(len, texts.values())) < MOST_DOCUMENT_BYTES // _GROWTH else _within_bounds(document)
+    return document if sum(map(len, texts.values())) < MOST_DOCUMENT_BYTES // _GROWTH else within_bounds(document)
 
 
 def empty_unit(folder: Folder, notes: list[Note]) -> Document:
     """A unit of which nothing is known."""
-    lists = ("required_version", "variables", "outputs", "resources", "providers", "calls")
-    return _document(folder, {name: [] for name in lists}, notes)
+    return _document(folder, {name: [] for name in LISTS}, notes)
 
 
 def _unit(
@@ -101,16 +100,3 @@ def _size(path: str, files: Mapping[str, bytes], sizes: Mapping[str, int] | None
 def _ordered(readings: Mapping[str, Reading], others: list[Note]) -> list[Note]:
     notes = [note for reading in readings.values() for note in reading.notes] + others
     return sorted(notes, key=lambda note: (note.file, note.line, note.column))
-
-
-def _within_bounds(document: Document) -> Document:
-    """Without its longest units where all of it together is more than a page, or a database row, should hold."""
-    units: list[Document] = document["units"]
-    sizes = {at: len(json.dumps(unit, ensure_ascii=False).encode("utf-8")) for at, unit in enumerate(units)}
-    while sum(sizes.values()) > MOST_DOCUMENT_BYTES:
-        longest = max(sizes, key=lambda at: sizes[at])
-        unit = units[longest]
-        note = Note(unit["path"] or ".", 1, 1, f"not shown: what this folder declares is {sizes[longest]} bytes long")
-        units[longest] = empty_unit(Folder(unit["path"], unit["kind"], ()), [note])
-        sizes[longest] = 0
-    return document
