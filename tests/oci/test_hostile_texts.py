@@ -12,7 +12,7 @@ ZEROS = "sha256:" + "0" * 64
 NAME = "pantry/vpc/aws"
 
 
-@pytest.fixture(params=HOSTILE.values(), ids=HOSTILE)
+@pytest.fixture(params=[*HOSTILE.values()], ids=[*HOSTILE])
 def text(request):
     return request.param
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.builders.archives import Member, build
 from tests.builders.providers import package, program
+from tests.builders.zips import Member, build
 from tests.providers.conftest import held, worker
 from tests.providers.desk import STEM, Desk
 
