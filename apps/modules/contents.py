@@ -6,6 +6,7 @@ from typing import Any
 
 from apps.lib.addresses import ModuleAddress
 from apps.lib.archives import Entry, Listing
+from apps.lib.layouts import is_module_file
 from apps.modules import inspection, readme
 from apps.modules.inspection import README_NAMES, folders, inspecting
 from apps.modules.models import ModuleCall, ModuleVersion
@@ -89,7 +90,7 @@ def _files(listing: Listing) -> list[dict[str, Any]]:
 def _importance(entry: Entry) -> tuple[int, str]:
     """What pages link to comes first: the files of modules and their READMEs, then those at the root."""
     folder, _, name = entry.name.rpartition("/")
-    is_linked = folders.is_unit(folder) and (folders.is_module_file(name) or name.lower() in README_NAMES)
+    is_linked = folders.is_unit(folder) and (is_module_file(name) or name.lower() in README_NAMES)
     return 0 if is_linked else 1 if not folder else 2, entry.name
 
 

@@ -25,10 +25,11 @@ document. `value` is the default as JSON; the key is absent where the default is
 The child process imports this package, so nothing in it imports Django.
 """
 
+from apps.lib.layouts import MODULE_SUFFIXES
+
 # Grows with the rules: what an older one read is read again.
 INSPECTOR = "2"
 
-MODULE_SUFFIXES = (".tf", ".tofu", ".tf.json", ".tofu.json")
 README_NAMES = ("readme.md", "readme.markdown", "readme")
 # The members of an archive whose texts are wanted, as `archives.inspect` takes them. READMEs of the root are not here:
 # `apps.modules.checks` names them.

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from apps.modules.inspection import MODULE_SUFFIXES
+from apps.lib.layouts import MODULE_SUFFIXES, is_module_file
 
 KINDS = {"modules": "submodule", "examples": "example"}
 
@@ -31,11 +31,6 @@ def folders_of(paths: Iterable[str]) -> list[Folder]:
     order = ["root", *KINDS.values()]
     folders = [Folder(path, _kind(path), tuple(_seen(found))) for path, found in files.items()]
     return sorted(folders, key=lambda folder: (order.index(folder.kind), folder.path))
-
-
-def is_module_file(name: str) -> bool:
-    """Hidden files and what editors leave behind are passed over, as OpenTofu does."""
-    return name.endswith(MODULE_SUFFIXES) and not name.startswith(".")
 
 
 def is_override(path: str) -> bool:

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from apps.lib import confined
-from apps.modules.inspection import folders, units
+from apps.lib.layouts import is_module_file
+from apps.modules.inspection import units
 from apps.modules.inspection.blocks import Note
 from apps.modules.inspection.folders import Folder
 
@@ -42,7 +43,7 @@ def _from_child(texts: Mapping[str, bytes], sizes: Mapping[str, int]) -> dict[st
 
 
 def _is_wanted(path: str) -> bool:
-    return folders.is_module_file(path.rpartition("/")[2])
+    return is_module_file(path.rpartition("/")[2])
 
 
 def _without(words: str, cause: str) -> dict[str, Any]:

@@ -12,7 +12,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from apps.modules.inspection import MODULE_SUFFIXES, folders
+from apps.lib.layouts import MODULE_SUFFIXES
+from apps.modules.inspection import folders
 from apps.modules.inspection.blocks import SECRET, UNKNOWN
 from apps.modules.inspection.damage import may_have_swallowed
 from apps.modules.inspection.layout import Layout, Statement, TooDeep, lay_out

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from apps.lib.layouts import is_module_file
 from apps.modules.inspection import declarations, folders
 from apps.modules.inspection.blocks import Note
 from apps.modules.inspection.caps import MOST_DOCUMENT_BYTES, MOST_FILES, MOST_NOTES
@@ -27,7 +28,7 @@ class Unit:
 
 def read_unit(files: Mapping[str, bytes], sizes: Mapping[str, int] | None = None, left: Iterable[str] = ()) -> Unit:
     """The module files of one folder. `sizes` as for `read_module`; `left`: those that are too many. Raises nothing."""
-    wanted = sorted(path for path in {*files, *(sizes or {})} if folders.is_module_file(path.rpartition("/")[2]))
+    wanted = sorted(path for path in {*files, *(sizes or {})} if is_module_file(path.rpartition("/")[2]))
     readings = {path: read_file(path, files.get(path), _size(path, files, sizes)) for path in wanted}
     primary = [path for path in wanted if not folders.is_override(path)]
     overriding = [path for path in wanted if folders.is_override(path)]
