@@ -102,7 +102,7 @@ def delete(found: Found, digest: Digest) -> None:
     if _of_release(found, digest) is not None:  # whether it was pushed as well or not: it would go on being served
         raise Unsupported(
             f"A release of {found.address} uses {digest}.",
-            mend="Releases are not deleted over OCI: yank it, or have it purged for good, on its page.",
+            mend=packages.NEVER_DELETED,
         )
     row = _pushed(found, digest)
     if row is None:

@@ -24,7 +24,6 @@ from apps.oci.served import Served
 from apps.releases.models import Kind, Release
 
 MOST_TAGS = 100
-NEVER_DELETED = "Releases are not deleted over OCI: yank it, or have it purged for good, on its page."
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +257,7 @@ def _delete_manifest(caller: Caller, found: Found, digest: Digest) -> None:
         if found.row is not None:
             _lock(found.row)
         if is_of_release(found, str(digest)):
-            raise Unsupported(f"{digest} is the manifest of a release.", mend=NEVER_DELETED)
+            raise Unsupported(f"{digest} is the manifest of a release.", mend=packages.NEVER_DELETED)
         manifest = Manifest.objects.filter(repository=found.row, digest=str(digest)).only("pk").first()
         if found.row is None or manifest is None:
             raise unknown(found, str(digest))
@@ -278,7 +277,7 @@ def _delete_tag(caller: Caller, found: Found, name: str) -> None:
             _record(caller, found.row, kinds.Kind.TAG_DELETED, digest=tag["manifest__digest"], tags=[name])
             return
     if packages.served_by_tag(found, name) is not None:
-        raise Unsupported(f"The tag {name} is a release.", mend=NEVER_DELETED)
+        raise Unsupported(f"The tag {name} is a release.", mend=packages.NEVER_DELETED)
     raise unknown(found, name)
 
 

@@ -15,6 +15,7 @@ from apps.releases.models import Kind, Lifecycle, Release, ReleaseQuerySet
 
 __all__ = [
     "LATEST",
+    "NEVER_DELETED",
     "archive_of",
     "check",
     "holds_empty_config",
@@ -25,6 +26,7 @@ __all__ = [
 ]
 
 LATEST = "latest"
+NEVER_DELETED = "Releases are not deleted over OCI: yank it, or have it purged for good, on its page."
 
 
 def served_by_tag(found: Found, tag: str) -> Served | None:
