@@ -1,8 +1,11 @@
 # Larder. `make run` and `make test` do all their own set-up; the other targets use what `make test` installed.
 .DEFAULT_GOAL := help
-.PHONY: help run test lint types contracts migrations-check lock trust bench clean
+.PHONY: help run test test-python lint types contracts migrations-check advisories lock trust bench clean
 BIN := .venv/bin
-PYTEST := $(BIN)/pytest -n auto --dist loadgroup --no-loadscope-reorder
+PARALLEL := -n auto --dist loadgroup --no-loadscope-reorder
+PYTEST := $(BIN)/pytest $(PARALLEL)
+# What depends on Python itself: what reads bytes, talks to child processes, starts and stops.
+PYTHON_TESTS := tests/house tests/lib tests/modules tests/signing tests/site
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-18s %s\n", $$1, $$2 }' Makefile
@@ -18,6 +21,10 @@ test: ## Run the whole suite, on SQLite and on PostgreSQL
 	echo "== tests on PostgreSQL"; LARDER_TEST_DATABASE=postgres $(PYTEST) -m 'not once' || status=1; \
 	exit $$status
 
+test-python: ## Run a part of the suite on another Python (PYTHON=python3.14), on SQLite
+	@LARDER_PYTHON=$(PYTHON) VENV=.venv-$(notdir $(PYTHON)) bin/prepare requirements-dev.txt
+	@.venv-$(notdir $(PYTHON))/bin/pytest $(PARALLEL) $(PYTHON_TESTS)
+
 lint: ## Check style and formatting
 	@$(BIN)/ruff check && $(BIN)/ruff format --check
 
@@ -30,6 +37,9 @@ contracts: ## Check which part may import which
 migrations-check: ## Check that no migration is missing
 	@$(BIN)/python manage.py makemigrations --check --dry-run
 
+advisories: ## Look for known vulnerabilities of the pinned packages
+	@$(BIN)/python bin/advisories
+
 lock: ## Pin the dependencies of pyproject.toml again, with hashes
 	@bin/lock
 
@@ -40,4 +50,4 @@ bench: ## Measure speed and memory; prints ratios
 	@$(BIN)/python -m bench.publishing && $(BIN)/python -m bench.versions && $(BIN)/python -m bench.search && $(BIN)/python -m bench.inspection && $(BIN)/python -m bench.signing && $(BIN)/python -m bench.providers && $(BIN)/python -m bench.oci
 
 clean: ## Remove the virtual environment and caches; your data in var/ stays
-	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	@rm -rf .venv .venv-* .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
