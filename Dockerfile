@@ -1,8 +1,9 @@
-FROM python:3.13-slim
+# Python 3.13 on Debian 13; `make run` takes 3.11 to 3.14.
+FROM python:3.13-slim-trixie
 
-# gpg for signing keys, tini to reap whatever a killed child leaves behind
+# gpg and gpgv for signing keys (Debian 13 packages gpgv apart), tini to reap whatever a killed child leaves behind
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends gnupg tini \
+    && apt-get install -y --no-install-recommends gnupg gpgv tini \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --create-home --home-dir /home/larder --uid 10001 larder \
     && install -d -o larder -g larder -m 700 /data

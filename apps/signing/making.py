@@ -1,5 +1,6 @@
 """Making and importing the keys that the registry holds: on worker hosts only, in throw-away homes (D12)."""
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from apps.signing.gpg import LONGEST, SHORT, Gpg, environment, program
 from apps.signing.models import Custody, PrivateKey, SigningKey, State
 
 JOB = keys.JOB
+BAD_PASSPHRASE = 11  # GPG_ERR_BAD_PASSPHRASE of libgpg-error
 GAVE_UP = "No worker could make it; the worker's log says why. Ask for it again."
 
 log = structlog.get_logger("larder.signing")
@@ -148,5 +150,14 @@ def _take_passphrase_off(home: Path, fingerprint: str, passphrase: str) -> None:
         timeout=SHORT,
         check=False,
     )
+    if done.returncode != 0 and _error_code(done.stdout) == BAD_PASSPHRASE:
+        # GnuPG 2.4 notices it here; 2.2 already refused to import.
+        raise _not_one_key()
     if done.returncode != 0:
         raise Invalid("gpg does not take the passphrase off.", mend="Take it off with gpg --passwd and try again.")
+
+
+def _error_code(status: bytes) -> int:
+    """The code of gpg's last error; the upper half of the number says which part of GnuPG met it."""
+    numbers = re.findall(rb"^\[GNUPG:\] ERROR \S+ (\d+)", status, re.MULTILINE)
+    return int(numbers[-1]) & 0xFFFF if numbers else 0

@@ -79,6 +79,6 @@ def test_what_is_missing_is_named_with_the_command_to_type(clone: Path, tmp_path
         check=False,
     )
     assert done.returncode == 1
-    assert "Larder needs: python 3.11 to 3.14 with venv, gpg." in done.stderr
+    assert "Larder needs: python 3.11 to 3.14 with venv, gpg and gpgv." in done.stderr
     assert "sudo dnf install -y python3.13 gnupg2" in done.stderr
     assert not (clone / ".venv").exists()

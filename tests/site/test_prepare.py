@@ -37,6 +37,7 @@ class Machine:
         for name in ("sh", "dirname", "paste", "sed", "cmp", "cp", "grep"):
             (self.programs / name).symlink_to(f"/usr/bin/{name}")
         self.program("gpg", "#!/bin/sh\n")
+        self.program("gpgv", "#!/bin/sh\n")
 
     def program(self, name: str, script: str) -> None:
         (self.programs / name).write_text(script)
@@ -85,6 +86,20 @@ def test_a_python_that_is_too_new_gets_advice_that_can_work(machine: Machine) ->
     assert "Larder needs: python 3.11 to 3.14 with venv." in done.stderr
     assert "uv python install 3.14" in done.stderr
     assert "apt-get" not in done.stderr
+
+
+def test_gpgv_is_asked_for_where_debian_packages_it_apart(machine: Machine) -> None:
+    """Without it everything starts, and no provider is ever signed."""
+    machine.python(14)
+    (machine.programs / "gpgv").unlink()
+    machine.program("apt-get", "#!/bin/sh\nexit 1\n")
+    machine.program("id", "#!/bin/sh\necho 10001\n")
+
+    done = machine.prepare()
+
+    assert done.returncode == 1
+    assert "Larder needs: gpg and gpgv." in done.stderr
+    assert "gnupg gpgv" in done.stderr
 
 
 def test_uv_installs_where_it_is_with_hashes_and_only_when_the_lock_changed(machine: Machine) -> None:
