@@ -1,10 +1,14 @@
 """The three processes of a Larder: web, worker and beat. `manage.py up` starts the very same ones as children."""
 
 import os
+import sys
 import warnings
+from threading import Event, Thread
 from typing import Any
 
+import structlog
 from celery import signals
+from celery.worker import state as celery_state
 from django.conf import settings
 from django.db import connections
 from granian.constants import Interfaces, SSLProtocols
@@ -18,7 +22,10 @@ from registry_site.celery import app
 
 # With `up`'s own limit this keeps a stop under ten seconds even where a client reads its download slowly.
 WEB_DRAIN_SECONDS = 6
-DRAIN_TURN = 0.3
+ENDED_UNASKED = 1
+stop_asked = Event()
+
+log = structlog.get_logger("larder.serving")
 
 
 def tls_files() -> certificates.Served | None:
@@ -59,11 +66,18 @@ def web() -> None:
         ssl_protocol_min=SSLProtocols.tls12,
     )
     server.serve()
+    if not server.interrupt_signal:
+        sys.exit(ENDED_UNASKED)
 
 
 def worker(*, with_beat: bool) -> None:
-    """Do the work that is rung for until SIGTERM; then finish what runs, take nothing new."""
+    """Do the work that is rung for until SIGTERM; then finish what runs, take nothing new.
+
+    Exits with 0 only where a signal asked for it. Celery does so after its own "Unrecoverable error" as well, which
+    tells whoever supervises it that all is well.
+    """
     _end_children_with(os.getpid())
+    signals.worker_shutting_down.connect(lambda **_: stop_asked.set(), weak=False)
     signals.worker_ready.connect(_report, weak=False)
     # Celery's advice against root is about what messages may carry; ours are JSON with one number.
     warnings.filterwarnings("ignore", message="(?s).*superuser privileges")
@@ -71,30 +85,35 @@ def worker(*, with_beat: bool) -> None:
     beat_too = ["--beat"] if with_beat else []
     # These talk to other workers, which have nothing to say: the database holds the work.
     alone = ["--without-gossip", "--without-mingle", "--without-heartbeat"]
-    app.worker_main(["--quiet", "worker", *pool, *beat_too, *alone, *_log_level()])
+    _celery("worker", *pool, *beat_too, *alone)
+    if not stop_asked.is_set():
+        sys.exit(ENDED_UNASKED)
 
 
 def beat() -> None:
     """Ring for the regular work; one of these for all hosts, and two of them do no harm."""
-    app.start(["--quiet", "beat", *_log_level()])
+    _celery("beat")
 
 
 def _report(sender: Any, **_: Any) -> None:
     """Say at once that a worker is there: the clock's first heartbeat comes ten seconds later."""
-    if broker_is_a_folder():
-        _look_for_signals_often(sender.connection)
+    clock = sender.controller.beat
+    if clock is not None:
+        Thread(target=_end_without, args=(clock,), name="clock-watch", daemon=True).start()
     heartbeats.beat(worker_name())
     connections.close_all()
 
 
-def _look_for_signals_often(broker: Any) -> None:
-    """Celery looks every two seconds whether it should stop, where the broker is polled; Ctrl-C deserves less."""
-    drain = broker.drain_events
-    broker.drain_events = lambda timeout=None: drain(timeout=min(timeout or DRAIN_TURN, DRAIN_TURN))
+def _end_without(clock: Any) -> None:
+    """End the worker, so that it is started again, once its clock has ended: nothing would ring for forgotten jobs."""
+    clock.join()
+    if not stop_asked.is_set():
+        log.error("clock_ended", status=clock.exitcode)
+        celery_state.should_stop = ENDED_UNASKED  # type: ignore[assignment]  # the stubs know only its first value
 
 
-def _log_level() -> list[str]:
-    return ["--loglevel", settings.LOG_LEVEL]
+def _celery(*arguments: str) -> None:
+    app.start(["--quiet", *arguments, "--loglevel", settings.LOG_LEVEL])
 
 
 def _end_children_with(worker_pid: int) -> None:

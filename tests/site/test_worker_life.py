@@ -1,0 +1,169 @@
+"""Nothing that lies in its queue ends a worker, and one that ends unasked does not say that all is well."""
+
+import base64
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.builders.archives import module_zip
+from tests.live import CHECKOUT, Live, start_live
+from tests.site.processes import child, descendants, eventually
+
+pytestmark = [pytest.mark.live, pytest.mark.once]
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """One that these tests may disturb; what is forgotten is rung for again soon."""
+    with start_live(tmp_path_factory.mktemp("own"), LARDER_JOB_LEASE_SECONDS="5") as larder:
+        yield larder
+
+
+def worker_of(larder: Live) -> int:
+    found = child(larder.process.pid, "worker")
+    assert found is not None
+    return found
+
+
+def message(body: Any = ([], {}, {}), **changes: Any) -> bytes:
+    """A task message as Celery writes it, but for the changes."""
+    properties = {
+        "delivery_tag": "1",
+        "body_encoding": "base64",
+        "delivery_info": {"exchange": "", "routing_key": "celery"},
+    }
+    whole = {
+        "body": base64.b64encode(json.dumps(body).encode()).decode(),
+        "content-encoding": "utf-8",
+        "content-type": "application/json",
+        "headers": {"id": "1", "task": "jobs.reap"},
+        "properties": properties,
+    }
+    return json.dumps(whole | changes).encode()
+
+
+GARBAGE = {
+    "empty": b"",
+    "half": message()[:100],
+    "bytes": b"\xff\xfe\x00",
+    "number": b"7",
+    "list": b"[]",
+    "deep": b"[" * 100_000,
+    "other": b"{}",
+    "no-headers": message(headers={}),
+    "no-id": message(headers={"task": "nobody.knows"}),
+    "no-properties": message(properties={}),
+    "no-base64": message(body_encoding="x", body="*"),
+    "no-arguments": message(7),
+    "pickle": message(**{"content-type": "application/x-python-serialize"}),
+    "unknown-codec": message(properties={"delivery_tag": "1", "body_encoding": "rot13", "delivery_info": {}}),
+    "unknown-task": message(headers={"id": "1", "task": "nobody.knows"}),
+    "unknown-arguments": message(([1, 2], {"x": 1}, {})),
+    "large": b" " * (2 * 1024 * 1024),
+}
+
+
+def litter(folder: Path) -> None:
+    """First in the order of names, so that whoever publishes next waits behind all of it."""
+    for number in range(3):  # more than a worker takes at once: none of them may keep its place
+        for name, data in GARBAGE.items():
+            own_tag = data.replace(b'"delivery_tag": "1"', b'"delivery_tag": "%d"' % number)
+            (folder / f"0_{name}_{number}.celery.msg").write_bytes(own_tag)
+    (folder / "0_folder.celery.msg" / "below").mkdir(parents=True)
+    os.mkfifo(folder / "0_pipe.celery.msg")
+    (folder / "0_link.celery.msg").symlink_to("/dev/zero")
+    (folder / "0_dangling.celery.msg").symlink_to("nowhere")
+    Path(os.fsdecode(bytes(folder) + b"/0_\xff.celery.msg")).write_bytes(b"")
+
+
+def test_no_file_in_its_queue_stops_a_worker(own: Live) -> None:
+    before, folder = worker_of(own), own.data_dir / "queue" / "messages"
+    litter(folder)
+    published = own.publish("demo/littered/aws", "1.0.0", module_zip(), own.token())
+    assert published["state"] == "published"
+    assert worker_of(own) == before
+    # What cannot be removed stays and is said once.
+    eventually(lambda: [path.name for path in folder.glob("0_*")] == ["0_folder.celery.msg"])
+    said = own.output.read_text()
+    assert said.count("queue_file_stuck") == 1
+    for name in ("empty_0", "half_1", "pickle_2", "large_0", "pipe", "link"):
+        assert f'"file": "0_{name}.celery.msg"' in said
+    shutil.rmtree(folder / "0_folder.celery.msg")
+
+
+def test_without_its_folder_a_worker_waits_and_an_upload_is_accepted(own: Live) -> None:
+    before, folder = worker_of(own), own.data_dir / "queue" / "messages"
+    away = folder.with_name("away")
+    token = own.token()
+    folder.rename(away)
+    folder.touch()
+    with own.client(token) as client:
+        eventually(lambda: client.get("/readyz").json()["parts"]["broker"] != "ok")
+        answer = client.put("/api/v1/modules/demo/waiting/aws/1.0.0", content=module_zip())
+        assert answer.status_code == 202, answer.text
+        folder.unlink()
+        away.rename(folder)
+        document = own.wait_for(client, f"/api/v1/releases/{answer.json()['id']}")
+    assert document["state"] == "published"
+    assert worker_of(own) == before
+
+
+def test_a_worker_that_is_asked_to_stop_exits_with_0(own: Live) -> None:
+    worker = own.start_worker("--beat")
+    eventually(lambda: descendants(worker.pid))
+    # Its handlers are there before its clock is.
+    worker.terminate()
+    assert worker.wait(timeout=30) == 0
+
+
+def test_a_worker_that_ends_by_itself_does_not_exit_with_0(own: Live) -> None:
+    worker = own.start_worker("--beat")
+    eventually(lambda: descendants(worker.pid))
+    resource.prlimit(worker.pid, resource.RLIMIT_NOFILE, (4, 4))  # it can open its queue no more
+    assert worker.wait(timeout=30) == 1
+
+
+def test_a_worker_whose_clock_died_ends_so_that_it_is_started_again(own: Live) -> None:
+    before = worker_of(own)
+    eventually(lambda: descendants(before))
+    (clock,) = descendants(before)
+    os.kill(clock, signal.SIGKILL)
+    eventually(lambda: "worker ended with status 1; it starts again" in own.output.read_text())
+    eventually(lambda: child(own.process.pid, "worker") not in (None, before))
+
+
+def test_a_web_server_that_ends_by_itself_does_not_exit_with_0(own: Live) -> None:
+    web = child(own.process.pid, "web")
+    assert web is not None
+
+    def has_ended() -> bool:
+        # granian starts a process again once; one that dies soon after is a crash loop.
+        for pid in descendants(web):
+            os.kill(pid, signal.SIGKILL)
+        return "web ended with status 1; it starts again" in own.output.read_text()
+
+    eventually(has_ended)
+
+
+def test_a_clock_that_ends_by_itself_does_not_exit_with_0(tmp_path: Path, own: Live) -> None:
+    for suffix in ("", ".db", ".dat", ".dir", ".bak"):  # whichever files its schedule has here
+        (tmp_path / f"beat-schedule{suffix}" / "in-the-way").mkdir(parents=True)
+    shutil.copy(own.data_dir / "secret_key", tmp_path)
+    done = subprocess.run(
+        [sys.executable, "manage.py", "beat"],
+        cwd=CHECKOUT,
+        env=own.environment | {"LARDER_DATA_DIR": str(tmp_path)},
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1
