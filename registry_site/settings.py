@@ -173,6 +173,8 @@ ACCOUNT_SESSION_COOKIE_AGE = SESSION_COOKIE_AGE = 12 * 60 * 60
 ACCOUNT_FORMS = {"login": "apps.portal.sign_in.LoginForm"}
 ACCOUNT_PRESERVE_USERNAME_CASING = False
 ACCOUNT_RATE_LIMITS = {"login": "30/m/ip", "login_failed": "10/m/ip,5/5m/key", "change_password": "5/m/user"}
+# Nothing sends mail yet. What does so one day must not hold a request while a mail server hangs.
+EMAIL_TIMEOUT = 5
 NAMESPACE_CREATION = env.choice("LARDER_NAMESPACE_CREATION", "members", "staff")
 RESERVED_NAMES = frozenset(env.words("LARDER_RESERVED_NAMES"))
 INVITATION_LIFETIME = timedelta(days=env.number("LARDER_INVITATION_DAYS", 7, least=1, most=90))

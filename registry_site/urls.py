@@ -15,11 +15,12 @@ urlpatterns = [
     path("v2", include("apps.oci.urls", namespace="oci")),
     path("api/v1/", include("apps.api.urls", namespace="api")),
     path("admin/", admin.site.urls),
-    path("account/", include("allauth.urls")),
+    path("account/", include("apps.portal.account")),
     path("", include("apps.portal.urls", namespace="portal")),
 ]
 
 handler400 = "apps.portal.errors.bad_request"
 handler403 = "apps.portal.errors.permission_denied"
 handler404 = "apps.portal.errors.page_not_found"
+handler429 = "apps.portal.errors.too_many_requests"  # read by allauth
 handler500 = "apps.portal.errors.server_error"

@@ -115,6 +115,17 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse: 
 
 
 @login_not_required
+def too_many_requests(request: HttpRequest) -> HttpResponse:
+    """For the limits on signing in and on changing a password, which allauth counts."""
+    return error_page(
+        request,
+        HTTPStatus.TOO_MANY_REQUESTS,
+        message="There were too many attempts from your address or for your account.",
+        mend="Wait a minute, then try again.",
+    )
+
+
+@login_not_required
 def server_error(request: HttpRequest) -> HttpResponse:
     """Rendered without the request: its context processors ask the database, which may be what is broken."""
     if _is_for_machines(request):

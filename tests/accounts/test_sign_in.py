@@ -68,15 +68,6 @@ def test_it_slows_down_who_guesses(bob, settings):
     assert "Too many failed login attempts" in response.content.decode()
 
 
-def test_sign_up_is_closed(db):
-    client = Client()
-    url = reverse("account_signup")
-    client.get(url)
-    client.post(url, {"username": "mallory", "password1": "ripe plums in august"})
-
-    assert not User.objects.exists()
-
-
 def test_bob_changes_his_password_and_other_sessions_end(bob, event_kinds):
     here, elsewhere = Client(), Client()
     sign_in(here, "bob")

@@ -178,8 +178,6 @@ def _nowhere():
         "team": "nowhere-cooks",
         "membership_id": 0,
         "fingerprint": "0123456789ABCDEF" * 2 + "01234567",
-        "key": "x",
-        "uidb36": "1",
         "oci": oci.values("nowhere"),
     }
 

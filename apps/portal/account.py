@@ -1,0 +1,29 @@
+"""/account: the pages of allauth that Larder uses. allauth.urls would mount more, such as those that send mail."""
+
+from typing import Any
+
+from allauth.account import views
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.urls import path
+
+from apps.accounts.models import User
+
+
+class PasswordChangeView(views.PasswordChangeView):  # type: ignore[misc]  # allauth ships no types
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        # allauth would redirect to its page for a first password, which is not routed.
+        if isinstance(request.user, User) and not request.user.has_usable_password():
+            raise PermissionDenied
+        response: HttpResponseBase = super().dispatch(request, *args, **kwargs)
+        return response
+
+
+# No application namespace: allauth reverses these names as they are.
+urlpatterns = [
+    path("login/", views.login, name="account_login"),
+    path("logout/", views.logout, name="account_logout"),
+    path("password/change/", PasswordChangeView.as_view(), name="account_change_password"),
+    path("reauthenticate/", views.reauthenticate, name="account_reauthenticate"),
+]
