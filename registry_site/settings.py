@@ -183,6 +183,7 @@ TOKEN_LIFETIME = timedelta(days=env.number("LARDER_TOKEN_DAYS", 90, least=1, mos
 # --- Security -------------------------------------------------------------------------------------
 
 _secure = PUBLIC_URL.startswith("https:")
+SESSION_ENGINE = "apps.accounts.hashed_sessions"
 SESSION_COOKIE_NAME = "__Host-larder-session" if _secure else "larder-session"
 SESSION_COOKIE_SECURE = _secure
 SESSION_COOKIE_SAMESITE = "Lax"

@@ -30,6 +30,7 @@ class Viewer:
 
     user: User | None = None
     token: ApiToken | None = None
+    session: str = ""  # of the browser, by its digest; work that outlives the request ends with it
 
     @property
     def is_identified(self) -> bool:

@@ -8,7 +8,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
-from apps.accounts import token_usage, tokens
+from apps.accounts import sessions, token_usage, tokens
 from apps.accounts.access import NOBODY, Viewer
 from apps.accounts.models import ApiToken, User
 
@@ -45,7 +45,7 @@ def viewer_of(request: Request) -> Viewer:
 
 def session_viewer(request: HttpRequest) -> Viewer:
     """Who asks for a page: the person who is signed in."""
-    return Viewer(user=request.user) if isinstance(request.user, User) else NOBODY
+    return Viewer(user=request.user, session=sessions.of(request)) if isinstance(request.user, User) else NOBODY
 
 
 def _secret_of(header: str) -> str:

@@ -1,8 +1,15 @@
-"""Browser sessions of one person, ended at once."""
+"""Browser sessions by the digests under which they are stored: whose they are, and ending them at once."""
 
-from django.contrib.auth import SESSION_KEY
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.models import Session
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.crypto import constant_time_compare
 
+from apps.accounts.hashed_sessions import digest_of
 from apps.accounts.models import User
 
 
@@ -18,3 +25,23 @@ def end_all(user: User) -> int:
     ]
     Session.objects.filter(pk__in=theirs).delete()
     return len(theirs)
+
+
+def of(request: HttpRequest) -> str:
+    """The digest of the request's session, or the empty string."""
+    cookie = request.session.session_key if hasattr(request, "session") else None
+    return digest_of(cookie) if cookie else ""
+
+
+def is_signed_in(digest: str, user: User) -> bool:
+    """Whether the person is still signed in there: not signed out, not expired, and the password is the same."""
+    row = Session.objects.filter(pk=digest, expire_date__gt=timezone.now()).first()
+    return row is not None and _is_of(row.get_decoded(), user)
+
+
+def _is_of(data: Mapping[str, Any], user: User) -> bool:
+    """As django.contrib.auth.get_user asks, for a session of another request than this one."""
+    if data.get(SESSION_KEY) != str(user.pk):
+        return False
+    known = [user.get_session_auth_hash(), *user.get_session_auth_fallback_hash()]
+    return any(constant_time_compare(data.get(HASH_SESSION_KEY, ""), one) for one in known)
