@@ -6,9 +6,8 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from apps.accounts import access
+from apps.accounts import reauthorising
 from apps.accounts.access import Viewer
-from apps.accounts.models import Role
 from apps.audit.kinds import Kind as Event
 from apps.audit.recorder import record
 from apps.jobs import queue
@@ -36,7 +35,7 @@ def answer(
     All of it or nothing: raises Invalid for a question that is still open, Conflict where the release waits no longer
     or a number of `more` is taken.
     """
-    access.namespace_for(viewer, release.namespace.name, need=Role.PUBLISHER, only_name=release.name)
+    reauthorising.authorise_again(viewer, release.namespace, only_name=release.name)
     if release.state != State.HELD:
         raise Conflict(f"{release} is {release.state}: it waits for no answer any more.", mend="Reload its page.")
     confirmed = sorted({*release.confirmed, *checks.clean_confirmations(confirm)})

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 from django.conf import settings
 from django.db import IntegrityError
 
-from apps.accounts import access
+from apps.accounts import access, reauthorising
 from apps.accounts.access import Viewer
 from apps.accounts.models import Namespace, Role
 from apps.blobs import store
@@ -82,6 +82,11 @@ def release_of_ticket(ticket: str) -> Release:
     return reserving.held_by_ticket(ticket)
 
 
+def authorise_ticket(ticket: str) -> Release:
+    """The release whose bytes may be sent now. Ask before the first of them is read; raises what the gate raises."""
+    return reserving.authorise_ticket(ticket)
+
+
 def receive(*, release: Release, chunks: Iterable[bytes], file_name: str = "") -> Release:
     """The browser's second step: uses up the ticket and takes the bytes."""
     reserving.use_ticket(release)
@@ -109,7 +114,12 @@ def publish(
     try:
         release = _reserve(coordinate, viewer, brief)
     except reserving.VersionTaken as taken:
-        same = receiving.same_bytes(taken, open_body(), limit=settings.MODULE_ARCHIVE_MAX_BYTES, setting=LIMIT_SETTING)
+
+        def authorise() -> None:
+            reauthorising.authorise_again(viewer, coordinate.namespace, only_name=coordinate.name)
+
+        body = reauthorising.authorised_to_the_end(open_body(), authorise)
+        same = receiving.same_bytes(taken, body, limit=settings.MODULE_ARCHIVE_MAX_BYTES, setting=LIMIT_SETTING)
         if same.folder != brief.folder:
             raise Conflict(
                 f"{same} was made of {same.folder or 'the whole'} of these bytes; you asked for "

@@ -1,6 +1,7 @@
 """What every endpoint under /v2/ shares (D1): no parsers, one renderer, and a challenge that clients can act on."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -8,14 +9,18 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.cache import patch_vary_headers
 from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from apps.accounts import reauthorising
 from apps.accounts.access import Viewer
 from apps.accounts.negotiation import IgnoreAccept
-from apps.oci import references
+from apps.lib import bodies
+from apps.oci import references, repositories
 from apps.oci.authentication import Caller, RegistryAuthentication, caller_of
 from apps.oci.errors import exception_handler
+from apps.oci.models import Repository
 
 PULL, PUSH, DELETE = "pull", "pull,push", "delete"
 
@@ -37,6 +42,13 @@ class OciView(APIView):
     @property
     def viewer(self) -> Viewer:
         return self.caller.viewer
+
+    def body_for(self, repository: Repository, *, needs_length: bool = False) -> Iterator[bytes]:
+        """The body of a push; after its last byte the caller must still be allowed to push."""
+        if is_bare(self.request) and not needs_length:
+            return iter(())
+        authorise = partial(repositories.authorise_again, self.caller, repository)
+        return reauthorising.authorised_to_the_end(bodies.chunks(self.request.META), authorise)
 
     def actions(self) -> str:
         """The actions that the challenge asks for: what this method needs."""
@@ -66,3 +78,9 @@ class OciView(APIView):
         if self.request.auth is not None:
             parts.append('error="insufficient_scope"')
         return ",".join(parts)
+
+
+def is_bare(request: Request) -> bool:
+    """Whether neither a length nor a transfer coding announces a body (RFC 9112, 6.3)."""
+    length = bodies.declared_length(request.META)
+    return length == 0 or (length is None and not request.META.get("wsgi.input_terminated"))

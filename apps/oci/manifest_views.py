@@ -10,7 +10,7 @@ from django.utils.cache import get_conditional_response
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.lib import bodies, digests
+from apps.lib import digests
 from apps.oci import manifests, mirrors, repositories
 from apps.oci.base import OciView
 from apps.oci.references import Digest, ProviderMirror, parse_name
@@ -34,7 +34,7 @@ class Manifest(OciView):
         wanted = Digest.parse(reference) if ":" in reference else reference
         repository = repositories.for_push(self.caller, address)
         body = digests.counted(
-            bodies.chunks(request.META),
+            self.body_for(repository, needs_length=True),
             limit=settings.OCI_MANIFEST_MAX_BYTES,
             what="the manifest",
             setting="LARDER_OCI_MANIFEST_MAX_BYTES",

@@ -181,6 +181,7 @@ def _publish(
     if packages.LATEST in others:
         packages.check(repository, manifest)
     if others:
+        repositories.authorise_again(caller, repository)  # publishing has waited for a worker
         with transaction.atomic():
             _lock(repository)
             moved = _point(caller, repository, manifest, others)

@@ -5,10 +5,11 @@ from functools import cached_property
 
 from django.db import IntegrityError, transaction
 
-from apps.accounts import access
+from apps.accounts import access, reauthorising
 from apps.accounts.access import Viewer
 from apps.accounts.models import Namespace, Role
 from apps.accounts.prepared import Prepared
+from apps.jobs import outages
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import CredentialsRequired, Invalid, NotFound
 from apps.modules import publishing
@@ -77,6 +78,15 @@ def existing(caller: Caller, address: ModuleAddress, *, need: Role = Role.READER
     if not found.is_there:
         raise unknown(address)
     return found
+
+
+def authorise_again(caller: Caller, repository: Repository) -> None:
+    """At the end of a body that took its time. Raises what `find` raises."""
+    outages.look_again()
+    try:
+        reauthorising.authorise_again(caller.viewer, repository.namespace, only_name=repository.path)
+    except NotFound:
+        raise unknown(repository) from None
 
 
 def pushable(caller: Caller, name: str) -> ModuleAddress:

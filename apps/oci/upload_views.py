@@ -2,8 +2,7 @@
 
 import re
 import uuid
-from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from http import HTTPStatus
 
 from django.conf import settings
@@ -12,9 +11,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.models import Role
-from apps.lib.bodies import chunks, declared_length
 from apps.oci import mounting, repositories, uploads
-from apps.oci.base import PUSH, OciView
+from apps.oci.base import PUSH, OciView, is_bare
 from apps.oci.errors import UploadInvalid, exception_handler
 from apps.oci.models import UploadSession
 from apps.oci.references import Digest
@@ -36,7 +34,7 @@ class Uploads(OciView):
                 return created(name, digest)
         elif "digest" in request.GET:
             digest = Digest.parse(request.GET["digest"])
-            uploads.whole(repository, digest, body_of(request))
+            uploads.whole(repository, digest, self.body_for(repository))
             return created(name, digest)
         return progress(name, uploads.begin(self.caller, repository), HTTPStatus.ACCEPTED)
 
@@ -49,13 +47,15 @@ class Upload(OciView):
 
     def patch(self, request: Request, name: str, number: str) -> Response:  # noqa: ARG002
         start, length = range_of(request)
-        uploads.append(self.session, body_of(request), start=start, length=length)
+        uploads.append(self.session, self.body_for(self.session.repository), start=start, length=length)
         return progress(name, self.session, HTTPStatus.ACCEPTED)
 
     def put(self, request: Request, name: str, number: str) -> Response:  # noqa: ARG002
         session, digest = self.session, Digest.parse(request.GET.get("digest", ""))
         start, length = range_of(request)
-        uploads.finish(session, digest, body_of(request), start=start, length=length)
+        body = self.body_for(session.repository)
+        authorise = partial(repositories.authorise_again, self.caller, session.repository)
+        uploads.finish(session, digest, body, authorise=authorise, start=start, length=length)
         return created(name, digest)
 
     def delete(self, request: Request, name: str, number: str) -> Response:  # noqa: ARG002
@@ -104,16 +104,6 @@ def _where(name: str, session: UploadSession) -> dict[str, str]:
     if settings.STORAGE_URL.startswith("s3:"):
         headers["OCI-Chunk-Min-Length"] = str(S3_CHUNK_MIN_BYTES)
     return headers
-
-
-def body_of(request: Request) -> Iterator[bytes]:
-    return iter(()) if is_bare(request) else chunks(request.META)
-
-
-def is_bare(request: Request) -> bool:
-    """Whether neither a length nor a transfer coding announces a body (RFC 9112, 6.3)."""
-    length = declared_length(request.META)
-    return length == 0 or (length is None and not request.META.get("wsgi.input_terminated"))
 
 
 def range_of(request: Request) -> tuple[int | None, int | None]:

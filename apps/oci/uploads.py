@@ -6,7 +6,7 @@ one that brings everything at once) only sees at the end whether the session is 
 
 import time
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
 from itertools import chain
@@ -16,6 +16,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from apps.accounts.access import Viewer
+from apps.accounts.reauthorising import authorised_to_the_end
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.blobs import arriving, store
@@ -102,9 +103,18 @@ def append(session: UploadSession, chunks: Chunks, *, start: int | None = None, 
 
 
 def finish(
-    session: UploadSession, digest: Digest, chunks: Chunks, *, start: int | None = None, length: int | None = None
+    session: UploadSession,
+    digest: Digest,
+    chunks: Chunks,
+    *,
+    authorise: Callable[[], None],
+    start: int | None = None,
+    length: int | None = None,
 ) -> RepositoryBlob:
-    """Take the last chunk, if there is one, and keep the blob. Raises DigestInvalid, and then the session has ended."""
+    """Take the last chunk, if there is one, and keep the blob. Raises DigestInvalid, and then the session has ended.
+
+    `authorise` is called again where several chunks are joined, which takes as long as storage needs to read them.
+    """
     if start not in (None, session.size):
         raise OutOfOrder(session)
     if session.size and (rest := _any(chunks)):
@@ -113,7 +123,7 @@ def finish(
     if sum(chunk.size for chunk in staged) != session.size:
         raise unknown()  # another request has just ended it
     try:
-        with _joined(staged) if staged else arriving.receive(limited(chunks)) as arrival:
+        with _joined(staged, authorise) if staged else arriving.receive(limited(chunks)) as arrival:
             if not staged:
                 _check_length(arrival.fingerprint, length)
             row = keep(session.repository, arrival, digest, ending=lambda: _end(session))
@@ -234,12 +244,13 @@ def _any(chunks: Chunks) -> Chunks | None:
     return None if first is None else chain([first], rest)
 
 
-def _joined(staged: list[UploadChunk]) -> AbstractContextManager[Arrival]:
+def _joined(staged: list[UploadChunk], authorise: Callable[[], None]) -> AbstractContextManager[Arrival]:
     """One chunk is kept as it is; several are read once more, in their order."""
     if len(staged) == 1:
         one = staged[0]
         return nullcontext(arriving.staged(one.staging_key, Fingerprint(one.sha256, one.sha512, one.size)))
-    return arriving.receive(chain.from_iterable(arriving.read_staged(chunk.staging_key) for chunk in staged))
+    whole = chain.from_iterable(arriving.read_staged(chunk.staging_key) for chunk in staged)
+    return arriving.receive(authorised_to_the_end(whole, authorise))
 
 
 def _end(session: UploadSession) -> None:

@@ -81,7 +81,7 @@ def release_files(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
                 publishing.take_file(viewer=viewer, release=release, name=name, open_body=open_body)
                 taken.append(name)
     except RegistryError as refusal:
-        return releases.page(request, release, refusal=sentence(refusal), status=status_of(refusal))
+        return _refused(request, release, refusal)
     if taken:
         messages.success(request, f"Received: {', '.join(taken)}.")
     if ignored:
@@ -153,6 +153,9 @@ def _of(chunks: Iterable[bytes]) -> Callable[[], Iterable[bytes]]:
 def _refused(request: HttpRequest, release: Release, refusal: RegistryError) -> HttpResponse:
     if wants_json(request):
         return JsonResponse({"error": sentence(refusal)}, status=status_of(refusal))
+    if isinstance(refusal, CredentialsRequired):
+        raise refusal
+    reading.release_for(session_viewer(request), release.public_id)  # it may be hidden from them by now
     return releases.page(request, release, refusal=sentence(refusal), status=status_of(refusal))
 
 

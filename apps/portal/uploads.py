@@ -1,7 +1,8 @@
 """/uploads/<ticket>: the bytes of a release that the publish form reserved (D2).
 
 A raw PUT (our script, with progress) or a streamed multipart POST (no script). Instead of a CSRF field, which Django
-would look for in the body, the origin and the one-time ticket are checked, and both before the first byte is read.
+would look for in the body, the origin and the one-time ticket are checked, and both before the first byte is read. The
+ticket needs no cookie, but it ends with the session, the account and the role of whoever asked for it.
 """
 
 from collections.abc import Iterable
@@ -26,6 +27,7 @@ from apps.portal.publish_form import sentence
 from apps.releases.models import Release
 
 STATUS = {
+    "unauthenticated": HTTPStatus.UNAUTHORIZED,
     "forbidden": HTTPStatus.FORBIDDEN,
     "not_found": HTTPStatus.NOT_FOUND,
     "conflict": HTTPStatus.CONFLICT,
@@ -48,7 +50,7 @@ def upload(request: HttpRequest, ticket: str) -> HttpResponse:
     release = None
     try:
         check_origin(request)
-        release = publishing.release_of_ticket(ticket)
+        release = publishing.authorise_ticket(ticket)
         check_length(request)
         file_name, chunks = _body(request)
         publishing.receive(release=release, chunks=chunks, file_name=file_name)

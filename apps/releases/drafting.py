@@ -15,6 +15,7 @@ from django.db import transaction
 from django.db.models import Sum
 from django.utils import timezone
 
+from apps.accounts import reauthorising
 from apps.accounts.access import Viewer
 from apps.audit.kinds import Kind as Event
 from apps.audit.recorder import record
@@ -82,16 +83,27 @@ def receive_file(
 ) -> Received:
     """Stream one file into staging and write it down; another of the same name is replaced once this one is whole.
 
-    Raises Conflict, TooLarge, QuotaFull or Invalid; whatever goes wrong leaves the draft as it was.
+    Raises Conflict, TooLarge, QuotaFull or Invalid, and what the gate raises where the viewer may no longer publish
+    when the last byte has come; whatever goes wrong leaves the draft as it was.
     """
     require_own(release, viewer)
+
+    def authorise() -> None:
+        outages.look_again()
+        reauthorising.authorise_again(viewer, release.namespace, only_name=release.name)
+
+    def body() -> Iterable[bytes]:
+        return reauthorising.authorised_to_the_end(
+            counted(open_body(), limit=limit, what=name, setting=setting), authorise
+        )
+
     known = release.files.filter(name=name).first()
     if release.state != State.RECEIVING:
         if known is None:
             raise Conflict(f"{release} is {release.state}: its files are settled, and {name} is not among them.")
-        return _compared(release, known, counted(open_body(), limit=limit, what=name, setting=setting))
+        return _compared(release, known, body())
     key = f"{release.staging_key}.{uuid.uuid4().hex}"
-    staged = store.stage(key, counted(open_body(), limit=limit, what=name, setting=setting))
+    staged = store.stage(key, body())
     reach("after:receive_file", release)
     try:
         if staged.size == 0:
@@ -128,7 +140,8 @@ def hand_in(
 ) -> Release:
     """The draft is whole: accept it with its job (D4). What was handed in before, or is published, stays as it is.
 
-    So it does for whoever comes second of two at once. Raises Moved where the draft was ended meanwhile.
+    So it does for whoever comes second of two at once. Raises Moved where the draft was ended meanwhile, and what the
+    gate raises where the viewer may no longer publish.
 
     `digest_of` says what of the files makes two uploads the same.
     """
@@ -137,10 +150,14 @@ def hand_in(
         return release
     try:
         with transaction.atomic():
-            _renew(release)  # the row stays locked: no file comes or goes until the end
-            files = list(release.files.order_by("name"))
-            size = sum(file.size for file in files)
-            receiving.accept(release=release, digest=digest_of(files), size=size, job=job)
+            refused = reauthorising.refusal(viewer, release.namespace, only_name=release.name)
+            if refused is None:
+                _renew(release)  # the row stays locked: no file comes or goes until the end
+                files = list(release.files.order_by("name"))
+                size = sum(file.size for file in files)
+                receiving.accept(release=release, digest=digest_of(files), size=size, job=job)
+        if refused is not None:
+            raise refused
     except Moved:
         release.refresh_from_db()
         if release.state not in HANDED_IN:

@@ -140,6 +140,9 @@ class Release(models.Model):
 
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="releases")
     token_id = models.BigIntegerField(null=True, blank=True)
+    session_digest = models.CharField(
+        max_length=40, blank=True, default="", db_default="", help_text="The browser session that reserved it."
+    )
     provenance = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     received_at = models.DateTimeField(null=True, blank=True)

@@ -8,6 +8,7 @@ from contextlib import suppress
 from django.db import transaction
 from django.utils import timezone
 
+from apps.accounts.reauthorising import REFUSALS
 from apps.audit.kinds import Kind as Event
 from apps.audit.recorder import record
 from apps.blobs import store
@@ -17,7 +18,7 @@ from apps.lib.errors import Conflict, Invalid, Reason, TooLarge
 from apps.releases import quotas, staging
 from apps.releases.faults import reach
 from apps.releases.models import Release, State
-from apps.releases.reserving import UNFINISHED, UPLOAD_LEASE, VersionTaken
+from apps.releases.reserving import NO_LONGER_ALLOWED, UNFINISHED, UPLOAD_LEASE, VersionTaken, refusal_of_maker
 from apps.releases.transitions import Moved, move, reject
 
 RENEWAL_SECONDS = 10.0
@@ -29,6 +30,7 @@ def receive(*, release: Release, chunks: Iterable[bytes], limit: int, setting: s
     """Stream the body into staging, then accept it: state, digest, size and job row in one transaction (D4).
 
     Memory stays flat in the size of the body. Whatever goes wrong leaves no bytes behind and the version number free.
+    Whoever reserved it must be allowed to publish until then: raises what the gate raises.
     """
     try:
         body = counted(chunks, limit=limit, what="The archive", setting=setting)
@@ -41,11 +43,16 @@ def receive(*, release: Release, chunks: Iterable[bytes], limit: int, setting: s
         raise
     reach("after:receive", release)
     try:
-        accept(release=release, digest=staged.digest, size=staged.size, job=job)
+        with transaction.atomic():
+            refused = refusal_of_maker(release)
+            if refused is None:
+                accept(release=release, digest=staged.digest, size=staged.size, job=job)
+        if refused is not None:
+            raise refused
     except Moved:
         store.discard_staged(release.staging_key)
         raise
-    except (quotas.QuotaFull, *outages.AWAY) as error:
+    except (quotas.QuotaFull, *REFUSALS, *outages.AWAY) as error:
         _abandon(release, error)
         raise
     reach("after:accept", release)
@@ -53,7 +60,10 @@ def receive(*, release: Release, chunks: Iterable[bytes], limit: int, setting: s
 
 
 def accept(*, release: Release, digest: str, size: int, job: str) -> None:
-    """Raises Moved, or QuotaFull: only now is it known how much room the upload takes."""
+    """Raises Moved, or QuotaFull: only now is it known how much room the upload takes.
+
+    The caller asks the gate again, in the same transaction.
+    """
     with transaction.atomic():
         quotas.check(release.namespace, more_bytes=size, more_versions=1, newcomer=release)
         move(
@@ -89,13 +99,16 @@ def _renewing(release: Release, chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _renew(release: Release) -> None:
+    """Raises Moved, and what the gate raises: an upload that will be refused need not go on for an hour."""
+    if refused := refusal_of_maker(release):
+        raise refused
     held = Release.objects.filter(pk=release.pk, state=State.RECEIVING)
     if held.update(receiving_until=timezone.now() + UPLOAD_LEASE) != 1:
         raise Moved(f"{release} was cancelled while it was being uploaded.")
 
 
 def _abandon(release: Release, error: BaseException) -> None:
-    reason = UNFINISHED
+    reason = NO_LONGER_ALLOWED if isinstance(error, REFUSALS) else UNFINISHED
     if isinstance(error, TooLarge | Invalid):
         reason = Reason(
             code="quota-full" if isinstance(error, quotas.QuotaFull) else "upload-" + error.code.replace("_", "-"),

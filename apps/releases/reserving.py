@@ -3,6 +3,7 @@
 import hashlib
 import secrets
 import uuid
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -12,11 +13,12 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from apps.accounts import reauthorising
 from apps.accounts.access import Viewer
-from apps.accounts.models import Namespace
+from apps.accounts.models import ApiToken, Namespace
 from apps.audit.kinds import Kind as Event
 from apps.audit.recorder import record
-from apps.lib.errors import Conflict, NotFound, Reason
+from apps.lib.errors import Conflict, NotFound, Reason, RegistryError
 from apps.lib.versions import Version
 from apps.releases import quotas
 from apps.releases.models import Kind, Release, State
@@ -37,6 +39,12 @@ SUPERSEDED = Reason(
     found="a reservation that was never used",
     expected="one upload at a time for a version",
     mend="Nothing to do: you began again, and that upload took its place.",
+)
+NO_LONGER_ALLOWED = Reason(
+    code="permission_ended",
+    found="an upload by somebody who may no longer publish here, or whose session or token has ended",
+    expected="a publisher, signed in or with a token, until the last byte",
+    mend="Upload it again as somebody who may; the version number is still free.",
 )
 
 
@@ -95,6 +103,7 @@ def reserve(
                 file_name=file_name[:255],
                 created_by=viewer.user,
                 token_id=viewer.token_id,
+                session_digest=viewer.session,
                 provenance=provenance,
                 ticket_digest=ticket_digest(ticket) if ticket else "",
                 **{"staging_key": uuid.uuid4().hex, "receiving_until": now + wait, **fields},
@@ -153,6 +162,30 @@ def held_by_ticket(ticket: str) -> Release:
             mend="Each ticket carries one upload: start again from the publish page; the version number is free.",
         )
     return release
+
+
+def authorise_ticket(ticket: str) -> Release:
+    """As `held_by_ticket`, for whoever is about to send the bytes: the gate is asked again, for whoever reserved it.
+
+    Where that says no, the reservation ends and the number is free. Raises what the gate raises.
+    """
+    release = held_by_ticket(ticket)
+    if refused := refusal_of_maker(release):
+        with suppress(Moved):
+            reject(release, [NO_LONGER_ALLOWED], sources=[State.RECEIVING], actor_id=release.created_by_id)
+        raise refused
+    return release
+
+
+def maker_of(release: Release) -> Viewer:
+    """Who reserved it, and by which token or in which session, as it was then."""
+    token = ApiToken(pk=release.token_id) if release.token_id else None
+    return Viewer(release.created_by, token, release.session_digest)
+
+
+def refusal_of_maker(release: Release) -> RegistryError | None:
+    """Why the upload must not go on, as things are now."""
+    return reauthorising.refusal(maker_of(release), release.namespace, only_name=release.name)
 
 
 def use_ticket(release: Release) -> None:
