@@ -60,9 +60,11 @@ def _call(environ: dict[str, Any]) -> Answer:
 
 
 def environ_of(scope: HTTPScope, body: RequestBody) -> dict[str, Any]:
-    """a2wsgi's environ, mended in three places."""
+    """a2wsgi's environ, mended in four places."""
     query = quote_from_bytes(scope["query_string"], safe=string.punctuation)  # it takes ASCII alone
-    environ: dict[str, Any] = dict(build_environ({**scope, "query_string": query.encode()}, body))
+    # X_Forwarded_For and X-Forwarded-For become one key of the environ: as nginx, drop what has an underscore.
+    headers = [(name, value) for name, value in scope["headers"] if b"_" not in name]
+    environ: dict[str, Any] = dict(build_environ({**scope, "query_string": query.encode(), "headers": headers}, body))
     # Browsers send one field for each cookie over HTTP/2; they are joined by "; " and not as a list (RFC 9113, 8.2.3).
     cookies = [value for name, value in scope["headers"] if name == b"cookie"]
     if cookies:

@@ -43,6 +43,23 @@ def nothing_is_left_open(app_configs: Sequence[AppConfig] | None, **_: Any) -> l
                 id="larder.W001",
             )
         )
+    if settings.BEHIND_PROXY and not settings.TRUSTED_PROXIES:
+        found.append(
+            Warning(
+                "LARDER_BEHIND_PROXY is on without LARDER_TRUSTED_PROXIES: anybody may claim TLS, and limits on "
+                "sign-in count the proxy's address, so one stranger locks everybody out.",
+                hint="Set LARDER_TRUSTED_PROXIES to the addresses of your proxies; LARDER_BEHIND_PROXY can go then.",
+                id="larder.W002",
+            )
+        )
+    if settings.TRUSTED_PROXIES.trusts_everybody:
+        found.append(
+            Warning(
+                "LARDER_TRUSTED_PROXIES trusts every address: anybody chooses the address that limits count.",
+                hint="Name the addresses or networks of your proxies alone.",
+                id="larder.W003",
+            )
+        )
     if settings.CRASH_AT:
         found.append(Error("LARDER_CRASH_AT kills workers; it is for tests.", hint="Unset it.", id="larder.E006"))
     return found

@@ -12,6 +12,7 @@ import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
 from apps.lib.errors import Invalid
+from apps.lib.forwarding import TrustedProxies
 from apps.lib.hostnames import normalised
 
 names_read: set[str] = set()
@@ -62,6 +63,13 @@ def hostnames(name: str, default: str) -> frozenset[str]:
     names_read.add(name)
     try:
         return frozenset(normalised(word) for word in words(name, "" if ":" in default else default))
+    except Invalid as error:
+        raise ImproperlyConfigured(f"{name}: {error}. {error.mend}".strip()) from None
+
+
+def trusted_proxies(name: str) -> TrustedProxies:
+    try:
+        return TrustedProxies.parse(words(name))
     except Invalid as error:
         raise ImproperlyConfigured(f"{name}: {error}. {error.mend}".strip()) from None
 

@@ -48,6 +48,7 @@ class RequestIdMiddleware:
                 "request",
                 method=request.method,
                 path=request.path,
+                client=request.META.get("REMOTE_ADDR", ""),
                 status=response.status_code,
                 ms=round((time.perf_counter() - started) * 1000, 1),
                 auth=request.headers.get("Authorization", "none").split(" ")[0][:10].lower(),

@@ -198,7 +198,9 @@ SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 SECURE_HSTS_SECONDS = env.number("LARDER_HSTS_SECONDS", 0)
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.switch("LARDER_BEHIND_PROXY") else None
+# registry_site/forwarded.py reads the headers of proxies before Django does: Django itself trusts none.
+TRUSTED_PROXIES = env.trusted_proxies("LARDER_TRUSTED_PROXIES")
+BEHIND_PROXY = env.switch("LARDER_BEHIND_PROXY")
 # In the shape of Django 6, read by our own middleware until then.
 SECURE_CSP = {
     "default-src": ["'none'"],

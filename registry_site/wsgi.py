@@ -6,10 +6,11 @@ from django.core.wsgi import get_wsgi_application
 
 from registry_site import die_with_parent
 from registry_site.env import use_settings
+from registry_site.forwarded import TrustedProxyHeaders
 
 die_with_parent.arm()
 use_settings()
-application = get_wsgi_application()
+application = TrustedProxyHeaders(get_wsgi_application())
 # Apps are loaded now. Writing down what was used and fetched is not the request's business (D13, D15).
 import_module("apps.accounts.token_usage").start()
 import_module("apps.releases.downloads").start()

@@ -20,6 +20,10 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
         user = super().authenticate(request, **credentials)
         return user if isinstance(user, User) and user.is_active else None
 
+    def get_client_ip(self, request: HttpRequest) -> str:
+        """What limits count by: registry_site/forwarded.py has decided it. Without an address all share one count."""
+        return request.META.get("REMOTE_ADDR") or "unknown"
+
     @transaction.atomic
     def set_password(self, user: User, password: str) -> None:
         super().set_password(user, password)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from apps.lib.forwarding import TrustedProxies
 from registry_site import checks
 
 
@@ -31,6 +32,8 @@ def test_several_hosts_may_not(settings):
         ("DEBUG", True, "larder.E005"),
         ("PUBLIC_URL", "http://registry.example", "larder.W001"),
         ("CRASH_AT", ["before:check"], "larder.E006"),
+        ("BEHIND_PROXY", True, "larder.W002"),
+        ("TRUSTED_PROXIES", TrustedProxies.parse(["10.0.0.1", "::/0"]), "larder.W003"),
     ],
 )
 def test_what_must_not_be_on_in_production_is_named(settings, name, value, found):
@@ -39,3 +42,11 @@ def test_what_must_not_be_on_in_production_is_named(settings, name, value, found
     setattr(settings, name, value)
 
     assert ids(checks.nothing_is_left_open(None)) == [found]
+
+
+def test_the_older_word_for_a_proxy_is_no_danger_where_proxies_are_named(settings):
+    settings.DEBUG = False
+    settings.BEHIND_PROXY = True
+    settings.TRUSTED_PROXIES = TrustedProxies.parse(["10.0.0.1"])
+
+    assert ids(checks.nothing_is_left_open(None)) == []

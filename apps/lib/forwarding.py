@@ -1,0 +1,92 @@
+"""Who sent a request, and over which scheme, when proxies forwarded it: X-Forwarded-For and X-Forwarded-Proto.
+
+Each proxy appends the address of its own peer. Only what trusted proxies appended counts, so the list is read from its
+right end up to the first address that is not one of them.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import Self
+
+from apps.lib.errors import Invalid
+
+LOOPBACK = ("127.0.0.0/8", "::1/128")
+
+
+@dataclass(frozen=True, slots=True)
+class TrustedProxies:
+    """Networks whose word counts. `unix`: a peer on a Unix socket, which has no address, is trusted as well."""
+
+    networks: tuple[IPv4Network | IPv6Network, ...] = ()
+    unix: bool = False
+
+    @classmethod
+    def parse(cls, words: Iterable[str]) -> Self:
+        """Read addresses, CIDR networks, `loopback` and `unix`. Raises Invalid."""
+        written = [part for word in words for part in (LOOPBACK if word == "loopback" else (word,))]
+        try:
+            networks = tuple(ip_network(word, strict=False) for word in written if word != "unix")
+        except ValueError as error:
+            raise Invalid(f"{error}", mend="Write addresses, networks such as 10.0.0.0/8, loopback or unix.") from None
+        return cls(networks, unix="unix" in written)
+
+    def __bool__(self) -> bool:
+        return bool(self.networks) or self.unix
+
+    @property
+    def trusts_everybody(self) -> bool:
+        return any(network.prefixlen == 0 for network in self.networks)
+
+    def trusts(self, address: IPv4Address | IPv6Address | None) -> bool:
+        if address is None:
+            return self.unix
+        return any(address in network for network in self.networks)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """`scheme` is empty where no trusted proxy names one."""
+
+    client: str
+    scheme: str = ""
+
+
+def origin(proxies: TrustedProxies, *, peer: str, forwarded_for: str, forwarded_proto: str) -> Origin:
+    """The client behind trusted proxies. From any other peer both headers count for nothing."""
+    address = parse_address(peer)
+    client = str(address) if address else peer
+    # An address that cannot be parsed is no Unix socket: only a peer without any is.
+    if not proxies.trusts(address) or (peer and not address):
+        return Origin(client)
+    hops = 0
+    for entry in reversed(_entries(forwarded_for)):
+        address = parse_address(entry)
+        if address is None:
+            break  # Nobody trusted vouches for what is left of it.
+        client = str(address)
+        hops += 1
+        if not proxies.trusts(address):
+            break
+    schemes = _entries(forwarded_proto.lower())
+    # A chain of proxies either keeps one value or appends one each, in step with the addresses.
+    scheme = schemes[-min(max(hops, 1), len(schemes))] if schemes else ""
+    return Origin(client, scheme if scheme in ("http", "https") else "")
+
+
+def parse_address(text: str) -> IPv4Address | IPv6Address | None:
+    """Read `192.0.2.1`, `192.0.2.1:5678`, `2001:db8::1`, `[2001:db8::1]:443`; an IPv4 address in IPv6 becomes IPv4."""
+    text = text.strip()
+    if text.startswith("["):
+        text = text[1:].partition("]")[0]
+    elif text.count(":") == 1:
+        text = text.partition(":")[0]
+    try:
+        address = ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    return (address.ipv4_mapped if isinstance(address, IPv6Address) else None) or address
+
+
+def _entries(header: str) -> list[str]:
+    return [entry for part in header.split(",") if (entry := part.strip())]

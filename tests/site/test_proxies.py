@@ -1,0 +1,173 @@
+"""Behind a real nginx each client has its own address for limits, audit and access lines; strangers choose none."""
+
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.conftest import need
+from tests.live import ADMIN_PASSWORD, CHECKOUT, Live, start_live
+from tests.postgres import free_port
+
+pytestmark = [pytest.mark.live, pytest.mark.once]
+
+# Addresses of one machine's loopback network. nginx itself connects from 127.0.0.1, the only trusted one.
+STRANGER, COLLEAGUE, EVADER = "127.0.0.2", "127.0.0.3", "127.0.0.4"
+MOST_WRONG = 10  # a minute, by ACCOUNT_RATE_LIMITS
+
+CONFIGURATION = """
+daemon off; master_process off; pid {folder}/nginx.pid; error_log {folder}/error.log;
+events {{ worker_connections 64; }}
+http {{
+  access_log off;
+  client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
+  uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
+  server {{
+    listen 127.0.0.1:{port};
+    location / {{
+      proxy_pass http://{upstream};
+      proxy_set_header Host $http_host;
+      proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+      proxy_set_header X-Forwarded-Proto https;
+    }}
+  }}
+}}
+"""
+
+
+@pytest.fixture(scope="module")
+def larder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    need("nginx")
+    variables = {"LARDER_TLS": "off", "LARDER_TRUSTED_PROXIES": "127.0.0.1", "LARDER_HSTS_SECONDS": "60"}
+    with start_live(tmp_path_factory.mktemp("proxied"), **variables) as live:
+        yield live
+
+
+@pytest.fixture(scope="module")
+def nginx(larder: Live, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder, port = tmp_path_factory.mktemp("nginx"), free_port()
+    configuration = folder / "nginx.conf"
+    configuration.write_text(CONFIGURATION.format(folder=folder, port=port, upstream=larder.host))
+    process = subprocess.Popen([need("nginx"), "-p", str(folder), "-e", f"{folder}/error.log", "-c", configuration])
+    url = f"http://127.0.0.1:{port}"
+    try:
+        wait_for(url, process)
+        yield url
+    finally:
+        process.terminate()
+        process.wait(timeout=10)
+
+
+def wait_for(url: str, process: "subprocess.Popen[bytes]") -> None:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        assert process.poll() is None
+        try:
+            if httpx.get(f"{url}/healthz").status_code == 200:
+                return
+        except httpx.TransportError:
+            time.sleep(0.1)
+    pytest.fail("nginx did not answer")
+
+
+def browser(url: str, address: str, **headers: str) -> httpx.Client:
+    return httpx.Client(base_url=url, transport=httpx.HTTPTransport(local_address=address), headers=headers, timeout=30)
+
+
+def sign_in(client: httpx.Client, name: str, password: str, **headers: str) -> httpx.Response:
+    page = client.get("/account/login/").text
+    found = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page)
+    assert found, page
+    form = {"csrfmiddlewaretoken": found[1], "login": name, "password": password}
+    # nginx says https, and Django wants a referrer of the same site then.
+    referrer = str(client.base_url).replace("http:", "https:")
+    return client.post("/account/login/", data=form, headers={"Referer": referrer, **headers})
+
+
+def is_limited(answer: httpx.Response) -> bool:
+    return "Too many failed login attempts" in answer.text
+
+
+def use_up(client: httpx.Client, **headers: Any) -> None:
+    """Try names that nobody has, so that the limit on one name plays no part."""
+    for number in range(MOST_WRONG):
+        assert not is_limited(sign_in(client, f"nobody-{number}", "wrong", **headers))
+
+
+def test_wrong_passwords_of_one_stranger_lock_nobody_else_out(larder: Live, nginx: str) -> None:
+    with browser(nginx, STRANGER) as stranger, browser(nginx, COLLEAGUE) as colleague:
+        use_up(stranger)
+        assert is_limited(sign_in(stranger, "admin", ADMIN_PASSWORD)), "the limit holds for the stranger"
+        # An address of its own invention does not free it: nginx appends the true one.
+        forged = {"X-Forwarded-For": "203.0.113.9"}
+        assert is_limited(sign_in(stranger, "admin", ADMIN_PASSWORD, **forged))
+
+        assert sign_in(colleague, "admin", ADMIN_PASSWORD).status_code == 302
+
+    lines = larder.output.read_text()
+    assert f'"client": "{COLLEAGUE}"' in lines, "the access line names the client"
+    assert '"client": "203.0.113.9"' not in lines
+    code = (
+        "from apps.audit.models import AuditEvent as A; "
+        "print(A.objects.filter(kind='account:user:signed-in').latest('pk').detail['client'])"
+    )
+    assert larder.manage("shell", "-v", "0", "-c", code).split() == [COLLEAGUE]
+
+
+def test_an_untrusted_peer_evades_no_limit_by_naming_other_addresses(larder: Live) -> None:
+    with browser(larder.url, EVADER) as evader:
+        for number in range(MOST_WRONG):
+            headers = {"X-Forwarded-For": f"203.0.113.{number}", "X_Forwarded_For": f"203.0.113.{number}"}
+            sign_in(evader, f"nobody-{number}", "wrong", **headers)
+
+        assert is_limited(sign_in(evader, "admin", ADMIN_PASSWORD, **{"X-Forwarded-For": "203.0.113.99"}))
+
+
+def is_https(url: str, address: str, **headers: str) -> bool:
+    with browser(url, address) as client:
+        return "Strict-Transport-Security" in client.get("/account/login/", headers=headers).headers
+
+
+def test_a_trusted_proxy_alone_says_that_a_request_came_over_tls(larder: Live, nginx: str) -> None:
+    assert is_https(nginx, COLLEAGUE)
+    assert is_https(larder.url, "127.0.0.1", **{"X-Forwarded-Proto": "https"})
+    assert not is_https(larder.url, "127.0.0.1")
+    assert not is_https(larder.url, COLLEAGUE, **{"X-Forwarded-Proto": "https"})
+
+
+@pytest.mark.parametrize("name", ["X_Forwarded_Proto", "x_forwarded-proto", "X-Forwarded_Proto"])
+def test_a_header_with_an_underscore_counts_for_nothing(larder: Live, name: str) -> None:
+    assert not is_https(larder.url, "127.0.0.1", **{name: "https"})
+
+
+def test_a_plain_wsgi_server_behind_a_proxy_decides_in_the_same_way(larder: Live, tmp_path: Path) -> None:
+    """registry_site/wsgi.py decides, so any WSGI server behind a proxy has it: here the standard library's."""
+    port = free_port()
+    code = (
+        "from wsgiref.simple_server import make_server\n"
+        "from registry_site.wsgi import application\n"
+        f"make_server('127.0.0.1', {port}, application).serve_forever()\n"
+    )
+    output = tmp_path / "output.txt"
+    with output.open("wb") as sink:
+        process = subprocess.Popen(
+            [sys.executable, "-c", code], cwd=CHECKOUT, env=larder.environment, stdout=sink, stderr=subprocess.STDOUT
+        )
+    url = f"http://127.0.0.1:{port}"
+    try:
+        wait_for(url, process)
+        assert is_https(url, "127.0.0.1", **{"X-Forwarded-Proto": "https", "X-Forwarded-For": "203.0.113.7"})
+        assert not is_https(url, EVADER, **{"X-Forwarded-Proto": "https", "X-Forwarded-For": "203.0.113.8"})
+    finally:
+        process.terminate()
+        process.wait(timeout=10)
+    lines = output.read_text()
+    assert '"client": "203.0.113.7"' in lines
+    assert f'"client": "{EVADER}"' in lines
+    assert "203.0.113.8" not in lines
