@@ -88,12 +88,24 @@ def address(name: str, default: str) -> tuple[str, int]:
 
 
 def url(name: str, default: str, *schemes: str) -> str:
-    """Read a URL with one of the schemes. Only the scheme is checked here; its reader checks the rest."""
+    """Read a URL with one of the schemes, or an empty default. Its reader checks what this scheme needs."""
     found = text(name, default)
-    if urlsplit(found).scheme not in schemes:
+    if not found:
+        return ""
+    try:
+        parts = urlsplit(found)
+        _ = parts.port
+    except ValueError:
+        # Neither the value nor the error's text: both may hold a password.
+        raise ImproperlyConfigured(
+            f"{name}: the host or port of this URL cannot be read. Percent-encode special characters in the user name "
+            "and password, such as %2F for a slash, %23 for # and %40 for @."
+        ) from None
+    if parts.scheme not in schemes:
         expected = ", ".join(f"{scheme}:" for scheme in schemes)
-        # The value may hold a password: show its scheme alone.
-        raise ImproperlyConfigured(f"{name} begins with {found.split(':')[0]!r}: expected one of {expected}")
+        raise ImproperlyConfigured(f"{name} begins with {found.split(':')[0][:20]!r}: expected one of {expected}")
+    if parts.scheme in ("http", "https") and not parts.hostname:
+        raise ImproperlyConfigured(f"{name}={found!r}: expected a host, such as https://registry.example")
     return found
 
 

@@ -130,9 +130,9 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Cache ----------------------------------------------------------------------------------------
 
-CACHE_URL = env.text("LARDER_CACHE_URL")
+CACHE_URL = env.url("LARDER_CACHE_URL", "", "redis", "rediss")
 if CACHE_URL:
-    CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": CACHE_URL}}
+    CACHES = {"default": {"BACKEND": "registry_site.cache.RedisOrMemoryCache", "LOCATION": CACHE_URL}}
 elif WEB_PROCESSES > 1:
     # Rate limits count in the cache: with several processes they need one that all of them see.
     CACHES = {"default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "larder_cache"}}

@@ -1,0 +1,113 @@
+"""The cache of several hosts: a Redis, and this process's memory for as long as that Redis does not answer.
+
+Only limits are counted here. Refusing every sign-in during an outage would lock out the operators who have to end it;
+dropping the limits would let anybody guess. So each process goes on counting by itself: the limits hold, times the
+number of processes.
+"""
+
+import threading
+import time
+from typing import Any
+
+import structlog
+from django.core.cache.backends.base import BaseCache
+from django.core.cache.backends.locmem import LocMemCache
+from django.core.cache.backends.redis import RedisCache
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+from redis.retry import Retry
+
+# A Redis that hangs must not hold a request: the first one waits at most twice as long, and the others not at all.
+TIMEOUT_SECONDS = 1.0
+ASK_AGAIN_SECONDS = 5.0
+
+log = structlog.get_logger("larder.cache")
+
+
+class Availability:
+    """Whether the Redis answered last. One for the whole process: Django makes a cache object for each thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._away_until = 0.0
+        self._is_away = False
+
+    def may_ask(self) -> bool:
+        """True where it answered, and for one caller every ASK_AGAIN_SECONDS where it did not."""
+        if not self._is_away:
+            return True
+        with self._lock:
+            now = time.monotonic()
+            if now < self._away_until:
+                return False
+            self._away_until = now + ASK_AGAIN_SECONDS
+            return True
+
+    def failed(self, error: RedisError) -> None:
+        with self._lock:
+            if not self._is_away:
+                log.warning("cache_away", error=type(error).__name__, counting="in this process alone")
+            self._is_away = True
+            self._away_until = time.monotonic() + ASK_AGAIN_SECONDS
+
+    def answered(self) -> None:
+        if not self._is_away:
+            return
+        with self._lock:
+            if self._is_away:
+                log.info("cache_back")
+            self._is_away = False
+
+
+_availability = Availability()
+
+
+class RedisOrMemoryCache(BaseCache):
+    def __init__(self, location: str, params: dict[str, Any]) -> None:
+        super().__init__(params)
+        options = {
+            "socket_timeout": TIMEOUT_SECONDS,
+            "socket_connect_timeout": TIMEOUT_SECONDS,
+            # Once, for a connection that a restarted Redis has closed. redis-py's own default sleeps up to ten seconds.
+            "retry": Retry(NoBackoff(), 1),
+        }
+        self._shared = RedisCache(location, {**params, "OPTIONS": {**options, **params.get("OPTIONS", {})}})
+        self._own = LocMemCache("larder-while-redis-is-away", params)
+
+    def _call(self, method: str, *arguments: Any, **more: Any) -> Any:
+        if _availability.may_ask():
+            try:
+                result = getattr(self._shared, method)(*arguments, **more)
+            except RedisError as error:
+                _availability.failed(error)
+            else:
+                _availability.answered()
+                return result
+        return getattr(self._own, method)(*arguments, **more)
+
+    # What BaseCache builds all its other methods on.
+
+    def add(self, *arguments: Any, **more: Any) -> Any:
+        return self._call("add", *arguments, **more)
+
+    def get(self, *arguments: Any, **more: Any) -> Any:
+        return self._call("get", *arguments, **more)
+
+    def set(self, *arguments: Any, **more: Any) -> None:
+        self._call("set", *arguments, **more)
+
+    def touch(self, *arguments: Any, **more: Any) -> Any:
+        return self._call("touch", *arguments, **more)
+
+    def delete(self, *arguments: Any, **more: Any) -> Any:
+        return self._call("delete", *arguments, **more)
+
+    def has_key(self, *arguments: Any, **more: Any) -> Any:
+        return self._call("has_key", *arguments, **more)
+
+    def incr(self, *arguments: Any, **more: Any) -> Any:
+        """In one step, where BaseCache would read and write."""
+        return self._call("incr", *arguments, **more)
+
+    def clear(self) -> None:
+        self._call("clear")

@@ -1,0 +1,162 @@
+"""Sign-in and the token service while the Redis of the cache is away: they answer, and limits go on in each process."""
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from django.core.cache import cache
+from django.core.cache.backends.locmem import LocMemCache
+from django.test import Client
+from django.urls import reverse
+
+from apps.oci import guessing
+from registry_site import cache as ours
+from tests.conftest import need
+from tests.live import CHECKOUT
+from tests.postgres import free_port
+
+MOST_WRONG = 10
+# Far more than one second for the first question, and far less than for ever, which a hung server takes.
+PATIENCE = 30.0
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch, settings):
+    """A process that has not asked its Redis yet, with the limits of every real Larder."""
+    monkeypatch.setattr(ours, "_availability", ours.Availability())
+    settings.ACCOUNT_RATE_LIMITS = {"login": "30/m/ip", "login_failed": f"{MOST_WRONG}/m/ip,5/5m/key"}
+    LocMemCache("larder-while-redis-is-away", {}).clear()
+
+
+def use(settings, port: int) -> None:
+    location = f"redis://127.0.0.1:{port}/0"
+    settings.CACHES = {"default": {"BACKEND": "registry_site.cache.RedisOrMemoryCache", "LOCATION": location}}
+
+
+@pytest.fixture
+def refusing(settings) -> None:
+    use(settings, free_port())
+
+
+@pytest.fixture
+def hanging(settings) -> Iterator[None]:
+    """It takes connections and never answers, as a stopped process does."""
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen(64)
+        use(settings, silent.getsockname()[1])
+        yield
+
+
+def sign_in(name: str, password: str):
+    return Client().post(reverse("account_login"), {"login": name, "password": password})
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("state", ["refusing", "hanging"])
+def test_people_sign_in_and_who_guesses_is_slowed_down(request, bob, state):
+    request.getfixturevalue(state)
+    began = time.monotonic()
+
+    assert sign_in("bob", "bob likes pears").status_code == 302
+    for number in range(MOST_WRONG):
+        assert "Too many" not in sign_in(f"nobody-{number}", "wrong").content.decode()
+    answer = sign_in("bob", "bob likes pears")
+
+    assert answer.status_code == 200
+    assert "Too many failed login attempts" in answer.content.decode()
+    assert time.monotonic() - began < PATIENCE
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("state", ["refusing", "hanging"])
+def test_wrong_passwords_at_the_token_service_are_401_and_then_429(request, state):
+    request.getfixturevalue(state)
+    began = time.monotonic()
+    # One minute's count: the next minute would begin another.
+    if time.time() % guessing.WINDOW > guessing.WINDOW - 5:
+        time.sleep(6)
+
+    said = [Client().get("/v2/token", headers={"Authorization": "Basic eDp5"}) for _ in range(guessing.MOST + 1)]
+
+    assert [answer.status_code for answer in said] == [401] * guessing.MOST + [429]
+    assert said[-1].json()["errors"][0]["code"] == "TOOMANYREQUESTS"
+    assert time.monotonic() - began < PATIENCE + 6
+
+
+def test_a_hung_redis_is_asked_by_one_request_and_not_by_each(hanging):
+    """The others go on in memory at once. Without that each would wait for its own time-out."""
+    asked = []
+    cache.get("warm")  # the first question, which waits
+
+    def ask() -> None:
+        began = time.monotonic()
+        cache.get("key")
+        asked.append(time.monotonic() - began)
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    # One may have been the next to try; on a slow machine others wait for the processor and not for Redis.
+    assert sum(took >= ours.TIMEOUT_SECONDS for took in asked) <= 1, asked
+
+
+@pytest.mark.once
+def test_it_counts_together_again_once_redis_is_back(settings, monkeypatch, tmp_path):
+    monkeypatch.setattr(ours, "ASK_AGAIN_SECONDS", 0.1)
+    port = free_port()
+    use(settings, port)
+    cache.set("wrong", 3)
+    assert cache.get("wrong") == 3, "in memory"
+
+    with redis(port, tmp_path):
+        wait_until(lambda: cache.get("wrong") is None)
+        cache.set("wrong", 7)
+        assert cache.incr("wrong") == 8
+        assert cache.add("wrong", 1) is False
+        assert cache.has_key("wrong")
+
+    assert cache.get("wrong") == 3, "in memory again, with what was counted there"
+
+
+@contextmanager
+def redis(port: int, folder: Path) -> Iterator[None]:
+    words = [need("redis-server"), "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+
+
+def wait_until(condition) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+@pytest.mark.once
+def test_the_variable_leads_to_this_cache(tmp_path):
+    code = "from django.core.cache import cache; cache.set('pears', 3); print(cache.get('pears'))"
+    done = subprocess.run(
+        [sys.executable, "manage.py", "shell", "-v", "0", "-c", code],
+        cwd=CHECKOUT,
+        env={**os.environ, "LARDER_CACHE_URL": f"redis://127.0.0.1:{free_port()}/0"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.stdout.split() == ["3"], done.stderr
