@@ -22,7 +22,7 @@ def log_defect(sender: object, request: HttpRequest, **_: Any) -> None:  # noqa:
     """One line with the traceback. The path alone: a query string holds what people search for, and secrets."""
     error = sys.exc_info()[1]
     where = {"request_id": request_id_of(request), "method": request.method, "path": request.path}
-    if isinstance(error, outages.AWAY):
+    if outages.is_away(error):
         log.warning("database-away", error=type(error).__name__, **where)
     else:
         log.error("unforeseen", exc_info=error, **where)

@@ -13,6 +13,15 @@ AWAY = (OperationalError, InterfaceError)
 log = structlog.get_logger("larder.jobs")
 
 
+def is_away(error: BaseException | None) -> bool:
+    """Whether an error says so, or was raised while such an error was handled, as Django's sessions do."""
+    while error is not None:
+        if isinstance(error, AWAY):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
 def look_again() -> None:
     """Let the next statement find out first whether its connection still stands, as the first of a request does."""
     if not connection.in_atomic_block:  # as a test's own transaction is

@@ -3,6 +3,7 @@
 The settings name `RegistryErrorsMiddleware` (last) and `csrf_failed`; registry_site/urls.py names the handlers.
 """
 
+import sys
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
@@ -15,6 +16,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
 
+from apps.jobs import outages
 from apps.lib.errors import CredentialsRequired, RegistryError
 from apps.portal.negotiation import is_htmx
 
@@ -29,8 +31,8 @@ STATUS = {
 TEMPLATES = {
     HTTPStatus.NOT_FOUND: "404.html",
     HTTPStatus.FORBIDDEN: "403.html",
-    HTTPStatus.SERVICE_UNAVAILABLE: "503.html",
 }
+RETRY_AFTER = "2"  # seconds, as at the other edges
 
 # Nobody reads HTML there. Each edge has its own dialect for what it knows; this is for what never comes to one.
 MACHINE_PATHS = ("/v1/", "/v2/", "/api/", "/archives/", "/.well-known/")
@@ -38,6 +40,7 @@ OCI_CODES = {
     HTTPStatus.BAD_REQUEST: "UNSUPPORTED",
     HTTPStatus.NOT_FOUND: "NAME_UNKNOWN",
     HTTPStatus.INTERNAL_SERVER_ERROR: "UNAVAILABLE",
+    HTTPStatus.SERVICE_UNAVAILABLE: "UNAVAILABLE",
 }
 
 
@@ -73,6 +76,10 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 def error_page(request: HttpRequest, status: HTTPStatus, *, message: str = "", mend: str = "") -> HttpResponse:
     context = {"message": message, "mend": mend, "status": status.value, "phrase": status.phrase}
     context["request_id"] = request_id_of(request)
+    if status == HTTPStatus.SERVICE_UNAVAILABLE:
+        # Rendered without the request: its context processors ask the database, which may be what is away.
+        page = render_to_string("503.html", context)
+        return HttpResponse(page, status=status, headers={"Retry-After": RETRY_AFTER, "Cache-Control": "no-store"})
     return render(request, TEMPLATES.get(status, "400.html"), context, status=status)
 
 
@@ -84,7 +91,11 @@ def request_id_of(request: HttpRequest) -> str:
 
 
 @login_not_required
-def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001  # its text may quote secrets
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    if outages.is_away(exception):
+        # Django takes a session that could not be saved for one that was deleted.
+        return _database_away(request)
+    # The exception's text stays out of the answer: it may quote secrets.
     if _is_for_machines(request):
         return _document(request, HTTPStatus.BAD_REQUEST, "This request could not be understood.")
     return error_page(request, HTTPStatus.BAD_REQUEST)
@@ -128,10 +139,23 @@ def too_many_requests(request: HttpRequest) -> HttpResponse:
 @login_not_required
 def server_error(request: HttpRequest) -> HttpResponse:
     """Rendered without the request: its context processors ask the database, which may be what is broken."""
+    if outages.is_away(sys.exc_info()[1]):
+        return _database_away(request)
     if _is_for_machines(request):
         return _document(request, HTTPStatus.INTERNAL_SERVER_ERROR, "Larder failed")
     context: dict[str, Any] = {"request_id": request_id_of(request), "status": 500}
     return HttpResponse(render_to_string("500.html", context), status=HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+def _database_away(request: HttpRequest) -> HttpResponse:
+    if hasattr(request, "session"):
+        # Django's middleware would try to save it, and wait for the database once more.
+        request.session.modified = False
+    if _is_for_machines(request):
+        response: HttpResponse = _document(request, HTTPStatus.SERVICE_UNAVAILABLE, "Larder cannot answer right now.")
+        response.headers["Retry-After"] = RETRY_AFTER
+        return response
+    return error_page(request, HTTPStatus.SERVICE_UNAVAILABLE)
 
 
 def _is_for_machines(request: HttpRequest) -> bool:

@@ -260,6 +260,8 @@ def test_a_module_outlives_it_or_is_sent_again_at_once(push):
 
     answer = push.client.put(f"{url}/2.0.0", content=push.broken(data))
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "unavailable")
+    page = push.client.get("/modules")
+    assert (page.status_code, page.headers["Retry-After"]) == (503, "2")
     push.return_database()
 
     def is_taken() -> bool:

@@ -1,0 +1,90 @@
+"""While the database is away every page answers 503 and when to ask again, and asks it no second time."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from django.contrib.sessions.backends.base import UpdateError
+from django.contrib.sessions.backends.db import SessionStore
+from django.db import OperationalError, connection
+from django.test import Client
+from django.urls import reverse
+
+pytestmark = pytest.mark.django_db
+
+PAGES = ["/", "/modules", "/tokens", "/namespaces/acme", "/modules/acme/vpc/aws", "/admin/", "/no/such/page"]
+
+
+@contextmanager
+def database_away() -> Iterator[list[str]]:
+    """Refuses every query as a server that cannot be reached, and notes each."""
+    asked: list[str] = []
+
+    def refuse(_execute: object, sql: str, *_: object) -> None:
+        asked.append(sql)
+        raise OperationalError("connection refused")
+
+    with connection.execute_wrapper(refuse):
+        yield asked
+
+
+@pytest.fixture
+def browser(alice):
+    client = Client(raise_request_exception=False)
+    client.force_login(alice)
+    return client
+
+
+def is_away(response) -> None:
+    assert response.status_code == 503
+    assert response.headers["Retry-After"]
+    assert "A part of Larder is not answering" in response.content.decode()
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_answers_503_after_one_question(browser, path):
+    with database_away() as asked:
+        response = browser.get(path, headers={"X-Request-Id": "tell-olga"})
+
+    is_away(response)
+    assert "tell-olga" in response.content.decode()
+    assert len(asked) == 1, asked
+
+
+def test_signing_in_answers_503(bob):
+    client = Client(raise_request_exception=False)
+    form = {"login": "bob", "password": "bob likes pears"}
+    with database_away():
+        is_away(client.post(reverse("account_login"), form))
+
+    assert client.post(reverse("account_login"), form).status_code == 302
+
+
+def test_a_session_that_cannot_be_saved_is_not_taken_for_one_that_was_deleted(browser, monkeypatch):
+    """What Django's database store does when only its UPDATE fails."""
+
+    def save(*_: object, **__: object) -> None:
+        try:
+            raise OperationalError("server closed the connection unexpectedly")
+        except OperationalError:
+            raise UpdateError from None
+
+    browser.get("/modules")
+    monkeypatch.setattr(SessionStore, "save", save)
+    new = "ripe plums in august"
+    form = {"oldpassword": "alice likes pears", "password1": new, "password2": new}
+
+    is_away(browser.post(reverse("account_change_password"), form))
+
+
+def test_a_path_of_machines_reads_its_own_dialect(browser, monkeypatch):
+    """Their own views answer an outage; this is for what fails before one of them is called."""
+
+    def fail(*_: object) -> None:
+        raise OperationalError("connection refused")
+
+    monkeypatch.setattr("django.middleware.common.CommonMiddleware.process_request", fail)
+    response = browser.get("/v2/acme/vpc/aws/tags/list")
+
+    assert (response.status_code, response.headers["Retry-After"]) == (503, "2")
+    assert response.json()["errors"][0]["code"] == "UNAVAILABLE"
