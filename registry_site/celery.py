@@ -70,6 +70,8 @@ app.conf.update(
     beat_schedule={
         "reap": {"task": "jobs.reap", "schedule": settings.REAPER_INTERVAL},
         "heartbeat": {"task": "jobs.heartbeat", "schedule": settings.REAPER_INTERVAL},
+        # A database that was restored under running processes is recognised within this time.
+        "check-epoch": {"task": "accounts.check_epoch", "schedule": 60.0},
         "sweep-storage": {"task": "blobs.sweep", "schedule": 3600.0},
         # By the clock: restarts do not put it off.
         "scrub-storage": {"task": "blobs.scrub", "schedule": crontab(hour=3, minute=17)},

@@ -6,6 +6,7 @@ from allauth.account.adapter import DefaultAccountAdapter
 from django.db import transaction
 from django.http import HttpRequest
 
+from apps.accounts import epoch
 from apps.accounts.models import User
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
@@ -27,4 +28,5 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
     @transaction.atomic
     def set_password(self, user: User, password: str) -> None:
         super().set_password(user, password)
+        epoch.advance()  # it ends the person's other sessions
         record(Kind.PASSWORD_CHANGED, actor_id=user.pk, subject=f"user/{user.pk}")

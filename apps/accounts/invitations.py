@@ -13,6 +13,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from apps.accounts import epoch
 from apps.accounts.access import Viewer, role_on
 from apps.accounts.models import PSEUDONYM, Grant, Invitation, Namespace, Role, User
 from apps.audit.kinds import Kind
@@ -78,6 +79,7 @@ def revoke(*, invitation: Invitation, actor: Viewer) -> None:
     """End an open invitation; for one that is used or ended nothing happens."""
     now = timezone.now()
     if Invitation.objects.filter(pk=invitation.pk, used_at=None, revoked_at=None).update(revoked_at=now) == 1:
+        epoch.advance()
         record(
             Kind.USER_INVITATION_REVOKED,
             actor_id=actor.user_id,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from django.db.models import Q
 from django.utils import timezone
 
-from apps.accounts import invitations, sessions
+from apps.accounts import epoch, invitations, sessions
 from apps.accounts.access import Viewer
 from apps.accounts.models import Grant, Invitation, Membership, Namespace, Role, Team, User
 
@@ -50,6 +50,7 @@ def lock_out(*, user: User, actor: Viewer) -> None:
     that is switched on again does not wake up in some forgotten browser.
     """
     sessions.end_all(user)
+    epoch.advance()  # for the tokens
     for invitation in Invitation.objects.filter(
         created_by=user, used_at=None, revoked_at=None, expires_at__gt=timezone.now()
     ).order_by("pk"):

@@ -183,7 +183,7 @@ class Scope(models.TextChoices):
 
 class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
     def usable(self, now: datetime) -> Self:
-        return self.filter(revoked_at=None, expires_at__gt=now, user__is_active=True)
+        return self.filter(revoked_at=None, suspended_at=None, expires_at__gt=now, user__is_active=True)
 
     def newest_first(self) -> Self:
         return self.order_by("-created_at", "-pk")
@@ -206,6 +206,9 @@ class ApiToken(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()
     revoked_at = models.DateTimeField(null=True, blank=True)
+    suspended_at = models.DateTimeField(
+        null=True, blank=True, help_text="When an older database was restored: refused until an operator decides."
+    )
     last_used_at = models.DateTimeField(null=True, blank=True)
 
     objects = ApiTokenQuerySet.as_manager()
@@ -222,7 +225,16 @@ class ApiToken(models.Model):
 
     @property
     def is_usable(self) -> bool:
-        return self.revoked_at is None and self.expires_at > timezone.now()
+        return self.revoked_at is None and self.suspended_at is None and self.expires_at > timezone.now()
+
+
+class Epoch(models.Model):
+    """How often access was taken away, in one row. A restored database has a lower number than storage (`epoch`)."""
+
+    number = models.BigIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return str(self.number)
 
 
 class Invitation(models.Model):

@@ -9,6 +9,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
+from apps.accounts import epoch
 from apps.accounts.hashed_sessions import digest_of
 from apps.accounts.models import User
 
@@ -23,7 +24,9 @@ def end_all(user: User) -> int:
         for session in Session.objects.order_by("pk").iterator()
         if session.get_decoded().get(SESSION_KEY) == str(user.pk)
     ]
-    Session.objects.filter(pk__in=theirs).delete()
+    if theirs:
+        Session.objects.filter(pk__in=theirs).delete()
+        epoch.advance()
     return len(theirs)
 
 

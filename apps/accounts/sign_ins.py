@@ -4,6 +4,7 @@ from typing import Any
 
 from django.http import HttpRequest
 
+from apps.accounts import epoch
 from apps.accounts.models import User
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
@@ -11,6 +12,11 @@ from apps.audit.recorder import record
 
 def record_sign_in(*, request: HttpRequest | None, user: User, **_: Any) -> None:
     record(Kind.USER_SIGNED_IN, actor_id=user.pk, subject=f"user/{user.pk}", client=address_of(request))
+
+
+def note_sign_out(*, user: User | None, **_: Any) -> None:
+    if user is not None:
+        epoch.advance()
 
 
 def record_failed_sign_in(*, credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any) -> None:

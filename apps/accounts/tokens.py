@@ -12,7 +12,8 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from apps.accounts.access import Viewer
+from apps.accounts import epoch
+from apps.accounts.access import NOBODY, Viewer
 from apps.accounts.models import ApiToken, Namespace, Scope, User
 from apps.accounts.prepared import Prepared
 from apps.audit.kinds import Kind
@@ -108,6 +109,7 @@ def revoke(*, token: ApiToken, actor: Viewer) -> None:
     if ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=now) != 1:
         return
     token.revoked_at = now
+    epoch.advance()
     record(
         Kind.TOKEN_REVOKED,
         actor_id=actor.user_id,
@@ -115,6 +117,23 @@ def revoke(*, token: ApiToken, actor: Viewer) -> None:
         subject=f"token/{token.pk}",
         user=token.user_id,
     )
+
+
+@transaction.atomic
+def accept_suspended() -> int:
+    """Let all suspended tokens count again, those that were revoked after the backup among them."""
+    accepted = ApiToken.objects.filter(suspended_at__isnull=False).update(suspended_at=None)
+    record(Kind.DATABASE_RESTORED, actor_id=None, subject="database", accepted_tokens=accepted)
+    return accepted
+
+
+@transaction.atomic
+def revoke_suspended() -> int:
+    """Revoke all suspended tokens for good."""
+    suspended = list(ApiToken.objects.filter(suspended_at__isnull=False, revoked_at=None).order_by("pk"))
+    for token in suspended:
+        revoke(token=token, actor=NOBODY)
+    return len(suspended)
 
 
 def identify(secret: str) -> ApiToken:
@@ -127,6 +146,11 @@ def identify(secret: str) -> ApiToken:
         raise TokenRefused("This API token is unknown.", mend="Check that it was copied whole, or make another.")
     if token.revoked_at is not None or not token.user.is_active:
         raise TokenRefused("This API token was revoked.", mend="Make another on the tokens page.")
+    if token.suspended_at is not None:
+        raise TokenRefused(
+            "This API token is from before the database was restored, and is suspended until an operator decides.",
+            mend="Make another on the tokens page, or ask an operator.",
+        )
     if not token.is_usable:
         raise TokenRefused(
             f"This API token expired on {token.expires_at:%Y-%m-%d %H:%M} UTC.",

@@ -66,4 +66,5 @@ class Kind(models.TextChoices):
     TAG_DELETED = "namespace:tag:deleted"
     JOB_RETRIED = "operation:job:retried"
     JOB_CANCELLED = "operation:job:cancelled"
+    DATABASE_RESTORED = "operation:database:restored"
     PERMISSION_REFUSED = "account:permission:refused"

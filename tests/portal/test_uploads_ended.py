@@ -73,9 +73,9 @@ def forget(user: User) -> None:
 
 
 # What ends, and what an upload that is out or under way reads then (D8): acme is private.
-PERSON = {switch_off: 401, forget: 401, make_reader: 403, withdraw: 404}
-SESSION = {sessions.end_all: 401, change_password: 401, **PERSON}
-TOKEN = {revoke_tokens: 401, **PERSON}
+PERSON: dict[Any, int] = {switch_off: 401, forget: 401, make_reader: 403, withdraw: 404}
+SESSION: dict[Any, int] = {sessions.end_all: 401, change_password: 401, **PERSON}
+TOKEN: dict[Any, int] = {revoke_tokens: 401, **PERSON}
 
 
 def cases(endings: dict[Any, int]) -> Any:

@@ -18,6 +18,7 @@ class ApiTokenAdmin(ReadOnlyAdmin[ApiToken]):
         "scope",
         PersonFilter,
         ("revoked_at", admin.EmptyFieldListFilter),
+        ("suspended_at", admin.EmptyFieldListFilter),
         ("last_used_at", admin.EmptyFieldListFilter),
     )
     list_select_related = ("user",)
@@ -29,7 +30,7 @@ class ApiTokenAdmin(ReadOnlyAdmin[ApiToken]):
     fields = (
         ("start", "label", "user"),
         ("scope", "namespaces", "only_name"),
-        ("created_at", "expires_at", "last_used_at", "revoked_at"),
+        ("created_at", "expires_at", "last_used_at", "revoked_at", "suspended_at"),
     )
     actions = ["revoke"]
     csv_columns = (

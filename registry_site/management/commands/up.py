@@ -46,6 +46,7 @@ class Command(BaseCommand):
             announcement.write_client_configuration(settings.PUBLIC_URL, settings.DATA_DIR)
         with preparation.one_host_at_a_time():
             preparation.tables()
+            preparation.older_database()
             password = first_run.create_admin(env.text("LARDER_ADMIN_PASSWORD"))
         preparation.static_files()
         connections.close_all()

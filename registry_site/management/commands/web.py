@@ -9,4 +9,5 @@ class Command(ProcessCommand):
 
     def run(self, **_: Any) -> None:
         preparation.static_files()
+        preparation.older_database()
         serving.web()

@@ -1,0 +1,73 @@
+"""What a restored database must not give back: tokens, sessions and invitations that were ended after its backup.
+
+The epoch is a number that grows whenever access is taken away, in the database and, after the commit, in storage. A
+database with a lower number than storage has forgotten something of that kind, and nobody knows what. So its sessions
+and open invitations end, and its tokens are suspended until an operator decides (`manage.py restored`).
+"""
+
+import structlog
+from django.contrib.sessions.models import Session
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from apps.accounts.models import ApiToken, Epoch, Invitation
+from apps.audit.kinds import Kind
+from apps.audit.recorder import record
+from apps.blobs import counters, store
+
+NAME = "epoch"
+_ROW = 1
+
+log = structlog.get_logger("larder.accounts")
+
+
+def advance() -> None:
+    """Note, in the transaction of a verb, that it takes access away. Storage is told after the commit.
+
+    Where storage is away the regular check tells it later: until then a restored database is not recognised by this.
+    """
+    with transaction.atomic():
+        if not Epoch.objects.filter(pk=_ROW).update(number=F("number") + 1):
+            Epoch.objects.get_or_create(pk=_ROW, defaults={"number": 1})
+        transaction.on_commit(_tell_storage, robust=True)
+
+
+def _tell_storage() -> None:
+    try:
+        check()
+    except store.StorageUnavailable as error:
+        log.warning("epoch_not_stored", error=str(error))
+
+
+def check() -> bool:
+    """Compare the database with storage, and bring the lower number up; True where the database was older.
+
+    Not inside a transaction. Raises StorageUnavailable.
+    """
+    stored = counters.highest(NAME)
+    with transaction.atomic():
+        row, _ = Epoch.objects.select_for_update().get_or_create(pk=_ROW)
+        is_older = row.number < stored
+        if is_older:
+            row.number = stored + 1
+            row.save()
+            counts = suspend(found_by="epoch")
+    if row.number > stored:
+        counters.raise_to(NAME, row.number)
+    if is_older:
+        log.error("older_database_found", **counts)
+    return is_older
+
+
+def suspend(*, found_by: str) -> dict[str, int]:
+    """End what an older database would give back; answers how much of it. Tokens can be accepted afterwards."""
+    now = timezone.now()
+    with transaction.atomic():
+        counts = {
+            "tokens": ApiToken.objects.filter(revoked_at=None, suspended_at=None).update(suspended_at=now),
+            "sessions": Session.objects.all().delete()[0],
+            "invitations": Invitation.objects.filter(used_at=None, revoked_at=None).update(revoked_at=now),
+        }
+        record(Kind.DATABASE_RESTORED, actor_id=None, subject="database", found_by=found_by, **counts)
+    return counts

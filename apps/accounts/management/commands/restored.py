@@ -1,0 +1,35 @@
+"""`manage.py restored`: what an operator decides after a database was restored from a backup."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from apps.accounts import epoch, tokens
+from apps.accounts.models import ApiToken
+
+
+class Command(BaseCommand):
+    help = "After a database was restored: suspend what it gave back, then accept or revoke the suspended API tokens."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        way = parser.add_mutually_exclusive_group()
+        way.add_argument(
+            "--suspend",
+            action="store_true",
+            help="End all sessions and open invitations and suspend all tokens: where storage was restored as well, so "
+            "that Larder cannot see it.",
+        )
+        way.add_argument("--accept-tokens", action="store_true", help="Let all suspended tokens count again.")
+        way.add_argument("--revoke-tokens", action="store_true", help="Revoke all suspended tokens.")
+
+    def handle(self, *, suspend: bool, accept_tokens: bool, revoke_tokens: bool, **_: Any) -> None:
+        if suspend:
+            counts = epoch.suspend(found_by="an operator")
+            self.stdout.write("Ended or suspended: " + ", ".join(f"{count} {what}" for what, count in counts.items()))
+        elif accept_tokens:
+            self.stdout.write(f"{tokens.accept_suspended()} tokens count again.")
+        elif revoke_tokens:
+            self.stdout.write(f"{tokens.revoke_suspended()} tokens are revoked.")
+        suspended = ApiToken.objects.filter(suspended_at__isnull=False, revoked_at=None).count()
+        self.stdout.write(f"{suspended} tokens are suspended." if suspended else "No token is suspended.")

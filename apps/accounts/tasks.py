@@ -1,0 +1,15 @@
+import structlog
+from celery import shared_task
+
+from apps.accounts import epoch
+from apps.blobs import store
+
+log = structlog.get_logger("larder.accounts")
+
+
+@shared_task(name="accounts.check_epoch", ignore_result=True)
+def check_epoch(**_: object) -> None:
+    try:
+        epoch.check()
+    except store.StorageUnavailable as error:
+        log.warning("epoch_not_checked", error=str(error))
