@@ -1,11 +1,14 @@
 """Combinations of settings that lose or mix up data, as Django system checks: `manage.py check --deploy` shows them."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from django.apps import AppConfig
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register  # noqa: A004  # Django's own name
+
+from registry_site import env
 
 
 @register(Tags.security, deploy=True)
@@ -63,3 +66,23 @@ def nothing_is_left_open(app_configs: Sequence[AppConfig] | None, **_: Any) -> l
     if settings.CRASH_AT:
         found.append(Error("LARDER_CRASH_AT kills workers; it is for tests.", hint="Unset it.", id="larder.E006"))
     return found
+
+
+@register(Tags.security, deploy=True)
+def keys_are_apart_from_what_they_protect(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:  # noqa: ARG001
+    """A backup of one folder must not hold the private signing keys and the key that opens them."""
+    database = env.database(settings.DATABASE_URL)
+    if not database["ENGINE"].endswith("sqlite3"):
+        return []
+    folder = Path(database["NAME"]).resolve().parent
+    if not settings.SIGNING_KEK_FILE.is_relative_to(folder):
+        return []
+    return [
+        Warning(
+            f"The key-encryption key ({settings.SIGNING_KEK_FILE}) is in the folder of the database whose signing keys "
+            "it opens: whoever has a copy of that folder can sign as every namespace.",
+            hint="Stop Larder, move the file elsewhere (do not make a new one: it opens nothing), set "
+            "LARDER_SIGNING_KEK_FILE to its place, and back it up apart from the database.",
+            id="larder.W010",
+        )
+    ]

@@ -1,6 +1,11 @@
 """Dangerous configuration has a name and a hint."""
 
+import os
+import subprocess
+import sys
+
 import pytest
+from django.conf import settings
 
 from apps.lib.forwarding import TrustedProxies
 from registry_site import checks
@@ -50,3 +55,36 @@ def test_the_older_word_for_a_proxy_is_no_danger_where_proxies_are_named(setting
     settings.TRUSTED_PROXIES = TrustedProxies.parse(["10.0.0.1"])
 
     assert ids(checks.nothing_is_left_open(None)) == []
+
+
+@pytest.mark.parametrize(
+    ("database", "place", "found"),
+    [
+        ("sqlite:///{}/data/db.sqlite3", "data/signing/kek", ["larder.W010"]),
+        ("sqlite:///{}/data/db.sqlite3", "data/kek", ["larder.W010"]),
+        ("sqlite:///{}/data/db.sqlite3", "secrets/kek", []),
+        ("postgres://larder@db.example/larder", "data/signing/kek", []),
+    ],
+)
+def test_the_key_that_opens_signing_keys_is_not_backed_up_with_them(settings, tmp_path, database, place, found):
+    settings.DATABASE_URL = database.format(tmp_path)
+    settings.SIGNING_KEK_FILE = tmp_path / place
+
+    messages = checks.keys_are_apart_from_what_they_protect(None)
+
+    assert ids(messages) == found
+    assert all("LARDER_SIGNING_KEK_FILE" in str(message.hint) for message in messages)
+
+
+def test_the_default_place_of_that_key_is_warned_of():
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("LARDER_")}
+    done = subprocess.run(
+        [sys.executable, "manage.py", "check", "--deploy"],
+        cwd=settings.BASE_DIR,
+        env=environment | {"DJANGO_SETTINGS_MODULE": "registry_site.settings", "LARDER_LOG_LEVEL": "ERROR"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert "larder.W010" in done.stderr
