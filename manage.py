@@ -3,10 +3,7 @@
 
 import sys
 
-from django.core.management import execute_from_command_line
-
-from registry_site.env import use_settings
+from registry_site import command_line
 
 if __name__ == "__main__":
-    use_settings()
-    execute_from_command_line(sys.argv)
+    command_line.run(sys.argv)

@@ -17,6 +17,10 @@ from apps.lib.hostnames import normalised
 
 names_read: set[str] = set()
 
+LEAST_SECRET = 32
+# Beyond this no number of ours means anything, and dates overflow.
+LARGEST_NUMBER = 10**15
+
 CHECKOUT = Path(__file__).resolve().parent.parent
 
 
@@ -41,14 +45,14 @@ def switch(name: str, *, default: bool = False) -> bool:
     return choice(name, *(("on", "off") if default else ("off", "on"))) == "on"
 
 
-def number(name: str, default: int, *, least: int = 0, most: int | None = None) -> int:
+def number(name: str, default: int, *, least: int = 0, most: int = LARGEST_NUMBER) -> int:
     found = text(name, str(default))
     try:
         value = int(found.replace("_", ""))
     except ValueError:
         raise ImproperlyConfigured(f"{name}={found!r}: expected a whole number") from None
-    if value < least or (most is not None and value > most):
-        limits = f"at least {least}" if most is None else f"from {least} to {most}"
+    if not least <= value <= most:
+        limits = f"at least {least}" if value < least and most == LARGEST_NUMBER else f"from {least} to {most}"
         raise ImproperlyConfigured(f"{name}={found!r}: expected a number {limits}")
     return value
 
@@ -75,7 +79,11 @@ def trusted_proxies(name: str) -> TrustedProxies:
 
 
 def folder(name: str, default: Path) -> Path:
-    return Path(text(name, str(default))).expanduser().resolve()
+    found = text(name, str(default))
+    try:
+        return Path(found).expanduser().resolve()
+    except (OSError, RuntimeError) as error:
+        raise ImproperlyConfigured(f"{name}={found!r}: {error}") from None
 
 
 def address(name: str, default: str) -> tuple[str, int]:
@@ -104,24 +112,51 @@ def url(name: str, default: str, *schemes: str) -> str:
     if parts.scheme not in schemes:
         expected = ", ".join(f"{scheme}:" for scheme in schemes)
         raise ImproperlyConfigured(f"{name} begins with {found.split(':')[0][:20]!r}: expected one of {expected}")
-    if parts.scheme in ("http", "https") and not parts.hostname:
-        raise ImproperlyConfigured(f"{name}={found!r}: expected a host, such as https://registry.example")
+    needed = {"http": "a host", "https": "a host", "s3": "a bucket"}.get(parts.scheme)
+    if needed and not parts.netloc:
+        raise ImproperlyConfigured(f"{name}={found!r}: expected {needed} after //")
     return found
 
 
-def secret_from(name: str, default: Path) -> str:
-    """Read a secret from the file that the variable names; the default file may be missing (empty text then)."""
+def secrets_from(name: str, default: Path) -> list[str]:
+    """Read the secrets in the file that the variable names, one a line. The default file may be missing."""
     path = folder(name, default)
-    if path.is_file():
-        return path.read_text().strip()
-    if path != default.resolve():
-        raise ImproperlyConfigured(f"{name}={path}: there is no such file")
-    return ""
+    is_named = path != default.resolve()
+    said = f"{name}={path}" if is_named else str(path)
+    try:
+        found = path.read_text().split()
+    except FileNotFoundError:
+        if not is_named:
+            return []
+        raise ImproperlyConfigured(f"{said}: there is no such file") from None
+    except OSError as error:
+        raise ImproperlyConfigured(f"{said}: the file cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ImproperlyConfigured(f"{said}: expected text, found bytes that are no UTF-8") from None
+    if not found:
+        raise ImproperlyConfigured(f"{said}: the file is empty")
+    if len(found) > 1 and any(len(secret) < LEAST_SECRET for secret in found):
+        # A long key that was wrapped: its last line alone would be an easy one.
+        raise ImproperlyConfigured(
+            f"{said}: each line is a key, and one has fewer than {LEAST_SECRET} characters. Write each key on one line."
+        )
+    return found
 
 
-def database(database_url: str) -> dict[str, Any]:
+def database(name: str, database_url: str) -> dict[str, Any]:
     """Django's database dictionary of a URL: sqlite:///path, postgres://user:password@host:port/name."""
-    return dict(dj_database_url.parse(database_url))
+    try:
+        found = dict(dj_database_url.parse(database_url))
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name}: {error}") from None
+    options: Any = found.get("OPTIONS", {})
+    if found.get("NAME") in ("", ":memory:") and "service" not in options:
+        raise ImproperlyConfigured(
+            f"{name} names no database: expected sqlite:///path/to/file or postgres://user:password@host:port/name"
+        )
+    if found.get("HOST") and str(found["ENGINE"]).endswith("sqlite3"):
+        raise ImproperlyConfigured(f"{name}: expected three slashes before the path, as in sqlite:///path/to/file")
+    return found
 
 
 def preset(**values: str) -> None:

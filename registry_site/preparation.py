@@ -13,7 +13,9 @@ from pathlib import Path
 import structlog
 from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
+from django.core.management.commands.migrate import Command as Migrate
 from django.db import DatabaseError, connection
 
 from apps.accounts import epoch
@@ -26,6 +28,12 @@ log = structlog.get_logger("larder.start")
 
 # Any number will do, as long as all hosts lock the same one: "Larder" in ASCII.
 ADVISORY_LOCK = 0x4C6172646572
+
+
+NO_KEY_YET = (
+    "There is no secret key yet. Name the file that all hosts share by LARDER_SECRET_KEY_FILE; on a single host "
+    "`manage.py up` makes one."
+)
 
 
 class CannotStartError(Exception):
@@ -70,6 +78,13 @@ def secret_key(data_dir: Path) -> None:
     settings.SECRET_KEY = key
 
 
+def require_secret_key() -> None:
+    try:
+        _ = settings.SECRET_KEY
+    except ImproperlyConfigured:
+        raise CannotStartError(NO_KEY_YET) from None
+
+
 def port_is_free(host: str, port: int) -> None:
     """Refuse a port that somebody listens on.
 
@@ -104,7 +119,8 @@ def one_host_at_a_time() -> Iterator[None]:
 
 
 def tables() -> None:
-    call_command("migrate", interactive=False, verbosity=0)
+    # Django's own command: ours would take the lock that is held already, and let go of it.
+    call_command(Migrate(), interactive=False, verbosity=0)
     call_command("createcachetable", verbosity=0)
 
 

@@ -31,7 +31,8 @@ WORKER_CONCURRENCY = env.number("LARDER_WORKER_CONCURRENCY", 2, least=1, most=25
 # --- Core -----------------------------------------------------------------------------------------
 
 DEBUG = env.switch("LARDER_DEBUG")
-SECRET_KEY = env.secret_from("LARDER_SECRET_KEY_FILE", DATA_DIR / "secret_key")
+# The first line signs; what older ones signed still counts. Empty until the first run has made the file.
+SECRET_KEY, *SECRET_KEY_FALLBACKS = env.secrets_from("LARDER_SECRET_KEY_FILE", DATA_DIR / "secret_key") or [""]
 # Clients that read an address of ours look for the registry under the host which it names.
 ALLOWED_HOSTS = sorted({urlsplit(PUBLIC_URL).hostname or "", "localhost", "127.0.0.1", "[::1]", *HOSTNAMES})
 CSRF_TRUSTED_ORIGINS = sorted(
@@ -119,7 +120,7 @@ POSTGRES_OPTIONS = {
 DATABASE_URL = env.url(
     "LARDER_DATABASE_URL", f"sqlite:///{DATA_DIR / 'db.sqlite3'}", "sqlite", "postgres", "postgresql"
 )
-DATABASES: dict[str, dict[str, Any]] = {"default": env.database(DATABASE_URL)}
+DATABASES: dict[str, dict[str, Any]] = {"default": env.database("LARDER_DATABASE_URL", DATABASE_URL)}
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     DATABASES["default"]["OPTIONS"] = SQLITE_OPTIONS
 else:
@@ -240,7 +241,7 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = JSON_MAX_BYTES
 # A pushed version is answered when it is published: clients wait longer than this, proxies often do not.
 OCI_PUBLISH_WAIT = timedelta(seconds=env.number("LARDER_OCI_PUBLISH_SECONDS", 30, least=1, most=300))
 # Longer than any push lasts: what it brought first is named by a manifest only at its end.
-OCI_GRACE = timedelta(hours=env.number("LARDER_OCI_GRACE_HOURS", 24, least=1))
+OCI_GRACE = timedelta(hours=env.number("LARDER_OCI_GRACE_HOURS", 24, least=1, most=24 * 3650))
 FILE_UPLOAD_HANDLERS: list[str] = []  # nothing is uploaded through forms (D2)
 
 # --- Signing --------------------------------------------------------------------------------------
@@ -258,7 +259,7 @@ PROVIDER_PACKAGES = env.switch("LARDER_PROVIDER_PACKAGES")
 # --- Work -----------------------------------------------------------------------------------------
 
 BROKER_URL = env.url("LARDER_BROKER_URL", "filesystem://", "filesystem", "redis", "rediss")
-JOB_LEASE = timedelta(seconds=env.number("LARDER_JOB_LEASE_SECONDS", 30, least=5))
+JOB_LEASE = timedelta(seconds=env.number("LARDER_JOB_LEASE_SECONDS", 30, least=5, most=24 * 3600))
 # A third of the lease: two renewals may fail before another worker takes over.
 JOB_RENEWAL = JOB_LEASE / 3
 JOB_RING_AGAIN = JOB_LEASE
@@ -266,7 +267,7 @@ JOB_ATTEMPTS = env.number("LARDER_JOB_ATTEMPTS", 5, least=1)
 REAPER_INTERVAL = JOB_LEASE / 3
 # Staged bytes are swept after 24 hours: an answer must come before.
 HELD_LIFETIME = timedelta(hours=env.number("LARDER_HELD_HOURS", 12, least=1, most=20))
-UPLOAD_TICKET_LIFETIME = timedelta(minutes=env.number("LARDER_UPLOAD_TICKET_MINUTES", 60, least=1))
+UPLOAD_TICKET_LIFETIME = timedelta(minutes=env.number("LARDER_UPLOAD_TICKET_MINUTES", 60, least=1, most=60 * 24 * 365))
 # Tests kill a worker before or after a step by naming it here; empty in every other life.
 CRASH_AT = env.words("LARDER_CRASH_AT")
 

@@ -23,7 +23,7 @@ from registry_site.settings import DATABASES  # noqa: E402
 TEST_DATABASE = env.choice("LARDER_TEST_DATABASE", "sqlite", "postgres")
 if TEST_DATABASE == "postgres" and postgres.programs():
     env.preset(LARDER_TEST_DATABASE_URL=env.text("LARDER_TEST_DATABASE_URL") or postgres.start())
-    DATABASES["default"] = env.database(env.text("LARDER_TEST_DATABASE_URL"))
+    DATABASES["default"] = env.database("LARDER_TEST_DATABASE_URL", env.text("LARDER_TEST_DATABASE_URL"))
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 ACCOUNT_RATE_LIMITS = False  # type: ignore[assignment]  # how allauth spells "none"

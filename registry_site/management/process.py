@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from registry_site import die_with_parent
+from registry_site import die_with_parent, preparation, schema
 
 
 class ProcessCommand(BaseCommand):
     """A process that may be somebody's child: with --parent it ends when that one does."""
 
-    # `up` has run the checks already when it starts us; on our own we run them below.
+    # `up` has prepared everything and run the checks when it starts us; on our own we look below.
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -18,6 +18,11 @@ class ProcessCommand(BaseCommand):
 
     def handle(self, *, parent: int | None, **options: Any) -> None:
         if parent is None:
+            try:
+                preparation.require_secret_key()
+                schema.require()
+            except preparation.CannotStartError as refusal:
+                raise CommandError(str(refusal)) from refusal
             self.check(display_num_errors=False)
         else:
             die_with_parent.arm(parent)

@@ -11,7 +11,7 @@ from tests.house import sources
 
 pytestmark = pytest.mark.once
 
-READERS = {"text", "choice", "switch", "number", "words", "folder", "address", "url", "secret_from"}
+READERS = {"text", "choice", "switch", "number", "words", "folder", "address", "url", "secrets_from", "trusted_proxies"}
 PAGE = sources.CHECKOUT / "docs" / "configuration.md"
 HEADING = re.compile(r"^### `([A-Z_]+)`$", re.MULTILINE)
 

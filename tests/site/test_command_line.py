@@ -1,0 +1,181 @@
+"""What stops a command is one sentence for the person at the terminal: a bad variable, a database away or empty."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from django.db import OperationalError, ProgrammingError
+from django.db.migrations.recorder import MigrationRecorder
+
+from registry_site import command_line, env, preparation, schema
+from tests import postgres
+from tests.live import CHECKOUT
+
+
+def manage(folder: Path, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+    """Run a command as somebody does who has set nothing but these."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("LARDER_", "DJANGO_"))}
+    return subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=CHECKOUT,
+        env={**inherited, "LARDER_DATA_DIR": str(folder / "data"), **variables},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def refusal(done: "subprocess.CompletedProcess[str]") -> str:
+    """The one line that it ended with, beside structured log lines."""
+    said = [line for line in done.stderr.splitlines() if not line.startswith("{")]
+    assert done.returncode != 0
+    assert len(said) == 1, done.stderr
+    return said[0]
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({"LARDER_WEB_PROCESSES": "many"}, "LARDER_WEB_PROCESSES='many': expected a whole number"),
+        ({"LARDER_DATABASE_URL": "postgres://larder:hunter2@127.0.0.1:1/larder"}, "Connection refused"),
+        ({"LARDER_DATABASE_URL": "postgres://larder:hunter2@larder.invalid/larder"}, "LARDER_DATABASE_URL"),
+        ({"LARDER_DATABASE_URL": "postgres://larder:hunter2@127.0.0.1:1/larder?connect_timeout=x"}, "bad value"),
+        ({"LARDER_DATABASE_URL": "sqlite:////nonexistent/larder.sqlite3"}, "unable to open database file"),
+        ({"LARDER_DATA_DIR": "/proc/none"}, "The data folder of LARDER_DATA_DIR cannot be used"),
+    ],
+)
+def test_any_command_ends_with_one_sentence(tmp_path, variables, expected):
+    said = refusal(manage(tmp_path, "token", "--user", "admin", "--scope", "read", **variables))
+
+    assert expected in said
+    assert "hunter2" not in said
+
+
+@pytest.mark.once
+def test_make_run_says_the_same(tmp_path):
+    url = "postgres://larder:hunter2@127.0.0.1:1/larder"
+    assert "Connection refused" in refusal(manage(tmp_path, "up", LARDER_LISTEN=free(), LARDER_DATABASE_URL=url))
+    assert "expected a bucket" in refusal(manage(tmp_path, "up", LARDER_STORAGE_URL="s3://"))
+
+
+def free() -> str:
+    return f"127.0.0.1:{postgres.free_port()}"
+
+
+@pytest.mark.once
+def test_whoever_looks_for_the_cause_sees_the_traceback(tmp_path):
+    done = manage(tmp_path, "token", "--user", "a", "--scope", "read", "--traceback", LARDER_WEB_THREADS="x")
+    assert "Traceback" in done.stderr
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    "value",
+    [
+        "postgres://larder:hunter2@host:port/larder",
+        "postgres://larder:hunter#2@host/larder",
+        "postgres://larder:hunter2@[host/larder",
+        "mysql://larder:hunter2@host/larder",
+        "postgres://larder:hunter2@host",
+        "postgres:///",
+        "sqlite://",
+        "sqlite:///",
+        "sqlite://hunter2/larder.sqlite3",
+        "hunter2",
+    ],
+)
+def test_a_database_url_that_names_no_database_is_refused_without_its_password(monkeypatch, value):
+    monkeypatch.setenv("LARDER_TEST_URL", value)
+
+    with pytest.raises(ImproperlyConfigured, match="LARDER_TEST_URL") as refused:
+        env.database("LARDER_TEST_URL", env.url("LARDER_TEST_URL", "", "sqlite", "postgres", "postgresql"))
+
+    assert "hunter" not in str(refused.value).replace("begins with 'hunter2'", "")
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("read", "value"),
+    [
+        (lambda name: env.number(name, 1), "9" * 5000),
+        (lambda name: env.number(name, 1), "99999999999999999999"),
+        (lambda name: env.number(name, 1, least=1), "-1"),
+        (lambda name: env.folder(name, Path("/tmp")), "~nobody-has-this-name/data"),
+        (lambda name: env.secrets_from(name, Path("/tmp/none")), "/etc"),
+        (lambda name: env.secrets_from(name, Path("/tmp/none")), "/dev/null"),
+        (lambda name: env.url(name, "", "https"), "https://[::1"),
+        (lambda name: env.url(name, "", "https"), "https://"),
+        (env.trusted_proxies, "10.0.0.0/33"),
+        (lambda name: env.address(name, "127.0.0.1:1"), "127.0.0.1:70000"),
+    ],
+)
+def test_a_value_that_cannot_be_used_is_refused_by_its_name(monkeypatch, read, value):
+    monkeypatch.setenv("LARDER_TEST_VALUE", value)
+
+    with pytest.raises(ImproperlyConfigured, match="LARDER_TEST_VALUE"):
+        read("LARDER_TEST_VALUE")
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("process", [["web"], ["worker"], ["worker", "--beat"], ["beat"]], ids=" ".join)
+def test_a_process_on_an_empty_database_says_what_to_run(tmp_path, process):
+    assert "There is no secret key yet" in refusal(manage(tmp_path, *process))
+
+    (tmp_path / "data").mkdir(exist_ok=True)
+    (tmp_path / "data" / "secret_key").write_text("pears" * 10)
+
+    said = refusal(manage(tmp_path, *process, LARDER_LISTEN=free()))
+    assert said.endswith("The database has no tables yet: run `manage.py migrate` first.")
+
+
+@pytest.mark.django_db
+def test_a_database_of_an_older_version_is_refused_by_the_migration_that_it_lacks():
+    assert schema.lacking() == []
+    MigrationRecorder.Migration.objects.filter(app="oci").delete()
+
+    assert schema.sentence(schema.lacking()).startswith("The database lacks oci.0001_initial")
+
+
+@pytest.mark.django_db
+def test_an_error_of_a_command_itself_keeps_its_traceback():
+    assert command_line.sentence_for(ProgrammingError("syntax error")) == ""
+    assert command_line.sentence_for(OperationalError("canceling statement due to statement timeout\nmore")) == (
+        "canceling statement due to statement timeout"
+    )
+
+
+@pytest.mark.once
+def test_the_key_of_nobody_is_explained_in_our_words():
+    error = ImproperlyConfigured("The SECRET_KEY setting must not be empty.")
+    assert command_line.sentence_for(error) == preparation.NO_KEY_YET
+
+
+SLOW_TABLES = """
+CREATE FUNCTION slowly() RETURNS event_trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(1.5); END';
+CREATE EVENT TRIGGER slowly ON ddl_command_start WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION slowly();
+"""
+
+
+@pytest.mark.once
+def test_migrations_by_hand_outlast_the_statement_time_out(tmp_path):
+    """Each table takes longer to make than any statement may."""
+    if postgres.programs() is None:
+        pytest.skip(postgres.MISSING)
+    server = postgres.Server()
+    code = "from django.db import connection as c; c.cursor().execute({!r})"
+    assert manage(tmp_path, "shell", "-c", code.format(SLOW_TABLES), LARDER_DATABASE_URL=server.url).returncode == 0
+    url = f"{server.url}?options=-c%20statement_timeout%3D1s"
+    said = refusal(
+        manage(tmp_path, "shell", "-v", "0", "-c", code.format("CREATE TABLE t ()"), LARDER_DATABASE_URL=url)
+    )
+    assert "statement timeout" in said or "no tables yet" in said
+
+    done = manage(tmp_path, "migrate", "audit", "0001", LARDER_DATABASE_URL=url)
+
+    assert done.returncode == 0, done.stderr
+    assert "Applying audit.0001_initial... OK" in done.stdout
