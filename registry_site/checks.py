@@ -71,7 +71,7 @@ def nothing_is_left_open(app_configs: Sequence[AppConfig] | None, **_: Any) -> l
 @register(Tags.security, deploy=True)
 def keys_are_apart_from_what_they_protect(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:  # noqa: ARG001
     """A backup of one folder must not hold the private signing keys and the key that opens them."""
-    database = env.database(settings.DATABASE_URL)
+    database = env.database("LARDER_DATABASE_URL", settings.DATABASE_URL)
     if not database["ENGINE"].endswith("sqlite3"):
         return []
     folder = Path(database["NAME"]).resolve().parent

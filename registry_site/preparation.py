@@ -10,21 +10,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import structlog
 from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
-from django.core.management.commands.migrate import Command as Migrate
-from django.db import DatabaseError, connection
+from django.db import connection
 
-from apps.accounts import epoch
-from apps.accounts.models import ApiToken
-from apps.blobs.store import StorageUnavailable
 from registry_site import env
 from registry_site.files import replace
-
-log = structlog.get_logger("larder.start")
 
 # Any number will do, as long as all hosts lock the same one: "Larder" in ASCII.
 ADVISORY_LOCK = 0x4C6172646572
@@ -116,24 +109,6 @@ def one_host_at_a_time() -> Iterator[None]:
     finally:
         # The session holds the lock, so ending it also puts the timeouts back.
         connection.close()
-
-
-def tables() -> None:
-    # Django's own command: ours would take the lock that is held already, and let go of it.
-    call_command(Migrate(), interactive=False, verbosity=0)
-    call_command("createcachetable", verbosity=0)
-
-
-def older_database() -> None:
-    """Recognise a restored database before anything answers (`epoch`); say so at every start until it is decided."""
-    try:
-        epoch.check()
-        suspended = ApiToken.objects.filter(suspended_at__isnull=False, revoked_at=None).count()
-    except (StorageUnavailable, DatabaseError) as error:
-        log.warning("epoch_not_checked", error=type(error).__name__)  # the regular check makes up for it
-        return
-    if suspended:
-        log.warning("tokens_suspended", tokens=suspended, decide="manage.py restored")
 
 
 def static_files() -> None:

@@ -7,7 +7,7 @@ and open invitations end, and its tokens are suspended until an operator decides
 
 import structlog
 from django.contrib.sessions.models import Session
-from django.db import transaction
+from django.db import DatabaseError, transaction
 from django.db.models import F
 from django.utils import timezone
 
@@ -58,6 +58,18 @@ def check() -> bool:
     if is_older:
         log.error("older_database_found", **counts)
     return is_older
+
+
+def check_at_start() -> None:
+    """Recognise a restored database before anything answers; say so at every start until it is decided."""
+    try:
+        check()
+        suspended = ApiToken.objects.filter(suspended_at__isnull=False, revoked_at=None).count()
+    except (store.StorageUnavailable, DatabaseError) as error:
+        log.warning("epoch_not_checked", error=type(error).__name__)  # the regular check makes up for it
+        return
+    if suspended:
+        log.warning("tokens_suspended", tokens=suspended, decide="manage.py restored")
 
 
 def suspend(*, found_by: str) -> dict[str, int]:

@@ -19,7 +19,6 @@ from apps.accounts.access import NOBODY, Viewer
 from apps.accounts.models import ApiToken, Epoch, Invitation, Scope, User
 from apps.audit.models import AuditEvent
 from apps.blobs import backends, counters, store
-from registry_site import preparation
 from tests.accounts.test_sign_in import sign_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -51,7 +50,7 @@ def status(headers: dict[str, str]) -> int:
     return Client(headers=headers).get(WHO).status_code
 
 
-@pytest.mark.parametrize("look", [preparation.older_database, tasks.check_epoch], ids=["at a start", "while it runs"])
+@pytest.mark.parametrize("look", [epoch.check_at_start, tasks.check_epoch], ids=["at a start", "while it runs"])
 def test_a_revoked_token_stays_refused(dora, token, look):
     made, headers = token
     with lost_by_a_restore():
@@ -138,7 +137,7 @@ def test_a_restart_and_a_restored_backup_without_loss_change_nothing(dora, token
         tokens.issue(user=dora, label="lost", scope=Scope.READ, actor=NOBODY)
 
     for _ in range(2):
-        preparation.older_database()
+        epoch.check_at_start()
 
     assert status(headers) == 200
     assert browser.get("/tokens").status_code == 200
@@ -172,7 +171,7 @@ def test_storage_that_is_away_stops_no_revocation_and_is_told_later(dora, token,
     was = counters.highest(epoch.NAME)
     with backends_away(settings):
         tokens.revoke(token=made, actor=Viewer(dora))
-        preparation.older_database()
+        epoch.check_at_start()
     assert status(headers) == 401
     assert counters.highest(epoch.NAME) == was
 

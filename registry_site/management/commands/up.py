@@ -9,8 +9,9 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connections
 
+from apps.accounts import epoch
 from apps.lib.errors import RegistryError
-from registry_site import announcement, die_with_parent, env, first_run, preparation, probe, serving
+from registry_site import announcement, die_with_parent, env, first_run, preparation, probe, schema, serving
 from registry_site.certificates import Served
 from registry_site.supervisor import Child, Supervisor
 
@@ -45,8 +46,8 @@ class Command(BaseCommand):
         if files is None:
             announcement.write_client_configuration(settings.PUBLIC_URL, settings.DATA_DIR)
         with preparation.one_host_at_a_time():
-            preparation.tables()
-            preparation.older_database()
+            schema.bring_up_to_date()
+            epoch.check_at_start()
             password = first_run.create_admin(env.text("LARDER_ADMIN_PASSWORD"))
         preparation.static_files()
         connections.close_all()

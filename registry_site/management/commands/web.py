@@ -1,5 +1,6 @@
 from typing import Any
 
+from apps.accounts import epoch
 from registry_site import preparation, serving
 from registry_site.management.process import ProcessCommand
 
@@ -9,5 +10,5 @@ class Command(ProcessCommand):
 
     def run(self, **_: Any) -> None:
         preparation.static_files()
-        preparation.older_database()
+        epoch.check_at_start()
         serving.web()

@@ -2,7 +2,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from registry_site import preparation, serving
+from apps.accounts import epoch
+from registry_site import serving
 from registry_site.management.process import ProcessCommand
 
 
@@ -14,5 +15,5 @@ class Command(ProcessCommand):
         parser.add_argument("--beat", action="store_true", help="Keep the clock as well; on one worker is enough.")
 
     def run(self, **options: Any) -> None:
-        preparation.older_database()
+        epoch.check_at_start()
         serving.worker(with_beat=options["beat"])

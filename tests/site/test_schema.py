@@ -1,0 +1,107 @@
+"""A database whose tables are not those of this version: refused in words, not found out page by page."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.db import connection
+
+from registry_site import schema
+from registry_site.preparation import CannotStartError
+from tests.live import CHECKOUT
+from tests.postgres import free_port
+
+
+@pytest.mark.django_db
+def test_the_tables_that_the_migrations_made_are_those_of_the_models():
+    assert list(schema.mismatches()) == []
+    schema.check()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("change", "difference"),
+    [
+        ("ALTER TABLE blobs_blob DROP COLUMN leaving_until", "blobs_blob has no column leaving_until"),
+        ("ALTER TABLE blobs_blob ADD COLUMN of_tomorrow integer", None),
+        ("ALTER TABLE oci_collection RENAME TO oci_other", "there is no table oci_collection"),
+        ("DROP INDEX releases_version_once", "releases_release has no constraint releases_version_once"),
+    ],
+)
+def test_what_is_missing_is_named_and_what_is_too_many_is_not(change: str, difference: str | None):
+    with connection.cursor() as cursor:
+        cursor.execute(change)
+
+    assert list(schema.mismatches()) == ([difference] if difference else [])
+    if difference:
+        with pytest.raises(CannotStartError, match=difference):
+            schema.check()
+
+
+@pytest.mark.django_db
+def test_an_unknown_column_without_which_no_row_is_taken_is_named():
+    """SQLite adds no such column to a table that is there, so the table is made again."""
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE jobs_heartbeat RENAME TO jobs_old")
+        cursor.execute("SELECT * FROM jobs_old WHERE 1 = 0")
+        columns = ", ".join(f"{column[0]} integer" for column in cursor.description)
+        cursor.execute(
+            f"CREATE TABLE jobs_heartbeat ({columns}, wanted integer NOT NULL, spare integer NOT NULL DEFAULT 1)"
+        )
+
+    assert "jobs_heartbeat wants an unknown column wanted" in list(schema.mismatches())
+    assert not [found for found in schema.mismatches() if "spare" in found]
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("LARDER_", "DJANGO_"))}
+    return kept | {"LARDER_DATA_DIR": str(tmp_path / "data"), "LARDER_LISTEN": f"127.0.0.1:{free_port()}"}
+
+
+def manage(environment: dict[str, str], *arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=CHECKOUT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.mark.once
+def test_no_process_starts_on_tables_that_do_not_match(environment: dict[str, str], tmp_path: Path):
+    """An edited migration: recorded as applied, and one of its columns was never made."""
+    (tmp_path / "data").mkdir(mode=0o700)
+    assert manage(environment, "migrate", "--verbosity=0").returncode == 0
+    with sqlite3.connect(tmp_path / "data" / "db.sqlite3") as database:
+        database.execute("ALTER TABLE blobs_blob DROP COLUMN leaving_until")
+    database.close()
+
+    for command in ("up", "web", "worker"):
+        done = manage(environment, command)
+        assert done.returncode == 1, command
+        assert "blobs_blob has no column leaving_until" in done.stderr
+        assert "start with an empty database" in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+@pytest.mark.once
+def test_a_migration_that_fails_is_a_sentence(environment: dict[str, str], tmp_path: Path):
+    (tmp_path / "data").mkdir(mode=0o700)
+    assert manage(environment, "migrate", "--verbosity=0").returncode == 0
+    with sqlite3.connect(tmp_path / "data" / "db.sqlite3") as database:
+        database.execute("DELETE FROM django_migrations WHERE app = 'blobs' AND name = '0003_oci'")
+    database.close()
+
+    done = manage(environment, "up")
+
+    assert done.returncode == 1
+    assert "cannot be brought to this version" in done.stderr
+    assert "blobs.0003_oci" in done.stderr
+    assert "Traceback" not in done.stderr
