@@ -9,7 +9,6 @@ from django.conf import settings
 from kombu.transport import TRANSPORT_ALIASES
 
 from registry_site.env import use_settings
-from registry_site.folder_broker import make_folder
 
 use_settings()
 
@@ -26,12 +25,8 @@ def broker_settings(broker_url: str, data_dir: Path) -> dict[str, Any]:
     ring come back after its visibility timeout instead of ten scans later.
     """
     if broker_url.startswith("filesystem"):
-        folder = data_dir / "queue" / "messages"
-        make_folder(folder)
-        return {
-            "broker_url": "folder://",
-            "broker_transport_options": {"folder": str(folder), "polling_interval": 0.1},
-        }
+        options = {"folder": str(data_dir / "queue" / "messages"), "polling_interval": 0.1}
+        return {"broker_url": "folder://", "broker_transport_options": options}
     return {
         "broker_url": broker_url,
         "broker_transport_options": {
