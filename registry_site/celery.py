@@ -70,6 +70,7 @@ app.conf.update(
         "sweep-storage": {"task": "blobs.sweep", "schedule": 3600.0},
         # By the clock: restarts do not put it off.
         "scrub-storage": {"task": "blobs.scrub", "schedule": crontab(hour=3, minute=17)},
+        "recheck-storage": {"task": "blobs.recheck", "schedule": 600.0},
         "collect-oci": {"task": "oci.collect", "schedule": 3600.0},
         "sweep-uploads": {"task": "releases.sweep", "schedule": settings.REAPER_INTERVAL},
     },

@@ -14,5 +14,6 @@ application = TrustedProxyHeaders(get_wsgi_application())
 # Apps are loaded now. Writing down what was used and fetched is not the request's business (D13, D15).
 import_module("apps.accounts.token_usage").start()
 import_module("apps.releases.downloads").start()
-# What is in quarantine, for the time when the database cannot be asked (D6).
+# What is damaged, and what is in quarantine, for the time when the database cannot be asked (D6).
+import_module("apps.blobs.integrity").start()
 import_module("apps.releases.blocking").start()

@@ -16,6 +16,7 @@ from django.test import Client
 from apps.accounts import tokens
 from apps.accounts.access import Viewer
 from apps.accounts.models import Grant, Namespace, Role, Scope, User, Visibility
+from apps.blobs.integrity import known
 from apps.jobs.models import Job
 from apps.lib.addresses import ModuleAddress
 from apps.modules import publishing
@@ -288,6 +289,7 @@ def empty_storage() -> None:
 def nothing_remembered() -> None:
     """Each test begins as a fresh process, which knows nothing for the time that the database is away."""
     blocked.forget()
+    known.forget()
     archives = sys.modules.get("apps.protocol.archives")  # the URLs load it with the first request
     if archives is not None:
         archives.last_public.forget()

@@ -6,6 +6,7 @@ any point and run twice at once: each blob is written down as soon as it is read
 
 import hashlib
 import time
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
@@ -76,11 +77,21 @@ def scrub(*, now: datetime, most: timedelta | None = MOST, remove_orphans: bool 
     run = _Run(most, now)
     try:
         _list(run, remove_orphans=remove_orphans)
-        _read(run)
+        _read(run, _next)
     except store.StorageUnavailable as outage:
         run.report.is_complete, run.report.outage = False, str(outage)
     run.report.seconds = round(time.monotonic() - run.begun, 3)
     log.info("storage_scrubbed", **asdict(run.report))
+    return run.report
+
+
+def recheck(*, now: datetime, most: timedelta | None = MOST) -> Report:
+    """Read again what has a finding, so that bytes that are right again are soon served again."""
+    run = _Run(most, now)
+    try:
+        _read(run, _next_found)
+    except store.StorageUnavailable as outage:
+        run.report.is_complete, run.report.outage = False, str(outage)
     return run.report
 
 
@@ -100,8 +111,8 @@ def _list(run: _Run, *, remove_orphans: bool) -> None:
             log.warning("orphans_found", orphans=report.orphans, removed=report.removed, first=report.first_orphans)
 
 
-def _read(run: _Run) -> None:
-    while batch := _next(run.now):
+def _read(run: _Run, next_of: Callable[[datetime], list[Blob]]) -> None:
+    while batch := next_of(run.now):
         for blob in batch:
             if not run.goes_on():
                 return
@@ -110,12 +121,16 @@ def _read(run: _Run) -> None:
 
 def _next(now: datetime) -> list[Blob]:
     """What has a problem comes first, so that what was mended is soon known to be; then whoever waited longest."""
-    blobs = Blob.objects.filter(state=State.READY)
-    earlier = blobs.filter(checked_at__lt=now).order_by("checked_at", "pk")
-    for rows in (earlier.exclude(problem=""), blobs.filter(checked_at=None).order_by("pk"), earlier):
-        if found := list(rows[:AT_ONCE]):
-            return found
-    return []
+    new = Blob.objects.filter(state=State.READY, checked_at=None).order_by("pk")
+    return _next_found(now) or list(new[:AT_ONCE]) or list(_earlier(now)[:AT_ONCE])
+
+
+def _next_found(now: datetime) -> list[Blob]:
+    return list(_earlier(now).exclude(problem="")[:AT_ONCE])
+
+
+def _earlier(now: datetime) -> QuerySet[Blob]:
+    return Blob.objects.filter(state=State.READY, checked_at__lt=now).order_by("checked_at", "pk")
 
 
 def _check(run: _Run, blob: Blob) -> None:
@@ -143,7 +158,7 @@ def _check(run: _Run, blob: Blob) -> None:
 
 def _problem_of(blob: Blob, *, until: float) -> Problem:
     try:
-        steps = store.read(blob.digest)
+        steps = store.read_unverified(blob.digest)
     except store.Missing:
         return Problem.MISSING
     seen, size = hashlib.sha256(), 0

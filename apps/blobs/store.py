@@ -14,14 +14,16 @@ from typing import BinaryIO
 from django.db import transaction
 from django.utils import timezone
 
-from apps.blobs import backends, holders
+from apps.blobs import backends, holders, integrity
 from apps.blobs.backends import STAGING, STEP, BadKey, Damaged, Missing, StorageUnavailable
+from apps.blobs.integrity import DamagedInStorage
 from apps.blobs.models import Blob, State
 
 __all__ = [
     "STEP",
     "BadKey",
     "Damaged",
+    "DamagedInStorage",
     "Missing",
     "Staged",
     "StorageUnavailable",
@@ -33,8 +35,11 @@ __all__ = [
     "open_staged",
     "put_once",
     "read",
+    "read_part",
+    "read_unverified",
     "ready",
     "remove",
+    "require_sound",
     "size_of",
     "stage",
     "store_staged",
@@ -83,7 +88,8 @@ def open_staged(key: str) -> BinaryIO:
 
 
 def open_blob(digest: str) -> BinaryIO:
-    """As `open_staged`, for a blob."""
+    """As `open_staged`, for a blob. Raises DamagedInStorage for what is known to be damaged; it hashes nothing."""
+    require_sound(digest)
     file = backends.current().open(_content(digest))
     if file is None:
         raise Missing("The archive is not in storage.")
@@ -169,9 +175,28 @@ def is_referred_to(digest: str) -> bool:
 def read(digest: str, *, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
     """Return the bytes from `start` up to (without) `stop`, in steps of at most 1 MiB; Missing before the first.
 
-    What is returned has a `close`, which web servers call when a client leaves half-way.
+    Read whole (no `start`, no `stop`) they are hashed: DamagedInStorage here, or instead of the last step. Of a part
+    only what is already known tells. What is returned has a `close`, which web servers call when a client leaves
+    half-way.
     """
-    return backends.current().read(_content(digest), start, stop)
+    require_sound(digest)
+    steps = backends.current().read(_content(digest), start, stop)
+    return integrity.Verified(digest, steps) if start == 0 and stop is None else steps
+
+
+def read_part(digest: str, part: range, *, size: int) -> Iterator[bytes]:
+    """As `read`, for an answer that promises `part` of `size` bytes: all of them are read whole."""
+    return read(digest) if part == range(size) else read(digest, start=part.start, stop=part.stop)
+
+
+def read_unverified(digest: str) -> Iterator[bytes]:
+    """All bytes as they are, for those who judge them."""
+    return backends.current().read(_content(digest), 0, None)
+
+
+def require_sound(digest: str) -> None:
+    """Raise DamagedInStorage for what is known to be damaged. It asks neither storage nor the database."""
+    integrity.require_sound(digest)
 
 
 def size_of(digest: str) -> int | None:

@@ -17,3 +17,8 @@ def sweep(**_: object) -> None:
 @shared_task(name="blobs.scrub", ignore_result=True)
 def scrub(**_: object) -> None:
     scrubbing.scrub(now=timezone.now())
+
+
+@shared_task(name="blobs.recheck", ignore_result=True)
+def recheck(**_: object) -> None:
+    scrubbing.recheck(now=timezone.now())

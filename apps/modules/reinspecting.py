@@ -42,6 +42,8 @@ def run(claim: Claim) -> None:
     release = version.release
     with store.open_blob(release.digest) as file:
         listing = archives.inspect(file, publishing.limits(), wanted=contents.WANTED)
+    if listing.digest != release.digest:
+        raise store.Damaged(f"The stored bytes of {release} are not those that were published.")
     found = contents.read(listing, address=version.module.address, version=release.version)
     with transaction.atomic():
         claim.guard()

@@ -40,14 +40,16 @@ class Readable:
     row: RepositoryBlob | None = None
 
     def is_stored(self) -> bool:
+        """Raises Unavailable where what is stored is known to be damaged."""
+        store.require_sound(self.sha256)
         return self.inline is not None or store.size_of(self.sha256) == self.size
 
     def read(self, part: range) -> Iterator[bytes]:
-        """Raises Unavailable where storage does not have what the database says: an outage of ours, not a 404."""
+        """Raises Unavailable where storage does not have what the database says, or has it damaged: no 404."""
         if self.inline is not None:
             return iter([self.inline[part.start : part.stop]])
         try:
-            return store.read(self.sha256, start=part.start, stop=part.stop)
+            return store.read_part(self.sha256, part, size=self.size)
         except store.Missing:
             raise Unavailable("The blob cannot be read from storage right now; try again in a few seconds.") from None
 

@@ -10,7 +10,9 @@ from django.urls import reverse
 from apps.accounts import access
 from apps.accounts.access import Viewer
 from apps.lib.addresses import ModuleAddress
+from apps.modules.documents import archive_name
 from apps.modules.models import Module, ModuleVersion
+from apps.portal import damage
 from apps.portal.module_units import Unit, Units
 
 SWITCHER = 10
@@ -29,6 +31,7 @@ def frame(viewer: Viewer, shown: ModuleVersion, route: str) -> dict[str, Any]:
     units = Units.of(shown)
     context: dict[str, Any] = {"address": address, "shown": shown, "release": release, "namespace": module.namespace}
     context["role"] = access.role_on(viewer, module.namespace) if viewer.is_identified else None
+    context["damage"] = damage.told_to(context["role"], [(archive_name(release.name, release.version), release.digest)])
     context |= _others(shown) | {"units": units, "root": units.root, "tab": route, "tabs": tabs(shown, units)}
     context["is_latest"] = context["latest"] == release.version
     context["files_path"] = reverse("portal:module-files", args=where(address, release.version))

@@ -50,12 +50,13 @@ def provider_signature(request: HttpRequest, namespace: str, type: str, version:
 
 
 def sums_of(shown: ProviderVersion) -> str:
-    """SHA256SUMS as it is stored and served; empty where storage has lost it, or it is too long for a page."""
+    """SHA256SUMS as it is stored and served; empty where storage lost or damaged it, or it is too long for a page."""
     try:
-        data = b"".join(store.read(shown.sums_digest, stop=SHOWN_MOST + 1))
-    except NotFound:
+        if (store.size_of(shown.sums_digest) or 0) > SHOWN_MOST:
+            return ""
+        return b"".join(store.read(shown.sums_digest)).decode("utf-8", "replace")
+    except (NotFound, store.DamagedInStorage):
         return ""
-    return data.decode("utf-8", "replace") if len(data) <= SHOWN_MOST else ""
 
 
 def digests_in(text: str) -> list[str]:

@@ -16,7 +16,7 @@ from apps.accounts.authentication import session_viewer
 from apps.accounts.models import Visibility
 from apps.lib.addresses import ProviderAddress
 from apps.lib.errors import NotFound
-from apps.portal import lifecycle, provider_files, provider_snippets, snippets
+from apps.portal import damage, lifecycle, provider_files, provider_snippets, snippets
 from apps.portal.paging import page_of
 from apps.providers import catalogue, reading
 from apps.providers.documents import sums_name
@@ -119,6 +119,7 @@ def frame(viewer: Viewer, shown: ProviderVersion, route: str) -> dict[str, Any]:
     context: dict[str, Any] = {"address": found.address, "shown": shown, "release": shown.release, "tab": route}
     context |= {"provider": found, "namespace": found.namespace, "packages": packages, "key": shown.key}
     context["role"] = access.role_on(viewer, found.namespace) if viewer.is_identified else None
+    context["damage"] = damage.told_to(context["role"], _files(shown))
     context["latest"] = latest.release.version if latest else ""
     context["is_latest"] = context["latest"] == shown.release.version
     context["total_size"] = sum(package.size for package in packages)
@@ -129,6 +130,12 @@ def frame(viewer: Viewer, shown: ProviderVersion, route: str) -> dict[str, Any]:
         Tab("provider-verify", "Verify"),
     ]
     return context
+
+
+def _files(shown: ProviderVersion) -> list[tuple[str, str]]:
+    sums = sums_name(shown.provider.type, shown.release.version)
+    packages = [(package.filename, package.digest) for package in shown.packages.all()]
+    return [*packages, (sums, shown.sums_digest), (f"{sums}.sig", shown.signature_digest)]
 
 
 def _matrix(shown: ProviderVersion) -> dict[str, Any]:

@@ -20,10 +20,11 @@ from apps.lib.errors import Unavailable
 
 
 def archive_response(request: Request, *, digest: str, file_name: str, cache_control: str) -> HttpResponseBase:
-    """200, 206, 304 or 416 with the blob of that digest. Raises Unavailable where storage does not have it.
+    """200, 206, 304 or 416 with the blob of that digest. Raises Unavailable where storage has none, or a damaged one.
 
     Whoever calls has checked that this digest may be read, and that `file_name` is plain ASCII without controls.
     """
+    store.require_sound(digest)
     size = store.size_of(digest)
     if size is None:
         raise _lost()
@@ -47,7 +48,7 @@ def archive_response(request: Request, *, digest: str, file_name: str, cache_con
         headers["Content-Range"] = f"bytes {part.start}-{part.stop - 1}/{size}"
     part = part or range(size)
     headers["Content-Length"] = str(len(part))
-    return StreamingHttpResponse(_steps(digest, part), status=status, headers=headers)
+    return StreamingHttpResponse(_steps(digest, part, size), status=status, headers=headers)
 
 
 def _headers(digest: str, file_name: str, cache_control: str) -> dict[str, str]:
@@ -67,9 +68,9 @@ def _media_type(file_name: str) -> str:
     return "text/plain; charset=utf-8" if file_name.endswith("_SHA256SUMS") else "application/octet-stream"
 
 
-def _steps(digest: str, part: range) -> Iterator[bytes]:
+def _steps(digest: str, part: range, size: int) -> Iterator[bytes]:
     try:
-        return store.read(digest, start=part.start, stop=part.stop)
+        return store.read_part(digest, part, size=size)
     except store.Missing:
         raise _lost() from None
 

@@ -24,7 +24,7 @@ def signature_of(release: Release) -> Iterator[Finding]:
     version = ProviderVersion.objects.select_related("key").get(release=release)
     name, digest = f"signature by {version.key}", version.signature_digest
     try:
-        sums, signature = (b"".join(store.read(one)) for one in (version.sums_digest, digest))
+        sums, signature = (b"".join(store.read_unverified(one)) for one in (version.sums_digest, digest))
     except store.Missing:
         return
     try:

@@ -1,8 +1,10 @@
 """Reading stored archives again: what the pages say changes, the bytes and the version do not."""
 
 from io import StringIO
+from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.core.management import call_command
 
 from apps.audit.models import AuditEvent
@@ -10,6 +12,7 @@ from apps.jobs.models import Job
 from apps.modules import inspection, reinspecting
 from apps.modules.models import ModuleVersion
 from apps.modules.tasks import inspect_module
+from tests.builders.archives import module_zip
 
 pytestmark = pytest.mark.django_db
 
@@ -25,6 +28,19 @@ def old(published) -> ModuleVersion:
 def run_jobs() -> None:
     for job in Job.objects.filter(kind=reinspecting.JOB, state="queued"):
         inspect_module(job_id=job.pk)
+
+
+def test_other_bytes_than_those_that_were_published_are_not_read(old):
+    digest = old.release.digest
+    path = Path(settings.DATA_DIR) / "blobs" / "sha256" / digest[:2] / digest
+    path.unlink()
+    path.write_bytes(module_zip({"main.tf": 'variable "another" {}\n'}))
+    reinspecting.request(reinspecting.outdated(), actor_id=None)
+    run_jobs()
+    old.refresh_from_db()
+
+    assert old.inspector == ""
+    assert Job.objects.get(kind=reinspecting.JOB).state != "succeeded"
 
 
 def test_an_old_version_is_read_by_todays_rules(old):
