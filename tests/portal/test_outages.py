@@ -60,6 +60,7 @@ def test_signing_in_answers_503(bob):
     assert client.post(reverse("account_login"), form).status_code == 302
 
 
+@pytest.mark.django_db(transaction=True)  # in a test's own transaction Django refuses the second question by itself
 def test_a_session_that_a_broken_view_has_changed_is_not_saved(bob):
     """As after a 500. It would be one more question, and one more wait for a database that hangs."""
     client = Client(raise_request_exception=False)
