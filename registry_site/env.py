@@ -124,7 +124,7 @@ def secrets_from(name: str, default: Path) -> list[str]:
     is_named = path != default.resolve()
     said = f"{name}={path}" if is_named else str(path)
     try:
-        found = path.read_text().split()
+        found = [line for part in path.read_text().split("\n") if (line := part.strip())]
     except FileNotFoundError:
         if not is_named:
             return []

@@ -122,6 +122,22 @@ def test_a_value_that_cannot_be_used_is_refused_by_its_name(monkeypatch, read, v
 
 
 @pytest.mark.once
+def test_each_line_of_a_file_is_a_secret_and_none_is_easy(tmp_path):
+    file = tmp_path / "keys"
+    for text, expected in (
+        ("short", ["short"]),
+        ("a key with spaces in it\n", ["a key with spaces in it"]),
+        (f"{'n' * 32}\r\n\n  {'o' * 32}  \n", ["n" * 32, "o" * 32]),
+    ):
+        file.write_text(text)
+        assert env.secrets_from("LARDER_TEST_NONE", file) == expected
+
+    file.write_text(f"{'n' * 64}\nAA==\n")  # as `openssl rand -base64 50` wraps it
+    with pytest.raises(ImproperlyConfigured, match="fewer than 32 characters"):
+        env.secrets_from("LARDER_TEST_NONE", file)
+
+
+@pytest.mark.once
 @pytest.mark.parametrize("process", [["web"], ["worker"], ["worker", "--beat"], ["beat"]], ids=" ".join)
 def test_a_process_on_an_empty_database_says_what_to_run(tmp_path, process):
     assert "There is no secret key yet" in refusal(manage(tmp_path, *process))
