@@ -89,6 +89,8 @@ def prepare_signing(**_: Any) -> None:
     """Let this worker read the key-encryption key (nothing else does), and clear away what killed ones left."""
     # Here, because models can be imported only after Celery has set Django up.
     from apps.signing import homes, vault
+    from registry_site import shared_keys
 
     vault.unlock()
     homes.sweep()
+    shared_keys.compare_kek()

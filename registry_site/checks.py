@@ -7,7 +7,10 @@ from typing import Any
 from django.apps import AppConfig
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register  # noqa: A004  # Django's own name
+from django.core.exceptions import ImproperlyConfigured
+from django.db import DatabaseError, InterfaceError
 
+from apps.signing import fingerprints
 from registry_site import env
 
 
@@ -86,3 +89,17 @@ def keys_are_apart_from_what_they_protect(app_configs: Sequence[AppConfig] | Non
             id="larder.W010",
         )
     ]
+
+
+@register(Tags.security, deploy=True)
+def hosts_share_their_keys(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:  # noqa: ARG001
+    """What the database knows of the other hosts' keys; nothing where it cannot be asked."""
+    found: list[CheckMessage] = []
+    try:
+        if problem := fingerprints.secret_key_problem(record=False):
+            found.append(Error(problem, id="larder.E007"))
+        if problem := fingerprints.sealed_elsewhere():
+            found.append(Error(problem, id="larder.E008"))
+    except (DatabaseError, InterfaceError, ImproperlyConfigured):
+        pass
+    return found

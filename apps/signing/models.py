@@ -91,3 +91,20 @@ class PrivateKey(models.Model):
 
     def __str__(self) -> str:
         return f"private half of {self.key}"
+
+
+class SharedKey(models.TextChoices):
+    SECRET = "secret-key", "Secret key: signs sessions and download links"
+    KEK = "key-encryption-key", "Key-encryption key: seals private signing keys"
+
+
+class KeyFingerprint(models.Model):
+    """Which key all hosts share, so that a host with another one finds out. It opens and signs nothing."""
+
+    key = models.CharField(max_length=20, choices=SharedKey.choices, unique=True)
+    fingerprint = models.CharField(max_length=64)
+    host = models.CharField(max_length=120, help_text="The host that recorded it")
+    recorded_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return self.key

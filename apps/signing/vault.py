@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from django.conf import settings
 
 from apps.lib.errors import RegistryError, Unavailable
+from apps.signing import fingerprints
 from apps.signing.models import PrivateKey, SigningKey
 
 PURPOSE = "sign releases"
@@ -53,6 +54,7 @@ def lock() -> None:
 def seal(key: SigningKey, secret: bytes) -> PrivateKey:
     """The row for a private half, not yet saved, under the newest key-encryption key. Raises SignerUnavailable."""
     kek = _keks(may_make=True)[0]
+    compare_keks()
     nonce = secrets.token_bytes(NONCE_BYTES)
     ciphertext = AESGCM(kek).encrypt(nonce, secret, _bound_to(key))
     return PrivateKey(key=key, nonce=nonce, ciphertext=ciphertext, kek_id=_id_of(kek))
@@ -79,9 +81,20 @@ def unseal(private: PrivateKey) -> bytes:
         ) from None
 
 
+def compare_keks() -> None:
+    """Log where no line of the file is the key that other workers use; record it where none is. SignerUnavailable."""
+    if problem := fingerprints.kek_problem(kek_ids(), record=True):
+        log.error("kek_differs", problem=problem)
+
+
+def kek_ids() -> list[str]:
+    """Of every line of the file, the newest first. Raises SignerUnavailable."""
+    return [_id_of(kek) for kek in _keks()]
+
+
 def newest_kek_id() -> str:
     """Which key-encryption key seals from now on. Raises SignerUnavailable."""
-    return _id_of(_keks()[0])
+    return kek_ids()[0]
 
 
 def _bound_to(key: SigningKey) -> bytes:

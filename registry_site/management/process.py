@@ -3,8 +3,9 @@
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import connections
 
-from registry_site import die_with_parent, preparation, schema
+from registry_site import die_with_parent, preparation, schema, shared_keys
 
 
 class ProcessCommand(BaseCommand):
@@ -21,6 +22,8 @@ class ProcessCommand(BaseCommand):
             try:
                 preparation.require_secret_key()
                 schema.require()
+                shared_keys.compare_secret_key()
+                connections.close_all()  # what this process starts must not share them
             except preparation.CannotStartError as refusal:
                 raise CommandError(str(refusal)) from refusal
             self.check(display_num_errors=False)

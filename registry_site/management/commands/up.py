@@ -11,7 +11,17 @@ from django.db import connections
 
 from apps.accounts import epoch
 from apps.lib.errors import RegistryError
-from registry_site import announcement, die_with_parent, env, first_run, preparation, probe, schema, serving
+from registry_site import (
+    announcement,
+    die_with_parent,
+    env,
+    first_run,
+    preparation,
+    probe,
+    schema,
+    serving,
+    shared_keys,
+)
 from registry_site.certificates import Served
 from registry_site.supervisor import Child, Supervisor
 
@@ -48,6 +58,8 @@ class Command(BaseCommand):
         with preparation.one_host_at_a_time():
             schema.bring_up_to_date()
             epoch.check_at_start()
+            if problem := shared_keys.compare_secret_key():
+                self.say(problem)
             password = first_run.create_admin(env.text("LARDER_ADMIN_PASSWORD"))
         preparation.static_files()
         connections.close_all()

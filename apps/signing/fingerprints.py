@@ -1,0 +1,93 @@
+"""Whether this host has the keys that the other hosts have. The database keeps a fingerprint of each, never the key.
+
+A host's file may hold several lines while keys are exchanged: it agrees where one of them is the recorded one.
+"""
+
+import hashlib
+import hmac
+import socket
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
+
+from apps.signing.models import KeyFingerprint, PrivateKey, SharedKey
+
+_PURPOSE = b"larder.secret-key-fingerprint.v1"
+
+
+def of_secret_key(key: str) -> str:
+    """An HMAC under the key itself: it tells nothing about a key of the length that Larder makes."""
+    return hmac.new(key.encode(), _PURPOSE, hashlib.sha256).hexdigest()[:32]
+
+
+def secret_key_problem(*, record: bool) -> str:
+    """A sentence where this host signs with another key than the others; empty where all is well.
+
+    `record`: keep this host's fingerprint where none is kept yet, or where its newest key follows the recorded one.
+    """
+    found = [of_secret_key(key) for key in [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]]
+    other = _recorded_other(SharedKey.SECRET, found, record=record)
+    if other is None:
+        if record:
+            KeyFingerprint.objects.filter(key=SharedKey.SECRET).exclude(fingerprint=found[0]).update(**_row(found[0]))
+        return ""
+    return (
+        f"This host's secret key is not the one that {other.host} recorded on {other.recorded_at:%Y-%m-%d}: "
+        "hosts with different keys sign everybody out and refuse one another's download links. "
+        "Give every host the same file (LARDER_SECRET_KEY_FILE). Where the recorded key is lost or was replaced on "
+        "purpose, run `manage.py accept_secret_key` once."
+    )
+
+
+def accept_secret_key() -> None:
+    _record(SharedKey.SECRET, of_secret_key(settings.SECRET_KEY))
+
+
+def kek_problem(kek_ids: list[str], *, record: bool) -> str:
+    """The same for the key-encryption key, by the ids of `PrivateKey.kek_id`, which only a worker's host knows."""
+    other = _recorded_other(SharedKey.KEK, kek_ids, record=record)
+    if other is None:
+        return ""
+    return (
+        f"This host's key-encryption key ({', '.join(kek_ids)}) is not the one that {other.host} recorded on "
+        f"{other.recorded_at:%Y-%m-%d} ({other.fingerprint}): workers with different keys cannot open what another one "
+        "sealed. Give every host that runs workers the same file (LARDER_SIGNING_KEK_FILE). Where it was replaced on "
+        "purpose, run `manage.py reseal_signing_keys`."
+    )
+
+
+def sealed_elsewhere() -> str:
+    """What any host can tell without the key-encryption key: whether private keys are sealed under another one."""
+    recorded = KeyFingerprint.objects.filter(key=SharedKey.KEK).first()
+    if recorded is None:
+        return ""
+    others = PrivateKey.objects.exclude(kek_id=recorded.fingerprint).order_by("kek_id")
+    found = list(others.values_list("kek_id", flat=True).distinct())
+    if not found:
+        return ""
+    return (
+        f"Private signing keys are encrypted under {', '.join(found)}; workers share {recorded.fingerprint}, which "
+        f"{recorded.host} recorded on {recorded.recorded_at:%Y-%m-%d}. Put every key-encryption key into the file of "
+        "every host that runs workers (LARDER_SIGNING_KEK_FILE), then run `manage.py reseal_signing_keys`."
+    )
+
+
+def accept_kek(kek_id: str) -> None:
+    _record(SharedKey.KEK, kek_id)
+
+
+def _recorded_other(key: SharedKey, found: list[str], *, record: bool) -> KeyFingerprint | None:
+    row = KeyFingerprint.objects.filter(key=key).first()
+    if row is None and record:
+        # Of two hosts that start at once, one records and the other compares.
+        row, _ = KeyFingerprint.objects.get_or_create(key=key, defaults=_row(found[0]))
+    return row if row is not None and row.fingerprint not in found else None
+
+
+def _record(key: SharedKey, fingerprint: str) -> None:
+    KeyFingerprint.objects.update_or_create(key=key, defaults=_row(fingerprint))
+
+
+def _row(fingerprint: str) -> dict[str, Any]:
+    return {"fingerprint": fingerprint, "host": socket.gethostname()[:120], "recorded_at": timezone.now()}

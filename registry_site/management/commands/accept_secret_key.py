@@ -1,0 +1,13 @@
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from apps.signing import fingerprints
+
+
+class Command(BaseCommand):
+    help = "Record this host's secret key as the one that all hosts share, after it was replaced on purpose or lost."
+
+    def handle(self, **_: Any) -> None:
+        fingerprints.accept_secret_key()
+        self.stdout.write("Recorded. Hosts with another secret key say so when they start.")

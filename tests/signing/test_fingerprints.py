@@ -1,0 +1,160 @@
+"""A host finds out that its keys are not those of the other hosts, and an exchange of keys is no false alarm."""
+
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.conf import settings as django_settings
+from django.core.management import CommandError, call_command
+from django.test import Client
+from structlog.testing import capture_logs
+
+from apps.oci import registry_tokens
+from apps.signing import fingerprints, vault
+from apps.signing.models import KeyFingerprint
+from registry_site import checks, shared_keys
+from tests.builders.held import held_key
+
+pytestmark = pytest.mark.django_db
+
+OLD, NEW, OTHER = "old pears " * 5, "new pears " * 5, "other pears " * 5
+NEW_KEK = "ab" * 32 + "\n"
+KEK = Path(django_settings.DATA_DIR) / "signing" / "kek"
+
+
+@pytest.fixture
+def host(settings):
+    """Become a host with these lines in its file of the secret key."""
+
+    def become(*lines: str) -> str:
+        settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = lines[0], list(lines[1:])
+        return shared_keys.compare_secret_key()
+
+    return become
+
+
+def deploy_checks() -> set[str | None]:
+    return {message.id for message in checks.hosts_share_their_keys(None)}
+
+
+def test_a_second_host_with_a_key_of_its_own_is_told_how_to_mend_it(host):
+    assert host(OLD) == ""
+
+    problem = host(OTHER)
+
+    assert "LARDER_SECRET_KEY_FILE" in problem
+    assert "manage.py accept_secret_key" in problem
+    assert deploy_checks() == {"larder.E007"}
+    assert host(OLD) == ""
+    assert deploy_checks() == set()
+
+
+def test_the_database_keeps_no_key(host):
+    host(OLD)
+    row = KeyFingerprint.objects.get()
+    assert len(row.fingerprint) == 32
+    assert "pears" not in row.fingerprint
+
+
+def test_hosts_that_exchange_the_key_one_after_the_other_see_no_alarm(host):
+    """The steps of docs/operations.md, with one host always behind, and both restarted at every step."""
+    for ahead, behind in (
+        ((OLD,), (OLD,)),
+        ((OLD, NEW), (OLD,)),
+        ((OLD, NEW), (OLD, NEW)),
+        ((NEW, OLD), (OLD, NEW)),
+        ((NEW, OLD), (NEW, OLD)),
+        ((NEW,), (NEW, OLD)),
+        ((NEW,), (NEW,)),
+    ):
+        assert host(*ahead) == ""
+        assert host(*behind) == ""
+    assert host(OLD) != ""
+
+
+def test_a_key_that_was_lost_is_replaced_by_a_command(host):
+    host(OLD)
+    assert host(NEW) != ""
+
+    call_command("accept_secret_key", stdout=StringIO())
+
+    assert host(NEW) == ""
+    assert host(OLD) != ""
+
+
+def test_sessions_and_tokens_of_the_old_key_count_until_it_is_removed(settings, bob, tofu):
+    settings.SECRET_KEY = OLD
+    browser = Client()
+    browser.force_login(bob)
+    token = registry_tokens.issue(None)
+
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = NEW, [OLD]
+    assert browser.get("/tokens").status_code == 200
+    assert isinstance(registry_tokens.read(token), registry_tokens.Anonymous)
+    assert Client().get("/v2/", headers={"Authorization": f"Bearer {token}"}).status_code == 200
+
+    settings.SECRET_KEY_FALLBACKS = []
+    assert Client().get("/v2/", headers={"Authorization": f"Bearer {token}"}).status_code == 401
+
+
+def alarms() -> list[str]:
+    with capture_logs() as logged:
+        shared_keys.compare_kek()
+    return [line["event"] for line in logged]
+
+
+def test_a_worker_with_another_key_encryption_key_logs_it(acme, worker_host):
+    held_key(acme)  # the first worker makes the file, and its id is recorded
+    old = KEK.read_text()
+    assert alarms() == []
+
+    KEK.write_text(NEW_KEK)
+    assert alarms() == ["kek_differs"]
+
+    KEK.write_text(NEW_KEK + old)
+    assert alarms() == []
+
+
+def test_any_host_sees_that_a_second_worker_sealed_under_a_key_of_its_own(acme, pantry, worker_host):
+    held_key(acme)
+    assert deploy_checks() == set()
+
+    KEK.write_text(NEW_KEK)
+    held_key(pantry)
+    vault.lock()
+
+    assert deploy_checks() == {"larder.E008"}
+
+
+def test_sealing_anew_records_the_first_line(acme, worker_host):
+    held_key(acme)
+    KEK.write_text(NEW_KEK + KEK.read_text())
+    reseal()
+    KEK.write_text(NEW_KEK)
+    assert alarms() == []
+    assert deploy_checks() == set()
+
+    KEK.write_text("cd" * 32 + "\n")
+    with pytest.raises(CommandError):
+        reseal()
+    assert alarms() == ["kek_differs"], "what could not be opened is no reason to believe the new file"
+
+
+def reseal() -> None:
+    try:
+        call_command("reseal_signing_keys", stdout=StringIO(), stderr=StringIO())
+    finally:
+        vault.unlock()  # the command has locked this process
+
+
+def test_the_web_process_reads_no_key_encryption_key(acme, worker_host):
+    held_key(acme)
+    vault.lock()
+    shared_keys.compare_secret_key()
+    with pytest.raises(vault.SignerUnavailable):
+        vault.kek_ids()
+
+
+def test_a_fingerprint_is_of_the_key_alone():
+    assert fingerprints.of_secret_key(OLD) == fingerprints.of_secret_key(OLD)
+    assert fingerprints.of_secret_key(OLD) != fingerprints.of_secret_key(NEW)
