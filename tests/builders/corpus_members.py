@@ -60,6 +60,13 @@ def _packing() -> list[Case]:
         _one("encrypted", "masked headers", Member("main.tf", TEXT, flags=1 << 13)),
         _one("flags", "patched data", Member("main.tf", TEXT, flags=1 << 5)),
         _one("flags", "an unknown flag", Member("main.tf", TEXT, flags=1 << 15)),
+        _one(None, "version 6.3 of the format", Member("main.tf", TEXT, needed=63)),
+        _one("version_needed", "version 6.4 of the format", Member("main.tf", TEXT, needed=64)),
+        _one(
+            "version_needed", "version 6.4 in the directory alone", Member("main.tf", TEXT, needed=64, local_needed=20)
+        ),
+        _one("version_needed", "version 6.4 in the local record", Member("main.tf", TEXT, local_needed=64)),
+        _one("version_needed", "a host in the version", Member("main.tf", TEXT, needed=3 << 8 | 20)),
         _one("zip64", "zip64 sizes in the directory", Member("main.tf", TEXT, extra=extra(1, bytes(16)))),
         _one(None, "times in extra fields", Member("main.tf", TEXT, extra=STAMP, local_extra=STAMP)),
         _one("extra_field", "a cut extra field", Member("main.tf", TEXT, extra=STAMP[:-1])),

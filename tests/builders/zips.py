@@ -31,6 +31,7 @@ class Member:
     name: str | bytes
     data: bytes = b""
     method: int = 8
+    needed: int = 20
     flags: int | None = None
     mode: int | None = None
     attributes: int | None = None
@@ -41,6 +42,7 @@ class Member:
     at: int | None = None
     extra: bytes = b""
     local_name: bytes | None = None
+    local_needed: int | None = None
     local_flags: int | None = None
     local_method: int | None = None
     local_facts: tuple[int, int, int] | None = None  # CRC, packed, unpacked
@@ -84,9 +86,10 @@ def local(member: Member) -> bytes:
     name = member.raw_name if member.local_name is None else member.local_name
     flags = member.all_flags if member.local_flags is None else member.local_flags
     method = member.method if member.local_method is None else member.local_method
+    needed = member.needed if member.local_needed is None else member.local_needed
     facts = member.facts if member.local_facts is None else member.local_facts
     lengths = (len(name), len(member.local_extra))
-    header = struct.pack("<4s5H3L2H", member.local_signature, 20, flags, method, *STAMP, *facts, *lengths)
+    header = struct.pack("<4s5H3L2H", member.local_signature, needed, flags, method, *STAMP, *facts, *lengths)
     return header + name + member.local_extra + member.body + member.after
 
 
@@ -97,7 +100,7 @@ def central(member: Member, at: int) -> bytes:
         "<4s6H3L5H2L",
         b"PK\x01\x02",
         UNIX,
-        20,
+        member.needed,
         member.all_flags,
         member.method,
         *STAMP,

@@ -7,15 +7,17 @@ import struct
 from collections.abc import Sequence
 from typing import BinaryIO
 
-from apps.lib.archive_rules.outcome import Refusal, refuse
+from apps.lib.archive_rules.outcome import Refusal, refuse, shown
 from apps.lib.zips.records import (
     DESCRIPTOR,
     EFFORT,
+    MAX_VERSION_NEEDED,
     UNICODE_PATH_EXTRA,
     ZIP64_EXTRA,
     Record,
     fields_of,
     unicode_path_agrees,
+    version_reason,
 )
 
 _LOCAL = struct.Struct("<4s5H3L2H")
@@ -39,7 +41,7 @@ def _data_offset(file: BinaryIO, record: Record, until: int) -> int:
     header = file.read(_LOCAL.size)
     if len(header) < _LOCAL.size or not header.startswith(_SIGNATURE):
         raise _mismatch(record, f"no local record at byte {record.at}")
-    _, _, flags, method, _, _, crc, packed, size, name_len, extra_len = _LOCAL.unpack(header)
+    _, needed, flags, method, _, _, crc, packed, size, name_len, extra_len = _LOCAL.unpack(header)
     raw_name, extra = file.read(name_len), file.read(extra_len)
     data_at: int = record.at + _LOCAL.size + name_len + extra_len
     surplus = until - (data_at + record.packed)
@@ -50,6 +52,8 @@ def _data_offset(file: BinaryIO, record: Record, until: int) -> int:
         raise _mismatch(record, f"the local name {raw_name[:80]!r}")
     if (flags ^ record.flags) & ~EFFORT or method != record.method:
         raise _mismatch(record, f"local flags {flags:#06x} and method {method}")
+    if needed > MAX_VERSION_NEEDED:
+        raise Refusal([version_reason(needed, shown(record.name))])
     wide, packed, size = _sizes(record, extra, packed, size)
     _check_facts(record, crc, packed, size)
     _check_surplus(file, record, surplus, wide=wide)

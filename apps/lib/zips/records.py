@@ -16,6 +16,8 @@ DESCRIPTOR = 1 << 3
 UTF8 = 1 << 11
 # How hard the packer tried. No reader acts on it, and some packers write it into one of the two records only.
 EFFORT = 1 << 1 | 1 << 2
+# APPNOTE 4.4.3.2: version 6.3 of the format is the last. Python and Info-ZIP refuse what says more, Go does not look.
+MAX_VERSION_NEEDED = 63
 ZIP64_EXTRA, UNICODE_PATH_EXTRA = 0x0001, 0x7075
 
 _RECORD = struct.Struct("<4s6H3L5H2L")
@@ -29,6 +31,7 @@ class Record:
 
     raw_name: bytes
     name: str
+    version_needed: int
     flags: int
     method: int
     crc: int
@@ -79,8 +82,9 @@ def _record(directory: bytes, at: int, number: int) -> tuple[Record, bytes, int]
     body = at + _RECORD.size
     if directory[at : at + 4] != _SIGNATURE or body > len(directory):
         raise refuse("directory_malformed", f"no directory record number {number} at its place", "one for each member")
-    (_, _, _, flags, method, _, _, crc, packed, size, name_len, extra_len, comment_len, _, _, attributes, offset) = (
-        _RECORD.unpack_from(directory, at)
+    fields = _RECORD.unpack_from(directory, at)
+    _, _, needed, flags, method, _, _, crc, packed, size, name_len, extra_len, comment_len, _, _, attributes, offset = (
+        fields
     )
     end = body + name_len + extra_len + comment_len
     if end > len(directory):
@@ -88,7 +92,7 @@ def _record(directory: bytes, at: int, number: int) -> tuple[Record, bytes, int]
     raw = directory[body : body + name_len]
     # Latin-1 stands in where the bytes are no UTF-8: the rules below refuse such a name, but need a text to show.
     name = _decoded(raw)
-    record = Record(raw, name, flags, method, crc, packed, size, offset, attributes)
+    record = Record(raw, name, needed, flags, method, crc, packed, size, offset, attributes)
     return record, directory[body + name_len : body + name_len + extra_len], end
 
 
@@ -101,6 +105,8 @@ def _decoded(raw: bytes) -> str:
 
 def _broken(record: Record, extra: bytes) -> Iterator[Reason]:
     file = shown(record.name)
+    if record.version_needed > MAX_VERSION_NEEDED:
+        yield version_reason(record.version_needed, file)
     yield from _flag_reasons(record, file)
     if record.method not in (STORED, DEFLATED):
         method = _METHODS.get(record.method, f"number {record.method}")
@@ -109,6 +115,11 @@ def _broken(record: Record, extra: bytes) -> Iterator[Reason]:
         )
     yield from _name_encoding_reasons(record, file)
     yield from _extra_reasons(record, extra, file)
+
+
+def version_reason(needed: int, file: str) -> Reason:
+    found, expected = f"version {needed} of the zip format", f"at most {MAX_VERSION_NEEDED} (6.3)"
+    return Reason("version_needed", found, expected, "Pack it as an ordinary zip.", file)
 
 
 def _flag_reasons(record: Record, file: str) -> Iterator[Reason]:
