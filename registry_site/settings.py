@@ -73,6 +73,7 @@ MIDDLEWARE = [
     "registry_site.middleware.RefusalsReachTheirReader",
     "registry_site.middleware.SecurityHeadersMiddleware",
     "registry_site.middleware.HostIsOurs",
+    "registry_site.middleware.ReadableRequests",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",

@@ -4,6 +4,7 @@ A package beside the rooms and no room itself: `audit` and `blobs` are blind to 
 knows no Django, so there is no room from which both could import this.
 """
 
+from apps.admin_base.autocomplete import Autocompletes, is_key
 from apps.admin_base.base import LarderAdmin, ReadOnlyAdmin
 from apps.admin_base.counting import BoundedPaginator, bounded_count, count_of
 from apps.admin_base.display import badge, digest_prefix, link, portal_link, short
@@ -11,6 +12,7 @@ from apps.admin_base.export import export_csv
 from apps.admin_base.filters import SetFilter, WordFilter
 
 __all__ = [
+    "Autocompletes",
     "BoundedPaginator",
     "LarderAdmin",
     "ReadOnlyAdmin",
@@ -21,6 +23,7 @@ __all__ = [
     "count_of",
     "digest_prefix",
     "export_csv",
+    "is_key",
     "link",
     "portal_link",
     "short",

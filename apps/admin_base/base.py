@@ -3,9 +3,11 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from django.contrib import admin, messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
+from apps.admin_base.autocomplete import Autocompletes, is_key
 from apps.admin_base.counting import BoundedPaginator
 from apps.lib.errors import RegistryError
 
@@ -19,7 +21,7 @@ SEARCHED_WORDS = 8
 M = TypeVar("M", bound=Model)
 
 
-class LarderAdmin(admin.ModelAdmin[M]):
+class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
     """Pages of fifty, searched by whole words, and a verb's refusal shown as a message."""
 
     list_per_page = 50
@@ -45,6 +47,15 @@ class LarderAdmin(admin.ModelAdmin[M]):
         for word in words[:SEARCHED_WORDS]:
             queryset = queryset.filter(self.find(word))
         return queryset, False
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> M | None:
+        return super().get_object(request, object_id, from_field) if is_key(self.opts.pk, object_id) else None
+
+    def response_action(self, request: HttpRequest, *rows: Any, **more: Any) -> HttpResponse | None:
+        if all(is_key(self.opts.pk, key) for key in request.POST.getlist(ACTION_CHECKBOX_NAME)):
+            return super().response_action(request, *rows, **more)
+        self.message_user(request, "The rows that were selected are no rows of this list.", messages.ERROR)
+        return None  # back to the list
 
     def changeform_view(
         self,

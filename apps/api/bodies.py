@@ -19,6 +19,7 @@ def read_json(request: Request) -> dict[str, Any]:
     pieces = counted(chunks(request.META), limit=limit, what="The JSON body", setting="LARDER_JSON_MAX_BYTES")
     try:
         found = json.loads(b"".join(pieces))
+        _check_text(found)
     except RecursionError:
         raise Unreadable("The body is nested too deeply.", mend="Send one flat JSON object.") from None
     except ValueError as error:  # bad UTF-8 and numbers of too many digits as well
@@ -26,6 +27,16 @@ def read_json(request: Request) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise Unreadable(f"The body is a JSON {type(found).__name__}.", mend="Send one JSON object.")
     return found
+
+
+def _check_text(found: Any) -> None:
+    r"""Refuse "\ud800" and "\u0000", anywhere: JSON can spell what UTF-8 cannot hold and what PostgreSQL refuses."""
+    try:
+        told = json.dumps(found, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise Unreadable("The body holds half a surrogate pair.", mend="Send Unicode text.") from None
+    if rb"\u0000" in told.replace(rb"\\", b""):
+        raise Unreadable("The body holds a NUL character.", mend="Send text without it.")
 
 
 def validated(serializer: type[Serializer[Any]], found: dict[str, Any]) -> dict[str, Any]:

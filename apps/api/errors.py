@@ -9,6 +9,7 @@ from typing import Any
 
 import structlog
 from django.conf import settings
+from django.core.exceptions import SuspiciousOperation
 from django.urls import reverse
 from rest_framework.exceptions import APIException, AuthenticationFailed, MethodNotAllowed
 from rest_framework.response import Response
@@ -62,6 +63,8 @@ def _parts(error: Exception) -> tuple[int, str, str, str]:
         return error.status_code, "method_not_allowed", str(error.detail), "The Allow header names what is possible."
     if isinstance(error, APIException):
         return error.status_code, str(error.default_code), str(error.detail), ""
+    if isinstance(error, SuspiciousOperation):  # Django's own limits, such as that on the number of parameters
+        return HTTPStatus.BAD_REQUEST, "unreadable", "This request could not be understood.", ""
     if isinstance(error, outages.AWAY):
         log.warning("database-away", error=type(error).__name__)
     else:

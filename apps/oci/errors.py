@@ -4,7 +4,7 @@ from http import HTTPStatus
 from typing import Any, ClassVar
 
 import structlog
-from django.core.exceptions import TooManyFieldsSent
+from django.core.exceptions import SuspiciousOperation
 from rest_framework.exceptions import APIException, AuthenticationFailed
 from rest_framework.response import Response
 
@@ -127,8 +127,8 @@ def _found(error: Exception) -> tuple[int, str, str]:
         return HTTPStatus.UNAUTHORIZED, "UNAUTHORIZED", str(error.detail)
     if isinstance(error, APIException):
         return error.status_code, _BY_STATUS.get(HTTPStatus(error.status_code), "UNSUPPORTED"), str(error.detail)
-    if isinstance(error, TooManyFieldsSent):
-        return HTTPStatus.BAD_REQUEST, "UNSUPPORTED", "It has more parameters than any request needs."
+    if isinstance(error, SuspiciousOperation):  # Django's own limits, such as that on the number of parameters
+        return HTTPStatus.BAD_REQUEST, "UNSUPPORTED", "This request could not be understood."
     if isinstance(error, outages.AWAY):
         log.warning("database-away", error=type(error).__name__)
     else:

@@ -8,6 +8,7 @@ from http import HTTPStatus
 from typing import Any
 
 import structlog
+from django.core.exceptions import SuspiciousOperation
 from rest_framework.exceptions import APIException, AuthenticationFailed
 from rest_framework.response import Response
 
@@ -50,6 +51,8 @@ def _status_and_sentence(error: Exception) -> tuple[int, str]:
         return HTTPStatus.UNAUTHORIZED, str(error.detail)
     if isinstance(error, APIException):
         return error.status_code, str(error.detail)
+    if isinstance(error, SuspiciousOperation):  # Django's own limits, such as that on the number of parameters
+        return HTTPStatus.BAD_REQUEST, "This request could not be understood."
     if isinstance(error, outages.AWAY):
         log.warning("database-away", error=type(error).__name__)
     else:

@@ -1,7 +1,6 @@
 """OpenPGP's outer form: armour and packets, read before gpg sees any byte. What they mean is gpg's to judge."""
 
 import base64
-import binascii
 import hashlib
 import re
 from collections.abc import Iterator
@@ -66,7 +65,7 @@ def dearmored(text: str) -> bytes:
     body = lines[lines.index("") + 1 :] if "" in lines[:-1] else lines
     try:
         return base64.b64decode("".join(line for line in body if not line.startswith("=")), validate=True)
-    except binascii.Error:
+    except ValueError:  # binascii.Error is one, and so is what a letter outside ASCII raises
         raise Malformed("armour that is not base64") from None
 
 

@@ -160,3 +160,31 @@ def test_nothing_is_deleted_in_bulk(desk, acme, action):
     for model in rows.LISTED:
         run(desk, action, model.objects.order_by("pk").first())
         assert model.objects.exists()
+
+
+@pytest.mark.parametrize("model", ["jobs_job", "accounts_apitoken", "oci_uploadsession"])
+@pytest.mark.parametrize("key", ["'", "{{7*7}}", "9" * 30])
+def test_an_action_on_a_key_that_is_none_leads_back_to_the_list(desk, model, key):
+    url = reverse(f"admin:{model}_changelist")
+    action = {"jobs_job": "retry", "accounts_apitoken": "revoke", "oci_uploadsession": "end"}[model]
+
+    assert desk.post(url, {"action": action, "_selected_action": key}).status_code == 302
+
+
+@pytest.mark.parametrize("key", ["a--b", "🦀", "9" * 30, "-1", ""])
+@pytest.mark.parametrize("field", ["namespace", "user", "team"])
+def test_a_link_or_form_with_a_key_that_is_none_shows_the_form(desk, field, key):
+    url = reverse("admin:accounts_grant_add")
+
+    assert desk.get(url, {field: key}).status_code == 200
+    assert desk.post(url, {field: key, "role": 1}).status_code == 200
+
+
+@pytest.mark.parametrize("key", ["'", "9" * 30, "9" * 5000, "%00"])
+@pytest.mark.parametrize("model", ["jobs_job", "modules_moduleversion", "oci_uploadsession", "accounts_grant"])
+def test_a_row_that_cannot_be_is_not_found(desk, model, key):
+    for page in ("change", "history"):
+        assert desk.get(reverse(f"admin:{model}_{page}", args=["1"]).replace("/1/", f"/{key}/")).status_code in (
+            302,
+            404,
+        )

@@ -63,3 +63,37 @@ def test_an_outage_is_503_and_says_when_to_ask_again(tofu, alice, path, database
     assert response.status_code == 503
     assert response.headers["Retry-After"] == "2"
     assert json.loads(response.content)["error"]["code"] == "unavailable"
+
+
+@pytest.mark.parametrize("text", [r"\ud800", r"a\udfffb", r"\u0000"])
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("put", "namespaces/acme", '{"visibility": "%s"}'),
+        ("put", "namespaces/acme/grants/users/alice", '{"role": "%s"}'),
+        ("post", "namespaces/acme/keys", '{"generate": "%s"}'),
+        ("post", "namespaces/acme/keys", '{"%s": ["x"]}'),
+        ("post", "namespaces/acme/transfer", '{"to_user": "%s"}'),
+        ("put", "teams/cooks", '{"description": {"deep": ["%s"]}}'),
+    ],
+)
+def test_json_that_no_database_could_keep_is_refused(tofu, dora, alice, method, path, body, text):
+    response = getattr(tofu(dora), method)(f"/api/v1/{path}", body % text, content_type="application/json")
+
+    assert response.status_code == 400
+    assert json.loads(response.content)["error"]["code"] == "unreadable"
+
+
+def test_a_backslash_before_u0000_is_text(tofu, dora):
+    """An escaped backslash: six characters, and no NUL."""
+    body = r'{"visibility": "private", "description": "a \\u0000 b \ud83e\udd80"}'
+    response = tofu(dora).put("/api/v1/namespaces/acme", body, content_type="application/json")
+
+    assert response.json()["description"] == r"a \u0000 b 🦀"
+
+
+def test_too_many_parameters_are_a_bad_request(tofu, dora, acme):
+    query = "a=b&" * 2000
+
+    for path in ("/api/v1/modules/acme", "/v1/modules/", "/v2/_catalog"):
+        assert tofu(dora).get(f"{path}?{query}").status_code in (400, 404), path

@@ -8,6 +8,7 @@ from django.test import Client
 from django.urls import include, path
 
 from apps.lib import errors
+from registry_site.request import Utf8Request
 from registry_site.urls import handler400, handler403, handler404, handler500  # noqa: F401  # read from ROOT_URLCONF
 from registry_site.urls import urlpatterns as site
 
@@ -103,3 +104,42 @@ def test_a_fragment_sends_the_whole_page_to_sign_in(visitor, acme):
 
     assert response.status_code == 401
     assert response["HX-Redirect"] == "/account/login/?next=%2Fnamespaces%2Facme"
+
+
+@pytest.fixture
+def own_request(monkeypatch):
+    """The test client makes its requests of Django's class: it takes ours, as registry_site/wsgi.py does."""
+    monkeypatch.setattr("django.test.client.WSGIRequest", Utf8Request)
+
+
+@pytest.mark.parametrize("charset", ["rot13", "unicode_escape", "utf-16"])
+def test_a_query_string_is_utf8_whatever_charset_is_announced(own_request, client, pantry, charset):
+    response = client.generic(
+        "GET", "/search", QUERY_STRING=r"q=%5Cud800", data=b"x", content_type=f"text/plain; charset={charset}"
+    )
+
+    assert response.status_code == 200
+    assert r"\ud800" in response.text
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"CONTENT_TYPE": "application/x-www-form-urlencoded; charset=rot13"},
+        {"CONTENT_TYPE": "multipart/form-data; boundary=x; charset=utf-7"},
+        {"CONTENT_LENGTH": "abc"},
+        {"CONTENT_LENGTH": "\xb2"},
+    ],
+)
+def test_headers_that_cannot_be_read_are_a_bad_request(own_request, client, db, more):
+    assert (
+        client.post("/theme", "theme=dark", content_type="application/x-www-form-urlencoded", **more).status_code == 400
+    )
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/modules/acme/%00/aws", "/providers/%00/dns/settings", "/namespaces/a%00", "/modules/acme/vpc/aws/%00/files"],
+)
+def test_a_page_with_a_nul_in_its_address_is_not_there(visitor, path):
+    assert visitor.get(path).status_code == 404

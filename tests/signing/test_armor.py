@@ -128,8 +128,9 @@ def test_it_refuses_what_is_no_key() -> None:
     damaged = whole[: len(whole) // 2]
     signature = signing_key().sign(b"data", "--armor").decode()
     texts = ["", "  \n", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5", damaged, signature, armored(b"\x00\x01"), armored(b"\xc6")]
-    codes = [refusal_of(text).reason.code for text in texts]
-    assert codes == [*["key-blocks"] * 3, "key-unreadable", "key-blocks", "key-unreadable", "key-unreadable"]
+    foreign = whole.replace("\n\n", "\n\né", 1)
+    codes = [refusal_of(text).reason.code for text in [*texts, foreign]]
+    assert codes == [*["key-blocks"] * 3, "key-unreadable", "key-blocks", *["key-unreadable"] * 3]
 
 
 def test_it_refuses_a_key_that_was_tampered_with() -> None:

@@ -11,7 +11,7 @@ from apps.accounts import namespaces
 from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.filters import NamespaceFilter, PersonFilter, TeamFilter
 from apps.accounts.models import Grant, Namespace, Role, Team
-from apps.admin_base import LarderAdmin, count_of, link, portal_link
+from apps.admin_base import Autocompletes, LarderAdmin, count_of, link, portal_link
 from apps.lib.addresses import check_namespace
 from apps.lib.errors import Invalid
 
@@ -44,7 +44,7 @@ class GrantForm(forms.ModelForm[Grant]):
         return cleaned
 
 
-class GrantInline(admin.TabularInline[Grant, Namespace]):
+class GrantInline(Autocompletes, admin.TabularInline[Grant, Namespace]):
     model = Grant
     form = GrantForm
     fields = ("user", "team", "role", "given_by", "given_at")

@@ -10,7 +10,7 @@ from apps.accounts import teams
 from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.roles import LeaderlessFilter
 from apps.accounts.models import Grant, Membership, Team
-from apps.admin_base import LarderAdmin, count_of, portal_link
+from apps.admin_base import Autocompletes, LarderAdmin, count_of, portal_link
 from apps.lib.errors import Invalid
 
 
@@ -33,7 +33,7 @@ class MembershipForm(forms.ModelForm[Membership]):
             self.fields["user"].disabled = True
 
 
-class MembershipInline(admin.TabularInline[Membership, Team]):
+class MembershipInline(Autocompletes, admin.TabularInline[Membership, Team]):
     model = Membership
     form = MembershipForm
     fk_name = "team"

@@ -9,7 +9,7 @@ from django.utils.html import format_html, format_html_join
 from apps.accounts.access import Viewer
 from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.filters import NamespaceFilter
-from apps.admin_base import digest_prefix, link, short
+from apps.admin_base import digest_prefix, is_key, link, short
 from apps.lib.addresses import ModuleAddress
 from apps.modules import affected, lifecycle, reinspecting
 from apps.modules.models import ModuleCall, ModuleVersion
@@ -111,7 +111,7 @@ class ModuleVersionAdmin(VersionAdmin):
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> ModuleVersion | None:
         release = ("release__lifecycle_by", "release__quarantined_by", *self.list_select_related)
         rows = self.get_queryset(request).select_related(*release)
-        return rows.filter(pk=object_id).first() if object_id.isdecimal() and not from_field else None
+        return rows.filter(pk=object_id).first() if is_key(self.opts.pk, object_id) and not from_field else None
 
     def find(self, word: str) -> Q:
         namespace, _, rest = word.partition("/")

@@ -1,0 +1,34 @@
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib.admin.widgets import AutocompleteSelect
+from django.core.exceptions import ValidationError
+from django.db.models import ForeignKey
+from django.http import HttpRequest
+
+
+def is_key(column: Any, text: str) -> bool:
+    """Whether the column could hold it: the database need not be asked, and would raise."""
+    column = getattr(column, "target_field", column)
+    try:
+        column.run_validators(column.to_python(text))
+    except ValidationError:
+        return False
+    return True
+
+
+class Autocomplete(AutocompleteSelect):
+    """Django's asks the database for whatever the form or the link says, and `namespace=a--b` raises."""
+
+    def optgroups(self, name: str, value: Sequence[str], attrs: dict[str, Any] | None = None) -> Any:
+        return super().optgroups(name, [one for one in value if is_key(self.field.target_field, one)], attrs)
+
+
+class Autocompletes:
+    """For admins and inlines with `autocomplete_fields`."""
+
+    def formfield_for_foreignkey(self, db_field: ForeignKey[Any, Any], request: HttpRequest, **kwargs: Any) -> Any:
+        admin: Any = self
+        if db_field.name in admin.get_autocomplete_fields(request):
+            kwargs["widget"] = Autocomplete(db_field, admin.admin_site)
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)  # type: ignore[misc]  # a mixin

@@ -1,0 +1,23 @@
+"""Django's request, read as UTF-8 whatever charset is announced."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.core.handlers.wsgi import WSGIRequest
+from django.utils.http import parse_header_parameters
+
+FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+
+
+class Utf8Request(WSGIRequest):
+    """Django takes the codec of Content-Type for the query string as well: `rot13` raises before any error page can be
+    made, and `unicode_escape` makes half surrogate pairs, which no database stores.
+    """
+
+    def _set_content_type_params(self, meta: Mapping[str, Any]) -> None:
+        self.content_type, self.content_params = parse_header_parameters(meta.get("CONTENT_TYPE", ""))
+
+    @property
+    def is_form_in_another_charset(self) -> bool:
+        charset = (self.content_params or {}).get("charset", "utf-8")
+        return self.content_type in FORMS and charset.lower().replace("_", "-") not in ("utf-8", "utf8")
