@@ -60,6 +60,9 @@ class World:
         return self.places[row]
 
     def url(self, route, row):
+        return reverse(route.name, kwargs=self.values(route, row))
+
+    def values(self, route, row):
         place = self.place(ABSENT if row == "any" else row)
         named = place["oci"] if route.name.startswith("oci:") else place
         values = {argument: named[argument] for argument in route.arguments}
@@ -67,7 +70,7 @@ class World:
             values = {"name": place["namespace"]}
         if route.name in ON_ITS_WAY:
             values["public_id"] = place[ON_ITS_WAY[route.name]]
-        return reverse(route.name, kwargs=values)
+        return values
 
 
 def build(users, published):
