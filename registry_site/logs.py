@@ -1,62 +1,88 @@
-"""Structured logs: one line an event, with the request id that follows into the task, and no secret in it."""
+"""Structured logs: one line an event, with the request id that follows into the task, and no secret in it.
+
+Whatever goes to stderr passes the formatter of the one handler, which hides secrets in what is about to be written.
+"""
 
 import logging
 import logging.config
-import re
+import sys
+import threading
 from collections.abc import MutableMapping
-from typing import Any
+from types import TracebackType
+from typing import Any, TextIO, cast
 
 import structlog
 
-# A capability or an upload ticket in a path is a permission: whoever reads the log must not get it (D6).
-_PATHS_WITH_SECRETS = re.compile(r"(/archives/)[0-9a-z]+\.[\w-]+(?=/)|(/uploads/|/invitations/)[\w-]{16,}")
-_TOKENS = re.compile(r"lrd_[a-z]_[0-9A-Za-z]{8,}")
-_SECRET_KEYS = frozenset({"authorization", "cookie", "password", "token", "secret", "ticket", "http_authorization"})
-HIDDEN = "[hidden]"
+from apps.lib import redaction
 
 
-def redact_text(text: str) -> str:
-    text = _PATHS_WITH_SECRETS.sub(lambda found: f"{found[1] or found[2]}{HIDDEN}", text)
-    return _TOKENS.sub(HIDDEN, text)
+def redact_values(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Hide secrets in every value as it would be rendered: an object becomes its repr here and not behind our back."""
+    return cast("MutableMapping[str, Any]", redaction.redact_all(dict(event)))
 
 
-def redact(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Hide secrets by key, and capability paths and tokens wherever they stand in a text (tracebacks too)."""
-    for key, value in event.items():
-        if key.lower() in _SECRET_KEYS:
-            event[key] = HIDDEN
-        elif isinstance(value, str):
-            event[key] = redact_text(value)
-    return event
+def redact_line(_logger: Any, _method: str, line: Any) -> str:
+    """The last look at what is written, keys and all."""
+    return redaction.redact_shapes(line)
 
 
-def configure(*, level: str, as_json: bool) -> None:
-    shared: list[structlog.types.Processor] = [
-        structlog.contextvars.merge_contextvars,
-        structlog.stdlib.add_log_level,
-        structlog.stdlib.add_logger_name,
-        structlog.stdlib.ExtraAdder(),
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-    ]
+class StderrHandler(logging.StreamHandler[TextIO]):
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  # logging's name
+        """logging's own prints the arguments of the call as they are."""
+        kind = getattr(sys.exc_info()[0], "__name__", "")
+        sys.stderr.write(f"larder: {kind} in a log call at {record.pathname}:{record.lineno}; its line is lost\n")
+
+
+def log_crashes() -> None:
+    """Let what ends a process or a thread be logged; the interpreter would print it as it is."""
+    log = structlog.get_logger("larder.site")
+
+    def in_process(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+        if issubclass(kind, KeyboardInterrupt):
+            sys.__excepthook__(kind, error, traceback)
+        else:
+            log.critical("crashed", exc_info=(kind, error, traceback))
+
+    def in_thread(crash: threading.ExceptHookArgs) -> None:
+        name = crash.thread.name if crash.thread else ""
+        log.critical("thread_crashed", thread=name, exc_info=(crash.exc_type, crash.exc_value, crash.exc_traceback))
+
+    sys.excepthook = in_process
+    threading.excepthook = in_thread
+
+
+_SHARED: list[structlog.types.Processor] = [
+    structlog.contextvars.merge_contextvars,
+    structlog.stdlib.add_log_level,
+    structlog.stdlib.add_logger_name,
+    structlog.stdlib.ExtraAdder(),
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+]
+
+
+def formatter(*, as_json: bool) -> structlog.stdlib.ProcessorFormatter:
     renderer: structlog.types.Processor = (
         structlog.processors.JSONRenderer() if as_json else structlog.dev.ConsoleRenderer(colors=False)
     )
-    formatter = {
-        "()": structlog.stdlib.ProcessorFormatter,
-        "foreign_pre_chain": shared,
-        "processors": [
+    return structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=_SHARED,
+        processors=[
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
             structlog.processors.format_exc_info,
-            redact,
+            redact_values,
             renderer,
+            redact_line,
         ],
-    }
+    )
+
+
+def configure(*, level: str, as_json: bool) -> None:
     logging.config.dictConfig(
         {
             "version": 1,
             "disable_existing_loggers": False,
-            "formatters": {"structured": formatter},
-            "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "structured"}},
+            "formatters": {"structured": {"()": formatter, "as_json": as_json}},
+            "handlers": {"stderr": {"()": StderrHandler, "formatter": "structured"}},
             "root": {"handlers": ["stderr"], "level": level},
             # Our own access line (middleware.py) and that of a defect (defects.py) replace the servers' and Django's.
             "loggers": {
@@ -74,7 +100,7 @@ def configure(*, level: str, as_json: bool) -> None:
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
-            *shared,
+            *_SHARED,
             structlog.stdlib.PositionalArgumentsFormatter(),
             structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
         ],

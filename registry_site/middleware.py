@@ -17,6 +17,7 @@ from django.http.response import HttpResponseBase
 
 from apps.lib.bodies import chunks, declared_length
 from apps.lib.errors import Invalid, NotFound, RegistryError
+from apps.lib.redaction import redact
 from apps.portal import errors
 
 Respond = Callable[[HttpRequest], HttpResponseBase]
@@ -39,7 +40,8 @@ class RequestIdMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         asked = request.headers.get("X-Request-Id", "")
-        request_id = asked if _USABLE_ID.fullmatch(asked) else uuid.uuid4().hex
+        is_usable = _USABLE_ID.fullmatch(asked) and redact(asked) == asked
+        request_id = asked if is_usable else uuid.uuid4().hex
         request.request_id = request_id  # type: ignore[attr-defined]  # read by the error pages
         started = time.perf_counter()
         with structlog.contextvars.bound_contextvars(request_id=request_id):
@@ -51,12 +53,18 @@ class RequestIdMiddleware:
                 client=request.META.get("REMOTE_ADDR", ""),
                 status=response.status_code,
                 ms=round((time.perf_counter() - started) * 1000, 1),
-                auth=request.headers.get("Authorization", "none").split(" ")[0][:10].lower(),
+                auth=_scheme_of(request.headers.get("Authorization", "none")),
                 user_agent=request.headers.get("User-Agent", "")[:200],
                 client_version=request.headers.get("X-Terraform-Version", "")[:40],
             )
         response.headers["X-Request-Id"] = request_id
         return response
+
+
+def _scheme_of(authorization: str) -> str:
+    """The first word is a scheme only where it is one: some clients send the token alone."""
+    scheme = authorization.partition(" ")[0].lower()
+    return scheme if scheme in ("none", "basic", "bearer") else "other"
 
 
 def content_security_policy(policy: dict[str, list[str]]) -> str:

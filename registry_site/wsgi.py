@@ -10,9 +10,9 @@ from registry_site.forwarded import TrustedProxyHeaders
 
 die_with_parent.arm()
 use_settings()
-django = get_wsgi_application()
-django.request_class = import_module("registry_site.request").Utf8Request
-application = TrustedProxyHeaders(django)
+handler = get_wsgi_application()
+handler.request_class = import_module("registry_site.request").Utf8Request
+application = TrustedProxyHeaders(handler)
 # Apps are loaded now. Writing down what was used and fetched is not the request's business (D13, D15).
 import_module("apps.accounts.token_usage").start()
 import_module("apps.releases.downloads").start()

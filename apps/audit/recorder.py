@@ -6,11 +6,20 @@ import structlog
 
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
+from apps.lib import redaction
 
 
 def record(kind: Kind, *, actor_id: int | None, subject: str, token_id: int | None = None, **detail: Any) -> AuditEvent:
-    """Append one event. The request id of the log context joins it to its log lines."""
+    """Append one event. The request id of the log context joins it to its log lines.
+
+    Reasons and names are typed by people, who paste secrets: rows are never deleted, so none may get into one.
+    """
     request_id = str(structlog.contextvars.get_contextvars().get("request_id", ""))
     return AuditEvent.objects.create(
-        kind=kind, actor_id=actor_id, token_id=token_id, subject=subject, detail=detail, request_id=request_id[:64]
+        kind=kind,
+        actor_id=actor_id,
+        token_id=token_id,
+        subject=redaction.redact(subject),
+        detail=redaction.redact_all(detail),
+        request_id=request_id[:64],
     )

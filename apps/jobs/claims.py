@@ -1,7 +1,6 @@
 """Claiming a job: a lease that a thread renews during the work, and a fence that a stale worker runs into (D4)."""
 
 import os
-import re
 import socket
 import time
 from collections.abc import Iterator
@@ -19,11 +18,11 @@ from apps.blobs.store import StorageUnavailable
 from apps.jobs import outages
 from apps.jobs.leases import renewed
 from apps.jobs.models import WORKING, Job, State
+from apps.lib.redaction import redact
 
 BACKOFF_MOST = 30  # seconds between two tries while something is away
 WRITE_BACK_TRIES = 5
 _ERROR_MAX = 1000
-_SECRETS = re.compile(r"lrd_\w+|(?<=://)[^/@\s]+(?=@)|(?i:(?<=password=)|(?<=signature=))\S+")
 
 log = structlog.get_logger("larder.jobs")
 
@@ -176,4 +175,4 @@ def _write_back(held: Claim, changes: dict[str, object]) -> None:
 
 def _text_of(error: BaseException) -> str:
     """One line for the operator, without what may be a secret."""
-    return _SECRETS.sub("[hidden]", f"{type(error).__name__}: {error}")[:_ERROR_MAX]
+    return redact(f"{type(error).__name__}: {error}")[:_ERROR_MAX]

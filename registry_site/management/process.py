@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connections
 
-from registry_site import die_with_parent, preparation, schema, shared_keys
+from registry_site import die_with_parent, logs, preparation, schema, shared_keys
 
 
 class ProcessCommand(BaseCommand):
@@ -18,6 +18,7 @@ class ProcessCommand(BaseCommand):
         parser.add_argument("--parent", type=int, metavar="PID", help="End when the process with this id is gone.")
 
     def handle(self, *, parent: int | None, **options: Any) -> None:
+        logs.log_crashes()
         if parent is None:
             try:
                 preparation.require_secret_key()

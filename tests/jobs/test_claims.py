@@ -183,7 +183,7 @@ def test_a_failure_is_noted_and_the_job_waits_for_the_reaper(job, rung):
     failing(job, ZeroDivisionError("by token lrd_r_abcdefghij of redis://me:hunter2@host/0"))
 
     assert (job.state, job.attempts, job.lease_until, job.not_before) == (State.QUEUED, 1, None, None)
-    assert job.error == "ZeroDivisionError: by token [hidden] of redis://[hidden]@host/0"
+    assert job.error == "ZeroDivisionError: by token [redacted] of redis://me:[redacted]@host/0"
     assert queue.reap() == 1
 
 

@@ -16,6 +16,7 @@ from registry_site import (
     die_with_parent,
     env,
     first_run,
+    logs,
     preparation,
     probe,
     schema,
@@ -37,6 +38,7 @@ class Command(BaseCommand):
         parser.add_argument("--parent", type=int, metavar="PID", help="Stop when the process with this id is gone.")
 
     def handle(self, *, parent: int | None, **_: Any) -> None:
+        logs.log_crashes()
         supervisor = Supervisor(children())
         if parent is not None:
             # SIGTERM, not SIGKILL: what is running may be finished when only `make` was killed.

@@ -1,0 +1,153 @@
+"""What is written to the log, in both formats: no secret, however it came in (A16); and JSON stays JSON."""
+
+import json
+import logging
+import sys
+import threading
+
+import pytest
+import structlog
+
+from apps.lib.redaction import HIDDEN
+from registry_site import logs
+from tests.builders import canaries
+
+FORMATS = ["json", "console"]
+pytestmark = pytest.mark.once
+
+
+class Thing:
+    def __init__(self, text):
+        self.text = text
+
+    def __repr__(self):
+        return f"<Thing {self.text}>"
+
+
+@pytest.fixture(params=FORMATS)
+def written(request):
+    """Everything that our handler would write, as it would write it."""
+    lines: list[str] = []
+
+    class Sink(logs.StderrHandler):
+        def emit(self, record):
+            lines.append(self.format(record))
+
+    root, sink = logging.getLogger(), Sink()
+    sink.setFormatter(logs.formatter(as_json=request.param == "json"))
+    before = root.level
+    root.addHandler(sink)
+    root.setLevel("DEBUG")
+    yield lines
+    root.removeHandler(sink)
+    root.setLevel(before)
+    assert lines
+    if request.param == "json":
+        assert all(isinstance(json.loads(line), dict) for line in lines)
+
+
+def raised(text):
+    try:
+        raise ValueError(text)
+    except ValueError as error:
+        return error
+
+
+def in_a_thread(work):
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+
+
+def in_context(text):
+    with structlog.contextvars.bound_contextvars(asked=text):
+        structlog.get_logger("larder").info("x")
+
+
+# Each way by which a text gets into a line: ours through structlog, and that of the libraries through logging.
+WAYS = {
+    "message": lambda text: logging.getLogger("django").warning(text),
+    "argument": lambda text: logging.getLogger("django").warning("%s came", text),
+    "argument-object": lambda text: logging.getLogger("django").warning("%r came", Thing(text)),
+    "extra-object": lambda text: logging.getLogger("django").warning("x", extra={"request": Thing(text)}),
+    "extra-deep": lambda text: logging.getLogger("celery").error("x", extra={"data": {"args": [(Thing(text),)]}}),
+    "exception": lambda text: logging.getLogger("celery").error("x", exc_info=raised(text)),
+    "ours-value": lambda text: structlog.get_logger("larder").info("x", path=text),
+    "ours-object": lambda text: structlog.get_logger("larder").info("x", request=Thing(text)),
+    "ours-deep": lambda text: structlog.get_logger("larder").info("x", found={"a": [{"b": Thing(text)}]}),
+    "ours-exception": lambda text: structlog.get_logger("larder").error("x", exc_info=raised(text)),
+    "ours-context": in_context,
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_no_secret_is_written_by_whatever_way_it_comes(written, way):
+    for text, _ in canaries.SHOWN.values():
+        WAYS[way](text)
+
+    for (what, (_, secret)), line in zip(canaries.SHOWN.items(), written, strict=True):
+        assert secret not in line, what
+        assert HIDDEN in line, what
+
+
+@pytest.mark.parametrize("key", ["password", "Authorization", "HTTP_COOKIE", "api_token", "X-CSRFToken", "secret_key"])
+def test_a_value_is_hidden_by_its_key(written, key):
+    structlog.get_logger("larder").info("x", **{key: "hunter2"}, headers={key: "hunter2"}, path="/modules")
+
+    assert "hunter2" not in written[0]
+    assert "/modules" in written[0]
+
+
+def test_a_secret_is_hidden_where_it_is_the_key(written):
+    structlog.get_logger("larder").info("x", **{canaries.TOKEN: 1}, seen={f"/uploads/{canaries.TICKET}": 2})
+
+    assert canaries.TOKEN not in written[0]
+    assert canaries.TICKET not in written[0]
+
+
+@pytest.fixture
+def hooks():
+    """The interpreter's own last words, put back."""
+    before = sys.excepthook, threading.excepthook
+    logs.log_crashes()
+    yield
+    sys.excepthook, threading.excepthook = before
+
+
+def test_what_ends_a_process_or_a_thread_is_logged_without_secrets(written, hooks):
+    text, secret = canaries.SHOWN["database-url"]
+    error = raised(text)
+    sys.excepthook(type(error), error, error.__traceback__)
+
+    def crash():
+        raise ValueError(text)
+
+    in_a_thread(crash)
+
+    assert ["thread_crashed" in line for line in written] == [False, True]
+    assert all("ValueError" in line and "Traceback" in line for line in written)
+    assert secret not in "".join(written)
+
+
+def test_a_log_call_that_fails_prints_none_of_its_arguments(capsys):
+    handler = logs.StderrHandler()
+    handler.setFormatter(logs.formatter(as_json=True))
+    record = logging.LogRecord("x", logging.INFO, "apps/x.py", 7, "%d items", (canaries.TOKEN,), None)
+
+    handler.handle(record)
+
+    said = capsys.readouterr().err
+    assert "apps/x.py:7" in said
+    assert canaries.TOKEN not in said
+
+
+def test_there_is_one_handler_and_it_redacts():
+    named = [logger for logger in logging.Logger.manager.loggerDict.values() if isinstance(logger, logging.Logger)]
+    ours = [handler for handler in logging.getLogger().handlers if isinstance(handler, logs.StderrHandler)]
+
+    assert len(ours) == 1
+    assert isinstance(ours[0].formatter, structlog.stdlib.ProcessorFormatter)
+    stray = {
+        one.name: one.handlers for one in named if any(not isinstance(h, logging.NullHandler) for h in one.handlers)
+    }
+    assert stray == {}
