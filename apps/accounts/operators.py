@@ -1,6 +1,8 @@
-"""The gate for what only staff do, whatever role somebody holds: quarantine and purge."""
+"""The gate for what only staff do, whatever role somebody holds, and for their permissions: one rule for the API, the
+portal and the admin.
+"""
 
-from apps.accounts.access import Viewer, namespace_for
+from apps.accounts.access import Viewer, grants_of, namespace_for
 from apps.accounts.models import Namespace, Role
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
@@ -12,8 +14,34 @@ def is_operator(viewer: Viewer) -> bool:
     return viewer.user is not None and viewer.user.is_staff
 
 
-def operated_namespace(viewer: Viewer, name: str, *, only_name: str = "") -> Namespace:
-    """The namespace, for staff whose token (where they come with one) may manage it. Raises as `namespace_for` does."""
+def require_permission(viewer: Viewer, namespace: Namespace, permission: str, *, unless: Role | None = None) -> None:
+    """Staff need the permission (`releases.purge_release`), unless they hold the role in the namespace as others do.
+
+    Who is no staff is for the roles to judge. Raises RoleRequired.
+    """
+    user = viewer.user
+    if user is None or not user.is_staff or user.has_perm(permission):
+        return
+    if unless is not None and grants_of(user).filter(namespace=namespace, role__gte=unless).exists():
+        return
+    record(
+        Kind.PERMISSION_REFUSED,
+        actor_id=viewer.user_id,
+        token_id=viewer.token_id,
+        subject=namespace.name,
+        needed=permission,
+        held="staff",
+    )
+    raise RoleRequired(
+        f"This needs the permission {permission}: being staff is not enough.", mend="Ask a superuser for it."
+    )
+
+
+def operated_namespace(viewer: Viewer, name: str, *, permission: str, only_name: str = "") -> Namespace:
+    """The namespace, for staff who have the permission, and whose token (where they come with one) may manage it.
+
+    Raises as `namespace_for` does.
+    """
     staff = is_operator(viewer)
     try:
         namespace = namespace_for(viewer, name, need=Role.OWNER, only_name=only_name)
@@ -22,6 +50,7 @@ def operated_namespace(viewer: Viewer, name: str, *, only_name: str = "") -> Nam
             raise  # it says what their token lacks
     else:
         if staff:
+            require_permission(viewer, namespace, permission)
             return namespace
         record(
             Kind.PERMISSION_REFUSED,

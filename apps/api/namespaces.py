@@ -66,7 +66,7 @@ class NamespaceDetail(ApiView):
 
     def patch(self, request: Request, namespace: str) -> Response:
         self.require_token()
-        found = operated_namespace(self.viewer, namespace)
+        found = operated_namespace(self.viewer, namespace, permission="accounts.change_namespace")
         wanted = validated(QuotaInput, read_json(request))
         if not wanted:
             raise Invalid("There is nothing to change.", mend="Send quota_bytes, quota_versions or both.")

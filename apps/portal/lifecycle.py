@@ -33,7 +33,7 @@ from apps.providers import resigning
 from apps.providers.models import ProviderVersion, Signing
 from apps.providers.reading import provider_for
 from apps.releases import affected, tombstones
-from apps.releases.acts import Acts
+from apps.releases.acts import PURGE, Acts
 from apps.releases.models import Lifecycle, Release, State
 
 # What is said afterwards, and on which page: an act that a worker carries out leads back to where it was asked for.
@@ -93,7 +93,7 @@ def version_lifecycle(request: HttpRequest, *, place: Place, version: str, **nam
 @require_http_methods(["GET", "HEAD", "POST"])
 def version_purge(request: HttpRequest, *, place: Place, version: str, **names: str) -> HttpResponse:
     viewer, address = session_viewer(request), place.address_of(**names)
-    operators.operated_namespace(viewer, address.namespace, only_name=address.path_name)
+    operators.operated_namespace(viewer, address.namespace, permission=PURGE, only_name=address.path_name)
     release = _published(place, viewer, address, version)
     form = PurgeForm(release, request.POST if request.method == "POST" else None)
     status = HTTPStatus.OK

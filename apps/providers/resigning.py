@@ -28,12 +28,15 @@ from apps.signing.models import SigningKey
 
 JOB = "resign-provider"
 
+# The admin asks for it too.
+PERMISSION = "providers.resign_providerversion"
+
 log = structlog.get_logger("larder.providers")
 
 
 def resign(*, viewer: Viewer, address: ProviderAddress, version: str) -> Release:
     """Ask a worker for it: only there private keys are opened. Owners. Raises Conflict where it cannot be done."""
-    release = lifecycle.release_of(viewer, address, version, need=Role.OWNER)
+    release = lifecycle.release_of(viewer, address, version, need=Role.OWNER, permission=PERMISSION)
     if release.state == State.PURGED:
         raise Conflict(sentence_of(release), mend="There is nothing left to sign.")
     key = _key_for(ProviderVersion.objects.select_related("key", "release__namespace").get(release=release))

@@ -20,6 +20,11 @@ from apps.lib.errors import Invalid, NotFound
 from apps.releases import lifecycle, purging, verifying
 from apps.releases.models import Lifecycle, Release, State
 
+# The permissions of staff: the admin asks for the same ones before it offers an act.
+DEPRECATE, YANK, QUARANTINE, RESTORE, PURGE, VERIFY = (
+    f"releases.{act}_release" for act in ("deprecate", "yank", "quarantine", "restore", "purge", "verify")
+)
+
 
 class Address(Protocol):
     @property
@@ -46,27 +51,28 @@ class Acts(Generic[A]):
 
     def deprecate(self, *, viewer: Viewer, address: A, version: str, reason: str, replacement: str = "") -> Release:
         """Advise against a version; it stays listed and served. Publishers."""
-        release = self.release_of(viewer, address, version)
+        release = self.release_of(viewer, address, version, permission=DEPRECATE)
         act = partial(lifecycle.deprecate, release=release, actor=viewer, reason=reason, replacement=replacement)
         return self._done(release, act)
 
     def yank(self, *, viewer: Viewer, address: A, version: str, reason: str) -> Release:
         """Take a version out of lists; exact downloads and pages go on. Owners."""
-        release = self.release_of(viewer, address, version, need=Role.OWNER)
+        release = self.release_of(viewer, address, version, need=Role.OWNER, permission=YANK)
         return self._done(release, partial(lifecycle.yank, release=release, actor=viewer, reason=reason))
 
     def quarantine(self, *, viewer: Viewer, address: A, version: str, reason: str) -> Release:
         """Serve nothing of a version, nor of others with the same bytes. Staff."""
-        release = self._operated(viewer, address, version)
+        release = self._operated(viewer, address, version, QUARANTINE)
         return self._done(release, partial(lifecycle.quarantine, release=release, actor=viewer, reason=reason))
 
     def restore(self, *, viewer: Viewer, address: A, version: str, reason: str) -> Release:
         """Undo a deprecation (publishers), a yank (owners) or a quarantine (staff), whichever lies on top."""
         release = self.release_of(viewer, address, version)
         if release.quarantined_at is not None:
-            release = self._operated(viewer, address, version)
-        elif release.lifecycle == Lifecycle.YANKED:
-            release = self.release_of(viewer, address, version, need=Role.OWNER)
+            release = self._operated(viewer, address, version, RESTORE)
+        else:
+            need = Role.OWNER if release.lifecycle == Lifecycle.YANKED else Role.PUBLISHER
+            release = self.release_of(viewer, address, version, need=need, permission=RESTORE)
         return self._done(release, partial(lifecycle.restore, release=release, actor=viewer, reason=reason))
 
     def purge(self, *, viewer: Viewer, address: A, version: str, reason: str, confirm: str) -> Release:
@@ -74,7 +80,7 @@ class Acts(Generic[A]):
 
         `confirm` is the full address and version, as somebody typed it.
         """
-        return self._purge(self._operated(viewer, address, version), viewer, reason, confirm)
+        return self._purge(self._operated(viewer, address, version, PURGE), viewer, reason, confirm)
 
     def purge_here(self, *, address: A, version: str, reason: str, confirm: str) -> Release:
         """As `purge`, for whoever sits at the machine itself: Larder asks no gate then, and the audit names nobody."""
@@ -82,20 +88,26 @@ class Acts(Generic[A]):
 
     def verify(self, *, viewer: Viewer, address: A, version: str) -> Release:
         """Have a worker read its stored bytes again. Staff."""
-        release = self._operated(viewer, address, version)
+        release = self._operated(viewer, address, version, VERIFY)
         verifying.request(release, actor=viewer, job=self.verify_job)
         return release
 
-    def release_of(self, viewer: Viewer, address: A, version: str, *, need: Role = Role.PUBLISHER) -> Release:
-        """The published version, for those who may act on it; one in quarantine for staff alone."""
-        access.namespace_for(viewer, address.namespace, need=need, only_name=address.path_name)
+    def release_of(
+        self, viewer: Viewer, address: A, version: str, *, need: Role = Role.PUBLISHER, permission: str = ""
+    ) -> Release:
+        """The published version, for those who may act on it; one in quarantine for staff alone. Staff who hold no role
+        there themselves need the permission of the act as well.
+        """
+        namespace = access.namespace_for(viewer, address.namespace, need=need, only_name=address.path_name)
+        if permission:
+            operators.require_permission(viewer, namespace, permission, unless=need)
         release = self._found(address, version)
         if release.quarantined_at is not None and not operators.is_operator(viewer):
             raise _unknown(address, version)
         return release
 
-    def _operated(self, viewer: Viewer, address: A, version: str) -> Release:
-        operators.operated_namespace(viewer, address.namespace, only_name=address.path_name)
+    def _operated(self, viewer: Viewer, address: A, version: str, permission: str) -> Release:
+        operators.operated_namespace(viewer, address.namespace, permission=permission, only_name=address.path_name)
         return self._found(address, version)
 
     def _found(self, address: A, version: str) -> Release:

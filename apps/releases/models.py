@@ -196,7 +196,7 @@ class Release(models.Model):
             models.Index(fields=["-published_at"], name="releases_newly_published"),
             models.Index(fields=["verified_as"], condition=~Q(verified_as__in=["", "sound"]), name="releases_unsound"),
         ]
-        # Of the admin's actions; the verbs ask the gate besides.
+        # For staff, whatever door they come by: `acts` asks for them.
         permissions = [
             ("deprecate_release", "Can deprecate a published version"),
             ("yank_release", "Can yank a published version"),

@@ -11,6 +11,7 @@ from django.utils.html import format_html, format_html_join
 from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.filters import PersonFilter
 from apps.admin_base import ReadOnlyAdmin, SetFilter, badge, link, portal_link
+from apps.releases import acts as permissions
 from apps.releases.admin import acts
 from apps.releases.admin.releases import standing_badge
 
@@ -51,22 +52,22 @@ class VersionAdmin(ReadOnlyAdmin[Any], acts.VersionPages):
         raise NotImplementedError
 
     def has_deprecate_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("releases.deprecate_release")
+        return request.user.has_perm(permissions.DEPRECATE)
 
     def has_yank_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("releases.yank_release")
+        return request.user.has_perm(permissions.YANK)
 
     def has_quarantine_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("releases.quarantine_release")
+        return request.user.has_perm(permissions.QUARANTINE)
 
     def has_restore_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("releases.restore_release")
+        return request.user.has_perm(permissions.RESTORE)
 
     def has_purge_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("releases.purge_release")
+        return request.user.has_perm(permissions.PURGE)
 
     def has_verify_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("releases.verify_release")
+        return request.user.has_perm(permissions.VERIFY)
 
     @admin.action(permissions=["deprecate"], description="Deprecate selected versions…")
     def deprecate(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:

@@ -1,0 +1,98 @@
+"""Staff hold one permission for each act, whatever door they come by: the API, the portal or the admin."""
+
+import json
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.urls import reverse
+
+from apps.accounts.models import Grant, Role
+from apps.audit.kinds import Kind
+from apps.audit.models import AuditEvent
+from apps.jobs.models import Job
+from apps.releases.models import Release, State
+from tests.conftest import person
+
+URL = "/api/v1/modules/acme/vpc/aws/1.2.0"
+ACTS = ["deprecate", "yank", "quarantine", "restore", "purge", "verify"]
+PLACE = {"namespace": "acme", "name": "vpc", "system": "aws", "version": "1.2.0"}
+
+
+@pytest.fixture
+def sam(db):
+    """Staff, with no permission yet."""
+    return person("sam", is_staff=True)
+
+
+@pytest.fixture
+def post(tofu):
+    def send(user, act):
+        told = {"reason": "No."} | ({"confirm": "acme/vpc/aws 1.2.0"} if act == "purge" else {})
+        return tofu(user).post(f"{URL}/{act}", json.dumps(told), content_type="application/json")
+
+    return send
+
+
+def allow(user, *acts):
+    user.user_permissions.add(*Permission.objects.filter(codename__in=[f"{act}_release" for act in acts]))
+
+
+@pytest.mark.parametrize("act", ACTS)
+def test_staff_without_the_permission_are_refused_by_api(published, post, sam, act):
+    release = published()
+    if act == "restore":
+        Release.objects.filter(pk=release.pk).update(lifecycle="deprecated")
+    allow(sam, *(other for other in ACTS if other != act))
+
+    answer = post(sam, act)
+
+    assert answer.status_code == 403
+    assert f"releases.{act}_release" in answer.json()["error"]["message"]
+    refused = AuditEvent.objects.get(kind=Kind.PERMISSION_REFUSED)
+    assert (refused.detail["needed"], refused.detail["held"]) == (f"releases.{act}_release", "staff")
+    allow(sam, act)
+    assert post(sam, act).status_code in (200, 202)
+
+
+def test_staff_without_the_permission_are_refused_in_the_portal(published, browser_of, sam):
+    published()
+    browser, purge = browser_of(sam), reverse("portal:module-purge", kwargs=PLACE)
+    page = reverse("portal:module-lifecycle", kwargs=PLACE)
+
+    assert browser.get(purge).status_code == 403
+    told = {"reason": "No.", "confirm": "acme/vpc/aws 1.2.0"}
+    assert browser.post(purge, told).status_code == 403
+    assert browser.post(page, {"act": "quarantine", "reason": "No."}).status_code == 403
+    assert purge not in browser.get(page).text
+    assert not Release.objects.filter(state=State.PURGED).exists()
+    allow(sam, "purge")
+    assert purge in browser_of(sam).get(page).text
+    assert browser_of(sam).post(purge, told).status_code == 303
+
+
+def test_a_role_of_their_own_is_enough_for_what_its_holders_may(published, post, acme, sam):
+    published()
+    Grant.objects.create(namespace=acme, user=sam, role=Role.OWNER)
+
+    assert post(sam, "yank").status_code == 200
+    assert post(sam, "restore").status_code == 200
+    assert post(sam, "purge").status_code == 403
+
+
+def test_quotas_need_the_permission_to_change_namespaces(tofu, acme, sam):
+    def patch():
+        return tofu(sam).patch("/api/v1/namespaces/acme", '{"quota_versions": 3}', content_type="application/json")
+
+    assert patch().status_code == 403
+    sam.user_permissions.add(Permission.objects.get(codename="change_namespace"))
+    assert patch().status_code == 200
+
+
+def test_no_job_is_left_by_a_refusal(published, post, sam):
+    published()
+    before = Job.objects.count()
+
+    for act in ("verify", "purge"):
+        post(sam, act)
+
+    assert Job.objects.count() == before
