@@ -40,7 +40,13 @@ class TooLarge(RegistryError):
 
 
 class Unavailable(RegistryError):
+    """Not now: the same again succeeds, or is refused for good, after `retry_after` seconds."""
+
     code = "unavailable"
+
+    def __init__(self, message: str, *, mend: str = "", retry_after: int = 2) -> None:
+        super().__init__(message, mend=mend)
+        self.retry_after = retry_after
 
 
 @dataclass(frozen=True, slots=True)

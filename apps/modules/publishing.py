@@ -119,7 +119,8 @@ def publish(
             reauthorising.authorise_again(viewer, coordinate.namespace, only_name=coordinate.name)
 
         body = reauthorising.authorised_to_the_end(open_body(), authorise)
-        same = receiving.same_bytes(taken, body, limit=settings.MODULE_ARCHIVE_MAX_BYTES, setting=LIMIT_SETTING)
+        limit = settings.MODULE_ARCHIVE_MAX_BYTES
+        same = receiving.same_bytes(taken, body, viewer=viewer, limit=limit, setting=LIMIT_SETTING)
         if same.folder != brief.folder:
             raise Conflict(
                 f"{same} was made of {same.folder or 'the whole'} of these bytes; you asked for "

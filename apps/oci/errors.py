@@ -114,7 +114,7 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response:  #
     response = Response(errors_document(code, message), status=status)
     response.headers["Cache-Control"] = "no-store"
     if status in _RETRY_AFTER:
-        response.headers["Retry-After"] = _RETRY_AFTER[status]
+        response.headers["Retry-After"] = str(getattr(error, "retry_after", _RETRY_AFTER[status]))
     return response
 
 

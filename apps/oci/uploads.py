@@ -8,8 +8,9 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import chain
+from math import ceil
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -22,7 +23,7 @@ from apps.audit.recorder import record
 from apps.blobs import arriving, store
 from apps.blobs.arriving import Arrival
 from apps.jobs import outages
-from apps.lib.errors import CredentialsRequired
+from apps.lib.errors import CredentialsRequired, Unavailable
 from apps.lib.fingerprints import Fingerprint
 from apps.oci.authentication import Caller
 from apps.oci.errors import DigestInvalid, UploadInvalid, UploadUnknown
@@ -40,16 +41,27 @@ RENEWAL_SECONDS = 15.0
 
 
 class OutOfOrder(UploadInvalid):
-    """A chunk that does not begin where the last one ended, or that meets another one. The session goes on."""
+    """A chunk that does not begin where the last one ended. The session goes on."""
 
     status = 416
 
     def __init__(self, session: UploadSession) -> None:
         super().__init__(
-            f"The next chunk of this upload begins at byte {session.size}, while no other is coming in.",
+            f"The next chunk of this upload begins at byte {session.size}.",
             mend="Ask the upload's URL how much has come, and go on from there.",
         )
         self.session = session
+
+
+class Busy(Unavailable):
+    """The chunk is the next one, and meets another. That goes on, or died with its web process: then its lease ends."""
+
+    def __init__(self, left: timedelta) -> None:
+        super().__init__(
+            "Another chunk of this upload is coming in, or broke off.",
+            mend="Send this one again in a minute.",
+            retry_after=max(1, ceil(left.total_seconds())),
+        )
 
 
 def begin(caller: Caller, repository: Repository) -> UploadSession:
@@ -173,17 +185,20 @@ def _take_lease(session: UploadSession, start: int | None) -> uuid.UUID:
     rows = UploadSession.objects.filter(pk=session.pk)
     free = rows.filter(Q(lease=None) | Q(lease_until__lt=now), size=session.size if start is None else start)
     if not free.update(lease=lease, lease_until=now + LEASE):
-        session.size = _size_of(rows)
+        session.size, until = _standing_of(rows)
+        if start in (None, session.size) and until is not None and until > now:
+            raise Busy(until - now)
         raise OutOfOrder(session)
     session.size = session.size if start is None else start
     return lease
 
 
-def _size_of(rows: QuerySet[UploadSession]) -> int:
-    size = rows.values_list("size", flat=True).first()
-    if size is None:
+def _standing_of(rows: QuerySet[UploadSession]) -> tuple[int, datetime | None]:
+    """How much has come, and until when another request has the lease."""
+    found = rows.values_list("size", "lease_until").first()
+    if found is None:
         raise unknown()
-    return size
+    return found
 
 
 def _leased(session: UploadSession, lease: uuid.UUID) -> QuerySet[UploadSession]:

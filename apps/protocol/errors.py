@@ -40,7 +40,7 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response:  #
     if status == HTTPStatus.UNAUTHORIZED:
         response.headers["WWW-Authenticate"] = CHALLENGE
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
-        response.headers["Retry-After"] = RETRY_AFTER
+        response.headers["Retry-After"] = str(getattr(error, "retry_after", RETRY_AFTER))
     return response
 
 

@@ -8,6 +8,7 @@ from contextlib import suppress
 from django.db import transaction
 from django.utils import timezone
 
+from apps.accounts.access import Viewer
 from apps.accounts.reauthorising import REFUSALS
 from apps.audit.kinds import Kind as Event
 from apps.audit.recorder import record
@@ -18,7 +19,14 @@ from apps.lib.errors import Conflict, Invalid, Reason, TooLarge
 from apps.releases import quotas, staging
 from apps.releases.faults import reach
 from apps.releases.models import Release, State
-from apps.releases.reserving import NO_LONGER_ALLOWED, UNFINISHED, UPLOAD_LEASE, VersionTaken, refusal_of_maker
+from apps.releases.reserving import (
+    NO_LONGER_ALLOWED,
+    UNFINISHED,
+    UPLOAD_LEASE,
+    StillArriving,
+    VersionTaken,
+    refusal_of_maker,
+)
 from apps.releases.transitions import Moved, move, reject
 
 RENEWAL_SECONDS = 10.0
@@ -127,10 +135,11 @@ def _abandon(release: Release, error: BaseException) -> None:
     outages.do_when_back(give_up, seconds=UPLOAD_LEASE.total_seconds())
 
 
-def same_bytes(taken: VersionTaken, chunks: Iterable[bytes], *, limit: int, setting: str) -> Release:
+def same_bytes(taken: VersionTaken, chunks: Iterable[bytes], *, viewer: Viewer, limit: int, setting: str) -> Release:
     """The release that holds the version number, where the body is byte for byte what was uploaded for it (D5).
 
-    Anything else raises Conflict, naming both digests. The body is hashed and forgotten.
+    Anything else raises Conflict, naming both digests; StillArriving where the viewer's own upload has not come to its
+    end. The body is hashed and forgotten.
     """
     tally = hashlib.sha256()
     for chunk in counted(chunks, limit=limit, what="The archive", setting=setting):
@@ -139,6 +148,8 @@ def same_bytes(taken: VersionTaken, chunks: Iterable[bytes], *, limit: int, sett
     holder = _settled(taken.holder)
     if holder.state in (State.REJECTED, State.FAILED):
         raise Conflict(f"Another upload of {holder} has just ended as {holder.state}.", mend="Send yours again now.")
+    if holder.state == State.RECEIVING and holder.created_by_id == viewer.user_id:
+        raise StillArriving(holder)
     if holder.state == State.RECEIVING:
         raise Conflict(
             f"{holder} is being uploaded by somebody else right now.",
@@ -157,5 +168,5 @@ def _settled(holder: Release) -> Release:
     deadline = time.monotonic() + SETTLE_SECONDS
     while holder.state == State.RECEIVING and not holder.ticket_digest and time.monotonic() < deadline:
         time.sleep(0.1)
-        holder.refresh_from_db(fields=["state", "uploaded_digest", "ticket_digest"])
+        holder.refresh_from_db(fields=["state", "uploaded_digest", "ticket_digest", "receiving_until"])
     return holder

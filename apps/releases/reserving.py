@@ -6,6 +6,7 @@ import uuid
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from math import ceil
 from typing import Any
 
 from django.conf import settings
@@ -18,7 +19,7 @@ from apps.accounts.access import Viewer
 from apps.accounts.models import ApiToken, Namespace
 from apps.audit.kinds import Kind as Event
 from apps.audit.recorder import record
-from apps.lib.errors import Conflict, NotFound, Reason, RegistryError
+from apps.lib.errors import Conflict, NotFound, Reason, RegistryError, Unavailable
 from apps.lib.versions import Version
 from apps.releases import quotas
 from apps.releases.models import Kind, Release, State
@@ -59,6 +60,20 @@ class Coordinate:
 
     def rows(self) -> "Q":
         return Q(kind=self.kind, namespace=self.namespace, name=self.name, sort_key=self.version.sort_key)
+
+
+class StillArriving(Unavailable):
+    """An upload of the same person holds the number. Whether it goes on or died with its web process shows when its
+    lease ends, so this is no refusal.
+    """
+
+    def __init__(self, holder: Release) -> None:
+        left = (holder.receiving_until - timezone.now()).total_seconds() if holder.receiving_until else 0
+        super().__init__(
+            f"{holder} is being uploaded by you already, or that upload broke off.",
+            mend="Send the same again in a minute: a broken upload has made way by then.",
+            retry_after=max(1, ceil(left)),
+        )
 
 
 class VersionTaken(Conflict):

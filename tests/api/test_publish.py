@@ -3,10 +3,16 @@
 import hashlib
 import io
 import json
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
+from apps.accounts.access import Viewer
 from apps.accounts.models import Scope
+from apps.lib.addresses import ModuleAddress
+from apps.modules import publishing
+from apps.releases import receiving
 from apps.releases.models import Release
 from tests.builders.archives import module_zip
 
@@ -133,6 +139,23 @@ def test_the_same_bytes_again_are_200_and_other_bytes_409_naming_the_digest(tofu
     assert again.headers["Location"] == first.headers["Location"]
     assert hashlib.sha256(archive).hexdigest() in json.loads(other.content)["error"]["message"]
     assert Release.objects.count() == 1
+
+
+def test_who_sends_again_after_the_web_process_died_is_told_when(tofu, alice, dora, upload, archive, monkeypatch):
+    """Its reservation is leased for another minute: that is no refusal. To others the number is taken."""
+    monkeypatch.setattr(receiving, "SETTLE_SECONDS", 0)
+    address = ModuleAddress("acme", "vpc", "aws")
+    release, _ = publishing.begin(viewer=Viewer(alice), address=address, version="1.2.0")
+    dead = Release.objects.filter(pk=release.pk)
+    dead.update(ticket_digest="", receiving_until=timezone.now() + timedelta(seconds=40))
+
+    again = upload(tofu(alice), URL, archive)
+    assert (again.status_code, again.json()["error"]["code"]) == (503, "unavailable")
+    assert 30 < int(again.headers["Retry-After"]) <= 40
+    assert upload(tofu(dora), URL, archive).status_code == 409
+
+    dead.update(receiving_until=timezone.now() - timedelta(seconds=1))
+    assert upload(tofu(alice), URL, archive).status_code == 202
 
 
 def test_an_empty_body_is_refused(tofu, alice, upload):

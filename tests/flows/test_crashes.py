@@ -93,6 +93,10 @@ def web_killed(larder: Live) -> dict[str, tuple[dict, dict]]:
         wait_until_ready(larder)
         with larder.client(token) as client, pytest.raises(httpx.TransportError):
             client.put(path, content=module_zip())
+    wait_until_ready(larder)
+    with larder.client(token) as client:
+        at_once = client.put(paths["after:reserve"], content=module_zip())
+        assert (at_once.status_code, 0 < int(at_once.headers["Retry-After"]) <= 60) == (503, True), at_once.text
     ended = {point: wait_for_end(larder, token, path) for point, path in paths.items()}
     return {
         point: (ended[point], larder.publish("acme/vpc/aws", version, module_zip(), token))

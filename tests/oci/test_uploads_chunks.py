@@ -1,8 +1,10 @@
 """Chunks: in their order, once, and whole; whatever else comes leaves the upload as it was."""
 
 import io
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from apps.oci.models import UploadSession
 from tests.oci.uploading import code_of, sha256, sha512
@@ -117,11 +119,14 @@ def test_an_empty_chunk_changes_nothing(uploader, url, stored_files):
     goes_on(uploader, url)
 
 
-def test_a_chunk_that_meets_another_is_416(uploader, url):
+def test_a_chunk_that_meets_another_is_told_when_to_come_again(uploader, url):
     """The other request holds the lease; one that died has lost it after a minute."""
     session = UploadSession.objects.get()
-    UploadSession.objects.update(lease=session.pk, lease_until="2999-01-01T00:00:00Z")
-    assert uploader.patch(url, SECOND).status_code == 416
+    UploadSession.objects.update(lease=session.pk, lease_until=timezone.now() + timedelta(seconds=50))
+    busy = uploader.patch(url, SECOND)
+    assert busy.status_code == 503
+    assert 40 < int(busy.headers["Retry-After"]) <= 50
+    assert uploader.patch(url, SECOND, Content_Range="7-9").status_code == 416
 
     UploadSession.objects.update(lease_until="2026-01-01T00:00:00Z")
     goes_on(uploader, url)

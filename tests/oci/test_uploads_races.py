@@ -59,7 +59,8 @@ def test_of_parallel_chunks_for_one_offset_one_comes_in(uploader, stored_files):
     url = uploader.begin()
 
     found = at_once(*(lambda: uploader.patch(url, DATA, Content_Range=f"0-{len(DATA) - 1}") for _ in range(6)))
-    assert found == {202: 1, 416: 5}
+    assert found[202] == 1
+    assert found.keys() <= {202, 416, 503}, "too late, or at the same time"
     assert len(stored_files()) == 1
     assert uploader.put(url, b"", sha256(DATA)).status_code == 201
 
