@@ -144,21 +144,24 @@ def _drop(environ: Mapping[str, Any]) -> None:
 
 class ReadableRequests:
     """Refuses a length that is no number and a form that is not UTF-8: Django raises for the one, and would misread the
-    other. A page whose address holds a NUL is not there: no name has one, and PostgreSQL raises. The machine edges say
-    so in their own dialects.
+    other. A page whose address holds a NUL is not there: no name has one, and PostgreSQL raises.
+
+    For pages alone: the machine edges read no forms, and say the rest in their own dialects.
     """
 
     def __init__(self, get_response: Respond) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if request.path.startswith(errors.MACHINE_PATHS):
+            return self.get_response(request)
         try:
             declared_length(request.META)
         except Invalid as refusal:
             return errors.bad_request(request, refusal)
         if getattr(request, "is_form_in_another_charset", False):
             return errors.bad_request(request, Invalid("This form is not UTF-8."))
-        if "\0" in request.path and not request.path.startswith(errors.MACHINE_PATHS):
+        if "\0" in request.path:
             return errors.page_not_found(request, NotFound("There is nothing at this address."))
         return self.get_response(request)
 
