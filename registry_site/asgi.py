@@ -1,5 +1,8 @@
 """The WSGI application behind granian's ASGI interface, in threads, streaming both ways.
 
+A request gets a thread when there is something to do for it: a small body is gathered first, health needs none, and
+uploads, which wait for their senders, have threads of their own. What is sent and read slowly waits on the loop.
+
 Why not granian's own WSGI interface: in 2.8.7 its `wsgi.input.read(n)` never returns, and keeps a core busy, once an
 HTTP/2 stream was reset in the middle of its body (a browser's cancelled upload is enough; found by measuring). Its
 ASGI interface reports the disconnect. And why not a2wsgi's middleware whole: it hops between thread and loop for every
@@ -9,24 +12,40 @@ takes a download.
 
 import asyncio
 import contextvars
+import io
+import json
+import signal
 import string
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote_from_bytes
 
+import structlog
 from a2wsgi.asgi_typing import HTTPScope, Receive
 from a2wsgi.wsgi import build_environ
 from django.conf import settings
+from django.core.handlers.wsgi import get_path_info
+from django.urls import Resolver404, resolve
 
-from registry_site import wsgi
-from registry_site.request_body import RequestBody
+from apps.lib import bodies
+from apps.lib.bodies import Disconnected
+from apps.lib.errors import RegistryError
+from registry_site import health, wsgi
+from registry_site.connections import Peer, connections
+from registry_site.request_body import Gathering, RequestBody, Sender
 
+log = structlog.get_logger("larder.asgi")
 Message = dict[str, Any]
 Send = Callable[[Message], Awaitable[None]]
 
+READ_ONLY = ("GET", "HEAD", "OPTIONS", "TRACE")  # nobody here reads a body with these
+# granian takes four pieces of a download before it waits for the reader.
+PIECE = 64 * 1024
+NOTHING: Any = io.BytesIO()
 _END = object()
 
 
@@ -43,7 +62,8 @@ class Answer:
     def start(self, status: str, headers: list[tuple[str, str]], _exc_info: object = None) -> Callable[[bytes], object]:
         """WSGI's start_response. Its write() is of the time before PEP 333's iterables; Django has no use for it."""
         self.status = int(status[:3])
-        self.headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers]
+        # Django writes a space before a cookie, which makes an answer over HTTP/2 malformed (RFC 9113, 8.2.1).
+        self.headers = [(name.lower().encode("latin-1"), value.strip().encode("latin-1")) for name, value in headers]
         return lambda _: None
 
 
@@ -59,12 +79,13 @@ def _call(environ: dict[str, Any]) -> Answer:
     return answer
 
 
-def environ_of(scope: HTTPScope, body: RequestBody) -> dict[str, Any]:
-    """a2wsgi's environ, mended in four places."""
+def environ_of(scope: HTTPScope) -> dict[str, Any]:
+    """a2wsgi's environ, mended in four places. Its input is empty."""
     query = quote_from_bytes(scope["query_string"], safe=string.punctuation)  # it takes ASCII alone
     # X_Forwarded_For and X-Forwarded-For become one key of the environ: as nginx, drop what has an underscore.
     headers = [(name, value) for name, value in scope["headers"] if b"_" not in name]
-    environ: dict[str, Any] = dict(build_environ({**scope, "query_string": query.encode(), "headers": headers}, body))
+    readable: HTTPScope = {**scope, "query_string": query.encode(), "headers": headers}
+    environ: dict[str, Any] = dict(build_environ(readable, NOTHING))
     # Browsers send one field for each cookie over HTTP/2; they are joined by "; " and not as a list (RFC 9113, 8.2.3).
     cookies = [value for name, value in scope["headers"] if name == b"cookie"]
     if cookies:
@@ -73,37 +94,184 @@ def environ_of(scope: HTTPScope, body: RequestBody) -> dict[str, Any]:
     return environ | {"wsgi.input_terminated": True, "wsgi.errors": sys.stderr}
 
 
-class ThreadedWsgi:
-    """The ASGI application: each request's Python runs in one of `threads` threads."""
+def client_of(scope: HTTPScope) -> Peer:
+    address, port = scope.get("client") or ("", 0)
+    return address, int(port)  # granian writes it as text
 
-    def __init__(self, threads: int) -> None:
-        self.pool = ThreadPoolExecutor(threads, thread_name_prefix="web")
+
+class Application:
+    """The ASGI application. Whatever waits for a client, here or in granian, waits without a thread; but uploads."""
+
+    def __init__(self) -> None:
+        self.threads = ThreadPoolExecutor(settings.WEB_THREADS, thread_name_prefix="web")
+        self.upload_threads = ThreadPoolExecutor(settings.UPLOAD_THREADS, thread_name_prefix="upload")
+        self.readiness_thread = ThreadPoolExecutor(1, thread_name_prefix="readyz")
+        self.gathering = Gathering()
 
     async def __call__(self, scope: HTTPScope, receive: Receive, send: Send) -> None:
-        loop = asyncio.get_running_loop()
-        body = RequestBody(loop, receive)
+        with connections.request(client_of(scope)):
+            await self._handle(scope, receive, send)
+
+    async def _handle(self, scope: HTTPScope, receive: Receive, send: Send) -> None:
+        if scope["method"] in ("GET", "HEAD") and scope["path"] == "/healthz":
+            await send_document(send, scope, HTTPStatus.OK, health.ALIVE)
+        elif scope["method"] in ("GET", "HEAD") and scope["path"] == "/readyz":
+            status, document = await asyncio.get_running_loop().run_in_executor(self.readiness_thread, health.readiness)
+            await send_document(send, scope, status, document)
+        else:
+            await Exchange(self, scope, Sender(receive), send).run()
+
+
+class Stalled(Exception):
+    """The client no longer reads its answer."""
+
+
+class Exchange:
+    """One request and its answer."""
+
+    def __init__(self, application: Application, scope: HTTPScope, sender: Sender, send: Send) -> None:
+        self.application = application
+        self.threads = application.threads
+        self.sender = sender
+        self.send = send
+        self.environ = environ_of(scope)
+        self.client = client_of(scope)
+        self.method = scope["method"]
+        self.is_http2 = scope["http_version"].startswith("2")
+        self.context = contextvars.copy_context()
+
+    async def run(self) -> None:
         try:
-            await self._answer(loop, environ_of(scope, body), send)
+            await self._run()
+        except Stalled:
+            log.info("client_stalled", path=self.environ["PATH_INFO"])
+            # Over HTTP/2 other answers may be on their way on the same connection: this one ends too short.
+            if not self.is_http2:
+                connections.cut(self.client)
+
+    async def _run(self) -> None:
+        view = None if self.method in READ_ONLY else self._view()
+        if view is None:
+            await self._answer()
+        elif bodies.is_streamed(view, self.method):
+            await self._stream()
+        else:
+            await self._gather()
+
+    def _view(self) -> Callable[..., Any] | None:
+        try:
+            return resolve(get_path_info(self.environ)).func
+        except Resolver404:
+            return None
+
+    async def _stream(self) -> None:
+        """Let the view read the body as it comes, in a thread that may have to wait for it."""
+        self.threads = self.application.upload_threads
+        body = RequestBody(asyncio.get_running_loop(), self.sender)
+        self.environ["wsgi.input"] = body
+        try:
+            await self._answer(body)
         finally:
-            body.close()
+            await body.close()
 
-    async def _answer(self, loop: asyncio.AbstractEventLoop, environ: dict[str, Any], send: Send) -> None:
-        context = contextvars.copy_context()
+    async def _gather(self) -> None:
+        """Call the view when all of the body is there, or when it is clear that it will not be."""
+        if bodies.refusal(self.environ, limit=settings.JSON_MAX_BYTES) is not None:  # its length is too large
+            await self._answer()
+            return
+        with self.application.gathering.place() as place:
+            try:
+                body = await self.application.gathering.body(self.sender, place, limit=settings.JSON_MAX_BYTES)
+                self.environ |= {"wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": str(len(body))}
+            except Disconnected:
+                await self._send(Answer(HTTPStatus.BAD_REQUEST))  # nobody reads it
+                return
+            except RegistryError as refusal:
+                self.environ[bodies.REFUSAL] = refusal
+            await self._answer()
 
-        async def in_thread(work: Callable[..., Any], *arguments: Any) -> Any:
-            return await loop.run_in_executor(self.pool, context.run, work, *arguments)
+    async def _in_thread(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self.threads, self.context.run, work, *arguments)
 
-        answer: Answer = await in_thread(_call, environ)
-        await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
+    async def _answer(self, body: RequestBody | None = None) -> None:
+        answer: Answer = await self._in_thread(_call, self.environ)
+        if body is not None:
+            await body.close()
+        if answer.status == HTTPStatus.REQUEST_TIMEOUT and not self.is_http2:
+            answer.headers.append((b"connection", b"close"))
+        if self._is_refusal(answer):
+            await self._refuse(answer)
+        else:
+            await self._send(answer)
+
+    async def _send(self, answer: Answer) -> None:
+        await self.send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
         # A HEAD has the headers of a GET and nothing after them: over HTTP/2 granian would send the body all the same.
-        is_head = environ["REQUEST_METHOD"] == "HEAD"
+        is_head = self.method == "HEAD"
         if answer.parts is not None:
             try:
-                while not is_head and (part := await in_thread(next, answer.parts, _END)) is not _END:
-                    await send({"type": "http.response.body", "body": part, "more_body": True})
+                while not is_head and (part := await self._in_thread(next, answer.parts, _END)) is not _END:
+                    for start in range(0, len(part), PIECE):
+                        await self._send_body(part[start : start + PIECE], more=True)
             finally:
-                await in_thread(answer.close)
-        await send({"type": "http.response.body", "body": b"" if is_head else answer.whole, "more_body": False})
+                await self._in_thread(answer.close)
+        await self._send_body(b"" if is_head else answer.whole, more=False)
+
+    async def _send_body(self, body: bytes, *, more: bool) -> None:
+        try:
+            async with asyncio.timeout(2 * settings.CLIENT_TIMEOUT):
+                await self.send({"type": "http.response.body", "body": body, "more_body": more})
+        except TimeoutError:
+            raise Stalled from None
+
+    # --- Refusals -----------------------------------------------------------------------------------------------------
+
+    def _is_refusal(self, answer: Answer) -> bool:
+        """Whether the answer came before the body has been sent, and its sender may still be sending."""
+        if self.method not in ("PUT", "POST", "PATCH") or self.sender.is_done or self.sender.is_gone:
+            return False
+        return answer.parts is None and HTTPStatus.BAD_REQUEST <= answer.status != HTTPStatus.REQUEST_TIMEOUT
+
+    async def _refuse(self, answer: Answer) -> None:
+        """Keep the request open until its sender has read the refusal and stopped.
+
+        A server that has answered completely resets an HTTP/2 stream, and closes an HTTP/1.1 connection, and whoever
+        still sends sees that and not the 401 or 413 that stands in the answer: curl 7.88 (Debian 12) reports the reset
+        stream. Having read an error of known length, clients stop sending and leave; until then what they send is
+        dropped, here on the loop.
+        """
+        # Who asked whether to send the body has not begun to, and is told so by the answer.
+        if not self.sender.has_begun and self.environ.get("HTTP_EXPECT", "").lower() == "100-continue":
+            await self._send(answer)
+            return
+        # Over HTTP/2 and without a length curl sends until it is told to stop, and would wait for us as we for it.
+        # What is small has been sent by then: an answer after its end resets nothing.
+        if self.is_http2 and "CONTENT_LENGTH" not in self.environ:
+            await self.sender.drop()
+            await self._send(answer)
+            return
+        if not any(name == b"content-length" for name, _ in answer.headers):
+            answer.headers.append((b"content-length", str(len(answer.whole)).encode()))
+        await self.send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
+        await self._send_body(answer.whole, more=True)
+        await self.sender.drop()
+        await self._send_body(b"", more=False)
 
 
-application = ThreadedWsgi(settings.WEB_THREADS)
+async def send_document(send: Send, scope: HTTPScope, status: int, document: dict[str, Any]) -> None:
+    body = json.dumps(document).encode()
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+        (b"cache-control", b"no-store"),
+        (b"x-content-type-options", b"nosniff"),
+    ]
+    await send({"type": "http.response.start", "status": int(status), "headers": headers})
+    await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body, "more_body": False})
+
+
+# Sent by the process that started this one, before it stops it: see serving.py.
+signal.signal(signal.SIGUSR1, lambda *_: health.stopping.set())
+connections.watch()
+application = Application()

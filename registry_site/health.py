@@ -1,6 +1,14 @@
-"""/healthz: the process answers. /readyz: every part it needs answers, 200 or 503 with the list (D24)."""
+"""/healthz: the process answers. /readyz: what it needs to answer does, 200 or 503 with the list (D24).
 
+Under granian both are answered without a request's thread (asgi.py); the views are for other servers.
+"""
+
+import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from http import HTTPStatus
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
@@ -15,8 +23,13 @@ from apps.jobs import heartbeats
 from apps.lib.errors import RegistryError
 from registry_site.celery import app
 
+ALIVE = {"status": "ok"}
 # Three beats may be lost before somebody should look.
 HEARTBEAT_MAX_AGE = 4 * settings.REAPER_INTERVAL
+CHECK_SECONDS = 2.0
+SHARED_SECONDS = 1.0
+# Set when this process was told that it will be stopped.
+stopping = threading.Event()
 
 
 def check_database() -> None:
@@ -44,6 +57,8 @@ PARTS: dict[str, Callable[[], None]] = {
     "broker": check_broker,
     "worker": check_worker,
 }
+# Without these this process cannot answer. Without the others uploads wait, and reads go on.
+NEEDED = ("database", "storage")
 
 
 def state_of(check: Callable[[], None]) -> str:
@@ -55,15 +70,75 @@ def state_of(check: Callable[[], None]) -> str:
     return "ok"
 
 
+def _in_its_thread(check: Callable[[], None]) -> str:
+    try:
+        return state_of(check)
+    finally:
+        connection.close()  # each check connects: nothing else would tell this thread that a connection has died
+
+
+class Checks:
+    """Asks every part at once, each in a thread of its own and for CHECK_SECONDS; what is found is shared for a while.
+
+    A check that hangs keeps its thread, and is asked again when it has ended.
+    """
+
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(len(PARTS), thread_name_prefix="check")
+        self._lock = threading.Lock()
+        self._running: dict[str, Future[str]] = {}
+        self._found: dict[str, str] = {}
+        self._found_at = float("-inf")
+
+    def states(self) -> dict[str, str]:
+        with self._lock:
+            if time.monotonic() - self._found_at >= SHARED_SECONDS:
+                self._found = self._ask()
+                self._found_at = time.monotonic()
+            return self._found
+
+    def clear(self) -> None:
+        self._found_at = float("-inf")
+
+    def _ask(self) -> dict[str, str]:
+        for name, part in PARTS.items():
+            if name not in self._running:
+                self._running[name] = self._threads.submit(_in_its_thread, part)
+        wait(self._running.values(), timeout=CHECK_SECONDS)
+        found = dict.fromkeys(PARTS, f"no answer within {CHECK_SECONDS:.0f} s")
+        for name, check in list(self._running.items()):
+            if check.done():
+                found[name] = check.result()
+                del self._running[name]
+        return found
+
+
+checks = Checks()
+
+
+def readiness() -> tuple[int, dict[str, Any]]:
+    """Status and document of /readyz."""
+    states = checks.states()
+    document = {
+        "status": "ok",
+        "parts": states,
+        "warnings": [f"{name}: {state}" for name, state in states.items() if name not in NEEDED and state != "ok"],
+    }
+    if stopping.is_set():
+        return HTTPStatus.SERVICE_UNAVAILABLE, document | {"status": "stopping"}
+    if any(states[name] != "ok" for name in NEEDED):
+        return HTTPStatus.SERVICE_UNAVAILABLE, document | {"status": "unavailable"}
+    return HTTPStatus.OK, document
+
+
 @login_not_required
 @require_safe
 def healthz(_request: HttpRequest) -> JsonResponse:
-    return JsonResponse({"status": "ok"})
+    return JsonResponse(ALIVE)
 
 
 @login_not_required
 @require_safe
 def readyz(_request: HttpRequest) -> JsonResponse:
-    parts = {name: state_of(check) for name, check in PARTS.items()}
-    ready = all(state == "ok" for state in parts.values())
-    return JsonResponse({"status": "ok" if ready else "unavailable", "parts": parts}, status=200 if ready else 503)
+    status, document = readiness()
+    return JsonResponse(document, status=status)

@@ -1,30 +1,26 @@
-"""What every answer carries: a request id, one access line, and the security headers."""
+"""What every request passes through: an id, one access line, the limit of its body, and the security headers."""
 
-import contextlib
 import re
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
-from http import HTTPStatus
+from collections.abc import Callable
 from typing import Any
 
 import structlog
 from django.conf import settings
 from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.core.exceptions import DisallowedHost
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from apps.lib.bodies import chunks, declared_length
-from apps.lib.errors import Invalid, NotFound, RegistryError
+from apps.lib import bodies
+from apps.lib.bodies import declared_length
+from apps.lib.errors import Invalid, NotFound
 from apps.lib.redaction import redact
 from apps.portal import errors
 
 Respond = Callable[[HttpRequest], HttpResponseBase]
 log = structlog.get_logger("larder.access")
-# What is read of a body that was refused, at most.
-DROP_BYTES = 16 * 1024 * 1024
-DROP_SECONDS = 10.0
 PROBES = ("/healthz", "/readyz")
 _USABLE_ID = re.compile(r"[\w.-]{1,64}")
 
@@ -94,52 +90,31 @@ class SecurityHeadersMiddleware:
         return response
 
 
-class RefusalsReachTheirReader:
-    """Over HTTP/2, keep a refusal's stream open until its reader has stopped sending the body.
+class SmallBodies:
+    """Refuses the body of a view that is not marked as streamed, where it is larger than JSON_MAX_BYTES.
 
-    A server that has answered completely resets the stream, and curl 7.88 (Debian 12) then reports the reset and not
-    the 401 or 413 that stands in the answer. Having read an error of known length, it stops sending and leaves; until
-    then what it sends is dropped. Over HTTP/1.1 the answer is read either way.
+    The server behind asgi.py has gathered it and says what was wrong; any other has not read it yet, and its length is
+    enough: without one Django's forms read nothing, and the other edges count for themselves. Machine edges raise what
+    is found here in their own dialects.
     """
 
     def __init__(self, get_response: Respond) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        response = self.get_response(request)
-        is_refusal = response.status_code >= HTTPStatus.BAD_REQUEST and request.method in ("PUT", "POST", "PATCH")
-        if not is_refusal or not isinstance(response, HttpResponse):
-            return response
-        if not request.META.get("SERVER_PROTOCOL", "").startswith("HTTP/2"):
-            return response
-        # Without a length curl sends until it is told to stop, and would wait for us as we for it. What is small has
-        # been sent by then: an answer after its end resets nothing.
-        if "CONTENT_LENGTH" not in request.META:
-            _drop(request.META)
-            return response
-        patient = StreamingHttpResponse(
-            _answer_then_drop(response.content, request.META),
-            status=response.status_code,
-            headers=dict(response.headers) | {"Content-Length": str(len(response.content))},
-        )
-        patient.cookies = response.cookies
-        return patient
+        return self.get_response(request)
 
-
-def _answer_then_drop(answer: bytes, environ: Mapping[str, Any]) -> Iterator[bytes]:
-    yield answer
-    _drop(environ)
-
-
-def _drop(environ: Mapping[str, Any]) -> None:
-    """Read what comes, to its end or for a while."""
-    deadline = time.monotonic() + DROP_SECONDS
-    dropped = 0
-    with contextlib.suppress(RegistryError, OSError):
-        for chunk in chunks(environ):
-            dropped += len(chunk)
-            if dropped > DROP_BYTES or time.monotonic() > deadline:
-                return
+    def process_view(
+        self, request: HttpRequest, view_func: Callable[..., Any], _arguments: Any, _keywords: Any
+    ) -> HttpResponseBase | None:
+        if bodies.is_streamed(view_func, request.method or ""):
+            return None
+        refusal = bodies.refusal(request.META, limit=settings.JSON_MAX_BYTES)
+        if refusal is None:
+            return None
+        request.META[bodies.REFUSAL] = refusal
+        is_page = getattr(view_func, "cls", None) is None  # REST framework names its class there
+        return errors.refused(request, refusal) if is_page else None
 
 
 class ReadableRequests:

@@ -1,38 +1,164 @@
-"""`wsgi.input` over ASGI's receive: what comes is gathered on the loop, and read in another thread."""
+"""The body of a request, as the server's loop receives it: kept at a pace, gathered whole or read in another thread."""
 
 import asyncio
 import threading
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from a2wsgi.asgi_typing import Receive
 from a2wsgi.wsgi import Body
+from django.conf import settings
 
-# A sender that is silent for this long holds a thread for nothing.
-IDLE_SECONDS = 30
+from apps.lib.bodies import Disconnected, TooSlow, too_large
+from apps.lib.errors import RegistryError, Unavailable
+
 # Over HTTP/2 each message is one frame of 16 KiB. Waking the reader for each would take most of an upload's time.
 GATHERED = 256 * 1024
 LINGER_SECONDS = 0.01
 # What may wait in memory while the reader hashes and writes what came before; what is being gathered comes on top.
 AHEAD = 512 * 1024
+# What the gathered bodies of a process may take together, and what each takes besides its bytes.
+MEMORY = 64 * 1024 * 1024
+EACH = 16 * 1024
+# What is read of a body that was refused, at most.
+DROP_BYTES = 16 * 1024 * 1024
+DROP_SECONDS = 10.0
+
+
+class Sender:
+    """Sends the body. Only the time that is spent waiting for it counts: whoever reads it may be slower than it is."""
+
+    def __init__(self, receive: Receive) -> None:
+        self.receive = receive
+        self.has_begun = self.is_done = self.is_gone = False
+        self._waited = 0.0
+        self._came = 0
+
+    async def next(self) -> bytes:
+        """What came next; `is_done` says whether it was the last. Raises Disconnected, or TooSlow below the pace."""
+        patience = settings.CLIENT_TIMEOUT
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        self.has_begun = True
+        try:
+            async with asyncio.timeout(patience):
+                message: Any = await self.receive()
+        except TimeoutError:
+            raise TooSlow from None
+        if message["type"] == "http.disconnect":
+            self.is_gone = True
+            raise Disconnected("the sender went away in the middle of the body")
+        body: bytes = message.get("body", b"")
+        self.is_done = not message.get("more_body", False)
+        self._waited += loop.time() - started
+        self._came += len(body)
+        if self._waited >= patience and not self.is_done:
+            if self._came < patience * settings.CLIENT_MIN_RATE:
+                raise TooSlow
+            self._waited, self._came = 0.0, 0
+        return body
+
+    async def drop(self) -> None:
+        """Read what comes, to its end or for a while."""
+        dropped = 0
+        try:
+            async with asyncio.timeout(DROP_SECONDS):
+                while not self.is_done and dropped <= DROP_BYTES:
+                    dropped += len(await self.next())
+        except (TimeoutError, RegistryError):
+            pass
+
+
+@dataclass(eq=False)
+class Place:
+    """One body's share of the memory."""
+
+    task: "asyncio.Task[Any] | None"
+    size: int = 0
+    is_lost: bool = False
+
+
+class Gathering:
+    """Gathers small bodies on the loop, so that only whole ones get a thread.
+
+    They share MEMORY. Where it is full, the body that has been coming for longest gives way: an honest one is there
+    within moments.
+    """
+
+    def __init__(self) -> None:
+        self._size = 0
+        self._coming: dict[Place, None] = {}  # the oldest first
+
+    @contextmanager
+    def place(self) -> Iterator[Place]:
+        """Take one for as long as the body is in memory."""
+        place = Place(asyncio.current_task())
+        try:
+            yield place
+        finally:
+            self._take(place, -place.size)
+
+    async def body(self, sender: Sender, place: Place, *, limit: int) -> bytes:
+        """All of it. Raises TooLarge, TooSlow, Disconnected, or Unavailable where others need the memory."""
+        body, whole = bytearray(), None
+        self._coming[place] = None
+        try:
+            self._take(place, EACH)
+            async with asyncio.timeout(2 * settings.CLIENT_TIMEOUT):
+                while not sender.is_done:
+                    piece = await sender.next()
+                    if len(body) + len(piece) > limit:
+                        raise too_large(limit)
+                    self._take(place, len(piece))
+                    body += piece
+                if place.is_lost:
+                    await asyncio.sleep(0)  # or the cancellation would come later, where nobody expects it
+            whole = bytes(body)
+        except TimeoutError:
+            raise TooSlow from None
+        except asyncio.CancelledError:
+            if not place.is_lost or place.task is None:
+                raise
+            place.task.uncancel()
+            raise Unavailable("Too many requests are being sent at once.", mend="Try again in a moment.") from None
+        finally:
+            del self._coming[place]
+            if whole is None:
+                self._take(place, -place.size)
+        return whole
+
+    def _take(self, place: Place, size: int) -> None:
+        place.size += size
+        self._size += size
+        if size > 0 and self._size > MEMORY:
+            oldest = next((one for one in self._coming if not one.is_lost), None)
+            if oldest is not None and oldest.task is not None:
+                oldest.is_lost = True
+                oldest.task.cancel()
 
 
 class RequestBody(Body):
-    """Raises ConnectionResetError or TimeoutError (each an OSError) where the body breaks off.
+    """`wsgi.input` of a streamed body: taken on the loop, read in another thread.
 
-    Nothing is taken before the first read. `loop` is that of the request; `close` must be called there.
+    Reading raises what ended it. Nothing is taken before the first read. `loop` is that of the request; `close` must
+    be called there.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, receive: Receive) -> None:
-        super().__init__(loop, receive)
+    def __init__(self, loop: asyncio.AbstractEventLoop, sender: Sender) -> None:
+        super().__init__(loop, sender.receive)
+        self.sender = sender
         self._changed = threading.Condition()
         self._came: deque[bytes] = deque()
         self._size = 0
-        self._is_taking = self._ended = self._broken = False
+        self._is_taking = self._is_over = False
+        self._error: RegistryError | None = None
         # These belong to the loop: what is not handed over yet.
         self._taking: asyncio.Task[None] | None = None
         self._room = asyncio.Event()
-        self._gathered: list[bytes] = []
+        self._gathered = bytearray()
         self._lingering: asyncio.TimerHandle | None = None
 
     def read1(self, size: int) -> bytes:
@@ -41,10 +167,11 @@ class RequestBody(Body):
             return bytes(self.read(min(size, len(self.buffer))))
         return self._next(size)
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Take no more."""
         if self._taking is not None:
             self._taking.cancel()
+            await asyncio.wait([self._taking])
 
     def _receive_more_data(self) -> bytes:
         return self._next(GATHERED)
@@ -56,20 +183,15 @@ class RequestBody(Body):
             self._is_taking = True
             self.loop.call_soon_threadsafe(self._start)
         with self._changed:
-            if not self._changed.wait_for(lambda: self._came or self._is_over, IDLE_SECONDS):
-                raise TimeoutError(f"nothing of the body came for {IDLE_SECONDS} s")
+            self._changed.wait_for(lambda: self._came or self._is_over)
             pieces = self._pop(size)
-            self._has_more = not self._ended or bool(self._came)
-            if not pieces and self._broken:
-                raise ConnectionResetError("the sender went away in the middle of the body")
+            self._has_more = self._error is not None or not self._is_over or bool(self._came)
+            if not pieces and self._error is not None:
+                raise self._error
             is_room = self._size <= AHEAD and not self._is_over
         if is_room:
             self.loop.call_soon_threadsafe(self._room.set)
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
-
-    @property
-    def _is_over(self) -> bool:
-        return self._ended or self._broken
 
     def _pop(self, size: int) -> list[bytes]:
         pieces: list[bytes] = []
@@ -89,36 +211,38 @@ class RequestBody(Body):
         self._taking = self.loop.create_task(self._take())
 
     async def _take(self) -> None:
+        try:
+            await self._take_all()
+        except RegistryError as error:
+            self._hand_over(error=error)
+
+    async def _take_all(self) -> None:
         # Since it was last looked whether there is room: what lingering handed over counts as well, or a slow sender
         # would fill the memory while the reader stands still.
         size = 0
-        while True:
-            message: Any = await self.receive()
-            if body := message.get("body", b""):
-                self._gathered.append(body)
-                size += len(body)
-            is_broken = message["type"] == "http.disconnect"
-            is_over = is_broken or not message.get("more_body", False)
-            if is_over or size >= GATHERED:
-                is_room = self._hand_over(ended=is_over and not is_broken, broken=is_broken)
+        while not self.sender.is_done:
+            body = await self.sender.next()
+            self._gathered += body
+            size += len(body)
+            if size >= GATHERED or self.sender.is_done:
                 size = 0
-                if is_over:
-                    return
-                if not is_room:
+                if not self._hand_over() and not self.sender.is_done:
                     await self._room.wait()
-            elif self._lingering is None:
+            elif body and self._lingering is None:
                 self._lingering = self.loop.call_later(LINGER_SECONDS, self._hand_over)
 
-    def _hand_over(self, *, ended: bool = False, broken: bool = False) -> bool:
+    def _hand_over(self, *, error: RegistryError | None = None) -> bool:
         """Give the reader what was gathered; whether more should be taken now."""
         if self._lingering is not None:
             self._lingering.cancel()
             self._lingering = None
         with self._changed:
-            self._came.extend(self._gathered)
-            self._size += sum(map(len, self._gathered))
-            self._gathered.clear()
-            self._ended, self._broken = ended, broken
+            if self._gathered:
+                self._came.append(bytes(self._gathered))
+                self._size += len(self._gathered)
+                self._gathered.clear()
+            self._error = error
+            self._is_over = self.sender.is_done or error is not None
             self._room.clear()
             self._changed.notify()
             return self._size <= AHEAD

@@ -25,6 +25,13 @@ PUBLIC_HOST = urlsplit(PUBLIC_URL).netloc
 HOSTNAMES = env.hostnames("LARDER_HOSTNAMES", urlsplit(PUBLIC_URL).hostname or "")
 WEB_PROCESSES = env.number("LARDER_WEB_PROCESSES", 1, least=1, most=256)
 WEB_THREADS = env.number("LARDER_WEB_THREADS", 16, least=1, most=512)
+UPLOAD_THREADS = env.number("LARDER_UPLOAD_THREADS", 16, least=1, most=512)
+# A client that is silent for so long, or slower than this for so long, is cut off; see request_body.py and serving.py.
+CLIENT_TIMEOUT = env.number("LARDER_CLIENT_TIMEOUT_SECONDS", 30, least=1, most=600)
+CLIENT_MIN_RATE = env.number("LARDER_CLIENT_MIN_RATE", 4096)  # bytes a second
+# A stop: /readyz says so for a while, then running requests may end.
+STOP_NOTICE = env.number("LARDER_STOP_NOTICE_SECONDS", 0, most=3600)
+DRAIN_TIME = env.number("LARDER_DRAIN_SECONDS", 6, least=1, most=3600)
 WORKER_POOL = env.choice("LARDER_WORKER_POOL", "threads", "prefork")
 WORKER_CONCURRENCY = env.number("LARDER_WORKER_CONCURRENCY", 2, least=1, most=256)
 
@@ -70,10 +77,10 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "registry_site.middleware.RequestIdMiddleware",
-    "registry_site.middleware.RefusalsReachTheirReader",
     "registry_site.middleware.SecurityHeadersMiddleware",
     "registry_site.middleware.HostIsOurs",
     "registry_site.middleware.ReadableRequests",
+    "registry_site.middleware.SmallBodies",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -243,7 +250,7 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = JSON_MAX_BYTES
 OCI_PUBLISH_WAIT = timedelta(seconds=env.number("LARDER_OCI_PUBLISH_SECONDS", 30, least=1, most=300))
 # Longer than any push lasts: what it brought first is named by a manifest only at its end.
 OCI_GRACE = timedelta(hours=env.number("LARDER_OCI_GRACE_HOURS", 24, least=1, most=24 * 3650))
-FILE_UPLOAD_HANDLERS: list[str] = []  # nothing is uploaded through forms (D2)
+FILE_UPLOAD_HANDLERS = ["apps.portal.form_files.RefuseFiles"]  # nothing is uploaded through forms (D2)
 
 # --- Signing --------------------------------------------------------------------------------------
 

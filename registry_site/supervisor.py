@@ -17,7 +17,6 @@ FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 10.0  # a release ends within 90 s, whatever was killed: lease, ring and this pause together
 STEADY_AFTER = 5.0  # a child that lived this long did start: its next pause is short again
 TICK = 0.05
-DRAIN_SECONDS = 8.0
 
 log = logging.getLogger("larder.supervisor")
 
@@ -68,8 +67,9 @@ class Child:
 class Supervisor:
     """Runs children until a signal asks it to stop. Use it in the main thread: see die_with_parent."""
 
-    def __init__(self, children: list[Child]) -> None:
+    def __init__(self, children: list[Child], *, stop_seconds: float) -> None:
         self.children = children
+        self.stop_seconds = stop_seconds
         self.stopping = threading.Event()
         for wanted in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(wanted, lambda *_: self.stopping.set())
@@ -94,11 +94,11 @@ class Supervisor:
         self.wait(lambda: False)
 
     def stop(self) -> None:
-        """Ask every child to finish, and end within DRAIN_SECONDS whatever is left of them."""
+        """Ask every child to finish, and end within `stop_seconds` whatever is left of them."""
         running = [child.process for child in self.children if child.process is not None]
         for process in running:
             process.terminate()
-        deadline = time.monotonic() + DRAIN_SECONDS
+        deadline = time.monotonic() + self.stop_seconds
         for process in running:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(max(0.0, deadline - time.monotonic()))

@@ -24,6 +24,7 @@ from apps.modules.tasks import publish_module
 from apps.releases.blocking import blocked
 from apps.releases.models import Release
 from apps.signing import vault
+from registry_site.health import checks
 from tests import postgres
 from tests.builders.archives import module_zip
 from tests.live import Live, start_live
@@ -290,6 +291,7 @@ def nothing_remembered() -> None:
     """Each test begins as a fresh process, which knows nothing for the time that the database is away."""
     blocked.forget()
     known.forget()
+    checks.clear()
     archives = sys.modules.get("apps.protocol.archives")  # the URLs load it with the first request
     if archives is not None:
         archives.last_public.forget()

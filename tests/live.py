@@ -195,7 +195,8 @@ def wait_until_ready(larder: Live, seconds: float = 90) -> None:
         try:
             with larder.client() as client:
                 demo = client.get("/v1/modules/demo/hello/local/versions")
-                if client.get("/readyz").status_code == 200 and demo.status_code == 200:
+                ready = client.get("/readyz")
+                if ready.status_code == 200 and not ready.json()["warnings"] and demo.status_code == 200:
                     return
         except (httpx.TransportError, OSError):
             pass

@@ -15,6 +15,7 @@ from apps.accounts.access import Viewer
 from apps.accounts.authentication import TokenAuthentication, viewer_of
 from apps.accounts.negotiation import IgnoreAccept
 from apps.api.errors import exception_handler
+from apps.lib import bodies
 from apps.lib.errors import CredentialsRequired, NotFound
 
 
@@ -38,6 +39,7 @@ class ApiView(APIView):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
+        bodies.check(request.META)
         # No name has a NUL byte, and PostgreSQL answers one in a parameter with an error.
         if any("\0" in str(value) for value in kwargs.values()):
             raise NotFound("There is nothing at this address.")

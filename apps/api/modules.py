@@ -12,12 +12,13 @@ from rest_framework.response import Response
 from apps.api.base import ApiView
 from apps.api.errors import Unreadable
 from apps.lib.addresses import ModuleAddress
-from apps.lib.bodies import chunks, declared_length
+from apps.lib.bodies import chunks, declared_length, streamed
 from apps.lib.errors import TooLarge
 from apps.modules import publishing, reading
 from apps.releases.documents import release_document
 
 
+@streamed("PUT")
 class ModuleRelease(ApiView):
     def get(self, request: Request, namespace: str, name: str, system: str, version: str) -> Response:  # noqa: ARG002
         """How the newest upload of this version goes or went; readers see it from its publication on."""

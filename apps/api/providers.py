@@ -17,7 +17,7 @@ from apps.api.base import ApiView
 from apps.api.bodies import read_json, validated
 from apps.api.errors import Unreadable
 from apps.lib.addresses import ProviderAddress
-from apps.lib.bodies import chunks, declared_length
+from apps.lib.bodies import chunks, declared_length, streamed
 from apps.providers import drafts, publishing, reading
 from apps.providers.draft_documents import draft_document, file_document
 from apps.releases.models import Release, State
@@ -55,6 +55,7 @@ class ProviderRelease(ApiView):
         return Response(status=HTTPStatus.NO_CONTENT)
 
 
+@streamed("PUT")
 class ProviderFile(ApiView):
     http_method_names = ["put", "delete"]
 

@@ -16,12 +16,13 @@ from apps.accounts.models import Role
 from apps.api.base import ApiView
 from apps.api.errors import Unreadable
 from apps.lib.addresses import ProviderAddress
-from apps.lib.bodies import chunks, declared_length
+from apps.lib.bodies import chunks, declared_length, streamed
 from apps.lib.errors import TooLarge
 from apps.providers import drafts, reading
 from apps.providers.docs import browsing, replacing
 
 
+@streamed("PUT")
 class ProviderDocs(ApiView):
     http_method_names = ["get", "head", "put"]
 

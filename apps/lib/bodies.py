@@ -1,18 +1,72 @@
-"""Reads a request body from a WSGI environ in steps, so that memory stays flat in the size of an upload (D2)."""
+"""Reads a request body from a WSGI environ in steps, so that memory stays flat in the size of an upload (D2).
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Protocol
+A view that reads its body so is marked with `streamed`. The body of every other request is small: the server refuses
+it or has all of it before the view is called.
+"""
 
-from apps.lib.errors import Invalid, RegistryError
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol, TypeVar
+
+from apps.lib.errors import Invalid, RegistryError, TooLarge
+
+View = TypeVar("View")
 
 STEP = 512 * 1024
 _MOST_DIGITS = 18
+# In a WSGI environ: the RegistryError that says why the body was not read.
+REFUSAL = "larder.body_refusal"
 
 
 class Disconnected(RegistryError):
     """The client went away in the middle of its body. Nobody is left to read the answer."""
 
     code = "disconnected"
+
+
+class TooSlow(RegistryError):
+    code = "too_slow"
+
+    def __init__(self) -> None:
+        super().__init__("The body of the request came too slowly.", mend="Send it again over a better connection.")
+
+
+def streamed(*methods: str) -> Callable[[View], View]:
+    """Mark a view, function or class, that reads the body of these methods itself, by `chunks`."""
+
+    def mark(view: View) -> View:
+        view.streamed_methods = methods  # type: ignore[attr-defined]  # read by is_streamed
+        return view
+
+    return mark
+
+
+def is_streamed(view: Callable[..., Any], method: str) -> bool:
+    """Whether this view, as the URL configuration has it, is marked for this method."""
+    return method in getattr(getattr(view, "view_class", view), "streamed_methods", ())
+
+
+def refusal(environ: Mapping[str, Any], *, limit: int) -> RegistryError | None:
+    """Why the body of a view that is not marked will not be read: what the server found, or a length over `limit`."""
+    if REFUSAL in environ:
+        found: RegistryError = environ[REFUSAL]
+        return found
+    try:
+        length = declared_length(environ)
+    except Invalid as error:
+        return error
+    return too_large(limit) if length is not None and length > limit else None
+
+
+def too_large(limit: int) -> TooLarge:
+    return TooLarge(
+        f"The body of the request is larger than {limit:,} bytes (limit LARDER_JSON_MAX_BYTES).", mend="Send less."
+    )
+
+
+def check(environ: Mapping[str, Any]) -> None:
+    """Raise the refusal that stands in the environ, for edges that answer errors in their own dialect."""
+    if REFUSAL in environ:
+        raise environ[REFUSAL]
 
 
 class Reader(Protocol):
@@ -72,6 +126,8 @@ def _exactly(reader: Reader, length: int, step: int) -> Iterator[bytes]:
 def _read(reader: Reader, size: int) -> bytes:
     try:
         return bytes(getattr(reader, "read1", reader.read)(size))
+    except TimeoutError:
+        raise TooSlow from None
     except OSError as error:
         raise Disconnected(f"the connection broke while the body was read ({error})") from error
 

@@ -43,6 +43,10 @@ class OciView(APIView):
     def viewer(self) -> Viewer:
         return self.caller.viewer
 
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        bodies.check(request.META)
+
     def body_for(self, repository: Repository, *, needs_length: bool = False) -> Iterator[bytes]:
         """The body of a push; after its last byte the caller must still be allowed to push."""
         if is_bare(self.request) and not needs_length:

@@ -94,6 +94,7 @@ _BY_CODE: dict[str, tuple[int, str]] = {
     "invalid": (HTTPStatus.BAD_REQUEST, "UNSUPPORTED"),
     "too_large": (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "SIZE_INVALID"),
     "disconnected": (HTTPStatus.BAD_REQUEST, "BLOB_UPLOAD_INVALID"),
+    "too_slow": (HTTPStatus.REQUEST_TIMEOUT, "BLOB_UPLOAD_INVALID"),
     "unavailable": (HTTPStatus.SERVICE_UNAVAILABLE, "UNAVAILABLE"),
 }
 _BY_STATUS = {

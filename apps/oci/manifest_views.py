@@ -11,6 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.lib import digests
+from apps.lib.bodies import streamed
 from apps.oci import manifests, mirrors, repositories
 from apps.oci.base import OciView
 from apps.oci.references import Digest, ProviderMirror, parse_name
@@ -18,6 +19,8 @@ from apps.oci.served import Served
 from apps.releases import downloads
 
 
+# Large for a body that is gathered, and the answer may wait for the publication: not in an ordinary request's thread.
+@streamed("PUT")
 class Manifest(OciView):
     def get(self, request: Request, name: str, reference: str) -> HttpResponseBase:
         """HEAD comes here as well, and costs no bytes."""

@@ -11,6 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.models import Role
+from apps.lib.bodies import streamed
 from apps.oci import mounting, repositories, uploads
 from apps.oci.base import PUSH, OciView, is_bare
 from apps.oci.errors import UploadInvalid, exception_handler
@@ -23,6 +24,7 @@ S3_CHUNK_MIN_BYTES = 5 * 1024 * 1024
 _RANGE = re.compile(r"(?:bytes[ =])?(\d{1,18})-(-?\d{1,18})(?:/(?:\d{1,18}|\*))?", re.ASCII | re.IGNORECASE)
 
 
+@streamed("POST")
 class Uploads(OciView):
     """Where every push of a blob begins, and many end."""
 
@@ -39,6 +41,7 @@ class Uploads(OciView):
         return progress(name, uploads.begin(self.caller, repository), HTTPStatus.ACCEPTED)
 
 
+@streamed("PATCH", "PUT")
 class Upload(OciView):
     """One session. Whoever asks may still push there, by the live rights of this moment, and began it."""
 

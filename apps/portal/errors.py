@@ -18,6 +18,7 @@ from django.urls import reverse
 
 from apps.jobs import outages
 from apps.lib.errors import CredentialsRequired, RegistryError
+from apps.portal.form_files import FileRefused
 from apps.portal.negotiation import is_htmx
 
 STATUS = {
@@ -26,6 +27,7 @@ STATUS = {
     "conflict": HTTPStatus.CONFLICT,
     "invalid": HTTPStatus.BAD_REQUEST,
     "too_large": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    "too_slow": HTTPStatus.REQUEST_TIMEOUT,
     "unavailable": HTTPStatus.SERVICE_UNAVAILABLE,
 }
 TEMPLATES = {
@@ -59,8 +61,12 @@ class RegistryErrorsMiddleware:
             return None
         if isinstance(exception, CredentialsRequired):
             return sign_in(request)
-        status = STATUS.get(exception.code, HTTPStatus.BAD_REQUEST)
-        return error_page(request, status, message=str(exception), mend=exception.mend)
+        return refused(request, exception)
+
+
+def refused(request: HttpRequest, refusal: RegistryError) -> HttpResponse:
+    status = STATUS.get(refusal.code, HTTPStatus.BAD_REQUEST)
+    return error_page(request, status, message=str(refusal), mend=refusal.mend)
 
 
 def sign_in(request: HttpRequest) -> HttpResponse:
@@ -95,6 +101,8 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     if outages.is_away(exception):
         # Django takes a session that could not be saved for one that was deleted.
         return _database_away(request)
+    if isinstance(exception, FileRefused):
+        return error_page(request, HTTPStatus.BAD_REQUEST, message=str(exception), mend=exception.mend)
     # The exception's text stays out of the answer: it may quote secrets.
     if _is_for_machines(request):
         return _document(request, HTTPStatus.BAD_REQUEST, "This request could not be understood.")

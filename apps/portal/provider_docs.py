@@ -109,6 +109,7 @@ def _others(shown: ProviderVersion, page: DocsPage | None) -> Iterator[Other]:
         yield Other(one.release.version, url, one.pk == shown.pk, one.release.lifecycle == "yanked")
 
 
+@bodies.streamed("POST")
 @csrf_exempt  # as for every upload: Django's check would read the body; the origin is checked instead (D2)
 @require_http_methods(["GET", "HEAD", "POST"])
 def provider_docs_archive(request: HttpRequest, namespace: str, type: str, version: str) -> HttpResponse:  # noqa: A002

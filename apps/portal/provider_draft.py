@@ -37,6 +37,7 @@ MOST_PARTS = 10 * MOST_FILES
 MINE = "terraform-provider-"
 
 
+@bodies.streamed("PUT")
 @csrf_exempt
 @login_not_required  # our script reads 401 where a page would be sent to the sign-in form
 @require_http_methods(["PUT"])
@@ -58,6 +59,7 @@ def release_file(request: HttpRequest, public_id: uuid.UUID, filename: str) -> H
     return JsonResponse(file_document(taken.file), status=HTTPStatus.CREATED if taken.created else HTTPStatus.OK)
 
 
+@bodies.streamed("POST")
 @csrf_exempt
 @never_cache
 @require_POST

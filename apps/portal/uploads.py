@@ -32,6 +32,7 @@ STATUS = {
     "not_found": HTTPStatus.NOT_FOUND,
     "conflict": HTTPStatus.CONFLICT,
     "too_large": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    "too_slow": HTTPStatus.REQUEST_TIMEOUT,
     "invalid": HTTPStatus.UNPROCESSABLE_ENTITY,
     "unavailable": HTTPStatus.SERVICE_UNAVAILABLE,
 }
@@ -43,6 +44,7 @@ class ForeignOrigin(RegistryError):
     code = "foreign_origin"
 
 
+@bodies.streamed("PUT", "POST")
 @csrf_exempt
 @login_not_required
 @require_http_methods(["PUT", "POST"])

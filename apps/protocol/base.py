@@ -14,6 +14,7 @@ from rest_framework.views import APIView
 from apps.accounts.access import Viewer
 from apps.accounts.authentication import TokenAuthentication, viewer_of
 from apps.accounts.negotiation import IgnoreAccept
+from apps.lib import bodies
 from apps.lib.errors import NotFound
 from apps.protocol.errors import exception_handler
 
@@ -34,6 +35,7 @@ class ProtocolView(APIView):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
+        bodies.check(request.META)
         # No name has a NUL byte, and PostgreSQL answers one in a parameter with an error.
         if any("\0" in str(value) for value in kwargs.values()):
             raise NotFound("There is nothing at this address.")

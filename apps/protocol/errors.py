@@ -26,6 +26,7 @@ STATUS = {
     "invalid": HTTPStatus.BAD_REQUEST,
     "too_large": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     "disconnected": HTTPStatus.BAD_REQUEST,
+    "too_slow": HTTPStatus.REQUEST_TIMEOUT,
     "unavailable": HTTPStatus.SERVICE_UNAVAILABLE,
 }
 

@@ -46,8 +46,8 @@ def child(pid: int, command: str) -> int | None:
     return None
 
 
-def eventually(condition: Callable[[], object], seconds: float = 30) -> None:
+def eventually(condition: Callable[[], object], seconds: float = 30, *, what: str = "it") -> None:
     deadline = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
+        assert time.monotonic() < deadline, f"{what} did not happen in time"
         time.sleep(0.1)

@@ -1,11 +1,23 @@
 """/healthz and /readyz: what scripts may rely on (D24)."""
 
+import threading
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+
 import pytest
 from django.db import DatabaseError
 
 from apps.blobs import store
 from apps.jobs import heartbeats
 from registry_site import health
+
+
+@pytest.fixture(autouse=True)
+def nothing_found_yet() -> Iterator[None]:
+    health.checks.clear()
+    yield
+    health.checks.clear()
 
 
 def test_healthz_answers_without_any_input_or_output(client, db, django_assert_num_queries):
@@ -15,15 +27,16 @@ def test_healthz_answers_without_any_input_or_output(client, db, django_assert_n
     assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
 
 
-def test_readyz_is_503_and_names_the_part_while_no_worker_has_reported(client, db):
+def test_a_worker_that_has_not_reported_is_a_warning(client, transactional_db):
     answer = client.get("/readyz")
 
-    assert answer.status_code == 503
+    assert answer.status_code == 200
     assert answer.json()["parts"]["worker"] == "no worker has reported yet"
     assert answer.json()["parts"]["database"] == "ok"
+    assert answer.json()["warnings"] == ["worker: no worker has reported yet"]
 
 
-def test_readyz_is_200_when_every_part_answers(client, db):
+def test_readyz_is_200_when_every_part_answers(client, transactional_db):
     heartbeats.beat("here:1")
 
     answer = client.get("/readyz")
@@ -40,8 +53,6 @@ def test_a_part_that_fails_is_named_without_what_may_be_secret(monkeypatch):
 
 
 def test_storage_that_is_away_makes_it_unready(client, db, monkeypatch):
-    heartbeats.beat("here:1")
-
     def away() -> None:
         raise store.StorageUnavailable("The storage folder cannot be written.")
 
@@ -50,6 +61,53 @@ def test_storage_that_is_away_makes_it_unready(client, db, monkeypatch):
     answer = client.get("/readyz")
     assert answer.status_code == 503
     assert answer.json()["parts"]["storage"] == "The storage folder cannot be written."
+
+
+def test_a_check_that_hangs_costs_two_seconds_and_is_not_asked_again_meanwhile(client, db, monkeypatch):
+    asked, goes_on = [], threading.Event()
+
+    def hangs() -> None:
+        asked.append(1)
+        goes_on.wait(30)
+
+    monkeypatch.setitem(health.PARTS, "storage", hangs)
+    monkeypatch.setattr(health, "CHECK_SECONDS", 0.2)
+    try:
+        first = client.get("/readyz")
+        health.checks.clear()
+        second = client.get("/readyz")
+    finally:
+        goes_on.set()
+
+    for answer in (first, second):
+        assert answer.status_code == 503
+        assert answer.json()["parts"] | {"worker": ""} == {
+            "database": "ok", "storage": "no answer within 0 s", "broker": "ok", "worker": "",
+        }  # fmt: skip
+    assert asked == [1]
+
+
+def test_whoever_asks_storage_is_probed_once_a_second(client, db, monkeypatch):
+    asked = []
+    monkeypatch.setitem(health.PARTS, "storage", lambda: asked.append(time.monotonic()))
+    started = time.monotonic()
+
+    while time.monotonic() - started < 1.5:
+        assert client.get("/readyz").status_code == 200
+
+    assert len(asked) <= 1 + (time.monotonic() - started) / health.SHARED_SECONDS
+    assert all(later - earlier >= health.SHARED_SECONDS for earlier, later in pairwise(asked))
+
+
+def test_readyz_is_503_once_a_stop_was_announced(client, db):
+    health.stopping.set()
+    try:
+        answer = client.get("/readyz")
+    finally:
+        health.stopping.clear()
+
+    assert (answer.status_code, answer.json()["status"]) == (503, "stopping")
+    assert client.get("/healthz").status_code == 200
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])

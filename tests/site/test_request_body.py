@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from django.conf import settings
 
-from registry_site import request_body
-from registry_site.request_body import AHEAD, GATHERED, RequestBody
+from apps.lib.bodies import Disconnected, TooSlow
+from registry_site.request_body import AHEAD, GATHERED, RequestBody, Sender
 
 FRAME = 16 * 1024
 GONE = {"type": "http.disconnect"}
@@ -19,7 +20,7 @@ def part(data: bytes, more: bool = True) -> dict[str, Any]:
     return {"type": "http.request", "body": data, "more_body": more}
 
 
-class Sender:
+class Server:
     """What the server hands on: its messages, each when it is asked for; then silence."""
 
     def __init__(self, messages: list[dict[str, Any]]) -> None:
@@ -41,21 +42,20 @@ class Sender:
 
 
 @pytest.fixture
-def body_of() -> Iterator[Callable[..., tuple[RequestBody, Sender]]]:
+def body_of() -> Iterator[Callable[..., tuple[RequestBody, Server]]]:
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     made: list[RequestBody] = []
 
-    def make(*messages: dict[str, Any]) -> tuple[RequestBody, Sender]:
-        sender = Sender(list(messages))
-        made.append(RequestBody(loop, sender.receive))  # type: ignore[arg-type]  # a2wsgi names each message's type
-        return made[-1], sender
+    def make(*messages: dict[str, Any]) -> tuple[RequestBody, Server]:
+        server = Server(list(messages))
+        made.append(RequestBody(loop, Sender(server.receive)))  # type: ignore[arg-type]  # a2wsgi types each message
+        return made[-1], server
 
     yield make
     for body in made:
-        loop.call_soon_threadsafe(body.close)
-    asyncio.run_coroutine_threadsafe(asyncio.sleep(0.01), loop).result(10)
+        asyncio.run_coroutine_threadsafe(body.close(), loop).result(10)
     loop.call_soon_threadsafe(loop.stop)
     thread.join(10)
     loop.close()
@@ -97,20 +97,20 @@ def test_what_comes_slowly_is_not_waited_for(body_of):
     started = time.monotonic()
 
     assert body.read1(512 * 1024) == b"a first byte"
-    assert time.monotonic() - started < request_body.IDLE_SECONDS / 2
+    assert time.monotonic() - started < settings.CLIENT_TIMEOUT / 2
 
 
 def test_nothing_is_taken_before_it_is_read(body_of):
-    _, sender = body_of(*frames(3))
+    _, server = body_of(*frames(3))
     time.sleep(0.05)
-    assert sender.handed == 0
+    assert server.handed == 0
 
 
 def test_a_reader_that_is_slow_is_never_far_behind(body_of):
-    body, sender = body_of(*frames(1000))
+    body, server = body_of(*frames(1000))
     assert body.read1(1) != b""
     time.sleep(0.2)
-    assert GATHERED <= sender.handed * FRAME <= AHEAD + 2 * GATHERED
+    assert GATHERED <= server.handed * FRAME <= AHEAD + 2 * GATHERED
     assert len(body.read()) == 1000 * FRAME - 1
 
 
@@ -118,28 +118,28 @@ def test_a_sender_that_leaves_is_an_error_after_what_it_sent(body_of):
     body, _ = body_of(part(b"half of"), GONE)
 
     assert body.read1(100) == b"half of"
-    with pytest.raises(ConnectionResetError):
+    with pytest.raises(Disconnected):
         body.read1(100)
-    with pytest.raises(ConnectionResetError):
+    with pytest.raises(Disconnected):
         body.read1(100)
 
 
-def test_a_sender_that_says_nothing_for_too_long_is_an_error(body_of, monkeypatch):
-    monkeypatch.setattr(request_body, "IDLE_SECONDS", 0.05)
+def test_a_sender_that_says_nothing_for_too_long_is_an_error(body_of, settings):
+    settings.CLIENT_TIMEOUT = 0.05
     body, _ = body_of(part(b"half of"))
 
     assert body.read1(100) == b"half of"
-    with pytest.raises(TimeoutError):
+    with pytest.raises(TooSlow):
         body.read1(100)
 
 
 def test_an_empty_body_ends_at_once(body_of):
-    body, sender = body_of(part(b"", more=False))
-    assert (body.read1(100), body.read(), sender.handed) == (b"", b"", 1)
+    body, server = body_of(part(b"", more=False))
+    assert (body.read1(100), body.read(), server.handed) == (b"", b"", 1)
 
 
 def test_nothing_is_taken_any_more_once_it_is_closed(body_of):
-    body, sender = body_of(part(b"a"))
+    body, server = body_of(part(b"a"))
     assert body.read1(100) == b"a"
-    body.loop.call_soon_threadsafe(body.close)
-    assert sender.is_cancelled.wait(10)
+    asyncio.run_coroutine_threadsafe(body.close(), body.loop).result(10)
+    assert server.is_cancelled.wait(10)

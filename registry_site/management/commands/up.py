@@ -28,6 +28,7 @@ from registry_site.supervisor import Child, Supervisor
 
 READY_SECONDS = 60
 PUBLISH_SECONDS = 60
+SPARE_SECONDS = 2  # a stop takes less than ten seconds even where a client reads its download slowly
 
 
 class Command(BaseCommand):
@@ -39,7 +40,7 @@ class Command(BaseCommand):
 
     def handle(self, *, parent: int | None, **_: Any) -> None:
         logs.log_crashes()
-        supervisor = Supervisor(children())
+        supervisor = Supervisor(children(), stop_seconds=settings.STOP_NOTICE + settings.DRAIN_TIME + SPARE_SECONDS)
         if parent is not None:
             # SIGTERM, not SIGKILL: what is running may be finished when only `make` was killed.
             die_with_parent.arm(parent, with_signal=signal.SIGTERM)
@@ -135,7 +136,8 @@ class Readiness:
     def is_ready(self) -> bool:
         answer = self.ask("/readyz")
         self.missing = "; ".join(f"{part}: {state}" for part, state in answer.parts.items() if state != "ok")
-        return answer.status == 200  # noqa: PLR2004
+        # Ready for a publication as well, which needs a worker.
+        return answer.status == 200 and not self.missing  # noqa: PLR2004
 
 
 def children() -> list[Child]:

@@ -1,0 +1,117 @@
+"""Closes connections that ask for nothing, or no longer read what they asked for.
+
+granian 2.8.7 takes 1,024 connections a process and waits without end for the first byte of a request: that many silent
+ones would stop it. It offers no way to close one, so this looks at the process's own sockets.
+"""
+
+import contextlib
+import os
+import socket
+import stat
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from django.conf import settings
+
+INTERVAL = 2.0
+# Longer than proxies keep their unused connections (60 s), or they would use one that has just been closed.
+IDLE_SECONDS = 90
+# From so many connections on nobody is waited for.
+CROWD = 512
+CROWD_SECONDS = 5
+
+Peer = tuple[str, int]
+
+
+@dataclass(slots=True)
+class Known:
+    """What one connection does: `requests` that run, and since when there is none."""
+
+    requests: int = 0
+    has_asked: bool = False
+    since: float = field(default_factory=time.monotonic)
+
+    def is_overdue(self, *, is_crowded: bool) -> bool:
+        patience = IDLE_SECONDS if self.has_asked else settings.CLIENT_TIMEOUT
+        if is_crowded:
+            patience = min(patience, CROWD_SECONDS)
+        return not self.requests and time.monotonic() - self.since > patience
+
+
+class Connections:
+    """The connections that clients have to this process."""
+
+    def __init__(self) -> None:
+        self._known: dict[Peer, Known] = {}
+        self._lock = threading.Lock()
+
+    @contextlib.contextmanager
+    def request(self, client: Peer) -> Iterator[None]:
+        """Around each request."""
+        with self._lock:
+            known = self._known.setdefault(client, Known())
+            known.requests += 1
+            known.has_asked = True
+        try:
+            yield
+        finally:
+            with self._lock:
+                known.requests -= 1
+                known.since = time.monotonic()
+
+    def cut(self, client: Peer) -> None:
+        for peer, connection in _open():
+            if peer == client:
+                _shut(connection)
+
+    def sweep(self) -> None:
+        """Close who is overdue."""
+        peers = [peer for peer, _ in _open()]
+        with self._lock:
+            self._known = {peer: self._known.get(peer) or Known() for peer in peers}
+            overdue = {peer for peer, known in self._known.items() if known.is_overdue(is_crowded=len(peers) >= CROWD)}
+        if overdue:
+            for peer, connection in _open():
+                if peer in overdue:
+                    _shut(connection)
+
+    def watch(self) -> None:
+        def forever() -> None:
+            while True:
+                time.sleep(INTERVAL)
+                self.sweep()
+
+        threading.Thread(target=forever, daemon=True, name="connections").start()
+
+
+def _open() -> Iterator[tuple[Peer, socket.socket]]:
+    """Each connection to the listening port, by a descriptor of our own: the server may close its at any time."""
+    for entry in list(Path("/dev/fd").iterdir()):
+        with contextlib.suppress(OSError), _duplicate(int(entry.name)) as connection:
+            host, port = connection.getpeername()[:2]
+            if connection.getsockname()[1] == settings.LISTEN_PORT:
+                yield (host.partition("%")[0], port), connection
+
+
+def _duplicate(descriptor: int) -> socket.socket:
+    """Raises OSError for what is no connection over TCP."""
+    copy = os.dup(descriptor)
+    if stat.S_ISSOCK(os.fstat(copy).st_mode):
+        connection = socket.socket(fileno=copy)
+        if connection.family in (socket.AF_INET, socket.AF_INET6):
+            return connection
+        connection.close()
+    else:
+        os.close(copy)
+    raise OSError
+
+
+def _shut(connection: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
+
+
+connections = Connections()
