@@ -156,9 +156,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def _database_away(request: HttpRequest) -> HttpResponse:
-    if hasattr(request, "session"):
-        # Django's middleware would try to save it, and wait for the database once more.
-        request.session.modified = False
+    """Django saves no session after a status of 500 or more, so nothing waits for the database once more."""
     if _is_for_machines(request):
         response: HttpResponse = _document(request, HTTPStatus.SERVICE_UNAVAILABLE, "Larder cannot answer right now.")
         response.headers["Retry-After"] = RETRY_AFTER
