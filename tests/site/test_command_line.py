@@ -132,6 +132,10 @@ def test_each_line_of_a_file_is_a_secret_and_none_is_easy(tmp_path):
         file.write_text(text)
         assert env.secrets_from("LARDER_TEST_NONE", file) == expected
 
+    code = "from django.conf import settings as s; print(s.SECRET_KEY, *s.SECRET_KEY_FALLBACKS)"
+    done = manage(tmp_path, "shell", "-v", "0", "-c", code, LARDER_SECRET_KEY_FILE=str(file))
+    assert done.stdout.split() == ["n" * 32, "o" * 32], done.stderr
+
     file.write_text(f"{'n' * 64}\nAA==\n")  # as `openssl rand -base64 50` wraps it
     with pytest.raises(ImproperlyConfigured, match="fewer than 32 characters"):
         env.secrets_from("LARDER_TEST_NONE", file)
