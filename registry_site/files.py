@@ -1,8 +1,10 @@
-"""Writing small files so that a reader sees the old or the new one, never half of it."""
+"""Writing small files so that a reader sees the old or the new one, never half of it, whatever is cut off."""
 
 import os
 import tempfile
 from pathlib import Path
+
+from apps.lib.durable import settle
 
 
 def replace(path: Path, content: bytes, *, mode: int) -> None:
@@ -18,6 +20,7 @@ def replace(path: Path, content: bytes, *, mode: int) -> None:
             file.flush()
             os.fsync(handle)
         Path(name).replace(path)
+        settle(path.parent)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise

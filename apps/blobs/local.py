@@ -13,6 +13,7 @@ from typing import BinaryIO
 from urllib.parse import unquote, urlsplit
 
 from apps.blobs.backends import STAGING, Damaged, Missing, Steps, checked, disk_errors
+from apps.lib.durable import make_folder, settle
 
 
 def open_backend(storage_url: str) -> "LocalBackend":
@@ -28,9 +29,9 @@ class LocalBackend:
         with self._unnamed() as temporary:
             self._fill(temporary, chunks)
             with disk_errors():
-                _make_folder(target.parent)
+                make_folder(target.parent)
                 temporary.replace(target)
-                _settle(target.parent)
+                settle(target.parent)
 
     def open(self, key: str) -> BinaryIO | None:
         with disk_errors():
@@ -132,7 +133,7 @@ class LocalBackend:
         """Yield a path that no key can name. The staging sweep finds it where a killed process left it."""
         temporary = self.root / STAGING / f".{uuid.uuid4().hex}.part"
         with disk_errors():
-            _make_folder(temporary.parent)
+            make_folder(temporary.parent)
         try:
             yield temporary
         finally:
@@ -161,7 +162,7 @@ def _private(path: str, flags: int) -> int:
 def _link_once(source: Path, target: Path) -> bool:
     """Give `source` its final name. link(2) is the lock: of any number of callers one creates the name."""
     with disk_errors():
-        _make_folder(target.parent)
+        make_folder(target.parent)
         try:
             os.link(source, target)
         except FileExistsError:
@@ -169,7 +170,7 @@ def _link_once(source: Path, target: Path) -> bool:
         else:
             created = True
         # The loser settles too: the winner may not have come so far, and «is there» is an acknowledgement.
-        _settle(target.parent)
+        settle(target.parent)
     return created
 
 
@@ -179,20 +180,3 @@ def _is_older(path: Path, before: datetime) -> bool:
     except FileNotFoundError:
         return False
     return stat.S_ISREG(found.st_mode) and found.st_mtime < before.timestamp()
-
-
-def _make_folder(folder: Path) -> None:
-    if folder.is_dir():
-        return
-    _make_folder(folder.parent)
-    folder.mkdir(mode=0o700, exist_ok=True)
-    _settle(folder.parent)
-
-
-def _settle(folder: Path) -> None:
-    """Make the names in a folder survive a power cut."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -10,6 +10,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from django.conf import settings
 
+from apps.lib.durable import make_folder, settle
 from apps.lib.errors import RegistryError, Unavailable
 from apps.signing import fingerprints
 from apps.signing.models import PrivateKey, SigningKey
@@ -133,7 +134,7 @@ def _make(path: Path) -> None:
     """Write a fresh one, once: of two workers that come at once, one links its file first."""
     if path.exists():
         return
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_folder(path.parent)
     draft = path.with_name(f".kek-{os.getpid()}-{secrets.token_hex(4)}")
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(secrets.token_hex(KEK_BYTES) + "\n")
@@ -146,6 +147,8 @@ def _make(path: Path) -> None:
         pass
     finally:
         draft.unlink()
+    # Before anything is sealed with it: rows outlive a power cut, and would be worth nothing without their key.
+    settle(path.parent)
 
 
 def _id_of(kek: bytes) -> str:
