@@ -1,0 +1,47 @@
+"""What opens a door is stored as a digest: whoever reads the database gets in nowhere with what they find."""
+
+from django.apps import apps
+from django.test import Client
+from django.urls import reverse
+
+from apps.accounts import invitations, tokens
+from apps.accounts.access import Viewer
+from apps.accounts.models import Role, Scope
+from apps.lib.addresses import ModuleAddress
+from apps.modules import publishing
+
+
+def everything_stored():
+    """Each row of each table as text."""
+    return [
+        f"{model._meta.label} {values}"
+        for model in apps.get_models()
+        for values in model._default_manager.values_list()
+    ]
+
+
+def test_no_secret_is_in_any_table(acme, alice, dora, settings):
+    owner = Viewer(dora)
+    _, token = tokens.issue(user=dora, label="ci", scope=Scope.MANAGE, actor=owner)
+    _, invitation = invitations.invite(actor=owner, note="Erin", namespace=acme, role=Role.READER)
+    _, ticket = publishing.begin(
+        viewer=Viewer(alice), address=ModuleAddress("acme", "vpc", "aws"), version="1.0.0", file_name=""
+    )
+    browser = Client()
+    browser.post(reverse("account_login"), {"login": "dora", "password": "dora likes pears"})
+    session = browser.cookies["__Host-larder-session"].value
+    Client().post(reverse("account_login"), {"login": "hunter2-typed-as-a-name", "password": "hunter3"})
+
+    stored = everything_stored()
+    assert any("accounts.ApiToken" in row for row in stored)
+    assert any("accounts.Invitation" in row for row in stored)
+    assert any("sessions.Session" in row for row in stored)
+    for secret in (token, invitation, ticket, session, "dora likes pears", "hunter2", "hunter3", settings.SECRET_KEY):
+        assert [row for row in stored if secret in row] == []
+
+
+def test_what_is_stored_of_a_token_opens_nothing(dora, client):
+    token, _ = tokens.issue(user=dora, label="ci", scope=Scope.MANAGE, actor=Viewer(dora))
+
+    for stored in (token.digest, token.start):
+        assert client.get("/v1/modules", headers={"Authorization": f"Bearer {stored}"}).status_code == 401

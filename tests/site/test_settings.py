@@ -1,0 +1,142 @@
+"""What the processes really run with: asked of the database, of Celery, and of the settings under given variables."""
+
+import json
+import os
+import pickle
+import socket
+import subprocess
+import sys
+import threading
+
+import pytest
+from django.db import connection, connections
+from kombu import serialization
+from kombu.exceptions import ContentDisallowed
+
+from registry_site.celery import app
+from tests.live import CHECKOUT
+
+pytestmark = pytest.mark.once
+
+
+def in_a_web_thread(work):
+    """What it answers in a thread of its own, whose database connection is opened as those of a web process are."""
+    answers = []
+
+    def run():
+        answers.append(work())
+        connections.close_all()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    return answers[0]
+
+
+def pragmas():
+    with connection.cursor() as cursor:
+        found = {}
+        for name in ("synchronous", "journal_mode", "foreign_keys", "busy_timeout"):
+            cursor.execute(f"PRAGMA {name}")
+            found[name] = cursor.fetchone()[0]
+        return found
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has its own ways, and this test its own below")
+def test_sqlite_writes_through_to_the_disk():
+    """synchronous 2 is FULL: with NORMAL a power cut takes the last commits of a WAL back, acknowledged or not."""
+    assert in_a_web_thread(pragmas) == {
+        "synchronous": 2,
+        "journal_mode": "wal",
+        "foreign_keys": 1,
+        "busy_timeout": 20_000,
+    }
+
+
+def run_python(code, **variables):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("LARDER_", "DJANGO_"))}
+    environment |= {"DJANGO_SETTINGS_MODULE": "registry_site.settings", "PYTHONPATH": str(CHECKOUT), **variables}
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=CHECKOUT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+    )
+
+
+def settings_with(*names, **variables):
+    code = (
+        f"import json; from registry_site import settings as s; print(json.dumps([getattr(s, n) for n in {names!r}]))"
+    )
+    done = run_python(code, **variables)
+    assert done.returncode == 0, done.stderr
+    return dict(zip(names, json.loads(done.stdout), strict=True))
+
+
+def test_without_variables_nothing_is_open(tmp_path):
+    """The settings of the test run cannot say this: DEBUG is off there whatever they are."""
+    found = settings_with(
+        *("DEBUG", "ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", "BEHIND_PROXY", "USE_X_FORWARDED_HOST"),
+        *("SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE", "SESSION_COOKIE_NAME", "LISTEN_HOST"),
+        LARDER_DATA_DIR=str(tmp_path),
+    )
+    assert found["DEBUG"] is False
+    assert found["ALLOWED_HOSTS"] == ["127.0.0.1", "[::1]", "localhost"]
+    assert found["CSRF_TRUSTED_ORIGINS"] == ["https://127.0.0.1:8443", "https://localhost:8443"]
+    assert found["BEHIND_PROXY"] is False
+    assert found["USE_X_FORWARDED_HOST"] is False
+    assert found["SESSION_COOKIE_SECURE"] is found["CSRF_COOKIE_SECURE"] is True
+    assert found["SESSION_COOKIE_NAME"].startswith("__Host-")
+    assert found["LISTEN_HOST"] == "127.0.0.1"
+
+
+def test_variables_for_hsts_and_for_plain_http_change_what_they_name(tmp_path):
+    found = settings_with(
+        *("SECURE_HSTS_SECONDS", "SESSION_COOKIE_SECURE", "SESSION_COOKIE_NAME"),
+        LARDER_DATA_DIR=str(tmp_path),
+        LARDER_HSTS_SECONDS="31536000",
+        LARDER_PUBLIC_URL="http://larder.example",
+    )
+    assert found["SECURE_HSTS_SECONDS"] == 31_536_000
+    # Browsers drop Secure cookies, and names with __Host-, over plain http.
+    assert (found["SESSION_COOKIE_SECURE"], found["SESSION_COOKIE_NAME"]) == (False, "larder-session")
+
+
+# --- Celery ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_worker_refuses_messages_that_would_run_code():
+    """Whoever can write to the broker must not get a shell on the worker with it."""
+    accepted = serialization.prepare_accept_content(app.conf.accept_content)
+    for content_type in ("application/x-python-serialize", "application/x-yaml", "application/x-msgpack"):
+        with pytest.raises(ContentDisallowed):
+            serialization.loads(pickle.dumps(["a job"]), content_type, "binary", accept=accepted)
+    assert serialization.loads(b"[1]", "application/json", "utf-8", accept=accepted) == [1]
+    assert app.conf.result_accept_content is None or set(app.conf.result_accept_content) <= {"json"}
+
+
+def test_a_ring_is_json():
+    assert (app.conf.task_serializer, app.conf.event_serializer, app.conf.result_serializer) == ("json",) * 3
+
+
+# --- PostgreSQL ------------------------------------------------------------------------------------------------------
+
+
+def test_a_database_server_that_hangs_is_given_up(tmp_path):
+    """It takes the connection and says nothing, as a host behind a broken switch does. Without a limit: for minutes."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        code = "import django; django.setup(); from django.db import connection; connection.ensure_connection()"
+        done = run_python(
+            code,
+            LARDER_DATA_DIR=str(tmp_path),
+            LARDER_DATABASE_URL=f"postgres://larder:hunter2@127.0.0.1:{port}/larder",
+        )
+
+    assert "OperationalError" in done.stderr
+    assert "timeout" in done.stderr
+    assert "hunter2" not in done.stderr
