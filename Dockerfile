@@ -5,7 +5,8 @@ FROM python:3.13-slim-trixie
 RUN apt-get update \
     && apt-get install -y --no-install-recommends gnupg gpgv tini \
     && rm -rf /var/lib/apt/lists/* \
-    && useradd --system --create-home --home-dir /home/larder --uid 10001 larder \
+    && groupadd --system --gid 10001 larder \
+    && useradd --system --uid 10001 --gid 10001 --create-home --home-dir /home/larder larder \
     && install -d -o larder -g larder -m 700 /data
 
 WORKDIR /app
@@ -13,18 +14,19 @@ COPY requirements.txt ./
 RUN pip install --no-cache-dir --require-hashes -r requirements.txt
 COPY --chown=root:root . .
 
-USER larder
+# In numbers: clusters that ask for runAsNonRoot cannot look a name up.
+USER 10001:10001
+# LARDER_PUBLIC_URL follows LARDER_TLS as long as nobody sets it: https://127.0.0.1:8443, or http://.
 ENV PYTHONUNBUFFERED=1 \
+    LARDER_IN_CONTAINER=on \
     LARDER_DATA_DIR=/data \
-    LARDER_LISTEN=0.0.0.0:8443 \
-    LARDER_PUBLIC_URL=https://127.0.0.1:8443
+    LARDER_LISTEN=0.0.0.0:8443
 # Collected at build, so that a container starts at once. Certificates and keys are made in the volume when a container
 # starts, never here.
 RUN python manage.py collect
 
 VOLUME /data
 EXPOSE 8443
-HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \
-    CMD ["python", "-c", "import ssl, urllib.request as u; u.urlopen('https://127.0.0.1:8443/healthz', context=ssl._create_unverified_context(), timeout=4)"]
+HEALTHCHECK --interval=15s --timeout=5s --start-period=60s CMD ["python", "-m", "registry_site.healthcheck"]
 ENTRYPOINT ["tini", "--"]
 CMD ["python", "manage.py", "up"]

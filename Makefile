@@ -38,7 +38,7 @@ migrations-check: ## Check that no migration is missing
 	@$(BIN)/python manage.py makemigrations --check --dry-run
 
 advisories: ## Look for known vulnerabilities of the pinned packages
-	@$(BIN)/python bin/advisories
+	@$(BIN)/python bin/advisories.py
 
 lock: ## Pin the dependencies of pyproject.toml again, with hashes
 	@bin/lock

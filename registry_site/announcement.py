@@ -15,19 +15,22 @@ COPY_TO = "# --- to here ---"
 RULE = "-" * 72
 
 
-def text(*, public_url: str, data_dir: Path, files: Served | None, password: str | None) -> str:
-    """Everything, as lines for a terminal. `password` only on the first run: it is shown once."""
+def text(*, public_url: str, data_dir: Path, files: Served | None, password: str | None, container: str = "") -> str:
+    """Everything, as lines for a terminal. `password` only on the first run: it is shown once.
+
+    `container` is the name under which `docker cp` knows us, where the lines are pasted outside of it.
+    """
     host = urlsplit(public_url).netloc
     lines = ["", RULE, f"Larder is ready: {public_url}", ""]
     if password:
         lines += [f"Sign in as {ADMIN} with the password {password}", "It is shown this once.", ""]
-    lines += [f"Data: {data_dir}", *trust(files), "", "Try it: paste these lines into a shell."]
+    lines += [f"Data: {data_dir}", *trust(files, container), "", "Try it: paste these lines into a shell."]
     if "." not in (urlsplit(public_url).hostname or "") and ":" not in (urlsplit(public_url).hostname or ""):
         lines.append("(Module addresses need a dot in the host name: ask for this Larder under one that has it.)")
     lines += [
         "",
         COPY_FROM,
-        *trial(host, client_environment(files, data_dir)),
+        *trial(host, client_environment(files, data_dir), container),
         COPY_TO,
         "",
         "Ctrl-C stops it.",
@@ -37,11 +40,13 @@ def text(*, public_url: str, data_dir: Path, files: Served | None, password: str
     return "\n".join(lines)
 
 
-def trust(files: Served | None) -> list[str]:
+def trust(files: Served | None, container: str) -> list[str]:
     """How the certificate becomes trusted on this system."""
     if files is None or files.ca is None:
         return []
     lines = [f"Certificate authority: {files.ca}", f"  SHA-256 {certificates.fingerprint(files.ca)}"]
+    if container:
+        return [*lines, f"Copy it out, to trust it:  docker cp {container}:{files.ca} larder-ca.pem"]
     if sys.platform == "linux":
         lines.append(f"Trust it in this shell:  export SSL_CERT_FILE={shlex.quote(str(files.bundle))}")
     # Go reads the system's store on macOS and Windows and no variable there (terraform issue 28551).
@@ -56,9 +61,13 @@ def client_environment(files: Served | None, data_dir: Path) -> dict[str, str]:
     return {"SSL_CERT_FILE": str(files.bundle)} if files.bundle else {}
 
 
-def trial(host: str, environment: dict[str, str]) -> list[str]:
+def trial(host: str, environment: dict[str, str], container: str) -> list[str]:
     """Lines for any POSIX shell, `bash -eu` as well, that install and apply the demo module in a fresh folder."""
+    copies = []
     exports = [f"export {name}={shlex.quote(value)}" for name, value in environment.items()]
+    if container:
+        copies = [f'docker cp {container}:{shlex.quote(value)} "$PWD/"' for value in environment.values()]
+        exports = [f'export {name}="$PWD/{Path(value).name}"' for name, value in environment.items()]
     return [
         'cd "$(mktemp -d)"',
         "cat > main.tf <<'END'",
@@ -70,6 +79,7 @@ def trial(host: str, environment: dict[str, str]) -> list[str]:
         "  value = module.hello.greeting",
         "}",
         "END",
+        *copies,
         *exports,
         "export CHECKPOINT_DISABLE=1",
         "client=$(command -v tofu || command -v terraform || echo tofu)",

@@ -20,6 +20,9 @@ names_read: set[str] = set()
 LEAST_SECRET = 32
 # Beyond this no number of ours means anything, and dates overflow.
 LARGEST_NUMBER = 10**15
+# What settings.py and the health check of the image take where nothing is set.
+LISTEN, TLS = "127.0.0.1:8443", "auto"
+WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 
@@ -93,6 +96,12 @@ def address(name: str, default: str) -> tuple[str, int]:
     if not port.isdigit() or not 0 < int(port) < 65536:  # noqa: PLR2004
         raise ImproperlyConfigured(f"{name}={found!r}: expected host:port, such as 127.0.0.1:8443")
     return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def reachable(host: str, port: int) -> str:
+    """Return `host:port` as this machine can ask it: a wildcard is listened on, and is no address."""
+    host = WILDCARDS.get(host, host)
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def url(name: str, default: str, *schemes: str) -> str:

@@ -5,9 +5,8 @@ import json
 import ssl
 from dataclasses import dataclass, field
 
+from registry_site import env
 from registry_site.certificates import Served
-
-WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
 
 
 @dataclass(frozen=True)
@@ -20,7 +19,7 @@ class Answer:
 
 def ask(path: str, *, listen: tuple[str, int], public_host: str, files: Served | None) -> Answer:
     """GET a health page on the listening address, which need not be the public one."""
-    host, port = WILDCARDS.get(listen[0], listen[0]), listen[1]
+    host, port = env.WILDCARDS.get(listen[0], listen[0]), listen[1]
     try:
         connection = _connect(host, port, files)
         connection.request("GET", path, headers={"Host": public_host})

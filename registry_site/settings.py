@@ -16,13 +16,16 @@ django_stubs_ext.monkeypatch()
 
 BASE_DIR = env.CHECKOUT
 DATA_DIR = env.folder("LARDER_DATA_DIR", BASE_DIR / "var")
-LISTEN_HOST, LISTEN_PORT = env.address("LARDER_LISTEN", "127.0.0.1:8443")
-TLS = env.text("LARDER_TLS", "auto")
+LISTEN_HOST, LISTEN_PORT = env.address("LARDER_LISTEN", env.LISTEN)
+TLS = env.text("LARDER_TLS", env.TLS)
 _scheme = "http" if TLS == "off" else "https"
-PUBLIC_URL = env.url("LARDER_PUBLIC_URL", f"{_scheme}://{LISTEN_HOST}:{LISTEN_PORT}", "http", "https").rstrip("/")
+_reachable = env.reachable(LISTEN_HOST, LISTEN_PORT)
+PUBLIC_URL = env.url("LARDER_PUBLIC_URL", f"{_scheme}://{_reachable}", "http", "https").rstrip("/")
 PUBLIC_HOST = urlsplit(PUBLIC_URL).netloc
 # Under which hosts the addresses of our providers are written: what the network mirror answers for (D22).
 HOSTNAMES = env.hostnames("LARDER_HOSTNAMES", urlsplit(PUBLIC_URL).hostname or "")
+# Whether the lines that a start prints are pasted outside of a container, where its files are not.
+IN_CONTAINER = env.switch("LARDER_IN_CONTAINER")
 WEB_PROCESSES = env.number("LARDER_WEB_PROCESSES", 1, least=1, most=256)
 WEB_THREADS = env.number("LARDER_WEB_THREADS", 16, least=1, most=512)
 UPLOAD_THREADS = env.number("LARDER_UPLOAD_THREADS", 16, least=1, most=512)

@@ -51,3 +51,13 @@ def test_each_heading_says_default_and_example(name):
     assert "Default:" in part
     assert "Change it" in part or "Set it" in part
     assert f"{name}=" in part
+
+
+# What the image itself decides, and what is for tests.
+OF_THE_IMAGE = {"LARDER_DATA_DIR", "LARDER_LISTEN", "LARDER_IN_CONTAINER", "LARDER_CRASH_AT"}
+
+
+def test_compose_passes_every_variable_on():
+    passed = set(re.findall(r"^ +- ([A-Z_]+)$", (sources.CHECKOUT / "compose.yaml").read_text(), re.MULTILINE))
+    ours = {name for name in documented() if name.startswith("LARDER_")}
+    assert passed == ours - OF_THE_IMAGE, "compose.yaml lists every variable of docs/configuration.md"

@@ -16,7 +16,7 @@ MOST_KEYS = 100
 
 _PRIVATE_KEY = re.compile(
     rb"-----BEGIN (?:(?:RSA|EC|DSA|OPENSSH|ENCRYPTED) )?PRIVATE KEY-----"
-    rb"|-----BEGIN PGP PRIVATE KEY BLOCK-----|PuTTY-User-Key-File-"
+    rb"|-----BEGIN PGP PRIVATE KEY BLOCK-----|PuTTY-User-Key-File-"  # pragma: allowlist secret (a pattern)
 )
 
 

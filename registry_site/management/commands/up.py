@@ -1,6 +1,7 @@
 """`manage.py up`: one command that prepares, starts, shows and ends everything on one machine (D20)."""
 
 import signal
+import socket
 import sys
 from typing import Any
 
@@ -88,7 +89,12 @@ class Command(BaseCommand):
             return
         self.say(
             announcement.text(
-                public_url=settings.PUBLIC_URL, data_dir=settings.DATA_DIR, files=files, password=password
+                public_url=settings.PUBLIC_URL,
+                data_dir=settings.DATA_DIR,
+                files=files,
+                password=password,
+                # Container engines name a container's host after its id, which `docker cp` takes.
+                container=socket.gethostname() if settings.IN_CONTAINER else "",
             )
         )
 

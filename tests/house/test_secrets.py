@@ -1,0 +1,86 @@
+"""No secret is in the tree: cloud keys and the like by detect-secrets, our own tokens by their check value."""
+
+import re
+import subprocess
+
+import pytest
+from detect_secrets.core.scan import scan_file
+from detect_secrets.settings import transient_settings
+
+from apps.accounts import tokens
+from tests.house import sources
+
+pytestmark = pytest.mark.once
+
+# Those that know a secret by its shape. What guesses by entropy or by a variable's name cries at every digest.
+SHAPES = (
+    "AWSKeyDetector",
+    "ArtifactoryDetector",
+    "AzureStorageKeyDetector",
+    "DiscordBotTokenDetector",
+    "GitHubTokenDetector",
+    "GitLabTokenDetector",
+    "JwtTokenDetector",
+    "MailchimpDetector",
+    "NpmDetector",
+    "OpenAIDetector",
+    "PrivateKeyDetector",
+    "PypiTokenDetector",
+    "SendGridDetector",
+    "SlackDetector",
+    "SquareOAuthDetector",
+    "StripeDetector",
+    "TelegramBotTokenDetector",
+    "TwilioKeyDetector",
+)
+# Tests of what Larder says to an upload with a private key in it: a first line with no key behind it.
+OF_TESTS = {
+    "tests/browser/shelf.py",
+    "tests/browser/test_folder.py",
+    "tests/browser/test_publish_ways.py",
+    "tests/flows/test_ways_in.py",
+    "tests/lib/test_archives_finds.py",
+    "tests/portal/test_answers.py",
+    "tests/site/test_certificates.py",
+}
+
+
+def secrets_in(path):
+    plugins = [{"name": name} for name in SHAPES]
+    filters = [{"path": "detect_secrets.filters.allowlist.is_line_allowlisted"}]
+    with transient_settings({"plugins_used": plugins, "filters_used": filters}):
+        found = {secret.type for secret in scan_file(str(path))}
+    text = path.read_bytes().decode(errors="replace")
+    if any(tokens.is_well_formed(token) for token in re.findall(tokens.TOKEN_PATTERN, text)):
+        found.add("Larder token")
+    return found
+
+
+def test_the_tree_holds_no_secrets():
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=sources.CHECKOUT,
+        capture_output=True,
+        check=True,
+    ).stdout.decode()
+    paths = [path for name in listed.split("\0") if name and (path := sources.CHECKOUT / name).is_file()]
+    found = {sources.name_of(path): kinds for path in paths if (kinds := secrets_in(path))}
+
+    assert len(paths) > 1000
+    assert all(name.startswith("tests/") for name in OF_TESTS)
+    assert found == {name: {"Private Key"} for name in OF_TESTS}
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (f"TOKEN={tokens.new_secret()}", "Larder token"),
+        ("aws_access_key_id = AKIA" + "QYLPMN5HIHFSZ7QX", "AWS Access Key"),
+        ("-----BEGIN OPENSSH " + "PRIVATE KEY-----", "Private Key"),
+        ("gh" + "p_" + "wWPw5k4aXcaT4fNP0UcnZwJUVFk6LO0pINUx", "GitHub Token"),
+    ],
+)
+def test_it_would_find_them(tmp_path, text, kind):
+    file = tmp_path / "settings.tf"
+    file.write_text(f"{text}\n")
+    assert secrets_in(file) == {kind}
