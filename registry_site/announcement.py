@@ -15,29 +15,33 @@ COPY_TO = "# --- to here ---"
 RULE = "-" * 72
 
 
-def text(*, public_url: str, data_dir: Path, files: Served | None, password: str | None, container: str = "") -> str:
+def text(
+    *,
+    public_url: str,
+    data_dir: Path,
+    files: Served | None,
+    password: str | None,
+    has_demo: bool = True,
+    container: str = "",
+) -> str:
     """Everything, as lines for a terminal. `password` only on the first run: it is shown once.
 
     `container` is the name under which `docker cp` knows us, where the lines are pasted outside of it.
     """
-    host = urlsplit(public_url).netloc
     lines = ["", RULE, f"Larder is ready: {public_url}", ""]
     if password:
         lines += [f"Sign in as {ADMIN} with the password {password}", "It is shown this once.", ""]
-    lines += [f"Data: {data_dir}", *trust(files, container), "", "Try it: paste these lines into a shell."]
+    lines += [f"Data: {data_dir}", *trust(files, container), ""]
+    if has_demo:
+        lines += _lines_to_paste(public_url, client_environment(files, data_dir), container)
+    return "\n".join([*lines, "Ctrl-C stops it.", RULE, ""])
+
+
+def _lines_to_paste(public_url: str, environment: dict[str, str], container: str) -> list[str]:
+    lines = ["Try it: paste these lines into a shell."]
     if "." not in (urlsplit(public_url).hostname or "") and ":" not in (urlsplit(public_url).hostname or ""):
         lines.append("(Module addresses need a dot in the host name: ask for this Larder under one that has it.)")
-    lines += [
-        "",
-        COPY_FROM,
-        *trial(host, client_environment(files, data_dir), container),
-        COPY_TO,
-        "",
-        "Ctrl-C stops it.",
-        RULE,
-        "",
-    ]
-    return "\n".join(lines)
+    return [*lines, "", COPY_FROM, *trial(urlsplit(public_url).netloc, environment, container), COPY_TO, ""]
 
 
 def trust(files: Served | None, container: str) -> list[str]:

@@ -5,6 +5,7 @@ import secrets
 import zipfile
 from pathlib import Path
 
+from django.conf import settings
 from django.db import transaction
 
 from apps.accounts import namespaces
@@ -14,7 +15,7 @@ from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.lib.addresses import ModuleAddress
 from apps.modules import publishing
-from apps.releases.models import Release
+from apps.releases.models import Release, State
 
 ADMIN = "admin"
 DEMO_NAMESPACE = "demo"
@@ -39,8 +40,18 @@ def create_admin(chosen: str) -> str | None:
 
 
 def demo_is_due() -> bool:
-    """True until anything has been published, so that an interrupted first run is made up for by the next one."""
-    return not Release.objects.published().exists()
+    """True until anything has been published, so that an interrupted first run is made up for by the next one.
+
+    What was purged was published, and who deleted the namespace did not want it back.
+    """
+    if not settings.DEMO or Namespace.including_deleted.filter(name=DEMO_NAMESPACE).exclude(deleted_at=None).exists():
+        return False
+    return not Release.objects.filter(state__in=[State.PUBLISHED, State.PURGED]).exists()
+
+
+def demo_is_there() -> bool:
+    released = Release.objects.published().filter(namespace__name=DEMO_NAMESPACE, version=DEMO_VERSION)
+    return released.filter(name=DEMO_ADDRESS.partition("/")[2]).exists()
 
 
 def publish_demo() -> Release:

@@ -189,6 +189,7 @@ ACCOUNT_RATE_LIMITS = {"login": "30/m/ip", "login_failed": "10/m/ip,5/5m/key", "
 EMAIL_TIMEOUT = 5
 NAMESPACE_CREATION = env.choice("LARDER_NAMESPACE_CREATION", "members", "staff")
 RESERVED_NAMES = frozenset(env.words("LARDER_RESERVED_NAMES"))
+DEMO = env.switch("LARDER_DEMO", default=True)
 INVITATION_LIFETIME = timedelta(days=env.number("LARDER_INVITATION_DAYS", 7, least=1, most=90))
 TOKEN_LIFETIME = timedelta(days=env.number("LARDER_TOKEN_DAYS", 90, least=1, most=365))
 
@@ -279,6 +280,9 @@ REAPER_INTERVAL = JOB_LEASE / 3
 # Staged bytes are swept after 24 hours: an answer must come before.
 HELD_LIFETIME = timedelta(hours=env.number("LARDER_HELD_HOURS", 12, least=1, most=20))
 UPLOAD_TICKET_LIFETIME = timedelta(minutes=env.number("LARDER_UPLOAD_TICKET_MINUTES", 60, least=1, most=60 * 24 * 365))
+# What ended is pruned every night; the audit is the evidence of a year and more.
+AUDIT_LIFETIME = timedelta(days=env.number("LARDER_AUDIT_DAYS", 400, least=400, most=36_500))
+JOB_LIFETIME = timedelta(days=env.number("LARDER_JOB_DAYS", 90, least=1, most=36_500))
 # Tests kill a worker before or after a step by naming it here; empty in every other life.
 CRASH_AT = env.words("LARDER_CRASH_AT")
 

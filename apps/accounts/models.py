@@ -54,6 +54,13 @@ class NamespaceQuerySet(models.QuerySet["Namespace"]):
         return self.exclude(Exists(Grant.objects.active_owners().filter(namespace=OuterRef("pk"))))
 
 
+class PresentNamespaces(models.Manager["Namespace"]):
+    """All but the deleted ones, whose rows only keep their names."""
+
+    def get_queryset(self) -> NamespaceQuerySet:
+        return NamespaceQuerySet(self.model, using=self._db).filter(deleted_at=None)
+
+
 class Namespace(models.Model):
     name = models.CharField(max_length=63, unique=True)
     canonical = models.CharField(max_length=63, unique=True, editable=False, help_text="The name with - for _ (D10).")
@@ -63,8 +70,13 @@ class Namespace(models.Model):
     quota_versions = models.PositiveIntegerField(null=True, blank=True, help_text="Empty: the registry's default.")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
+    deleted_at = models.DateTimeField(null=True, blank=True, editable=False)
+    former_owners = models.JSONField(
+        null=True, blank=True, editable=False, help_text="Of a deleted one: the numbers of `users` and `teams`."
+    )
 
-    objects = NamespaceQuerySet.as_manager()
+    objects = PresentNamespaces.from_queryset(NamespaceQuerySet)()
+    including_deleted = NamespaceQuerySet.as_manager()
 
     class Meta:
         constraints = [

@@ -6,6 +6,7 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import F, Q, QuerySet
 
+from apps.accounts import namespace_deletion
 from apps.accounts.access import Viewer, visible_namespaces
 from apps.accounts.models import Grant, Membership, Namespace, Role, Scope, Team, User, Visibility
 from apps.audit.kinds import Kind
@@ -35,8 +36,9 @@ def creation_refused(actor: Viewer, what: str = "a namespace") -> str:
 
 
 def create(*, name: str, visibility: str, actor: Viewer, description: str = "") -> Namespace:
-    """Create a namespace; its creator becomes the owner. Raises Invalid, Conflict, CredentialsRequired or
-    RoleRequired.
+    """Create a namespace; its creator becomes the owner, and of a deleted one its former owners.
+
+    Raises Invalid, Conflict, CredentialsRequired or RoleRequired.
     """
     if actor.user is None:
         raise CredentialsRequired(creation_refused(actor), mend="Sign in, or send an API token with the scope manage.")
@@ -47,6 +49,9 @@ def create(*, name: str, visibility: str, actor: Viewer, description: str = "") 
     try:
         return _create(name, visibility, description, actor.user, actor)
     except IntegrityError:
+        again = namespace_deletion.revive(name=name, visibility=visibility, description=description, actor=actor)
+        if again is not None:
+            return again
         raise _taken(name, actor) from None
 
 

@@ -1,8 +1,10 @@
 """Browser sessions by the digests under which they are stored: whose they are, and ending them at once."""
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
+import structlog
 from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.models import Session
 from django.http import HttpRequest
@@ -12,6 +14,11 @@ from django.utils.crypto import constant_time_compare
 from apps.accounts import epoch
 from apps.accounts.hashed_sessions import digest_of
 from apps.accounts.models import User
+
+BATCH_SIZE = 1000
+MAX_SECONDS = 100.0
+
+log = structlog.get_logger("larder.accounts")
 
 
 def end_all(user: User) -> int:
@@ -48,3 +55,17 @@ def _is_of(data: Mapping[str, Any], user: User) -> bool:
         return False
     known = [user.get_session_auth_hash(), *user.get_session_auth_fallback_hash()]
     return any(constant_time_compare(data.get(HASH_SESSION_KEY, ""), one) for one in known)
+
+
+def prune() -> int:
+    """Delete the rows of sessions that have expired, in batches: Django leaves them for ever."""
+    deadline, pruned = time.monotonic() + MAX_SECONDS, 0
+    while time.monotonic() < deadline:
+        expired = Session.objects.filter(expire_date__lt=timezone.now()).order_by("expire_date")
+        keys = list(expired.values_list("pk", flat=True)[:BATCH_SIZE])
+        pruned += Session.objects.filter(pk__in=keys, expire_date__lt=timezone.now()).delete()[0]
+        if len(keys) < BATCH_SIZE:
+            break
+    if pruned:
+        log.info("sessions_pruned", rows=pruned)
+    return pruned

@@ -1,7 +1,7 @@
 import structlog
 from celery import shared_task
 
-from apps.accounts import epoch
+from apps.accounts import epoch, sessions
 from apps.blobs import store
 
 log = structlog.get_logger("larder.accounts")
@@ -13,3 +13,8 @@ def check_epoch(**_: object) -> None:
         epoch.check()
     except store.StorageUnavailable as error:
         log.warning("epoch_not_checked", error=str(error))
+
+
+@shared_task(name="accounts.prune_sessions", ignore_result=True)
+def prune_sessions(**_: object) -> None:
+    sessions.prune()

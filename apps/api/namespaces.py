@@ -1,4 +1,4 @@
-"""/api/v1/namespaces/<ns>: created and changed by PUT, shown by GET; staff set its quotas by PATCH."""
+"""/api/v1/namespaces/<ns>: created and changed by PUT, shown by GET, deleted by DELETE; PATCH sets quotas (staff)."""
 
 from http import HTTPStatus
 from typing import Any
@@ -8,7 +8,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.accounts import access, namespaces
+from apps.accounts import access, namespace_deletion, namespaces
 from apps.accounts.access import Viewer
 from apps.accounts.models import Namespace, Role, Visibility
 from apps.accounts.operators import operated_namespace
@@ -45,7 +45,7 @@ def namespace_document(namespace: Namespace, viewer: Viewer) -> dict[str, Any]:
 
 
 class NamespaceDetail(ApiView):
-    http_method_names = ["get", "head", "put", "patch"]
+    http_method_names = ["get", "head", "put", "patch", "delete"]
 
     def get(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
         found = access.namespace_for(self.viewer, namespace)
@@ -72,6 +72,13 @@ class NamespaceDetail(ApiView):
             raise Invalid("There is nothing to change.", mend="Send quota_bytes, quota_versions or both.")
         namespaces.set_quotas(namespace=found, actor=self.viewer, **wanted)
         return Response(namespace_document(found, self.viewer))
+
+    def delete(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
+        """An empty one alone. Its name stays its owners', who may create it again."""
+        self.require_token()
+        found = access.namespace_for(self.viewer, namespace, need=Role.OWNER)
+        namespace_deletion.delete(namespace=found, actor=self.viewer)
+        return Response(status=HTTPStatus.NO_CONTENT)
 
 
 urlpatterns = [path("namespaces/<segment:namespace>", NamespaceDetail.as_view(), name="namespace")]

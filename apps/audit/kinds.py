@@ -15,6 +15,7 @@ class Kind(models.TextChoices):
     TOKEN_ISSUED = "account:token:issued"  # noqa: S105
     TOKEN_REVOKED = "account:token:revoked"  # noqa: S105
     NAMESPACE_CREATED = "namespace:namespace:created"
+    NAMESPACE_DELETED = "namespace:namespace:deleted"
     NAMESPACE_CHANGED = "namespace:namespace:changed"
     GRANT_GIVEN = "namespace:grant:given"
     GRANT_WITHDRAWN = "namespace:grant:withdrawn"
@@ -64,6 +65,7 @@ class Kind(models.TextChoices):
     UPLOAD_ENDED = "namespace:upload:ended"
     TAG_MOVED = "namespace:tag:moved"
     TAG_DELETED = "namespace:tag:deleted"
+    AUDIT_PRUNED = "operation:audit:pruned"
     JOB_RETRIED = "operation:job:retried"
     JOB_CANCELLED = "operation:job:cancelled"
     DATABASE_RESTORED = "operation:database:restored"

@@ -1,3 +1,4 @@
+from datetime import datetime
 from typing import Any, NoReturn
 
 from django.db import models
@@ -14,6 +15,11 @@ class AuditEventQuerySet(models.QuerySet["AuditEvent"]):
 
     def delete(self) -> NoReturn:
         raise TypeError("Audit rows are append-only: nobody deletes them.")
+
+    def prune(self, *, before: datetime, at_most: int) -> int:
+        """The one way out: rows that are older than what is kept of them, the oldest first."""
+        oldest = self.filter(at__lt=before).order_by("at", "pk").values_list("pk", flat=True)[:at_most]
+        return models.QuerySet.delete(self.filter(pk__in=list(oldest)))[0]
 
 
 class AuditEvent(models.Model):

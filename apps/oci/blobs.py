@@ -129,6 +129,13 @@ def pushed_bytes(namespace: Namespace) -> int:
     return sum(rows.aggregate(stored=Sum("size"))["stored"] or 0 for rows in (blobs, manifests))
 
 
+def pushed_in(namespace: Namespace) -> str:
+    """What keeps a namespace from being deleted. Blobs that no manifest names go by themselves."""
+    manifests = Manifest.objects.filter(repository__namespace=namespace).count()
+    blobs = RepositoryBlob.objects.filter(repository__namespace=namespace).count()
+    return f"what was pushed over OCI ({manifests:,} manifests, {blobs:,} blobs)" if manifests or blobs else ""
+
+
 def unknown(digest: Digest) -> BlobUnknown:
     return BlobUnknown(f"There is no blob {digest} in this repository.")
 

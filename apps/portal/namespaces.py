@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django.urls import path, reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
-from apps.accounts import namespaces
+from apps.accounts import namespace_deletion, namespaces
 from apps.accounts.access import namespace_for
 from apps.accounts.authentication import session_viewer
 from apps.accounts.models import Namespace, Role, Visibility
@@ -77,6 +77,21 @@ def namespace_change(request: HttpRequest, namespace: str) -> HttpResponse:
     return _to("portal:namespace-change", row)
 
 
+@require_http_methods(["GET", "HEAD", "POST"])
+def namespace_delete(request: HttpRequest, namespace: str) -> HttpResponse:
+    viewer = session_viewer(request)
+    row = namespace_for(viewer, namespace, need=Role.OWNER)
+    context = {"namespace": row, "contents": namespace_deletion.contents_of(row)}
+    if request.method != "POST":
+        return render(request, "portal/namespaces/delete.html", context)
+    try:
+        namespace_deletion.delete(namespace=row, actor=viewer)
+    except Conflict as refusal:
+        return render(request, "portal/namespaces/delete.html", {**context, "refusal": refusal}, status=409)
+    messages.success(request, f"The namespace {row} is deleted.")
+    return HttpResponseRedirect(reverse("portal:home"), status=HTTPStatus.SEE_OTHER)
+
+
 @login_not_required
 @require_safe
 def usage(request: HttpRequest, namespace: str) -> HttpResponse:
@@ -107,5 +122,6 @@ def _to(name: str, namespace: Namespace) -> HttpResponseRedirect:
 urlpatterns = [
     path("namespaces/new", namespace_new, name="namespace-new"),
     path("namespaces/<str:namespace>/change", namespace_change, name="namespace-change"),
+    path("namespaces/<str:namespace>/delete", namespace_delete, name="namespace-delete"),
     path("namespaces/<str:namespace>/usage", usage, name="namespace-usage"),
 ]

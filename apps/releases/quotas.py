@@ -8,7 +8,7 @@ from django.db.models import BigIntegerField, Case, Count, F, Q, Sum, Value, Whe
 from django.db.models.functions import Coalesce
 
 from apps.accounts.models import Namespace
-from apps.lib.errors import TooLarge
+from apps.lib.errors import NotFound, TooLarge
 from apps.releases.models import LIVE, WORKING, Release, State
 
 # A tombstone keeps its version number for ever and costs nothing.
@@ -88,6 +88,12 @@ def counts(namespace: Namespace) -> dict[str, int]:
     )
 
 
+def versions_in(namespace: Namespace) -> str:
+    """What keeps a namespace from being deleted; numbers of purged versions do not."""
+    found = counts(namespace)
+    return _many(found["published"] + found["working"], "version") if found["published"] + found["working"] else ""
+
+
 def limits(namespace: Namespace) -> tuple[int, int]:
     """Bytes and versions that the namespace may hold."""
     own_bytes, own_versions = namespace.quota_bytes, namespace.quota_versions
@@ -108,7 +114,9 @@ def check(
     (PostgreSQL; on SQLite there is one writer at a time. Not FOR UPDATE, which would hold up every new row that
     refers to the namespace.)
     """
-    row = Namespace.objects.select_for_update(no_key=True).get(pk=namespace.pk)
+    row = Namespace.objects.select_for_update(no_key=True).filter(pk=namespace.pk).first()
+    if row is None:
+        raise NotFound(f"The namespace {namespace.name} was deleted.", mend="Create it again first.")
     if not any(limits(row)):
         return
     used = usage(row, without=newcomer)

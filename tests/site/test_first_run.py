@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from apps.accounts.models import User
+from apps.accounts import namespace_deletion, namespaces
+from apps.accounts.access import Viewer
+from apps.accounts.models import Namespace, User
+from apps.lib.addresses import ModuleAddress
+from apps.modules import lifecycle
 from registry_site import announcement, first_run
 from tests.conftest import CLIENTS, need
 from tests.live import Live, start_live
@@ -81,3 +85,47 @@ def test_without_a_choice_the_password_is_random() -> None:
     assert password is not None
     assert len(password) >= 24
     assert User.objects.get(username="admin").check_password(password)
+
+
+def publish_and_purge(work) -> None:
+    release = first_run.publish_demo()
+    work()
+    address = ModuleAddress.parse(first_run.DEMO_ADDRESS)
+    admin = Viewer(User.objects.get())
+    confirm = str(release)
+    lifecycle.purge(viewer=admin, address=address, version=first_run.DEMO_VERSION, reason="Ours now.", confirm=confirm)
+
+
+@pytest.mark.django_db
+def test_the_demo_comes_once_and_its_removal_sticks(work) -> None:
+    first_run.create_admin("")
+    assert first_run.demo_is_due()
+    publish_and_purge(work)
+
+    assert not first_run.demo_is_due(), "it was purged"
+    demo = Namespace.objects.get(name="demo")
+    namespace_deletion.delete(namespace=demo, actor=Viewer(User.objects.get()))
+    assert not first_run.demo_is_due(), "its namespace was deleted"
+
+
+@pytest.mark.django_db
+def test_a_demo_namespace_that_was_deleted_before_anything_was_published_stays_away() -> None:
+    first_run.create_admin("")
+    admin = Viewer(User.objects.get())
+    demo = namespaces.create(name="demo", visibility="public", actor=admin)
+    namespace_deletion.delete(namespace=demo, actor=admin)
+
+    assert not first_run.demo_is_due()
+
+
+@pytest.mark.django_db
+def test_without_the_demo_nothing_is_published_and_no_lines_are_printed(settings) -> None:
+    settings.DEMO = False
+    said = announcement.text(
+        public_url="https://larder.example", data_dir=Path("/srv"), files=None, password=None, has_demo=False
+    )
+
+    assert not first_run.demo_is_due()
+    assert not first_run.demo_is_there()
+    assert announcement.COPY_FROM not in said
+    assert "Larder is ready: https://larder.example" in said

@@ -7,7 +7,7 @@ from django.db.models import OuterRef, Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 
-from apps.accounts import namespaces
+from apps.accounts import namespace_deletion, namespaces
 from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.filters import NamespaceFilter, PersonFilter, TeamFilter
 from apps.accounts.models import Grant, Namespace, Role, Team
@@ -95,6 +95,7 @@ class NamespaceAdmin(LarderAdmin[Namespace]):
     search_fields = ("name",)
     search_help_text = "The beginning of a name."
     inlines = (GrantInline,)
+    actions = ("delete_empty",)
     csv_columns = (
         "name",
         "visibility",
@@ -126,7 +127,15 @@ class NamespaceAdmin(LarderAdmin[Namespace]):
         return self.inlines if obj else ()  # whoever creates it owns it; others come after
 
     def has_delete_permission(self, _request: HttpRequest, _obj: Any = None) -> bool:
-        return False  # its published versions never change, so it stays
+        return False  # by the action, which asks the verb
+
+    def has_delete_empty_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm(namespace_deletion.PERMISSION)
+
+    @admin.action(permissions=["delete_empty"], description="Delete selected namespaces, where they are empty")
+    def delete_empty(self, request: HttpRequest, queryset: QuerySet[Namespace]) -> None:
+        actor = actor_of(request)
+        self.act(request, queryset, lambda row: namespace_deletion.delete(namespace=row, actor=actor), done="Deleted")
 
     def save_model(self, request: HttpRequest, obj: Namespace, _form: Any, change: bool) -> None:  # noqa: FBT001
         actor = actor_of(request)

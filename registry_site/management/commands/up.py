@@ -95,8 +95,10 @@ class Command(BaseCommand):
                 password=password,
                 # Container engines name a container's host after its id, which `docker cp` takes.
                 container=socket.gethostname() if settings.IN_CONTAINER else "",
+                has_demo=first_run.demo_is_there(),
             )
         )
+        connections.close_all()
 
     def publish_demo(self, supervisor: Supervisor) -> None:
         if not first_run.demo_is_due():

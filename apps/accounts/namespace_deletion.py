@@ -1,0 +1,110 @@
+"""Deleting empty namespaces. The name stays taken, for its owners of that day alone: whoever else came by it would hand
+out other things under addresses that people still use. So do the numbers of purged versions, which the row keeps.
+"""
+
+from collections.abc import Callable, Iterable
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from apps.accounts import invitations, operators
+from apps.accounts.access import Viewer
+from apps.accounts.models import Grant, Invitation, Membership, Namespace, Role, Team, User, Visibility
+from apps.audit.kinds import Kind
+from apps.audit.recorder import record
+from apps.lib.errors import Conflict
+
+# Says what of its room is in the namespace, such as "2 versions"; empty where there is nothing.
+Contents = Callable[[Namespace], str]
+_contents: list[Contents] = []
+PERMISSION = "accounts.delete_namespace"
+
+
+def register(contents: Contents) -> None:
+    """For rooms above, once, when they are loaded."""
+    if contents not in _contents:
+        _contents.append(contents)
+
+
+def contents_of(namespace: Namespace) -> list[str]:
+    return [found for contents in _contents if (found := contents(namespace))]
+
+
+def delete(*, namespace: Namespace, actor: Viewer) -> None:
+    """Delete an empty namespace with its grants and open invitations; doing it twice is fine.
+
+    For its owners, for whom the edge asks. Raises Conflict naming what is in it, and RoleRequired for staff who own
+    nothing there and lack the permission.
+    """
+    operators.require_permission(actor, namespace, PERMISSION, unless=Role.OWNER)
+    _delete(namespace, actor)
+
+
+@transaction.atomic
+def _delete(namespace: Namespace, actor: Viewer) -> None:
+    # Whoever reserves a version locks the row as well, and looks whether it is still there.
+    row = Namespace.objects.select_for_update().filter(pk=namespace.pk).first()
+    if row is None:
+        return
+    if found := contents_of(row):
+        raise Conflict(
+            f"{row} is not empty: it holds {' and '.join(found)}.",
+            mend="Only an empty namespace is deleted. Cancel what is on its way; staff purge versions.",
+        )
+    held = Grant.objects.filter(namespace=row)
+    owners = held.filter(role=Role.OWNER)
+    former = {
+        "users": sorted(owners.exclude(user=None).values_list("user", flat=True)),
+        "teams": sorted(owners.exclude(team=None).values_list("team", flat=True)),
+    }
+    for invitation in Invitation.objects.filter(namespace=row, used_at=None, revoked_at=None):
+        invitations.revoke(invitation=invitation, actor=actor)
+    held.delete()
+    Namespace.objects.filter(pk=row.pk).update(
+        deleted_at=timezone.now(), former_owners=former, visibility=Visibility.PRIVATE
+    )
+    record(
+        Kind.NAMESPACE_DELETED,
+        actor_id=actor.user_id,
+        token_id=actor.token_id,
+        subject=row.name,
+        visibility=row.visibility,
+        former_owners=former,
+    )
+
+
+@transaction.atomic
+def revive(*, name: str, visibility: str, description: str, actor: Viewer) -> Namespace | None:
+    """The deleted namespace of that name again, with its former owners: for one of them, or for staff on their behalf.
+
+    None where there is no such name, it is not the actor's, or nobody is left to own it.
+    """
+    row = Namespace.including_deleted.select_for_update().exclude(deleted_at=None).filter(name=name).first()
+    if row is None or actor.user is None:
+        return None
+    former: dict[str, list[int]] = row.former_owners or {"users": [], "teams": []}
+    people = User.objects.filter(pk__in=former["users"], is_active=True)
+    teams = Team.objects.filter(Q(memberships__user__is_active=True), pk__in=former["teams"]).distinct()
+    if not (actor.user.is_staff or _is_one(actor.user, people, teams)) or not (people or teams):
+        return None
+    row.deleted_at, row.former_owners, row.visibility, row.description = None, None, visibility, description
+    row.save(update_fields=["deleted_at", "former_owners", "visibility", "description"])
+    grants = [*(Grant(user=one) for one in people), *(Grant(team=one) for one in teams)]
+    for grant in grants:
+        grant.namespace, grant.role, grant.given_by = row, Role.OWNER, actor.user
+    Grant.objects.bulk_create(grants)
+    record(
+        Kind.NAMESPACE_CREATED,
+        actor_id=actor.user_id,
+        token_id=actor.token_id,
+        subject=row.name,
+        visibility=visibility,
+        again=True,
+        owners={"users": [one.pk for one in people], "teams": [one.pk for one in teams]},
+    )
+    return row
+
+
+def _is_one(user: User, people: Iterable[User], teams: Iterable[Team]) -> bool:
+    return user in people or Membership.objects.filter(user=user, team__in=[team.pk for team in teams]).exists()
