@@ -16,12 +16,10 @@ from django.test import Client
 from apps.accounts import tokens
 from apps.accounts.access import Viewer
 from apps.accounts.models import Grant, Namespace, Role, Scope, User, Visibility
-from apps.blobs.integrity import known
 from apps.jobs.models import Job
 from apps.lib.addresses import ModuleAddress
 from apps.modules import publishing
 from apps.modules.tasks import publish_module
-from apps.releases.blocking import blocked
 from apps.releases.models import Release
 from apps.signing import vault
 from registry_site.health import checks
@@ -35,6 +33,7 @@ REQUIRED = frozenset(os.environ.get("LARDER_REQUIRE", "").replace(",", " ").spli
 SAY_VERSION = ("terraform", "tofu", "oras", "crane", "regctl")  # a command there, `--version` elsewhere
 # tofu is in no package registry: where it is there, each case runs with it too; elsewhere recorded requests do.
 CLIENTS = ["terraform", *(["tofu"] if shutil.which("tofu") or "tofu" in REQUIRED else [])]
+BLOBS = Path(settings.DATA_DIR) / "blobs"
 USED: dict[str, set[str]] = {}
 EXECUTED: Counter[str] = Counter()
 CHECKS: Counter[str] = Counter()  # of the OCI conformance port, by group
@@ -258,13 +257,12 @@ def published(alice: User) -> Publish:
     def publish(
         address: str = "acme/vpc/aws", version: str = "1.2.0", data: bytes | None = None, user: User | None = None
     ):
-        body = module_zip(comment=version.encode()) if data is None else data
         result = publishing.publish(
             viewer=Viewer(user or alice),
             address=ModuleAddress.parse(address),
             version=version,
             file_name=f"{address.split('/')[1]}-{version}.zip",
-            open_body=lambda: iter([body]),
+            open_body=lambda: iter([module_zip(comment=version.encode()) if data is None else data]),
         )
         run_jobs()
         result.release.refresh_from_db()
@@ -276,25 +274,23 @@ def published(alice: User) -> Publish:
 @pytest.fixture
 def stored_files() -> Callable[[], list[str]]:
     """Every object left in storage, by key."""
-    root = Path(settings.DATA_DIR) / "blobs"
-    return lambda: sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
+    return lambda: sorted(str(path.relative_to(BLOBS)) for path in BLOBS.rglob("*") if path.is_file())
 
 
 @pytest.fixture(autouse=True)
 def empty_storage() -> None:
     """Each test begins with no stored byte: the ledger would remember the versions of other tests."""
-    shutil.rmtree(Path(settings.DATA_DIR) / "blobs", ignore_errors=True)
+    shutil.rmtree(BLOBS, ignore_errors=True)
 
 
 @pytest.fixture(autouse=True)
 def nothing_remembered() -> None:
     """Each test begins as a fresh process, which knows nothing for the time that the database is away."""
-    blocked.forget()
-    known.forget()
     checks.clear()
-    archives = sys.modules.get("apps.protocol.archives")  # the URLs load it with the first request
-    if archives is not None:
-        archives.last_public.forget()
+    for memory in ("releases.blocking.blocked", "blobs.integrity.known", "protocol.archives.last_public"):
+        module, _, name = f"apps.{memory}".rpartition(".")
+        if module in sys.modules:  # some are loaded with the first request
+            getattr(sys.modules[module], name).forget()
 
 
 @pytest.fixture(scope="session")
