@@ -5,7 +5,7 @@ BIN := .venv/bin
 PARALLEL := -n auto --dist loadgroup --no-loadscope-reorder
 PYTEST := $(BIN)/pytest $(PARALLEL)
 # What depends on Python itself: what reads bytes, talks to child processes, starts and stops.
-PYTHON_TESTS := tests/house tests/lib tests/modules tests/signing tests/site
+PYTHON_TESTS := tests/lib tests/modules tests/signing tests/site
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-18s %s\n", $$1, $$2 }' Makefile

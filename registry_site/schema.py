@@ -37,7 +37,7 @@ _COLUMNS = {
         FROM information_schema.columns WHERE table_schema = ANY (current_schemas(false))""",
 }
 # A unique constraint with a condition is an index to both databases.
-_CONSTRAINTS = {
+_RULES = {
     "sqlite": "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL",
     "postgresql": """
         SELECT 'index', indexname, '' FROM pg_indexes WHERE schemaname = ANY (current_schemas(false))
@@ -49,7 +49,7 @@ _CONSTRAINTS = {
 class _Found:
     columns: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     needed: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    constraints: set[str] = field(default_factory=set)
+    rules: set[str] = field(default_factory=set)
 
 
 def bring_up_to_date() -> None:
@@ -131,7 +131,10 @@ def _cannot_migrate(error: Exception) -> CannotStartError | None:
 
 
 def mismatches() -> Iterator[str]:
-    """What would make a query of ours fail, or lose a rule: one phrase each. More than the models know does no harm."""
+    """What would make a query of ours fail, or lose a constraint or an index: one phrase each.
+
+    What the models do not know does no harm, unless every insert would have to name it.
+    """
     found = _read()
     for model in apps.get_models(include_auto_created=True):
         meta = model._meta  # noqa: SLF001  # Django's documented name for it
@@ -144,13 +147,13 @@ def mismatches() -> Iterator[str]:
         expected = {column.column for column in meta.local_concrete_fields if column.column}
         yield from (f"{table} has no column {name}" for name in sorted(expected - found.columns[table]))
         yield from (f"{table} wants an unknown column {name}" for name in sorted(found.needed[table] - expected))
-        yield from (
-            f"{table} has no constraint {name}" for name in sorted(_names_of_constraints(model) - found.constraints)
-        )
+        yield from (f"{table} has no {name}" for name in sorted(_rules(model) - found.rules))
 
 
-def _names_of_constraints(model: type[models.Model]) -> set[str]:
-    return {constraint.name for constraint in model._meta.constraints}  # noqa: SLF001
+def _rules(model: type[models.Model]) -> set[str]:
+    """The constraints and indexes that have names of ours. Those that Django names are not looked for."""
+    meta = model._meta  # noqa: SLF001
+    return {rule.name for rule in (*meta.constraints, *meta.indexes) if rule.name}
 
 
 def _read() -> _Found:
@@ -161,8 +164,8 @@ def _read() -> _Found:
             found.columns[table].add(column)
             if is_needed:
                 found.needed[table].add(column)
-        cursor.execute(_CONSTRAINTS[connection.vendor])
+        cursor.execute(_RULES[connection.vendor])
         for kind, name, sql in cursor.fetchall():
             # SQLite keeps the constraints of a table in its text alone.
-            found.constraints |= set(re.findall(r'CONSTRAINT "([^"]+)"', sql)) if kind == "table" else {name}
+            found.rules |= set(re.findall(r'CONSTRAINT "([^"]+)"', sql)) if kind == "table" else {name}
     return found

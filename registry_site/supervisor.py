@@ -35,7 +35,7 @@ class Child:
     def start(self) -> None:
         command = [sys.executable, str(env.CHECKOUT / "manage.py"), self.name, *self.arguments]
         # Its own session: Ctrl-C in the terminal reaches the supervisor alone, which ends its children in order.
-        self.process = subprocess.Popen(
+        self.process = subprocess.Popen(  # noqa: S603  # our own interpreter and code
             [*command, "--parent", str(os.getpid())], stdin=subprocess.DEVNULL, start_new_session=True
         )
         self.started_at = time.monotonic()

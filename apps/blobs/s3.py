@@ -1,5 +1,9 @@
 """Bytes in S3-compatible storage, by the boto3 client of django-storages. Credentials come the usual way of boto3.
 
+django-storages makes the connection: its session and credentials, endpoint, addressing and transfer settings. Bytes go
+through its client and not through `Storage.save` and `open`: those cannot create only, rename on a collision, spool
+whole uploads, and make a resource for each thread.
+
 `s3://bucket/prefix?endpoint=http://127.0.0.1:9000&region=eu-central-1&addressing=path`
 """
 

@@ -146,7 +146,7 @@ def _started(
             "limits": asdict(limits),
             "parent": os.getpid(),
         }
-        return subprocess.Popen(
+        return subprocess.Popen(  # noqa: S603  # our own interpreter and code
             [sys.executable, "-I", "-S", "-c", _START, json.dumps(orders)],
             stdin=subprocess.DEVNULL if stdin is None else stdin.fileno(),
             stdout=subprocess.PIPE,

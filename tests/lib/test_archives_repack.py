@@ -134,7 +134,8 @@ def test_it_is_the_same_under_another_python(repack, tmp_path):
         "sys.stdout.buffer.write(b''.join(pieces))"
     )
     here = repack(source.read_bytes(), folder="m")
-    pythons = filter(None, [sys.executable, *map(shutil.which, ("python3.12", "python3.13"))])
+    others = (shutil.which(f"python3.{minor}") for minor in (11, 12, 13, 14))
+    pythons = filter(None, [sys.executable, *others])
     for python in pythons:
         done = subprocess.run([python, "-c", code, str(ROOT), str(source)], capture_output=True, check=False)
         # A name on the path may be a shim without a Python behind it.
