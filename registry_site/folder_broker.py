@@ -167,7 +167,8 @@ def folder_of(client: Any) -> Path:
 
 
 def make_folder(folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)  # which gives this mode to the last one alone
+    folder.mkdir(exist_ok=True, mode=0o700)
 
 
 def _read(path: Path) -> bytes:
