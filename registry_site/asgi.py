@@ -45,6 +45,8 @@ Send = Callable[[Message], Awaitable[None]]
 READ_ONLY = ("GET", "HEAD", "OPTIONS", "TRACE")  # nobody here reads a body with these
 # granian takes four pieces of a download before it waits for the reader.
 PIECE = 64 * 1024
+# A sender over HTTP/1.1 that has read the head of a refusal stops within this time.
+QUIET_SECONDS = 1.0
 NOTHING: Any = io.BytesIO()
 _END = object()
 
@@ -236,10 +238,10 @@ class Exchange:
     async def _refuse(self, answer: Answer) -> None:
         """Keep the request open until its sender has read the refusal and stopped.
 
-        A server that has answered completely resets an HTTP/2 stream, and closes an HTTP/1.1 connection, and whoever
-        still sends sees that and not the 401 or 413 that stands in the answer: curl 7.88 (Debian 12) reports the reset
-        stream. Having read an error of known length, clients stop sending and leave; until then what they send is
-        dropped, here on the loop.
+        A server that has answered completely resets an HTTP/2 stream, and closes an HTTP/1.1 connection. Whoever still
+        sends sees that and not the 401 or 413 that stands in the answer: curl 7.88 (Debian 12) reports the reset
+        stream. Having read an error, clients stop sending and leave; until then what they send is dropped, here on the
+        loop.
         """
         # Who asked whether to send the body has not begun to, and is told so by the answer.
         if not self.sender.has_begun and self.environ.get("HTTP_EXPECT", "").lower() == "100-continue":
@@ -247,16 +249,19 @@ class Exchange:
             return
         # Over HTTP/2 and without a length curl sends until it is told to stop, and would wait for us as we for it.
         # What is small has been sent by then: an answer after its end resets nothing.
-        if self.is_http2 and "CONTENT_LENGTH" not in self.environ:
+        if not answer.whole or (self.is_http2 and "CONTENT_LENGTH" not in self.environ):
             await self.sender.drop()
             await self._send(answer)
             return
         if not any(name == b"content-length" for name, _ in answer.headers):
             answer.headers.append((b"content-length", str(len(answer.whole)).encode()))
+        # granian closes an HTTP/1.1 connection after the last byte: that comes when the sender has fallen silent.
+        kept = 0 if self.is_http2 else 1
+        end = len(answer.whole) - kept
         await self.send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
-        await self._send_body(answer.whole, more=True)
-        await self.sender.drop()
-        await self._send_body(b"", more=False)
+        await self._send_body(answer.whole[:end], more=True)
+        await self.sender.drop(quiet=None if self.is_http2 else QUIET_SECONDS)
+        await self._send_body(answer.whole[end:], more=False)
 
 
 async def send_document(send: Send, scope: HTTPScope, status: int, document: dict[str, Any]) -> None:

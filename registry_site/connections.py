@@ -88,25 +88,24 @@ class Connections:
 
 
 def _open() -> Iterator[tuple[Peer, socket.socket]]:
-    """Each connection to the listening port, by a descriptor of our own: the server may close its at any time."""
+    """Each connection to the listening port, through the server's own descriptor.
+
+    Never through a copy of it: to close any descriptor of SQLite's files, by a mistake or a race, would release the
+    process's locks on the database. The server may close its descriptor at any time, so nothing is done with one that
+    did not say just before whose it is.
+    """
     for entry in list(Path("/dev/fd").iterdir()):
-        with contextlib.suppress(OSError), _duplicate(int(entry.name)) as connection:
-            host, port = connection.getpeername()[:2]
-            if connection.getsockname()[1] == settings.LISTEN_PORT:
-                yield (host.partition("%")[0], port), connection
-
-
-def _duplicate(descriptor: int) -> socket.socket:
-    """Raises OSError for what is no connection over TCP."""
-    copy = os.dup(descriptor)
-    if stat.S_ISSOCK(os.fstat(copy).st_mode):
-        connection = socket.socket(fileno=copy)
-        if connection.family in (socket.AF_INET, socket.AF_INET6):
-            return connection
-        connection.close()
-    else:
-        os.close(copy)
-    raise OSError
+        with contextlib.suppress(OSError):
+            if not stat.S_ISSOCK(os.fstat(int(entry.name)).st_mode):
+                continue
+            connection = socket.socket(fileno=int(entry.name))
+            try:
+                if connection.family in (socket.AF_INET, socket.AF_INET6):
+                    host, port = connection.getpeername()[:2]
+                    if connection.getsockname()[1] == settings.LISTEN_PORT:
+                        yield (host.partition("%")[0], port), connection
+            finally:
+                connection.detach()
 
 
 def _shut(connection: socket.socket) -> None:

@@ -61,13 +61,14 @@ class Sender:
             self._waited, self._came = 0.0, 0
         return body
 
-    async def drop(self) -> None:
-        """Read what comes, to its end or for a while."""
+    async def drop(self, *, quiet: float | None = None) -> None:
+        """Read what comes, to its end or for a while, or until nothing came for `quiet` seconds."""
         dropped = 0
         try:
             async with asyncio.timeout(DROP_SECONDS):
                 while not self.is_done and dropped <= DROP_BYTES:
-                    dropped += len(await self.next())
+                    async with asyncio.timeout(quiet):
+                        dropped += len(await self.next())
         except (TimeoutError, RegistryError):
             pass
 

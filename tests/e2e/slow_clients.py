@@ -13,7 +13,7 @@ from h2.connection import H2Connection
 from h2.events import ConnectionTerminated, StreamEnded, StreamReset
 from h2.exceptions import ProtocolError
 
-PAUSE = 0.3
+PAUSE = 0.7
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0"
 
 

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.live, pytest.mark.once]
 
 THREADS = 4
 SLOW = 20
-TIMEOUT = 3
+TIMEOUT = 5
 NOTICE = 8
 READS = ("/healthz", "/readyz", "/v1/modules/demo/hello/local/versions")
 
@@ -95,10 +95,8 @@ def kinds(larder: Live, token: str) -> dict[str, tuple[Client, int]]:
 
 TOGETHER = {
     "heads": ["no TLS", "silence", "silence over HTTP/2", "head", "head over HTTP/2"],
-    "bodies": [
-        "form",
-        "form over HTTP/2",
-        "form with a length over HTTP/2",
+    "forms": ["form", "form over HTTP/2", "form with a length over HTTP/2"],
+    "refused bodies": [
         "refused",
         "refused over HTTP/2",
         "refused with a length over HTTP/2",
@@ -108,10 +106,18 @@ TOGETHER = {
 }
 
 
+def is_answered(larder: Live, path: str) -> bool:
+    """Over a new connection, as whoever comes now would open it. On a busy machine it may itself be too slow."""
+    try:
+        with larder.client() as client:
+            return client.get(path).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
 def assert_others_are_answered(larder: Live) -> None:
-    with larder.client() as client:
-        for _ in range(5):
-            assert [client.get(path).status_code for path in READS] == [200, 200, 200]
+    for path in READS * 3:
+        eventually(lambda path=path: is_answered(larder, path), what=path)  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("group", TOGETHER)

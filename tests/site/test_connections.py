@@ -1,0 +1,111 @@
+"""Connections that ask for nothing are closed; nothing else of the process is touched."""
+
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from registry_site import connections
+from registry_site.connections import Connections, Peer
+from tests.site.processes import eventually
+
+pytestmark = pytest.mark.once
+
+Pair = tuple[socket.socket, Peer]
+
+
+@pytest.fixture
+def connected(settings: Any) -> Iterator[Pair]:
+    """A client of this process's own listening port, and what the server knows it by."""
+    settings.CLIENT_TIMEOUT = 0.1
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        settings.LISTEN_PORT = listener.getsockname()[1]
+        with socket.create_connection(listener.getsockname()) as client, listener.accept()[0]:
+            client.settimeout(10)
+            yield client, client.getsockname()
+
+
+def is_open(client: socket.socket) -> bool:
+    client.setblocking(False)
+    try:
+        return client.recv(1) != b""
+    except BlockingIOError:
+        return True
+
+
+def test_one_that_never_asks_is_closed(connected: Pair) -> None:
+    client, _ = connected
+    kept = Connections()
+    kept.sweep()
+    assert is_open(client)
+    time.sleep(0.2)
+    kept.sweep()
+    assert not is_open(client)
+
+
+def test_one_that_is_answered_is_not(connected: Pair) -> None:
+    client, peer = connected
+    kept = Connections()
+    with kept.request(peer):
+        kept.sweep()
+        time.sleep(0.2)
+        kept.sweep()
+    kept.sweep()
+    assert is_open(client), "a request has just ended"
+
+
+def test_one_that_has_asked_may_rest_for_longer(connected: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "IDLE_SECONDS", 0.5)
+    client, peer = connected
+    kept = Connections()
+    with kept.request(peer):
+        pass
+    time.sleep(0.2)
+    kept.sweep()
+    assert is_open(client)
+
+    def is_closed() -> bool:
+        kept.sweep()
+        return not is_open(client)
+
+    eventually(is_closed)
+
+
+def test_in_a_crowd_nobody_rests(connected: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "CROWD", 1)
+    monkeypatch.setattr(connections, "CROWD_SECONDS", 0.1)
+    client, peer = connected
+    kept = Connections()
+    with kept.request(peer):
+        pass
+    time.sleep(0.2)
+    kept.sweep()
+    assert not is_open(client)
+
+
+def test_a_download_that_is_not_read_is_cut_by_its_name(connected: Pair) -> None:
+    client, peer = connected
+    Connections().cut(("127.0.0.1", peer[1] + 1))
+    assert is_open(client)
+    Connections().cut(peer)
+    assert not is_open(client)
+
+
+def test_a_sweep_releases_no_lock_of_sqlite(connected: Pair, tmp_path: Path) -> None:
+    """The system drops a process's locks on a file when it closes any descriptor of it, a copy as well."""
+    database = sqlite3.connect(tmp_path / "db", isolation_level=None)
+    database.execute("CREATE TABLE t (n)")
+    database.execute("BEGIN EXCLUSIVE")
+    Connections().sweep()
+
+    program = f"import sqlite3; sqlite3.connect({str(tmp_path / 'db')!r}, timeout=0).execute('SELECT * FROM t')"
+    other = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    database.close()
+
+    assert "database is locked" in other.stderr
