@@ -45,6 +45,7 @@ def _pairs() -> list[Case]:
         Case("names equal after folding", pair("stra\u00dfe.tf", "STRASSE.tf"), "duplicate_name", "STRASSE.tf"),
         Case("one accent, two spellings", pair("caf\u00e9.tf", "cafe\u0301.tf"), "duplicate_name", "cafe"),
         Case("an accent and none", pair("caf\u00e9.tf", "cafe.tf")),
+        Case("a name of one letter twice", pair("x", "x"), "duplicate_name", "x"),
         Case("a folder twice", pair("a/", "a/"), "duplicate_name", "a/"),
         Case("folders equal but for case", pair("a/x.tf", "A/y.tf"), "duplicate_name", "A/y.tf"),
         Case("one name in two folders", pair("a/x.tf", "b/x.tf")),

@@ -55,6 +55,7 @@ def _names() -> list[Case]:
         _one("name_dots", "a file named .", Item("."), member="."),
         _one("duplicate_name", "a name with and without ./", Item("x.tf"), Item("./x.tf"), member="x.tf"),
         _one("duplicate_name", "a name twice", MAIN, MAIN),
+        _one("duplicate_name", "a name of one letter twice", Item("x"), Item("x"), member="x"),
         _one("duplicate_name", "names equal but for case", MAIN, Item("Main.tf")),
         _one("duplicate_name", "one accent, two spellings", Item("caf\u00e9.tf"), Item("cafe\u0301.tf"), member="cafe"),
         _one("file_and_folder", "a file that is a folder by a path", Item("a"), Item("a/b.tf"), member="a"),

@@ -84,14 +84,17 @@ def _clashes(names: list[str]) -> Iterator[Reason]:
     folders: dict[str, str] = {}  # folded path -> path, of every folder that has a record or lies on a path
     for name in names:
         path = name.removesuffix("/")
-        first = own[name.endswith("/")].setdefault(_folded(path), name)
-        if first is not name:
+        spellings, key = own[name.endswith("/")], _folded(path)
+        first = spellings.get(key)  # not setdefault and `is`: equal names of one letter are one object
+        if first is None:
+            spellings[key] = name
+        else:
             yield _twice(name, first)
         folder = path if name.endswith("/") else path.rpartition("/")[0]
         while folder:
             spelling = folders.setdefault(_folded(folder), folder)
             if spelling is not folder:
-                if spelling != folder and first is name:
+                if spelling != folder and first is None:
                     yield _twice(name, spelling)
                 break  # the folders above it were seen with it
             folder = folder.rpartition("/")[0]
