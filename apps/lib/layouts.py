@@ -12,6 +12,9 @@ MOST_FOLDERS = 200
 _FOLDERS_LEFT_OUT = frozenset({".git", ".terraform", "terraform.tfstate.d", "__macosx"})
 _FILES_LEFT_OUT = frozenset({".ds_store", "thumbs.db"})
 _STATE_FOLDER = "terraform.tfstate.d"
+# What surrounds a module: no client reads it when it installs one.
+_FOLDERS_BESIDE = frozenset({"doc", "docs", "example", "examples", "fixtures", "test", "testdata", "tests"})
+_FILES_BESIDE = frozenset({"codeowners", "dockerfile", "gnumakefile", "jenkinsfile", "license", "makefile", "notice"})
 _GIT_HEADER = "pax_global_header"  # git archive's commit, as a file where the tar was read by an old tool
 
 
@@ -70,6 +73,18 @@ def is_state(name: str) -> bool:
 def is_module_file(file: str) -> bool:
     """Whether clients read a file of this name, given without its folder, as part of a module. They skip dot files."""
     return file.endswith(MODULE_SUFFIXES) and not file.startswith(".")
+
+
+def is_beside_module(name: str) -> bool:
+    """Whether no client that installs the module needs the member: dot files, examples, tests, documentation."""
+    *folders, file = _parts(name)
+    beside = (part for above, part in zip(["", *folders], folders, strict=False) if above != "modules")
+    return (
+        any(part.startswith(".") for part in (*folders, file))
+        or not _FOLDERS_BESIDE.isdisjoint((*beside, file))
+        or file in _FILES_BESIDE
+        or file.endswith(".md")
+    )
 
 
 def _parts(name: str) -> list[str]:

@@ -1,13 +1,14 @@
 """What makes an archive a module, decided on the listing of an archive that is already known to be harmless."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from apps.lib import archives
-from apps.lib.archives import Listing, Refusal
+from apps.lib.archives import Limits, Listing, Refusal
 from apps.lib.errors import Invalid, Reason
-from apps.lib.layouts import is_module_file
+from apps.lib.layouts import is_beside_module, is_module_file
+from apps.lib.links import BrokenLink, Tree, View
 
 # Questions that a publisher answers with yes; `choose-folder` is answered with a folder.
 STATE_FILE, PRIVATE_KEY, CHOOSE_FOLDER = "state-file", "private-key", "choose-folder"
@@ -24,6 +25,7 @@ class Plan:
     left_out: tuple[str, ...]  # members below `prefix` that stay out by rule
     questions: tuple[Reason, ...]
     is_repacked: bool
+    copies: Mapping[str, list[str]] = field(default_factory=dict)  # what links come to: see links.View
 
 
 def clean_folder(folder: str) -> str:
@@ -50,6 +52,7 @@ def clean_confirmations(codes: Iterable[str]) -> list[str]:
 def plan(
     listing: Listing,
     *,
+    limits: Limits,
     notes: dict[str, Any],
     folder: str,
     confirmed: Collection[str] = (),
@@ -67,26 +70,31 @@ def plan(
     notes |= {"form": listing.form, "top_folder": layout.top_folder, "folders": list(layout.folders)}
     if asks and several and not folder:
         return _asking(_choose(layout.folders, "several modules are to be published from it"))
-    prefix = _prefix(names, folder, layout.top_folder)
+    tree = Tree(listing.entries, limits)
+    prefix = _prefix(tree, folder, layout.top_folder)
     if prefix is None:
         raise Refusal([_no_such_folder(folder, layout.folders)])
-    inside = [name for name in names if name.startswith(prefix)]
+    view = tree.below(prefix)
     left_out = tuple(name for name in layout.left_out if name.startswith(prefix))
-    staying = set(inside) - set(left_out)
+    staying = set(view.names) - set(left_out)
     if not any(_is_at_root(name.removeprefix(prefix)) for name in staying):
         if asks and layout.folders:
             return _asking(_choose(layout.folders, "no module file at its root"))
-        raise Refusal([_no_module_file(sorted(inside), prefix, layout.folders)])
-    is_repacked = bool(prefix or left_out or listing.form != "zip")
-    shown = [name.removeprefix(prefix) for name in left_out[:NAMES_KEPT]]
-    notes |= {"left_out": shown, "left_out_count": len(left_out), "repacked": is_repacked}
+        raise Refusal([_no_module_file(sorted(view.names), prefix, layout.folders)])
+    is_repacked = bool(prefix or left_out or view.followed or view.broken or listing.form != "zip")
+    notes |= {
+        "left_out": [name.removeprefix(prefix) for name in left_out[:NAMES_KEPT]],
+        "left_out_count": len(left_out),
+        "repacked": is_repacked,
+    }
+    _settle_links(view, prefix, notes)
     state_files = [name for name in layout.state_files if name.startswith(prefix)]
-    keys = [name for name in listing.private_keys if name in staying]
+    keys = [name for key in listing.private_keys for name in (key, *view.copies.get(key, ())) if name in staying]
     questions = [
         *([_state_files(state_files)] if state_files and STATE_FILE not in confirmed else []),
         *([_private_keys(keys)] if keys and PRIVATE_KEY not in confirmed else []),
     ]
-    return Plan(prefix, left_out, tuple(questions), is_repacked)
+    return Plan(prefix, left_out, tuple(questions), is_repacked, view.copies)
 
 
 def require_unchanged(plan: Plan, notes: Mapping[str, Any]) -> None:
@@ -98,6 +106,8 @@ def require_unchanged(plan: Plan, notes: Mapping[str, Any]) -> None:
         return
     if notes["form"] != "zip":
         found = f"an archive of the form {notes['form']}"
+    elif notes["links"]:
+        found = f"links: {_named(notes['links'], 5)}"
     elif plan.prefix:
         found = f"all files in the folder {plan.prefix}"
     else:
@@ -108,8 +118,8 @@ def require_unchanged(plan: Plan, notes: Mapping[str, Any]) -> None:
                 code="package-would-change",
                 found=found,
                 expected="a zip of the module's files alone, with main.tf at its root: a package is served unchanged",
-                mend="Zip the contents of the module's folder, without state and .git, and push that; or publish this "
-                "archive in the browser or by the API, which repack it",
+                mend="Zip the contents of the module's folder, without links, state and .git, and push that; or "
+                "publish this archive in the browser or by the API, which repack it",
             )
         ]
     )
@@ -123,15 +133,31 @@ def _is_at_root(name: str) -> bool:
     return "/" not in name and is_module_file(name)
 
 
-def _prefix(names: list[str], folder: str, top_folder: str) -> str | None:
+def _prefix(tree: Tree, folder: str, top_folder: str) -> str | None:
     """Where the module begins: the folder as it stands in the archive, or below the one folder on top of all."""
     top = f"{top_folder}/" if top_folder else ""
     if not folder:
         return top
-    for prefix in (f"{folder}/", f"{top}{folder}/"):
-        if any(name.startswith(prefix) for name in names):
-            return prefix
+    for path in (folder, f"{top}{folder}"):
+        found = tree.folder_at(path)
+        if found is not None:
+            return f"{found}/" if found else ""
     return None
+
+
+def _settle_links(view: View, prefix: str, notes: dict[str, Any]) -> None:
+    """Notes which links are followed, and which are left out. Raises Refusal for those that a client would miss."""
+    reasons = [(link, _broken_link(link, prefix)) for link in view.broken]
+    needed = [reason for link, reason in reasons if not is_beside_module(link.name.removeprefix(prefix))]
+    if needed:
+        raise Refusal(needed)
+    notes |= {
+        "links": [
+            name.removeprefix(prefix) for name in [*view.followed, *(link.name for link in view.broken)][:NAMES_KEPT]
+        ],
+        "links_count": len(view.followed),
+        "warnings": [reason.as_dict() for _, reason in reasons[:NAMES_KEPT]],
+    }
 
 
 def _named(names: Iterable[str], most: int = FOLDERS_NAMED) -> str:
@@ -205,4 +231,14 @@ def _private_keys(names: list[str]) -> Reason:
         expected="none: everybody who may read the module could use them",
         mend="Take them out and upload again; or confirm that they are meant to be there, as in a test "
         "(in a script: ?confirm=private-key).",
+    )
+
+
+def _broken_link(link: BrokenLink, prefix: str) -> Reason:
+    return Reason(
+        code="broken_link",
+        file=link.name.removeprefix(prefix),
+        found=link.found,
+        expected="a link to a file or folder in the archive",
+        mend="Pack the file itself in place of the link, or leave the link out.",
     )

@@ -224,7 +224,7 @@ def check(work: Work) -> None:
     release = work.release
     with store.open_staged(release.staging_key) as staged:
         form = _form_of(staged)
-        listing = archives.inspect(staged, limits(), wanted=contents.WANTED, form=form)
+        listing = archives.inspect(staged, limits(), wanted=contents.WANTED, form=form, links=True)
         if listing.digest != release.uploaded_digest:
             # Storage gave other bytes than those that were received. Each attempt reads them anew; five are enough.
             raise store.Damaged(f"The staged bytes of {release} are not those that were received.")
@@ -232,6 +232,7 @@ def check(work: Work) -> None:
         work.notes = {"several": True} if several else {}
         plan = checks.plan(
             listing,
+            limits=limits(),
             notes=work.notes,
             folder=release.folder,
             confirmed=release.confirmed,
@@ -244,7 +245,9 @@ def check(work: Work) -> None:
             raise Questions(plan.questions)
         if plan.is_repacked:
             work.archive_key = staging.repacked_key(release)
-            zipped = archives.repack(staged, limits(), form=form, folder=plan.prefix, leave_out=plan.left_out)
+            zipped = archives.repack(
+                staged, limits(), form=form, folder=plan.prefix, leave_out=plan.left_out, copies=plan.copies
+            )
             _stage_repacked(work.archive_key, zipped)
     if work.archive_key:
         with store.open_staged(work.archive_key) as repacked:
@@ -257,9 +260,9 @@ def check(work: Work) -> None:
 def check_package(archive: BinaryIO) -> None:
     """What `check` asks of a pushed package, without a release. Raises Refusal, also for what it would ask."""
     form = _form_of(archive)
-    listing = archives.inspect(archive, limits(), form=form)
+    listing = archives.inspect(archive, limits(), form=form, links=True)
     notes: dict[str, Any] = {}
-    plan = checks.plan(listing, notes=notes, folder="")
+    plan = checks.plan(listing, limits=limits(), notes=notes, folder="")
     checks.require_unchanged(plan, notes)
     blocking.refuse_quarantined({listing.digest: ""})
     if plan.questions:

@@ -35,6 +35,7 @@ class Member:
     flags: int | None = None
     mode: int | None = None
     attributes: int | None = None
+    made_by: int = UNIX
     packed: bytes | None = None  # the bytes that lie in the file
     size: int | None = None
     crc: int | None = None
@@ -99,7 +100,7 @@ def central(member: Member, at: int) -> bytes:
     header = struct.pack(
         "<4s6H3L5H2L",
         b"PK\x01\x02",
-        UNIX,
+        member.made_by,
         member.needed,
         member.all_flags,
         member.method,

@@ -179,7 +179,7 @@ def test_a_folder_that_is_not_there_is_refused(repack, folder: str):
 @pytest.mark.parametrize(
     ("form", "data", "code"),
     [
-        ("tar.gz", gz(tar([Item("big.bin", noise(MIB)), Item("x", kind=b"2")])), "file_type"),
+        ("tar.gz", gz(tar([Item("big.bin", noise(MIB)), Item("x", kind=b"3")])), "file_type"),
         ("tar.gz", gz(tar([Item("big.bin", noise(MIB)), Item("../x.tf")])), "name_dots"),
         ("tar.gz", gz(tar([Item("big.bin", noise(MIB))]))[:-9], "truncated"),
         ("tar.gz", gz(tar([Item("0.tf", size=300 * MIB)])), "ratio"),
@@ -187,7 +187,7 @@ def test_a_folder_that_is_not_there_is_refused(repack, folder: str):
         ("zip", build([Member("a.bin", noise(MIB)), Member("b.tf", b"x", crc=1)]), "crc_mismatch"),
         ("zip", b"", "empty"),
     ],
-    ids=["a link", "a name", "a cut end", "a bomb", "a name in a zip", "a wrong CRC in a zip", "nothing"],
+    ids=["a device", "a name", "a cut end", "a bomb", "a name in a zip", "a wrong CRC in a zip", "nothing"],
 )
 def test_a_refusal_may_come_after_many_pieces(repack, form: archives.Form, data: bytes, code: str):
     with pytest.raises(archives.Refusal) as refusal:

@@ -12,6 +12,7 @@ from apps.lib.confinement.positioned import open_positioned
 def main(request: dict[str, Any], stdin: int) -> dict[str, Any]:
     limits = Limits(**request["limits"])
     try:
-        return listing_fields(read(open_positioned(stdin), limits, request["wanted"], form=request["form"]))
+        file = open_positioned(stdin)
+        return listing_fields(read(file, limits, request["wanted"], form=request["form"], links=request["links"]))
     except Refusal as refusal:
         return refusal_fields(refusal)

@@ -18,32 +18,36 @@ from apps.lib.zips.reader import zip_members
 _STEP = 64 * 1024
 
 
-def read(file: BinaryIO, limits: Limits, wanted: Iterable[str] = (), *, form: Form = "zip") -> Listing:
+def read(
+    file: BinaryIO, limits: Limits, wanted: Iterable[str] = (), *, form: Form = "zip", links: bool = False
+) -> Listing:
     """Checks a seekable archive and returns what it holds, in the order in which the members' data lie.
 
-    `wanted` as for `Finds`. Raises Refusal for anything that is the archive's fault, and OSError where the file cannot
-    be read, which is not; also MemoryError.
+    `wanted` as for `Finds`; `links`: list them as well, instead of refusing them. Raises Refusal for anything that is
+    the archive's fault, and OSError where the file cannot be read, which is not; also MemoryError.
     """
     with one_verdict(form):
         clock = Clock(limits.seconds, time.process_time)
         finds = Finds(wanted, limits)
         entries = []
-        for entry, pieces in members(file, limits, clock, form):
+        for entry, pieces in members(file, limits, clock, form, links=links):
             finds.take(entry, pieces)
             entries.append(entry)
         digest, size = _digest(file, clock)
         return Listing(digest, size, tuple(entries), finds.texts, os.getpid(), form, tuple(finds.private_keys))
 
 
-def members(file: BinaryIO, limits: Limits, clock: Clock, form: Form, *, by_name: bool = False) -> Iterator[Member]:
+def members(
+    file: BinaryIO, limits: Limits, clock: Clock, form: Form, *, by_name: bool = False, links: bool = False
+) -> Iterator[Member]:
     """The members; `by_name` in that order, where the form allows it: a tar has no other order than its own."""
     size = file.seek(0, os.SEEK_END)
     if size > limits.packed_bytes:
         expected = at_most(limits.packed_bytes, "bytes", limits.packed_setting)
         raise refuse("too_large", f"an archive of {size} bytes", expected, "Leave files out.")
     if form == "zip":
-        return zip_members(file, limits, clock, by_name=by_name)
-    return tar_members(file, form, limits, clock)
+        return zip_members(file, limits, clock, by_name=by_name, links=links)
+    return tar_members(file, form, limits, clock, links=links)
 
 
 @contextmanager

@@ -22,7 +22,8 @@ def main(request: dict[str, Any], stdin: int) -> dict[str, Any]:
         with one_verdict(request["form"]):
             # Our own time only: the parent may take the output as slowly as it likes.
             clock = Clock(limits.repack_seconds, time.process_time)
-            _repack(members(open_positioned(stdin), limits, clock, request["form"], by_name=True), request, writer)
+            file = open_positioned(stdin)
+            _repack(members(file, limits, clock, request["form"], by_name=True, links=True), request, writer)
     except Refusal as refusal:
         return refusal_fields(refusal)
     return {"files": writer.files}
@@ -31,10 +32,16 @@ def main(request: dict[str, Any], stdin: int) -> dict[str, Any]:
 def _repack(found: Iterator[Member], request: dict[str, Any], writer: ZipWriter) -> None:
     prefix = f"{request['folder']}/" if request["folder"] else ""
     leave_out = set(request["leave_out"])
+    copies = request["copies"]
     for entry, pieces in found:
-        # Folders have no records of their own: clients make those that files need.
-        if not entry.is_dir and entry.name.startswith(prefix) and entry.name not in leave_out:
-            writer.add(entry.name[len(prefix) :], pieces, executable=bool(entry.mode & 0o111))
+        # Folders have no records of their own: clients make those that files need. Links are copies of their targets.
+        if entry.is_dir or entry.link:
+            continue
+        names = copies.get(entry.name, [])
+        if entry.name.startswith(prefix) and entry.name not in leave_out:
+            names = [entry.name, *names]
+        if names:
+            writer.add([name[len(prefix) :] for name in names], pieces, executable=bool(entry.mode & 0o111))
     if prefix and not writer.files:
         raise refuse("folder_missing", "no file below it", "a folder of the archive", "Choose another.", prefix)
     writer.finish()

@@ -36,7 +36,9 @@ class Finds:
         self.private_keys: list[str] = []
 
     def take(self, entry: Entry, pieces: Iterator[bytes]) -> None:
-        """Reads one member to its end."""
+        """Reads one member to its end. A link has nothing to read: what it points to is a member as well."""
+        if entry.link:
+            return
         rank = self._rank(entry)
         text_bytes = 0 if rank is None else self._limits.text_bytes
         head = _head(pieces, max(KEY_BYTES, text_bytes))

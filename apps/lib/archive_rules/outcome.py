@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from apps.lib.errors import Invalid, Reason
 
 MOST_REASONS = 20
 _LONGEST_NAME_SHOWN = 200
+LinkKind: TypeAlias = Literal["symbolic", "hard"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +17,8 @@ class Entry:
 
     In a zip the member's data are the `packed` bytes from byte `at` of the file, stored (`method` 0) or deflated (8),
     so that one range of the stored archive is one file. In a tar these are 0.
+
+    A link has no bytes of its own: `target` is what it says, for a hard link the name of another member.
     """
 
     name: str
@@ -24,6 +28,8 @@ class Entry:
     at: int = 0
     packed: int = 0
     method: int = 0
+    link: LinkKind | None = None
+    target: str = ""
 
 
 @dataclass(frozen=True, slots=True)

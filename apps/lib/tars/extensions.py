@@ -3,7 +3,17 @@
 from apps.lib.archive_rules.limits import Limits, at_most
 from apps.lib.archive_rules.outcome import Refusal, refuse
 from apps.lib.tars import pax
-from apps.lib.tars.headers import BLOCK, HEADER_NAME_BYTES, LONG_LINK, LONG_NAME, PAX, PAX_GLOBAL, Header
+from apps.lib.tars.headers import (
+    BLOCK,
+    HARD_LINK,
+    HEADER_NAME_BYTES,
+    LONG_LINK,
+    LONG_NAME,
+    PAX,
+    PAX_GLOBAL,
+    SYMBOLIC_LINK,
+    Header,
+)
 from apps.lib.tars.kinds import sparse_reason
 from apps.lib.tars.streams import Unpacked
 
@@ -12,7 +22,7 @@ _MOST_IN_ALL = 64 * 1024 * 1024
 
 
 class Extensions:
-    """Collects what stands in front of a member, and is asked for its name when it comes."""
+    """Collects what stands in front of a member, and is asked for its name and target when it comes."""
 
     def __init__(self, data: Unpacked, limits: Limits) -> None:
         self._data = data
@@ -40,25 +50,23 @@ class Extensions:
             self._open[header.kind] = data
         return True
 
-    def name_of(self, header: Header) -> bytes:
-        """The name of the member behind what was taken. Raises Refusal where the headers disagree about it."""
+    def names_of(self, header: Header) -> tuple[bytes, bytes]:
+        """The name and the target (empty unless it is a link) of the member behind what was taken.
+
+        Raises Refusal where the headers disagree about them.
+        """
         taken, self._open = self._open, {}
         file = _shown(header.name)
         records = pax.read_records(taken.get(PAX, b""), file)
-        path, long_name = records.get(b"path"), taken.get(LONG_NAME)
-        if path is not None and long_name is not None:
-            raise _out_of_order("two long names for one member", file)
-        name = header.name
-        if path is not None:
-            name = _checked_path(path, header)
-        elif long_name is not None:
-            name = _checked_long_name(long_name, header)
+        name = _the_one(header.name, records.get(b"path"), taken.get(LONG_NAME), file)
         if any(map(pax.is_sparse, records)):
             raise Refusal([sparse_reason(_shown(name))])
         pax.check_size(records, header.size, _shown(name))
-        if LONG_LINK in taken and header.kind not in (b"1", b"2"):
+        if header.kind in (HARD_LINK, SYMBOLIC_LINK):
+            return name, _the_one(header.link, records.get(b"linkpath"), taken.get(LONG_LINK), _shown(name))
+        if LONG_LINK in taken:
             raise _out_of_order("the target of a link before a member that is none", _shown(name))
-        return name
+        return name, b""
 
     def check_none_open(self) -> None:
         """Called at the end of the archive."""
@@ -66,22 +74,31 @@ class Extensions:
             raise _out_of_order("a header about a member, and no member", "")
 
 
-def _checked_path(path: bytes, header: Header) -> bytes:
+def _the_one(short: bytes, path: bytes | None, long_name: bytes | None, file: str) -> bytes:
+    """The name (or target) that all headers agree on: the member's own, an extended one's, a long one of GNU's."""
+    if path is not None and long_name is not None:
+        raise _out_of_order("two long names for one member", file)
+    if path is not None:
+        return _checked_path(path, short)
+    return short if long_name is None else _checked_long_name(long_name, short)
+
+
+def _checked_path(path: bytes, short: bytes) -> bytes:
     """The name in an extended header. It is there for names that do not fit; one that would fit is another name."""
-    if path.isascii() and len(path) <= HEADER_NAME_BYTES and path.rstrip(b"/") != header.name.rstrip(b"/"):
-        raise _renamed(path, header)
+    if path.isascii() and len(path) <= HEADER_NAME_BYTES and path.rstrip(b"/") != short.rstrip(b"/"):
+        raise _renamed(path, short)
     return path
 
 
-def _checked_long_name(data: bytes, header: Header) -> bytes:
+def _checked_long_name(data: bytes, short: bytes) -> bytes:
     name = data.removesuffix(b"\0")
-    if not name.startswith(header.name):
-        raise _renamed(name, header)
+    if not name.startswith(short):
+        raise _renamed(name, short)
     return name
 
 
-def _renamed(name: bytes, header: Header) -> Refusal:
-    found = f"a header that renames it from {_shown(header.name)[:80]!r}"
+def _renamed(name: bytes, short: bytes) -> Refusal:
+    found = f"a header that renames it from {_shown(short)[:80]!r}"
     return refuse("renamed", found, "one name", file=_shown(name))
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 BLOCK = 512
 ZEROS = bytes(BLOCK)
 FILES = (b"0", b"\0")
-FOLDER = b"5"
+HARD_LINK, SYMBOLIC_LINK, FOLDER = b"1", b"2", b"5"
 PAX, PAX_GLOBAL, LONG_NAME, LONG_LINK = b"x", b"g", b"L", b"K"
 HEADER_NAME_BYTES = 100
 
@@ -23,12 +23,13 @@ class Malformed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """`name` as the header has it, with the prefix of POSIX; `size` of the data that follows."""
+    """`name` as the header has it, with the prefix of POSIX; `size` of the data that follows; `link` to what."""
 
     name: bytes
     kind: bytes
     size: int
     mode: int
+    link: bytes
 
 
 def read_header(block: bytes) -> Header:
@@ -40,7 +41,7 @@ def read_header(block: bytes) -> Header:
     mode = _number(block[100:108], "mode")
     if mode > _MOST_MODE:
         raise Malformed(f"the mode {mode:#o}")
-    return Header(_name(block), block[156:157], _size(block[124:136]), mode)
+    return Header(_name(block), block[156:157], _size(block[124:136]), mode, _text(block[157:257]))
 
 
 def _name(block: bytes) -> bytes:

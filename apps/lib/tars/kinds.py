@@ -1,10 +1,10 @@
-"""What a member of a tar is: files and folders, nothing that acts when it is unpacked."""
+"""What a member of a tar is: files, folders and, where they are followed, links."""
 
 import stat
 
 from apps.lib.archive_rules.outcome import shown
 from apps.lib.errors import Reason
-from apps.lib.tars.headers import FILES, FOLDER, Header
+from apps.lib.tars.headers import FILES, FOLDER, HARD_LINK, SYMBOLIC_LINK, Header
 
 _OTHERS = {
     b"1": "a hard link",
@@ -18,19 +18,33 @@ _OTHERS = {
     b"V": "a volume label",
 }
 _SPARSE = b"S"
-_MEND = "Leave it out, or pack the file itself (tar -h follows symbolic links)."
+_MEND = "Leave it out, or pack the file itself."
+_LINKS = {HARD_LINK: stat.S_IFREG, SYMBOLIC_LINK: stat.S_IFLNK}
 
 
-def broken_kind(header: Header, name: str) -> Reason | None:
-    """The reason against a member that is neither a regular file nor a folder, or contradicts its own name."""
+def broken_kind(header: Header, name: str, *, links: bool) -> Reason | None:
+    """The reason against a member of a kind that is not allowed, or that contradicts its own name."""
     if header.kind == _SPARSE:
         return sparse_reason(name)
-    found = _contradiction(header, name)
-    return Reason("file_type", found, "regular files and folders only", _MEND, shown(name)) if found else None
+    found = _wrong_link(header, name) if links and header.kind in _LINKS else _contradiction(header, name)
+    expected = "regular files, folders and links" if links else "regular files and folders only"
+    return Reason("file_type", found, expected, _MEND, shown(name)) if found else None
 
 
 def sparse_reason(name: str) -> Reason:
     return Reason("sparse", "a file with holes", "whole files", "Pack it without --sparse (-S).", shown(name))
+
+
+def _wrong_link(header: Header, name: str) -> str:
+    what = _OTHERS[header.kind]
+    # Some readers skip the data of a link, others take what follows it for the next header.
+    if header.size:
+        return f"{what} with data"
+    if name.endswith("/"):
+        return f"{what} whose name ends in '/'"
+    if stat.S_IFMT(header.mode) not in (0, _LINKS[header.kind]):
+        return f"{what} with the mode {header.mode:#o}, which is that of another kind"
+    return ""
 
 
 def _contradiction(header: Header, name: str) -> str:

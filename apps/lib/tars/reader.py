@@ -1,7 +1,7 @@
 """Reads a whole compressed tar by the rules, from front to back (D17).
 
 Our own reader, as for zips: tarfile takes damage for the end, lets the last of several extended headers win, and
-unfolds holes and links. Whatever two tools could read as two archives is refused here.
+unfolds holes. Whatever two tools could read as two archives is refused here.
 """
 
 import os
@@ -14,33 +14,51 @@ from apps.lib.archive_rules.finds import Member
 from apps.lib.archive_rules.limits import Limits, at_most
 from apps.lib.archive_rules.looks import looks_like
 from apps.lib.archive_rules.names import broken_names
-from apps.lib.archive_rules.outcome import MOST_REASONS, Entry, Refusal, refuse, shown
+from apps.lib.archive_rules.outcome import MOST_REASONS, Entry, LinkKind, Refusal, refuse, shown
 from apps.lib.errors import Reason
 from apps.lib.tars.extensions import Extensions
-from apps.lib.tars.headers import BLOCK, FILES, FOLDER, LONG_LINK, LONG_NAME, PAX, ZEROS, Header, Malformed, read_header
+from apps.lib.tars.headers import (
+    BLOCK,
+    FILES,
+    FOLDER,
+    HARD_LINK,
+    LONG_LINK,
+    LONG_NAME,
+    PAX,
+    SYMBOLIC_LINK,
+    ZEROS,
+    Header,
+    Malformed,
+    read_header,
+)
 from apps.lib.tars.kinds import broken_kind
 from apps.lib.tars.streams import STEP, Unpacked, ends_inside, gunzipped, unxzed
 
 _UNPACKERS = {"tar.gz": gunzipped, "tar.xz": unxzed}
 _MOST_PADDING = 1024 * 1024  # tar fills its last record; the longest that GNU tar is told to write in practice
 _ROOT = (b".", b"./")
+_LINKS: dict[bytes, LinkKind] = {HARD_LINK: "hard", SYMBOLIC_LINK: "symbolic"}
 
 
-def tar_members(file: BinaryIO, form: Literal["tar.gz", "tar.xz"], limits: Limits, clock: Clock) -> Iterator[Member]:
+def tar_members(
+    file: BinaryIO, form: Literal["tar.gz", "tar.xz"], limits: Limits, clock: Clock, *, links: bool = False
+) -> Iterator[Member]:
     """The members of a compressed tar in its own order, their names without a leading `./`.
 
-    What only the whole tells (names that clash, bytes behind the end) is refused after the last member.
+    What only the whole tells (names that clash, bytes behind the end) is refused after the last member. Links are
+    refused, unless the caller follows them (`links`).
     """
     packed = file.seek(0, os.SEEK_END)
     data = Unpacked(_UNPACKERS[form](file, clock))
-    return _Reader(data, packed, limits).members()
+    return _Reader(data, packed, limits, links=links).members()
 
 
 class _Reader:
-    def __init__(self, data: Unpacked, packed: int, limits: Limits) -> None:
+    def __init__(self, data: Unpacked, packed: int, limits: Limits, *, links: bool) -> None:
         self._data = data
         self._packed = packed
         self._limits = limits
+        self._links = links
         self._names: list[str] = []
         self._reasons: list[Reason] = []  # against kinds of members and spellings; names are judged together
         self._count = 0
@@ -52,8 +70,8 @@ class _Reader:
         for header in self._headers():
             if extensions.take(header):
                 continue
-            raw_name = extensions.name_of(header)
-            entry = self._entry(header, raw_name)
+            raw_name, raw_target = extensions.names_of(header)
+            entry = self._entry(header, raw_name, raw_target)
             pieces = self._pieces(entry)
             if not self._reasons and raw_name not in _ROOT:
                 yield entry, pieces
@@ -98,9 +116,9 @@ class _Reader:
             expected = at_most(self._limits.entries, "entries", self._limits.entries_setting)
             raise refuse("too_many_entries", f"more than {self._limits.entries} entries", expected, "Leave files out.")
 
-    def _entry(self, header: Header, raw_name: bytes) -> Entry:
+    def _entry(self, header: Header, raw_name: bytes, raw_target: bytes) -> Entry:
         name = self._name(header, raw_name)
-        reason = broken_kind(header, name)
+        reason = broken_kind(header, name, links=self._links)
         if reason is not None:
             self._reasons.append(reason)
         # Whether data follows a link or an unknown member is read differently: nothing behind it is certain.
@@ -108,7 +126,17 @@ class _Reader:
         if uncertain or len(self._reasons) >= MOST_REASONS:
             raise Refusal(self._reasons)
         self._check_sizes(name, header.size)
-        return Entry(name, header.size, stat.S_IMODE(header.mode), header.kind == FOLDER)
+        mode = stat.S_IMODE(header.mode)
+        if header.kind not in _LINKS:
+            return Entry(name, header.size, mode, header.kind == FOLDER)
+        target = self._target(raw_target, name)
+        return Entry(name, 0, mode, is_dir=False, link=_LINKS[header.kind], target=target)
+
+    def _target(self, raw_target: bytes, name: str) -> str:
+        try:
+            return raw_target.decode("utf-8")
+        except UnicodeDecodeError:
+            raise refuse("link_target", "a link to a path that is not UTF-8", "UTF-8", file=name) from None
 
     def _name(self, header: Header, raw_name: bytes) -> str:
         if raw_name in _ROOT and header.kind == FOLDER:

@@ -1,4 +1,4 @@
-"""What a member is, by the Unix mode in its attributes: files and folders, nothing that acts when it is unpacked."""
+"""What a member is, by the Unix mode in its attributes: files, folders and, where they are followed, links."""
 
 import stat
 from collections.abc import Iterable, Iterator
@@ -15,6 +15,8 @@ _OTHERS = {
     stat.S_IFSOCK: "a socket",
 }
 _DOS_FOLDER = 0x10
+# By other systems the upper half means something else, or nothing: one reader sees a link, the next one a file.
+_UNIX_LIKE = (3, 19)
 
 
 def mode_of(record: Record) -> int:
@@ -22,13 +24,25 @@ def mode_of(record: Record) -> int:
     return record.attributes >> 16
 
 
-def broken_kinds(records: Iterable[Record]) -> Iterator[Reason]:
-    """A reason for each member that is neither a regular file nor a folder, or contradicts its own name."""
+def is_link(record: Record) -> bool:
+    return stat.S_ISLNK(mode_of(record))
+
+
+def broken_kinds(records: Iterable[Record], *, links: bool) -> Iterator[Reason]:
+    """A reason for each member of a kind that is not allowed, or that contradicts its own name."""
     for record in records:
-        found = _contradiction(record)
+        found = _wrong_link(record) if links and is_link(record) else _contradiction(record)
         if found:
-            mend = "Leave it out, or pack the file itself."
-            yield Reason("file_type", found, "regular files and folders only", mend, shown(record.name))
+            expected = "regular files, folders and symbolic links" if links else "regular files and folders only"
+            yield Reason("file_type", found, expected, "Leave it out, or pack the file itself.", shown(record.name))
+
+
+def _wrong_link(record: Record) -> str:
+    if record.made_by >> 8 not in _UNIX_LIKE:
+        return "a symbolic link that was not packed on Unix"
+    if record.is_dir or record.attributes & _DOS_FOLDER:
+        return "a symbolic link that is a folder as well"
+    return ""
 
 
 def _contradiction(record: Record) -> str:

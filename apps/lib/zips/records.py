@@ -39,6 +39,7 @@ class Record:
     size: int
     at: int
     attributes: int
+    made_by: int
 
     @property
     def is_dir(self) -> bool:
@@ -82,17 +83,31 @@ def _record(directory: bytes, at: int, number: int) -> tuple[Record, bytes, int]
     body = at + _RECORD.size
     if directory[at : at + 4] != _SIGNATURE or body > len(directory):
         raise refuse("directory_malformed", f"no directory record number {number} at its place", "one for each member")
-    fields = _RECORD.unpack_from(directory, at)
-    _, _, needed, flags, method, _, _, crc, packed, size, name_len, extra_len, comment_len, _, _, attributes, offset = (
-        fields
-    )
+    (
+        made_by,
+        needed,
+        flags,
+        method,
+        _,
+        _,
+        crc,
+        packed,
+        size,
+        name_len,
+        extra_len,
+        comment_len,
+        _,
+        _,
+        attributes,
+        offset,
+    ) = _RECORD.unpack_from(directory, at)[1:]
     end = body + name_len + extra_len + comment_len
     if end > len(directory):
         raise refuse("directory_malformed", f"directory record number {number} runs past its end", "whole records")
     raw = directory[body : body + name_len]
     # Latin-1 stands in where the bytes are no UTF-8: the rules below refuse such a name, but need a text to show.
     name = _decoded(raw)
-    record = Record(raw, name, needed, flags, method, crc, packed, size, offset, attributes)
+    record = Record(raw, name, needed, flags, method, crc, packed, size, offset, attributes, made_by)
     return record, directory[body + name_len : body + name_len + extra_len], end
 
 

@@ -7,8 +7,9 @@ in the local record, larger ones in a descriptor behind their data (APPNOTE 4.3.
 import stat
 import struct
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
+from apps.lib.archive_rules.limits import at_most
 from apps.lib.archive_rules.outcome import refuse
 
 _LOCAL = struct.Struct("<4s5H3L2H")
@@ -22,6 +23,7 @@ _STORED, _DEFLATED = 0, 8
 # Part of the format that we promise: another level or threshold gives other bytes for the same module.
 _LEVEL = 6
 _HELD_BYTES = 1024 * 1024
+_MAX_LINKED_BYTES = 64 * 1024 * 1024
 _STEP = 64 * 1024
 _MOST_FILES, _MOST_BYTES = 0xFFFE, 0xFFFFFFFE  # beyond them it would have to be a zip64
 
@@ -36,40 +38,37 @@ class ZipWriter:
         self._at = 0
         self._directory = bytearray()
 
-    def add(self, name: str, pieces: Iterator[bytes], *, executable: bool) -> None:
-        """Writes one file; `name` is what the reader's rules let through, each one once."""
-        at, raw_name = self._at, name.encode("utf-8")
+    def add(self, names: Sequence[str], pieces: Iterator[bytes], *, executable: bool) -> None:
+        """Writes one file under each of its names, which are what the reader's rules let through, each one once."""
         packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
-        held, streamed = bytearray(), False
-        size, crc, packed = 0, 0, 0
+        held = bytearray()
+        size, crc, packed, at = 0, 0, 0, None
         for piece in pieces:
             size += len(piece)
             crc = zlib.crc32(piece, crc)
             held += packer.compress(piece)
-            if len(held) > _HELD_BYTES or streamed:
-                if not streamed:
-                    self._local(raw_name, _STREAMED, _DEFLATED, (0, 0, 0))
-                    streamed = True
+            # What is written several times is packed once and held meanwhile: a tar cannot be read backwards.
+            if len(names) > 1:
+                _check_held(held, names[1])
+            elif len(held) > _HELD_BYTES or at is not None:
+                at = self._local(names[0], _STREAMED, _DEFLATED, (0, 0, 0)) if at is None else at
                 packed += len(held)
                 self._write(held)
                 held.clear()
         method = _DEFLATED if size else _STORED
         held += packer.flush() if size else b""
-        packed += len(held)
-        facts = (crc, packed, size)
-        self._check_room(name, size)
-        if not streamed:
-            self._local(raw_name, 0, method, facts)
-        self._write(held)
-        if streamed:
+        facts = (crc, packed + len(held), size)
+        if at is not None:
+            self._check_room(names[0], size)
+            self._write(held)
             self._write(_DESCRIPTOR.pack(b"PK\x07\x08", *facts))
-        mode = stat.S_IFREG | (0o755 if executable else 0o644)
-        flags = _UTF8 | (_STREAMED if streamed else 0)
-        self._directory += _CENTRAL.pack(
-            b"PK\x01\x02", _UNIX, _VERSION, flags, method, *_STAMP, *facts, len(raw_name), 0, 0, 0, 0, mode << 16, at
-        )
-        self._directory += raw_name
-        self.files += 1
+            self._record(names[0], _STREAMED, method, facts, executable=executable, at=at)
+            return
+        for name in names:
+            self._check_room(name, size)
+            at = self._local(name, 0, method, facts)
+            self._write(held)
+            self._record(name, 0, method, facts, executable=executable, at=at)
 
     def finish(self) -> None:
         """Writes the directory. Nothing may be added after it."""
@@ -78,9 +77,21 @@ class ZipWriter:
         self._write(_END.pack(b"PK\x05\x06", 0, 0, self.files, self.files, size, at, 0))
         self._flush()
 
-    def _local(self, raw_name: bytes, flag: int, method: int, facts: tuple[int, int, int]) -> None:
-        flags = _UTF8 | flag
-        self._write(_LOCAL.pack(b"PK\x03\x04", _VERSION, flags, method, *_STAMP, *facts, len(raw_name), 0) + raw_name)
+    def _local(self, name: str, flag: int, method: int, facts: tuple[int, int, int]) -> int:
+        """Writes a local record and returns where it begins."""
+        at, raw_name = self._at, name.encode("utf-8")
+        header = _LOCAL.pack(b"PK\x03\x04", _VERSION, _UTF8 | flag, method, *_STAMP, *facts, len(raw_name), 0)
+        self._write(header + raw_name)
+        return at
+
+    def _record(
+        self, name: str, flag: int, method: int, facts: tuple[int, int, int], *, executable: bool, at: int
+    ) -> None:
+        raw_name = name.encode("utf-8")
+        mode = stat.S_IFREG | (0o755 if executable else 0o644)
+        fields = (_UNIX, _VERSION, _UTF8 | flag, method, *_STAMP, *facts, len(raw_name), 0, 0, 0, 0, mode << 16, at)
+        self._directory += _CENTRAL.pack(b"PK\x01\x02", *fields) + raw_name
+        self.files += 1
 
     def _check_room(self, name: str, size: int) -> None:
         if size > _MOST_BYTES or self._at > _MOST_BYTES - size or self.files >= _MOST_FILES:
@@ -98,3 +109,9 @@ class ZipWriter:
         for start in range(0, len(view), _STEP):
             self._emit(bytes(view[start : start + _STEP]))
         self._pending.clear()
+
+
+def _check_held(held: bytearray, name: str) -> None:
+    if len(held) > _MAX_LINKED_BYTES:
+        expected = at_most(_MAX_LINKED_BYTES, "bytes, packed, in a file that is linked to")
+        raise refuse("too_large_linked", "a link to a larger file", expected, "Leave the link out.", name)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import stat
 
 import pytest
 
@@ -75,6 +76,11 @@ def _with_state() -> bytes:
     return module_zip({"main.tf": "", "terraform.tfstate": "{}"})
 
 
+def _with_a_link() -> bytes:
+    link = Member("modules/dns/main.tf", b"../../main.tf", mode=stat.S_IFLNK | 0o777)
+    return build([Member("main.tf", b"locals {}\n"), link])
+
+
 def _slipping() -> bytes:
     return build([Member("main.tf", b""), Member("../../etc/passwd", b"x")])
 
@@ -83,6 +89,7 @@ REFUSED = {
     "no module": (lambda: module_zip({"README.md": "# nothing\n"}), "no .tf or .tofu file"),
     "in a folder": (_in_a_folder, "all files in the folder vpc-1.2.0/"),
     "with state": (_with_state, "terraform.tfstate"),
+    "with a link": (_with_a_link, "links: modules/dns/main.tf"),
     "zip slip": (_slipping, "etc/passwd"),
     "zip bomb": (lambda: zeros_bomb(65 * 2**20), "50 times the packed size"),
     "no archive": (lambda: b"just some text", "expected"),

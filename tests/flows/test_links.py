@@ -1,0 +1,207 @@
+"""Archives with links: followed where they lead into the archive, left out or refused where they do not."""
+
+import stat
+import zipfile
+from collections.abc import Mapping
+
+import pytest
+
+from apps.blobs import store
+from apps.releases.models import Release
+from tests.builders.archives import MODULE, module_zip
+from tests.builders.tars import Item, gz, tar, xz
+from tests.builders.zips import Member, build
+from tests.flows.test_ways_in import KEY, PATH
+
+FILES = {**MODULE, "examples/x/main.tf": 'module "vpc" {\n  source = "../.."\n}\n', "shared/lib/init.sh": "#!/bin/sh\n"}
+
+
+def zip_with(links: Mapping[str, str], files: Mapping[str, str | bytes] = FILES, top: str = "") -> bytes:
+    """As `git archive` writes it: a link is a member whose bytes are its target."""
+    plain = [Member(top + name, text if isinstance(text, bytes) else text.encode()) for name, text in files.items()]
+    as_links = [
+        Member(top + name, target.encode(), mode=stat.S_IFLNK | 0o777, method=0) for name, target in links.items()
+    ]
+    return build(sorted([*plain, *as_links], key=lambda member: member.raw_name))
+
+
+def tar_with(links: Mapping[str, str], files: Mapping[str, str | bytes] = FILES, top: str = "vpc-1/") -> bytes:
+    plain = [Item(top + name, text if isinstance(text, bytes) else text.encode()) for name, text in files.items()]
+    as_links = [Item(top + name, kind=b"2", link=target.encode()) for name, target in links.items()]
+    return gz(tar(sorted([*plain, *as_links], key=lambda item: item.raw_name)))
+
+
+both = pytest.mark.parametrize("pack", [zip_with, tar_with], ids=["zip", "tar.gz"])
+
+
+@pytest.fixture
+def put(alice, bearer, client, work):
+    def send(data: bytes, query: str = "", version: str = "1.2.0") -> Release:
+        client.put(
+            PATH.replace("1.2.0", version) + query, data, content_type="application/octet-stream", headers=bearer(alice)
+        )
+        work()
+        return Release.objects.latest("pk")
+
+    return send
+
+
+def served(release: Release) -> dict[str, str]:
+    assert (release.state, release.reasons) == ("published", [])
+    with store.open_blob(release.digest) as file, zipfile.ZipFile(file) as archive:
+        assert {stat.S_IFMT(info.external_attr >> 16) for info in archive.infolist()} == {stat.S_IFREG}
+        return {name: archive.read(name).decode() for name in archive.namelist()}
+
+
+@both
+def test_links_into_the_archive_are_served_as_copies(put, pack, client, alice):
+    links = {
+        "examples/x/variables.tf": "../../variables.tf",
+        "examples/y": "x",
+        "modules/dns/main.tf": "../../main.tf",
+        "modules/dns/lib": "../../shared/lib",
+        "scripts": "shared/lib",
+    }
+    release = put(pack(links))
+
+    assert served(release) == {
+        **FILES,
+        "examples/x/variables.tf": FILES["variables.tf"],
+        "examples/y/main.tf": FILES["examples/x/main.tf"],
+        "examples/y/variables.tf": FILES["variables.tf"],
+        "modules/dns/main.tf": FILES["main.tf"],
+        "modules/dns/lib/init.sh": FILES["shared/lib/init.sh"],
+        "scripts/init.sh": FILES["shared/lib/init.sh"],
+    }
+    assert release.digest != release.uploaded_digest
+    assert (release.notes["links_count"], release.notes["warnings"]) == (6, [])
+    client.force_login(alice)
+    page = client.get(f"/releases/{release.public_id}").text
+    assert "6 links followed: clients get a copy of what they point to." in page
+    units = [unit["path"] for unit in release.module_version.inspection["units"]]
+    assert units == ["", "modules/dns", "examples/x", "examples/y"]
+
+
+@both
+def test_the_same_bytes_again_are_welcome(put, pack, client, alice, bearer):
+    data = pack({"modules/dns/main.tf": "../../main.tf"})
+    put(data)
+
+    again = client.put(PATH, data, content_type="application/octet-stream", headers=bearer(alice))
+
+    assert again.status_code == 200
+    assert again.json()["digest"] != again.json()["uploaded_digest"]
+
+
+def test_hard_links_of_a_tarball_are_copies(put):
+    items = [*(Item(f"vpc/{name}", text.encode()) for name, text in MODULE.items())]
+    items.append(Item("vpc/modules/dns/main.tf", kind=b"1", link=b"vpc/main.tf"))
+
+    assert served(put(xz(tar(items)))) == {**MODULE, "modules/dns/main.tf": MODULE["main.tf"]}
+
+
+@both
+def test_a_broken_link_that_no_client_needs_is_left_out_with_a_warning(put, pack, client, alice):
+    broken = {
+        "Makefile": "../Makefile",
+        "examples/x/versions.tf": "/etc/versions.tf",
+        "test/fixtures/all/main.tf": "../../none.tf",
+        ".tflint.hcl": "../.tflint.hcl",
+        "modules/dns/README.md": "../../docs/dns.md",
+    }
+    release = put(pack({**broken, "variables_too.tf": "variables.tf"}))
+
+    assert served(release) == {**FILES, "variables_too.tf": FILES["variables.tf"]}
+    warnings = {warning["file"]: warning for warning in release.notes["warnings"]}
+    assert warnings.keys() == broken.keys()
+    assert warnings["Makefile"]["code"] == "broken_link"
+    assert warnings["examples/x/versions.tf"]["found"] == "a symbolic link to /etc/versions.tf, an absolute path"
+    client.force_login(alice)
+    page = client.get(f"/releases/{release.public_id}").text
+    assert page.count('data-warning="broken_link"') == 5
+    assert "examples/x/versions.tf</span> was left out" in page
+    assert "1 link followed: clients get a copy of what it points to." in page
+
+
+@both
+@pytest.mark.parametrize(
+    ("name", "target", "found"),
+    [
+        ("locals.tf", "../locals.tf", "../locals.tf, which is "),
+        ("modules/dns", "../dns", "../dns, which is not in the archive"),
+        ("templates/init.sh", "/usr/share/init.sh", "/usr/share/init.sh, an absolute path"),
+        ("modules/dns/self", "..", "a folder around the link"),
+        ("locals.tf", "locals.tf", "in a circle"),
+        ("data.json", "terraform.tfstate", "left out"),
+    ],
+    ids=["outside", "dangling", "absolute", "a loop", "itself", "state"],
+)
+def test_a_broken_link_that_a_module_may_need_is_refused(put, pack, name, target, found, client, alice, bearer):
+    release = put(pack({name: target}, {**FILES, "terraform.tfstate": "{}"}), "?confirm=state-file")
+
+    assert release.state == "rejected"
+    (reason,) = release.reasons
+    assert (reason["code"], reason["file"]) == ("broken_link", name)
+    assert found in reason["found"]
+    assert (reason["expected"], reason["mend"]) == (
+        "a link to a file or folder in the archive",
+        "Pack the file itself in place of the link, or leave the link out.",
+    )
+    assert put(module_zip()).state == "published"  # the number is still free
+
+
+@both
+def test_below_a_folder_only_the_links_count_that_it_needs(put, pack):
+    links = {"broken.tf": "../none.tf", "modules/dns/variables.tf": "../../variables.tf", "modules/vpc": "/vpc"}
+    release = put(pack(links, {**FILES, "modules/dns/main.tf": "locals {}\n"}), "?folder=modules/dns")
+
+    assert served(release) == {"main.tf": "locals {}\n", "variables.tf": FILES["variables.tf"]}
+    assert release.notes["warnings"] == []
+
+
+def test_a_folder_may_be_chosen_by_a_link_to_it(put):
+    data = zip_with({"current": "stacks/v2"}, {"stacks/v2/main.tf": "locals {}\n"})
+
+    assert served(put(data, "?folder=current")) == {"main.tf": "locals {}\n"}
+
+
+def test_links_in_a_working_copy_stay_out_with_their_folders(put):
+    release = put(zip_with({".terraform/providers/x": "/home/alice/.terraform.d/x", ".git/hooks": "/opt/hooks"}))
+
+    assert served(release) == FILES
+    assert sorted(release.notes["left_out"]) == [".git/hooks", ".terraform/providers/x"]
+    assert release.notes["warnings"] == []
+
+
+def test_a_key_behind_a_link_is_asked_about(put):
+    data = zip_with({"modules/dns/id_rsa": "../../secret"}, {"modules/dns/main.tf": "", "secret": KEY})
+
+    release = put(data, "?folder=modules/dns")
+
+    assert [reason["code"] for reason in release.reasons] == ["private-key"]
+    assert "modules/dns/id_rsa" in release.reasons[0]["found"]
+
+
+def test_what_links_multiply_counts_against_the_limits(put, settings):
+    settings.MODULE_UNPACKED_MAX_BYTES = 100_000
+    files = {**MODULE, "big.bin": "x" * 40_000}
+
+    assert served(put(zip_with({"a.bin": "big.bin"}, files)))["a.bin"] == files["big.bin"]
+    release = put(zip_with({"a.bin": "big.bin", "b.bin": "a.bin"}, files), version="1.3.0")
+    assert "LARDER_MODULE_UNPACKED_MAX_BYTES" in str(release.reasons)
+
+
+def test_a_zip_without_links_is_stored_as_it_came(put):
+    release = put(module_zip(FILES))
+
+    assert release.digest == release.uploaded_digest
+    assert release.notes["links_count"] == 0
+
+
+def test_the_bytes_served_are_the_same_for_the_same_bytes(put, alice, bearer, client, work):
+    data = tar_with({"modules/dns/main.tf": "../../main.tf", "modules/b": "dns"})
+    first = put(data)
+    client.put(PATH.replace("1.2.0", "1.3.0"), data, content_type="application/octet-stream", headers=bearer(alice))
+    work()
+
+    assert {release.digest for release in Release.objects.published()} == {first.digest}
