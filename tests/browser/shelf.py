@@ -117,7 +117,7 @@ from apps.providers import catalogue
 from apps.providers.docs import drafted
 from tests.browser.shelf import HOSTILE
 from tests.builders import docs
-from tests.builders.archives import MODULE, module_zip
+from tests.builders.archives import MODULE, PRIVATE_KEY, module_zip
 from tests.builders.keys import signing_key
 from tests.builders.tars import gz, module_tar
 from tests.protocol.providers import add_key, add_version
@@ -127,9 +127,8 @@ grant = Grant.objects.create(namespace=Namespace.objects.get(name="shelf"), user
 membership = Membership.objects.create(team=Team.objects.get(name="shelvers"), user=bob)
 address = ModuleAddress("shelf", "held", "null")
 release, _ = publishing.begin(viewer=Viewer(admin), address=address, version="1.0.0", several=True)
-key = "-----BEGIN PRIVATE KEY-----"
 files = {f"modules/{name}/{file}": text for name in ("one", "two") for file, text in MODULE.items()}
-data = module_zip({**files, "modules/one/terraform.tfstate": "{}", "modules/two/id_rsa": key, ".git/HEAD": "x"})
+data = module_zip({**files, "modules/one/terraform.tfstate": "{}", "modules/two/id_rsa": PRIVATE_KEY, ".git/HEAD": "x"})
 publishing.receive(release=release, chunks=iter([data]), file_name="monorepo.zip")
 token = ApiToken.objects.filter(user=admin).first()
 key = add_key(grant.namespace, signing_key("ed25519"), uid=HOSTILE, made_at=timezone.now())

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from apps.lib import archives, layouts
+from apps.lib import archives
 from tests.browser.conftest import serious_findings
 from tests.browser.publishing import describe, drop, expect_published, publish
+from tests.builders.archives import PRIVATE_KEY
 from tests.live import Live
 
 pytestmark = [pytest.mark.live, pytest.mark.once]
-KEY = "-----BEGIN RSA PRIVATE KEY-----\nnot a real one\n"
 
 
 @pytest.fixture
@@ -126,7 +126,7 @@ def test_files_that_are_dropped_without_a_folder_are_packed_as_they_lie(page, sp
 )
 def test_a_private_key_is_asked_about_once_and_before_anything_is_sent(page, space, folder, live, answer, sent_files):
     name = answer[:2].lower()
-    path = folder(name, {"main.tf": "", "t/key.txt": KEY, "ca.pem": "-----BEGIN CERTIFICATE-----\n"})
+    path = folder(name, {"main.tf": "", "t/key.txt": PRIVATE_KEY, "ca.pem": "-----BEGIN CERTIFICATE-----\n"})
     describe(page, space, f"keyed-{name}")
     page.get_by_label("Version", exact=True).fill("1.0.0")
     page.locator("#chosen-folder").set_input_files(path)
@@ -256,23 +256,6 @@ def test_the_walker_reads_every_batch_and_names_what_it_may_not_read(page):
         ["too many"],
         ["", ["in/two.tf", "one.tf"], []],
     ]
-
-
-def test_the_browser_leaves_out_what_the_server_leaves_out(page):
-    page.goto("/publish")
-    names = [
-        *(".git/HEAD", "a/.GIT/config", ".gitignore", ".git", ".terraform", ".terraform.lock.hcl", "x/.terraform/y"),
-        *("terraform.tfstate", "a/prod.TFSTATE", "terraform.tfstate.backup", "t.tfstate.1700000000.backup"),
-        *("about.tfstate.md", ".terraform.tfstate.lock.info", "terraform.tfstate.d/dev/x", "tfstate"),
-        *("__MACOSX/x", "._main.tf", ".DS_Store", "a/Thumbs.db", "thumbs.db.md", "main.tf", ".hidden.tf"),
-    ]
-    script = """async (names) => {
-      const { isState, leftOut, moduleFolders } = await import("/static/js/upload/rules.js");
-      return names.map((name) => [leftOut(name) !== "", isState(name), moduleFolders([name]).length > 0]);
-    }"""
-    server = [[layouts.is_left_out(name), layouts.is_state(name), layouts.is_module_file(name)] for name in names]
-    flat = [[out, state, module and "/" not in name] for name, (out, state, module) in zip(names, server, strict=True)]
-    assert page.evaluate(script, names) == flat
 
 
 def test_names_of_archives_tell_the_module_and_its_version(page):

@@ -12,12 +12,11 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.conftest import Watch, serious_findings
 from tests.browser.publishing import describe, expect_published, publish, step, tab_to
-from tests.builders.archives import MODULE, module_zip
+from tests.builders.archives import MODULE, PRIVATE_KEY, module_zip
 
 pytestmark = [pytest.mark.live, pytest.mark.once]
 OpenBrowser = Callable[..., BrowserContext]
-KEY = "-----BEGIN RSA PRIVATE KEY-----\nnot a real one\n"
-SECRETS = {**MODULE, "terraform.tfstate": "{}", "tests/id_rsa": KEY}
+SECRETS = {**MODULE, "terraform.tfstate": "{}", "tests/id_rsa": PRIVATE_KEY}
 MONOREPO = {
     "README.md": "# Three modules\n",
     "modules/net/main.tf": 'variable "net" {}\n',

@@ -1,7 +1,10 @@
 """Module archives for tests: a good one, and the corpus of archives that keep or break one rule each."""
 
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
+from textwrap import wrap
 
 from apps.lib import archives
 from tests.builders.zips import Member, build
@@ -12,6 +15,12 @@ MODULE = {
     "outputs.tf": 'output "id" {\n  value       = null_resource.this.id\n  description = "Its id."\n}\n',
     "README.md": "# vpc\n\nA small module.\n",
 }
+
+# Of the form of a key, and of no use: its bytes are digests of numbers.
+_KEY_BYTES = b64encode(b"".join(sha256(bytes([number])).digest() for number in range(8))).decode()
+PRIVATE_KEY = (
+    "-----BEGIN OPENSSH PRIVATE KEY-----\n" + "\n".join(wrap(_KEY_BYTES, 70)) + "\n-----END OPENSSH PRIVATE KEY-----\n"
+)
 
 
 def module_zip(files: Mapping[str, str | bytes] | None = None, *, comment: bytes = b"") -> bytes:

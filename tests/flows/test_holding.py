@@ -15,11 +15,11 @@ from apps.modules.models import Module
 from apps.modules.tasks import publish_module
 from apps.releases import sweeping
 from apps.releases.models import Release
-from tests.builders.archives import MODULE, module_zip
-from tests.flows.test_ways_in import KEY, MONOREPO
+from tests.builders.archives import MODULE, PRIVATE_KEY, module_zip
+from tests.flows.test_ways_in import MONOREPO
 
 VPC = ModuleAddress("acme", "vpc", "aws")
-SECRETS = {**MODULE, "terraform.tfstate": "{}", "id_rsa": KEY}
+SECRETS = {**MODULE, "terraform.tfstate": "{}", "id_rsa": PRIVATE_KEY}
 
 
 @pytest.fixture

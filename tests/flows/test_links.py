@@ -8,10 +8,10 @@ import pytest
 
 from apps.blobs import store
 from apps.releases.models import Release
-from tests.builders.archives import MODULE, module_zip
+from tests.builders.archives import MODULE, PRIVATE_KEY, module_zip
 from tests.builders.tars import Item, gz, tar, xz
 from tests.builders.zips import Member, build
-from tests.flows.test_ways_in import KEY, PATH
+from tests.flows.test_ways_in import PATH
 
 FILES = {**MODULE, "examples/x/main.tf": 'module "vpc" {\n  source = "../.."\n}\n', "shared/lib/init.sh": "#!/bin/sh\n"}
 
@@ -174,7 +174,7 @@ def test_links_in_a_working_copy_stay_out_with_their_folders(put):
 
 
 def test_a_key_behind_a_link_is_asked_about(put):
-    data = zip_with({"modules/dns/id_rsa": "../../secret"}, {"modules/dns/main.tf": "", "secret": KEY})
+    data = zip_with({"modules/dns/id_rsa": "../../secret"}, {"modules/dns/main.tf": "", "secret": PRIVATE_KEY})
 
     release = put(data, "?folder=modules/dns")
 

@@ -8,11 +8,10 @@ import pytest
 from apps.blobs import store
 from apps.modules.models import ModuleVersion
 from apps.releases.models import Release
-from tests.builders.archives import MODULE, module_zip
+from tests.builders.archives import MODULE, PRIVATE_KEY, module_zip
 from tests.builders.tars import gz, module_tar, xz
 
 PATH = "/api/v1/modules/acme/vpc/aws/1.2.0"
-KEY = b"-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAA\n-----END OPENSSH PRIVATE KEY-----\n"
 
 
 def under(folder: str, files: dict[str, str] | None = None) -> dict[str, str | bytes]:
@@ -126,7 +125,7 @@ def test_a_folder_that_no_archive_can_have_is_refused_before_the_body(put, folde
     ("name", "code", "stays"), [("terraform.tfstate", "state-file", False), ("tests/id_rsa", "private-key", True)]
 )
 def test_a_script_confirms_what_a_person_is_asked(put, name, code, stays):
-    data = module_zip({**MODULE, name: KEY})
+    data = module_zip({**MODULE, name: PRIVATE_KEY})
     put(data)
     release = Release.objects.get()
     assert release.state == "rejected"

@@ -12,7 +12,6 @@ from tests.builders.zips import Member, build, streamed
 
 LIMITS = archives.Limits()
 MIB = 1 << 20
-KEY = "-----BEGIN {}PRIVATE KEY-----\nMIIE\n"
 
 
 def zipped(files, *wanted: str, limits: archives.Limits = LIMITS) -> archives.Listing:
@@ -82,42 +81,6 @@ def test_many_wanted_texts_cost_no_more_than_others():
     listing = tarred(files, "*.tf", limits=archives.Limits(texts_bytes=MIB, seconds=20))
 
     assert sum(map(len, listing.texts.values())) == MIB
-
-
-@both
-@pytest.mark.parametrize(
-    "kind", ["RSA ", "EC ", "DSA ", "OPENSSH ", "ENCRYPTED ", ""], ids=lambda kind: kind.strip() or "plain"
-)
-def test_it_names_files_that_hold_a_private_key(read, kind: str):
-    key = KEY.format(kind)
-
-    assert read({"main.tf": "x", "keys/id": key, "late.pem": "#" * 60_000 + key}).private_keys == (
-        "keys/id",
-        "late.pem",
-    )
-
-
-@both
-def test_it_knows_other_kinds_of_private_keys(read):
-    files = {"x.ppk": "PuTTY-User-Key-File-3: ssh-ed25519\n", "x.asc": "-----BEGIN PGP PRIVATE KEY BLOCK-----\n"}
-
-    assert read(files).private_keys == ("x.ppk", "x.asc")
-
-
-@both
-def test_public_keys_and_words_about_keys_are_none(read):
-    files = {
-        "a.pem": "-----BEGIN PUBLIC KEY-----\n",
-        "b.pem": "-----BEGIN CERTIFICATE-----\n",
-        "README.md": "Put your PRIVATE KEY here: BEGIN RSA PRIVATE KEY\n",
-        "far.pem": "#" * 70_000 + KEY.format(""),
-    }
-    assert read(files).private_keys == ()
-
-
-@both
-def test_at_most_a_hundred_keys_are_named(read):
-    assert len(read({f"{number}.pem": KEY.format("") for number in range(150)}).private_keys) == 100
 
 
 def test_an_entry_of_a_zip_says_where_its_data_lie():

@@ -6,13 +6,12 @@ from typing import Any
 import pytest
 
 from apps.releases.models import Release, State
-from tests.builders.archives import module_zip
+from tests.builders.archives import PRIVATE_KEY, module_zip
 
 pytestmark = pytest.mark.django_db
 JSON = {"Accept": "application/json"}
 NEW = {"module": "new", "namespace": "acme", "name": "vpc", "system": "aws", "version": "1.2.0"}
-KEY = "-----BEGIN RSA PRIVATE KEY-----\nnot a real one\n"
-SECRETS = {"main.tf": "", "terraform.tfstate": "{}", "tests/id_rsa": KEY}
+SECRETS = {"main.tf": "", "terraform.tfstate": "{}", "tests/id_rsa": PRIVATE_KEY}
 MONOREPO = {"README.md": "", "modules/My_Net/main.tf": "", "modules/terraform-aws-dns/main.tf": ""}
 NET, DNS = "modules/My_Net", "modules/terraform-aws-dns"
 

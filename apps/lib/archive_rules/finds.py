@@ -11,13 +11,18 @@ from apps.lib.archive_rules.outcome import Entry
 # A member and its bytes. The bytes are read in order, before the next member is asked for, or not at all.
 Member: TypeAlias = tuple[Entry, Iterator[bytes]]
 
-KEY_BYTES = 64 * 1024
+KEY_BYTES = 64 * 1024  # where a key has to begin
+KEY_BODY_BYTES = 8 * 1024
 MOST_KEYS = 100
 
 _PRIVATE_KEY = re.compile(
     rb"-----BEGIN (?:(?:RSA|EC|DSA|OPENSSH|ENCRYPTED) )?PRIVATE KEY-----"
     rb"|-----BEGIN PGP PRIVATE KEY BLOCK-----|PuTTY-User-Key-File-"  # pragma: allowlist secret (a pattern)
 )
+# A line of a key: the shortest key, of Ed25519, is 64 characters of base64, and lines are folded at 64 or later.
+# What stands in an example instead ("content+of+api+key", "MIIE...", "xxxx") has no such line.
+_KEY_LINE = re.compile(rb"[A-Za-z0-9+/]{40,}")
+_KEY_LETTERS = [re.compile(letters) for letters in (rb"[A-Z]", rb"[a-z]", rb"[0-9]")]
 
 
 class Finds:
@@ -41,8 +46,8 @@ class Finds:
             return
         rank = self._rank(entry)
         text_bytes = 0 if rank is None else self._limits.text_bytes
-        head = _head(pieces, max(KEY_BYTES, text_bytes))
-        if len(self.private_keys) < MOST_KEYS and _PRIVATE_KEY.search(head, 0, KEY_BYTES):
+        head = _head(pieces, max(KEY_BYTES + KEY_BODY_BYTES, text_bytes))
+        if len(self.private_keys) < MOST_KEYS and _holds_key(head):
             self.private_keys.append(entry.name)
         if rank is not None:
             self._keep(rank, entry.name, head[:text_bytes])
@@ -68,6 +73,20 @@ class Finds:
             if room > 0:
                 self._texts.append((rank, name, text[:room]))
                 self._size += room
+
+
+def _holds_key(head: bytes) -> bool:
+    """Whether a private key begins there, with bytes of a key behind it. A placeholder has none."""
+    for begin in _PRIVATE_KEY.finditer(head, 0, KEY_BYTES):
+        body = head[begin.end() : begin.end() + KEY_BODY_BYTES].partition(b"-----")[0]
+        if any(_is_key_line(line) for line in _KEY_LINE.findall(body)):
+            return True
+    return False
+
+
+def _is_key_line(line: bytes) -> bool:
+    """Whether it could be base64 of random bytes: a run of one letter or a path in lower case is none."""
+    return all(letters.search(line) for letters in _KEY_LETTERS)
 
 
 def _head(pieces: Iterator[bytes], most: int) -> bytes:

@@ -1,11 +1,12 @@
 // What never belongs into a module's archive, by name, before anything of it is read. The server has the same rules
-// (apps/lib/layouts.py): a folder gives the module that its own zip would give.
+// (apps/lib/layouts.py, and apps/lib/archive_rules/finds.py for keys): a folder gives the module that its own zip would give.
 
 const FOLDERS = new Set([".git", ".terraform", "terraform.tfstate.d", "__macosx"]);
 const FILES = [/^\.git$/, /^\.terraform$/, /^\.ds_store$/, /^thumbs\.db$/, /^\._/, /^\..*\.tfstate\.lock\.info$/];
 const STATE = /(?:\.tfstate|\.tfstate\..*backup)$|(?:^|\/)terraform\.tfstate\.d\//;
 const KEY_NAME = /(?:^|\/)(?:[^/]*\.pem|id_(?:rsa|dsa|ecdsa|ed25519))$/i;
-const KEY_HEAD = /-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY|PuTTY-User-Key-File-/;
+const KEY_HEAD = /-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-/g;
+const KEY_LINE = /[A-Za-z0-9+/]{40,}/g;
 const MODULE_FILE = /(?:^|\/)[^./][^/]*\.(?:tf|tofu)(?:\.json)?$/;
 const HEAD_BYTES = 4096;
 
@@ -31,10 +32,18 @@ export function isState(path) {
 export async function isPrivateKey({ path, file }) {
   if (KEY_NAME.test(path)) return true;
   try {
-    return KEY_HEAD.test(await file.slice(0, HEAD_BYTES).text());
+    return holdsKey(await file.slice(0, HEAD_BYTES).text());
   } catch {
     return false; // reading it for the archive will fail as well, and name it
   }
+}
+
+/** Whether bytes of a key follow the line that begins one: a placeholder has none. @param {string} text */
+export function holdsKey(text) {
+  return [...text.matchAll(KEY_HEAD)].some((begin) => {
+    const [body] = text.slice(begin.index + begin[0].length).split("-----");
+    return (body.match(KEY_LINE) ?? []).some((line) => [/[A-Z]/, /[a-z]/, /[0-9]/].every((one) => one.test(line)));
+  });
 }
 
 /** The folders that hold a module file, the top as the empty string. @param {string[]} paths */
