@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 MODULE_SUFFIXES = (".tf", ".tofu", ".tf.json", ".tofu.json")
 MOST_FOLDERS = 200
+SUBMODULES = "modules"
 
 _FOLDERS_LEFT_OUT = frozenset({".git", ".terraform", "terraform.tfstate.d", "__macosx"})
 _FILES_LEFT_OUT = frozenset({".ds_store", "thumbs.db"})
@@ -40,6 +41,8 @@ def layout_of(names: Iterable[str]) -> Layout:
     for name in names:
         (left_out if is_left_out(name) else kept).append(name)
     top = _top_folder(kept)
+    if top == SUBMODULES and not any(_is_submodule_file(name) and name.count("/") == 1 for name in kept):
+        top = ""  # the submodules of a module without a root, and nothing else, were packed
     return Layout(
         top_folder=top,
         left_out=tuple(name for name in left_out if not name.endswith("/")),
@@ -85,6 +88,15 @@ def is_beside_module(name: str) -> bool:
         or file in _FILES_BESIDE
         or file.endswith(".md")
     )
+
+
+def has_submodules(names: Iterable[str]) -> bool:
+    """Whether a folder below `modules/` holds module files, which clients load by `//modules/<name>`."""
+    return any(_is_submodule_file(name) and name.count("/") > 1 for name in names)
+
+
+def _is_submodule_file(name: str) -> bool:
+    return name.startswith(f"{SUBMODULES}/") and is_module_file(name.rpartition("/")[2])
 
 
 def _parts(name: str) -> list[str]:

@@ -1,5 +1,6 @@
 """What makes an archive a module, decided on the listing of an archive that is already known to be harmless."""
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 from apps.lib import archives
 from apps.lib.archives import Limits, Listing, Refusal
 from apps.lib.errors import Invalid, Reason
-from apps.lib.layouts import is_beside_module, is_module_file
+from apps.lib.layouts import SUBMODULES, is_beside_module, is_module_file
 from apps.lib.links import BrokenLink, Tree, View
 
 # Questions that a publisher answers with yes; `choose-folder` is answered with a folder.
@@ -26,6 +27,7 @@ class Plan:
     questions: tuple[Reason, ...]
     is_repacked: bool
     copies: Mapping[str, list[str]] = field(default_factory=dict)  # what links come to: see links.View
+    doubtful: Mapping[str, Reason] = field(default_factory=dict)  # broken links that a module may name
 
 
 def clean_folder(folder: str) -> str:
@@ -87,14 +89,14 @@ def plan(
         "left_out_count": len(left_out),
         "repacked": is_repacked,
     }
-    _settle_links(view, prefix, notes)
+    doubtful = _settle_links(view, prefix, notes)
     state_files = [name for name in layout.state_files if name.startswith(prefix)]
     keys = [name for key in listing.private_keys for name in (key, *view.copies.get(key, ())) if name in staying]
     questions = [
         *([_state_files(state_files)] if state_files and STATE_FILE not in confirmed else []),
         *([_private_keys(keys)] if keys and PRIVATE_KEY not in confirmed else []),
     ]
-    return Plan(prefix, left_out, tuple(questions), is_repacked, view.copies)
+    return Plan(prefix, left_out, tuple(questions), is_repacked, view.copies, doubtful)
 
 
 def require_unchanged(plan: Plan, notes: Mapping[str, Any]) -> None:
@@ -145,19 +147,45 @@ def _prefix(tree: Tree, folder: str, top_folder: str) -> str | None:
     return None
 
 
-def _settle_links(view: View, prefix: str, notes: dict[str, Any]) -> None:
-    """Notes which links are followed, and which are left out. Raises Refusal for those that a client would miss."""
-    reasons = [(link, _broken_link(link, prefix)) for link in view.broken]
-    needed = [reason for link, reason in reasons if not is_beside_module(link.name.removeprefix(prefix))]
-    if needed:
+def refuse_named_links(plan: Plan, texts: Mapping[str, bytes]) -> None:
+    """Raises Refusal if a module file names a path on which a link was left out. `texts` by their published names."""
+    code = b"\n".join(
+        text for name, text in texts.items() if is_module_file(name.rpartition("/")[2]) and not is_beside_module(name)
+    )
+    named = [reason for name, reason in plan.doubtful.items() if _names(code, name)]
+    if named:
+        raise Refusal(named)
+
+
+def _names(code: bytes, path: str) -> bool:
+    """Whether a part of the path stands in a string as a part of a path: `"${path.module}/part"` or `"part/`."""
+    parts = [re.escape(part.encode("utf-8")) for part in path.split("/")]
+    return bool(re.search(b"|".join(rb'/%s(?=["/$%%])|"%s/' % (part, part) for part in parts), code))
+
+
+def _settle_links(view: View, prefix: str, notes: dict[str, Any]) -> dict[str, Reason]:
+    """Notes which links are followed, and which are left out; returns those of them that a module file may name.
+
+    Raises Refusal for module files and submodules: a client would miss them.
+    """
+    reasons = {link.name.removeprefix(prefix): _broken_link(link, prefix) for link in view.broken}
+    maybe = {name: reason for name, reason in reasons.items() if not is_beside_module(name)}
+    if needed := [reason for name, reason in maybe.items() if _is_loaded(name)]:
         raise Refusal(needed)
     notes |= {
         "links": [
             name.removeprefix(prefix) for name in [*view.followed, *(link.name for link in view.broken)][:NAMES_KEPT]
         ],
         "links_count": len(view.followed),
-        "warnings": [reason.as_dict() for _, reason in reasons[:NAMES_KEPT]],
+        "warnings": [reason.as_dict() for reason in [*reasons.values()][:NAMES_KEPT]],
     }
+    return maybe
+
+
+def _is_loaded(name: str) -> bool:
+    """Whether clients load what has this name, as a module file or as a submodule, before they look into any."""
+    folder, _, last = name.rpartition("/")
+    return is_module_file(last) or folder.rpartition("/")[2] == SUBMODULES
 
 
 def _named(names: Iterable[str], most: int = FOLDERS_NAMED) -> str:

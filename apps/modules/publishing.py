@@ -252,6 +252,7 @@ def check(work: Work) -> None:
     if work.archive_key:
         with store.open_staged(work.archive_key) as repacked:
             listing = archives.inspect(repacked, limits(), wanted=contents.WANTED, form="zip")
+            checks.refuse_named_links(plan, listing.texts)
     blocking.refuse_quarantined({listing.digest: release.file_name})
     pipeline.note_checked(work, digest=listing.digest, size=listing.size)
     work.findings["listing"] = listing

@@ -14,6 +14,14 @@ from tests.builders.zips import Member, build
 from tests.flows.test_ways_in import PATH
 
 FILES = {**MODULE, "examples/x/main.tf": 'module "vpc" {\n  source = "../.."\n}\n', "shared/lib/init.sh": "#!/bin/sh\n"}
+# As a module names what lies beside it.
+READING = """locals {
+  script = templatefile("${path.module}/templates/${var.name}", {})
+  files  = fileset("${path.module}", "files/**")
+  data   = jsondecode(file("./data.json"))
+  names  = ["ci", "lib", "https://files.example.com/"]
+}
+"""
 
 
 def zip_with(links: Mapping[str, str], files: Mapping[str, str | bytes] = FILES, top: str = "") -> bytes:
@@ -108,17 +116,20 @@ def test_a_broken_link_that_no_client_needs_is_left_out_with_a_warning(put, pack
         "test/fixtures/all/main.tf": "../../none.tf",
         ".tflint.hcl": "../.tflint.hcl",
         "modules/dns/README.md": "../../docs/dns.md",
+        "modules/dns/lib": "..",
+        "ci": "./common-dev-assets/ci",
     }
-    release = put(pack({**broken, "variables_too.tf": "variables.tf"}))
+    files = {**FILES, "read.tf": READING}
+    release = put(pack({**broken, "variables_too.tf": "variables.tf"}, files))
 
-    assert served(release) == {**FILES, "variables_too.tf": FILES["variables.tf"]}
+    assert served(release) == {**files, "variables_too.tf": FILES["variables.tf"]}
     warnings = {warning["file"]: warning for warning in release.notes["warnings"]}
     assert warnings.keys() == broken.keys()
     assert warnings["Makefile"]["code"] == "broken_link"
     assert warnings["examples/x/versions.tf"]["found"] == "a symbolic link to /etc/versions.tf, an absolute path"
     client.force_login(alice)
     page = client.get(f"/releases/{release.public_id}").text
-    assert page.count('data-warning="broken_link"') == 5
+    assert page.count('data-warning="broken_link"') == 7
     assert "examples/x/versions.tf</span> was left out" in page
     assert "1 link followed: clients get a copy of what it points to." in page
 
@@ -130,14 +141,15 @@ def test_a_broken_link_that_no_client_needs_is_left_out_with_a_warning(put, pack
         ("locals.tf", "../locals.tf", "../locals.tf, which is "),
         ("modules/dns", "../dns", "../dns, which is not in the archive"),
         ("templates/init.sh", "/usr/share/init.sh", "/usr/share/init.sh, an absolute path"),
-        ("modules/dns/self", "..", "a folder around the link"),
+        ("files", "/opt/files", "/opt/files, an absolute path"),
         ("locals.tf", "locals.tf", "in a circle"),
         ("data.json", "terraform.tfstate", "left out"),
     ],
-    ids=["outside", "dangling", "absolute", "a loop", "itself", "state"],
+    ids=["outside", "a submodule", "a file by its name", "a folder by its name", "itself", "state"],
 )
 def test_a_broken_link_that_a_module_may_need_is_refused(put, pack, name, target, found, client, alice, bearer):
-    release = put(pack({name: target}, {**FILES, "terraform.tfstate": "{}"}), "?confirm=state-file")
+    files = {**FILES, "read.tf": READING, "terraform.tfstate": "{}"}
+    release = put(pack({name: target}, files), "?confirm=state-file")
 
     assert release.state == "rejected"
     (reason,) = release.reasons

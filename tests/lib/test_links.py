@@ -101,7 +101,7 @@ def test_a_folder_is_found_by_a_link_too():
     ],
 )
 def test_what_leads_nowhere_is_broken_and_says_why(target, why):
-    entries = ["main.tf", "modules/a.tf", "terraform.tfstate", ".terraform/x.tf", to("x.tf", target)]
+    entries: list[Entry | str] = ["main.tf", "modules/a.tf", "terraform.tfstate", ".terraform/x.tf", to("x.tf", target)]
 
     assert why in broken(*entries)["x.tf"]
     assert f"a symbolic link to {target or 'nothing'}, " in broken(*entries)["x.tf"]
