@@ -8,7 +8,7 @@ from typing import Any
 from apps.lib import archives
 from apps.lib.archives import Limits, Listing, Refusal
 from apps.lib.errors import Invalid, Reason
-from apps.lib.layouts import SUBMODULES, is_beside_module, is_module_file
+from apps.lib.layouts import SUBMODULES, has_submodules, is_beside_module, is_module_file
 from apps.lib.links import BrokenLink, Tree, View
 
 # Questions that a publisher answers with yes; `choose-folder` is answered with a folder.
@@ -80,9 +80,11 @@ def plan(
     left_out = tuple(name for name in layout.left_out if name.startswith(prefix))
     staying = set(view.names) - set(left_out)
     if not any(_is_at_root(name.removeprefix(prefix)) for name in staying):
-        if asks and layout.folders:
+        notes["no_root"] = has_submodules(name.removeprefix(prefix) for name in staying)
+        if asks and layout.folders and not (notes["no_root"] and (folder or CHOOSE_FOLDER in confirmed)):
             return _asking(_choose(layout.folders, "no module file at its root"))
-        raise Refusal([_no_module_file(sorted(view.names), prefix, layout.folders)])
+        if not notes["no_root"]:
+            raise Refusal([_no_module_file(sorted(view.names), prefix, layout.folders)])
     is_repacked = bool(prefix or left_out or view.followed or view.broken or listing.form != "zip")
     notes |= {
         "left_out": [name.removeprefix(prefix) for name in left_out[:NAMES_KEPT]],

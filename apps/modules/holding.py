@@ -40,6 +40,8 @@ def answer(
         raise Conflict(f"{release} is {release.state}: it waits for no answer any more.", mend="Reload its page.")
     confirmed = sorted({*release.confirmed, *checks.clean_confirmations(confirm)})
     chosen = _chosen(release, folder)
+    if not chosen and _asks_for_folder(release):
+        confirmed = sorted({*confirmed, checks.CHOOSE_FOLDER})  # else the whole archive would be asked about again
     for question in release.questions:
         if question["code"] in checks.CONFIRMABLE and question["code"] not in confirmed:
             raise Invalid(
@@ -62,15 +64,19 @@ def answer(
 
 
 def _chosen(release: Release, folder: str) -> str:
-    folders = release.notes.get("folders", [])
-    if not any(question["code"] == checks.CHOOSE_FOLDER for question in release.questions):
+    if not _asks_for_folder(release):
         return release.folder
     chosen = checks.clean_folder(folder)
-    if chosen not in folders:
+    is_whole = bool(folder) and not chosen and release.notes.get("no_root")
+    if chosen not in release.notes.get("folders", []) and not is_whole:
         raise Invalid(
             f"found the folder {chosen or '(none)'}, expected one that holds a module", mend="Choose one of the list."
         )
     return chosen
+
+
+def _asks_for_folder(release: Release) -> bool:
+    return any(question["code"] == checks.CHOOSE_FOLDER for question in release.questions)
 
 
 def _begin(held: Release, part: Part, viewer: Viewer, confirmed: list[str]) -> Release:

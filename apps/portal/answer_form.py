@@ -17,6 +17,7 @@ from apps.portal.publish_form import sentence
 from apps.releases.models import Release, State
 
 TOP = "."  # a choice must not be empty; checks.clean_folder reads it so
+WHOLE = "All of it: a module without a root, used by its submodules (//modules/…)"
 OPEN = "Say yes to it, or cancel the release."
 YES = {
     checks.STATE_FILE: "Leave it out and publish the rest",
@@ -40,9 +41,10 @@ class AnswerForm(forms.Form):
                 errors = {"required": OPEN}
                 self.fields[question.code] = forms.BooleanField(label=YES[question.code], error_messages=errors)
         if self.asks_for_folder:
+            whole = [(TOP, WHOLE)] if release.notes.get("no_root") and "" not in folders else []
             self.fields["folder"] = forms.ChoiceField(
                 label=f"The folder of {release}",
-                choices=[(folder or TOP, folder or "The top of the archive") for folder in folders],
+                choices=[*whole, *((folder or TOP, folder or "The top of the archive") for folder in folders)],
                 widget=forms.RadioSelect,
                 error_messages={"required": "Choose the folder that this release is made of."},
             )

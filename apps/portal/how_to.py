@@ -21,6 +21,7 @@ from apps.lib.addresses import ModuleAddress
 from apps.modules.models import ModuleVersion
 from apps.modules.reading import visible_modules
 from apps.portal import client_setup, live_check, oci_setup, snippets
+from apps.portal.module_units import callable_folder
 
 TOKENS = 10
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -89,7 +90,8 @@ def _of_reader(request: HttpRequest, viewer: Viewer) -> dict[str, Any]:
     address = shown.module.address if shown else ModuleAddress("acme", "vpc", "aws")
     context: dict[str, Any] = {"shown": shown, "reads_at": request.get_host()}
     version = shown.release.version if shown else "1.0.0"
-    context["first_module"] = snippets.module_block(address, version)
+    folder = callable_folder(shown) if shown and shown.release.notes.get("no_root") else ""
+    context["first_module"] = snippets.module_block(address, version, folder=folder)
     own = namespaces_with_role(viewer, Role.PUBLISHER).alphabetical().first() if viewer.is_identified else None
     context["may_publish"] = own is not None
     mine = ModuleAddress(own.name if own else "acme", "network", "aws")

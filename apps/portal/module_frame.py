@@ -56,12 +56,15 @@ def tabs(shown: ModuleVersion, units: Units) -> list[Tab]:
         """What was read of the root: none of it is no number where something could not be read."""
         return count(number) if number or not root.warnings else None
 
-    return [
-        Tab("module-version", "README"),
+    of_root = [
         Tab("module-inputs", "Inputs", found(len(root.variables))),
         Tab("module-outputs", "Outputs", found(len(root.outputs))),
         Tab("module-resources", "Resources", found(len(root.resources))),
-        Tab("module-dependencies", "Dependencies", found(depends_on(root))),
+    ]
+    return [
+        Tab("module-version", "README"),
+        *(of_root if units.has_root else []),
+        Tab("module-dependencies", "Dependencies", found(depends_on(root)) if units.has_root else None),
         Tab("module-submodules", "Submodules", count(len(units.submodules))),
         Tab("module-examples", "Examples", count(len(units.examples))),
         Tab("module-files", "Files", shown.file_count),

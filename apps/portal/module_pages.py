@@ -28,6 +28,7 @@ from apps.portal.paging import page_of
 
 USERS = 50
 KINDS = ("submodule", "example")
+SUBMODULES_SHOWN = 12
 
 
 @login_not_required
@@ -54,6 +55,9 @@ def module_version(request: HttpRequest, namespace: str, name: str, system: str,
 def _readme(request: HttpRequest, viewer: Viewer, shown: ModuleVersion) -> HttpResponse:
     context = frame(viewer, shown, "module-version")
     context |= _usage(shown, context["root"]) | {"card": downloads_card(shown.module)} | attachments.of_version(shown)
+    if not context["units"].has_root:
+        folders = [unit.path for unit in context["units"].submodules[:SUBMODULES_SHOWN]]
+        context["usages"] = snippets.submodule_usages(context["address"], shown.release.version, folders)
     role, address = context["role"], context["address"]
     if role is not None and role.covers(Role.PUBLISHER):
         highest = context["highest"] or shown.release.version

@@ -89,6 +89,11 @@ class Units:
         return next((unit for unit in self.all if unit.kind == "root"), Unit())
 
     @property
+    def has_root(self) -> bool:
+        """Whether the module itself can be called; else only its submodules can."""
+        return not self.is_inspected or any(unit.kind == "root" for unit in self.all)
+
+    @property
     def submodules(self) -> list[Unit]:
         return self._kind("submodule")
 
@@ -109,3 +114,9 @@ class Units:
 
     def _kind(self, kind: str) -> list[Unit]:
         return [unit for unit in self.all if unit.kind == kind]
+
+
+def callable_folder(version: ModuleVersion) -> str:
+    """Empty for the root; the first submodule of a module that has none."""
+    units = Units.of(version)
+    return "" if units.has_root else units.all[0].path

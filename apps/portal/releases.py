@@ -21,6 +21,7 @@ from apps.lib.errors import Conflict, Invalid
 from apps.modules import holding, publishing, reading
 from apps.portal import provider_release, snippets, tickets, upload_limits
 from apps.portal.answer_form import AnswerForm
+from apps.portal.module_units import callable_folder
 from apps.portal.publish_form import sentence
 from apps.providers import publishing as drafting
 from apps.providers.draft_documents import draft_document
@@ -133,12 +134,18 @@ def _of_module(release: Release, document: dict[str, Any]) -> dict[str, Any]:
         "page_url": reverse("portal:module-version", args=where),
         "list_url": reverse("portal:modules"),
         "address": address,
-        "usage": snippets.module_block(address, release.version),
+        "usage": snippets.module_block(address, release.version, folder=_first_folder(release)),
         "limits": upload_limits.shown(),
         "answer": AnswerForm(release),
         "siblings": _siblings(release),
         "offers_folders": any(reason["code"] in OFFERS_FOLDERS for reason in document["reasons"]),
     }
+
+
+def _first_folder(release: Release) -> str:
+    """The folder that the shown block calls: the root, or a submodule of a module without one."""
+    is_published = release.state == State.PUBLISHED
+    return callable_folder(release.module_version) if is_published and release.notes.get("no_root") else ""
 
 
 def _holder(release: Release) -> Release | None:

@@ -55,6 +55,11 @@ def usages(
     return found
 
 
+def submodule_usages(address: ModuleAddress, version: str, folders: Iterable[str]) -> list[Usage]:
+    """The block of each submodule, for a module that has no root to call."""
+    return [Usage(folder, module_block(address, version, folder=folder)) for folder in folders]
+
+
 def module_block(address: ModuleAddress, version: str, *, folder: str = "", lines: Iterable[str] = ()) -> str:
     """The block for a configuration."""
     source = f"{settings.PUBLIC_HOST}/{address}" + (f"//{folder}" if folder else "")

@@ -4,10 +4,11 @@ import pytest
 
 from tests.builders import modules
 from tests.builders.archives import module_zip
-from tests.builders.tars import gz, module_tar, xz
+from tests.builders.tars import Item, gz, module_tar, tar, xz
 
 pytestmark = [pytest.mark.live, pytest.mark.once]
 ONE = {"main.tf": 'output "one" {\n  value = file("${path.module}/text.txt")\n}\n', "text.txt": "one"}
+OUTPUT = b'output "word" {\n  value = var.word\n}\n'
 
 
 @pytest.fixture
@@ -58,3 +59,29 @@ def test_the_submodules_of_a_real_module_come_out_of_its_tarball(live, space, te
     done = workspace.init()
     assert done.returncode == 0, done.stderr
     assert 'text = "a-b"' in workspace.run("apply", "-auto-approve", "-input=false").stdout
+
+
+def test_a_module_without_a_root_is_used_by_its_submodules_and_links_are_files(live, space, terraform):
+    """As a large repository is laid out: variables in one place, linked to; a broken link in an example."""
+    shared = b'variable "word" {\n  type    = string\n  default = "shared"\n}\n'
+    files = {"iam/README.md": b"# Identity\n", "iam/shared/variables.tf": shared, "iam/modules/user/main.tf": OUTPUT}
+    links = {
+        "iam/modules/user/variables.tf": "../../shared/variables.tf",
+        "iam/modules/role": "user",
+        "iam/examples/one/main.tf": "../../none.tf",
+    }
+    items = [*(Item(name, data) for name, data in files.items())]
+    items += [Item(name, kind=b"2", link=target.encode()) for name, target in links.items()]
+    release = live.publish("waysin/iam/null", "1.0.0", gz(tar(items)), space)
+    assert [warning["file"] for warning in release["notes"]["warnings"]] == ["examples/one/main.tf"]
+    workspace = terraform()
+    workspace.module("user", "waysin/iam/null//modules/user", "1.0.0")
+    workspace.module("role", "waysin/iam/null//modules/role", "1.0.0")
+    (workspace.work / "outputs.tf").write_text(
+        'output "words" {\n  value = "${module.user.word} ${module.role.word}"\n}\n'
+    )
+
+    done = workspace.init()
+
+    assert done.returncode == 0, done.stderr
+    assert 'words = "shared shared"' in workspace.run("apply", "-auto-approve", "-input=false").stdout

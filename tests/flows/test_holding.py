@@ -87,16 +87,16 @@ def test_without_a_module_at_the_root_it_asks_for_the_folder(upload, answer):
     release = upload(MONOREPO)
     assert [question["code"] for question in release.questions] == ["choose-folder"]
     with pytest.raises(Invalid, match="expected one that holds a module"):
-        answer(release, folder="modules/none")
-    (published,) = answer(release, folder="modules/vpc")
-    assert (published.state, published.folder) == ("published", "modules/vpc")
+        answer(release, folder="stacks/none")
+    (published,) = answer(release, folder="stacks/vpc")
+    assert (published.state, published.folder) == ("published", "stacks/vpc")
 
 
 def test_several_modules_come_from_one_upload(upload, answer, stored_files):
     release = upload(MONOREPO | MODULE, several=True)
     assert release.state == "held"
-    more = [holding.Part("modules/dns", ModuleAddress("acme", "dns", "aws"), "2.0.0")]
-    first, second = answer(release, folder="modules/vpc", more=more)
+    more = [holding.Part("stacks/dns", ModuleAddress("acme", "dns", "aws"), "2.0.0")]
+    first, second = answer(release, folder="stacks/vpc", more=more)
     assert [first.state, second.state] == ["published", "published"]
     assert first.uploaded_digest == second.uploaded_digest
     assert sorted(str(module) for module in Module.objects.all()) == ["acme/dns/aws", "acme/vpc/aws"]
@@ -105,8 +105,8 @@ def test_several_modules_come_from_one_upload(upload, answer, stored_files):
 
 def test_the_upload_stays_until_its_last_release_has_ended(upload, alice, stored_files):
     release = upload(MONOREPO, several=True)
-    more = [holding.Part("modules/dns", ModuleAddress("acme", "dns", "aws"), "2.0.0")]
-    holding.answer(release=release, viewer=Viewer(alice), confirm=(), folder="modules/vpc", more=more)
+    more = [holding.Part("stacks/dns", ModuleAddress("acme", "dns", "aws"), "2.0.0")]
+    holding.answer(release=release, viewer=Viewer(alice), confirm=(), folder="stacks/vpc", more=more)
     first, second = Job.objects.filter(state="queued").order_by("pk")
     publish_module(job_id=second.pk)
     assert len(staged(stored_files)) == 1
@@ -117,9 +117,9 @@ def test_the_upload_stays_until_its_last_release_has_ended(upload, alice, stored
 def test_a_number_that_is_taken_stops_all_of_it(upload, answer, published):
     published("acme/dns/aws", "2.0.0")
     release = upload(MONOREPO, several=True)
-    more = [holding.Part("modules/dns", ModuleAddress("acme", "dns", "aws"), "2.0.0")]
+    more = [holding.Part("stacks/dns", ModuleAddress("acme", "dns", "aws"), "2.0.0")]
     with pytest.raises(Conflict, match="acme/dns/aws"):
-        answer(release, folder="modules/vpc", more=more)
+        answer(release, folder="stacks/vpc", more=more)
     release.refresh_from_db()
     assert release.state == "held"
     assert Release.objects.count() == 2

@@ -81,32 +81,32 @@ def test_git_terraform_and_state_stay_out_and_are_named(put):
     assert release.notes["left_out_count"] == 3
 
 
-MONOREPO = under("modules/vpc") | under("modules/dns") | {"README.md": "# all\n"}
+MONOREPO = under("stacks/vpc") | under("stacks/dns") | {"README.md": "# all\n"}
 
 
 def test_one_folder_of_a_monorepo_is_published(put):
     data = gz(module_tar(MONOREPO, top="repo-1/"))
-    assert put(data, f"{PATH}?folder=modules/vpc").status_code == 202
+    assert put(data, f"{PATH}?folder=stacks/vpc").status_code == 202
     assert stored() == sorted(MODULE)
-    assert Release.objects.get().folder == "modules/vpc"
-    assert put(data, f"{PATH}?folder=modules/vpc").status_code == 200
-    refused = put(data, f"{PATH}?folder=modules/dns")
+    assert Release.objects.get().folder == "stacks/vpc"
+    assert put(data, f"{PATH}?folder=stacks/vpc").status_code == 200
+    refused = put(data, f"{PATH}?folder=stacks/dns")
     assert refused.status_code == 409
-    assert "modules/dns" in refused.text
+    assert "stacks/dns" in refused.text
 
 
-@pytest.mark.parametrize(("folder", "code"), [("modules/none", "no-such-folder"), ("", "no-module-file")])
+@pytest.mark.parametrize(("folder", "code"), [("stacks/none", "no-such-folder"), ("", "no-module-file")])
 def test_without_a_module_the_refusal_names_the_folders_that_hold_one(put, folder, code):
     put(module_zip(MONOREPO), f"{PATH}?folder={folder}")
     release = Release.objects.get()
     assert release.state == "rejected"
     assert release.reasons[0]["code"] == code
-    assert "modules/dns, modules/vpc" in str(release.reasons)
-    assert release.notes["folders"] == ["modules/dns", "modules/vpc"] or code == "no-such-folder"
+    assert "stacks/dns, stacks/vpc" in str(release.reasons)
+    assert release.notes["folders"] == ["stacks/dns", "stacks/vpc"] or code == "no-such-folder"
 
 
 @pytest.mark.parametrize("name", [".main.tf", ".tofu", ".hidden.tf.json"])
-@pytest.mark.parametrize(("at", "query"), [("", ""), ("modules/vpc/", "?folder=modules/vpc")])
+@pytest.mark.parametrize(("at", "query"), [("", ""), ("stacks/vpc/", "?folder=stacks/vpc")])
 def test_a_file_that_clients_skip_makes_no_module(put, name, at, query):
     put(module_zip({f"{at}{name}": MODULE["main.tf"], f"{at}README.md": "# VPC\n", "LICENSE": "MIT"}), f"{PATH}{query}")
     release = Release.objects.get()

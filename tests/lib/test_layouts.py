@@ -50,6 +50,8 @@ def test_it_keeps_what_only_looks_alike(name: str):
         (["vpc-1.2.0/main.tf", "vpc-1.2.0/modules/a/main.tf"], "vpc-1.2.0"),
         (["vpc/", "vpc/main.tf"], "vpc"),
         (["vpc/", "vpc/modules/", "vpc/modules/a/main.tf"], "vpc"),
+        (["modules/a/main.tf", "modules/b/main.tf"], ""),
+        (["modules/main.tf", "modules/b/main.tf"], "modules"),
         (["vpc/main.tf", "README.md"], ""),
         (["vpc/main.tf", "other/"], ""),
         (["a/main.tf", "b/main.tf"], ""),

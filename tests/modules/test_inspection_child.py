@@ -40,7 +40,7 @@ def test_texts_that_are_hostile_cost_warnings():
 def test_a_name_with_any_characters_comes_back():
     path = 'modules/ä "x"/main.tf'
     found = inspecting.inspect({path: b"variable x {}"}, {path: 13})["units"]
-    assert found[1]["variables"][0]["file"] == path
+    assert found[0]["variables"][0]["file"] == path
 
 
 SLOW = {f"f{number}.tf": b"-" * 1_000_000 for number in range(8)}

@@ -22,12 +22,16 @@ class Folder:
 
 
 def folders_of(paths: Iterable[str]) -> list[Folder]:
-    """Root first, then submodules, then examples; only folders that hold module files, and the root in any case."""
-    files: dict[str, list[str]] = {"": []}
+    """Root first, then submodules, then examples; only folders that hold module files. Without submodules, the root
+    in any case: clients load it then, whatever is in it.
+    """
+    files: dict[str, list[str]] = {}
     for path in sorted(paths):
         folder, _, name = path.rpartition("/")
         if is_module_file(name) and is_unit(folder):
             files.setdefault(folder, []).append(path)
+    if not any(_kind(path) == "submodule" for path in files):
+        files.setdefault("", [])
     order = ["root", *KINDS.values()]
     folders = [Folder(path, _kind(path), tuple(_seen(found))) for path, found in files.items()]
     return sorted(folders, key=lambda folder: (order.index(folder.kind), folder.path))

@@ -1,0 +1,159 @@
+"""A module without configuration at its root: it is published, and used by its submodules."""
+
+import zipfile
+
+import pytest
+
+from apps.accounts.access import Viewer
+from apps.blobs import store
+from apps.lib.addresses import ModuleAddress
+from apps.lib.errors import Invalid
+from apps.modules import holding, publishing
+from apps.releases.models import Release
+from tests.builders.archives import module_zip
+from tests.builders.tars import gz, module_tar
+from tests.flows.test_ways_in import PATH
+
+USER = 'variable "name" {\n  type = string\n}\n\noutput "name" {\n  value = var.name\n}\n'
+IAM = {
+    "README.md": "# Identity\n\nSubmodules for users and roles.\n",
+    "modules/iam-user/main.tf": USER,
+    "modules/iam-role/main.tf": 'module "user" {\n  source = "../iam-user"\n  name   = "x"\n}\n',
+    "examples/iam-user/main.tf": 'module "user" {\n  source = "../../modules/iam-user"\n  name   = "x"\n}\n',
+}
+PAGE = "/modules/acme/vpc/aws/1.2.0"
+
+
+@pytest.fixture
+def put(alice, bearer, client, work):
+    def send(files, query: str = "") -> Release:
+        data = gz(module_tar(files, top="terraform-aws-iam-1/"))
+        client.put(f"{PATH}{query}", data, content_type="application/octet-stream", headers=bearer(alice))
+        work()
+        return Release.objects.latest("pk")
+
+    return send
+
+
+def test_it_is_published_with_all_of_its_folders(put):
+    release = put(IAM)
+
+    assert (release.state, release.reasons) == ("published", [])
+    assert release.notes["no_root"] is True
+    with store.open_blob(release.digest) as file, zipfile.ZipFile(file) as archive:
+        assert sorted(archive.namelist()) == sorted(IAM)
+    units = release.module_version.inspection["units"]
+    assert [(unit["kind"], unit["path"]) for unit in units] == [
+        ("submodule", "modules/iam-role"),
+        ("submodule", "modules/iam-user"),
+        ("example", "examples/iam-user"),
+    ]
+
+
+def test_its_page_says_so_and_shows_the_block_of_each_submodule(put, client, alice):
+    release = put(IAM)
+    client.force_login(alice)
+    page = client.get(PAGE).text
+
+    assert "data-no-root" in page
+    for name in ("iam-user", "iam-role"):
+        assert f"/acme/vpc/aws//modules/{name}&quot;" in page
+    assert "/acme/vpc/aws&quot;" not in page
+    assert f"{PAGE}/inputs" not in page
+    assert f"{PAGE}/submodules" in page
+    assert "data-no-root" not in client.get(f"{PAGE}/submodules/iam-user").text
+    assert "/acme/vpc/aws//modules/iam-role" in client.get(f"/releases/{release.public_id}").text
+    assert "/acme/vpc/aws//modules/iam-role" in client.get("/how-to-use").text
+
+
+@pytest.mark.parametrize("tab", ["inputs", "outputs", "resources", "dependencies"])
+def test_a_tab_of_the_root_leads_to_the_submodules(put, client, alice, tab):
+    put(IAM)
+    client.force_login(alice)
+
+    answer = client.get(f"{PAGE}/{tab}")
+
+    assert answer.status_code == 200
+    assert "No root module" in answer.text
+    assert f'{PAGE}/submodules">Show its submodules' in answer.text
+
+
+def test_documents_have_an_empty_root(put, client, alice, bearer):
+    put(IAM)
+
+    document = client.get("/v1/modules/acme/vpc/aws/1.2.0", headers=bearer(alice)).json()
+
+    assert document["root"] | {"readme": ""} == {
+        "path": "", "name": "vpc", "readme": "", "empty": True, "inputs": [], "outputs": [], "dependencies": [],
+        "provider_dependencies": [], "resources": [],
+    }  # fmt: skip
+    assert "Identity" in document["root"]["readme"]
+    assert [unit["path"] for unit in document["submodules"]] == ["modules/iam-role", "modules/iam-user"]
+    assert document["submodules"][1]["inputs"][0]["name"] == "name"
+
+
+@pytest.mark.parametrize("query", ["", "?folder=."])
+def test_the_submodules_alone_are_enough(alice, bearer, client, work, query):
+    data = module_zip({"modules/one/main.tf": "", "modules/two/deep/main.tf": ""})
+    client.put(f"{PATH}{query}", data, content_type="application/octet-stream", headers=bearer(alice))
+    work()
+
+    release = Release.objects.published().get()
+    assert release.digest == release.uploaded_digest
+    assert release.notes["top_folder"] == ""
+
+
+def test_a_folder_called_modules_may_still_be_the_module(put):
+    release = put({"modules/main.tf": USER, "modules/one/main.tf": ""}, "?folder=modules")
+
+    assert "no_root" not in release.notes
+    assert [unit["path"] for unit in release.module_version.inspection["units"]] == [""]
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"README.md": "# x\n", "examples/one/main.tf": ""},
+        {"README.md": "# x\n", "modules/README.md": "", "stacks/one/main.tf": ""},
+        {"README.md": "# x\n", "modules/one/.hidden.tf": "", "modules/main.tf": ""},
+        {"README.md": "# x\n", "Modules/one/main.tf": "", "modules.tf/x": ""},
+    ],
+    ids=["examples", "other folders", "what clients skip", "another letter case"],
+)
+def test_without_submodules_it_is_refused_as_before(put, files):
+    assert [reason["code"] for reason in put(files).reasons] == ["no-module-file"]
+
+
+@pytest.fixture
+def held(alice, work):
+    address = ModuleAddress("acme", "vpc", "aws")
+    release, _ = publishing.begin(viewer=Viewer(alice), address=address, version="1.2.0")
+    publishing.receive(release=release, chunks=iter([module_zip(IAM)]))
+    work()
+    release.refresh_from_db()
+    return release
+
+
+def test_in_the_browser_its_publisher_says_whether_all_of_it_is_meant(held, client, alice, work):
+    assert [question["code"] for question in held.questions] == ["choose-folder"]
+    client.force_login(alice)
+    page = client.get(f"/releases/{held.public_id}").text
+    assert "All of it: a module without a root, used by its submodules" in page
+
+    answer = client.post(f"/releases/{held.public_id}/answer", {"folder": "."})
+    work()
+
+    assert answer.status_code == 303
+    held.refresh_from_db()
+    assert (held.state, held.folder, held.reasons) == ("published", "", [])
+    assert len(held.module_version.inspection["units"]) == 3
+
+
+def test_one_of_its_folders_may_be_meant_as_well(held, alice, work):
+    with pytest.raises(Invalid):
+        holding.answer(release=held, viewer=Viewer(alice), confirm=(), folder="")
+    holding.answer(release=held, viewer=Viewer(alice), confirm=(), folder="modules/iam-user")
+    work()
+
+    held.refresh_from_db()
+    assert (held.state, held.folder) == ("published", "modules/iam-user")
