@@ -20,7 +20,7 @@ EFFORT = 1 << 1 | 1 << 2
 MAX_VERSION_NEEDED = 63
 ZIP64_EXTRA, UNICODE_PATH_EXTRA = 0x0001, 0x7075
 
-_RECORD = struct.Struct("<4s6H3L5H2L")
+_RECORD = struct.Struct("<4x4H4x3L3H4x2L")  # without times, and what speaks of other disks and of texts
 _SIGNATURE = b"PK\x01\x02"
 _METHODS = {1: "shrunk", 6: "imploded", 9: "deflate64", 12: "bzip2", 14: "LZMA", 93: "zstd", 95: "XZ", 98: "PPMd"}
 
@@ -83,24 +83,9 @@ def _record(directory: bytes, at: int, number: int) -> tuple[Record, bytes, int]
     body = at + _RECORD.size
     if directory[at : at + 4] != _SIGNATURE or body > len(directory):
         raise refuse("directory_malformed", f"no directory record number {number} at its place", "one for each member")
-    (
-        made_by,
-        needed,
-        flags,
-        method,
-        _,
-        _,
-        crc,
-        packed,
-        size,
-        name_len,
-        extra_len,
-        comment_len,
-        _,
-        _,
-        attributes,
-        offset,
-    ) = _RECORD.unpack_from(directory, at)[1:]
+    made_by, needed, flags, method, crc, packed, size, name_len, extra_len, comment_len, attributes, offset = (
+        _RECORD.unpack_from(directory, at)
+    )
     end = body + name_len + extra_len + comment_len
     if end > len(directory):
         raise refuse("directory_malformed", f"directory record number {number} runs past its end", "whole records")
