@@ -124,8 +124,6 @@ class Tree:
             found = self._follow(dirname(path), link.target)
         else:
             found = link.target.removeprefix("./")
-            if found in self._links:
-                raise _Broken("which is a link itself")
             if found not in self._files:
                 raise _Broken("which is no file of the archive")
         if is_left_out(found):
