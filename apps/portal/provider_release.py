@@ -10,14 +10,20 @@ from django.urls import reverse
 from apps.accounts.access import Viewer
 from apps.lib.addresses import ProviderAddress
 from apps.lib.errors import Reason
-from apps.lib.packages import ARCHITECTURES, SYSTEMS
+from apps.lib.packages import ARCHITECTURES, SYSTEMS, Role
 from apps.portal import provider_snippets, upload_limits
 from apps.portal.provider_form import ProtocolsForm
 from apps.providers import drafts
 from apps.providers.models import Signing
 from apps.releases.models import Release, ReleaseFile, State
 
-ROLES = {"package": "", "sums": "Checksums", "signature": "Signature", "manifest": "Manifest"}
+# What a file is called that is no package: those are called by their platform.
+LABELS: dict[Role, str] = {
+    "sums": "Checksums",
+    "signature": "Signature",
+    "manifest": "Manifest",
+    "docs": "Documentation",
+}
 
 
 @dataclass(slots=True)
@@ -86,7 +92,7 @@ def _rows(release: Release) -> list[FileRow]:
     rows = []
     for file in release.files.order_by("name"):
         platform = file.name.rpartition(f"_{release.version}_")[2].removesuffix(".zip")
-        row = FileRow(file, ROLES[drafts.role_of(release, file.name)] or platform)
+        row = FileRow(file, LABELS.get(drafts.role_of(release, file.name), platform))
         row.reasons = [one for one in reasons if one.file == file.name or one.file.startswith(f"{file.name}: ")]
         rows.append(row)
     return sorted(rows, key=lambda row: not row.reasons)

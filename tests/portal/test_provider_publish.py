@@ -4,6 +4,7 @@ import pytest
 from django.urls import reverse
 
 from apps.releases.models import Release, State
+from tests.builders import docs
 from tests.providers import desk as bench
 
 pytestmark = pytest.mark.django_db
@@ -127,6 +128,16 @@ def test_drafts_of_others_are_shown_to_publishers_of_the_namespace_only(browser,
     assert link in browser.get("/namespaces/acme").text
     assert link not in browser.get("/").text
     assert link not in browser_of(bob).get("/namespaces/acme").text
+
+
+def test_the_release_page_shows_the_documentation_that_came_with_it(browser, desk, held):
+    name = f"{bench.STEM}_docs.zip"
+    desk.publish({**bench.zips(), name: docs.archive()}, protocols=["5.0"])
+    page = browser.get(f"/releases/{Release.objects.get().public_id}")
+
+    assert page.status_code == 200
+    assert f'data-file="{name}"' in page.text
+    assert "Documentation" in page.text.partition(name)[2].partition("</li>")[0]
 
 
 def test_the_page_asks_the_database_no_more_where_there_is_more(browser, desk, held, django_assert_max_num_queries):
