@@ -23,6 +23,15 @@ const live = document.createElement("div");
 live.className = "visually-hidden";
 live.setAttribute("role", "status");
 document.body.append(live);
+let hiding = 0;
+
+/** Shows for a moment what has no button to show it. @param {string} sentence */
+function show(sentence) {
+  announce(sentence);
+  live.className = "flash";
+  clearTimeout(hiding);
+  hiding = setTimeout(() => { live.className = "visually-hidden"; }, 2500);
+}
 
 /** Tells people who cannot see the tick. @param {string} sentence */
 export function announce(sentence) {
@@ -35,11 +44,14 @@ export async function copyText(text, button) {
   try {
     await copy(text);
   } catch {
-    announce("Copying did not work here");
+    show("Your browser did not allow copying");
+    return;
+  }
+  if (!button) {
+    show("Address copied");
     return;
   }
   announce("Copied");
-  if (!button) return;
   button.dataset.copied = "";
   setTimeout(() => { delete button.dataset.copied; }, 1600);
 }

@@ -55,3 +55,29 @@ def test_every_tab_works_without_scripts(open_browser, network):
         expect(page.locator(".tabs [aria-current]")).to_contain_text(tab)
     page.goto(f"{network}/inputs")
     expect(page.get_by_label("Filter the inputs")).to_be_hidden()
+
+
+def test_a_copied_text_is_ticked_inside_its_button(page, network):
+    page.goto(network)
+    button = page.locator(".copy:visible").first
+    tick = button.locator(".icon-done svg")
+    button.click()
+
+    expect(button).to_have_attribute("data-copied", "")
+    expect(tick).to_be_visible()
+    around, inside = button.bounding_box(), tick.bounding_box()
+    assert around
+    assert inside
+    for start, length in (("x", "width"), ("y", "height")):
+        middle = inside[start] + inside[length] / 2
+        assert middle == pytest.approx(around[start] + around[length] / 2, abs=1)
+
+
+def test_the_key_y_shows_that_the_address_was_copied(open_browser, network):
+    page = open_browser(permissions=["clipboard-read", "clipboard-write"]).new_page()
+    page.goto(f"{network}/inputs#input_cidr")
+    page.keyboard.press("y")
+
+    expect(page.locator(".flash")).to_have_text("Address copied")
+    assert page.evaluate("navigator.clipboard.readText()").endswith(f"{network}/inputs")
+    expect(page.locator(".flash")).to_have_count(0)
