@@ -197,6 +197,9 @@ def test_the_path_of_a_version_is_quoted():
         ("</details>`<details>`\n\nSecond.", "<details>"),
         ("<details><summary>More</summary>\n\nNever closed.", ""),
         ("<b>bold</b> & <script>x</script>", "bold & <script>x</script>"),
+        (f"[![Head][h]][l]\n\nText.\n\n{'More. ' * 4000}\n\n[h]: https://h/h.png\n[l]: https://l", "Text."),
+        ("[![Head][nowhere]][gone] ![x][y]\n\nText.", "Text."),
+        ("<picture>\n<source srcset='a.png'>\n<img src='b.png' alt='Logo'>\n</picture>\n\nText.", "Text."),
     ],
 )
 def test_the_summary_is_the_first_paragraph_as_text(source, expected):

@@ -21,7 +21,7 @@ from apps.lib.markdown.links import INLINE_IMAGES, Place, lead, words_of
 from apps.lib.markdown.tags import add_tags, lowered
 
 # Grows with every change of the output, so that an operator can render old versions again.
-RENDERER = "3"
+RENDERER = "4"
 MAX_CHARACTERS = 512 * 1024
 # Some rules take the square of a paragraph's length, and a table of nothing but bars gives a hundred times its size.
 # No author comes near either; what lies beyond is shown as text, or not at all.
@@ -29,8 +29,11 @@ MOST_INLINE = 16 * 1024
 MOST_TOKENS = 30_000
 MOST_DESCRIPTION = 8 * 1024
 SUMMARY = 300
+MOST_SUMMARY_TOKENS = 2_000
 ANCHOR_PREFIX = "user-content-"
 _FOLDS = ("details", "summary")
+# References that lead nowhere stay as they are written; so do tags outside TAGS.
+_NO_WORDS = re.compile(r"\[?!\[[^\]]*\]\[[^\]]*\](?:\]\[[^\]]*\])?|</?[a-zA-Z][^<>]*>")
 
 _TAGS = """
 a abbr b blockquote br code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i img input kbd li ol p pre q s samp
@@ -81,14 +84,15 @@ def summary(source: bytes) -> str:
 
     Badges, headings, comments and what is folded away in <details> are passed over.
     """
-    tokens = _parser().parse(_text(source)[:MOST_INLINE], {"place": _Anywhere()})
+    # The whole text is read for its blocks: what an image or a link refers to usually stands at its end.
+    env = {"place": _Anywhere(), "most_tokens": MOST_SUMMARY_TOKENS}
+    tokens = _parser().parse(_text(source)[:MAX_CHARACTERS], env)
     folds: list[str] = []
     for before, token in pairwise(tokens):
         said = _unfolded(token.children or [], folds)  # of every token: a fold runs on over many paragraphs
         if before.type == "paragraph_open" and before.level == 0 and not _is_heading(said):
             words = " ".join(words_of(said).split())
-            # A row of links is a menu, not a sentence.
-            if any(letter.isalpha() for letter in words_of(_outside_links(said))):
+            if _is_sentence(_outside_links(said)):
                 return _cut(words)
     return ""
 
@@ -127,7 +131,7 @@ def _plain_parser() -> MarkdownIt:
 
 
 def _bound(state: StateCore) -> None:
-    del state.tokens[MOST_TOKENS:]  # the sanitiser closes what is still open
+    del state.tokens[state.env.get("most_tokens", MOST_TOKENS) :]  # the sanitiser closes what is still open
 
 
 def _inline(state: StateCore) -> None:
@@ -177,6 +181,12 @@ def _unfolded(children: list[Token], folds: list[str]) -> list[Token]:
 
 def _is_heading(said: list[Token]) -> bool:
     return any(child.content[1:2] == "h" for child in said if child.type == "html_inline")
+
+
+def _is_sentence(said: list[Token]) -> bool:
+    """Not a row of links, nor badges without a target, nor tags outside TAGS."""
+    code = any(child.type == "code_inline" for child in said)
+    return code or any(letter.isalpha() for letter in _NO_WORDS.sub("", words_of(said)))
 
 
 def _outside_links(said: list[Token]) -> list[Token]:
