@@ -1,10 +1,10 @@
-"""What scripts add to the pages of a module: a filter over inputs, ranges of lines, and the open tab in view."""
+"""The pages of a module in a browser: what scripts add to them, and what fits on a screen."""
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.builders import modules
-from tests.builders.archives import module_zip
+from tests.builders.archives import MODULE, module_zip
 
 pytestmark = [pytest.mark.live, pytest.mark.once]
 
@@ -38,11 +38,34 @@ def test_lines_are_marked_as_the_address_says(page, network):
     assert page.url.endswith("#L3-L8")
 
 
-def test_the_open_tab_is_in_view_on_a_phone(open_browser, network):
-    page = open_browser(viewport={"width": 360, "height": 800}).new_page()
-    page.goto(f"{network}/files")
+@pytest.mark.parametrize("width", [320, 390])
+def test_every_tab_and_one_row_of_links_are_in_view_on_a_phone(open_browser, network, width):
+    page = open_browser(viewport={"width": width, "height": 800}).new_page()
+    page.goto(network)
 
-    expect(page.locator(".tabs [aria-current]")).to_be_in_viewport()
+    for link in page.locator(".tabs__link").all():
+        expect(link).to_be_in_viewport(ratio=1)
+    tops = {round(box["y"]) for link in page.locator(".masthead__link").all() if (box := link.bounding_box())}
+    brand = page.locator(".masthead__brand").bounding_box()
+    assert len(tops) == 1
+    assert brand["y"] <= tops.pop() <= brand["y"] + brand["height"]
+
+
+def test_a_wide_table_of_a_readme_scrolls_and_shows_all_columns_where_they_fit(open_browser, live, space):
+    head = "| Name | Description | Type | Default | Required |\n|---|---|---|---|---|\n"
+    row = f"| {'a_long_name_' * 5} | {'Says what it is for. ' * 9} | `list(string)` | `{'[1, 2]' * 9}` | no |\n"
+    data = module_zip({**MODULE, "README.md": f"# Wide\n\n{head}{row * 3}"})
+    assert live.publish(f"{space}/wide/null", "1.0.0", data, live.token())["state"] == "published"
+    table = "[...document.querySelectorAll('.prose table')].map(t => [t.clientWidth, t.scrollWidth])[0]"
+    widths = {}
+    for width in (390, 1440):
+        page = open_browser(viewport={"width": width, "height": 900}).new_page()
+        page.goto(f"/modules/{space}/wide/null/1.0.0")
+        widths[width] = page.evaluate(table)
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+
+    assert widths[1440][0] == widths[1440][1]
+    assert widths[390][0] < widths[390][1]
 
 
 def test_every_tab_works_without_scripts(open_browser, network):

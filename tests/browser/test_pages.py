@@ -12,7 +12,7 @@ from tests.browser.conftest import serious_findings
 from tests.browser.shelf import SPACE, Shelf
 
 pytestmark = [pytest.mark.live, pytest.mark.once]
-WIDTHS = (360, 768, 1280)
+WIDTHS = (320, 768, 1440)
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 ROOT = {"namespace": SPACE, "name": "network", "system": "aws"}
 V2 = {**ROOT, "version": "2.0.0"}
