@@ -104,8 +104,10 @@ def test_a_sweep_releases_no_lock_of_sqlite(connected: Pair, tmp_path: Path) -> 
     database.execute("BEGIN EXCLUSIVE")
     Connections().sweep()
 
-    program = f"import sqlite3; sqlite3.connect({str(tmp_path / 'db')!r}, timeout=0).execute('SELECT * FROM t')"
-    other = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    program = "import sqlite3, sys; sqlite3.connect(sys.argv[1], timeout=0).execute('SELECT * FROM t')"
+    other = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "db")], capture_output=True, text=True, check=False
+    )
     database.close()
 
     assert "database is locked" in other.stderr
