@@ -12,6 +12,7 @@ from pathlib import Path
 
 import structlog
 from django.apps import apps
+from django.apps.registry import Apps
 from django.core.management import call_command
 from django.core.management.commands.migrate import Command as Migrate
 from django.db import DatabaseError, connection, models
@@ -53,8 +54,9 @@ class _Found:
 
 
 def bring_up_to_date() -> None:
-    """Migrate. Raises CannotStartError where that fails, or where the tables are other than the models' afterwards."""
+    """Migrate. Raises CannotStartError where that fails, or where the tables are not those of the migrations."""
     try:
+        check_recorded()
         # Django's own command: ours would take the lock that is held already, and let go of it.
         call_command(Migrate(), interactive=False, verbosity=0)
         check()
@@ -84,12 +86,27 @@ def check() -> None:
     """Raises CannotStartError unless this version can work with the tables that are there."""
     if migrations := lacking():
         raise CannotStartError(sentence(migrations))
-    found = list(mismatches())
+    _refuse(list(mismatches(apps)))
+
+
+def check_recorded() -> None:
+    """Raises CannotStartError unless the tables are those of the migrations that are recorded, before any other runs.
+
+    Afterwards it is too late: SQLite makes a table again for many a change, and where the old one lacks a column it
+    writes the column's name as a text into every row.
+    """
+    loader = MigrationExecutor(connection).loader
+    applied = [node for node in loader.graph.nodes if node in loader.applied_migrations]
+    if applied and len(applied) < len(loader.graph.nodes):
+        _refuse(list(mismatches(loader.project_state(applied).apps)))
+
+
+def _refuse(found: list[str]) -> None:
     if not found:
         return
     more = f", and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
     raise CannotStartError(
-        "The tables of the database are not those of this version, although all its migrations are recorded: "
+        "The tables of the database are not those of the migrations that it lists as applied: "
         f"{'; '.join(found[:SHOWN])}{more}. They were made by a development version whose migrations changed later, or "
         f"by a newer Larder. Nothing was changed. Run the version that made them; or {START_ANEW} and publish again; "
         "or restore a backup of this version."
@@ -130,13 +147,13 @@ def _cannot_migrate(error: Exception) -> CannotStartError | None:
     )
 
 
-def mismatches() -> Iterator[str]:
+def mismatches(of: Apps) -> Iterator[str]:
     """What would make a query of ours fail, or lose a constraint or an index: one phrase each.
 
     What the models do not know does no harm, unless every insert would have to name it.
     """
     found = _read()
-    for model in apps.get_models(include_auto_created=True):
+    for model in of.get_models(include_auto_created=True):
         meta = model._meta  # noqa: SLF001  # Django's documented name for it
         if not meta.managed or meta.proxy:
             continue

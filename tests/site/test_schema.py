@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from django.apps import apps
 from django.db import connection
 
 from registry_site import schema
@@ -17,7 +18,7 @@ from tests.postgres import free_port
 
 @pytest.mark.django_db
 def test_the_tables_that_the_migrations_made_are_those_of_the_models():
-    assert list(schema.mismatches()) == []
+    assert list(schema.mismatches(apps)) == []
     schema.check()
 
 
@@ -36,7 +37,7 @@ def test_what_is_missing_is_named_and_what_is_too_many_is_not(change: str, diffe
     with connection.cursor() as cursor:
         cursor.execute(change)
 
-    assert list(schema.mismatches()) == ([difference] if difference else [])
+    assert list(schema.mismatches(apps)) == ([difference] if difference else [])
     if difference:
         with pytest.raises(CannotStartError, match=difference):
             schema.check()
@@ -53,8 +54,8 @@ def test_an_unknown_column_without_which_no_row_is_taken_is_named():
             f"CREATE TABLE jobs_heartbeat ({columns}, wanted integer NOT NULL, spare integer NOT NULL DEFAULT 1)"
         )
 
-    assert "jobs_heartbeat wants an unknown column wanted" in list(schema.mismatches())
-    assert not [found for found in schema.mismatches() if "spare" in found]
+    assert "jobs_heartbeat wants an unknown column wanted" in list(schema.mismatches(apps))
+    assert not [found for found in schema.mismatches(apps) if "spare" in found]
 
 
 @pytest.fixture
@@ -97,12 +98,35 @@ def test_a_migration_that_fails_is_a_sentence(environment: dict[str, str], tmp_p
     (tmp_path / "data").mkdir(mode=0o700)
     assert manage(environment, "migrate", "--verbosity=0").returncode == 0
     with sqlite3.connect(tmp_path / "data" / "db.sqlite3") as database:
-        database.execute("DELETE FROM django_migrations WHERE app = 'blobs' AND name = '0003_oci'")
+        database.execute("DELETE FROM django_migrations WHERE app = 'signing' AND name = '0002_key_fingerprints'")
     database.close()
 
     done = manage(environment, "up")
 
     assert done.returncode == 1
     assert "cannot be brought to this version" in done.stderr
-    assert "blobs.0003_oci" in done.stderr
+    assert "signing.0002_key_fingerprints" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("command", ["up", "migrate"])
+def test_tables_of_an_edited_migration_are_refused_before_another_runs(
+    environment: dict[str, str], tmp_path: Path, command: str
+):
+    """SQLite would make the table anew, and write the text `signed_at` into each row for the column that is missing."""
+    (tmp_path / "data").mkdir(mode=0o700)
+    assert manage(environment, "migrate", "releases", "0003_providers", "--verbosity=0").returncode == 0
+    with sqlite3.connect(tmp_path / "data" / "db.sqlite3") as database:
+        database.execute("ALTER TABLE releases_release DROP COLUMN signed_at")
+    database.close()
+
+    done = manage(environment, command)
+
+    assert done.returncode == 1
+    assert "releases_release has no column signed_at" in done.stderr
+    assert "Traceback" not in done.stderr
+    with sqlite3.connect(tmp_path / "data" / "db.sqlite3") as database:
+        columns = {row[1] for row in database.execute("PRAGMA table_info(releases_release)")}
+    database.close()
+    assert not columns & {"signed_at", "session_digest"}

@@ -1,10 +1,10 @@
 from typing import Any
 
 from django.conf import settings
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.core.management.commands.migrate import Command as Migrate
 
-from registry_site import preparation
+from registry_site import preparation, schema
 
 
 class Command(Migrate):
@@ -13,6 +13,15 @@ class Command(Migrate):
     def handle(self, *args: Any, **options: Any) -> None:
         preparation.data_folder(settings.DATA_DIR)
         with preparation.one_host_at_a_time():
+            if not options["fake"]:
+                self.refuse_edited_tables()
             super().handle(*args, **options)
             if not (options["plan"] or options["check_unapplied"]):
                 call_command("createcachetable", verbosity=0)
+
+    @staticmethod
+    def refuse_edited_tables() -> None:
+        try:
+            schema.check_recorded()
+        except preparation.CannotStartError as refusal:
+            raise CommandError(str(refusal)) from refusal
