@@ -68,7 +68,7 @@ class RedisOrMemoryCache(BaseCache):
         options = {
             "socket_timeout": TIMEOUT_SECONDS,
             "socket_connect_timeout": TIMEOUT_SECONDS,
-            # Once, for a connection that a restarted Redis has closed. redis-py's own default sleeps up to ten seconds.
+            # Once, for a connection that a restarted Redis has closed.
             "retry": Retry(NoBackoff(), 1),
         }
         self._shared = RedisCache(location, {**params, "OPTIONS": {**options, **params.get("OPTIONS", {})}})
