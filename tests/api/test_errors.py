@@ -3,6 +3,7 @@ import json
 import pytest
 from django.test import Client
 
+ALLOWED = [("delete", "namespaces/acme")]
 PATHS = ["namespaces/acme", "modules/acme/vpc/aws/1.0.0", "releases/00000000-0000-0000-0000-000000000000"]
 
 
@@ -19,8 +20,10 @@ def test_401_says_how_to_make_a_token(acme, path, authorization):
     assert "/tokens" in error["mend"]
 
 
-@pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("method", ["post", "delete", "options"])
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [(method, path) for method in ("post", "delete", "options") for path in PATHS if (method, path) not in ALLOWED],
+)
 def test_other_methods_are_refused_in_json(tofu, alice, path, method):
     response = getattr(tofu(alice), method)(f"/api/v1/{path}")
 
