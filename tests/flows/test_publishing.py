@@ -93,6 +93,10 @@ def test_a_refused_archive_leaves_nothing_and_its_number_is_free(put, work, stor
     assert client.get(PATH, headers=bearer(alice)).json()["state"] == "published"
 
 
+# What a reader refuses by itself and the pipeline looks at: a link is followed, and this one leads nowhere.
+FOLLOWED = {"a symlink": "broken_link"}
+
+
 @pytest.mark.parametrize("case", corpus(), ids=lambda case: case.name)
 def test_every_broken_archive_ends_rejected_with_its_reason(case, put, work, client, alice, bearer, stored_files):
     """The whole corpus through HTTP, worker and limited child: 202 and a verdict, or a clear 4xx; never a 5xx."""
@@ -103,7 +107,7 @@ def test_every_broken_archive_ends_rejected_with_its_reason(case, put, work, cli
 
     # A file that does not begin as a zip is no zip to the pipeline, whatever comes later in it; a tarball is welcome.
     form = archives.form_of(data[: archives.HEAD_BYTES])
-    expected = case.reason_code if form == "zip" else "not_an_archive"
+    expected = FOLLOWED.get(case.name, case.reason_code) if form == "zip" else "not_an_archive"
     if answer.status_code == 202 and (case.reason_code is None or form in ("tar.gz", "tar.xz")):
         document = client.get(PATH, headers=bearer(alice)).json()
         codes = {reason["code"] for reason in document["reasons"]}
