@@ -172,9 +172,15 @@ class Exchange:
         body = RequestBody(asyncio.get_running_loop(), self.sender)
         self.environ["wsgi.input"] = body
         try:
+            if not self._asks_first():
+                await body.begin(self.application.gathering)
             await self._answer(body)
         finally:
             await body.close()
+
+    def _asks_first(self) -> bool:
+        """Whether the client waits to be told to send the body, which the first look into it does."""
+        return bool(self.environ.get("HTTP_EXPECT", "").lower() == "100-continue")
 
     async def _gather(self) -> None:
         """Call the view when all of the body is there, or when it is clear that it will not be."""
@@ -243,8 +249,7 @@ class Exchange:
         stream. Having read an error, clients stop sending and leave; until then what they send is dropped, here on the
         loop.
         """
-        # Who asked whether to send the body has not begun to, and is told so by the answer.
-        if not self.sender.has_begun and self.environ.get("HTTP_EXPECT", "").lower() == "100-continue":
+        if not self.sender.has_begun and self._asks_first():  # it has sent nothing, and is told by the answer
             await self._send(answer)
             return
         # Over HTTP/2 and without a length curl sends until it is told to stop, and would wait for us as we for it.

@@ -23,6 +23,8 @@ AHEAD = 512 * 1024
 # What the gathered bodies of a process may take together, and what each takes besides its bytes.
 MEMORY = 64 * 1024 * 1024
 EACH = 16 * 1024
+# What must have come of a streamed body before it gets a thread.
+FIRST = 16 * 1024
 # What is read of a body that was refused, at most.
 DROP_BYTES = 16 * 1024 * 1024
 DROP_SECONDS = 10.0
@@ -103,21 +105,27 @@ class Gathering:
             self._take(place, -place.size)
 
     async def body(self, sender: Sender, place: Place, *, limit: int) -> bytes:
-        """All of it. Raises TooLarge, TooSlow, Disconnected, or Unavailable where others need the memory."""
-        body, whole = bytearray(), None
+        """All of it. Raises TooLarge, and what `first` raises."""
+        body = await self.first(sender, place, limit + 1)
+        if len(body) > limit:
+            self._take(place, -place.size)
+            raise too_large(limit)
+        return body
+
+    async def first(self, sender: Sender, place: Place, count: int) -> bytes:
+        """So many bytes, some more, or all. Raises TooSlow, Disconnected, or Unavailable where memory is short."""
+        taken, is_there = bytearray(), False
         self._coming[place] = None
         try:
             self._take(place, EACH)
             async with asyncio.timeout(2 * settings.CLIENT_TIMEOUT):
-                while not sender.is_done:
+                while not sender.is_done and len(taken) < count:
                     piece = await sender.next()
-                    if len(body) + len(piece) > limit:
-                        raise too_large(limit)
                     self._take(place, len(piece))
-                    body += piece
+                    taken += piece
                 if place.is_lost:
                     await asyncio.sleep(0)  # or the cancellation would come later, where nobody expects it
-            whole = bytes(body)
+            is_there = True
         except TimeoutError:
             raise TooSlow from None
         except asyncio.CancelledError:
@@ -127,9 +135,9 @@ class Gathering:
             raise Unavailable("Too many requests are being sent at once.", mend="Try again in a moment.") from None
         finally:
             del self._coming[place]
-            if whole is None:
+            if not is_there:
                 self._take(place, -place.size)
-        return whole
+        return bytes(taken)
 
     def _take(self, place: Place, size: int) -> None:
         place.size += size
@@ -144,8 +152,8 @@ class Gathering:
 class RequestBody(Body):
     """`wsgi.input` of a streamed body: taken on the loop, read in another thread.
 
-    Reading raises what ended it. Nothing is taken before the first read. `loop` is that of the request; `close` must
-    be called there.
+    Reading raises what ended it. Nothing is taken before the first read, unless by `begin`. `loop` is that of the
+    request; `begin` and `close` must be called there.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, sender: Sender) -> None:
@@ -167,6 +175,16 @@ class RequestBody(Body):
         if self.buffer:
             return bytes(self.read(min(size, len(self.buffer))))
         return self._next(size)
+
+    async def begin(self, gathering: Gathering) -> None:
+        """Take its beginning before anybody reads, so that who sends next to nothing is not waited for in a thread."""
+        with gathering.place() as place:
+            try:
+                self._gathered += await gathering.first(self.sender, place, FIRST)
+            except RegistryError as error:
+                self._hand_over(error=error)
+            else:
+                self._hand_over()
 
     async def close(self) -> None:
         """Take no more."""
@@ -213,7 +231,8 @@ class RequestBody(Body):
 
     async def _take(self) -> None:
         try:
-            await self._take_all()
+            if self._error is None:
+                await self._take_all()
         except RegistryError as error:
             self._hand_over(error=error)
 

@@ -30,7 +30,7 @@ def larder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     """Patient for three seconds, with fewer threads than there are slow clients."""
     variables = {
         "LARDER_WEB_THREADS": str(THREADS),
-        "LARDER_UPLOAD_THREADS": str(4 * THREADS),
+        "LARDER_UPLOAD_THREADS": str(THREADS),
         "LARDER_CLIENT_TIMEOUT_SECONDS": str(TIMEOUT),
         "LARDER_STOP_NOTICE_SECONDS": str(NOTICE),
     }
@@ -128,7 +128,6 @@ def test_slow_clients_take_nobodys_answer_and_are_cut(larder: Live, token: str, 
         slow = {kind: stack.enter_context(hang(larder.url, *clients[kind])) for kind in TOGETHER[group]}
         eventually(lambda: all(seen.connected >= clients[kind][1] for kind, seen in slow.items()), seconds=90)
         assert_others_are_answered(larder)
-        # Uploads wait for their threads first: all are cut by turns.
         for kind, seen in slow.items():
             eventually(lambda seen=seen: seen.cut >= SLOW, seconds=90, what=f"cut: {kind}")  # type: ignore[misc]
 

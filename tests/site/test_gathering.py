@@ -55,8 +55,11 @@ def test_it_is_refused_as_soon_as_it_is_too_large() -> None:
         client = Client()
         client.send(b"x" * 600)
         client.send(b"x" * 600)
-        with pytest.raises(TooLarge, match="LARDER_JSON_MAX_BYTES"):
-            await gathered(Gathering(), client)
+        gathering = Gathering()
+        with gathering.place() as place:
+            with pytest.raises(TooLarge, match="LARDER_JSON_MAX_BYTES"):
+                await gathering.body(client.sender, place, limit=1000)
+            assert gathering._size == 0, "what is refused takes no memory while it is answered"
 
     run(work())
 

@@ -10,7 +10,7 @@ import pytest
 from django.conf import settings
 
 from apps.lib.bodies import Disconnected, TooSlow
-from registry_site.request_body import AHEAD, GATHERED, RequestBody, Sender
+from registry_site.request_body import AHEAD, GATHERED, Gathering, RequestBody, Sender
 
 FRAME = 16 * 1024
 GONE = {"type": "http.disconnect"}
@@ -136,6 +136,24 @@ def test_a_sender_that_says_nothing_for_too_long_is_an_error(body_of, settings):
 def test_an_empty_body_ends_at_once(body_of):
     body, server = body_of(part(b"", more=False))
     assert (body.read1(100), body.read(), server.handed) == (b"", b"", 1)
+
+
+def test_a_reader_goes_on_after_the_beginning(body_of):
+    sent = frames(10)
+    body, server = body_of(*sent)
+    asyncio.run_coroutine_threadsafe(body.begin(Gathering()), body.loop).result(10)
+    assert server.handed == 1
+
+    assert body.read() == b"".join(message["body"] for message in sent)
+
+
+def test_a_body_whose_beginning_does_not_come_is_an_error(body_of, settings):
+    settings.CLIENT_TIMEOUT = 0.05
+    body, _ = body_of(part(b"a"))
+    asyncio.run_coroutine_threadsafe(body.begin(Gathering()), body.loop).result(10)
+
+    with pytest.raises(TooSlow):
+        body.read1(100)
 
 
 def test_nothing_is_taken_any_more_once_it_is_closed(body_of):
