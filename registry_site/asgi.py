@@ -29,6 +29,7 @@ from a2wsgi.asgi_typing import HTTPScope, Receive
 from a2wsgi.wsgi import build_environ
 from django.conf import settings
 from django.core.handlers.wsgi import get_path_info
+from django.db import close_old_connections
 from django.urls import Resolver404, resolve
 
 from apps.lib import bodies
@@ -75,10 +76,19 @@ def _call(environ: dict[str, Any]) -> Answer:
     answer.close = result.close
     if result.streaming:
         answer.parts = iter(result)
+        # Its end is told to whichever thread makes the last part; this one must not keep a connection until then.
+        close_old_connections()
     else:
         answer.whole = b"".join(result)
         result.close()
     return answer
+
+
+def _next(parts: Iterator[bytes]) -> Any:
+    try:
+        return next(parts, _END)
+    finally:
+        close_old_connections()
 
 
 def environ_of(scope: HTTPScope) -> dict[str, Any]:
@@ -219,7 +229,7 @@ class Exchange:
         is_head = self.method == "HEAD"
         if answer.parts is not None:
             try:
-                while not is_head and (part := await self._in_thread(next, answer.parts, _END)) is not _END:
+                while not is_head and (part := await self._in_thread(_next, answer.parts)) is not _END:
                     for start in range(0, len(part), PIECE):
                         await self._send_body(part[start : start + PIECE], more=True)
             finally:

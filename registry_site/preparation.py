@@ -6,21 +6,25 @@ import io
 import os
 import secrets
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
-from django.db import connection
+from django.db import DatabaseError, connection, connections
 
 from registry_site import env
 from registry_site.files import replace
 
 # Any number will do, as long as all hosts lock the same one: "Larder" in ASCII.
 ADVISORY_LOCK = 0x4C6172646572
+# Metadata is read and written in milliseconds: what takes longer than this holds up others for nothing.
+TIME_OUTS = {"statement_timeout": "10s", "idle_in_transaction_session_timeout": "30s", "lock_timeout": "5s"}
+NO_TIME_OUTS = "; ".join(f"SET LOCAL {name} = 0" for name in TIME_OUTS)
 
 
 NO_KEY_YET = (
@@ -102,13 +106,45 @@ def one_host_at_a_time() -> Iterator[None]:
     if connection.vendor != "postgresql":
         yield
         return
-    with connection.cursor() as cursor:
-        cursor.execute("SET statement_timeout = 0; SET lock_timeout = 0; SELECT pg_advisory_lock(%s)", [ADVISORY_LOCK])
+    # A transaction of another connection holds the lock: behind PgBouncer a session ends with each transaction.
+    holder = connections.create_connection(connection.alias)
     try:
-        yield
+        holder.set_autocommit(False)
+        with holder.cursor() as cursor:
+            cursor.execute(NO_TIME_OUTS)
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [ADVISORY_LOCK])
+        _limit_time()
+        with connection.execute_wrapper(_without_time_outs):
+            yield
     finally:
-        # The session holds the lock, so ending it also puts the timeouts back.
+        with suppress(DatabaseError):
+            holder.rollback()
+            holder.set_autocommit(True)
+        holder.close()
         connection.close()
+
+
+def _without_time_outs(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:  # noqa: FBT001  # Django calls it so
+    """Migrations may take long. Each transaction says so again: the next one may be in another session."""
+    if context["connection"].in_atomic_block:
+        context["cursor"].cursor.execute(NO_TIME_OUTS)
+    return execute(sql, params, many, context)
+
+
+def _limit_time() -> None:
+    """Give our role its time-outs in this database, for every session that begins from now on. What is set stays."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_user, current_database()")
+        role, database = (connection.ops.quote_name(name.replace('"', '""')) for name in cursor.fetchone())
+        cursor.execute(
+            "SELECT unnest(setconfig) FROM pg_db_role_setting JOIN pg_roles ON pg_roles.oid = setrole "
+            "LEFT JOIN pg_database ON pg_database.oid = setdatabase "
+            "WHERE rolname = current_user AND coalesce(datname, current_database()) = current_database()"
+        )
+        found = {row[0].partition("=")[0] for row in cursor.fetchall()}
+        for name, value in TIME_OUTS.items():
+            if name not in found:
+                cursor.execute(f"ALTER ROLE {role} IN DATABASE {database} SET {name} = '{value}'")
 
 
 def static_files() -> None:

@@ -13,7 +13,6 @@ import structlog
 from celery import signals
 from celery.worker import state as celery_state
 from django.conf import settings
-from django.db import connections
 from granian.constants import Interfaces, SSLProtocols
 from granian.http import HTTP1Settings, HTTP2Settings
 from granian.log import LogLevels
@@ -23,6 +22,7 @@ from apps.jobs import heartbeats
 from apps.jobs.claims import worker_name
 from registry_site import certificates, die_with_parent, env
 from registry_site.celery import app
+from registry_site.database import give_up_connections
 
 # The head of a request, over HTTP/1.1 (granian's own limits are 400 KB) and over HTTP/2 (16 MiB).
 HEAD_BYTES = 64 * 1024
@@ -61,7 +61,7 @@ def web() -> None:
     """Serve HTTP until SIGTERM or SIGINT."""
     files = tls_files()
     # Its workers are forks of this process: they must not share its database connections.
-    connections.close_all()
+    give_up_connections()
     server = WebServer(
         "registry_site.asgi:application",
         address=settings.LISTEN_HOST,
@@ -124,7 +124,7 @@ def _report(sender: Any, **_: Any) -> None:
     if clock is not None:
         Thread(target=_end_without, args=(clock,), name="clock-watch", daemon=True).start()
     heartbeats.beat(worker_name())
-    connections.close_all()
+    give_up_connections()
 
 
 def _end_without(clock: Any) -> None:

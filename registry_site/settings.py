@@ -122,8 +122,8 @@ SQLITE_OPTIONS = {
     "transaction_mode": "IMMEDIATE",
     "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON",
 }
+# No `options` at the start of a session, which PgBouncer refuses: time-outs belong to the role (preparation.py).
 POSTGRES_OPTIONS = {
-    "options": "-c statement_timeout=10s -c idle_in_transaction_session_timeout=30s -c lock_timeout=5s",
     # A server that hangs must not hold a request: metadata fails within five seconds, and clients ask again.
     "connect_timeout": 4,
     "tcp_user_timeout": 4000,
@@ -131,13 +131,23 @@ POSTGRES_OPTIONS = {
 DATABASE_URL = env.url(
     "LARDER_DATABASE_URL", f"sqlite:///{DATA_DIR / 'db.sqlite3'}", "sqlite", "postgres", "postgresql"
 )
+# Of one process. Two at least: whoever migrates holds the lock of all hosts with another one.
+DATABASE_CONNECTIONS = env.number("LARDER_DATABASE_CONNECTIONS", 10, least=2, most=1000)
 DATABASES: dict[str, dict[str, Any]] = {"default": env.database("LARDER_DATABASE_URL", DATABASE_URL)}
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
-    DATABASES["default"]["OPTIONS"] = SQLITE_OPTIONS
+    DATABASES["default"] |= {"OPTIONS": SQLITE_OPTIONS, "CONN_MAX_AGE": 600}
 else:
-    DATABASES["default"]["OPTIONS"] = POSTGRES_OPTIONS | DATABASES["default"].get("OPTIONS", {})
-    DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
-DATABASES["default"]["CONN_MAX_AGE"] = 600
+    DATABASES["default"] |= {
+        "ENGINE": "registry_site.postgres",
+        "OPTIONS": POSTGRES_OPTIONS
+        | DATABASES["default"].get("OPTIONS", {})
+        | {"pool": {"max_size": DATABASE_CONNECTIONS}},
+        # A request gives its connection back; whoever takes it asks first whether it still stands.
+        "CONN_MAX_AGE": 0,
+        "CONN_HEALTH_CHECKS": True,
+        # A cursor of the server outlives its transaction: a pooler gives the next one another session.
+        "DISABLE_SERVER_SIDE_CURSORS": True,
+    }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Cache ----------------------------------------------------------------------------------------

@@ -72,8 +72,18 @@ class Server:
         words = ["-D", str(self._folder / "data"), "-h", "127.0.0.1", "-p", str(self._port), "-k", ""]
         words += [word for name, value in self._options.items() for word in ("-c", f"{name}={value}")]
         process = subprocess.Popen(self._command("postgres", *words), **self._quietly)
-        _wait(process, self._port)
+        wait(process, self._port)
+        self._wait_until_it_answers()
         return process
+
+    def _wait_until_it_answers(self) -> None:
+        """It takes connections a little later than its port does."""
+        deadline = time.monotonic() + 30
+        asking = self._command("pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self._port))
+        while subprocess.run(asking, check=False, **self._quietly).returncode != 0:
+            if time.monotonic() > deadline:
+                raise RuntimeError("PostgreSQL did not start")
+            time.sleep(0.1)
 
     def _stop(self) -> None:
         self._process.terminate()
@@ -90,7 +100,7 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-def _wait(server: "subprocess.Popen[bytes]", port: int) -> None:
+def wait(server: "subprocess.Popen[bytes]", port: int) -> None:
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline and server.poll() is None:
         try:

@@ -38,6 +38,7 @@ class Arrival:
 @contextmanager
 def receive(chunks: Iterable[bytes]) -> Iterator[Arrival]:
     """Take the bytes in. Whatever `chunks` raises passes through; what is not kept by the end is gone."""
+    backends.wait_without_database()
     prints = Fingerprints()
     with backends.current().arriving(f"{STAGING}/{new_key()}", prints.over(chunks)) as place:
         yield Arrival(prints.taken, place)
@@ -45,6 +46,7 @@ def receive(chunks: Iterable[bytes]) -> Iterator[Arrival]:
 
 def stage(key: str, chunks: Iterable[bytes]) -> Fingerprint:
     """As `store.stage`, with both digests."""
+    backends.wait_without_database()
     prints = Fingerprints()
     backends.current().write(f"{STAGING}/{backends.checked(key)}", prints.over(chunks))
     return prints.taken

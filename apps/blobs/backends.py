@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
+from django.db import connection
 from django.utils.module_loading import import_string
 
 from apps.lib.errors import NotFound, RegistryError, Unavailable
@@ -106,6 +107,12 @@ def checked(key: str) -> str:
     if len(key) > _KEY_MAX or not _KEY.fullmatch(key):
         raise BadKey(f"not a storage key: {key[:80]!r}")
     return key
+
+
+def wait_without_database() -> None:
+    """Give a connection of a pool back while bytes come in: slow senders would soon have them all."""
+    if not connection.in_atomic_block:  # as a test's own transaction is
+        connection.close_if_unusable_or_obsolete()
 
 
 @contextmanager

@@ -65,6 +65,7 @@ class SweepReport:
 
 def stage(key: str, chunks: Iterable[bytes]) -> Staged:
     """Stream to staging, durable on return. Whatever `chunks` raises passes through, and nothing of it stays."""
+    backends.wait_without_database()
     seen = hashlib.sha256()
     size = 0
 

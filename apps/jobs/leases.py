@@ -34,6 +34,7 @@ def _renew(job_id: int, fence: int, over: Event) -> None:
         while not over.wait(pause):
             if not _renew_once(job_id, fence):
                 return
+            connection.close_if_unusable_or_obsolete()  # a pool's goes back until the next round
     finally:
         connection.close()  # this thread's own
 

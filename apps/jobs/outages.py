@@ -23,7 +23,10 @@ def is_away(error: BaseException | None) -> bool:
 
 
 def look_again() -> None:
-    """Let the next statement find out first whether its connection still stands, as the first of a request does."""
+    """Let the next statement find out first whether its connection still stands, as the first of a request does.
+
+    From a pool (PostgreSQL) the connection goes back until then: call it before what takes long without the database.
+    """
     if not connection.in_atomic_block:  # as a test's own transaction is
         connection.close_if_unusable_or_obsolete()
 
@@ -36,6 +39,8 @@ def is_done(action: Callable[[], object]) -> bool:
     except AWAY as error:
         log.warning("database-away", error=type(error).__name__)
         return False
+    finally:
+        look_again()
     return True
 
 

@@ -16,6 +16,7 @@ from django.utils import timezone
 from apps.accounts.access import Viewer
 from apps.blobs import store
 from apps.blobs.models import Blob
+from apps.jobs import outages
 from apps.lib import versions
 from apps.lib.archives import Refusal
 from apps.lib.errors import Invalid, Reason, Unavailable
@@ -193,6 +194,7 @@ def _wait(release: Release, package: Package, deadline: float) -> None:
             raise Unavailable(
                 f"{release} is still being checked.", mend="Push the same again in a minute: it answers then."
             )
+        outages.look_again()
         time.sleep(ASK_AGAIN_SECONDS)
         release.refresh_from_db(fields=_WATCHED)
 

@@ -213,6 +213,7 @@ def _sum_up(release: Release) -> int:
 
 
 def _compared(release: Release, known: ReleaseFile, chunks: Iterable[bytes]) -> Received:
+    outages.look_again()
     tally = hashlib.sha256()
     for chunk in chunks:
         tally.update(chunk)

@@ -141,6 +141,7 @@ def same_bytes(taken: VersionTaken, chunks: Iterable[bytes], *, viewer: Viewer, 
     Anything else raises Conflict, naming both digests; StillArriving where the viewer's own upload has not come to its
     end. The body is hashed and forgotten.
     """
+    outages.look_again()
     tally = hashlib.sha256()
     for chunk in counted(chunks, limit=limit, what="The archive", setting=setting):
         tally.update(chunk)
@@ -167,6 +168,7 @@ def same_bytes(taken: VersionTaken, chunks: Iterable[bytes], *, viewer: Viewer, 
 def _settled(holder: Release) -> Release:
     deadline = time.monotonic() + SETTLE_SECONDS
     while holder.state == State.RECEIVING and not holder.ticket_digest and time.monotonic() < deadline:
+        outages.look_again()
         time.sleep(0.1)
         holder.refresh_from_db(fields=["state", "uploaded_digest", "ticket_digest", "receiving_until"])
     return holder

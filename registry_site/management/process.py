@@ -3,9 +3,9 @@
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import connections
 
 from registry_site import die_with_parent, logs, preparation, schema, shared_keys
+from registry_site.database import give_up_connections
 
 
 class ProcessCommand(BaseCommand):
@@ -24,7 +24,7 @@ class ProcessCommand(BaseCommand):
                 preparation.require_secret_key()
                 schema.require()
                 shared_keys.compare_secret_key()
-                connections.close_all()  # what this process starts must not share them
+                give_up_connections()  # what this process starts must not share them
             except preparation.CannotStartError as refusal:
                 raise CommandError(str(refusal)) from refusal
             self.check(display_num_errors=False)

@@ -1,0 +1,108 @@
+"""What the pool of a process does where it gets no connection, and when the process forks."""
+
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+
+import psycopg
+import pytest
+from django.db import OperationalError
+from django.db.utils import ConnectionHandler
+from structlog.testing import capture_logs
+
+from registry_site.postgres import base
+from tests import postgres
+
+pytestmark = [
+    pytest.mark.once,
+    pytest.mark.skipif(postgres.programs() is None, reason=postgres.MISSING),
+]
+
+
+@pytest.fixture(scope="module")
+def server():
+    found = postgres.Server()
+    with psycopg.connect(found.url, autocommit=True) as connection:
+        connection.execute("CREATE ROLE few LOGIN CONNECTION LIMIT 1")
+    return found
+
+
+@pytest.fixture(autouse=True)
+def databases_of_our_own(django_db_blocker):
+    with django_db_blocker.unblock():
+        yield
+
+
+@pytest.fixture
+def quiet_before(monkeypatch):
+    monkeypatch.setattr(base, "exhaustion", base._Exhaustion())
+    monkeypatch.setattr(base, "WAIT_SECONDS", 0.5)
+
+
+@contextmanager
+def wrappers(count, port, user="larder", connections=2):
+    """As that many threads have them."""
+    pool = {"max_size": connections}
+    told = {"ENGINE": "registry_site.postgres", "NAME": "postgres", "USER": user, "HOST": "127.0.0.1", "PORT": port}
+    told |= {"OPTIONS": {"pool": pool}, "CONN_HEALTH_CHECKS": True}
+    made = [ConnectionHandler({"default": told})["default"] for _ in range(count)]
+    try:
+        yield made
+    finally:
+        for one in made:
+            one.close()
+        base.close_pools()
+
+
+def port_of(server):
+    return server.url.rpartition(":")[2].partition("/")[0]
+
+
+def test_who_finds_all_in_use_is_told_and_the_log_says_so_once(server, quiet_before):
+    with wrappers(4, port_of(server)) as (one, two, three, four), capture_logs() as logs:
+        one.ensure_connection()
+        two.ensure_connection()
+        for late in (three, four):
+            with pytest.raises(OperationalError, match="all 2 connections of this process are in use"):
+                late.ensure_connection()
+        two.close()
+        three.ensure_connection()
+
+    assert [(log["event"], log["connections"]) for log in logs] == [("database_connections_exhausted", 2)]
+
+
+def test_a_server_that_takes_no_more_is_named_in_the_log(server, quiet_before, monkeypatch):
+    monkeypatch.setattr(base, "WAIT_SECONDS", 30.0)
+    with wrappers(2, port_of(server), user="few") as (one, two), capture_logs() as logs:
+        one.ensure_connection()
+        with pytest.raises(OperationalError, match="too many connections"):
+            two.ensure_connection()
+
+    assert [log["event"] for log in logs] == ["database_connections_exhausted"]
+    assert "too many connections" in logs[0]["server_says"]
+
+
+def test_nobody_waits_for_a_server_that_is_not_there(quiet_before, monkeypatch):
+    """psycopg's own pool would keep each of them for all of the time that there is."""
+    monkeypatch.setattr(base, "WAIT_SECONDS", 60.0)
+    with wrappers(1, postgres.free_port()) as (one,), capture_logs() as logs:
+        began = time.monotonic()
+        for _ in range(2):
+            with pytest.raises(OperationalError, match="refused"):
+                one.ensure_connection()
+
+    assert time.monotonic() - began < 30, "two of them waited"
+    assert logs == []
+
+
+def test_a_child_does_not_inherit_a_pool():
+    code = (
+        "import os, sys\n"
+        "from registry_site.postgres import base\n"
+        "base._pools['default'] = object()\n"
+        "child = os.fork()\n"
+        "if not child:\n    os._exit(len(base._pools))\n"
+        "sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) or (not base._pools.popitem()))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
