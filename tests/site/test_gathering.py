@@ -93,6 +93,29 @@ def test_silence_and_a_trickle_are_too_slow(settings: Any) -> None:
     run(work())
 
 
+def test_an_upload_is_too_slow_below_the_rate_and_not_above(settings: Any) -> None:
+    settings.CLIENT_TIMEOUT = 0.1
+
+    def sender_of(size: int) -> Sender:
+        async def receive() -> dict[str, Any]:
+            await asyncio.sleep(0.02)
+            return {"type": "http.request", "body": b"x" * size, "more_body": True}
+
+        return Sender(receive)  # type: ignore[arg-type]  # a2wsgi types each message
+
+    async def read(sender: Sender) -> None:
+        for _ in range(20):
+            assert await sender.next()
+
+    async def work() -> None:
+        slow, steady = sender_of(1), sender_of(settings.CLIENT_MIN_RATE)
+        await read(steady)
+        with pytest.raises(TooSlow):
+            await read(slow)
+
+    run(work())
+
+
 def test_where_the_memory_is_full_the_oldest_that_still_comes_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(request_body, "MEMORY", 3 * EACH + 500)
 

@@ -42,6 +42,7 @@ def protocol(text: str) -> bool:
         ("PUT", "/api/v1/namespaces/acme", api),
         ("POST", "/api/v1/providers/acme/box/1.0.0", api),
         ("POST", "/v2/token", oci),
+        ("DELETE", "/v2/acme/vpc/aws/manifests/1.0.0", oci),
         ("POST", "/v1/modules/acme/vpc/aws/versions", protocol),
     ],
 )
