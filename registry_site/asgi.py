@@ -35,7 +35,11 @@ from django.urls import Resolver404, resolve
 from apps.lib import bodies
 from apps.lib.bodies import Disconnected
 from apps.lib.errors import RegistryError
-from registry_site import health, wsgi
+from registry_site import wsgi
+
+# isort: split
+# Only now, as wsgi has loaded the apps: since Python 3.14 granian's workers are no forks of a process that had.
+from registry_site import health
 from registry_site.connections import Peer, connections
 from registry_site.request_body import Gathering, RequestBody, Sender
 
