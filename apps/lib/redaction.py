@@ -35,7 +35,7 @@ _SHAPES = re.compile(
 # The end of a name: larder-session, HTTP_X_CSRFTOKEN and csrfmiddlewaretoken are found as well.
 _NAME = (
     r"(?:authorization|cookie|passw(?:or)?d\d?|passphrase|secret|secret[_-]key|access[_-]key|private[_-]key|api[_-]?key"
-    r"|token|ticket|capability|signature|credentials?|session|session_?id|csrf|code_verifier)"
+    r"|token|ticket|capability|amz-signature|credentials?|session|session_?id|csrf|code_verifier)"
 )
 _IN_QUOTES = r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'"
 _IN_BRACKETS = rf"\[(?:[^\[\]\"']|{_IN_QUOTES})*\]"

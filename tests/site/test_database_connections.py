@@ -113,7 +113,7 @@ def test_who_finds_no_connection_reads_503_and_the_log_says_so_once(pooled, serv
     assert {answer.status_code for answer in answers} <= {200, 503}
     assert all(int(answer.headers["Retry-After"]) > 0 for answer in refused)
     said = events(pooled, "database_connections_exhausted")
-    assert 1 <= len(said) <= 2, "once for each process, whatever many were refused"
+    assert 1 <= len(said) < len(refused), "once in ten seconds for each process, whatever many were refused"
     assert {one["connections"] for one in said} == {OWN}
     assert "Traceback" not in pooled.output.read_text()
     deadline = time.monotonic() + 30
