@@ -23,6 +23,7 @@ OWNED = [
 ACTS = {
     "namespace-new": ("/namespaces/new", {"name": "tools", "visibility": "private"}, "namespace:namespace:created"),
     "namespace-change": ("/namespaces/acme/change", {"visibility": "public"}, "namespace:namespace:changed"),
+    "namespace-delete": ("/namespaces/acme/delete", {}, "namespace:namespace:deleted"),
     "namespace-members": ("/namespaces/acme/members", {"username": "charlie", "role": "1"}, "namespace:grant:given"),
     "namespace-withdraw": ("/namespaces/acme/members/{bob}/withdraw", {}, "namespace:grant:withdrawn"),
     "namespace-transfer": (
