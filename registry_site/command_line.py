@@ -5,7 +5,7 @@ import sys
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line
-from django.db import DatabaseError, InterfaceError, OperationalError
+from django.db import DatabaseError, InterfaceError, OperationalError, connection
 
 from registry_site import env, preparation, schema
 
@@ -35,6 +35,8 @@ def sentence_for(error: Exception) -> str:
     try:
         lacking = schema.lacking()
     except (DatabaseError, InterfaceError):
+        if str(connection.settings_dict["NAME"]).startswith(f"{settings.DATA_DIR}/") and not settings.DATA_DIR.is_dir():
+            return f"The data folder of LARDER_DATA_DIR cannot be used: {settings.DATA_DIR} is not there."
         return f"The database of LARDER_DATABASE_URL cannot be used: {first_line(error)}"
     if lacking:
         return schema.sentence(lacking)
