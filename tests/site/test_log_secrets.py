@@ -143,6 +143,7 @@ def test_a_log_call_that_fails_prints_none_of_its_arguments(capsys):
 
 def test_there_is_one_handler_and_it_redacts():
     named = [logger for logger in logging.Logger.manager.loggerDict.values() if isinstance(logger, logging.Logger)]
+    named = [logger for logger in named if logger.name != "lark"]  # of python-hcl2, which tests alone load
     ours = [handler for handler in logging.getLogger().handlers if isinstance(handler, logs.StderrHandler)]
 
     assert len(ours) == 1
