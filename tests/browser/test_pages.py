@@ -61,6 +61,7 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
     "namespace-members": [({"namespace": SPACE}, "")],
     "namespace-withdraw": [({"namespace": SPACE, "grant_id": lambda shelf: shelf.grant_id}, "")],
     "namespace-transfer": [({"namespace": SPACE}, "")],
+    "namespace-delete": [({"namespace": SPACE}, "")],
     "keys": [({"namespace": SPACE}, "")],
     "key": [(KEY, "")],
     "key-add": [({"namespace": SPACE}, "")],

@@ -1,5 +1,6 @@
 """A slow upload to a whole Larder, by somebody whose rights end before its last byte."""
 
+import random
 import re
 import threading
 from collections.abc import Callable, Iterator
@@ -7,18 +8,20 @@ from collections.abc import Callable, Iterator
 import httpx
 import pytest
 
-from tests.builders.archives import module_zip
+from tests.builders.archives import MODULE, module_zip
 from tests.live import Live
 
 pytestmark = [pytest.mark.live, pytest.mark.once]
-ZIP = module_zip()
+# Small bodies are gathered before anybody is asked whether they may come; this one is not.
+ZIP = module_zip(MODULE | {"large.bin": random.Random(5).randbytes(60_000)})
+FIRST = 30_000
 
 
 def slowly(begun: threading.Event, go_on: threading.Event) -> Iterator[bytes]:
-    yield ZIP[:100]
+    yield ZIP[:FIRST]
     begun.set()
     assert go_on.wait(60)
-    yield ZIP[100:]
+    yield ZIP[FIRST:]
 
 
 def interrupted(send: Callable[[Iterator[bytes]], httpx.Response], happens: Callable[[], object]) -> httpx.Response:
