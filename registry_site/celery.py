@@ -3,14 +3,19 @@
 from pathlib import Path
 from typing import Any
 
+import celery
+import structlog
 from celery import Celery, signals
 from celery.schedules import crontab
 from django.conf import settings
 from kombu.transport import TRANSPORT_ALIASES
 
+from apps.jobs import outages
 from registry_site.env import use_settings
 
 use_settings()
+
+log = structlog.get_logger("larder.jobs")
 
 
 # LARDER_BROKER_URL calls it filesystem://; under that name kombu has a transport of its own, which loses messages.
@@ -41,7 +46,17 @@ def broker_settings(broker_url: str, data_dir: Path) -> dict[str, Any]:
     }
 
 
-app = Celery("larder")
+class Task(celery.Task):  # type: ignore[type-arg]  # its parameters are of the stubs alone
+    """Says in one line that the database is away: the next round does the work, and a traceback helps nobody."""
+
+    throws = outages.AWAY
+
+    def on_failure(self, exc: BaseException, *_: Any) -> None:
+        if isinstance(exc, outages.AWAY):
+            log.warning("database_away", task=self.name, error=type(exc).__name__)
+
+
+app = Celery("larder", task_cls=Task)
 # Without this only the importing thread finds it as current_app; others would ring at amqp://localhost.
 app.set_default()
 app.conf.update(

@@ -23,6 +23,6 @@ def log_defect(sender: object, request: HttpRequest, **_: Any) -> None:  # noqa:
     error = sys.exc_info()[1]
     where = {"request_id": request_id_of(request), "method": request.method, "path": request.path}
     if outages.is_away(error):
-        log.warning("database-away", error=type(error).__name__, **where)
+        log.warning("database_away", error=type(error).__name__, **where)
     else:
         log.error("unforeseen", exc_info=error, **where)

@@ -67,7 +67,7 @@ def _parts(error: Exception) -> tuple[int, str, str, str]:
     if isinstance(error, SuspiciousOperation):  # Django's own limits, such as that on the number of parameters
         return HTTPStatus.BAD_REQUEST, "unreadable", "This request could not be understood.", ""
     if isinstance(error, outages.AWAY):
-        log.warning("database-away", error=type(error).__name__)
+        log.warning("database_away", error=type(error).__name__)
     else:
         log.error("unforeseen", exc_info=error)
     return (

@@ -37,7 +37,7 @@ def is_done(action: Callable[[], object]) -> bool:
         look_again()
         action()
     except AWAY as error:
-        log.warning("database-away", error=type(error).__name__)
+        log.warning("database_away", error=type(error).__name__)
         return False
     finally:
         look_again()

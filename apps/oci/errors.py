@@ -131,7 +131,7 @@ def _found(error: Exception) -> tuple[int, str, str]:
     if isinstance(error, SuspiciousOperation):  # Django's own limits, such as that on the number of parameters
         return HTTPStatus.BAD_REQUEST, "UNSUPPORTED", "This request could not be understood."
     if isinstance(error, outages.AWAY):
-        log.warning("database-away", error=type(error).__name__)
+        log.warning("database_away", error=type(error).__name__)
     else:
         log.error("unforeseen", exc_info=error)
     return HTTPStatus.SERVICE_UNAVAILABLE, "UNAVAILABLE", AWAY

@@ -55,7 +55,7 @@ def _status_and_sentence(error: Exception) -> tuple[int, str]:
     if isinstance(error, SuspiciousOperation):  # Django's own limits, such as that on the number of parameters
         return HTTPStatus.BAD_REQUEST, "This request could not be understood."
     if isinstance(error, outages.AWAY):
-        log.warning("database-away", error=type(error).__name__)
+        log.warning("database_away", error=type(error).__name__)
     else:
         log.error("unforeseen", exc_info=error)
     return HTTPStatus.SERVICE_UNAVAILABLE, AWAY
