@@ -14,7 +14,6 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 from apps.lib import bodies
-from apps.lib.bodies import declared_length
 from apps.lib.errors import Invalid, NotFound
 from apps.lib.redaction import redact
 from apps.portal import errors
@@ -118,8 +117,8 @@ class SmallBodies:
 
 
 class ReadableRequests:
-    """Refuses a length that is no number and a form that is not UTF-8: Django raises for the one, and would misread the
-    other. A page whose address holds a NUL is not there: no name has one, and PostgreSQL raises.
+    """Refuses a form that is not UTF-8, which Django would misread. A page whose address holds a NUL is not there: no
+    name has one, and PostgreSQL raises.
 
     For pages alone: the machine edges read no forms, and say the rest in their own dialects.
     """
@@ -130,10 +129,6 @@ class ReadableRequests:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if request.path.startswith(errors.MACHINE_PATHS):
             return self.get_response(request)
-        try:
-            declared_length(request.META)
-        except Invalid as refusal:
-            return errors.bad_request(request, refusal)
         if getattr(request, "is_form_in_another_charset", False):
             return errors.bad_request(request, Invalid("This form is not UTF-8."))
         if "\0" in request.path:
