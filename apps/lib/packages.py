@@ -12,7 +12,7 @@ from apps.lib import confined
 from apps.lib.archive_rules.limits import Limits
 from apps.lib.archive_rules.outcome import Refusal, too_expensive
 from apps.lib.confined import CheckBroken
-from apps.lib.package_rules.names import PackageName, Role, is_companion, name_of, role_of
+from apps.lib.package_rules.names import PackageName, Role, is_byproduct, is_companion, name_of, role_of
 from apps.lib.package_rules.outcome import PackageListing
 from apps.lib.package_rules.platforms import ARCHITECTURES, SYSTEMS
 
@@ -26,6 +26,7 @@ __all__ = [
     "Refusal",
     "Role",
     "inspect",
+    "is_byproduct",
     "is_companion",
     "limits",
     "name_of",

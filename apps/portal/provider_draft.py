@@ -137,15 +137,15 @@ def _as_sent(release: Release, name: str, taken: list[str]) -> str:
 
 def _is_wanted(request: HttpRequest, release: Release, name: str, ignored: list[str]) -> bool:
     try:
-        drafts.role_of(release, name)
+        if drafts.role_of(release, name) != "ignored":
+            return True
     except Invalid as refusal:
         is_known = packages.is_companion(name, type=release.name, version=release.version)
         if name.startswith(MINE) and not is_known:
             messages.warning(request, sentence(refusal))
-        else:
-            ignored.append(name)
-        return False
-    return True
+            return False
+    ignored.append(name)
+    return False
 
 
 def _of(chunks: Iterable[bytes]) -> Callable[[], Iterable[bytes]]:

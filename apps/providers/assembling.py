@@ -204,11 +204,13 @@ def _no_file(release: Release, name: str, where: str) -> Reason:
 
 
 def _send_or_strike(release: Release, name: str) -> str:
-    """Nobody is told to send what the draft would refuse."""
+    """Nobody is told to send what the draft would refuse or ignore."""
+    without = f"Write and sign the sums without it: {release} has no such file"
     try:
-        drafts.role_of(release, name)
+        if drafts.role_of(release, name) == "ignored":
+            return without
     except Invalid:
-        return f"Write and sign the sums without it: {release} has no such file"
+        return without
     rewrite = "or write and sign the sums without it"
     if name == drafts.manifest_name(release):
         return f"Send {name} too: it is {drafts.GENERAL_MANIFEST} of the repository, renamed; {rewrite}"

@@ -40,8 +40,13 @@ class Files:
 
 
 def role_of(release: Release, name: str) -> Role:
-    """What a file of that name is to this release. Raises Invalid, naming the names that are expected."""
+    """What a file of that name is to this release: "ignored" for a byproduct of the build.
+
+    Raises Invalid for any other name, naming the names that are expected.
+    """
     role = packages.role_of(name, type=release.name, version=release.version)
+    if role == "ignored" and packages.is_byproduct(name, type=release.name, version=release.version):
+        return role
     if role == "ignored" or (role == "package" and packages.name_of(name) is None):
         stem = _stem(release)
         usual = "Name the files as GoReleaser does; other files of the build folder need not be sent."
@@ -55,7 +60,7 @@ def role_of(release: Release, name: str) -> Role:
 
 def limit_of(role: Role) -> tuple[int, str]:
     """The most bytes that a file in this role may have, and the setting that says so."""
-    if role == "package":
+    if role in ("package", "ignored"):  # a source archive may be large
         return settings.PROVIDER_PACKAGE_MAX_BYTES, PACKAGE_SETTING
     if role == "docs":
         return settings.PROVIDER_DOCS_MAX_BYTES, DOCS_SETTING

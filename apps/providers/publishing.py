@@ -62,12 +62,12 @@ def receive_file(
 
 
 def take_file(*, viewer: Viewer, release: Release, name: str, open_body: Callable[[], Iterable[bytes]]) -> Received:
-    """As `receive_file`, and says whether the file is new."""
+    """As `receive_file`, and says whether the file is new. A byproduct of the build is read and not stored."""
     _require_publisher(viewer, release)
-    limit, setting = drafts.limit_of(drafts.role_of(release, name))
-    return drafting.receive_file(
-        release=release, viewer=viewer, name=name, open_body=open_body, limit=limit, setting=setting
-    )
+    role = drafts.role_of(release, name)
+    limit, setting = drafts.limit_of(role)
+    take = drafting.ignore_file if role == "ignored" else drafting.receive_file
+    return take(release=release, viewer=viewer, name=name, open_body=open_body, limit=limit, setting=setting)
 
 
 def remove_file(*, viewer: Viewer, release: Release, name: str) -> None:

@@ -21,7 +21,7 @@ from apps.audit.kinds import Kind as Event
 from apps.audit.recorder import record
 from apps.blobs import store
 from apps.jobs import outages
-from apps.lib.digests import counted
+from apps.lib.digests import Tally, counted
 from apps.lib.errors import Conflict, Invalid, NotFound, TooLarge
 from apps.releases import quotas, receiving, reserving
 from apps.releases.faults import reach
@@ -116,6 +116,23 @@ def receive_file(
     if superfluous:
         store.discard_staged(superfluous)
     return received
+
+
+def ignore_file(
+    *,
+    release: Release,
+    viewer: Viewer,
+    name: str,
+    open_body: Callable[[], Iterable[bytes]],
+    limit: int,
+    setting: str,
+) -> Received:
+    """Read a file to its end, as its sender expects, and store nothing: the row that is answered is not saved."""
+    require_own(release, viewer)
+    tally = Tally()
+    for chunk in counted(open_body(), limit=limit, what=name, setting=setting):
+        tally.update(chunk)
+    return Received(ReleaseFile(release=release, name=name, digest=tally.hexdigest, size=tally.size), created=False)
 
 
 def remove_file(*, release: Release, viewer: Viewer, name: str) -> None:

@@ -6,8 +6,9 @@ import pytest
 
 from apps.blobs import store
 from apps.providers.models import Provider, ProviderVersion
+from tests.lib.test_packages_names import BYPRODUCTS
 from tests.providers.conftest import desk, held, registered, worker
-from tests.providers.desk import LINUX, MANIFEST, SIGNATURE, STEM, SUMS, body, codes, dist, signed
+from tests.providers.desk import LINUX, MANIFEST, SIGNATURE, STEM, SUMS, body, codes, dist, signed, work
 
 __all__ = ["desk", "held", "registered", "worker"]
 
@@ -27,12 +28,35 @@ def test_lines_for_sboms_and_sources_need_no_file(desk, registered):
     assert b"".join(store.read(ProviderVersion.objects.get().sums_digest)) == files[SUMS]
 
 
-def test_such_a_file_itself_is_still_not_taken(desk):
+def test_a_whole_build_folder_may_be_sent_and_what_is_not_published_is_ignored(desk, registered, stored_files):
+    """`for file in dist/*; do curl --fail …` must not stop at a file that nobody needs."""
     desk.open()
-    refused = desk.put(f"{LINUX}.sbom.json", b"{}")
+    files = signed(listing(dist(), f"{LINUX}.sbom.json"))
+    sent = {name: desk.put(name, b"{}" * 3000) for name in BYPRODUCTS}
+    assert stored_files() == []
+    for name, data in files.items():
+        assert desk.put(name, data).status_code == 201
 
-    assert refused.status_code == 422
-    assert "need not be sent" in body(refused)["error"]["mend"]
+    assert {name: answer.status_code for name, answer in sent.items()} == dict.fromkeys(BYPRODUCTS, 200)
+    assert {body(answer)["role"] for answer in sent.values()} == {"ignored"}
+    assert body(sent["config.yaml"])["size"] == 6000
+    assert desk.hand_in().status_code == 202
+    work()
+    document = desk.get()
+    assert (document["state"], document["signing"]) == ("published", "publisher"), document["reasons"]
+    assert sorted(file["name"] for file in document["files"]) == sorted(files)
+    assert desk.put("config.yaml", b"again").status_code == 200
+
+
+def test_a_byproduct_is_ignored_for_those_alone_who_may_send_files(desk, tofu, bob, untouchable):
+    desk.open()
+    assert tofu(bob).put(f"{desk.url}/files/config.yaml", **untouchable).status_code == 403
+
+
+def test_no_byproduct_is_read_beyond_the_limit(desk, endless, settings):
+    settings.PROVIDER_PACKAGE_MAX_BYTES = 999
+    desk.open()
+    assert desk.client.put(f"{desk.url}/files/config.yaml", **endless(100_000)).status_code == 413
 
 
 def test_lines_for_sboms_are_passed_over_where_the_registry_signs(desk, held):

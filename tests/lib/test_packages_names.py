@@ -155,6 +155,30 @@ def test_what_clients_look_for_and_what_is_of_another_version_is_no_companion(re
     assert not packages.is_companion(STEM + rest, type="dns", version="1.2.0")
 
 
+BYPRODUCTS = [
+    "artifacts.json", "metadata.json", "config.yaml", "CHANGELOG.md", f"{STEM}_SHA256SUMS.72D7468F.sig",
+    f"{STEM}_linux_amd64.zip.sbom.json", "terraform-provider-dns_v1.2.0_1.2.0_linux_amd64.sbom.json",
+    SOURCES.format("dns"), f"{STEM}.tar.gz", f"{STEM}_SHA256SUMS.sigstore.json", f"{STEM}_linux_amd64.zip.sig",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("filename", BYPRODUCTS)
+def test_a_byproduct_of_the_build_is_known_by_its_name(filename: str):
+    assert packages.is_byproduct(filename, type="dns", version="1.2.0")
+
+
+@pytest.mark.parametrize(
+    "filename",
+    [
+        f"{STEM}_SHA256SUMS.asc", f"{STEM}_sha256sums", f"{STEM}_SHA256SUM", f"{STEM}_linux_amd64.tar.gz", "README.md",
+        f"{STEM}_linux_amd64.ZIP", f"{STEM}_linux_amd64.zip", f"{STEM}_docs.zip", "terraform-provider-dns_1.2.1.tar.gz",
+        f"{STEM}_SHA256SUMS", f"{STEM}_SHA256SUMS.sig", f"{STEM}_manifest.json", "dns.zip", "",
+    ],
+)  # fmt: skip
+def test_what_is_published_or_was_meant_to_be_is_no_byproduct(filename: str):
+    assert not packages.is_byproduct(filename, type="dns", version="1.2.0")
+
+
 @given(st.text() | st.text(max_size=20).map(lambda text: f"terraform-provider-{text}_1.0.0_{text}_{text}.zip"))
 def test_any_name_is_read_or_refused(filename: str):
     try:

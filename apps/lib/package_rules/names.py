@@ -1,5 +1,6 @@
 """The file names of a provider's build folder, as GoReleaser gives them and clients look for them in SHA256SUMS."""
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,6 +15,12 @@ _START, _END = "terraform-provider-", ".zip"
 _SHAPE = "terraform-provider-<type>_<version>_<os>_<arch>.zip"
 _DOCS = "docs.zip"
 _UNIVERSAL = "all"  # what GoReleaser calls a universal binary for macOS
+_ABOUT_THE_BUILD = ("artifacts.json", "metadata.json", "config.yaml", "CHANGELOG.md")
+_SBOM = ".sbom.json"  # after the name of a package, of a source archive, or of a bare program
+# Sums, a signature or a package in a form that no client reads: ignoring it would lose what was meant to be published.
+_NEAR_MISS = re.compile(
+    rf"_(?:sha256sums?(?:\.(?:sig|asc|gpg))?|(?:{'|'.join(SYSTEMS)})_\w+\.(?:tar\.\w+|tgz|txz|gz|7z))", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +82,18 @@ def is_companion(filename: str, *, type: str, version: str) -> bool:  # noqa: A0
     if not filename.startswith(stems) or filename.lower().endswith(_END):
         return False
     return role_of(filename, type=type, version=version) == "ignored"
+
+
+def is_byproduct(filename: str, *, type: str, version: str) -> bool:  # noqa: A002 - the field's word
+    """Whether a build leaves it beside what is published, so that a script may send the whole folder.
+
+    SHA256SUMS.<key id>.sig is such a file: it repeats SHA256SUMS.sig under the name of its key.
+    """
+    if filename in _ABOUT_THE_BUILD or filename.endswith(_SBOM):
+        return True
+    stem = f"{_START}{type}_{version}"
+    is_near_miss = _NEAR_MISS.fullmatch(filename.removeprefix(stem)) is not None
+    return is_companion(filename, type=type, version=version) and not is_near_miss
 
 
 def _version(name: PackageName) -> Reason | None:
