@@ -12,6 +12,7 @@ from apps.api import (
     providers,
     providers_describing,
     providers_docs,
+    providers_signing,
     releases,
     teams,
 )
@@ -28,6 +29,7 @@ urlpatterns = [
     *providers.urlpatterns,
     *providers_describing.urlpatterns,
     *providers_docs.urlpatterns,
+    *providers_signing.urlpatterns,
     *lifecycle.urlpatterns,
     *releases.urlpatterns,
     re_path(r"", Unknown.as_view()),

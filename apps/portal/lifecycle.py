@@ -118,6 +118,15 @@ def _published(place: Place, viewer: Viewer, address: Any, version: str) -> Rele
     return release
 
 
+def refused(
+    request: HttpRequest, place: Place, address: Any, version: str, *, refusal: str, status: int
+) -> HttpResponse:
+    """The page with what is wrong with something that was sent to an address of its own."""
+    viewer = session_viewer(request)
+    release = _published(place, viewer, address, version)
+    return _page(request, viewer, place, address, release, refusal=refusal, status=status)
+
+
 def _frame(address: Any, release: Release) -> dict[str, Any]:
     kind = kind_of(address)
     lists = {"list_page": f"portal:{kind}s", "list_name": f"{kind.capitalize()}s"}

@@ -35,13 +35,13 @@ def file_part(content_type: str, body: Iterable[bytes]) -> FilePart:
     for event in events:
         if isinstance(event, MultipartSegment) and event.filename is not None:
             if not event.filename:
-                raise MalformedForm("No file was chosen.", mend="Choose the module's zip archive, then send the form.")
+                raise MalformedForm("No file was chosen.", mend="Choose the file, then send the form.")
             return FilePart(event.filename, _payload(events))
         if isinstance(event, bytes):
             skipped += len(event)
             if skipped > MAX_FIELD_BYTES:
                 raise MalformedForm("The form holds a field that is too long.", mend="Send nothing but the file.")
-    raise MalformedForm("The form holds no file.", mend="Choose the module's zip archive, then send the form.")
+    raise MalformedForm("The form holds no file.", mend="Choose the file, then send the form.")
 
 
 def file_parts(content_type: str, body: Iterable[bytes], *, most: int) -> Iterator[FilePart]:

@@ -11,6 +11,7 @@ from apps.portal import (
     namespaces,
     provider_draft,
     provider_publish,
+    provider_signature,
     providers,
     publish,
     releases,
@@ -40,6 +41,7 @@ urlpatterns = [
     *teams.urlpatterns,
     *downloads.urlpatterns,
     *settings.urlpatterns,  # before /modules/<…>/<version>
+    *provider_signature.urlpatterns,
     *providers.urlpatterns,
     *browse.urlpatterns,
 ]

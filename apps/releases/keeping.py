@@ -12,10 +12,14 @@ from apps.jobs.claims import Claim
 from apps.releases.models import Release, ReleaseBlob
 
 
-def note(release: Release, names: Mapping[str, str], *, claim: Claim) -> None:
-    """`names`: digest -> what clients call it. Call it before the bytes are stored; the same again is success."""
+def note(release: Release, names: Mapping[str, str], *, claim: Claim | None = None) -> None:
+    """`names`: digest -> what clients call it. Call it before the bytes are stored; the same again is success.
+
+    `claim`: the job that stores them, where a worker does.
+    """
     with transaction.atomic():
-        claim.guard()
+        if claim is not None:
+            claim.guard()
         rows = [ReleaseBlob(release=release, digest=digest, name=name) for digest, name in names.items()]
         ReleaseBlob.objects.bulk_create(rows, ignore_conflicts=True)
 

@@ -4,10 +4,11 @@ The ledger's entry stays, and so does the release as a tombstone: the number is 
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 
 import structlog
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from apps.accounts.access import Viewer
@@ -60,6 +61,12 @@ def purge(*, release: Release, actor: Viewer, reason: str) -> None:
     for forget in _forgetters:
         forget(release)
     queue.enqueue(JOB, target=release.pk, created_by_id=actor.user_id)
+
+
+def remove_later(release: Release) -> None:
+    """Have a worker remove the bytes of a tombstone once more, for what was stored while it was purged."""
+    with suppress(IntegrityError), transaction.atomic():  # one that waits already sees them
+        queue.enqueue(JOB, target=release.pk, created_by_id=None)
 
 
 def run(claim: Claim) -> None:

@@ -134,6 +134,7 @@ NO_PAGES = {
     "keys-status",
     "provider-package",
     "provider-signature",
+    "provider-lifecycle-signature",
     "provider-sums",
 }
 

@@ -214,6 +214,7 @@ def body_of(name, method, row):
             "content_type": _FORM,
             "headers": ORIGIN,
         },
+        ("portal:provider-lifecycle-signature", "POST"): {"headers": ORIGIN},
         ("portal:publish", "POST"): {
             "data": {
                 "module": "new",

@@ -126,7 +126,7 @@ def test_purging_asks_for_the_whole_name_and_leads_to_the_tombstone(out, browser
 
 
 def test_an_owner_has_it_signed_anew(out, newer, browser_of, dora, alice):
-    assert "Signing anew needs an owner of acme" in text_of(browser_of(alice).get(URL))
+    assert "Signing a version again needs an owner of acme" in text_of(browser_of(alice).get(URL))
     assert send(browser_of(alice), "resign").status_code == 403
     browser = browser_of(dora)
     assert newer.key_id in text_of(browser.get(URL)).partition('id="resign"')[2]
@@ -142,7 +142,7 @@ def test_where_it_cannot_be_signed_anew_the_page_says_why(acme, out, browser_of,
     assert send(browser, "resign").status_code == 409
     provider_version(acme, "mail", "1.2.0", key=row_of_key(acme, 4))
     page = text_of(browser.get(URL.replace("dns", "mail")))
-    assert "signed by its publisher. Only they hold that key" in page
+    assert "The publisher's new signature" in page
     assert 'value="resign"' not in page
 
 
