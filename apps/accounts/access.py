@@ -46,6 +46,8 @@ class Viewer:
 
 
 NOBODY = Viewer()
+# Staff who have it act as owner in every namespace; other staff read everywhere and are what their grants say.
+OPERATE = "accounts.operate_namespace"
 # True of every row: the constraint on the column sees to it. (An empty Q would vanish from an OR.)
 _EVERYWHERE = Q(visibility__in=Visibility.values)
 
@@ -62,12 +64,20 @@ class Standing:
     limit: str = ""
 
 
+def operates(viewer: Viewer, permission: str = OPERATE) -> bool:
+    """Whether staff act as owner everywhere: by OPERATE, or for one act by its own permission."""
+    user = viewer.user
+    if user is None or not user.is_staff:
+        return False
+    return user.has_perm(OPERATE) or (permission != OPERATE and user.has_perm(permission))
+
+
 def role_on(viewer: Viewer, namespace: Namespace, *, only_name: str = "") -> Role | None:
     """The role that the viewer may use in the namespace; None is "does not see it".
 
     `only_name` is what is about to be published (`vpc/aws`): a token that is limited to a name publishes nothing else.
     """
-    looked = _look(viewer, _BY_ID, namespace.pk, only_name)
+    looked = _look(viewer, _BY_ID, namespace.pk, only_name, operates=operates(viewer))
     return looked[1].role if looked else None
 
 
@@ -98,14 +108,17 @@ def highest_role(user: User | None) -> Subquery:
     return _highest(grants_of(user))
 
 
-def namespace_for(viewer: Viewer, name: str, *, need: Role = Role.READER, only_name: str = "") -> Namespace:
-    """The namespace, where the viewer has at least the role `need` in it.
+def namespace_for(
+    viewer: Viewer, name: str, *, need: Role = Role.READER, only_name: str = "", permission: str = OPERATE
+) -> Namespace:
+    """The namespace, where the viewer has at least the role `need` in it. Staff with the `permission` are owners.
 
     Raises CredentialsRequired (nobody asks, and it is hidden, missing or needs more than reading: one text for all),
     NotFound (somebody asks, and it is hidden or missing: one text for both) or RoleRequired (visible, role missing).
     """
     # A NUL byte ends in a database error on PostgreSQL, and no namespace has one.
-    looked = None if "\0" in name else _look(viewer, _BY_NAME, name, only_name)
+    operating = operates(viewer, permission)
+    looked = None if "\0" in name else _look(viewer, _BY_NAME, name, only_name, operates=operating)
     if looked and looked[1].role and looked[1].role.covers(need):
         return looked[0]
     if not viewer.is_identified:
@@ -142,7 +155,7 @@ def may_manage(viewer: Viewer, team: Team) -> bool:
     """Whether the viewer decides who is in the team: its managers and staff, by a token only with the scope manage."""
     if viewer.user is None or (viewer.token and viewer.token.scope != Scope.MANAGE):
         return False
-    return viewer.user.is_staff or team.memberships.filter(user=viewer.user, is_manager=True).exists()
+    return operates(viewer) or team.memberships.filter(user=viewer.user, is_manager=True).exists()
 
 
 def team_for(viewer: Viewer, name: str, *, manage: bool = False) -> Team:
@@ -194,17 +207,19 @@ def _questions(by: str, kind: type[str] | type[int]) -> _Questions:
     }
 
 
-def _look(viewer: Viewer, questions: _Questions, key: str | int, only_name: str) -> tuple[Namespace, Standing] | None:
+def _look(
+    viewer: Viewer, questions: _Questions, key: str | int, only_name: str, *, operates: bool
+) -> tuple[Namespace, Standing] | None:
     """The one namespace with the viewer's standing in it, in one query (lists of versions have a budget)."""
     values: dict[str, Value] = {"key": key}
-    if viewer.user is not None and not viewer.user.is_staff:
+    if viewer.user is not None and not operates:
         values["user"] = viewer.user.pk
     if viewer.token is not None and viewer.token.is_limited:
         values["token"] = viewer.token.pk
     found = questions["user" in values, "token" in values].first(**values)
     if found is None:
         return None
-    held, reached = getattr(found, "held", None), getattr(found, "reached", True)
+    held, reached = Role.OWNER if operates else getattr(found, "held", None), getattr(found, "reached", True)
     return found, _standing(viewer, found.visibility, held, reached=reached, only_name=only_name)
 
 
@@ -212,12 +227,10 @@ def _standing(viewer: Viewer, visibility: str, held: int | None, *, reached: boo
     anybody = Role.READER if visibility == Visibility.PUBLIC else None
     if viewer.user is None:
         return Standing(anybody, anybody)
-    if viewer.user.is_staff:
-        own: Role | None = Role.OWNER
-    elif held is not None:
-        own = Role(held)
+    if held is not None:
+        own: Role | None = Role(held)
     else:
-        own = None if visibility == Visibility.PRIVATE else Role.READER
+        own = None if visibility == Visibility.PRIVATE and not viewer.user.is_staff else Role.READER
     if viewer.token is None or own is None:
         return Standing(own, own)
     if not reached:
@@ -237,8 +250,8 @@ def _cap_of(token: ApiToken, only_name: str) -> tuple[Role, str]:
 
 
 def _held(viewer: Viewer, need: Role) -> Q:
-    """Where the person, whatever the token, holds at least the role; staff operate everywhere."""
-    if viewer.user is not None and viewer.user.is_staff:
+    """Where the person, whatever the token, holds at least the role; staff read everywhere."""
+    if operates(viewer) or (viewer.user is not None and viewer.user.is_staff and need == Role.READER):
         return _EVERYWHERE
     return Q(pk__in=grants_of(viewer.user).filter(role__gte=need).values("namespace"))
 

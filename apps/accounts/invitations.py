@@ -14,7 +14,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from apps.accounts import epoch
-from apps.accounts.access import Viewer, role_on
+from apps.accounts.access import Viewer, operates, role_on
 from apps.accounts.models import PSEUDONYM, Grant, Invitation, Namespace, Role, User
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
@@ -22,6 +22,9 @@ from apps.lib.errors import Conflict, Invalid, NotFound
 
 # ASCII only: two names that look alike and differ must not exist beside each other. Lower case, as sign-in reads it.
 _USERNAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,61}[a-z0-9])?", re.ASCII)
+
+# By it the admin lets staff invite.
+PERMISSION = "accounts.add_invitation"
 
 
 def _void() -> NotFound:
@@ -156,7 +159,7 @@ def _inviter_still_may(invitation: Invitation) -> bool:
     if not inviter.is_active:
         return False
     if invitation.namespace is None:
-        return inviter.is_staff
+        return operates(Viewer(inviter)) or inviter.has_perm(PERMISSION)
     return role_on(Viewer(inviter), invitation.namespace) == Role.OWNER
 
 

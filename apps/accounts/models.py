@@ -85,6 +85,7 @@ class Namespace(models.Model):
             ),
         ]
         indexes = [models.Index(fields=["created_at"], name="accounts_namespaces_by_day")]
+        permissions = [("operate_namespace", "Can act as owner in every namespace")]
 
     def __str__(self) -> str:
         return self.name

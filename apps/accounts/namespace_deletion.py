@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from apps.accounts import invitations, operators
-from apps.accounts.access import Viewer
+from apps.accounts.access import Viewer, operates
 from apps.accounts.models import Grant, Invitation, Membership, Namespace, Role, Team, User, Visibility
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
@@ -86,7 +86,7 @@ def revive(*, name: str, visibility: str, description: str, actor: Viewer) -> Na
     former: dict[str, list[int]] = row.former_owners or {"users": [], "teams": []}
     people = User.objects.filter(pk__in=former["users"], is_active=True)
     teams = Team.objects.filter(Q(memberships__user__is_active=True), pk__in=former["teams"]).distinct()
-    if not (actor.user.is_staff or _is_one(actor.user, people, teams)) or not (people or teams):
+    if not (operates(actor) or _is_one(actor.user, people, teams)) or not (people or teams):
         return None
     row.deleted_at, row.former_owners, row.visibility, row.description = None, None, visibility, description
     row.save(update_fields=["deleted_at", "former_owners", "visibility", "description"])

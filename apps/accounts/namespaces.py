@@ -7,7 +7,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import F, Q, QuerySet
 
 from apps.accounts import namespace_deletion
-from apps.accounts.access import Viewer, visible_namespaces
+from apps.accounts.access import Viewer, operates, visible_namespaces
 from apps.accounts.models import Grant, Membership, Namespace, Role, Scope, Team, User, Visibility
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
@@ -24,8 +24,15 @@ def creation_refused(actor: Viewer, what: str = "a namespace") -> str:
     """
     if actor.user is None:
         return f"Creating {what} needs credentials."
-    if settings.NAMESPACE_CREATION == "staff" and not actor.user.is_staff:
-        return f"Only staff create {what.removeprefix('a ')}s here (LARDER_NAMESPACE_CREATION)."
+    if not operates(actor):
+        if actor.user.is_staff:
+            return f"Your account reads everything and cannot create {what.removeprefix('a ')}s."
+        if settings.NAMESPACE_CREATION == "staff":
+            return f"Only staff create {what.removeprefix('a ')}s here (LARDER_NAMESPACE_CREATION)."
+    return _token_refused(actor, what)
+
+
+def _token_refused(actor: Viewer, what: str) -> str:
     if actor.token is None:
         return ""
     if actor.token.scope != Scope.MANAGE:

@@ -37,21 +37,26 @@ def require_permission(viewer: Viewer, namespace: Namespace, permission: str, *,
     )
 
 
+def namespace_for_act(viewer: Viewer, name: str, *, need: Role, permission: str, only_name: str = "") -> Namespace:
+    """The namespace, for those who have the role, and for staff who have the permission. Raises as `namespace_for`."""
+    if is_operator(viewer):
+        require_permission(viewer, namespace_for(viewer, name, only_name=only_name), permission, unless=need)
+    return namespace_for(viewer, name, need=need, only_name=only_name, permission=permission)
+
+
 def operated_namespace(viewer: Viewer, name: str, *, permission: str, only_name: str = "") -> Namespace:
     """The namespace, for staff who have the permission, and whose token (where they come with one) may manage it.
 
     Raises as `namespace_for` does.
     """
-    staff = is_operator(viewer)
+    if is_operator(viewer):
+        require_permission(viewer, namespace_for(viewer, name, only_name=only_name), permission)
+        return namespace_for(viewer, name, need=Role.OWNER, only_name=only_name, permission=permission)
     try:
-        namespace = namespace_for(viewer, name, need=Role.OWNER, only_name=only_name)
-    except RoleRequired:  # recorded there
-        if staff:
-            raise  # it says what their token lacks
+        namespace_for(viewer, name, need=Role.OWNER, only_name=only_name)
+    except RoleRequired:
+        pass  # recorded there
     else:
-        if staff:
-            require_permission(viewer, namespace, permission)
-            return namespace
         record(
             Kind.PERMISSION_REFUSED,
             actor_id=viewer.user_id,

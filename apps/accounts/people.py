@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from django.contrib.auth.models import Permission
+from django.contrib.auth.models import Group, Permission
 from django.db import transaction
 
 from apps.accounts import leaving
@@ -33,9 +33,10 @@ def change(
     is_staff: bool,
     is_superuser: bool,
     permissions: Iterable[Permission] | None = None,
+    roles: Iterable[Group] | None = None,
 ) -> None:
-    """Set an account's rights; permissions None leaves them. Tokens and sessions of an inactive one end at once, and
-    so do the invitations that it made.
+    """Set an account's rights; permissions or roles None leaves them. Tokens, sessions and invitations of an inactive
+    one end at once.
 
     Raises RoleRequired (only superusers make operators or change them) and Conflict (nobody locks themselves out, and
     nobody comes back who was forgotten).
@@ -45,13 +46,16 @@ def change(
     changes = {flag: (getattr(row, flag), wanted[flag]) for flag in FLAGS if getattr(row, flag) != wanted[flag]}
     before = set(row.user_permissions.values_list("pk", flat=True))
     after = before if permissions is None else {permission.pk for permission in permissions}
-    if not changes and before == after:
+    roles_before = set(row.groups.values_list("name", flat=True))
+    roles_after = roles_before if roles is None else {role.name for role in roles}
+    is_same = (before, roles_before) == (after, roles_after)
+    if not changes and is_same:
         return
     touches_operators = row.is_staff or row.is_superuser or bool({"is_staff", "is_superuser"} & changes.keys())
-    if (touches_operators or before != after) and not (actor.user and actor.user.is_superuser):
+    if (touches_operators or not is_same) and not (actor.user and actor.user.is_superuser):
         raise RoleRequired("Only a superuser makes somebody an operator, or changes one.", mend="Ask a superuser.")
-    if changes and actor.user_id == row.pk:
-        raise Conflict("Nobody takes their own rights away.", mend="Ask another operator.")
+    if (changes or not is_same) and actor.user_id == row.pk:
+        raise Conflict("Nobody changes their own rights.", mend="Ask another superuser.")
     if row.is_forgotten:
         raise Conflict("This person was forgotten.", mend="Invite them again: they get another account.")
     new = {flag: value for flag, (_, value) in changes.items()}
@@ -61,6 +65,8 @@ def change(
         leaving.lock_out(user=row, actor=actor)
     if before != after:
         row.user_permissions.set(after)
+    if roles_before != roles_after:
+        row.groups.set(Group.objects.filter(name__in=roles_after))
     record(
         Kind.USER_CHANGED,
         actor_id=actor.user_id,
@@ -69,4 +75,6 @@ def change(
         changes={flag: list(pair) for flag, pair in changes.items()},
         permissions_given=sorted(after - before),
         permissions_taken=sorted(before - after),
+        roles_given=sorted(roles_after - roles_before),
+        roles_taken=sorted(roles_before - roles_after),
     )

@@ -5,7 +5,7 @@ import re
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
-from apps.accounts import namespaces
+from apps.accounts import access, namespaces
 from apps.accounts.access import Viewer, visible_namespaces, visible_teams
 from apps.accounts.models import Grant, Membership, Namespace, Role, Team, User
 from apps.audit.kinds import Kind
@@ -173,7 +173,7 @@ def _row_of(membership: Membership) -> Membership:
 
 
 def _keep_a_manager(leaving: Membership, actor: Viewer) -> None:
-    if not leaving.is_manager or (actor.user is not None and actor.user.is_staff):
+    if not leaving.is_manager or access.operates(actor):
         return
     others = Membership.objects.filter(team=leaving.team_id, is_manager=True, user__is_active=True)
     if not others.exclude(pk=leaving.pk).exists():

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.db.models import Count, F, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -15,6 +14,7 @@ from apps.accounts import access
 from apps.accounts.access import Viewer
 from apps.accounts.authentication import session_viewer
 from apps.accounts.models import Namespace, Role, User
+from apps.accounts.namespaces import creation_refused
 from apps.portal.rows import rows_of
 from apps.providers import reading
 from apps.releases import search
@@ -48,7 +48,7 @@ def home(request: HttpRequest) -> HttpResponse:
     context["popular"] = rows_of(listed(viewer, sort=search.DOWNLOADS).filter(downloads__gt=0)[:POPULAR])
     places = [Place(row, Role(row.held), row.module_count) for row in own_namespaces(viewer.user)[: NAMESPACES + 1]]
     context |= {"places": places[:NAMESPACES], "more_places": len(places) > NAMESPACES}
-    context["may_create"] = viewer.user.is_staff or settings.NAMESPACE_CREATION == "members"
+    context["may_create"] = not creation_refused(viewer)
     context["drafts"] = reading.open_drafts(viewer).filter(created_by=viewer.user)[:DRAFTS]
     if not context["module_count"]:
         context["has_token"] = viewer.user.api_tokens.exists()

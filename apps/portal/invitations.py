@@ -19,7 +19,7 @@ from django.views.decorators.debug import sensitive_post_parameters, sensitive_v
 from django.views.decorators.http import require_http_methods
 
 from apps.accounts import invitations
-from apps.accounts.access import Viewer, namespaces_with_role
+from apps.accounts.access import Viewer, namespaces_with_role, operates
 from apps.accounts.authentication import session_viewer
 from apps.accounts.models import Invitation, Namespace, NamespaceQuerySet, Role, User
 from apps.lib.errors import Conflict, Invalid, NotFound, RoleRequired
@@ -82,7 +82,7 @@ def invitation_list(request: HttpRequest) -> HttpResponse:
     viewer = session_viewer(request)
     owned = _inviting(viewer)
     posted = request.POST if request.method == "POST" else None
-    form = InvitationForm(owned, staff=_is_staff(viewer), data=posted)
+    form = InvitationForm(owned, staff=operates(viewer), data=posted)
     if posted is not None and form.is_valid():
         return _invite(request, viewer, form)
     rows = _managed(viewer, owned).select_related("namespace", "created_by", "used_by").order_by("-created_at", "-pk")
@@ -146,14 +146,10 @@ def _join(request: HttpRequest, found: Invitation, form: AccountForm) -> HttpRes
     return HttpResponseRedirect(page, status=HTTPStatus.SEE_OTHER)
 
 
-def _is_staff(viewer: Viewer) -> bool:
-    return viewer.user is not None and viewer.user.is_staff
-
-
 def _inviting(viewer: Viewer) -> NamespaceQuerySet:
     """The namespaces that the viewer may invite into; raises RoleRequired for those who may not invite at all."""
     owned = namespaces_with_role(viewer, Role.OWNER)
-    if not _is_staff(viewer) and not owned.exists():
+    if not operates(viewer) and not owned.exists():
         raise RoleRequired(
             "Inviting needs the role owner in a namespace; you hold it in none.", mend="Ask an owner or an operator."
         )
@@ -162,7 +158,7 @@ def _inviting(viewer: Viewer) -> NamespaceQuerySet:
 
 def _managed(viewer: Viewer, owned: NamespaceQuerySet) -> QuerySet[Invitation]:
     everything = Invitation.objects.all()
-    return everything if _is_staff(viewer) else everything.filter(Q(namespace__in=owned))
+    return everything if operates(viewer) else everything.filter(Q(namespace__in=owned))
 
 
 urlpatterns = [

@@ -94,7 +94,7 @@ def version_lifecycle(request: HttpRequest, *, place: Place, version: str, **nam
 def version_purge(request: HttpRequest, *, place: Place, version: str, **names: str) -> HttpResponse:
     viewer, address = session_viewer(request), place.address_of(**names)
     operators.operated_namespace(viewer, address.namespace, permission=PURGE, only_name=address.path_name)
-    release = _published(place, viewer, address, version)
+    release = _published(place, viewer, address, version, permission=PURGE)
     form = PurgeForm(release, request.POST if request.method == "POST" else None)
     status = HTTPStatus.OK
     if request.method == "POST":
@@ -111,8 +111,8 @@ def version_purge(request: HttpRequest, *, place: Place, version: str, **names: 
     return render(request, "portal/lifecycle/purge.html", context, status=status)
 
 
-def _published(place: Place, viewer: Viewer, address: Any, version: str) -> Release:
-    release = place.acts.release_of(viewer, address, version)
+def _published(place: Place, viewer: Viewer, address: Any, version: str, permission: str = "") -> Release:
+    release = place.acts.release_of(viewer, address, version, permission=permission)
     if release.state == State.PURGED:
         raise NotFound(tombstones.sentence_of(release), mend="There is nothing left to manage.")
     return release

@@ -67,7 +67,7 @@ class Acts(Generic[A]):
 
     def restore(self, *, viewer: Viewer, address: A, version: str, reason: str) -> Release:
         """Undo a deprecation (publishers), a yank (owners) or a quarantine (staff), whichever lies on top."""
-        release = self.release_of(viewer, address, version)
+        release = self.release_of(viewer, address, version, permission=RESTORE)
         if release.quarantined_at is not None:
             release = self._operated(viewer, address, version, RESTORE)
         else:
@@ -98,9 +98,11 @@ class Acts(Generic[A]):
         """The published version, for those who may act on it; one in quarantine for staff alone. Staff who hold no role
         there themselves need the permission of the act as well.
         """
-        namespace = access.namespace_for(viewer, address.namespace, need=need, only_name=address.path_name)
+        name, only_name = address.namespace, address.path_name
         if permission:
-            operators.require_permission(viewer, namespace, permission, unless=need)
+            operators.namespace_for_act(viewer, name, need=need, permission=permission, only_name=only_name)
+        else:
+            access.namespace_for(viewer, name, need=need, only_name=only_name)
         release = self._found(address, version)
         if release.quarantined_at is not None and not operators.is_operator(viewer):
             raise _unknown(address, version)

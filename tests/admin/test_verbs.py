@@ -110,7 +110,7 @@ def test_nobody_locks_themselves_out(desk, olga):
     olga.refresh_from_db()
 
     assert olga.is_superuser
-    assert "Nobody takes their own rights away" in page.text
+    assert "Nobody changes their own rights" in page.text
 
 
 def test_an_operator_who_is_no_superuser_makes_no_operators(browser_of, bob, charlie):

@@ -56,6 +56,7 @@ def test_staff_without_the_permission_are_refused_by_api(published, post, sam, a
 
 def test_staff_without_the_permission_are_refused_in_the_portal(published, browser_of, sam):
     published()
+    sam.user_permissions.add(Permission.objects.get(codename="operate_namespace"))
     browser, purge = browser_of(sam), reverse("portal:module-purge", kwargs=PLACE)
     page = reverse("portal:module-lifecycle", kwargs=PLACE)
 

@@ -3,17 +3,49 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
-from django.contrib.auth.models import Permission
-from django.db.models import Q, QuerySet
+from django.contrib.auth.models import Group
+from django.db.models import Case, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
-from apps.accounts import invitations, leaving, people
+from apps.accounts import access, invitations, leaving, people, staff_roles
 from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.filters import NamespaceFilter
 from apps.accounts.models import Invitation, Role, User
 from apps.admin_base import LarderAdmin
+
+ROLE_HELP = (
+    "Operator: every page of the admin, owner in every namespace, all that can be undone. "
+    "Auditor: reads everything, the admin included, and changes nothing. Only superusers give roles."
+)
+
+
+class UserForm(forms.ModelForm[User]):
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if cleaned.get("groups") and not cleaned.get("is_staff"):
+            self.add_error("is_staff", "A role works for staff alone: tick this as well, or take the role away.")
+        return cleaned
+
+
+class RoleFilter(admin.SimpleListFilter):
+    title = "role"
+    parameter_name = "role"
+
+    def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
+        roles = [(role, role) for role in (staff_roles.OPERATOR, staff_roles.AUDITOR)]
+        return [("superuser", "Superuser"), *roles, ("none", "Staff without a role")]
+
+    def queryset(self, _request: HttpRequest, queryset: QuerySet[User]) -> QuerySet[User]:
+        match self.value():
+            case "superuser":
+                return queryset.filter(is_superuser=True)
+            case staff_roles.OPERATOR | staff_roles.AUDITOR as role:
+                return queryset.filter(groups__name=role)
+            case "none":
+                return queryset.filter(is_staff=True, is_superuser=False, groups=None)
+        return queryset
 
 
 @admin.register(User)
@@ -21,22 +53,37 @@ class UserAdmin(LarderAdmin[User]):
     """Accounts come by invitation and are never deleted: what they published keeps its author."""
 
     change_list_template = "admin/people.html"
-    list_display = ("username", "is_active", "is_staff", "is_superuser", "date_joined", "last_login")
-    list_filter = ("is_active", "is_staff", "is_superuser")
+    form = UserForm
+    list_display = ("username", "role", "is_active", "is_staff", "date_joined", "last_login")
+    list_filter = ("is_active", "is_staff", RoleFilter)
     ordering = ("username",)
-    sortable_by = ("username", "date_joined")
     search_fields = ("username",)
     search_help_text = "The beginning of a user name."
-    fields = ("username", "is_active", "is_staff", "is_superuser", "user_permissions", "date_joined", "last_login")
+    fields = (
+        "username",
+        "is_active",
+        "is_staff",
+        "groups",
+        "is_superuser",
+        "user_permissions",
+        "date_joined",
+        "last_login",
+    )
     filter_horizontal = ("user_permissions",)
     csv_columns = ("username", "is_active", "is_staff", "is_superuser", "date_joined", "last_login")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
+        groups = Group.objects.filter(user=OuterRef("pk")).order_by("name").values("name")[:1]
+        superuser = When(is_superuser=True, then=Value("Superuser"))
+        return super().get_queryset(request).annotate(shown_role=Case(superuser, default=Subquery(groups)))
 
     def find(self, word: str) -> Q:
         return Q(username__startswith=word)
 
     def get_readonly_fields(self, request: HttpRequest, _obj: User | None = None) -> tuple[str, ...]:
         always = ("username", "date_joined", "last_login")
-        return always if request.user.is_superuser else (*always, "is_staff", "is_superuser", "user_permissions")
+        rights = ("is_staff", "is_superuser", "groups", "user_permissions")
+        return always if request.user.is_superuser else (*always, *rights)
 
     def has_add_permission(self, _request: HttpRequest) -> bool:
         return False
@@ -46,10 +93,12 @@ class UserAdmin(LarderAdmin[User]):
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "user_permissions":
-            ours = Permission.objects.select_related("content_type").filter(
-                content_type__app_label__in=["accounts", "audit", "blobs", "jobs", "modules", "releases"]
-            )
-            kwargs["queryset"] = ours.order_by("content_type__app_label", "codename", "pk")
+            ours = staff_roles.permissions().select_related("content_type")
+            kwargs["queryset"] = ours.order_by("content_type__app_label", "content_type__model", "codename", "pk")
+            kwargs["help_text"] = "Beside those of the role."
+        if db_field.name == "groups":
+            kwargs["queryset"] = Group.objects.order_by("name")
+            kwargs |= {"widget": forms.CheckboxSelectMultiple, "label": "Roles", "help_text": ROLE_HELP}
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, _change: bool) -> None:  # noqa: FBT001
@@ -60,6 +109,7 @@ class UserAdmin(LarderAdmin[User]):
             is_staff=obj.is_staff,
             is_superuser=obj.is_superuser,
             permissions=form.cleaned_data.get("user_permissions"),
+            roles=form.cleaned_data.get("groups"),
         )
         if not obj.is_active and (behind := leaving.left_behind(obj)):
             # Whoever leaves is out at once, so this is said and not asked.
@@ -67,6 +117,10 @@ class UserAdmin(LarderAdmin[User]):
 
     def save_related(self, _request: HttpRequest, _form: Any, _formsets: Any, _change: bool) -> None:  # noqa: FBT001
         """The verb has saved the permissions."""
+
+    @admin.display(description="role", ordering="shown_role")
+    def role(self, user: Any) -> str:
+        return user.shown_role or "-"
 
 
 class InvitationForm(forms.ModelForm[Invitation]):
@@ -121,6 +175,8 @@ class InvitationAdmin(LarderAdmin[Invitation]):
 
     def save_model(self, request: HttpRequest, obj: Invitation, _form: Any, _change: bool) -> None:  # noqa: FBT001
         role = Role(obj.role) if obj.role else None
+        if obj.namespace is not None:  # the permission to invite is none to give roles
+            access.namespace_for(actor_of(request), obj.namespace.name, need=Role.OWNER)
         made, secret = invitations.invite(actor=actor_of(request), note=obj.note, namespace=obj.namespace, role=role)
         obj.pk = made.pk
         link = settings.PUBLIC_URL + reverse("portal:invitation", args=[secret])

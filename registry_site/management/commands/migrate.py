@@ -4,11 +4,14 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.core.management.commands.migrate import Command as Migrate
 
+from apps.accounts import staff_roles
 from registry_site import preparation, schema
 
 
 class Command(Migrate):
-    """As Django's, under the lock and without the time-outs of `manage.py up`, and with the table of the cache."""
+    """As Django's, under the lock and without the time-outs of `manage.py up`, and with the table of the cache and the
+    roles of staff.
+    """
 
     def handle(self, *args: Any, **options: Any) -> None:
         preparation.data_folder(settings.DATA_DIR)
@@ -18,6 +21,8 @@ class Command(Migrate):
             super().handle(*args, **options)
             if not (options["plan"] or options["check_unapplied"]):
                 call_command("createcachetable", verbosity=0)
+                if not options["app_label"]:  # else tables may be missing
+                    staff_roles.bring_up_to_date()
 
     @staticmethod
     def refuse_edited_tables() -> None:

@@ -1,0 +1,57 @@
+"""The ready roles of staff. What a role may do is said here alone, and every `migrate` brings the database up to it.
+
+Roles are Django's groups. Only superusers give them (`people.change`), so nobody adds to their own.
+"""
+
+from django.apps import apps
+from django.contrib.auth.models import Group, Permission
+from django.db.models import Q, QuerySet
+
+OPERATOR, AUDITOR = "Operator", "Auditor"
+
+# Django makes four permissions for each table. Besides those to view, only these open something: the rest has verbs.
+ACTS = {
+    "accounts": (
+        "operate_namespace",
+        *("add_namespace", "change_namespace", "delete_namespace"),
+        *("add_grant", "change_grant", "delete_grant"),
+        *("add_team", "change_team", "delete_team"),
+        *("add_membership", "change_membership", "delete_membership"),
+        *("add_invitation", "change_invitation", "change_user", "revoke_apitoken"),
+    ),
+    "jobs": ("retry_job", "cancel_job"),
+    "modules": ("reinspect_moduleversion",),
+    "oci": ("delete_manifest", "delete_uploadsession"),
+    "providers": ("resign_providerversion",),
+    "releases": (
+        *("deprecate_release", "yank_release", "quarantine_release", "restore_release", "purge_release"),
+        *("verify_release", "rebuild_searchdoc"),
+    ),
+    "signing": ("change_signingkey",),
+}
+# For superusers to add by hand: it cannot be undone.
+BESIDES = {"purge_release"}
+
+
+def permissions() -> QuerySet[Permission]:
+    """Those that open something in the admin or at the gate."""
+    labels = [config.label for config in apps.get_app_configs() if config.name.startswith("apps.")]
+    acts = Q()
+    for label, codenames in ACTS.items():
+        acts |= Q(content_type__app_label=label, codename__in=codenames)
+    return Permission.objects.filter(Q(content_type__app_label__in=labels, codename__startswith="view_") | acts)
+
+
+def of_role(role: str) -> QuerySet[Permission]:
+    """The Operator does what can be undone; the Auditor reads everything and changes nothing."""
+    rows = permissions()
+    return rows.filter(codename__startswith="view_") if role == AUDITOR else rows.exclude(codename__in=BESIDES)
+
+
+def bring_up_to_date() -> None:
+    """After every migration: the permissions of a new release belong to the roles as well."""
+    for role in (OPERATOR, AUDITOR):
+        group, _ = Group.objects.get_or_create(name=role)
+        wanted = set(of_role(role).values_list("pk", flat=True))
+        if wanted != set(group.permissions.values_list("pk", flat=True)):
+            group.permissions.set(wanted)

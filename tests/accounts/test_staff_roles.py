@@ -1,0 +1,178 @@
+"""Operator and Auditor: what each may do at the gate, and that neither makes more of itself."""
+
+from importlib import import_module
+from types import SimpleNamespace
+
+import pytest
+from django.apps import apps
+from django.contrib.auth.models import Group, Permission
+from django.db import connection
+from django.urls import reverse
+
+from apps.accounts import access, people, staff_roles
+from apps.accounts.access import Viewer
+from apps.accounts.models import Grant, Invitation, Role, User
+from apps.lib.errors import Conflict, RoleRequired
+from tests.conftest import person
+
+
+@pytest.fixture
+def staff(db):
+    """A member of staff with a ready role."""
+
+    def make(role):
+        user = person(role.lower(), is_staff=True)
+        user.groups.add(Group.objects.get(name=role))
+        return user
+
+    return make
+
+
+def named(role):
+    return {f"{one.content_type.app_label}.{one.codename}" for one in staff_roles.of_role(role)}
+
+
+def held(role):
+    rows = Permission.objects.filter(group__name=role).select_related("content_type")
+    return {f"{one.content_type.app_label}.{one.codename}" for one in rows}
+
+
+@pytest.mark.parametrize("role", [staff_roles.OPERATOR, staff_roles.AUDITOR])
+def test_a_role_is_there_with_all_its_permissions(db, role):
+    assert held(role) == named(role) >= {"providers.view_providerversion", "signing.view_signingkey", "oci.view_tag"}
+
+
+def test_every_act_that_a_role_names_is_a_permission(db):
+    listed = {f"{label}.{codename}" for label, codenames in staff_roles.ACTS.items() for codename in codenames}
+
+    assert listed - named(staff_roles.OPERATOR) == {"releases.purge_release"}
+    assert {one for one in named(staff_roles.AUDITOR) if ".view_" not in one} == set()
+
+
+def test_migrating_brings_a_role_up_to_date(db):
+    group = Group.objects.get(name=staff_roles.AUDITOR)
+    group.permissions.set(Permission.objects.filter(codename="purge_release"))
+
+    staff_roles.bring_up_to_date()
+
+    assert held(staff_roles.AUDITOR) == named(staff_roles.AUDITOR)
+
+
+def test_an_auditor_reads_every_namespace_and_owns_none(acme, staff):
+    viewer = Viewer(staff("Auditor"))
+
+    assert access.role_on(viewer, acme) == Role.READER
+    assert list(access.visible_namespaces(viewer)) == [acme]
+    assert not access.namespaces_with_role(viewer, Role.PUBLISHER).exists()
+    with pytest.raises(RoleRequired, match="needs the role owner"):
+        access.namespace_for(viewer, "acme", need=Role.OWNER)
+
+
+def test_an_operator_owns_every_namespace(acme, staff):
+    assert access.role_on(Viewer(staff("Operator")), acme) == Role.OWNER
+
+
+def test_what_an_auditor_was_given_as_a_member_stays_theirs(acme, staff):
+    auditor = staff("Auditor")
+    Grant.objects.create(namespace=acme, user=auditor, role=Role.PUBLISHER)
+
+    assert access.role_on(Viewer(auditor), acme) == Role.PUBLISHER
+
+
+def test_staff_from_before_the_roles_keep_what_they_may(acme, olga):
+    """As the migration finds them: nobody has the permission, and perhaps it is not there yet."""
+    sam = person("sam", is_staff=True)
+    Permission.objects.filter(codename="operate_namespace").delete()
+    assert access.role_on(Viewer(sam), acme) == Role.READER
+
+    migration = import_module("apps.accounts.migrations.0007_staff_roles")
+    migration.keep_what_staff_may(apps, SimpleNamespace(connection=connection))
+
+    assert access.role_on(Viewer(User.objects.get(pk=sam.pk)), acme) == Role.OWNER
+    assert not olga.user_permissions.exists()
+
+
+@pytest.mark.parametrize("what", ["namespaces", "teams"])
+def test_an_auditor_creates_nothing(staff, tofu, what):
+    answer = tofu(staff("Auditor")).put(
+        f"/api/v1/{what}/new",
+        '{"visibility": "private"}' if what == "namespaces" else "{}",
+        content_type="application/json",
+    )
+
+    assert answer.status_code == 403
+    assert "reads everything and cannot create" in answer.json()["error"]["message"]
+
+
+def test_an_auditor_invites_nobody(staff, browser_of):
+    browser = browser_of(staff("Auditor"))
+
+    assert browser.get(reverse("portal:invitations")).status_code == 403
+    assert browser.post(reverse("portal:invitations"), {"note": "me"}).status_code == 403
+    assert not Invitation.objects.exists()
+
+
+@pytest.mark.parametrize("role", ["Operator", "Auditor"])
+@pytest.mark.parametrize("whose", ["own", "another's"])
+def test_no_role_gives_rights(staff, browser_of, bob, role, whose):
+    """Neither by the page, whose boxes are not there, nor by the verb."""
+    actor = staff(role)
+    user = actor if whose == "own" else bob
+    told: dict[str, object] = {"is_active": "on", "is_staff": "on", "is_superuser": "on"}
+    told["groups"] = [one.pk for one in Group.objects.all()]
+    told["user_permissions"] = [one.pk for one in staff_roles.permissions()]
+    before = (list(user.groups.all()), user.is_staff)
+
+    browser_of(actor).post(reverse("admin:accounts_user_change", args=[user.pk]), told)
+    with pytest.raises(RoleRequired):
+        people.change(
+            user=user,
+            actor=Viewer(actor),
+            is_active=True,
+            is_staff=user.is_staff,
+            is_superuser=False,
+            roles=Group.objects.filter(name="Operator" if role == "Auditor" else "Auditor"),
+        )
+
+    after = User.objects.get(pk=user.pk)
+    assert (list(after.groups.all()), after.is_staff) == before
+    assert (after.is_superuser, after.user_permissions.exists()) == (False, False)
+
+
+def test_nobody_changes_their_own_roles(olga):
+    with pytest.raises(Conflict, match="their own rights"):
+        people.change(
+            user=olga, actor=Viewer(olga), is_active=True, is_staff=True, is_superuser=True, roles=Group.objects.all()
+        )
+
+
+def test_staff_who_may_only_invite_invite_into_no_namespace(acme, browser_of):
+    sam = person("sam", is_staff=True)
+    sam.user_permissions.add(*Permission.objects.filter(codename__in=["add_invitation", "view_namespace"]))
+
+    told = {"note": "me again", "namespace": acme.pk, "role": Role.OWNER}
+    page = browser_of(sam).post(reverse("admin:accounts_invitation_add"), told, follow=True)
+
+    assert "needs the role owner in acme" in page.text
+    assert not Invitation.objects.exists()
+
+
+def test_a_superuser_gives_and_takes_a_role_in_the_admin(browser_of, olga, bob):
+    desk, page = browser_of(olga), reverse("admin:accounts_user_change", args=[bob.pk])
+    role = Group.objects.get(name="Auditor").pk
+
+    refused = desk.post(page, {"is_active": "on", "groups": role})
+    assert "A role works for staff alone" in refused.text
+    desk.post(page, {"is_active": "on", "is_staff": "on", "groups": role})
+    assert [group.name for group in User.objects.get(pk=bob.pk).groups.all()] == ["Auditor"]
+    desk.post(page, {"is_active": "on"})
+    assert not User.objects.get(pk=bob.pk).groups.exists()
+
+
+def test_the_picker_offers_every_room_and_nothing_that_opens_nothing(browser_of, olga, bob):
+    page = browser_of(olga).get(reverse("admin:accounts_user_change", args=[bob.pk]))
+    offered = page.context["adminform"].form.fields["user_permissions"].queryset
+    names = {f"{one.content_type.app_label}.{one.codename}" for one in offered}
+
+    assert names >= {"providers.resign_providerversion", "signing.change_signingkey", "oci.delete_uploadsession"}
+    assert not names & {"blobs.change_blob", "audit.delete_auditevent", "modules.add_module"}

@@ -1,0 +1,53 @@
+"""An Auditor is a reader everywhere and no more: the policy's cells of a stranger in a namespace that all may read."""
+
+import pytest
+from django.contrib.auth.models import Group
+
+from tests.conftest import person
+from tests.house import world
+from tests.house.test_policy import TABLES, ask, cells_of, client_of, columns_of
+
+__all__ = ["client_of"]
+
+ROWS = ("private", "internal", "public")
+
+
+@pytest.fixture
+def scene(acme, pantry, hall, alice, bob, charlie, dora, olga, published):
+    """As the policy's, with one more person, who reads it all."""
+    auditor = person("audrey", is_staff=True)
+    auditor.groups.add(Group.objects.get(name="Auditor"))
+    users = {"alice": alice, "bob": bob, "charlie": charlie, "dora": dora, "olga": olga, "audrey": auditor}
+    return world.build(users, published)
+
+
+def expected_of(name):
+    """The column, and its cells of all that is not only read; what is read is asked for in private alone."""
+    cells = cells_of(name)
+    who = "charlie-manage" if "charlie-manage" in columns_of(name) else "charlie"
+    asked = [key for key in cells if key[2] == who and (key[0] != "GET" or key[1] == "private")]
+    as_reader = {
+        (name, method, row): cells[method, "internal" if row in ROWS else row, who] for method, row, _ in asked
+    }
+    return who.replace("charlie", "audrey"), as_reader
+
+
+def is_stricter(cell, status):
+    """Staff see every team, change none, and create nothing by this role alone."""
+    name, method, _ = cell
+    if "team" in name:
+        return status == (200 if (method, name) in (("GET", "api:team"), ("GET", "portal:team")) else 403)
+    return status == 403 and name in ("api:namespace", "portal:namespace-new", "portal:team-new")
+
+
+def test_an_auditor_gets_what_readers_get(scene, client_of):
+    wrong = {}
+    for name in TABLES:
+        who, expected = expected_of(name)
+        client = client_of(who)  # signing out is one of them
+        for cell, status in expected.items():
+            found, _ = ask(scene, client, *cell)
+            if found != status and not is_stricter(cell, found):
+                wrong[cell] = (status, found)
+
+    assert wrong == {}, "cell: (a reader, the auditor)"
