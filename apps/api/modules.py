@@ -29,9 +29,9 @@ class ModuleRelease(ApiView):
     def put(self, request: Request, namespace: str, name: str, system: str, version: str) -> Response:
         """The archive as raw body, in any framing: 202 with the release document; 200 for the same bytes again.
 
-        `?folder=modules/vpc` publishes that folder of it; `?confirm=state-file,private-key` answers beforehand what a
-        person would be asked. Nothing of the body is read before the token, the rights, the address and the number
-        have been accepted.
+        `?folder=modules/vpc` publishes that folder of it; `?confirm=state-file,private-key,unloadable` answers
+        beforehand what a person would be asked. Nothing of the body is read before the token, the rights, the address
+        and the number have been accepted.
         """
         self.require_token()
         _check_head(request)

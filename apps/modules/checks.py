@@ -10,10 +10,12 @@ from apps.lib.archives import Limits, Listing, Refusal
 from apps.lib.errors import Invalid, Reason
 from apps.lib.layouts import SUBMODULES, has_submodules, is_beside_module, is_module_file
 from apps.lib.links import BrokenLink, Tree, View
+from apps.modules import loading
+from apps.modules.loading import UNLOADABLE, Fault
 
 # Questions that a publisher answers with yes; `choose-folder` is answered with a folder.
 STATE_FILE, PRIVATE_KEY, CHOOSE_FOLDER = "state-file", "private-key", "choose-folder"
-CONFIRMABLE = frozenset({STATE_FILE, PRIVATE_KEY})
+CONFIRMABLE = frozenset({STATE_FILE, PRIVATE_KEY, UNLOADABLE})
 NAMES_KEPT = 100
 FOLDERS_NAMED = 8
 
@@ -99,6 +101,19 @@ def plan(
         *([_private_keys(keys)] if keys and PRIVATE_KEY not in confirmed else []),
     ]
     return Plan(prefix, left_out, tuple(questions), is_repacked, view.copies, doubtful)
+
+
+def is_undecided(plan: Plan) -> bool:
+    """Whether it is not known yet which part of the upload is the module."""
+    return any(question.code == CHOOSE_FOLDER for question in plan.questions)
+
+
+def unloadable(faults: Collection[Fault], *, notes: dict[str, Any], confirmed: Collection[str] = ()) -> list[Reason]:
+    """What has to be asked about the faults, at most one question; the others become warnings in `notes`."""
+    asked = None if UNLOADABLE in confirmed else loading.question(faults)
+    said = [loading.warning(fault).as_dict() for fault in faults if not (asked and fault.is_loaded)]
+    notes["warnings"] = [*notes.get("warnings", []), *said][:NAMES_KEPT]
+    return [asked] if asked else []
 
 
 def require_unchanged(plan: Plan, notes: Mapping[str, Any]) -> None:

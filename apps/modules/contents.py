@@ -7,8 +7,9 @@ from typing import Any
 from apps.lib.addresses import ModuleAddress
 from apps.lib.archives import Entry, Listing
 from apps.lib.layouts import is_module_file
-from apps.modules import inspection, readme
+from apps.modules import inspection, loading, readme
 from apps.modules.inspection import README_NAMES, folders, inspecting
+from apps.modules.loading import Fault
 from apps.modules.models import ModuleCall, ModuleVersion
 from apps.modules.sources import target_of
 
@@ -26,11 +27,29 @@ class Contents:
     calls: list[ModuleCall]
 
 
-def read(listing: Listing, *, address: ModuleAddress, version: str) -> Contents:
-    """Read it all; some hundred milliseconds of a worker's time, so never inside a transaction."""
+@dataclass(frozen=True, slots=True)
+class Inspected:
+    """`document` is what goes to ModuleVersion, but for the READMEs; `was_read` is false where the reader gave up."""
+
+    document: dict[str, Any]
+    was_read: bool
+    faults: list[Fault]
+
+
+def inspect(listing: Listing) -> Inspected:
+    """What its module files declare; some hundred milliseconds of a worker's time, so never inside a transaction."""
     sizes = {entry.name: entry.size for entry in listing.entries if not entry.is_dir}
     found = inspecting.inspect(listing.texts, sizes)
     was_read = not found.pop("failed", False)
+    faults = loading.faults_in(found, [entry.name for entry in listing.entries])
+    found.pop("faults", None)
+    return Inspected(found, was_read, faults)
+
+
+def read(listing: Listing, inspected: Inspected, *, address: ModuleAddress, version: str) -> Contents:
+    """What the pages say; never inside a transaction either."""
+    sizes = {entry.name: entry.size for entry in listing.entries if not entry.is_dir}
+    found = inspected.document
     found["file_count"] = len(sizes)
     prefix, files = readme.page_path(address, version), _files(listing)
     shown = frozenset(file["name"] for file in files)
@@ -46,7 +65,7 @@ def read(listing: Listing, *, address: ModuleAddress, version: str) -> Contents:
         "summary": readme.summary(source) if source else "",
         "inspection": found,
         # Without a stamp it counts as outdated: what could not be read is read again by the next re-inspection.
-        "inspector": inspection.INSPECTOR if was_read else "",
+        "inspector": inspection.INSPECTOR if inspected.was_read else "",
         "files": files,
     }
     return Contents(fields, list(_calls(found["units"])))
@@ -88,15 +107,16 @@ def _files(listing: Listing) -> list[dict[str, Any]]:
 
 
 def _importance(entry: Entry) -> tuple[int, str]:
-    """What pages link to comes first: the files of modules and their READMEs, then those at the root."""
+    """What pages link to comes first: the files of modules and their READMEs, the prominent before the deeper ones."""
     folder, _, name = entry.name.rpartition("/")
-    is_linked = folders.is_unit(folder) and (is_module_file(name) or name.lower() in README_NAMES)
-    return 0 if is_linked else 1 if not folder else 2, entry.name
+    is_linked = is_module_file(name) or name.lower() in README_NAMES
+    rank = 0 if is_linked and folders.is_prominent(folder) else 1 if not folder else 2 if is_linked else 3
+    return rank, entry.name
 
 
 def _calls(units: list[dict[str, Any]]) -> Iterator[ModuleCall]:
     for unit in units:
-        if unit["kind"] == "example":
+        if unit["kind"] in {"example", "other"}:
             continue  # nobody who uses the module installs what its examples call
         for call in unit["calls"]:
             target = target_of(call["source"])

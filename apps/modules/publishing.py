@@ -18,7 +18,7 @@ from apps.lib import archives, versions
 from apps.lib.addresses import ModuleAddress, canonical, check_module_name, check_system
 from apps.lib.digests import counted
 from apps.lib.errors import Conflict, Reason, TooLarge
-from apps.modules import catalogue, checks, contents, package_manifest
+from apps.modules import catalogue, checks, contents, inspection, package_manifest
 from apps.modules.models import Module, ModuleVersion
 from apps.releases import blocking, pipeline, receiving, reserving, staging, transitions
 from apps.releases.faults import reach
@@ -241,7 +241,7 @@ def check(work: Work) -> None:
         )
         if package_manifest.pushed_with(release):
             checks.require_unchanged(plan, work.notes)
-        if plan.questions:
+        if checks.is_undecided(plan):
             raise Questions(plan.questions)
         if plan.is_repacked:
             work.archive_key = staging.repacked_key(release)
@@ -254,6 +254,13 @@ def check(work: Work) -> None:
             listing = archives.inspect(repacked, limits(), wanted=contents.WANTED, form="zip")
             checks.refuse_named_links(plan, listing.texts)
     blocking.refuse_quarantined({listing.digest: release.file_name})
+    inspected = contents.inspect(listing)
+    questions = [*plan.questions, *checks.unloadable(inspected.faults, notes=work.notes, confirmed=release.confirmed)]
+    if questions:
+        if work.archive_key:
+            store.discard_staged(work.archive_key)  # it is made again once they are answered
+        raise Questions(questions)
+    work.findings["inspected"] = inspected
     pipeline.note_checked(work, digest=listing.digest, size=listing.size)
     work.findings["listing"] = listing
 
@@ -261,13 +268,14 @@ def check(work: Work) -> None:
 def check_package(archive: BinaryIO) -> None:
     """What `check` asks of a pushed package, without a release. Raises Refusal, also for what it would ask."""
     form = _form_of(archive)
-    listing = archives.inspect(archive, limits(), form=form, links=True)
+    listing = archives.inspect(archive, limits(), wanted=inspection.WANTED, form=form, links=True)
     notes: dict[str, Any] = {}
     plan = checks.plan(listing, limits=limits(), notes=notes, folder="")
     checks.require_unchanged(plan, notes)
     blocking.refuse_quarantined({listing.digest: ""})
-    if plan.questions:
-        raise archives.Refusal(list(plan.questions))
+    questions = [*plan.questions, *checks.unloadable(contents.inspect(listing).faults, notes=notes)]
+    if questions:
+        raise archives.Refusal(questions)
 
 
 def _form_of(archive: BinaryIO) -> archives.Form:
@@ -290,8 +298,10 @@ def _stage_repacked(key: str, zipped: Iterable[bytes]) -> None:
 
 def inspect(work: Work) -> None:
     """What the pages will say of it. Nothing here refuses: what cannot be read is a warning on the page."""
-    address = address_of(work.release)
-    work.findings["contents"] = contents.read(work.findings["listing"], address=address, version=work.release.version)
+    address, found = address_of(work.release), work.findings
+    found["contents"] = contents.read(
+        found["listing"], found["inspected"], address=address, version=work.release.version
+    )
 
 
 def finalise(work: Work) -> None:

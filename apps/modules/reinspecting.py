@@ -44,7 +44,7 @@ def run(claim: Claim) -> None:
         listing = archives.inspect(file, publishing.limits(), wanted=contents.WANTED)
     if listing.digest != release.digest:
         raise store.Damaged(f"The stored bytes of {release} are not those that were published.")
-    found = contents.read(listing, address=version.module.address, version=release.version)
+    found = contents.read(listing, contents.inspect(listing), address=version.module.address, version=release.version)
     with transaction.atomic():
         claim.guard()
         contents.write(version, found)

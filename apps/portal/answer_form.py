@@ -13,6 +13,7 @@ from apps.lib.addresses import ModuleAddress, check_module_name, check_system
 from apps.lib.errors import Invalid, Reason
 from apps.modules import checks
 from apps.modules.holding import Part
+from apps.modules.loading import UNLOADABLE
 from apps.portal.publish_form import sentence
 from apps.releases.models import Release, State
 
@@ -22,6 +23,7 @@ OPEN = "Say yes to it, or cancel the release."
 YES = {
     checks.STATE_FILE: "Leave it out and publish the rest",
     checks.PRIVATE_KEY: "They are meant to be there: publish them as well",
+    UNLOADABLE: "Publish it although clients will fail with it",
 }
 # terraform-<system>-<name>, the customary name of a module's repository, is the name alone.
 _REPOSITORY = re.compile(r"^(?:terraform|opentofu|tofu)-[a-z0-9]+-(?=[a-z0-9])")

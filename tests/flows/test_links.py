@@ -120,9 +120,9 @@ def test_a_broken_link_that_no_client_needs_is_left_out_with_a_warning(put, pack
         "ci": "./common-dev-assets/ci",
     }
     files = {**FILES, "read.tf": READING}
-    release = put(pack({**broken, "variables_too.tf": "variables.tf"}, files))
+    release = put(pack({**broken, "variables.txt": "variables.tf"}, files))
 
-    assert served(release) == {**files, "variables_too.tf": FILES["variables.tf"]}
+    assert served(release) == {**files, "variables.txt": FILES["variables.tf"]}
     warnings = {warning["file"]: warning for warning in release.notes["warnings"]}
     assert warnings.keys() == broken.keys()
     assert warnings["Makefile"]["code"] == "broken_link"

@@ -107,7 +107,7 @@ def test_a_folder_called_modules_may_still_be_the_module(put):
     release = put({"modules/main.tf": USER, "modules/one/main.tf": ""}, "?folder=modules")
 
     assert "no_root" not in release.notes
-    assert [unit["path"] for unit in release.module_version.inspection["units"]] == [""]
+    assert [unit["path"] for unit in release.module_version.inspection["units"]] == ["", "one"]
 
 
 @pytest.mark.parametrize(

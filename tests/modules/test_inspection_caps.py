@@ -73,19 +73,19 @@ def test_so_many_brackets_as_anybody_writes_are_read():
     assert json.dumps(found["value"]) == "[" * 199 + "]" * 199
 
 
-def test_at_most_four_hundred_files_are_read():
-    texts = {f"f{number:03}.tf": f"variable v{number} {{}}\n".encode() for number in range(401)}
+def test_at_most_four_thousand_files_are_read():
+    texts = {f"f{number:04}.tf": f"variable v{number} {{}}\n".encode() for number in range(4001)}
     texts["modules/a/main.tf"] = b"variable x {}\n"
     root, submodule = module_of(texts)
-    assert len(root["variables"]) == 400
+    assert len(root["variables"]) == 4000
     assert [(note["file"], note["message"]) for note in root["warnings"]] == [
-        ("f400.tf", "not read, and 0 more of this folder: at most 400 module files of an archive are")
+        ("f4000.tf", "not read, and 0 more of this folder: at most 4000 module files of an archive are")
     ]
     assert (submodule["variables"], len(submodule["warnings"])) == ([], 1)
 
 
 def test_an_override_that_is_one_file_too_many_makes_defaults_unknown():
-    texts = {f"f{number:03}.tf": f"variable v{number} {{\n  default = 1\n}}\n".encode() for number in range(400)}
+    texts = {f"f{number:04}.tf": f"variable v{number} {{\n  default = 1\n}}\n".encode() for number in range(4000)}
     texts["z_override.tf"] = b"variable v1 {\n  sensitive = true\n}\n"
     (root,) = module_of(texts)
     assert {entry["default"] for entry in root["variables"]} == {"(unknown)"}

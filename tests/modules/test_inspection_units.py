@@ -15,33 +15,37 @@ def read(*paths, text=b"variable x {}\n"):
     return units.read_module(texts, {path: len(text) for path in paths})["units"]
 
 
-def test_root_first_then_submodules_then_examples_each_by_path():
-    found = read("main.tf", "examples/b/x.tf", "examples/a/x.tf", "modules/z/x.tf", "modules/y/x.tofu.json", text=b"{}")
+def test_root_first_then_submodules_and_examples_then_what_lies_deeper_or_elsewhere():
+    paths = ("main.tf", "examples/b/x.tf", "examples/a/x.tf", "modules/z/x.tf", "modules/y/x.tofu.json")
+    deeper = ("modules/y/b/x.tf", "modules/y/tests/x.tf", "modules/tests/x.tf", "examples/b/c/x.tf", "wrappers/x.tf")
+    found = read(*paths, *deeper, "modules/x.tf", "examples/x.tf", ".ci/x.tf", text=b"{}")
     assert [(unit["path"], unit["kind"], unit["name"]) for unit in found] == [
         ("", "root", ""),
+        ("modules/tests", "submodule", "tests"),
         ("modules/y", "submodule", "y"),
         ("modules/z", "submodule", "z"),
         ("examples/a", "example", "a"),
         ("examples/b", "example", "b"),
+        ("modules/y/b", "submodule", "b"),
+        ("examples/b/c", "example", "c"),
+        (".ci", "other", ".ci"),
+        ("examples", "other", "examples"),
+        ("modules", "other", "modules"),
+        ("modules/y/tests", "other", "tests"),
+        ("wrappers", "other", "wrappers"),
     ]
 
 
 def test_only_folders_that_hold_module_files_are_units():
-    paths = (
-        "main.tf",
-        "modules/readme.md",
-        "modules/x/README.md",
-        "modules/a/b/main.tf",
-        "test/main.tf",
-        "examples/main.tf",
-    )
-    assert [unit["path"] for unit in read(*paths)] == [""]
+    paths = ("main.tf", "modules/readme.md", "modules/x/README.md", "modules/a/b/main.tf", "examples/x/main.txt")
+    assert [unit["path"] for unit in read(*paths)] == ["", "modules/a/b"]
 
 
 def test_only_its_own_files_belong_to_a_unit():
-    root, submodule = read("main.tf", "modules/a/main.tf", "modules/a/deeper/main.tf", "other/main.tf")
+    root, submodule, deeper = read("main.tf", "modules/a/main.tf", "modules/a/deeper/main.tf")
     assert [entry["file"] for entry in root["variables"]] == ["main.tf"]
     assert [entry["file"] for entry in submodule["variables"]] == ["modules/a/main.tf"]
+    assert [entry["file"] for entry in deeper["variables"]] == ["modules/a/deeper/main.tf"]
 
 
 def test_hidden_files_and_leftovers_of_editors_are_passed_over():

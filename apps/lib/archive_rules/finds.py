@@ -28,9 +28,9 @@ _KEY_LETTERS = [re.compile(letters) for letters in (rb"[A-Z]", rb"[a-z]", rb"[0-
 class Finds:
     """Collects from each member's first bytes.
 
-    `wanted` are patterns of whole paths in which `*` stands for anything within one part (`modules/*/*.tf`), whatever
-    the letter case. Room is given in the order of the patterns, and by name within one: files that match a later
-    pattern never crowd out those of an earlier one.
+    `wanted` are patterns of whole paths in which `*` stands for anything within one part (`modules/*/*.tf`) and `**`
+    for any number of parts (`**/*.tf`), whatever the letter case. Room is given in the order of the patterns, and
+    by name within one: files that match a later pattern never crowd out those of an earlier one.
     """
 
     def __init__(self, wanted: Iterable[str], limits: Limits) -> None:
@@ -98,4 +98,5 @@ def _head(pieces: Iterator[bytes], most: int) -> bytes:
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile("[^/]*".join(map(re.escape, pattern.casefold().split("*"))))
+    parts = ("[^/]*".join(map(re.escape, part.split("*"))) for part in pattern.casefold().split("**"))
+    return re.compile(".*".join(parts))

@@ -1,11 +1,12 @@
 """Reads what a module declares from its HCL, without running any of it (D17).
 
     from apps.modules.inspection.inspecting import inspect
-    document = inspect(texts, sizes)      # {"units": [unit, ...]}, root first, then submodules, then examples
+    document = inspect(texts, sizes)      # {"units": [unit, ...], "faults": {path: [warning]}}: see `folders_of`
 
 A unit is one folder's own module files:
 
-    {"path": "" | "modules/subnets" | "examples/complete", "kind": "root" | "submodule" | "example", "name": "subnets",
+    {"path": "" | "modules/subnets" | "examples/complete", "name": "subnets",
+     "kind": "root" | "submodule" | "example" | "other",
      "readme": "", "summary": "",                       # filled in by whoever renders READMEs
      "required_version": [{"text", "file", "line"}],
      "variables": [{"name", "type", "default", "required", "description", "sensitive", "nullable", "ephemeral",
@@ -28,12 +29,15 @@ The child process imports this package, so nothing in it imports Django.
 from apps.lib.layouts import MODULE_SUFFIXES
 
 # Grows with the rules: what an older one read is read again.
-INSPECTOR = "2"
+INSPECTOR = "3"
 
 README_NAMES = ("readme.md", "readme.markdown", "readme")
 # The members of an archive whose texts are wanted, as `archives.inspect` takes them. READMEs of the root are not here:
 # `apps.modules.checks` names them.
+_SHOWN_FIRST = ("modules/*/", "examples/*/")
 WANTED = (
-    *(f"{folder}*{suffix}" for folder in ("", "modules/*/", "examples/*/") for suffix in MODULE_SUFFIXES),
-    *(f"{folder}{name}" for folder in ("modules/*/", "examples/*/") for name in README_NAMES),
+    *(f"{folder}*{suffix}" for folder in ("", *_SHOWN_FIRST) for suffix in MODULE_SUFFIXES),
+    *(f"{folder}{name}" for folder in _SHOWN_FIRST for name in README_NAMES),
+    *(f"**/*{suffix}" for suffix in MODULE_SUFFIXES),
+    *(f"**/{name}" for name in README_NAMES),
 )

@@ -2,11 +2,12 @@
 
 from apps.modules.inspection.blocks import Note
 
-MOST_FILES = 400  # in the whole archive
+MOST_FILES = 4_000  # in the whole archive
 MOST_FILE_BYTES = 1024 * 1024
 MOST_VALUE_BYTES = 64 * 1024
 MOST_DEPTH = 200  # brackets, templates and strings inside each other
 MOST_NOTES = 100  # in one unit
+MOST_FAULTS = 5  # in one unit: who mends them finds the rest
 MOST_DOCUMENT_BYTES = 4 * 1024 * 1024
 
 _BOM = b"\xef\xbb\xbf"

