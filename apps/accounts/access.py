@@ -1,5 +1,6 @@
 """The gate: who sees a namespace, and as what (D8). Every edge asks here; nobody above queries namespaces by name."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,7 @@ from apps.accounts.models import (
 from apps.accounts.prepared import Prepared, Value
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
+from apps.lib.addresses import canonical
 from apps.lib.errors import CredentialsRequired, NotFound, RoleRequired
 
 
@@ -109,16 +111,27 @@ def highest_role(user: User | None) -> Subquery:
 
 
 def namespace_for(
-    viewer: Viewer, name: str, *, need: Role = Role.READER, only_name: str = "", permission: str = OPERATE
+    viewer: Viewer,
+    name: str,
+    *,
+    need: Role = Role.READER,
+    only_name: str = "",
+    permission: str = OPERATE,
+    spelled: Callable[[str], str] = str,
 ) -> Namespace:
     """The namespace, where the viewer has at least the role `need` in it. Staff with the `permission` are owners.
+
+    `spelled`: what of the name must be as it is registered. `str`: everything. `str.lower`: all but letter case, for
+    OCI. `canonical`: neither letter case nor `-` and `_`, for the sources of providers.
 
     Raises CredentialsRequired (nobody asks, and it is hidden, missing or needs more than reading: one text for all),
     NotFound (somebody asks, and it is hidden or missing: one text for both) or RoleRequired (visible, role missing).
     """
     # A NUL byte ends in a database error on PostgreSQL, and no namespace has one.
     operating = operates(viewer, permission)
-    looked = None if "\0" in name else _look(viewer, _BY_NAME, name, only_name, operates=operating)
+    looked = None if "\0" in name else _look(viewer, _BY_CANONICAL, canonical(name), only_name, operates=operating)
+    if looked and spelled(looked[0].name) != spelled(name):
+        looked = None
     if looked and looked[1].role and looked[1].role.covers(need):
         return looked[0]
     if not viewer.is_identified:
@@ -244,7 +257,7 @@ def _cap_of(token: ApiToken, only_name: str) -> tuple[Role, str]:
     cap = Scope(token.scope).role
     if token.only_name and cap > Role.READER:
         # Such a token publishes its name and changes nothing else, whatever its scope.
-        cap = Role.PUBLISHER if only_name == token.only_name else Role.READER
+        cap = Role.PUBLISHER if canonical(only_name) == canonical(token.only_name) else Role.READER
         return cap, f"may publish only {token.only_name}"
     return cap, f"has only the scope {token.scope}"
 
@@ -301,4 +314,4 @@ def _role_required(name: str, need: Role, standing: Standing) -> RoleRequired:
 
 
 # After what they are made of. Every request that names a namespace asks one of them.
-_BY_NAME, _BY_ID = _questions("name", str), _questions("pk", int)
+_BY_CANONICAL, _BY_ID = _questions("canonical", str), _questions("pk", int)

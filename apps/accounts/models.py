@@ -47,7 +47,7 @@ class Visibility(models.TextChoices):
 
 class NamespaceQuerySet(models.QuerySet["Namespace"]):
     def alphabetical(self) -> Self:
-        return self.order_by("name")
+        return self.order_by("canonical")
 
     def without_active_owner(self) -> Self:
         """Nobody but staff can decide about these any more: their owners have left."""
@@ -62,8 +62,10 @@ class PresentNamespaces(models.Manager["Namespace"]):
 
 
 class Namespace(models.Model):
-    name = models.CharField(max_length=63, unique=True)
-    canonical = models.CharField(max_length=63, unique=True, editable=False, help_text="The name with - for _ (D10).")
+    name = models.CharField(max_length=64, unique=True)
+    canonical = models.CharField(
+        max_length=64, unique=True, editable=False, help_text="The name in lower case, with - for _ (D10)."
+    )
     description = models.CharField(max_length=200, blank=True)
     visibility = models.CharField(max_length=8, choices=Visibility.choices, default=Visibility.PRIVATE)
     quota_bytes = models.BigIntegerField(null=True, blank=True, help_text="Empty: the registry's default.")

@@ -30,7 +30,7 @@ _SHAPE = re.compile(TOKEN_PATTERN, re.ASCII)
 _RANDOM_LENGTH = 36
 _CHECK_LENGTH = 6
 _START_LENGTH = len("lrd_u_") + 4
-_ONLY_NAME = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*(?:/[a-z0-9]+)?", re.ASCII)
+_ONLY_NAME = re.compile(r"[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*(?:/[a-z0-9]+)?", re.ASCII)
 _WITH_DIGEST = Prepared(lambda digest: ApiToken.objects.select_related("user").filter(digest=digest), digest=str)
 _WITH_ID = Prepared(lambda pk: ApiToken.objects.select_related("user").filter(pk=pk), pk=int)
 

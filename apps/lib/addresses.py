@@ -3,12 +3,13 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 from apps.lib.errors import Invalid
 
-LONGEST_NAME = 63
+LONGEST_NAME = 64
 LONGEST_SYSTEM = 64
+LONGEST_TYPE = 63  # clients read it as a label of a host name
 
 _URL = "it is a part of Larder's own URLs"
 _PROTOCOL = "clients ask for it at the root of every registry"
@@ -49,13 +50,13 @@ _TYPE_PREFIXES = ("terraform-", "opentofu-")
 
 def check_namespace(text: str, reserved: frozenset[str] = _NOBODY) -> None:
     """Raises Invalid where the text cannot name a namespace. `reserved`: the operator's own further names."""
-    _check("namespace", text, "-", LONGEST_NAME)
+    _check("namespace", text, "-_", LONGEST_NAME, capitals=True)
     _check_reserved("namespace", text, RESERVED_NAMESPACES, reserved)
 
 
 def check_module_name(text: str, reserved: frozenset[str] = _NOBODY) -> None:
     """Raises Invalid where the text cannot name a module."""
-    _check("module name", text, "-_", LONGEST_NAME)
+    _check("module name", text, "-_", LONGEST_NAME, capitals=True)
     _check_reserved("module name", text, RESERVED_MODULE_NAMES, reserved)
 
 
@@ -66,8 +67,8 @@ def check_system(text: str, reserved: frozenset[str] = _NOBODY) -> None:
 
 
 def check_provider_type(text: str, reserved: frozenset[str] = _NOBODY) -> None:
-    """Raises Invalid where the text cannot name a provider type."""
-    _check("provider type", text, "-", LONGEST_NAME)
+    """Raises Invalid where the text cannot name a provider type. Clients fold provider sources to lower case."""
+    _check("provider type", text, "-", LONGEST_TYPE)
     for prefix in _TYPE_PREFIXES:
         if text.startswith(prefix):
             # Clients refuse such a type in a source address: they take it for the name of the repository.
@@ -80,8 +81,8 @@ def check_provider_type(text: str, reserved: frozenset[str] = _NOBODY) -> None:
 
 
 def canonical(text: str) -> str:
-    """The form in which names are unique: `-` and `_` are equal there."""
-    return text.replace("_", "-")
+    """The form in which names are unique: without letter case, and with `-` for `_`."""
+    return text.lower().replace("_", "-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +102,8 @@ class ModuleAddress:
         parts = text.split("/")
         if len(parts) != 3:  # noqa: PLR2004 - the three of the line below
             raise Invalid(f"module address {text!r} has {len(parts)} parts, expected namespace/name/system")
-        _check("namespace", parts[0], "-", LONGEST_NAME)
-        _check("module name", parts[1], "-_", LONGEST_NAME)
+        _check("namespace", parts[0], "-_", LONGEST_NAME, capitals=True)
+        _check("module name", parts[1], "-_", LONGEST_NAME, capitals=True)
         _check("system", parts[2], "", LONGEST_SYSTEM)
         return cls(*parts)
 
@@ -111,6 +112,11 @@ class ModuleAddress:
         """`name/system`: the address inside its namespace."""
         return f"{self.name}/{self.system}"
 
+    @property
+    def repository(self) -> str:
+        """The name of its OCI repository, which the specification wants in lower case."""
+        return str(self).lower()
+
 
 @dataclass(frozen=True, slots=True)
 class ProviderAddress:
@@ -118,6 +124,7 @@ class ProviderAddress:
 
     namespace: str
     type: str
+    is_folded: ClassVar[bool] = False
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.type}"
@@ -128,14 +135,26 @@ class ProviderAddress:
         namespace, slash, kind = text.partition("/")
         if not slash or "/" in kind:
             raise Invalid(f"provider address {text!r} has {text.count('/') + 1} parts, expected namespace/type")
-        _check("namespace", namespace, "-", LONGEST_NAME)
-        _check("provider type", kind, "-", LONGEST_NAME)
+        _check("namespace", namespace, "-_", LONGEST_NAME, capitals=True)
+        _check("provider type", kind, "-", LONGEST_TYPE)
         return cls(namespace, kind)
+
+    @property
+    def source(self) -> str:
+        """As configurations write it, behind the host: clients take neither capitals nor `_` in a provider's source."""
+        return f"{canonical(self.namespace)}/{self.type}"
 
     @property
     def path_name(self) -> str:
         """Its name inside its namespace."""
         return self.type
+
+
+class ClientProviderAddress(ProviderAddress):
+    """As clients ask for a provider: they fold its namespace, so the canonical form of that counts. Unchecked."""
+
+    __slots__ = ()
+    is_folded = True
 
 
 class Segment:
@@ -150,10 +169,10 @@ class Segment:
         return value
 
 
-def _check(what: str, text: str, separators: str, longest: int) -> None:
+def _check(what: str, text: str, separators: str, longest: int, *, capitals: bool = False) -> None:
     if not text:
         raise Invalid(f"the {what} is empty", mend="Give it a name.")
-    _check_characters(what, text, separators)
+    _check_characters(what, text, separators, capitals=capitals)
     if text[0] in separators or text[-1] in separators:
         end, mark = ("starts", text[0]) if text[0] in separators else ("ends", text[-1])
         raise Invalid(f"{what} {text!r} {end} with {mark!r}, expected a letter or a digit there")
@@ -164,22 +183,38 @@ def _check(what: str, text: str, separators: str, longest: int) -> None:
         raise Invalid(f"{what} {text[:80]!r} is {len(text)} characters long, expected at most {longest}")
 
 
-def _check_characters(what: str, text: str, separators: str) -> None:
-    allowed = "lower-case letters, digits" + "".join(f" and {mark!r}" for mark in separators)
+def _check_characters(what: str, text: str, separators: str, *, capitals: bool) -> None:
+    letters = "letters" if capitals else "lower-case letters"
+    allowed = _listed([letters, "digits", *(repr(mark) for mark in separators)])
     for position, character in enumerate(text[:200], start=1):
-        if character in separators or (character.isascii() and (character.isdigit() or character.islower())):
+        if character in separators or (
+            character.isascii() and character.isalnum() and (capitals or not character.isupper())
+        ):
             continue
         if character.isascii() and character.isupper():
             raise Invalid(
                 f"{what} {text[:80]!r} has an upper-case {character!r} at position {position}, expected {allowed}",
-                mend=f"Use {text[:80].lower()!r}.",
+                mend=_lowered(what, text, separators),
             )
         name = {"_": "an underscore", "-": "a dash", " ": "a space", ".": "a dot"}.get(character, "the character")
         raise Invalid(f"{what} {text[:80]!r} has {name} {character!r} at position {position}, expected {allowed}")
 
 
+def _lowered(what: str, text: str, separators: str) -> str:
+    """A suggestion, where lower case is all that the text lacks."""
+    try:
+        _check(what, text.lower(), separators, LONGEST_TYPE)
+    except Invalid:
+        return ""
+    return f"Use {text.lower()!r}."
+
+
+def _listed(words: list[str]) -> str:
+    return f"{', '.join(words[:-1])} and {words[-1]}"
+
+
 def _check_reserved(what: str, text: str, ours: Mapping[str, str], reserved: frozenset[str]) -> None:
     name = canonical(text)
-    why = ours.get(name) or ("the operator keeps it back" if {text, name} & reserved else None)
+    why = ours.get(name) or ("the operator keeps it back" if name in map(canonical, reserved) else None)
     if why:
         raise Invalid(f"{what} {text!r} is reserved: {why}", mend="Choose another name.")

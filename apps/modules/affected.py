@@ -50,9 +50,8 @@ def callers_of(viewer: Viewer, release: Release) -> list[Caller]:
     """Those that the viewer may see; first those that are left with nothing."""
     name, _, system = release.name.partition("/")
     defaults = SearchDoc.objects.filter(kind=Kind.MODULE, namespace__in=visible_namespaces(viewer)).values("release")
-    calls = ModuleCall.objects.filter(
-        target_namespace=release.namespace.name, target_name=name, target_system=system, version__release__in=defaults
-    )
+    called = ModuleAddress(release.namespace.name, name, system)
+    calls = ModuleCall.objects.to(called).filter(version__release__in=defaults)
     # What an example uses is not what the module's own users get; and a module does not call itself.
     calls = calls.exclude(unit__startswith="examples/").exclude(
         Q(version__release__namespace=release.namespace, version__release__name=release.name)

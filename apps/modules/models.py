@@ -1,16 +1,18 @@
 from typing import Self
 
 from django.db import models
-from django.db.models import Case, IntegerField, When
+from django.db.models import Case, IntegerField, Q, When
 
 from apps.accounts.models import Namespace
 from apps.lib.addresses import ModuleAddress
 from apps.releases.models import Lifecycle, Release
 
+OCI = "oci://"
+
 
 class ModuleQuerySet(models.QuerySet["Module"]):
     def alphabetical(self) -> Self:
-        return self.order_by("namespace__name", "name", "system")
+        return self.order_by("namespace__canonical", "canonical")
 
 
 class Module(models.Model):
@@ -19,7 +21,9 @@ class Module(models.Model):
     namespace = models.ForeignKey(Namespace, models.PROTECT, related_name="modules")
     name = models.CharField(max_length=64)
     system = models.CharField(max_length=64)
-    canonical = models.CharField(max_length=130, editable=False, help_text="name/system with - for _ (D10).")
+    canonical = models.CharField(
+        max_length=130, editable=False, help_text="name/system in lower case, with - for _ (D10)."
+    )
     description = models.CharField(max_length=300, blank=True, help_text="Empty: the first words of the README.")
     source_url = models.CharField(max_length=300, blank=True, help_text="The repository, for people and update bots.")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -102,6 +106,16 @@ class ModuleVersion(models.Model):
         return count if isinstance(count, int) else len(self.files)
 
 
+class ModuleCallQuerySet(models.QuerySet["ModuleCall"]):
+    def to(self, address: ModuleAddress) -> Self:
+        """Those of the module, whose `oci://` sources are in lower case."""
+        calls = Q(target_namespace=address.namespace, target_name=address.name)
+        if address.repository != str(address):
+            over_oci = Q(target_namespace=address.namespace.lower(), target_name=address.name.lower())
+            calls |= over_oci & Q(source__startswith=OCI)
+        return self.filter(calls, target_system=address.system)
+
+
 class ModuleCall(models.Model):
     """A module block: which module a version builds on. `target_*` are empty where that is not in this registry."""
 
@@ -110,9 +124,11 @@ class ModuleCall(models.Model):
     name = models.CharField(max_length=200)
     source = models.CharField(max_length=500)
     constraint = models.CharField(max_length=200, blank=True)
-    target_namespace = models.CharField(max_length=63, blank=True)
+    target_namespace = models.CharField(max_length=64, blank=True)
     target_name = models.CharField(max_length=64, blank=True)
     target_system = models.CharField(max_length=64, blank=True)
+
+    objects = ModuleCallQuerySet.as_manager()
 
     class Meta:
         indexes = [

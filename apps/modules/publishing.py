@@ -181,7 +181,7 @@ def check_address(namespace: Namespace, address: ModuleAddress) -> None:
     )
     if twin is not None:
         raise Conflict(
-            f"{twin.name}/{twin.system} exists already, and differs from {address.path_name} only in - and _.",
+            f"{twin.name}/{twin.system} exists already and differs from {address.path_name} only in case, - or _.",
             mend=f"Publish to {twin.name}/{twin.system}, or choose a name that people can tell apart.",
         )
 
@@ -362,7 +362,7 @@ def _catalogue(work: Work) -> None:
 def _twin_reason(release: Release) -> Reason:
     return Reason(
         code="name-taken",
-        found=f"a module whose name differs from {release.name} only in - and _ was published meanwhile",
+        found=f"a module whose name differs from {release.name} only in case, - or _ was published meanwhile",
         expected="names that people can tell apart",
         mend="Publish to that module, or choose another name.",
     )

@@ -7,8 +7,7 @@ from django.conf import settings
 
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import Invalid
-
-_OCI = "oci://"
+from apps.modules.models import OCI
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +20,7 @@ class Reference:
 
 def target_of(source: str) -> ModuleAddress | None:
     """The module of `<our host>/ns/name/system` or `oci://<our host>/…?tag=…`, with or without `//folder`."""
-    place = source.partition("?")[0].removeprefix(_OCI) if source.startswith(_OCI) else source
+    place = source.partition("?")[0].removeprefix(OCI) if source.startswith(OCI) else source
     host, slash, path = place.partition("//")[0].partition("/")
     if not slash or host.lower() != settings.PUBLIC_HOST.lower():
         return None
@@ -33,7 +32,7 @@ def target_of(source: str) -> ModuleAddress | None:
 
 def reference_of(source: str) -> Reference | None:
     """None for a source that is asked for by constraint."""
-    if not source.startswith(_OCI):
+    if not source.startswith(OCI):
         return None
     asked = parse_qs(source.partition("?")[2])
     return Reference(asked.get("tag", [""])[0], asked.get("digest", [""])[0])

@@ -13,6 +13,7 @@ from django.utils.html import format_html
 from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.filters import NamespaceFilter, PersonFilter
 from apps.admin_base import ReadOnlyAdmin, SetFilter, badge, count_of, link
+from apps.lib.addresses import canonical
 from apps.oci import collecting, uploads
 from apps.oci.models import COLLECTED, Collection, Manifest, Repository, RepositoryBlob, Tag, UploadSession
 
@@ -49,11 +50,11 @@ class LeaseFilter(SetFilter):
 
 def in_repository(word: str, prefix: str = "repository__") -> Q:
     """`acme`, `acme/vpc` and `acme/vpc/aws` find what is there."""
-    namespace, slash, rest = word.partition("/")
-    by_namespace = Q(**{f"{prefix}namespace__name": namespace})
+    namespace, slash, rest = word.lower().partition("/")
+    by_namespace = Q(**{f"{prefix}namespace__canonical": canonical(namespace)})
     if slash:
         return by_namespace & Q(**{f"{prefix}path__startswith": rest})
-    return by_namespace | Q(**{f"{prefix}path__startswith": word})
+    return by_namespace | Q(**{f"{prefix}path__startswith": word.lower()})
 
 
 @admin.register(Repository)

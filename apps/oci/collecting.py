@@ -138,7 +138,7 @@ def _forget(run: _Run, number: int, keys: Iterable[int]) -> int:
     repository = _locked(number)
     if repository is None:
         return 0
-    found = Found(repository.address, repository.namespace)
+    found = Found.of(repository)
     rows = garbage.manifests(run.before).filter(pk__in=keys, repository=repository).values_list("pk", "digest")
     gone = {pk: digest for pk, digest in rows if not manifests.is_of_release(found, digest)}
     Manifest.objects.filter(pk__in=gone).delete()

@@ -26,7 +26,7 @@ def claim(caller: Caller, repository: Repository, document: Document) -> None:
     """
     held = _held(repository, document.blobs)
     away = {one.digest: one for one in document.blobs if str(one.digest) not in held and not one.may_be_away}
-    found = Found(repository.address, repository.namespace)
+    found = Found.of(repository)
     for descriptor in away.values():
         try:
             readable = blobs.size_and_source(found, descriptor.digest)
@@ -57,7 +57,7 @@ def blobs_of(repository: Repository, document: Document) -> list[RepositoryBlob]
 def check_children(repository: Repository, document: Document) -> None:
     """Raises ManifestBlobUnknown where the index lists a manifest that is not here, ManifestInvalid for its size."""
     sizes = _sizes_of_manifests(repository, document.children)
-    found = Found(repository.address, repository.namespace)
+    found = Found.of(repository)
     for child in document.children:
         size = sizes.get(str(child.digest))
         if size is None:

@@ -15,7 +15,7 @@ def forget(release: Release) -> None:
     """
     if release.kind != Kind.MODULE:
         return
-    at = {"repository__namespace": release.namespace, "repository__path": release.name}
+    at = {"repository__namespace": release.namespace, "repository__path": release.name.lower()}
     others = Release.objects.filter(kind=release.kind, namespace=release.namespace, name=release.name)
     others = others.filter(state__in=[*WORKING, State.PUBLISHED]).exclude(pk=release.pk)
     own = {package_manifest.pushed_with(release), digest_of(package_manifest.synthesised(release))}

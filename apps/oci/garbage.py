@@ -3,13 +3,12 @@
 from datetime import datetime
 
 from django.db.models import Exists, OuterRef, Q, QuerySet, Value
-from django.db.models.functions import Concat, Substr
+from django.db.models.functions import Concat, Replace, Substr
 
 from apps.blobs import holders
 from apps.blobs.models import Blob
 from apps.modules.models import ModuleVersion
 from apps.oci.models import Manifest, ManifestBlob, ManifestChild, RepositoryBlob, Tag, UploadSession
-from apps.releases.models import Kind
 
 
 def uploads(now: datetime) -> QuerySet[UploadSession]:
@@ -60,8 +59,7 @@ def _versions(column: str) -> Exists:
     return Exists(
         ModuleVersion.objects.filter(
             manifest_digest=OuterRef(column),
-            release__kind=Kind.MODULE,
-            release__namespace=OuterRef("repository__namespace"),
-            release__name=OuterRef("repository__path"),
+            module__namespace=OuterRef("repository__namespace"),
+            module__canonical=Replace(OuterRef("repository__path"), Value("_"), Value("-")),
         )
     )

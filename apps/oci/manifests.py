@@ -90,7 +90,7 @@ def delete(caller: Caller, found: Found, reference: str) -> None:
 
 def is_of_release(found: Found, digest: str) -> bool:
     """Whether some version is served by it, be it yanked or in quarantine, or will be once it is published."""
-    releases = Release.objects.filter(kind=Kind.MODULE, namespace=found.namespace, name=found.address.path_name)
+    releases = Release.objects.filter(kind=Kind.MODULE, namespace=found.namespace, name=found.registered.path_name)
     served = ModuleVersion.objects.filter(release__in=releases, manifest_digest=digest)
     return served.exists() or releases.live().filter(provenance__manifest=digest).exists()
 
@@ -225,7 +225,7 @@ def _warning(document: Document, others: Sequence[str]) -> str:
 
 def _of_row(found: Found, question: Prepared[dict[str, Any]], reference: str) -> Served | None:
     """A row, but where it is the manifest of a release: then the release decides, under whatever tag (D9)."""
-    row = question.first(namespace=found.namespace.pk, path=found.address.path_name, reference=reference)
+    row = question.first(**found.coordinate, path=found.address.path_name, reference=reference)
     if row is None:
         return None
     if row["is_release"]:
@@ -237,13 +237,12 @@ def _question(column: str, *, bytes_wanted: bool) -> Prepared[dict[str, Any]]:
     """The one row by digest or tag, and what its module's releases have to do with it."""
     columns = ("digest", "media_type", "size", *(["raw"] if bytes_wanted else []))
 
-    def make(namespace: int, path: str, reference: str) -> Any:
-        releases = Release.objects.filter(kind=Kind.MODULE, namespace=namespace, name=path)
-        versions = ModuleVersion.objects.filter(release__in=releases, manifest_digest=OuterRef("digest"))
+    def make(namespace: int, canonical: str, name: str, path: str, reference: str) -> Any:
+        versions = repositories.versions_of(namespace, canonical, name).filter(manifest_digest=OuterRef("digest"))
         rows = Manifest.objects.filter(repository__namespace=namespace, repository__path=path, **{column: reference})
         return rows.values(*columns, is_release=Exists(versions))
 
-    return Prepared(make, namespace=int, path=str, reference=str)
+    return Prepared(make, namespace=int, canonical=str, name=str, path=str, reference=str)
 
 
 _ROW = {

@@ -10,6 +10,7 @@ from django.conf import settings
 from apps.accounts import access
 from apps.accounts.models import Namespace
 from apps.lib import versions
+from apps.lib.addresses import canonical
 from apps.lib.errors import CredentialsRequired, Invalid, NotFound
 from apps.lib.hostnames import normalised
 from apps.lib.oci_manifests import EMPTY_DIGEST, IMAGE_INDEX, IMAGE_MANIFEST, digest_of
@@ -26,7 +27,7 @@ from apps.releases.models import Release
 def namespace_of(caller: Caller, mirror: ProviderMirror) -> Namespace:
     """The gate. A host name that is not ours is asked about like any other: a challenge first, then NameUnknown."""
     try:
-        namespace = access.namespace_for(caller.viewer, mirror.address.namespace)
+        namespace = access.namespace_for(caller.viewer, mirror.address.namespace, spelled=canonical)
     except NotFound:
         raise _unknown(mirror) from None
     except CredentialsRequired:

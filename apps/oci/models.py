@@ -34,8 +34,9 @@ class Repository(models.Model):
 
     @property
     def address(self) -> ModuleAddress:
+        """As clients say it, in lower case; `repositories.Found.registered` is the module's own spelling."""
         name, _, system = self.path.partition("/")
-        return ModuleAddress(self.namespace.name, name, system)
+        return ModuleAddress(self.namespace.name.lower(), name, system)
 
 
 class RepositoryBlob(models.Model):

@@ -9,7 +9,7 @@ from apps.oci.errors import ManifestUnknown
 from apps.oci.models import Manifest, Tag
 from apps.oci.pushing import check, publish
 from apps.oci.references import is_release_tag, tag_of, version_of
-from apps.oci.repositories import Found
+from apps.oci.repositories import Found, versions_of
 from apps.oci.served import Served
 from apps.releases.models import Kind, Lifecycle, Release, ReleaseQuerySet
 
@@ -36,10 +36,7 @@ def served_by_tag(found: Found, tag: str) -> Served | None:
     if not is_release_tag(tag):
         return None
     number = versions.parse(version_of(tag))
-    name, system = found.address.name, found.address.system
-    version = _WITH_NUMBER.first(
-        namespace=found.namespace.pk, name=name, system=system, sort_key=number.sort_key, text=number.text
-    )
+    version = _WITH_NUMBER.first(**found.coordinate, sort_key=number.sort_key, text=number.text)
     return _served(found, version) if version else None
 
 
@@ -48,8 +45,7 @@ def served_by_digest(found: Found, digest: str) -> Served | None:
 
     Raises ManifestUnknown for what is in quarantine, whatever the rows say.
     """
-    address = found.address
-    with_it = _WITH_MANIFEST.rows(namespace=found.namespace.pk, name=address.name, system=address.system, digest=digest)
+    with_it = _WITH_MANIFEST.rows(**found.coordinate, digest=digest)
     shown = next((one for one in with_it if one.release.quarantined_at is None), None)
     if shown is not None:
         return _served(found, shown)
@@ -122,26 +118,22 @@ def _served(found: Found, version: ModuleVersion) -> Served | None:
 
 def _versions(found: Found) -> ModuleVersionQuerySet:
     """Of the module, without asking for the module itself first: every read of a manifest comes by here."""
-    return _versions_of(found.namespace.pk, found.address.name, found.address.system)
+    return versions_of(**found.coordinate).without_texts().select_related("release")
 
 
-def _versions_of(namespace: int, name: str, system: str) -> ModuleVersionQuerySet:
-    rows = ModuleVersion.objects.filter(module__namespace=namespace, module__name=name, module__system=system)
-    return rows.without_texts().select_related("release")
+def _with_manifest(namespace: int, canonical: str, name: str, digest: str) -> ModuleVersionQuerySet:
+    rows = versions_of(namespace, canonical, name).without_texts().select_related("release")
+    return rows.filter(manifest_digest=digest).newest_first()
 
 
-def _with_manifest(namespace: int, name: str, system: str, digest: str) -> ModuleVersionQuerySet:
-    return _versions_of(namespace, name, system).filter(manifest_digest=digest).newest_first()
+def _with_number(namespace: int, canonical: str, name: str, sort_key: bytes, text: str) -> ModuleVersionQuerySet:
+    rows = versions_of(namespace, canonical, name).without_texts().select_related("release")
+    return rows.published().filter(release__sort_key=sort_key, release__version=text)
 
 
-def _with_number(namespace: int, name: str, system: str, sort_key: bytes, text: str) -> ModuleVersionQuerySet:
-    rows = _versions_of(namespace, name, system).published()
-    return rows.filter(release__sort_key=sort_key, release__version=text)
-
-
-_WITH_NUMBER = Prepared(_with_number, namespace=int, name=str, system=str, sort_key=bytes, text=str)
-_WITH_MANIFEST = Prepared(_with_manifest, namespace=int, name=str, system=str, digest=str)
+_WITH_NUMBER = Prepared(_with_number, namespace=int, canonical=str, name=str, sort_key=bytes, text=str)
+_WITH_MANIFEST = Prepared(_with_manifest, namespace=int, canonical=str, name=str, digest=str)
 
 
 def _releases(found: Found) -> ReleaseQuerySet:
-    return Release.objects.filter(kind=Kind.MODULE, namespace=found.namespace, name=found.address.path_name)
+    return Release.objects.filter(kind=Kind.MODULE, namespace=found.namespace, name=found.registered.path_name)

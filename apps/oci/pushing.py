@@ -27,6 +27,7 @@ from apps.oci.authentication import Caller
 from apps.oci.errors import ManifestBlobUnknown, ManifestInvalid, VersionTaken
 from apps.oci.models import Manifest, Repository, RepositoryBlob
 from apps.oci.references import Digest, tag_of, version_of
+from apps.oci.repositories import Found
 from apps.releases import reserving
 from apps.releases.models import Kind, Release, State
 
@@ -84,7 +85,7 @@ def check(repository: Repository, manifest: Manifest) -> None:
     releases = Release.objects.published().filter(
         kind=Kind.MODULE,
         namespace=repository.namespace,
-        name=repository.path,
+        name=Found.of(repository).registered.path_name,
         module_version__manifest_digest=manifest.digest,
     )
     if releases.listed().exists():
@@ -134,7 +135,7 @@ def _archive(repository: Repository, digest: Digest) -> Blob | None:
     if pushed is not None:
         return pushed.blob
     released = Release.objects.with_bytes(digest.hex).filter(
-        kind=Kind.MODULE, namespace=repository.namespace, name=repository.path
+        kind=Kind.MODULE, namespace=repository.namespace, name=Found.of(repository).registered.path_name
     )
     return Blob.objects.filter(digest=digest.hex).first() if released.exists() else None
 
@@ -153,7 +154,7 @@ def _require_not_refused(repository: Repository, package: Package, number: str) 
     rows = Release.objects.filter(
         kind=Kind.MODULE,
         namespace=repository.namespace,
-        name=repository.path,
+        name=Found.of(repository).registered.path_name,
         sort_key=versions.sort_key(number),
         state=State.REJECTED,
         checking_at__isnull=False,
@@ -170,7 +171,7 @@ def _begin(viewer: Viewer, repository: Repository, package: Package, *, version:
     try:
         return publishing.publish_package(
             viewer=viewer,
-            address=repository.address,
+            address=Found.of(repository).registered,
             version=version,
             manifest=package.manifest,
             file_name=package.file_name,

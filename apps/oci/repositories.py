@@ -2,18 +2,20 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self, TypedDict
 
 from django.db import IntegrityError, transaction
+from django.db.models.functions import Lower
 
 from apps.accounts import access, reauthorising
 from apps.accounts.access import Viewer
 from apps.accounts.models import Namespace, Role
 from apps.accounts.prepared import Prepared
 from apps.jobs import outages
-from apps.lib.addresses import ModuleAddress
+from apps.lib.addresses import ModuleAddress, canonical
 from apps.lib.errors import CredentialsRequired, Invalid, NotFound
 from apps.modules import publishing
-from apps.modules.models import Module
+from apps.modules.models import Module, ModuleVersion, ModuleVersionQuerySet
 from apps.oci.authentication import Caller
 from apps.oci.errors import NameInvalid, NameUnknown, Unsupported
 from apps.oci.models import Repository
@@ -23,21 +25,32 @@ _ROW = Prepared(
     lambda namespace, path: Repository.objects.filter(namespace=namespace, path=path), namespace=int, path=str
 )
 _MODULE = Prepared(
-    lambda namespace, name, system: Module.objects.filter(namespace=namespace, name=name, system=system),
+    lambda namespace, canonical: Module.objects.filter(namespace=namespace, canonical=canonical),
     namespace=int,
-    name=str,
-    system=str,
+    canonical=str,
 )
+
+
+class Coordinate(TypedDict):
+    namespace: int
+    canonical: str
+    name: str
 
 
 @dataclass(frozen=True)
 class Found:
     """A repository of a namespace that the caller sees. `row` is None where nobody ever pushed to it, `module` where
     nothing of it is published; where both are None there is nothing in it yet. Each is one query, when it is asked for.
+
+    `address` is as clients say it, in lower case.
     """
 
     address: ModuleAddress
     namespace: Namespace
+
+    @classmethod
+    def of(cls, repository: Repository) -> Self:
+        return cls(repository.address, repository.namespace)
 
     @cached_property
     def row(self) -> Repository | None:
@@ -48,21 +61,43 @@ class Found:
 
     @cached_property
     def module(self) -> Module | None:
-        address = self.address
-        module = _MODULE.first(namespace=self.namespace.pk, name=address.name, system=address.system)
-        if module is not None:
-            module.namespace = self.namespace
+        path = self.address.path_name
+        module = _MODULE.first(namespace=self.namespace.pk, canonical=canonical(path))
+        if module is None or f"{module.name}/{module.system}".lower() != path:
+            return None
+        module.namespace = self.namespace
         return module
+
+    @property
+    def coordinate(self) -> Coordinate:
+        """What `versions_of` finds the versions by, without a query for the module itself."""
+        path = self.address.path_name
+        return {"namespace": self.namespace.pk, "canonical": canonical(path), "name": path.partition("/")[0]}
+
+    @property
+    def registered(self) -> ModuleAddress:
+        """The module's address with its capitals; what a push brings first has none but the namespace's."""
+        if self.module is not None:
+            return self.module.address
+        return ModuleAddress(self.namespace.name, self.address.name, self.address.system)
 
     @property
     def is_there(self) -> bool:
         return self.row is not None or self.module is not None
 
 
+def versions_of(namespace: int, canonical: str, name: str) -> ModuleVersionQuerySet:
+    """Of the module that is `name` in lower case: by the folded form alone `-` would find `_` (D10)."""
+    rows = ModuleVersion.objects.alias(lowered=Lower("module__name")).filter(lowered=name)
+    return rows.filter(module__namespace=namespace, module__canonical=canonical)
+
+
 def find(caller: Caller, address: ModuleAddress, *, need: Role = Role.READER) -> Found:
     """Raises CredentialsRequired (a challenge helps), NameUnknown (hidden and missing alike) or RoleRequired."""
     try:
-        namespace = access.namespace_for(caller.viewer, address.namespace, need=need, only_name=address.path_name)
+        namespace = access.namespace_for(
+            caller.viewer, address.namespace, need=need, only_name=address.path_name, spelled=str.lower
+        )
     except NotFound:
         raise unknown(address) from None
     except CredentialsRequired:
@@ -108,7 +143,7 @@ def for_push(caller: Caller, address: ModuleAddress) -> Repository:
     if found.row is not None:
         return found.row
     try:
-        publishing.check_address(found.namespace, address)
+        publishing.check_address(found.namespace, found.registered)
     except Invalid as refusal:
         raise NameInvalid(str(refusal), mend=refusal.mend) from None
     try:
@@ -130,7 +165,7 @@ def visible_names(viewer: Viewer) -> set[str]:
     namespaces = access.visible_namespaces(viewer)
     pushed = Repository.objects.filter(namespace__in=namespaces).values_list("namespace__name", "path")
     modules = Module.objects.filter(namespace__in=namespaces).values_list("namespace__name", "name", "system")
-    return {"/".join(parts) for parts in (*pushed, *modules)}
+    return {"/".join(parts).lower() for parts in (*pushed, *modules)}
 
 
 def unknown(address: object) -> NameUnknown:

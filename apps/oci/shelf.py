@@ -39,7 +39,7 @@ def _attachment(row: Any) -> Attachment:
 
 
 def _of(module: Module) -> dict[str, object]:
-    return {"repository__namespace": module.namespace_id, "repository__path": module.address.path_name}
+    return {"repository__namespace": module.namespace_id, "repository__path": module.address.path_name.lower()}
 
 
 def _name(person: User | None) -> str:

@@ -2,10 +2,9 @@
 
 from django.db.models import Exists, OuterRef, QuerySet
 
-from apps.modules.models import ModuleVersion
 from apps.oci import packages
 from apps.oci.models import Tag
-from apps.oci.repositories import Found
+from apps.oci.repositories import Found, versions_of
 
 
 def names(found: Found) -> list[str]:
@@ -22,10 +21,7 @@ def names(found: Found) -> list[str]:
 
 def _served_rows(found: Found) -> QuerySet[Tag]:
     """Without those on the manifest of a release in quarantine, which answers under no name."""
-    path = found.address.path_name
-    with_it = ModuleVersion.objects.filter(
-        release__namespace=found.namespace, release__name=path, manifest_digest=OuterRef("manifest__digest")
-    )
+    with_it = versions_of(**found.coordinate).filter(manifest_digest=OuterRef("manifest__digest"))
     in_quarantine, served = (with_it.filter(release__quarantined_at__isnull=value) for value in (False, True))
-    rows = Tag.objects.filter(repository__namespace=found.namespace, repository__path=path)
+    rows = Tag.objects.filter(repository__namespace=found.namespace, repository__path=found.address.path_name)
     return rows.exclude(Exists(in_quarantine) & ~Exists(served))

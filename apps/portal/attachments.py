@@ -41,7 +41,7 @@ def of_version(shown: ModuleVersion) -> dict[str, Any]:
     found = [] if shown.release.quarantined_at else attachments.of_version(shown, most=MOST + 1)
     address = shown.module.address
     rows = [
-        Row(_title(one.kind), _short(one.kind), one, f"oras pull {host()}/{address}@{one.digest}")
+        Row(_title(one.kind), _short(one.kind), one, f"oras pull {host()}/{address.repository}@{one.digest}")
         for one in found[:MOST]
     ]
     return {"attached": rows, "attached_most": MOST if len(found) > MOST else 0}

@@ -30,7 +30,7 @@ class SettingsForm(forms.Form):
 
 class NamespaceForm(SettingsForm):
     name = forms.CharField(
-        max_length=63, help_text="Lower-case letters and digits, with single - between them: acme, data-platform."
+        max_length=64, help_text="Letters and digits, with single - or _ between them: acme, Azure, data-platform."
     )
     field_order = ("name", "visibility", "description")
 

@@ -15,7 +15,7 @@ CREATED = '--annotation "org.opencontainers.image.created=$(git log -1 --format=
 def block(address: ModuleAddress, version: str, *, label: str, folder: str = "") -> str:
     """A module block with an `oci://` source. A `version` beside it is an error: the tag is the version."""
     inside = f"//{folder}" if folder else ""
-    source = f"oci://{host()}/{address}{inside}?tag={version.replace('+', '_')}"
+    source = f"oci://{host()}/{address.repository}{inside}?tag={version.replace('+', '_')}"
     return f'module "{label}" {{\n  source = "{source}"\n}}'
 
 
@@ -62,6 +62,6 @@ def push(address: ModuleAddress, version: str) -> Snippet:
         f"git archive --format=zip --output={file} HEAD",
         f"oras push --artifact-type {MODULE_PACKAGE} \\",
         f"  {CREATED} \\",
-        f"  {host()}/{address}:{version.replace('+', '_')} {file}:{ZIP}",
+        f"  {host()}/{address.repository}:{version.replace('+', '_')} {file}:{ZIP}",
     ]
     return Snippet("Commands that push a package", "\n".join(lines))

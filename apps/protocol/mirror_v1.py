@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.models import Visibility
-from apps.lib.addresses import ProviderAddress
+from apps.lib.addresses import ClientProviderAddress
 from apps.lib.errors import CredentialsRequired, Invalid, NotFound
 from apps.lib.hostnames import normalised
 from apps.protocol.base import ProtocolView
@@ -31,7 +31,7 @@ class Index(ProtocolView):
         viewer = self.viewer
         try:
             _require_ours(hostname)
-            versions = reading.listed_versions(viewer, ProviderAddress(namespace, type))
+            versions = reading.listed_versions(viewer, ClientProviderAddress(namespace, type))
         except (CredentialsRequired, NotFound):
             raise NotFound("This mirror has no such provider that you may see.") from None
         return Response(mirror_index_document(versions))
@@ -51,7 +51,7 @@ class Version(ProtocolView):
         viewer = self.viewer
         try:
             _require_ours(hostname)
-            found = reading.version_for(viewer, ProviderAddress(namespace, type), version)
+            found = reading.version_for(viewer, ClientProviderAddress(namespace, type), version)
         except (CredentialsRequired, NotFound):
             return Response(mirror_version_document([], _nowhere))
         release = found.release

@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.models import Visibility
-from apps.lib.addresses import ProviderAddress
+from apps.lib.addresses import ClientProviderAddress
 from apps.protocol.base import ProtocolView, Unknown
 from apps.protocol.locations import url_of
 from apps.providers import reading
@@ -26,7 +26,7 @@ class Versions(ProtocolView):
     """Every listed version, highest first. One is there only when all that it is made of is."""
 
     def get(self, request: Request, namespace: str, type: str) -> Response:  # noqa: A002, ARG002
-        versions = reading.listed_versions(self.viewer, ProviderAddress(namespace, type))
+        versions = reading.listed_versions(self.viewer, ClientProviderAddress(namespace, type))
         return Response(versions_document(versions, timezone.now()))
 
 
@@ -44,7 +44,7 @@ class Download(ProtocolView):
         arch: str,
     ) -> Response:
         viewer, now = self.viewer, timezone.now()
-        package = reading.package_for(viewer, ProviderAddress(namespace, type), version, os, arch)
+        package = reading.package_for(viewer, ClientProviderAddress(namespace, type), version, os, arch)
         release = package.version.release
         document = download_document(
             package,

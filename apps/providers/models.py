@@ -13,7 +13,7 @@ from apps.signing.models import SigningKey
 
 class ProviderQuerySet(models.QuerySet["Provider"]):
     def alphabetical(self) -> Self:
-        return self.order_by("namespace__name", "type")
+        return self.order_by("namespace__canonical", "type")
 
 
 class Provider(models.Model):

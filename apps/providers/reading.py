@@ -5,9 +5,9 @@ from django.utils import timezone
 
 from apps.accounts import access, operators
 from apps.accounts.access import Viewer
-from apps.accounts.models import Role
+from apps.accounts.models import Namespace, Role
 from apps.lib import versions
-from apps.lib.addresses import ProviderAddress
+from apps.lib.addresses import ProviderAddress, canonical
 from apps.lib.errors import Invalid, NotFound
 from apps.providers.models import Package, Provider, ProviderQuerySet, ProviderVersion, ProviderVersionQuerySet
 from apps.releases import tombstones
@@ -20,7 +20,7 @@ def visible_providers(viewer: Viewer) -> ProviderQuerySet:
 
 def provider_for(viewer: Viewer, address: ProviderAddress) -> Provider:
     """The provider, or CredentialsRequired, or NotFound: a name that no row can have is simply not there."""
-    namespace = access.namespace_for(viewer, address.namespace)
+    namespace = _namespace_for(viewer, address)
     provider = Provider.objects.filter(namespace=namespace, type=address.type).select_related("namespace").first()
     if provider is None:
         raise _no_provider(address)
@@ -52,7 +52,7 @@ def listed_versions(viewer: Viewer, address: ProviderAddress) -> list[ProviderVe
     Three queries. Where all versions are yanked the list is empty: the provider is there, and clients say that it has
     no versions.
     """
-    namespace = access.namespace_for(viewer, address.namespace)
+    namespace = _namespace_for(viewer, address)
     rows = ProviderVersion.objects.published().filter(provider__namespace=namespace, provider__type=address.type)
     listed = list(_whole(rows.listed().newest_first()))
     if not listed and not rows.exists():
@@ -62,7 +62,7 @@ def listed_versions(viewer: Viewer, address: ProviderAddress) -> list[ProviderVe
 
 def package_for(viewer: Viewer, address: ProviderAddress, version: str, os: str, arch: str) -> Package:
     """One platform's zip, for a client's download, with its version and the key that vouches for it. Two queries."""
-    namespace = access.namespace_for(viewer, address.namespace)
+    namespace = _namespace_for(viewer, address)
     rows = Package.objects.filter(
         version__provider__namespace=namespace,
         version__provider__type=address.type,
@@ -113,10 +113,14 @@ def coordinate_of(address: ProviderAddress, version: str) -> Q:
     """The releases, in any state, that bear this number. Asks no gate: whoever calls has done so."""
     return Q(
         kind=Kind.PROVIDER,
-        namespace__name=address.namespace,
+        namespace__canonical=canonical(address.namespace),
         name=address.type,
         sort_key=_sort_key(address, version),
     )
+
+
+def _namespace_for(viewer: Viewer, address: ProviderAddress) -> Namespace:
+    return access.namespace_for(viewer, address.namespace, spelled=canonical if address.is_folded else str)
 
 
 def _whole(rows: ProviderVersionQuerySet) -> ProviderVersionQuerySet:

@@ -24,7 +24,8 @@ class LedgerConflict(RegistryError):
 def key_of(release: Release) -> str:
     # By precedence: versions that differ in build metadata only are one version (D10).
     precedence = parse(release.version).precedence
-    return f"ledger/{release.kind}/{release.namespace.name}/{release.name}/{precedence}.json"
+    # In lower case: a name in other letters is the same name, also where a restored database has forgotten it.
+    return f"ledger/{release.kind}/{release.address.lower()}/{precedence}.json"
 
 
 def enter(release: Release, *, digest: str) -> None:

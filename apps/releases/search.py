@@ -134,8 +134,10 @@ def put(
 
 
 def sort_key(namespace: str, name: str) -> bytes:
-    """Sorts as the parts of the address do: a part that ends comes before one that goes on, so `vpc` before `vpc-b`."""
-    return f"{namespace}/{name}".replace("/", "\0").encode()
+    """Sorts as the parts of the address do: a part that ends comes before one that goes on, so `vpc` before `vpc-b`.
+    Capitals sort with the small letters.
+    """
+    return f"{namespace}/{name}".lower().replace("/", "\0").encode()
 
 
 def drop(*, kind: str, namespace: Namespace, name: str) -> None:

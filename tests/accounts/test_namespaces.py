@@ -26,7 +26,7 @@ def test_whoever_creates_it_owns_it(charlie, event_kinds):
 
 @pytest.mark.parametrize(
     ("name", "error"),
-    [("Acme", Invalid), ("a--b", Invalid), ("new", Invalid), ("v2", Invalid), ("", Invalid), ("acme", Conflict)],
+    [("Acme", Conflict), ("a--b", Invalid), ("new", Invalid), ("v2", Invalid), ("", Invalid), ("acme", Conflict)],
 )
 def test_it_refuses_bad_and_taken_names(acme, charlie, name, error):
     with pytest.raises(error):

@@ -77,7 +77,7 @@ def test_it_lives_for_90_days_unless_told(issue):
         {"scope": "root"},
         {"lifetime": timedelta(0)},
         {"lifetime": timedelta(days=366)},
-        {"only_name": "Vpc"},
+        {"only_name": "vpc/AWS"},
         {"only_name": "vpc/aws/x"},
     ],
 )

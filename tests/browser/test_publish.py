@@ -107,12 +107,12 @@ def test_it_works_without_javascript(open_browser: OpenBrowser, space, archive, 
 
 def test_a_broken_rule_is_explained_beside_its_field_and_keeps_the_file(page, space, archive, watch: Watch):
     watch.expect("status of 422")
-    describe(page, space, "Upper")
+    describe(page, space, "up per")
     page.locator("#file").set_input_files(archive("upper-1.0.0.zip"))
     page.get_by_role("button", name="Publish").click()
     alert = page.get_by_role("alert")
     expect(alert).to_be_focused()
-    expect(alert).to_contain_text("upper-case")
+    expect(alert).to_contain_text("a space")
     expect(page.get_by_label("Name", exact=True)).to_have_attribute("aria-invalid", "true")
     assert serious_findings(page) == []
     page.get_by_label("Name", exact=True).fill("upper")

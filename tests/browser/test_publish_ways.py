@@ -110,9 +110,9 @@ def test_several_modules_come_out_of_one_monorepo(page, space, archive, watch: W
     expect(further.get_by_label("Name")).to_have_value("dns")
     expect(further.get_by_label("System")).to_have_value("local")
     assert serious_findings(page) == []
-    further.get_by_label("Name").fill("Mono_dns")
+    further.get_by_label("Name").fill("mono dns")
     page.get_by_role("button", name="Answer and go on").click()
-    expect(page.get_by_role("alert").first).to_contain_text("upper-case")
+    expect(page.get_by_role("alert").first).to_contain_text("a space")
     further.get_by_label("Name").fill("mono_dns")
     page.get_by_role("button", name="Answer and go on").click()
     expect_published(page)

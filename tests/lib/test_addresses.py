@@ -14,21 +14,23 @@ CHECKS: dict[str, Callable[..., None]] = {
     "type": addresses.check_provider_type,
 }
 GOOD = (
-    ("namespace", "acme"), ("namespace", "a"), ("namespace", "0"), ("namespace", "a-b-c"), ("namespace", "a" * 63),
+    ("namespace", "acme"), ("namespace", "a"), ("namespace", "0"), ("namespace", "a-b-c"), ("namespace", "a" * 64),
     ("namespace", "my-v1"), ("namespace", "api2"), ("namespace", "terraform-aws-modules"), ("namespace", "internal"),
-    ("name", "vpc"), ("name", "my_vpc"), ("name", "my-vpc_2"), ("name", "a" * 63), ("name", "terraform-vpc"),
+    ("namespace", "Azure"), ("namespace", "GoogleCloudPlatform"), ("namespace", "my_team"), ("name", "AKS_2"),
+    ("name", "vpc"), ("name", "my_vpc"), ("name", "my-vpc_2"), ("name", "a" * 64), ("name", "terraform-vpc"),
     ("name", "blob"), ("name", "v1"), ("name", "admin"), ("system", "aws"), ("system", "0"), ("system", "a" * 64),
     ("system", "null"), ("type", "dns"), ("type", "google-beta"), ("type", "terraform"), ("type", "terraformer-x"),
 )  # fmt: skip
 BAD = (
-    ("namespace", "", "is empty"), ("namespace", "Acme", "upper-case 'A' at position 1"),
-    ("namespace", "acMe", "upper-case 'M' at position 3"), ("namespace", "a--b", "holds '--'"),
+    ("namespace", "", "is empty"), ("namespace", "Admin", "part of Larder's own URLs"),
+    ("namespace", "WELL_known", "clients ask for it"), ("namespace", "a--b", "holds '--'"),
     ("namespace", "-a", "starts with '-'"), ("namespace", "a-", "ends with '-'"), ("namespace", "-", "starts with '-'"),
-    ("namespace", "a_b", "an underscore '_' at position 2"), ("namespace", "a.b", "a dot '.' at position 2"),
+    ("namespace", "a_-b", "holds '_-'"), ("namespace", "_a", "starts with '_'"),
+    ("namespace", "a.b", "a dot '.' at position 2"),
     ("namespace", "a b", "a space ' ' at position 2"), ("namespace", "a/b", "the character '/' at position 2"),
     ("namespace", "caf\u00e9", "the character 'é' at position 4"), ("namespace", "a\n", "the character '\\n'"),
     ("namespace", "a\x00b", "the character '\\x00'"), ("namespace", "\u0661a", "at position 1"),
-    ("namespace", "a" * 64, "64 characters long, expected at most 63"), ("namespace", "%61", "the character '%'"),
+    ("namespace", "a" * 65, "65 characters long, expected at most 64"), ("namespace", "%61", "the character '%'"),
     ("namespace", "api", "part of Larder's own URLs"), ("namespace", "admin", "part of Larder's own URLs"),
     ("namespace", "static", "reserved"), ("namespace", "healthz", "reserved"), ("namespace", "readyz", "reserved"),
     ("namespace", "account", "reserved"), ("namespace", "new", "reserved"), ("namespace", "tokens", "reserved"),
@@ -36,14 +38,15 @@ BAD = (
     ("namespace", "uploads", "path word of /v2/"), ("namespace", "v1", "clients ask for it"),
     ("namespace", "v2", "clients ask for it"), ("namespace", "providers", "clients ask for it"),
     ("namespace", "modules", "clients ask for it"), ("namespace", "well-known", "clients ask for it"),
-    ("name", "", "is empty"), ("name", "Vpc", "upper-case 'V'"), ("name", "a__b", "holds '__'"),
+    ("name", "", "is empty"), ("name", "Blobs", "path word of /v2/"), ("name", "a__b", "holds '__'"),
     ("name", "a-_b", "holds '-_'"), ("name", "_a", "starts with '_'"), ("name", "a_", "ends with '_'"),
-    ("name", "a" * 64, "expected at most 63"), ("name", "blobs", "path word of /v2/"), ("name", "tags", "reserved"),
+    ("name", "a" * 65, "expected at most 64"), ("name", "blobs", "path word of /v2/"), ("name", "tags", "reserved"),
     ("name", "manifests", "reserved"), ("name", "referrers", "reserved"), ("name", "providers", "reserved"),
     ("system", "", "is empty"), ("system", "a-b", "a dash '-' at position 2"), ("system", "a_b", "an underscore"),
     ("system", "AWS", "upper-case 'A'"), ("system", "a" * 65, "expected at most 64"), ("system", "blobs", "reserved"),
     ("type", "terraform-x", "starts with 'terraform-', which clients refuse"), ("type", "opentofu-x", "'opentofu-'"),
     ("type", "terraform-provider-dns", "starts with 'terraform-'"), ("type", "a_b", "an underscore"),
+    ("type", "Dns", "upper-case 'D' at position 1"), ("type", "a" * 64, "expected at most 63"),
 )  # fmt: skip
 
 
@@ -63,11 +66,14 @@ def test_it_refuses_a_bad_name_and_says_which_rule(kind: str, text: str, words: 
 
 def test_it_suggests_the_lower_case_and_the_type_without_its_prefix():
     with pytest.raises(Invalid) as upper:
-        addresses.check_namespace("Acme")
+        addresses.check_system("AWS")
+    with pytest.raises(Invalid) as worse:
+        addresses.check_system("My Cloud")
     with pytest.raises(Invalid) as prefixed:
         addresses.check_provider_type("terraform-provider-dns")
 
-    assert upper.value.mend == "Use 'acme'."
+    assert upper.value.mend == "Use 'aws'."
+    assert worse.value.mend == ""  # neither is 'my cloud' a name
     assert prefixed.value.mend == "Use 'dns'."
 
 
@@ -76,12 +82,17 @@ def test_an_operator_can_reserve_more_names_in_either_spelling():
         with pytest.raises(Invalid, match="the operator keeps it back"):
             check("hashicorp", reserved=frozenset({"hashicorp"}))
     with pytest.raises(Invalid, match="the operator keeps it back"):
-        addresses.check_module_name("our_own", reserved=frozenset({"our-own"}))
+        addresses.check_module_name("Our_own", reserved=frozenset({"our-Own"}))
     addresses.check_namespace("acme", reserved=frozenset({"hashicorp"}))
 
 
-def test_a_dash_and_an_underscore_are_one_name():
-    assert addresses.canonical("my_vpc-2") == addresses.canonical("my-vpc_2") == "my-vpc-2"
+def test_names_that_differ_in_letter_case_or_separators_are_one_name():
+    assert addresses.canonical("My_VPC-2") == addresses.canonical("my-vpc_2") == "my-vpc-2"
+
+
+def test_an_address_with_capitals_has_a_repository_and_a_provider_source_in_lower_case():
+    assert addresses.ModuleAddress.parse("My_Team/AKS_2/azurerm").repository == "my_team/aks_2/azurerm"
+    assert addresses.ProviderAddress.parse("My_Team/dns").source == "my-team/dns"
 
 
 def test_a_module_address_reads_and_writes_the_same_text():
@@ -92,7 +103,7 @@ def test_a_module_address_reads_and_writes_the_same_text():
     assert address.path_name == "my_vpc/aws"
 
 
-@pytest.mark.parametrize("text", ["", "a", "a/b", "a/b/c/d", "a//c", "A/b/c", "a/b/c-d", "/a/b/c", "a/b/c\n"])
+@pytest.mark.parametrize("text", ["", "a", "a/b", "a/b/c/d", "a//c", "A/b/C", "a/b/c-d", "/a/b/c", "a/b/c\n"])
 def test_it_refuses_what_is_no_module_address(text: str):
     with pytest.raises(Invalid):
         addresses.ModuleAddress.parse(text)

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from apps.accounts.models import Namespace
 from apps.lib import versions
+from apps.lib.addresses import canonical
 from apps.modules import catalogue
 from apps.modules.models import Module, ModuleVersion
 from apps.releases.models import Release
@@ -22,7 +23,7 @@ def add_modules(namespace: Namespace, path_names, numbers=("1.0.0",), **version_
     start = timezone.now() - timedelta(days=400)
     split = [path_name.split("/") for path_name in path_names]
     rows = [
-        Module(namespace=namespace, name=name, system=system, canonical=f"{name}/{system}".replace("_", "-"))
+        Module(namespace=namespace, name=name, system=system, canonical=canonical(f"{name}/{system}"))
         for name, system in split
     ]
     modules = Module.objects.bulk_create(rows)

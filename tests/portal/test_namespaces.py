@@ -78,8 +78,9 @@ def test_charlie_creates_one_and_owns_it(charlie, browser_of):
 @pytest.mark.parametrize(
     ("name", "status", "says"),
     [
-        ("Tools", 422, "upper-case"),
-        ("my_tools", 422, "underscore"),
+        ("my tools", 422, "a space"),
+        ("Admin", 422, "reserved"),
+        ("ACME", 409, "taken"),
         ("new", 422, "reserved"),
         ("acme", 409, "taken"),
         ("", 422, "required"),

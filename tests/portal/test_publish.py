@@ -36,7 +36,7 @@ def test_without_javascript_it_leads_to_the_release_page_with_its_file_form(brow
 @pytest.mark.parametrize(
     ("field", "text", "says"),
     [
-        ("name", "Web", "upper-case"),
+        ("name", "Web app", "a space"),
         ("name", "a--b", "single separators"),
         ("name", "", "needs a name"),
         ("name", "blobs", "reserved"),

@@ -12,7 +12,7 @@ from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.filters import NamespaceFilter, PersonFilter, TeamFilter
 from apps.accounts.models import Grant, Namespace, Role, Team
 from apps.admin_base import Autocompletes, LarderAdmin, count_of, link, portal_link
-from apps.lib.addresses import check_namespace
+from apps.lib.addresses import canonical, check_namespace
 from apps.lib.errors import Invalid
 
 
@@ -115,7 +115,7 @@ class NamespaceAdmin(LarderAdmin[Namespace]):
         return (*known, "quota_bytes", "quota_versions", "usage", "created_by", "created_at") if obj else known
 
     def find(self, word: str) -> Q:
-        return Q(name__startswith=word)
+        return Q(canonical__startswith=canonical(word))
 
     def view_on_site(self, namespace: Namespace) -> str:
         return reverse("portal:namespace", args=[namespace.name])

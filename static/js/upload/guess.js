@@ -3,8 +3,8 @@
 const SUFFIX = /\.(?:zip|tar\.gz|tgz|tar\.bz2|tbz2|tar\.xz|txz|tar)$/i;
 const VERSION = /(?:^|[-_.@])[vV]?(\d+\.\d+\.\d+(?:-[0-9A-Za-z]+(?:[.-][0-9A-Za-z]+)*)?(?:\+[0-9A-Za-z.-]+)?)$/;
 // The customary name of a module's repository: terraform-<system>-<name>.
-const REPOSITORY = /^(?:terraform|opentofu|tofu)-([a-z0-9]+)-([a-z0-9]+(?:[-_][a-z0-9]+)*)$/;
-const NAME = /^[a-z0-9]+(?:[-_][a-z0-9]+)*$/;
+const REPOSITORY = /^(?:terraform|opentofu|tofu)-([a-z0-9]+)-([A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*)$/;
+const NAME = /^[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*$/;
 
 /**
  * @param {string} fileName
