@@ -80,6 +80,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "registry_site.middleware.RequestIdMiddleware",
+    "registry_site.compression.CompressionMiddleware",
     "registry_site.middleware.SecurityHeadersMiddleware",
     "registry_site.middleware.HostIsOurs",
     "registry_site.middleware.ReadableRequests",

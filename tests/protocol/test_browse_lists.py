@@ -144,4 +144,4 @@ def test_answers_may_not_be_kept_by_shared_caches(tofu, bob, vpc):
     headers = tofu(bob).get("/v1/modules").headers
 
     assert headers["Cache-Control"] == "private, no-cache"
-    assert headers["Vary"] == "Authorization"
+    assert headers["Vary"] == "Authorization, Accept-Encoding"

@@ -1,0 +1,93 @@
+"""Compresses pages, lists and documents of more than 1 KB: with brotli or gzip, whichever the client asks for.
+
+Nothing else: archives, blobs and downloads leave in pieces, and whatever a digest names (OCI manifests) leaves byte for
+byte, which its strong ETag says. Clients do not undo the encoding of an archive.
+
+An attacker who sees the length of compressed answers, and can have a victim's browser send input that stands in them,
+guesses a secret in the same answer bit by bit (BREACH). What keeps them off: an answer that may not be stored (tokens,
+invitations, upload tickets, capability links, all of the admin) is not compressed; CSRF tokens are masked anew in each
+page; the session's cookie is not sent along with requests of other sites (SameSite=Lax); and every compressed answer
+has a random number of bytes more than it needs ("Heal the Breach").
+"""
+
+import secrets
+from collections.abc import Callable, Iterator
+
+import brotli
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.cache import patch_vary_headers
+from django.utils.text import compress_string
+
+MIN_BYTES = 1024
+MEDIA_TYPES = ("text/html", "application/json")
+MAX_PADDING_BYTES = 100
+# Smaller and quicker than gzip's 6, which Django takes.
+BROTLI_QUALITY = 5
+# A meta-block of brotli that holds no data (RFC 7932, 9.2): not the last, length in one byte, which starts at bit 6.
+_EMPTY_BLOCK, _LENGTH_AT_BIT = 0b010110, 6
+
+
+class CompressionMiddleware:
+    """Outside of whatever writes into an answer, and of CommonMiddleware, which tells its length."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        if isinstance(response, HttpResponse) and _is_compressible(response):
+            patch_vary_headers(response, ["Accept-Encoding"])
+            encoding = _encoding_for(request.headers.get("Accept-Encoding", ""))
+            if encoding:
+                response.content = ENCODERS[encoding](response.content)
+                response.headers["Content-Encoding"] = encoding
+                response.headers["Content-Length"] = str(len(response.content))
+        return response
+
+
+def _brotli(data: bytes) -> bytes:
+    padding = secrets.token_bytes(1 + secrets.randbelow(MAX_PADDING_BYTES))
+    head = _EMPTY_BLOCK | (len(padding) - 1) << _LENGTH_AT_BIT
+    compressor = brotli.Compressor(quality=BROTLI_QUALITY)
+    # Only after a flush a meta-block begins on a whole byte.
+    begun: bytes = compressor.flush() + head.to_bytes(2, "little") + padding
+    return begun + bytes(compressor.process(data)) + bytes(compressor.finish())
+
+
+def _gzip(data: bytes) -> bytes:
+    """Django's padding is a file name in the header."""
+    return compress_string(data, max_random_bytes=MAX_PADDING_BYTES)
+
+
+ENCODERS: dict[str, Callable[[bytes], bytes]] = {"br": _brotli, "gzip": _gzip}
+
+
+def _is_compressible(response: HttpResponse) -> bool:
+    if len(response.content) < MIN_BYTES or response.has_header("Content-Encoding"):
+        return False
+    media_type = response.headers.get("Content-Type", "").partition(";")[0]
+    is_named_by_digest = response.headers.get("ETag", "").startswith('"')
+    is_secret = "no-store" in response.headers.get("Cache-Control", "")
+    return media_type in MEDIA_TYPES and not is_named_by_digest and not is_secret
+
+
+def _encoding_for(accept: str) -> str:
+    """What the client likes best, brotli first of equals; empty where it likes none of ours, or the bytes as they are.
+
+    `*` alone asks for nothing: who cannot read brotli does not always say so.
+    """
+    liked = dict(_weights(accept))
+    best = max((name for name in ENCODERS if liked.get(name)), key=lambda name: liked[name], default="")
+    return best if best and liked[best] > liked.get("identity", 0) else ""
+
+
+def _weights(accept: str) -> Iterator[tuple[str, float]]:
+    """Each coding of Accept-Encoding with its weight; 0 for a weight that is no number."""
+    for item in accept.lower().split(","):
+        name, *parameters = (part.strip() for part in item.split(";"))
+        weight = next((text.removeprefix("q=") for text in parameters if text.startswith("q=")), "1")
+        try:
+            yield name, float(weight)
+        except ValueError:
+            yield name, 0.0
