@@ -20,7 +20,7 @@ def raises(error):
 
 
 def test_a_database_that_is_away_is_said_in_one_line(log, caplog):
-    raises.apply(args=[OperationalError("canceling statement due to lock timeout")])
+    raises.apply(args=(OperationalError("canceling statement due to lock timeout"),))
 
     assert [(one["event"], one["log_level"], one["task"]) for one in log] == [
         ("database_away", "warning", "tests.raises")
@@ -29,7 +29,7 @@ def test_a_database_that_is_away_is_said_in_one_line(log, caplog):
 
 
 def test_any_other_error_is_told_with_its_traceback(log, caplog):
-    raises.apply(args=[ValueError("a defect of ours")])
+    raises.apply(args=(ValueError("a defect of ours"),))
 
     assert log == []
     assert [record.exc_info[0] for record in caplog.records if record.exc_info] == [ValueError]
