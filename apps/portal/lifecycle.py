@@ -33,7 +33,7 @@ from apps.providers import resigning
 from apps.providers.models import ProviderVersion, Signing
 from apps.providers.reading import provider_for
 from apps.releases import affected, tombstones
-from apps.releases.acts import PURGE, Acts
+from apps.releases.acts import OWN_YANK_HOURS, PURGE, Acts, own_yank_until, role_to_yank
 from apps.releases.models import Lifecycle, Release, State
 
 # What is said afterwards, and on which page: an act that a worker carries out leads back to where it was asked for.
@@ -147,6 +147,8 @@ def _page(
     role = access.role_on(viewer, release.namespace, only_name=address.path_name)
     context = _frame(address, release) | {"refusal": refusal, "role": role}
     context["is_owner"] = role == Role.OWNER
+    context["may_yank"] = role is not None and role.covers(role_to_yank(viewer, release))
+    context |= {"own_yank_hours": OWN_YANK_HOURS, "yankable_until": own_yank_until(release)}
     context["is_operator"] = operators.is_operator(viewer)
     context["forms"] = {act: form(auto_id=f"{act}_%s") for act, form in FORMS.items()} | dict(bound or {})
     context["can_restore"] = release.quarantined_at is not None or release.lifecycle != Lifecycle.MAINTAINED

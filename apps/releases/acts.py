@@ -1,22 +1,25 @@
 """What is done with a published version at its address (D9), for every kind: the gate, the verb, the catalogue.
 
 Deprecating breaks nobody, so publishers do it. Yanking breaks those who pinned or locked the version, so it needs an
-owner, and so does taking a yank back. Quarantine, purge and verifying are for staff.
+owner, and so does taking a yank back; for 72 hours, while few have, publishers yank what they published themselves.
+Quarantine, purge and verifying are for staff.
 A refused attempt is recorded by the gate, which is asked outside the transaction so that its row stays.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Generic, Protocol, TypeVar
 
 from django.db import transaction
 from django.db.models import Q
+from django.utils import timezone
 
 from apps.accounts import access, operators
 from apps.accounts.access import Viewer
 from apps.accounts.models import Role
-from apps.lib.errors import Invalid, NotFound
+from apps.lib.errors import Invalid, NotFound, RoleRequired
 from apps.releases import lifecycle, purging, verifying
 from apps.releases.models import Lifecycle, Release, State
 
@@ -24,6 +27,23 @@ from apps.releases.models import Lifecycle, Release, State
 DEPRECATE, YANK, QUARANTINE, RESTORE, PURGE, VERIFY = (
     f"releases.{act}_release" for act in ("deprecate", "yank", "quarantine", "restore", "purge", "verify")
 )
+
+
+# For so long after it was published, a version is yanked by whoever published it.
+OWN_YANK_HOURS = 72
+
+
+def role_to_yank(viewer: Viewer, release: Release) -> Role:
+    """The role that yanking needs, or taking back a yank: publishers take back only their own."""
+    is_own = release.created_by_id is not None and release.created_by_id == viewer.user_id
+    until = own_yank_until(release)
+    is_new = until is not None and timezone.now() < until
+    is_theirs_to_restore = release.lifecycle != Lifecycle.YANKED or release.lifecycle_by_id == viewer.user_id
+    return Role.PUBLISHER if is_own and is_new and is_theirs_to_restore else Role.OWNER
+
+
+def own_yank_until(release: Release) -> datetime | None:
+    return release.published_at + timedelta(hours=OWN_YANK_HOURS) if release.published_at else None
 
 
 class Address(Protocol):
@@ -56,8 +76,8 @@ class Acts(Generic[A]):
         return self._done(release, act)
 
     def yank(self, *, viewer: Viewer, address: A, version: str, reason: str) -> Release:
-        """Take a version out of lists; exact downloads and pages go on. Owners."""
-        release = self.release_of(viewer, address, version, need=Role.OWNER, permission=YANK)
+        """Take a version out of lists; exact downloads and pages go on. Owners; publishers for `role_to_yank`."""
+        release = self._yankable(viewer, address, version, YANK)
         return self._done(release, partial(lifecycle.yank, release=release, actor=viewer, reason=reason))
 
     def quarantine(self, *, viewer: Viewer, address: A, version: str, reason: str) -> Release:
@@ -66,13 +86,14 @@ class Acts(Generic[A]):
         return self._done(release, partial(lifecycle.quarantine, release=release, actor=viewer, reason=reason))
 
     def restore(self, *, viewer: Viewer, address: A, version: str, reason: str) -> Release:
-        """Undo a deprecation (publishers), a yank (owners) or a quarantine (staff), whichever lies on top."""
+        """Undo a deprecation (publishers), a yank (who may yank) or a quarantine (staff), whichever lies on top."""
         release = self.release_of(viewer, address, version, permission=RESTORE)
         if release.quarantined_at is not None:
             release = self._operated(viewer, address, version, RESTORE)
+        elif release.lifecycle == Lifecycle.YANKED:
+            release = self._yankable(viewer, address, version, RESTORE)
         else:
-            need = Role.OWNER if release.lifecycle == Lifecycle.YANKED else Role.PUBLISHER
-            release = self.release_of(viewer, address, version, need=need, permission=RESTORE)
+            release = self.release_of(viewer, address, version, permission=RESTORE)
         return self._done(release, partial(lifecycle.restore, release=release, actor=viewer, reason=reason))
 
     def purge(self, *, viewer: Viewer, address: A, version: str, reason: str, confirm: str) -> Release:
@@ -107,6 +128,14 @@ class Acts(Generic[A]):
         if release.quarantined_at is not None and not operators.is_operator(viewer):
             raise _unknown(address, version)
         return release
+
+    def _yankable(self, viewer: Viewer, address: A, version: str, permission: str) -> Release:
+        need = role_to_yank(viewer, self.release_of(viewer, address, version))
+        try:
+            return self.release_of(viewer, address, version, need=need, permission=permission)
+        except RoleRequired as refusal:
+            own = f"Publishers yank what they published themselves, for {OWN_YANK_HOURS} hours."
+            raise RoleRequired(str(refusal), mend=f"{refusal.mend} {own}".strip()) from None
 
     def _operated(self, viewer: Viewer, address: A, version: str, permission: str) -> Release:
         operators.operated_namespace(viewer, address.namespace, permission=permission, only_name=address.path_name)

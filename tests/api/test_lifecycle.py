@@ -1,8 +1,10 @@
 """POST …/deprecate, yank, quarantine, restore and purge."""
 
 import json
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from apps.accounts.models import Scope
 from apps.audit.models import AuditEvent
@@ -142,7 +144,8 @@ def test_a_session_cookie_is_no_credential(published, browser_of, olga):
         ("deprecate", "bob", "manage", 403),
         ("deprecate", "alice", "publish", 200),
         ("deprecate", "dora", "read", 403),
-        ("yank", "alice", "manage", 403),
+        ("yank", "alice", "publish", 200),  # it is her own, and new
+        ("yank", "alice", "read", 403),
         ("yank", "dora", "publish", 403),
         ("yank", "dora", "manage", 200),
         ("quarantine", "dora", "manage", 403),
@@ -159,6 +162,32 @@ def test_roles_and_scopes_decide_and_a_refused_attempt_is_recorded(request, publ
 
     refusals = AuditEvent.objects.filter(kind="account:permission:refused", subject="acme").count()
     assert (response.status_code, refusals) == (status, int(status == 403))
+
+
+def test_publishers_yank_their_own_release_for_three_days(published, post, alice, dora):
+    published()
+    assert said(post(alice, "yank"))[0] == "yanked"
+    assert said(post(alice, "restore"))[0] == "maintained"
+    Release.objects.update(published_at=timezone.now() - timedelta(hours=72))
+    late = post(alice, "yank")
+
+    assert late.status_code == 403
+    assert "the role owner in acme; you hold publisher" in error_of(late)["message"]
+    assert "for 72 hours" in error_of(late)["mend"]
+    assert said(post(dora, "yank"))[0] == "yanked"
+    audit = AuditEvent.objects.filter(kind="namespace:release:yanked").order_by("pk")
+    assert [event.actor_id for event in audit] == [alice.pk, dora.pk]
+
+
+def test_publishers_yank_nothing_of_others_and_take_back_no_yank_of_others(published, post, alice, dora):
+    release = published()
+    post(dora, "yank")
+    assert post(alice, "restore").status_code == 403
+    post(dora, "restore")
+    Release.objects.filter(pk=release.pk).update(created_by=dora)
+    assert post(alice, "yank").status_code == 403
+    Release.objects.filter(pk=release.pk).update(created_by=None)
+    assert post(alice, "yank").status_code == 403
 
 
 def test_purging_leaves_a_tombstone(published, post, tofu, olga, bob):

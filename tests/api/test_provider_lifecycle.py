@@ -1,14 +1,16 @@
 """POST …/deprecate, yank, quarantine, restore, purge, verify of a provider's version; PATCH of what is said of it."""
 
 import json
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from apps.accounts.models import Scope
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.providers.models import Provider, ProviderVersion
-from apps.releases.models import SearchDoc
+from apps.releases.models import Release, SearchDoc
 from tests.portal.provider_rows import provider_version, row_of_key
 
 PROVIDER = "/api/v1/providers/acme/dns"
@@ -47,6 +49,9 @@ def test_a_deprecation_is_a_warning_at_every_init(out, post, tofu, alice, bob):
 
 
 def test_a_yank_takes_it_out_of_the_list_and_can_be_taken_back(out, post, tofu, alice, dora, bob):
+    assert post(alice, "yank").status_code == 200, "it is her own, and new"
+    assert post(alice, "restore").status_code == 200
+    Release.objects.update(published_at=timezone.now() - timedelta(hours=72))
     assert post(alice, "yank").status_code == 403
     assert post(dora, "yank").status_code == 200
     assert listed(tofu, bob)[0] == ["1.1.0"]

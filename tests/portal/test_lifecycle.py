@@ -93,6 +93,8 @@ def test_a_replacement_is_a_link_where_it_names_something(published, browser_of,
 def test_a_publisher_is_offered_the_deprecation_and_told_who_yanks(published, browser_of, alice):
     published()
     browser = browser_of(alice)
+    assert "You published this version, so you can yank it for 72 hours" in text_of(browser.get(URL))
+    Release.objects.update(published_at=timezone.now() - timedelta(hours=72))
 
     assert "Yanking needs an owner of acme" in text_of(browser.get(URL))
     assert send(browser, "yank").status_code == 403

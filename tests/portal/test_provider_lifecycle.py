@@ -89,6 +89,7 @@ def test_it_names_who_fetched_it_lately(out, browser_of, dora, bob, charlie):
 
 
 def test_a_publisher_may_deprecate_and_is_told_who_yanks(out, browser_of, alice, bob):
+    Release.objects.update(published_at=timezone.now() - timedelta(hours=72))
     assert "Yanking needs an owner of acme" in text_of(browser_of(alice).get(URL))
     assert send(browser_of(alice), "yank").status_code == 403
     assert browser_of(bob).get(URL).status_code == 403
