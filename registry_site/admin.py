@@ -24,6 +24,7 @@ from apps.modules import reinspecting
 from apps.modules.models import Module, ModuleVersion
 from apps.portal import provider_publish, publish
 from apps.portal.publish_frame import Surroundings
+from apps.providers.models import Provider, ProviderVersion
 from apps.releases.models import Release
 from apps.releases.models import State as ReleaseState
 
@@ -96,6 +97,8 @@ TILES = (
     Tile("Namespaces", Namespace, Namespace.objects.all),
     Tile("Modules", Module, Module.objects.all),
     Tile("Module versions", ModuleVersion, ModuleVersion.objects.all),
+    Tile("Providers", Provider, Provider.objects.all),
+    Tile("Provider versions", ProviderVersion, ProviderVersion.objects.all),
     Tile("Teams", Team, Team.objects.all),
     Tile("People", User, lambda: User.objects.filter(is_active=True), "?is_active__exact=1"),
 )

@@ -50,6 +50,7 @@ class Viewer:
 NOBODY = Viewer()
 # Staff who have it act as owner in every namespace; other staff read everywhere and are what their grants say.
 OPERATE = "accounts.operate_namespace"
+MAX_OWNERS_NAMED = 5
 # True of every row: the constraint on the column sees to it. (An empty Q would vanish from an OR.)
 _EVERYWHERE = Q(visibility__in=Visibility.values)
 
@@ -110,6 +111,13 @@ def highest_role(user: User | None) -> Subquery:
     return _highest(grants_of(user))
 
 
+def owners_of(namespace: Namespace) -> list[str]:
+    """Who can act as owner today, for those who may ask them: `dora`, `the team cooks`. People come first."""
+    grants = Grant.objects.active_owners().filter(namespace=namespace).select_related("user", "team")
+    people = sorted(grant.user.username for grant in grants if grant.user)
+    return people + sorted(f"the team {grant.team}" for grant in grants if grant.team)
+
+
 def namespace_for(
     viewer: Viewer,
     name: str,
@@ -147,7 +155,8 @@ def namespace_for(
             f"There is no namespace {name!r} that you may see.",
             mend="Check the spelling, or ask one of its owners for a role in it.",
         )
-    raise _role_required(name, need, standing)
+    assert looked is not None  # noqa: S101  # there is a role only where there is a namespace
+    raise _role_required(looked[0], need, standing)
 
 
 def visible_teams(viewer: Viewer) -> TeamQuerySet:
@@ -300,8 +309,8 @@ def _record_refusal(viewer: Viewer, name: str, need: Role, standing: Standing) -
     )
 
 
-def _role_required(name: str, need: Role, standing: Standing) -> RoleRequired:
-    needed = need.label.lower()
+def _role_required(namespace: Namespace, need: Role, standing: Standing) -> RoleRequired:
+    name, needed = namespace.name, need.label.lower()
     held = standing.role.label.lower() if standing.role else "none"
     message = f"This needs the role {needed} in {name}; you hold {held}."
     if standing.own and standing.own.covers(need):
@@ -310,7 +319,15 @@ def _role_required(name: str, need: Role, standing: Standing) -> RoleRequired:
             f"{standing.limit}, so it acts as {held}.",
             mend="Use a token whose scope, namespaces and name allow it.",
         )
-    return RoleRequired(message, mend=f"Ask an owner of {name} for the role {needed}.")
+    owners = owners_of(namespace)
+    if not owners:
+        return RoleRequired(message, mend=f"{name} has no active owner: ask an operator for the role {needed}.")
+    return RoleRequired(message, mend=f"Ask an owner of {name} for the role {needed}: {_some(owners)}.")
+
+
+def _some(names: list[str]) -> str:
+    more = len(names) - MAX_OWNERS_NAMED
+    return ", ".join(names[:MAX_OWNERS_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 # After what they are made of. Every request that names a namespace asks one of them.

@@ -119,7 +119,7 @@ def namespace(request: HttpRequest, name: str) -> HttpResponse:
     docs = search.find(kind=Kind.MODULE, namespaces=only_this, include_unlisted=role is not None)
     page = page_of(docs.filter(namespace=found).select_related("namespace"), request, size=PAGE)
     context: dict[str, Any] = {"namespace": found, "page": page, "rows": rows_of(page.object_list), "role": role}
-    context["provider_rows"] = providers.of_namespace(found, include_unlisted=role is not None)
+    context |= providers.of_namespace(found, include_unlisted=role is not None)
     context["may_publish"] = role is not None and role.covers(Role.PUBLISHER)
     if context["may_publish"]:
         context["drafts"] = provider_reading.open_drafts(viewer).filter(namespace=found)[:DRAFTS]
@@ -128,6 +128,7 @@ def namespace(request: HttpRequest, name: str) -> HttpResponse:
         context["expiring"] = expiring(found)
     if role is not None:  # who works on what is nobody else's business
         context["member_count"] = people_count(found)
+        context["owners"] = access.owners_of(found)
     return render(request, "portal/namespace/page.html", context)
 
 

@@ -33,24 +33,27 @@ class Place:
     namespace: Namespace
     role: Role
     module_count: int
+    provider_count: int
 
 
 @login_not_required
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     viewer = session_viewer(request)
-    context: dict[str, Any] = {"module_count": listed(viewer).count()}
+    providers = search.find(kind=Kind.PROVIDER, namespaces=access.visible_namespaces(viewer))
+    context: dict[str, Any] = {"module_count": listed(viewer).count(), "provider_count": providers.count()}
     # The publisher's name is for members; the query is the same for everybody.
     recent = listed(viewer, sort=search.UPDATED).annotate(publisher=F("release__created_by__username"))
     context["recent"] = rows_of(recent[:RECENT])
     if viewer.user is None:
         return render(request, "portal/home/visitor.html", context)
     context["popular"] = rows_of(listed(viewer, sort=search.DOWNLOADS).filter(downloads__gt=0)[:POPULAR])
-    places = [Place(row, Role(row.held), row.module_count) for row in own_namespaces(viewer.user)[: NAMESPACES + 1]]
+    rows = own_namespaces(viewer.user)[: NAMESPACES + 1]
+    places = [Place(row, Role(row.held), row.module_count, row.provider_count) for row in rows]
     context |= {"places": places[:NAMESPACES], "more_places": len(places) > NAMESPACES}
     context["may_create"] = not creation_refused(viewer)
     context["drafts"] = reading.open_drafts(viewer).filter(created_by=viewer.user)[:DRAFTS]
-    if not context["module_count"]:
+    if not (context["module_count"] or context["provider_count"]):
         context["has_token"] = viewer.user.api_tokens.exists()
     return render(request, "portal/home/member.html", context)
 
@@ -61,10 +64,12 @@ def listed(viewer: Viewer, *, sort: str = search.BY_NAME) -> QuerySet[SearchDoc]
 
 
 def own_namespaces(user: User) -> QuerySet[Any, Any]:
-    """Where the person holds a role, by themselves or by a team, with that role and the number of modules."""
+    """Where the person holds a role, by themselves or by a team, with the numbers of modules and providers."""
     mine = Namespace.objects.filter(pk__in=access.grants_of(user).values("namespace"))
-    modules = Count("search_docs", filter=Q(search_docs__kind=Kind.MODULE))
-    return mine.annotate(held=access.highest_role(user), module_count=modules).order_by("name", "pk")
+    counts = {
+        f"{kind}_count": Count("search_docs", filter=Q(search_docs__kind=kind)) for kind in (Kind.MODULE, Kind.PROVIDER)
+    }
+    return mine.annotate(held=access.highest_role(user), **counts).order_by("name", "pk")
 
 
 urlpatterns = [

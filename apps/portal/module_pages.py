@@ -25,6 +25,7 @@ from apps.portal.downloads import downloads_card
 from apps.portal.module_frame import default_first, depends_on, frame, where
 from apps.portal.module_units import Unit
 from apps.portal.paging import page_of
+from apps.providers.reading import hosted_providers
 
 USERS = 50
 KINDS = ("submodule", "example")
@@ -117,7 +118,14 @@ def _calls(viewer: Viewer, shown: ModuleVersion, context: dict[str, Any], unit: 
                 f"portal:module-{inner.kind}", args=[*where(context["address"], shown.release.version), inner.name]
             )
         rows.append({**call.row, "url": url, "is_hosted": target is not None, "is_local": bool(call.folder)})
-    return {"calls": rows}
+    return {"calls": rows, "provider_rows": _provider_rows(viewer, unit)}
+
+
+def _provider_rows(viewer: Viewer, unit: Unit) -> list[dict[str, Any]]:
+    """The providers of a unit, those of this registry that the viewer may see with their pages."""
+    hosted = hosted_providers(viewer, (row["source"] for row in unit.providers))
+    pages = {source: reverse("portal:provider", args=[found.namespace, found.type]) for source, found in hosted.items()}
+    return [{**row, "url": pages.get(row["source"], "")} for row in unit.providers]
 
 
 def _unit_page(kind: str) -> Page:

@@ -43,10 +43,12 @@ def providers(request: HttpRequest) -> HttpResponse:
     return render(request, "portal/providers/list.html", context)
 
 
-def of_namespace(namespace: Namespace, *, include_unlisted: bool) -> list[Row]:
+def of_namespace(namespace: Namespace, *, include_unlisted: bool) -> dict[str, Any]:
+    """The first of its providers, `provider_rows`, and how many there are, `provider_count`."""
     only_this = Namespace.objects.filter(pk=namespace.pk)
     docs = search.find(kind=Kind.PROVIDER, namespaces=only_this, include_unlisted=include_unlisted)
-    return rows_of(docs.select_related("namespace")[:SHOWN])
+    rows = rows_of(docs.select_related("namespace")[:SHOWN])
+    return {"provider_rows": rows, "provider_count": docs.count() if len(rows) == SHOWN else len(rows)}
 
 
 def rows_of(docs: Iterable[SearchDoc], query: str = "") -> list[Row]:

@@ -1,5 +1,10 @@
 """Reading providers through the gate."""
 
+from collections.abc import Iterable
+from functools import reduce
+from operator import or_
+
+from django.conf import settings
 from django.db.models import Prefetch, Q
 from django.utils import timezone
 
@@ -16,6 +21,26 @@ from apps.releases.models import Kind, Release, ReleaseQuerySet, State
 
 def visible_providers(viewer: Viewer) -> ProviderQuerySet:
     return Provider.objects.filter(namespace__in=access.visible_namespaces(viewer))
+
+
+def hosted_providers(viewer: Viewer, sources: Iterable[str]) -> dict[str, ProviderAddress]:
+    """The providers of this registry among what configurations call `source`, by source; one query where any may be."""
+    wanted = {source: address for source in sources if (address := _hosted_address(source))}
+    if not wanted:
+        return {}
+    asked = [Q(namespace__name=address.namespace, type=address.type) for address in wanted.values()]
+    rows = visible_providers(viewer).filter(reduce(or_, asked)).values_list("namespace__name", "type")
+    found = {ProviderAddress(*row) for row in rows}
+    return {source: address for source, address in wanted.items() if address in found}
+
+
+def _hosted_address(source: str) -> ProviderAddress | None:
+    """`<our host>/ns/type`, as clients fold it; a source without a host means the public registry."""
+    host, _, path = source.strip().lower().partition("/")
+    namespace, slash, type_ = path.partition("/")
+    if host not in (settings.PUBLIC_HOST.lower(), *settings.HOSTNAMES) or not slash or "/" in type_:
+        return None
+    return ProviderAddress(namespace, type_)
 
 
 def provider_for(viewer: Viewer, address: ProviderAddress) -> Provider:

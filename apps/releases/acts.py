@@ -130,7 +130,7 @@ class Acts(Generic[A]):
         return release
 
     def _yankable(self, viewer: Viewer, address: A, version: str, permission: str) -> Release:
-        need = role_to_yank(viewer, self.release_of(viewer, address, version))
+        need = role_to_yank(viewer, self.release_of(viewer, address, version, permission=permission))
         try:
             return self.release_of(viewer, address, version, need=need, permission=permission)
         except RoleRequired as refusal:

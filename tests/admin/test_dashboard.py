@@ -8,6 +8,7 @@ from apps.accounts.models import Membership, Namespace, User
 from apps.modules.models import ModuleVersion
 from apps.releases.models import Release
 from tests.admin import rows
+from tests.portal.provider_rows import provider_version, row_of_key
 
 
 def tiles(client):
@@ -44,6 +45,13 @@ def test_a_tile_counts_and_leads_to_just_those(desk, trouble, label, count):
 
     assert tile["count"] == count
     assert str(desk.get(tile["url"]).context["cl"].result_count) == count
+
+
+def test_it_counts_providers_beside_modules(desk, acme):
+    provider_version(acme, "dns", "1.0.0", key=row_of_key(acme, 1))
+    shown = tiles(desk)
+
+    assert (shown["Providers"]["count"], shown["Provider versions"]["count"]) == ("1", "1")
 
 
 def test_what_is_in_order_raises_no_alarm(desk):

@@ -4,7 +4,9 @@ import pytest
 
 from apps.accounts.models import Grant, Membership, Namespace, Role, Team
 from apps.modules import catalogue
+from apps.providers import catalogue as provider_catalogue
 from apps.releases.models import Release, SearchDoc
+from tests.portal.provider_rows import provider_version, row_of_key
 from tests.portal.rows import add_module, add_modules
 
 
@@ -26,13 +28,15 @@ def test_it_says_that_nothing_is_public(client, acme):
 def test_it_shows_members_what_is_new_and_where_they_work(browser_of, alice, acme):
     add_module(acme, "vpc/aws", "1.0.0", "1.1.0")
     add_module(acme, "dns/aws", "1.0.0")
+    provider_catalogue.refresh(provider_version(acme, "dns", "1.0.0", key=row_of_key(acme, 1)).provider)
 
     page = browser_of(alice).get("/").content.decode()
 
     assert page.index('"/modules/acme/vpc/aws"') < page.index('"/modules/acme/dns/aws"')
     assert "1.1.0" in page
     assert "/namespaces/acme" in page
-    assert "2 modules, you are publisher" in page
+    assert "2 modules, 1 provider, you are publisher" in page
+    assert "All 1 provider<" in page
 
 
 def test_it_shows_what_is_downloaded_most(browser_of, alice, acme):
@@ -52,7 +56,7 @@ def test_a_role_by_a_team_counts(browser_of, charlie, acme):
     Membership.objects.create(team=team, user=charlie)
     Grant.objects.create(namespace=acme, team=team, role=Role.OWNER)
 
-    assert "0 modules, you are owner" in browser_of(charlie).get("/").content.decode()
+    assert "0 modules, 0 providers, you are owner" in browser_of(charlie).get("/").content.decode()
 
 
 def test_what_is_yanked_altogether_is_not_news(browser_of, alice, acme):
@@ -61,6 +65,14 @@ def test_what_is_yanked_altogether_is_not_news(browser_of, alice, acme):
     catalogue.refresh(module)
 
     assert "/modules/acme/vpc/aws" not in browser_of(alice).get("/").content.decode()
+
+
+def test_a_registry_of_providers_alone_is_not_empty(browser_of, alice, acme):
+    provider_catalogue.refresh(provider_version(acme, "dns", "1.0.0", key=row_of_key(acme, 1)).provider)
+    page = browser_of(alice).get("/").content.decode()
+
+    assert "still empty" not in page
+    assert "All 1 provider<" in page
 
 
 def test_it_leads_through_the_first_steps(browser_of, charlie):
@@ -87,5 +99,5 @@ def test_it_costs_the_same_at_any_size(browser_of, alice, acme, django_assert_ma
     add_modules(acme, [f"part-{position}/aws" for position in range(count)], ["1.0.0", "1.1.0"])
     browser = browser_of(alice)
 
-    with django_assert_max_num_queries(7):
+    with django_assert_max_num_queries(8):
         assert browser.get("/").status_code == 200

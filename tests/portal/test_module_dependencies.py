@@ -12,6 +12,7 @@ from apps.modules import catalogue
 from apps.modules.models import Module, ModuleCall, ModuleVersion
 from apps.releases.models import Release
 from tests.builders.archives import MODULE, module_zip
+from tests.portal.provider_rows import provider_version, row_of_key
 from tests.portal.rows import add_module, add_modules
 
 AT = "/modules/acme/vpc/aws/1.0.0/dependencies"
@@ -64,6 +65,27 @@ def vpc(settings, vault, published):
 def text_of(response):
     assert response.status_code == 200
     return html.unescape(response.content.decode())
+
+
+def test_providers_of_this_registry_lead_to_their_pages(settings, published, browser_of, bob, acme, vault):
+    settings.PUBLIC_HOST, settings.HOSTNAMES = "registry.example.com:8443", ["registry.example.com"]
+    for namespace, number in ((acme, 1), (vault, 2)):
+        provider_version(namespace, "dns", "1.0.0", key=row_of_key(namespace, number))
+    sources = [
+        "Registry.example.com/acme/dns",
+        "registry.example.com:8443/vault/dns",
+        "acme/dns",
+        "else.where/acme/dns",
+    ]
+    needed = "".join(f'p{number} = {{ source = "{source}" }}\n' for number, source in enumerate(sources))
+    published(
+        "acme/vpc/aws", "1.0.0", data=module_zip({"main.tf": f"terraform {{ required_providers {{\n{needed}}} }}"})
+    )
+    page = text_of(browser_of(bob).get(AT))
+
+    assert f'href="/providers/acme/dns">{sources[0]}</a> <span class="badge badge--accent">In this registry' in page
+    for other in sources[1:]:
+        assert f"<code>{other}</code>" in page, "hidden from Bob, or somebody else's"
 
 
 def calls(module, *targets, unit=""):

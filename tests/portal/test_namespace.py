@@ -2,7 +2,9 @@
 
 import pytest
 
-from apps.accounts.models import Grant, Role
+from apps.accounts.models import Grant, Membership, Role, Team, User
+from apps.providers import catalogue
+from tests.portal.provider_rows import provider_version, row_of_key
 from tests.portal.rows import add_module, add_modules
 
 SIGN_IN = "/account/login/?next=%2Fnamespaces%2F"
@@ -47,6 +49,31 @@ def test_it_tells_members_their_role_and_number(browser_of, alice, bob, dora):
     assert "You act as reader" in page
 
 
+def test_readers_see_who_owns_it_and_a_refusal_names_them(browser_of, tofu, bob, dora, charlie, acme, pantry):
+    cooks = Team.objects.create(name="cooks")
+    Membership.objects.create(team=cooks, user=dora)
+    Grant.objects.create(namespace=acme, team=cooks, role=Role.OWNER)
+    retired = User.objects.create_user("retired", is_active=False)
+    Grant.objects.create(namespace=acme, user=retired, role=Role.OWNER)
+
+    assert "Owned by dora, the team cooks</span>" in browser_of(bob).get("/namespaces/acme").content.decode()
+    refused = tofu(bob).post("/api/v1/providers/acme/dns/1.0.0").json()["error"]
+    assert refused["mend"] == "Ask an owner of acme for the role publisher: dora, the team cooks."
+    assert "No active owner" in browser_of(charlie).get("/namespaces/pantry").content.decode()
+    refused = tofu(charlie).post("/api/v1/providers/pantry/dns/1.0.0").json()["error"]
+    assert "pantry has no active owner: ask an operator" in refused["mend"]
+
+
+def test_it_counts_modules_and_providers(client, pantry):
+    add_module(pantry, "label/null", "1.0.0")
+    catalogue.refresh(provider_version(pantry, "dns", "1.0.0", key=row_of_key(pantry, 1)).provider)
+    page = client.get("/namespaces/pantry").content.decode()
+
+    assert "1 module</span>" in page
+    assert "1 provider</span>" in page
+    assert "Owned by" not in page, "who works here is for those who are signed in"
+
+
 @pytest.mark.parametrize("count", [10, 300])
 def test_it_costs_the_same_at_any_size(browser_of, bob, acme, django_user_model, django_assert_max_num_queries, count):
     add_modules(acme, [f"part-{position}/aws" for position in range(count)])
@@ -56,5 +83,5 @@ def test_it_costs_the_same_at_any_size(browser_of, bob, acme, django_user_model,
     Grant.objects.bulk_create([Grant(namespace=acme, user=one, role=Role.READER) for one in people])
     browser = browser_of(bob)
 
-    with django_assert_max_num_queries(8):
+    with django_assert_max_num_queries(9):
         assert browser.get("/namespaces/acme").status_code == 200
