@@ -17,6 +17,8 @@ from apps.modules.sources import target_of
 WANTED = (*README_NAMES, *inspection.WANTED)
 # The pages know of this many files; the archive itself may hold more.
 FILES_KEPT = 2_000
+# Of all folders together; those directly in modules/ and examples/ come first.
+MOST_README_BYTES = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +56,12 @@ def read(listing: Listing, inspected: Inspected, *, address: ModuleAddress, vers
     prefix, files = readme.page_path(address, version), _files(listing)
     shown = frozenset(file["name"] for file in files)
     readmes = _readmes(listing.texts)
+    room = MOST_README_BYTES
     for unit in found["units"]:
         source = readmes.get(unit["path"], b"") if unit["path"] else b""
+        if len(source) > room:
+            continue
+        room -= len(source)
         unit["readme"] = readme.render(source, base=unit["path"], files=shown, prefix=prefix) if source else ""
         unit["summary"] = readme.summary(source) if source else ""
     source = readmes.get("", b"")

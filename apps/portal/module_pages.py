@@ -23,13 +23,14 @@ from apps.modules.reading import module_for, published_release, version_for
 from apps.portal import attachments, lifecycle, module_files, module_versions, snippets
 from apps.portal.downloads import downloads_card
 from apps.portal.module_frame import default_first, depends_on, frame, where
-from apps.portal.module_units import Unit
+from apps.portal.module_units import Unit, grouped
 from apps.portal.paging import page_of
 from apps.providers.reading import hosted_providers
 
 USERS = 50
-KINDS = ("submodule", "example")
+UNITS = 100
 SUBMODULES_SHOWN = 12
+BELOW_SHOWN = 50
 
 
 @login_not_required
@@ -113,10 +114,8 @@ def _calls(viewer: Viewer, shown: ModuleVersion, context: dict[str, Any], unit: 
         target, inner, url = targets.get(call.row["name"]), folders.get(call.folder), ""
         if target is not None:
             url = reverse("portal:module", args=[target.namespace, target.name, target.system])
-        elif inner is not None and inner.kind in KINDS:
-            url = reverse(
-                f"portal:module-{inner.kind}", args=[*where(context["address"], shown.release.version), inner.name]
-            )
+        elif inner is not None and inner.kind != "root":
+            url = reverse(inner.route, args=[*where(context["address"], shown.release.version), inner.slug])
         rows.append({**call.row, "url": url, "is_hosted": target is not None, "is_local": bool(call.folder)})
     return {"calls": rows, "provider_rows": _provider_rows(viewer, unit)}
 
@@ -128,9 +127,18 @@ def _provider_rows(viewer: Viewer, unit: Unit) -> list[dict[str, Any]]:
     return [{**row, "url": pages.get(row["source"], "")} for row in unit.providers]
 
 
+def _units(*kinds: str) -> Callable[..., dict[str, Any]]:
+    def more(_viewer: Viewer, _shown: ModuleVersion, context: dict[str, Any], request: HttpRequest) -> dict[str, Any]:
+        listed = [unit for kind in kinds for unit in context["units"].of_kind(kind)]
+        page = page_of(listed, request, size=UNITS)
+        return {"page": page, "groups": grouped(page.object_list)}
+
+    return more
+
+
 def _unit_page(kind: str) -> Page:
-    """The page of a submodule or an example: usage, README, inputs, outputs, resources and dependencies of its own."""
-    route = f"module-{kind}s"
+    """The page of a folder: usage, README, inputs, outputs, resources and dependencies of its own."""
+    route = "module-examples" if kind == "example" else "module-submodules"
 
     @login_not_required
     @require_safe
@@ -142,8 +150,10 @@ def _unit_page(kind: str) -> Page:
         context = frame(viewer, shown, route)
         found = context["units"].named(kind, unit)
         if found is None:
-            raise NotFound(f"{address} {version} has no {kind} {unit!r}.")
+            what = "folder" if kind == "other" else kind
+            raise NotFound(f"{address} {version} has no {what} {unit!r}.")
         context |= _usage(shown, found) | _calls(viewer, shown, context, found) | {"unit": found}
+        context["below"] = context["units"].below(found)[:BELOW_SHOWN]
         context["sections"] = [
             ("Inputs", "inputs", len(found.variables)),
             ("Outputs", "outputs", len(found.outputs)),
@@ -179,10 +189,11 @@ urlpatterns = [
     path(f"{_VERSION}/outputs", _tab("module-outputs", _nothing), name="module-outputs"),
     path(f"{_VERSION}/resources", _tab("module-resources", _nothing), name="module-resources"),
     path(f"{_VERSION}/dependencies", _tab("module-dependencies", _dependencies), name="module-dependencies"),
-    path(f"{_VERSION}/submodules", _tab("module-submodules", _nothing), name="module-submodules"),
-    path(f"{_VERSION}/submodules/<str:unit>", _unit_page("submodule"), name="module-submodule"),
-    path(f"{_VERSION}/examples", _tab("module-examples", _nothing), name="module-examples"),
-    path(f"{_VERSION}/examples/<str:unit>", _unit_page("example"), name="module-example"),
+    path(f"{_VERSION}/submodules", _tab("module-submodules", _units("submodule", "other")), name="module-submodules"),
+    path(f"{_VERSION}/submodules/<path:unit>", _unit_page("submodule"), name="module-submodule"),
+    path(f"{_VERSION}/examples", _tab("module-examples", _units("example")), name="module-examples"),
+    path(f"{_VERSION}/examples/<path:unit>", _unit_page("example"), name="module-example"),
+    path(f"{_VERSION}/folders/<path:unit>", _unit_page("other"), name="module-folder"),
     path(f"{_VERSION}/archive", module_archive, name="module-archive"),
     *module_files.urlpatterns,
     *lifecycle.urlpatterns,

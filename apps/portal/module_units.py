@@ -3,16 +3,19 @@
 import posixpath
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any, Self
 
 from apps.modules.models import ModuleVersion
 
 Rows = list[dict[str, Any]]
+# What the pages of a kind have in their addresses in place of the whole path.
+_TOPS = {"submodule": "modules/", "example": "examples/"}
 
 
 @dataclass(frozen=True)
 class Unit:
-    """The root, a submodule or an example. The rows have the keys that apps.modules.inspection describes."""
+    """A folder with configuration. The rows have the keys that apps.modules.inspection describes."""
 
     path: str = ""
     kind: str = "root"
@@ -31,6 +34,21 @@ class Unit:
     def of(cls, fields: Mapping[str, Any]) -> Self:
         """Of its JSON; keys that this Larder does not know, or that an older one did not write, do no harm."""
         return cls(**{name: fields[name] for name in cls.__dataclass_fields__ if name in fields})
+
+    @property
+    def route(self) -> str:
+        return f"portal:module-{'folder' if self.kind == 'other' else self.kind}"
+
+    @property
+    def slug(self) -> str:
+        """What its page is called: `vpc` for modules/vpc, `compute/vm` for modules/compute/vm."""
+        return self.path.removeprefix(_TOPS.get(self.kind, ""))
+
+    @property
+    def parent(self) -> str:
+        """The folder that it is listed below; empty for those that come first, directly in modules/ and examples/."""
+        above, _, _ = self.path.rpartition("/")
+        return "" if self.kind in _TOPS and "/" not in self.slug else above
 
     @property
     def required(self) -> Rows:
@@ -66,6 +84,12 @@ class Unit:
         return "" if path.startswith("..") or path == "." else path
 
 
+def grouped(units: Iterable[Unit]) -> list[tuple[str, list[Unit]]]:
+    """Headings with what is listed below them; empty for what needs none."""
+    headed = groupby(units, lambda one: one.parent or ("Other folders" if one.kind == "other" else ""))
+    return [(heading, list(found)) for heading, found in headed]
+
+
 @dataclass(frozen=True)
 class Call:
     """A module block; `folder` is where its source lies in this archive, empty where it lies elsewhere."""
@@ -95,25 +119,29 @@ class Units:
 
     @property
     def submodules(self) -> list[Unit]:
-        return self._kind("submodule")
+        return self.of_kind("submodule")
 
     @property
     def examples(self) -> list[Unit]:
-        return self._kind("example")
+        return self.of_kind("example")
 
     @property
     def warnings(self) -> Rows:
         return [warning for unit in self.all for warning in unit.warnings]
 
-    def named(self, kind: str, name: str) -> Unit | None:
-        return next((unit for unit in self._kind(kind) if unit.name == name), None)
+    def named(self, kind: str, slug: str) -> Unit | None:
+        return next((unit for unit in self.of_kind(kind) if unit.slug == slug), None)
+
+    def below(self, unit: Unit) -> list[Unit]:
+        return [one for one in self.all if one.path.startswith(f"{unit.path}/")]
 
     def at(self, folders: Iterable[str]) -> dict[str, Unit]:
         wanted = set(folders)
         return {unit.path: unit for unit in self.all if unit.path in wanted}
 
-    def _kind(self, kind: str) -> list[Unit]:
-        return [unit for unit in self.all if unit.kind == kind]
+    def of_kind(self, kind: str) -> list[Unit]:
+        """As a tree is read: what stands directly in the folder of the kind, then folder by folder."""
+        return sorted((one for one in self.all if one.kind == kind), key=lambda one: (one.parent, one.name))
 
 
 def callable_folder(version: ModuleVersion) -> str:

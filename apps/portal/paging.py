@@ -20,7 +20,7 @@ class NumberedPaginator(Paginator[Any]):
         return NumberedPage(*args, **kwargs)
 
 
-def page_of(rows: QuerySet[Any], request: HttpRequest, *, size: int) -> NumberedPage:
+def page_of(rows: QuerySet[Any] | list[Any], request: HttpRequest, *, size: int) -> NumberedPage:
     """The page that the URL asks for; the nearest one where there is no such page."""
     page = NumberedPaginator(rows, size).get_page(request.GET.get("page"))
     assert isinstance(page, NumberedPage)  # noqa: S101  # says _get_page

@@ -82,7 +82,7 @@ def fill(live: Live) -> Shelf:
     shelf.publish("network/aws", "3.0.0-rc.1", module_zip(modules.network("2.0.0"), comment=b"rc"))
     shelf.publish("poor/null", "1.0.0", module_zip({"main.tf": "\n"}))
     shelf.publish("jailed/null", "1.0.0", module_zip({"main.tf": "# jailed\n"}))
-    shelf.publish("hostile/null", "1.0.0", module_zip(hostile_files()))
+    shelf.publish("hostile/null", "1.0.0", module_zip(hostile_files()), "?confirm=unloadable")
     shelf.publish("refused/null", "1.0.0", module_zip({"README.md": "# nothing\n"}))
     shelf.tell("network/aws", "1.0.0", "deprecate", reason=f"Too old. {HOSTILE}", replacement="shelf/network/aws 2.0.0")
     shelf.tell("network/aws", "1.1.0", "yank", reason="Deletes the route tables of the peers.")
@@ -164,5 +164,6 @@ def hostile_files() -> dict[str, str | bytes]:
         "docs/<b>bold<!--.md": HOSTILE,
         "broken.tf": 'variable "unclosed" {\n  default = "never ends\n',
         "modules/inner/main.tf": 'variable "deep" {}\n',
+        "elsewhere/main.tf": 'variable "deep" {}\n',
         "examples/first/main.tf": 'module "this" {\n  source = "../.."\n}\n',
     }

@@ -104,6 +104,7 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
     "module-submodule": [({**V2, "unit": "subnets"}, ""), ({**HOSTILE, "unit": "inner"}, "")],
     "module-examples": tabs(),
     "module-example": [({**V2, "unit": "complete"}, ""), ({**HOSTILE, "unit": "first"}, "")],
+    "module-folder": [({**HOSTILE, "unit": "elsewhere"}, "")],
     "module-files": tabs(),
     "module-file": [
         ({**V2, "path": "variables.tf"}, ""),

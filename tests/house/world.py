@@ -26,7 +26,7 @@ from tests.protocol import providers
 ABSENT = "missing"
 NAMES = {"private": "acme", "internal": "hall", "public": "pantry"}
 ARCHIVE = module_zip(comment=b"policy")
-FILES = {**MODULE, "modules/basic/main.tf": "# a submodule\n", "examples/basic/main.tf": "# an example\n"}
+FILES = {**MODULE, **{f"{above}basic/main.tf": "# a folder\n" for above in ("modules/", "examples/", "")}}
 # The routes whose release is not the published one.
 ON_ITS_WAY = {"portal:release-cancel": "reserved_id", "portal:release-answer": "held_id"} | dict.fromkeys(
     ("portal:release-file", "portal:release-files", "portal:release-file-remove", "portal:release-hand-in"), "draft_id"
