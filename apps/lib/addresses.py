@@ -15,7 +15,7 @@ _URL = "it is a part of Larder's own URLs"
 _PROTOCOL = "clients ask for it at the root of every registry"
 _OCI = "OCI clients read it as a path word of /v2/"
 
-_OCI_WORDS = dict.fromkeys(("blobs", "manifests", "tags", "referrers", "uploads"), _OCI)
+OCI_WORDS = dict.fromkeys(("blobs", "manifests", "tags", "referrers", "uploads"), _OCI)
 _PROTOCOL_WORDS = dict.fromkeys(
     ("providers", "modules", "v1", "v2", "mirror", "login", "oauth", "well-known"), _PROTOCOL
 )
@@ -39,10 +39,10 @@ _UNDER_NAMESPACE = (
 )
 _UNDER_MODULE = ("new", "versions", "download", "releases", "settings", "upload")
 
-RESERVED_NAMESPACES: Mapping[str, str] = {**dict.fromkeys(_PAGES, _URL), **_PROTOCOL_WORDS, **_OCI_WORDS}
-RESERVED_MODULE_NAMES: Mapping[str, str] = {**dict.fromkeys(_UNDER_NAMESPACE, _URL), **_OCI_WORDS}
-RESERVED_SYSTEMS: Mapping[str, str] = {**dict.fromkeys(_UNDER_MODULE, _URL), **_OCI_WORDS}
-RESERVED_PROVIDER_TYPES: Mapping[str, str] = {**dict.fromkeys(_UNDER_NAMESPACE, _URL), **_OCI_WORDS}
+RESERVED_NAMESPACES: Mapping[str, str] = {**dict.fromkeys(_PAGES, _URL), **_PROTOCOL_WORDS, **OCI_WORDS}
+RESERVED_MODULE_NAMES: Mapping[str, str] = {**dict.fromkeys(_UNDER_NAMESPACE, _URL), **OCI_WORDS}
+RESERVED_SYSTEMS: Mapping[str, str] = {**dict.fromkeys(_UNDER_MODULE, _URL), **OCI_WORDS}
+RESERVED_PROVIDER_TYPES: Mapping[str, str] = {**dict.fromkeys(_UNDER_NAMESPACE, _URL), **OCI_WORDS}
 
 _NOBODY: frozenset[str] = frozenset()
 _TYPE_PREFIXES = ("terraform-", "opentofu-")

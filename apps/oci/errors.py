@@ -109,9 +109,12 @@ def errors_document(code: str, message: str, detail: Any = None) -> dict[str, An
     return {"errors": [error if detail is None else error | {"detail": detail}]}
 
 
-def exception_handler(error: Exception, context: dict[str, Any]) -> Response:  # noqa: ARG001
+def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
     """Answers every exception: what nobody foresaw is a 503, which clients of pushes try again."""
     status, code, message = _found(error)
+    if status == HTTPStatus.BAD_REQUEST and context["request"].method == "HEAD":
+        # It has no body for the sentence, and clients end at 400. After 404 they go on to a request that has one.
+        status = HTTPStatus.NOT_FOUND
     response = Response(errors_document(code, message), status=status)
     response.headers["Cache-Control"] = "no-store"
     if status in _RETRY_AFTER:

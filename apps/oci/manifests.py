@@ -52,25 +52,27 @@ def put(
     document = manifest_documents.parse(raw, content_type)
     digest = _digest_of(repository, reference, raw)
     names = tuple(dict.fromkeys([*([] if isinstance(reference, Digest) else [reference]), *tags]))
-    versions = [name for name in names if references.is_release_tag(name)]
+    versions = [name for name in names if repository.is_module and references.is_release_tag(name)]
     others = [name for name in names if name not in versions]
     _check_tags(names)
     _check_versions(versions, document)
     edges.claim(caller, repository, document)
-    if versions or (packages.LATEST in others and document.is_module_package):
+    is_package = repository.is_module and document.is_module_package
+    if versions or (packages.LATEST in others and is_package):
         _publish(caller, repository, _store(caller, repository, digest, raw, document), versions, others)
     else:
         _store(caller, repository, digest, raw, document, tags=others)
-    return Put(digest, document.subject, names, _warning(document, others))
+    return Put(digest, document.subject, names, _warning(repository, document, others))
 
 
 def read(found: Found, reference: str, *, bytes_wanted: bool = True) -> Served:
     """By tag or digest: what a release answers first, else the rows. Raises ManifestUnknown, DigestInvalid."""
     if ":" in reference:
-        served = packages.served_by_digest(found, str(Digest.parse(reference)))
+        digest = str(Digest.parse(reference))
+        served = packages.served_by_digest(found, digest) if found.is_module else None
         column = "digest"
     else:
-        is_theirs = references.is_release_tag(reference) or reference == packages.LATEST
+        is_theirs = found.is_module and (references.is_release_tag(reference) or reference == packages.LATEST)
         served = packages.served_by_tag(found, reference) if is_theirs else None
         column = "tags__name" if references.is_tag(reference) else ""
     if served is None and column:
@@ -214,8 +216,10 @@ def _point(caller: Caller, repository: Repository, manifest: Manifest, tags: Ite
     return moved
 
 
-def _warning(document: Document, others: Sequence[str]) -> str:
+def _warning(repository: Repository, document: Document, others: Sequence[str]) -> str:
     """Other artifacts may be called what they like."""
+    if document.is_module_package and not repository.is_module:
+        return f"{repository} is no module: stored, not published. A module's repository is namespace/name/system."
     loose = [name for name in others if name != packages.LATEST]
     if not (document.is_module_package and loose):
         return ""
@@ -276,7 +280,7 @@ def _delete_tag(caller: Caller, found: Found, name: str) -> None:
             _lost_a_tag(found.row, [tag["manifest__digest"]])
             _record(caller, found.row, kinds.Kind.TAG_DELETED, digest=tag["manifest__digest"], tags=[name])
             return
-    if packages.served_by_tag(found, name) is not None:
+    if found.is_module and packages.served_by_tag(found, name) is not None:
         raise Unsupported(f"The tag {name} is a release.", mend=packages.NEVER_DELETED)
     raise unknown(found, name)
 

@@ -8,6 +8,7 @@ from django.utils import timezone
 from apps.accounts.models import ApiToken, Namespace
 from apps.blobs.models import Blob
 from apps.lib.addresses import ModuleAddress
+from apps.oci.references import RepositoryAddress, address_of, name_of
 
 # What a garbage collection counts.
 COLLECTED = ("uploads", "tags", "manifests", "repository_blobs", "blobs", "bytes")
@@ -15,12 +16,16 @@ _DIGEST = r"^(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$"
 
 
 class Repository(models.Model):
-    """What somebody pushed to: `namespace/name/system`. A module that nobody ever pushed to has no row and is served
-    all the same; a provider's repository never has one. Visibility and rights are the namespace's (D8).
+    """What somebody pushed to: a module's repository, or a plain one. A module that nobody ever pushed to is served
+    without a row; a provider's repository never has one. Visibility and rights are the namespace's (D8).
     """
 
     namespace = models.ForeignKey(Namespace, models.PROTECT, related_name="repositories")
-    path = models.CharField(max_length=130, help_text="name/system, as in vpc/aws")
+    path = models.CharField(
+        max_length=255,
+        blank=True,
+        help_text="Behind the namespace, in lower case: vpc/aws of a module. Empty: the name is the namespace's.",
+    )
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -33,10 +38,13 @@ class Repository(models.Model):
         return str(self.address)
 
     @property
-    def address(self) -> ModuleAddress:
+    def address(self) -> RepositoryAddress:
         """As clients say it, in lower case; `repositories.Found.registered` is the module's own spelling."""
-        name, _, system = self.path.partition("/")
-        return ModuleAddress(self.namespace.name.lower(), name, system)
+        return address_of(name_of(self.namespace.name, self.path))
+
+    @property
+    def is_module(self) -> bool:
+        return isinstance(self.address, ModuleAddress)
 
 
 class RepositoryBlob(models.Model):

@@ -18,6 +18,7 @@ from apps.blobs import store
 from apps.blobs.models import Blob
 from apps.jobs import outages
 from apps.lib import versions
+from apps.lib.addresses import ModuleAddress
 from apps.lib.archives import Refusal
 from apps.lib.errors import Invalid, Reason, Unavailable
 from apps.lib.oci_manifests import IMAGE_MANIFEST, MODULE_PACKAGE, TITLE, ZIP
@@ -85,7 +86,7 @@ def check(repository: Repository, manifest: Manifest) -> None:
     releases = Release.objects.published().filter(
         kind=Kind.MODULE,
         namespace=repository.namespace,
-        name=Found.of(repository).registered.path_name,
+        name=_module(repository).path_name,
         module_version__manifest_digest=manifest.digest,
     )
     if releases.listed().exists():
@@ -135,7 +136,7 @@ def _archive(repository: Repository, digest: Digest) -> Blob | None:
     if pushed is not None:
         return pushed.blob
     released = Release.objects.with_bytes(digest.hex).filter(
-        kind=Kind.MODULE, namespace=repository.namespace, name=Found.of(repository).registered.path_name
+        kind=Kind.MODULE, namespace=repository.namespace, name=_module(repository).path_name
     )
     return Blob.objects.filter(digest=digest.hex).first() if released.exists() else None
 
@@ -146,6 +147,13 @@ def _file_name(title: object) -> str:
     return "".join(character for character in last if character.isprintable())[:255]
 
 
+def _module(repository: Repository) -> ModuleAddress:
+    """As it is registered. Only a module's repository has releases: whoever calls has looked."""
+    address = Found.of(repository).registered
+    assert isinstance(address, ModuleAddress), address  # noqa: S101
+    return address
+
+
 # --- The release ------------------------------------------------------------------------------------------------------
 
 
@@ -154,7 +162,7 @@ def _require_not_refused(repository: Repository, package: Package, number: str) 
     rows = Release.objects.filter(
         kind=Kind.MODULE,
         namespace=repository.namespace,
-        name=Found.of(repository).registered.path_name,
+        name=_module(repository).path_name,
         sort_key=versions.sort_key(number),
         state=State.REJECTED,
         checking_at__isnull=False,
@@ -171,7 +179,7 @@ def _begin(viewer: Viewer, repository: Repository, package: Package, *, version:
     try:
         return publishing.publish_package(
             viewer=viewer,
-            address=Found.of(repository).registered,
+            address=_module(repository),
             version=version,
             manifest=package.manifest,
             file_name=package.file_name,

@@ -1,7 +1,7 @@
 """Names, tags and digests of the distribution specification: https://github.com/opencontainers/distribution-spec
 
 A repository is a module, `namespace/name/system`, or the mirror of a provider,
-`providers/<hostname>/<namespace>/<type>`; anything else is refused, with the shape named.
+`providers/<hostname>/<namespace>/<type>`. Any other name is a plain repository of the namespace that it begins with.
 """
 
 import hashlib
@@ -56,6 +56,25 @@ class ProviderMirror:
     address: ProviderAddress
 
 
+@dataclass(frozen=True, slots=True)
+class PlainRepository:
+    """A repository without releases, such as `acme/images/web/front`; `path_name` is empty for `acme` itself."""
+
+    namespace: str
+    path_name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.path_name}" if self.path_name else self.namespace
+
+
+RepositoryAddress = ModuleAddress | PlainRepository
+
+
+def name_of(namespace: str, path: str) -> str:
+    """As clients say it, of a registered namespace."""
+    return str(PlainRepository(namespace, path)).lower()
+
+
 def is_tag(text: str) -> bool:
     return _TAG.fullmatch(text) is not None
 
@@ -82,19 +101,25 @@ def is_name(text: str) -> bool:
     return len(text) <= LONGEST_NAME and _NAME.fullmatch(text) is not None
 
 
-def parse_name(text: str) -> ModuleAddress | ProviderMirror:
+def address_of(text: str) -> RepositoryAddress:
+    """The module or plain repository of a name that the grammar allows."""
+    try:
+        return ModuleAddress.parse(text)
+    except Invalid:
+        namespace, _, path = text.partition("/")
+        return PlainRepository(namespace, path)
+
+
+def parse_name(text: str) -> RepositoryAddress | ProviderMirror:
     """What the repository of that name is. Raises NameInvalid."""
     if not is_name(text):
         raise NameInvalid(f"{text[:300]!r} is no repository name: expected lower-case words joined by single slashes.")
+    if text.partition("/")[0] != PROVIDERS:
+        return address_of(text)
     parts = text.split("/")
+    if len(parts) != 4:  # noqa: PLR2004 - the four of the line below
+        raise NameInvalid(f"{text!r} has {len(parts)} parts: expected {PROVIDERS}/hostname/namespace/type.")
     try:
-        if len(parts) == 3:  # noqa: PLR2004 - namespace, name, system
-            return ModuleAddress.parse(text)
-        if len(parts) == 4 and parts[0] == PROVIDERS:  # noqa: PLR2004 - the four of the line below
-            return ProviderMirror(parts[1], ProviderAddress.parse(f"{parts[2]}/{parts[3]}"))
+        return ProviderMirror(parts[1], ProviderAddress.parse(f"{parts[2]}/{parts[3]}"))
     except Invalid as refusal:
         raise NameInvalid(str(refusal), mend=refusal.mend) from None
-    raise NameInvalid(
-        f"{text!r} has {len(parts)} parts: a module's repository is namespace/name/system, a provider's mirror is "
-        f"{PROVIDERS}/hostname/namespace/type."
-    )

@@ -1,6 +1,6 @@
 """Which repository a request means, and whether its caller may do what it asks (D8, oci.md 3.4)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self, TypedDict
 
@@ -12,14 +12,14 @@ from apps.accounts.access import Viewer
 from apps.accounts.models import Namespace, Role
 from apps.accounts.prepared import Prepared
 from apps.jobs import outages
-from apps.lib.addresses import ModuleAddress, canonical
+from apps.lib.addresses import OCI_WORDS, ModuleAddress, canonical
 from apps.lib.errors import CredentialsRequired, Invalid, NotFound
 from apps.modules import publishing
 from apps.modules.models import Module, ModuleVersion, ModuleVersionQuerySet
 from apps.oci.authentication import Caller
 from apps.oci.errors import NameInvalid, NameUnknown, Unsupported
 from apps.oci.models import Repository
-from apps.oci.references import ProviderMirror, parse_name
+from apps.oci.references import ProviderMirror, RepositoryAddress, name_of, parse_name
 
 _ROW = Prepared(
     lambda namespace, path: Repository.objects.filter(namespace=namespace, path=path), namespace=int, path=str
@@ -29,6 +29,8 @@ _MODULE = Prepared(
     namespace=int,
     canonical=str,
 )
+
+FIRST_PART = "The first part of its name is a namespace in which you publish: check the spelling, or have one created."
 
 
 class Coordinate(TypedDict):
@@ -45,7 +47,7 @@ class Found:
     `address` is as clients say it, in lower case.
     """
 
-    address: ModuleAddress
+    address: RepositoryAddress
     namespace: Namespace
 
     @classmethod
@@ -61,6 +63,8 @@ class Found:
 
     @cached_property
     def module(self) -> Module | None:
+        if not self.is_module:
+            return None
         path = self.address.path_name
         module = _MODULE.first(namespace=self.namespace.pk, canonical=canonical(path))
         if module is None or f"{module.name}/{module.system}".lower() != path:
@@ -69,17 +73,22 @@ class Found:
         return module
 
     @property
+    def is_module(self) -> bool:
+        """Whether it is a module's, be there one or not yet. Others have no releases: their tags are rows."""
+        return isinstance(self.address, ModuleAddress)
+
+    @property
     def coordinate(self) -> Coordinate:
         """What `versions_of` finds the versions by, without a query for the module itself."""
         path = self.address.path_name
         return {"namespace": self.namespace.pk, "canonical": canonical(path), "name": path.partition("/")[0]}
 
     @property
-    def registered(self) -> ModuleAddress:
+    def registered(self) -> RepositoryAddress:
         """The module's address with its capitals; what a push brings first has none but the namespace's."""
         if self.module is not None:
             return self.module.address
-        return ModuleAddress(self.namespace.name, self.address.name, self.address.system)
+        return replace(self.address, namespace=self.namespace.name)
 
     @property
     def is_there(self) -> bool:
@@ -92,14 +101,14 @@ def versions_of(namespace: int, canonical: str, name: str) -> ModuleVersionQuery
     return rows.filter(module__namespace=namespace, module__canonical=canonical)
 
 
-def find(caller: Caller, address: ModuleAddress, *, need: Role = Role.READER) -> Found:
+def find(caller: Caller, address: RepositoryAddress, *, need: Role = Role.READER) -> Found:
     """Raises CredentialsRequired (a challenge helps), NameUnknown (hidden and missing alike) or RoleRequired."""
     try:
         namespace = access.namespace_for(
             caller.viewer, address.namespace, need=need, only_name=address.path_name, spelled=str.lower
         )
     except NotFound:
-        raise unknown(address) from None
+        raise unknown(address, mend=FIRST_PART if need > Role.READER else "") from None
     except CredentialsRequired:
         if caller.has_token and need == Role.READER:
             raise unknown(address) from None
@@ -107,7 +116,7 @@ def find(caller: Caller, address: ModuleAddress, *, need: Role = Role.READER) ->
     return Found(address, namespace)
 
 
-def existing(caller: Caller, address: ModuleAddress, *, need: Role = Role.READER) -> Found:
+def existing(caller: Caller, address: RepositoryAddress, *, need: Role = Role.READER) -> Found:
     """As `find`, and NameUnknown too where there is nothing in it."""
     found = find(caller, address, need=need)
     if not found.is_there:
@@ -124,8 +133,8 @@ def authorise_again(caller: Caller, repository: Repository) -> None:
         raise unknown(repository) from None
 
 
-def pushable(caller: Caller, name: str) -> ModuleAddress:
-    """The module that a name means. Raises NameInvalid, and Unsupported for the mirror of a provider."""
+def pushable(caller: Caller, name: str) -> RepositoryAddress:
+    """What a name means. Raises NameInvalid, and Unsupported for the mirror of a provider."""
     address = parse_name(name)
     if not isinstance(address, ProviderMirror):
         return address
@@ -137,13 +146,13 @@ def pushable(caller: Caller, name: str) -> ModuleAddress:
     )
 
 
-def for_push(caller: Caller, address: ModuleAddress) -> Repository:
+def for_push(caller: Caller, address: RepositoryAddress) -> Repository:
     """The repository's row, made by the first push of somebody who may publish there."""
     found = find(caller, address, need=Role.PUBLISHER)
     if found.row is not None:
         return found.row
     try:
-        publishing.check_address(found.namespace, found.registered)
+        _check_address(found)
     except Invalid as refusal:
         raise NameInvalid(str(refusal), mend=refusal.mend) from None
     try:
@@ -155,7 +164,17 @@ def for_push(caller: Caller, address: ModuleAddress) -> Repository:
         return Repository.objects.select_related("namespace").get(namespace=found.namespace, path=address.path_name)
 
 
-def for_delete(caller: Caller, address: ModuleAddress) -> Found:
+def _check_address(found: Found) -> None:
+    """The rules of a name that may be new. Raises Invalid, or Conflict for the twin of a module."""
+    if isinstance(found.registered, ModuleAddress):
+        publishing.check_address(found.namespace, found.registered)
+        return
+    for part in found.address.path_name.split("/"):
+        if part in OCI_WORDS:
+            raise Invalid(f"{part!r} in {found.address} is reserved: {OCI_WORDS[part]}.", mend="Choose another name.")
+
+
+def for_delete(caller: Caller, address: RepositoryAddress) -> Found:
     """One that is there, for whoever may push to it: clients ask for push and delete by one token (oci.md 3.2)."""
     return existing(caller, address, need=Role.PUBLISHER)
 
@@ -165,9 +184,10 @@ def visible_names(viewer: Viewer) -> set[str]:
     namespaces = access.visible_namespaces(viewer)
     pushed = Repository.objects.filter(namespace__in=namespaces).values_list("namespace__name", "path")
     modules = Module.objects.filter(namespace__in=namespaces).values_list("namespace__name", "name", "system")
-    return {"/".join(parts).lower() for parts in (*pushed, *modules)}
+    paths = [*pushed, *((namespace, f"{name}/{system}") for namespace, name, system in modules)]
+    return {name_of(namespace, path) for namespace, path in paths}
 
 
-def unknown(address: object) -> NameUnknown:
+def unknown(address: object, *, mend: str = "") -> NameUnknown:
     """One text for what is hidden and what is not there."""
-    return NameUnknown(f"There is no repository {address} that you may see.")
+    return NameUnknown(f"There is no repository {address} that you may see.", mend=mend)

@@ -61,7 +61,7 @@ def test_reading_with_it_is_answered(at, text, path, statuses):
     url = "/v2/" + path.replace("{}", text)
 
     assert at.client.get(url).status_code in statuses
-    assert at.client.head(url).status_code in statuses
+    assert at.client.head(url).status_code in {404 if status == 400 else status for status in statuses}
 
 
 @pytest.mark.parametrize(

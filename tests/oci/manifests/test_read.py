@@ -66,7 +66,7 @@ def test_what_is_not_there(repo, reference, expected):
     at.push(image(), "main")
 
     assert code_of(at.get(reference)) == expected
-    assert at.head(reference).status_code == expected[0]
+    assert at.head(reference).status_code == 404  # a client that is told 400 ends without a sentence
     assert at.head(reference).content == b""
 
 
@@ -76,7 +76,7 @@ def test_errors_are_frozen(repo, golden):
 
     assert at.get("missing").content == golden("oci/error-manifest-unknown.json")
     assert repo("pantry/dns/aws").get("x").content == golden("oci/error-name-unknown.json")
-    assert repo("pantry/dns").get("x").content == golden("oci/error-name-invalid.json")
+    assert repo("pantry/___").get("x").content == golden("oci/error-name-invalid.json")
     assert at.get("sha256:x").content == golden("oci/error-digest-invalid.json")
 
 
@@ -107,16 +107,16 @@ def test_the_hidden_is_as_the_missing(repo, charlie, tofu):
 @pytest.mark.parametrize(
     ("name", "status"),
     [
-        ("a/b/c/d", 400),
+        ("a/b/c/d", 404),
         ("A/b/c", 400),
-        ("a__b/c/d", 400),
+        ("a__b/c/d", 404),
         ("a___b/c/d", 400),
         ("pantry/vpc/aws/", 400),
         ("/pantry/vpc/aws", 400),
         ("pantry//vpc/aws", 400),
         ("pantry/../vpc/aws", 400),
-        ("pantry/vpc", 400),
-        ("pantry", 400),
+        ("pantry/vpc", 404),
+        ("pantry", 404),
         ("pantry/blobs/aws", 404),
         ("pantry/uploads/aws", 404),
         ("pantry/vpc/manifests", 404),
@@ -134,7 +134,7 @@ def test_names_lead_to_their_own_repository_or_nowhere(repo, name, status):
     if status != 200:
         assert at.put(image(), "main").status_code in (400, 404)
         assert at.delete("main").status_code in (400, 404)
-        assert at.referrers(digest_of(image())).status_code in ((200,) if status == 404 else (400,))
+        assert at.referrers(digest_of(image())).status_code in ((200, 404) if status == 404 else (400,))
 
 
 @pytest.mark.parametrize("method", ["get", "head"])

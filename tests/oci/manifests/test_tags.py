@@ -83,7 +83,7 @@ def test_a_repository_that_is_not_there_is_unknown(repo, charlie, tofu):
 
     assert code_of(repo("pantry/vpc/aws").tags()) == (404, "NAME_UNKNOWN")
     assert code_of(repo("acme/vpc/aws", charlie).tags()) == (404, "NAME_UNKNOWN")
-    assert code_of(repo("acme/vpc").tags()) == (400, "NAME_INVALID")
+    assert code_of(repo("acme/vpc").tags()) == (404, "NAME_UNKNOWN")
     assert tofu(None).get("/v2/acme/vpc/aws/tags/list").status_code == 401
 
 

@@ -1,0 +1,113 @@
+"""Repositories that are no module: any other name below a namespace, or the namespace's own name."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from apps.accounts.models import Namespace
+from apps.oci import garbage
+from apps.oci.models import Repository
+from apps.releases.models import Release
+from tests.builders.archives import module_zip
+from tests.oci.manifests.documents import code_of, digest_of, image, package
+
+LAYER = b"anything at all"
+RAW = image(LAYER)
+NAMES = ["pantry", "pantry/one", "pantry/a/b/c/d", "pantry/tools/my-image", "pantry/a__b/c", "pantry/v1.2/x"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_is_pushed_pulled_and_deleted(repo, tofu, name):
+    mine, anybody = repo(name), tofu()
+
+    mine.push(RAW, "latest", LAYER)
+    assert mine.put(RAW, "1.2.0").status_code == 201
+
+    assert anybody.get(mine.url("latest")).content == RAW
+    assert anybody.get(f"/v2/{name}/blobs/{digest_of(LAYER)}").getvalue() == LAYER
+    assert anybody.get(f"/v2/{name}/tags/list").json() == {"name": name, "tags": ["1.2.0", "latest"]}
+    assert mine.client.get("/v2/_catalog").json() == {"repositories": [name]}
+    assert mine.delete("1.2.0").status_code == 202, "no release: its tag may go"
+    assert mine.delete(digest_of(RAW)).status_code == 202
+    assert anybody.get(f"/v2/{name}/tags/list").json()["tags"] == []
+    assert not Release.objects.exists()
+
+
+def test_a_tag_that_is_a_version_moves_like_any_other(repo):
+    mine, other = repo("pantry/one"), image(b"other")
+    mine.push(RAW, "1.2.0", LAYER)
+
+    mine.push(other, "1.2.0", b"other")
+
+    assert mine.get("1.2.0").content == other
+
+
+def test_rights_are_those_of_the_namespace(repo, alice, bob, charlie, tofu):
+    repo("acme").push(RAW, "latest", LAYER)
+    upload = "/v2/acme/blobs/uploads/"
+
+    assert repo("acme", bob).get("latest").status_code == 200
+    assert code_of(tofu(bob).post(upload)) == (403, "DENIED")
+    for answer in (repo("acme", charlie).get("latest"), tofu(charlie).post(upload)):
+        assert code_of(answer) == (404, "NAME_UNKNOWN")
+    anybody = tofu().get("/v2/acme/manifests/latest")
+    assert anybody.status_code == 401
+    assert 'scope="repository:acme:pull"' in anybody.headers["WWW-Authenticate"]
+
+
+def test_a_name_whose_namespace_is_not_there_says_what_its_first_part_is(repo):
+    answer = repo("nowhere").client.post("/v2/nowhere/blobs/uploads/")
+
+    assert code_of(answer) == (404, "NAME_UNKNOWN")
+    assert "The first part of its name is a namespace" in answer.json()["errors"][0]["message"]
+
+
+@pytest.mark.parametrize("name", ["acme/blobs", "acme/tools/uploads/x"])
+def test_the_path_words_of_the_protocol_name_nothing(repo, name):
+    answer = repo(name).client.post(f"/v2/{name}/blobs/uploads/")
+
+    assert code_of(answer) == (400, "NAME_INVALID")
+    assert "reserved: OCI clients read it" in answer.json()["errors"][0]["message"]
+    assert not Repository.objects.exists()
+
+
+@pytest.mark.parametrize("path", ["providers/x/manifests/latest", "Acme/manifests/latest", "acme/blobs/sha256:12"])
+def test_head_is_404_where_get_explains(repo, path):
+    """Clients end at a HEAD with 400, whose sentence nobody sees; after 404 they send what has an answer with one."""
+    client = repo().client
+
+    assert client.get(f"/v2/{path}").status_code == 400
+    assert client.head(f"/v2/{path}").status_code == 404
+
+
+def test_a_module_package_is_stored_and_its_pusher_is_told_that_it_is_no_module(repo, work):
+    archive = module_zip()
+    mine, raw = repo("pantry/vpc"), package(archive)
+    for data in (b"{}", archive):
+        mine.blob(data)
+
+    answer = mine.put(raw, "1.2.0")
+    work()
+
+    assert answer.status_code == 201
+    assert "A module's repository is namespace/name/system" in answer.headers["Warning"]
+    assert not Release.objects.exists()
+
+
+def test_it_counts_against_the_quota(repo, pantry):
+    Namespace.objects.filter(pk=pantry.pk).update(quota_bytes=10)
+    url = f"/v2/pantry/one/blobs/uploads/?digest={digest_of(LAYER)}"
+
+    answer = repo("pantry/one").client.post(url, LAYER, content_type="application/octet-stream")
+
+    assert answer.status_code == 413
+    assert "quota" in answer.json()["errors"][0]["message"]
+
+
+def test_what_no_tag_leads_to_is_collected(repo):
+    mine, later = repo("pantry/one"), timezone.now() + timedelta(days=9)
+    mine.push(RAW, "latest", LAYER)
+    loose = mine.push(image(b"loose"), "", b"loose")
+
+    assert [one.digest for one in garbage.manifests(later)] == [loose]
