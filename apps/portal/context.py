@@ -12,6 +12,7 @@ from django.urls import reverse
 from apps.accounts.access import NOBODY, Viewer
 from apps.accounts.authentication import session_viewer
 from apps.portal.theme import theme_of
+from apps.releases import own
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,11 @@ class Frame:
     def viewer(self) -> Viewer:
         """Looked up on first use: a page without a user menu, such as the admin's, asks the database nothing for it."""
         return session_viewer(self.request) if hasattr(self.request, "user") else NOBODY
+
+    @cached_property
+    def held_count(self) -> int:
+        """How many of the viewer's releases wait for an answer: the badge of the user menu."""
+        return own.count_held(self.viewer)
 
     @property
     def sign_in_url(self) -> str:

@@ -15,15 +15,15 @@ from apps.accounts.access import Viewer
 from apps.accounts.authentication import session_viewer
 from apps.accounts.models import Namespace, Role, User
 from apps.accounts.namespaces import creation_refused
+from apps.portal import own_releases
 from apps.portal.rows import rows_of
-from apps.providers import reading
-from apps.releases import search
+from apps.releases import own, search
 from apps.releases.models import Kind, SearchDoc
 
 RECENT = 8
 POPULAR = 5
 NAMESPACES = 12
-DRAFTS = 5
+OPEN_RELEASES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def home(request: HttpRequest) -> HttpResponse:
     places = [Place(row, Role(row.held), row.module_count, row.provider_count) for row in rows]
     context |= {"places": places[:NAMESPACES], "more_places": len(places) > NAMESPACES}
     context["may_create"] = not creation_refused(viewer)
-    context["drafts"] = reading.open_drafts(viewer).filter(created_by=viewer.user)[:DRAFTS]
+    context["releases"] = own_releases.rows_of(list(own.open_releases(viewer)[:OPEN_RELEASES]))
     if not (context["module_count"] or context["provider_count"]):
         context["has_token"] = viewer.user.api_tokens.exists()
     return render(request, "portal/home/member.html", context)

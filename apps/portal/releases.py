@@ -21,7 +21,7 @@ from apps.lib.errors import Conflict, Invalid
 from apps.modules import holding, publishing, reading
 from apps.portal import provider_release, snippets, tickets, upload_limits
 from apps.portal.answer_form import AnswerForm
-from apps.portal.module_units import callable_folder
+from apps.portal.module_units import Rows, Units, callable_folder
 from apps.portal.publish_form import sentence
 from apps.providers import publishing as drafting
 from apps.providers.draft_documents import draft_document
@@ -135,6 +135,8 @@ def _of_module(release: Release, document: dict[str, Any]) -> dict[str, Any]:
         "list_url": reverse("portal:modules"),
         "address": address,
         "usage": snippets.module_block(address, release.version, folder=_first_folder(release)),
+        "warnings": _warnings(release),
+        "files_path": reverse("portal:module-files", args=where),
         "limits": upload_limits.shown(),
         "answer": AnswerForm(release),
         "siblings": _siblings(release),
@@ -146,6 +148,12 @@ def _first_folder(release: Release) -> str:
     """The folder that the shown block calls: the root, or a submodule of a module without one."""
     is_published = release.state == State.PUBLISHED
     return callable_folder(release.module_version) if is_published and release.notes.get("no_root") else ""
+
+
+def _warnings(release: Release) -> Rows:
+    """What the inspection could not read for sure. In quarantine nothing of the archive is shown."""
+    is_shown = release.state == State.PUBLISHED and release.quarantined_at is None
+    return Units.of(release.module_version).warnings if is_shown else []
 
 
 def _holder(release: Release) -> Release | None:

@@ -9,6 +9,7 @@ from apps.portal import (
     keys,
     members,
     namespaces,
+    own_releases,
     provider_draft,
     provider_publish,
     provider_signature,
@@ -33,6 +34,7 @@ urlpatterns = [
     *publish.urlpatterns,
     *provider_publish.urlpatterns,
     *uploads.urlpatterns,
+    *own_releases.urlpatterns,
     *releases.urlpatterns,
     *provider_draft.urlpatterns,
     *namespaces.urlpatterns,  # /namespaces/new, before any /namespaces/<name>

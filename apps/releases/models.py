@@ -194,6 +194,8 @@ class Release(models.Model):
             # What operators filter by: few are not maintained, and those who look for today's want no old ones read.
             models.Index(fields=["lifecycle"], condition=~Q(lifecycle="maintained"), name="releases_discouraged"),
             models.Index(fields=["-published_at"], name="releases_newly_published"),
+            # Counted for the user menu of every page.
+            models.Index(fields=["created_by"], condition=Q(state="held"), name="releases_held"),
             models.Index(fields=["verified_as"], condition=~Q(verified_as__in=["", "sound"]), name="releases_unsound"),
         ]
         # For staff, whatever door they come by: `acts` asks for them.

@@ -47,6 +47,7 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
     "invitations": [({}, "")],
     "publish": [({}, ""), ({}, f"?namespace={SPACE}&name=network&system=aws")],
     "provider-publish": [({}, ""), ({}, f"?namespace={SPACE}&type=dns&version=1.2.0")],
+    "own-releases": [({}, ""), ({}, "?state=running")],
     "release": [
         ({"public_id": of("network/aws 2.0.0")}, ""),
         ({"public_id": of("network/aws 1.1.0")}, ""),

@@ -66,7 +66,7 @@ def test_it_costs_the_same_at_any_number(bob, browser_of, published, django_asse
     browser = browser_of(bob)
 
     def ask():
-        with django_assert_num_queries(8):  # session, person, gate, usage (thrice), largest, counts
+        with django_assert_num_queries(9):  # session, person, gate, usage (thrice), largest, counts, badge
             browser.get(USAGE)
 
     published("acme/vpc/aws", "1.0.0")
