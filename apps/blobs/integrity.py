@@ -6,9 +6,8 @@ on its way: where the digest is another, the end is held back, and the same thre
 """
 
 import hashlib
-import threading
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from multiprocessing.util import Finalize
 from typing import Any
 
@@ -19,10 +18,10 @@ from django.utils import timezone
 
 from apps.blobs.backends import STEP
 from apps.blobs.models import Blob, Problem, State
+from apps.blobs.renewing import EVERY, Renewed
 from apps.lib.errors import Unavailable
 from apps.lib.notes import Notes, NotWritten
 
-EVERY = timedelta(seconds=2)
 # More findings than this are one finding: storage is lost.
 MAX_FINDINGS = 50_000
 
@@ -39,59 +38,34 @@ class DamagedInStorage(Unavailable):
         )
 
 
-class KnownProblems:
-    """The findings as this process last knew them. One that could not ask even once since its start knows of none."""
+class KnownProblems(Renewed[Mapping[str, str]]):
+    """The findings by digest, as this process last knew them."""
 
     def __init__(self) -> None:
-        self._found: Mapping[str, str] = {}
-        self._lock = threading.Lock()
-        self._is_started = False
+        super().__init__("damaged-blobs", {})
         self._notes: Notes[str, datetime] = Notes(
-            "damaged-blobs", write=_write, merge=max, every=EVERY, most=MAX_FINDINGS, rest=connections.close_all
+            self.name, write=_write, merge=max, every=EVERY, most=MAX_FINDINGS, rest=connections.close_all
         )
         self.flush = self._notes.flush
 
     def of(self, digest: str) -> str:
         """`damaged`, `missing` or nothing."""
-        return self._found.get(digest, Problem.NONE)
+        return self.found.get(digest, Problem.NONE)
 
     def note_damage(self, digest: str) -> None:
         """Serve it no more from now on, and have its row say so soon."""
         with self._lock:
-            self._found = {**self._found, digest: Problem.DAMAGED.value}
+            self.found = {**self.found, digest: Problem.DAMAGED.value}
         self._notes.note(digest, timezone.now())
 
-    def renew(self) -> None:
+    def read(self) -> Mapping[str, str]:
         self.flush()
         rows = Blob.objects.filter(state=State.READY).exclude(problem=Problem.NONE)
-        found = dict(rows.order_by("problem", "pk").values_list("digest", "problem")[:MAX_FINDINGS])
-        with self._lock:
-            self._found = found
-
-    def forget(self) -> None:
-        """Know of none, as a process that has just begun."""
-        self._found = {}
+        return dict(rows.order_by("problem", "pk").values_list("digest", "problem")[:MAX_FINDINGS])
 
     def start(self) -> None:
-        """Begin to renew, once a process: web processes call it, commands and tests do not."""
-        with self._lock:
-            if self._is_started:
-                return
-            self._is_started = True
-        threading.Thread(target=self._run, name="damaged-blobs", daemon=True).start()
+        super().start()
         Finalize(None, self.flush, exitpriority=10)
-
-    def _run(self) -> None:
-        pause = threading.Event()
-        while True:
-            try:
-                self.renew()
-            except (DatabaseError, InterfaceError) as error:
-                log.warning("damaged_blobs_not_renewed", error=type(error).__name__)
-            except Exception:
-                log.exception("damaged_blobs_not_renewed")
-            connections.close_all()  # those of this thread
-            pause.wait(EVERY.total_seconds())
 
 
 def _write(found: Mapping[str, datetime]) -> int:

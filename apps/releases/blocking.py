@@ -1,68 +1,32 @@
 """The digests in quarantine as this process last knew them: what holds while the database is away (D6).
 
-While it answers, every fetch asks it (`ReleaseQuerySet.with_bytes`) and nobody needs this list. A thread renews it, so
-that a process which has served no archive for an hour knows as much as any other. One that could not ask even once
-since its start knows of none.
+While it answers, every fetch asks it (`ReleaseQuerySet.with_bytes`) and nobody needs this list.
 """
 
-import threading
 from collections.abc import Mapping
-from datetime import timedelta
 
-import structlog
-from django.db import DatabaseError, InterfaceError, connections
-
+from apps.blobs.renewing import Renewed
 from apps.lib.archives import Refusal
 from apps.lib.errors import NotFound, Reason
 from apps.releases.models import Release, ReleaseBlob
 
-EVERY = timedelta(seconds=2)
 # 64 characters each: a few MB. More than this in quarantine at once is an incident that stops more than downloads.
 MOST = 50_000
 
-log = structlog.get_logger("larder.releases")
 
-
-class Blocked:
+class Blocked(Renewed[frozenset[str]]):
     def __init__(self) -> None:
-        self._digests: frozenset[str] = frozenset()
-        self._lock = threading.Lock()
-        self._is_started = False
+        super().__init__("blocked-digests", frozenset())
 
     def __contains__(self, digest: str) -> bool:
-        return digest in self._digests
+        return digest in self.found
 
-    def renew(self) -> None:
+    def read(self) -> frozenset[str]:
         rows = Release.objects.filter(quarantined_at__isnull=False).order_by("-quarantined_at", "-pk")
         parts = ReleaseBlob.objects.filter(release__quarantined_at__isnull=False)
         newest = parts.order_by("-release__quarantined_at", "-pk")
         found = [*rows.values_list("digest", flat=True)[:MOST], *newest.values_list("digest", flat=True)[:MOST]]
-        self._digests = frozenset(found)
-
-    def forget(self) -> None:
-        """Know of none, as a process that has just begun."""
-        self._digests = frozenset()
-
-    def start(self) -> None:
-        """Begin to renew, once a process: web processes call it, commands and tests do not."""
-        with self._lock:
-            if self._is_started:
-                return
-            self._is_started = True
-        threading.Thread(target=self._run, name="blocked-digests", daemon=True).start()
-
-    def _run(self) -> None:
-        pause = threading.Event()
-        while True:
-            try:
-                self.renew()
-            except (DatabaseError, InterfaceError) as error:
-                log.warning("blocked-not-renewed", error=type(error).__name__)
-            except Exception:
-                log.exception("blocked-not-renewed")
-            # The thread's own connection is not worth standing open: close_all closes those of the calling thread.
-            connections.close_all()
-            pause.wait(EVERY.total_seconds())
+        return frozenset(found)
 
 
 def refuse_blocked(release: Release) -> None:

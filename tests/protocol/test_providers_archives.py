@@ -14,12 +14,6 @@ LINKS = ("download_url", "shasums_url", "shasums_signature_url")
 TYPES = ("application/zip", "text/plain; charset=utf-8", "application/octet-stream")
 
 
-@pytest.fixture(autouse=True)
-def nothing_known():
-    """What this process remembers of other tests."""
-    blocked._digests = frozenset()
-
-
 @pytest.fixture
 def links(tofu, bob, acme, pantry):
     """The three links of acme/dns 1.2.0, or of the public pantry/dns 1.2.0: other bytes, for another type."""
