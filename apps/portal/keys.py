@@ -61,6 +61,7 @@ def key_page(request: HttpRequest, namespace: str, fingerprint: str) -> HttpResp
     key = key_of(found, fingerprint)
     context: dict[str, Any] = {"namespace": found, "key": key, "may_manage": _may_manage(viewer, found)}
     context["page"] = page_of(signed_by(key), request, size=PAGE)
+    context["sign_again"] = context["may_manage"] and (key.state in (State.RETIRED, State.REVOKED) or key.is_expired)
     context["expiry"] = expiry_of(key, timezone.now())
     return render(request, "portal/keys/page.html", context)
 

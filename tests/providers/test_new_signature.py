@@ -170,6 +170,12 @@ def test_the_publisher_may_sign_again_what_the_registry_signed_meanwhile(old, to
     assert ProviderVersion.objects.get().key == new
 
 
+def test_the_page_of_the_key_leads_its_owners_there(old, browser_of, dora, bob):
+    page = f"/namespaces/acme/keys/{old.fingerprint}"
+    assert f'href="{PAGE}#resign"' in browser_of(dora).get(page).text
+    assert "#resign" not in browser_of(bob).get(page).text
+
+
 def test_an_owner_sends_it_on_the_page_and_reads_what_is_wrong_with_it(new, browser_of, dora, signature):
     browser = browser_of(dora)
     assert f'action="{PAGE}/signature"' in browser.get(PAGE).text
