@@ -43,7 +43,7 @@ def refresh(module: Module) -> None:
 
 def default_version(module: Module) -> ModuleVersion | None:
     """The version that is shown where none is named: the highest stable listed one, see `default_first`."""
-    rows = ModuleVersion.objects.filter(module=module).published().default_first()
+    rows = ModuleVersion.objects.filter(module=module).published().default_first().for_pages()
     return rows.select_related("release__namespace").first()
 
 

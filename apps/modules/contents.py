@@ -56,6 +56,7 @@ def read(listing: Listing, inspected: Inspected, *, address: ModuleAddress, vers
     prefix, files = readme.page_path(address, version), _files(listing)
     shown = frozenset(file["name"] for file in files)
     readmes = _readmes(listing.texts)
+    texts: dict[str, str] = {}
     room = MOST_README_BYTES
     for unit in found["units"]:
         source = readmes.get(unit["path"], b"") if unit["path"] else b""
@@ -64,9 +65,14 @@ def read(listing: Listing, inspected: Inspected, *, address: ModuleAddress, vers
         room -= len(source)
         unit["readme"] = readme.render(source, base=unit["path"], files=shown, prefix=prefix) if source else ""
         unit["summary"] = readme.summary(source) if source else ""
+        if source:
+            texts[unit["path"]] = readme.text_of(source)
     source = readmes.get("", b"")
+    if source:
+        texts[""] = readme.text_of(source)
     fields = {
         "readme_html": readme.render(source, files=shown, prefix=prefix) if source else "",
+        "readmes": texts,
         "readme_renderer": readme.RENDERER,
         "summary": readme.summary(source) if source else "",
         "inspection": found,

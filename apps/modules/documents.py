@@ -4,6 +4,7 @@ The protocol is https://opentofu.org/docs/internals/module-registry-protocol/. L
 what the public registries answer to browsers and update bots, in the shape that those read.
 """
 
+import json
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -54,6 +55,10 @@ def details_document(version: ModuleVersion, *, versions: list[str], systems: Ma
     assert release.published_at is not None  # noqa: S101  # a constraint says so
     units: list[dict[str, Any]] = version.inspection.get("units", [])
     root: dict[str, Any] = next((unit for unit in units if unit["kind"] == "root"), {})
+    # Until it is inspected anew, a version of an older Larder has HTML alone, which is Markdown as well as any.
+    markdown = version.readmes
+    if markdown is None:
+        markdown = {"": version.readme_html, **{unit["path"]: unit.get("readme", "") for unit in units if unit["path"]}}
     summary = summary_document(
         module.address,
         release.version,
@@ -63,28 +68,28 @@ def details_document(version: ModuleVersion, *, versions: list[str], systems: Ma
         downloads=systems.get(module.system, 0),
     )
     return summary | {
-        "root": _unit_document({**root, "name": module.name, "readme": version.readme_html}),
-        "submodules": [_unit_document(unit) for unit in units if unit["kind"] == "submodule"],
-        "examples": [_unit_document(unit) for unit in units if unit["kind"] == "example"],
+        "root": _unit_document({**root, "name": module.name}, markdown),
+        "submodules": [_unit_document(unit, markdown) for unit in units if unit["kind"] == "submodule"],
+        "examples": [_unit_document(unit, markdown) for unit in units if unit["kind"] == "example"],
         "providers": sorted(systems),
         "versions": versions,
     }
 
 
-def _unit_document(unit: Mapping[str, Any]) -> dict[str, Any]:
-    """A folder with configuration. `readme` is the rendered text, which is Markdown as well as any."""
+def _unit_document(unit: Mapping[str, Any], markdown: Mapping[str, str]) -> dict[str, Any]:
+    """A folder with configuration; `markdown`: the READMEs by folder."""
     parts = ("variables", "outputs", "resources", "calls")
     return {
         "path": unit.get("path", ""),
         "name": unit.get("name", ""),
-        "readme": unit.get("readme", ""),
+        "readme": markdown.get(unit.get("path", ""), ""),
         "empty": not any(unit.get(part) for part in parts),
         "inputs": [
             {
                 "name": one["name"],
                 "type": one["type"],
                 "description": one["description"],
-                "default": one["default"] or "",
+                "default": _default(one),
                 "required": one["required"],
             }
             for one in unit.get("variables", [])
@@ -98,6 +103,13 @@ def _unit_document(unit: Mapping[str, Any]) -> dict[str, Any]:
             {"name": one["name"], "type": one["type"]} for one in unit.get("resources", []) if one["mode"] == "managed"
         ],
     }
+
+
+def _default(variable: Mapping[str, Any]) -> str:
+    """JSON, as the public registries have it; what is no constant as it is written; empty where there is none."""
+    if "value" in variable:
+        return json.dumps(variable["value"], ensure_ascii=False, separators=(",", ":"))
+    return variable["default"] or ""
 
 
 def _provider_document(provider: Mapping[str, Any]) -> dict[str, str]:

@@ -64,9 +64,13 @@ class ModuleVersionQuerySet(models.QuerySet["ModuleVersion"]):
         yanked = Case(When(release__lifecycle=Lifecycle.YANKED, then=1), default=0, output_field=IntegerField())
         return self.order_by(yanked, "is_prerelease", "-release__sort_key", "-pk")
 
+    def for_pages(self) -> Self:
+        """Pages show READMEs as HTML; their Markdown can be as large again."""
+        return self.defer("readmes")
+
     def without_texts(self) -> Self:
         """Lists show neither README, inspection nor files, and each can be large."""
-        return self.defer("readme_html", "inspection", "files")
+        return self.defer("readme_html", "readmes", "inspection", "files")
 
 
 class ModuleVersion(models.Model):
@@ -76,6 +80,9 @@ class ModuleVersion(models.Model):
     release = models.OneToOneField(Release, models.PROTECT, related_name="module_version")
     is_prerelease = models.BooleanField()
     readme_html = models.TextField(blank=True)
+    readmes = models.JSONField(
+        null=True, help_text="{folder: Markdown}, the root's folder being empty; null: read by an older Larder"
+    )
     readme_renderer = models.CharField(
         max_length=20, blank=True, help_text="The renderer's version: re-render when it grows."
     )

@@ -36,7 +36,7 @@ def module_for(viewer: Viewer, address: ModuleAddress) -> Module:
 
 
 def version_for(
-    viewer: Viewer, address: ModuleAddress, version: str, *, even_quarantined: bool = False
+    viewer: Viewer, address: ModuleAddress, version: str, *, even_quarantined: bool = False, with_markdown: bool = False
 ) -> ModuleVersion:
     """The version that equals `version` by precedence: clients normalise what they were told (M6). Yanked ones too.
 
@@ -44,6 +44,8 @@ def version_for(
     """
     module = module_for(viewer, address)
     rows = ModuleVersion.objects.filter(module=module, release__sort_key=_sort_key(address, version))
+    if not with_markdown:
+        rows = rows.for_pages()
     if not (even_quarantined and operators.is_operator(viewer)):
         rows = rows.published()
     people = ("created_by", "lifecycle_by", "quarantined_by")

@@ -13,9 +13,9 @@ from urllib.parse import quote
 from apps.lib.addresses import ModuleAddress
 from apps.lib.markdown import rendering
 from apps.lib.markdown.links import Place
-from apps.lib.markdown.rendering import RENDERER, describe, summary
+from apps.lib.markdown.rendering import RENDERER, describe, summary, text_of
 
-__all__ = ["RENDERER", "describe", "page_path", "render", "summary"]
+__all__ = ["RENDERER", "describe", "page_path", "render", "summary", "text_of"]
 
 _SHOWN_IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 # What Django's reverse() leaves as it is, so that the links equal those of the pages.

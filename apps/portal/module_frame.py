@@ -90,7 +90,7 @@ def all_of(module: Module) -> QuerySet[ModuleVersion]:
 
 
 def default_first(module: Module) -> QuerySet[ModuleVersion]:
-    return ModuleVersion.objects.filter(module=module).published().default_first()
+    return ModuleVersion.objects.filter(module=module).published().default_first().for_pages()
 
 
 def _others(shown: ModuleVersion) -> dict[str, Any]:

@@ -112,7 +112,8 @@ class Exact(ProtocolView):
     """One version, which may be a yanked one: who names it exactly may read it (D9)."""
 
     def get(self, request: Request, namespace: str, name: str, system: str, version: str) -> Response:  # noqa: ARG002
-        return Response(_details(reading.version_for(self.viewer, ModuleAddress(namespace, name, system), version)))
+        address = ModuleAddress(namespace, name, system)
+        return Response(_details(reading.version_for(self.viewer, address, version, with_markdown=True)))
 
 
 class LatestDownload(ProtocolView):

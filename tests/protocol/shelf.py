@@ -17,13 +17,20 @@ def unit(path="", kind="root", name="", **parts):
     return {**fields, **{one: [] for one in names}, **parts}
 
 
+def _optional(name, kind, default, **value):
+    return {"name": name, "type": kind, "default": default, "required": False, "description": "", **value}
+
+
 INSPECTION = {
     "units": [
         unit(
             variables=[
                 {"name": "cidr", "type": "string", "default": None, "required": True, "description": "The range."},
-                {"name": "tags", "type": "map(string)", "default": "{}", "required": False, "description": ""},
-                {"name": "key", "type": "string", "default": "(sensitive)", "required": False, "description": ""},
+                _optional("tags", "map(string)", '{\n  Über = "1"\n}', value={"Über": "1"}),
+                _optional("zone", "string", '"a"', value="a"),
+                _optional("size", "number", "null", value=None),
+                _optional("names", "set(string)", 'toset(["a"])'),
+                _optional("key", "string", "(sensitive)"),
             ],
             outputs=[{"name": "vpc_id", "description": "Its id."}],
             resources=[
@@ -56,6 +63,7 @@ def fill(acme, pantry, hall) -> Module:
         *("1.2.0", "1.10.0", "1.11.0", "2.0.0-rc.1", "1.9.0"),
         summary="A network for an account",
         readme_html="<h1>VPC</h1>",
+        readmes={"": "# VPC\n", "modules/subnets": "Cuts *it*.\n"},
         inspection=INSPECTION,
     )
     Module.objects.filter(pk=vpc.pk).update(source_url=REPOSITORY)

@@ -3,9 +3,13 @@
 import json
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from apps.modules import catalogue
+from apps.modules.models import ModuleVersion
 from apps.releases.models import Lifecycle, Release
+from tests.builders.archives import module_zip
 from tests.portal.rows import add_module
 from tests.protocol import shelf
 
@@ -85,3 +89,49 @@ def test_details_cost_the_same_at_any_length(tofu, bob, acme, django_assert_max_
 
     with django_assert_max_num_queries(6):
         assert client.get(f"{LATEST}{end}").status_code == 200
+
+
+def test_a_version_of_an_older_larder_has_its_readmes_as_html(tofu, bob, vpc):
+    ModuleVersion.objects.update(readmes=None)
+
+    document = json.loads(tofu(bob).get(LATEST).content)
+
+    assert document["root"]["readme"] == "<h1>VPC</h1>"
+    assert document["submodules"][0]["readme"] == "<p>Cuts it.</p>"
+
+
+def test_what_is_published_has_its_readmes_as_they_are_written_and_its_constants_as_json(tofu, bob, published):
+    readme = "\ufeff# VPC\r\n\n| a |\n|---|\n| <b>x</b>\0 |\n"
+    files = {
+        "README.md": readme,
+        "main.tf": 'variable "a" {\n  default = {\n    b = [1, true, null, 1.5]\n    "c" = "ü\\"${""}"\n  }\n}\n'
+        'variable "d" {\n  default = ["${path.module}"]\n}\nvariable "e" {\n  default = {\n    f = "x\\n"\n  }\n}\n',
+        "modules/one/main.tf": "",
+        "modules/one/README.md": "# One\n",
+        "modules/one/deep/main.tf": "",
+        "modules/one/deep/readme.md": "*deep*",
+        "examples/two/main.tf": "",
+    }
+    published("acme/vpc/aws", "1.0.0", data=module_zip(files))
+
+    document = json.loads(tofu(bob).get(f"{LATEST}/1.0.0").content)
+
+    assert document["root"]["readme"] == readme.removeprefix("\ufeff").replace("\0", "\ufffd")
+    assert [(one["path"], one["readme"]) for one in document["submodules"]] == [
+        ("modules/one", "# One\n"),
+        ("modules/one/deep", "*deep*"),
+    ]
+    assert [(one["path"], one["readme"]) for one in document["examples"]] == [("examples/two", "")]
+    assert {one["name"]: one["default"] for one in document["root"]["inputs"]} == {
+        "a": '{\n  b = [1, true, null, 1.5]\n  "c" = "ü\\"${""}"\n}',
+        "d": '["${path.module}"]',
+        "e": '{"f":"x\\n"}',
+    }
+
+
+def test_pages_do_not_load_the_markdown(browser_of, bob, vpc):
+    with CaptureQueriesContext(connection) as asked:
+        assert browser_of(bob).get("/modules/acme/vpc/aws/1.10.0/inputs").status_code == 200
+        assert browser_of(bob).get("/modules/acme/vpc/aws").status_code == 200
+
+    assert [query["sql"] for query in asked if '"readmes"' in query["sql"]] == []

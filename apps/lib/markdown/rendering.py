@@ -75,7 +75,7 @@ def render(source: bytes, place: Place | None = None) -> str:
     """HTML that is safe inside our pages: no script, style, form, remote image or event handler survives."""
     place = place or Place()
     parser, env = _parser(), {"place": place}
-    tokens = parser.parse(_text(source)[:MAX_CHARACTERS], env)
+    tokens = parser.parse(text_of(source)[:MAX_CHARACTERS], env)
     return _cleaner(place.links, place.pictures).clean(parser.renderer.render(tokens, parser.options, env)).strip()
 
 
@@ -86,7 +86,7 @@ def summary(source: bytes) -> str:
     """
     # The whole text is read for its blocks: what an image or a link refers to usually stands at its end.
     env = {"place": _Anywhere(), "most_tokens": MOST_SUMMARY_TOKENS}
-    tokens = _parser().parse(_text(source)[:MAX_CHARACTERS], env)
+    tokens = _parser().parse(text_of(source)[:MAX_CHARACTERS], env)
     folds: list[str] = []
     for before, token in pairwise(tokens):
         said = _unfolded(token.children or [], folds)  # of every token: a fold runs on over many paragraphs
@@ -105,7 +105,8 @@ def describe(text: str) -> str:
     return _cleaner((), ()).clean(str(parser.render(shown.replace("\x00", "\ufffd"), {}))).strip()
 
 
-def _text(source: bytes) -> str:
+def text_of(source: bytes) -> str:
+    """The Markdown, as a database can hold it."""
     return source.decode("utf-8", errors="replace").removeprefix("\ufeff").replace("\x00", "\ufffd")
 
 

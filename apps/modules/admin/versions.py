@@ -106,7 +106,8 @@ class ModuleVersionAdmin(VersionAdmin):
         rows = super().get_queryset(request)
         resolved = request.resolver_match
         is_list = resolved is not None and (resolved.url_name or "").endswith("_changelist")
-        return rows.defer("readme_html", "inspection", "files") if is_list else rows.defer("readme_html")
+        rows = rows.defer("readme_html", "readmes")
+        return rows.defer("inspection", "files") if is_list else rows
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> ModuleVersion | None:
         release = ("release__lifecycle_by", "release__quarantined_by", *self.list_select_related)
