@@ -23,7 +23,7 @@ from apps.accounts.prepared import Prepared, Value
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.lib.addresses import canonical
-from apps.lib.errors import CredentialsRequired, NotFound, RoleRequired
+from apps.lib.errors import CredentialsRequired, NotFound, RoleRequired, UnknownOrPrivate
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,8 @@ def namespace_for(
     `spelled`: what of the name must be as it is registered. `str`: everything. `str.lower`: all but letter case, for
     OCI. `canonical`: neither letter case nor `-` and `_`, for the sources of providers.
 
-    Raises CredentialsRequired (nobody asks, and it is hidden, missing or needs more than reading: one text for all),
+    Raises CredentialsRequired (nobody asks, and it is hidden, missing or needs more than reading: one text for all
+    that ask for as much),
     NotFound (somebody asks, and it is hidden or missing: one text for both) or RoleRequired (visible, role missing).
     """
     # A NUL byte ends in a database error on PostgreSQL, and no namespace has one.
@@ -143,6 +144,8 @@ def namespace_for(
     if looked and looked[1].role and looked[1].role.covers(need):
         return looked[0]
     if not viewer.is_identified:
+        if need == Role.READER and Namespace.objects.filter(visibility=Visibility.PUBLIC).exists():
+            raise UnknownOrPrivate
         raise CredentialsRequired(
             "This needs credentials: without them only public namespaces can be read.",
             mend="Sign in, or send an API token.",

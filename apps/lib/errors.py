@@ -23,6 +23,15 @@ class CredentialsRequired(RegistryError):
     code = "unauthenticated"
 
 
+class UnknownOrPrivate(CredentialsRequired):
+    """Nobody asks, and may have misspelled what anybody could read: the same for every name that is not public."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This is unknown or private: check the spelling, or log in.", mend="Clients log in with an API token."
+        )
+
+
 class RoleRequired(RegistryError):
     code = "forbidden"
 

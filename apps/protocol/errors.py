@@ -13,7 +13,7 @@ from rest_framework.exceptions import APIException, AuthenticationFailed
 from rest_framework.response import Response
 
 from apps.jobs import outages
-from apps.lib.errors import RegistryError
+from apps.lib.errors import RegistryError, UnknownOrPrivate
 
 CHALLENGE = 'Bearer realm="Larder"'
 RETRY_AFTER = "2"
@@ -39,7 +39,9 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response:  #
     response = Response({"errors": [sentence]}, status=status)
     response.headers["Cache-Control"] = "no-store"
     if status == HTTPStatus.UNAUTHORIZED:
-        response.headers["WWW-Authenticate"] = CHALLENGE
+        response.headers["WWW-Authenticate"] = CHALLENGE + (
+            f', error_description="{error}"' if isinstance(error, UnknownOrPrivate) else ""
+        )
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
         response.headers["Retry-After"] = str(getattr(error, "retry_after", RETRY_AFTER))
     return response

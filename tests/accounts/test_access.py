@@ -6,10 +6,10 @@ from apps.accounts import tokens
 from apps.accounts.access import NOBODY, Viewer, namespace_for, namespaces_with_role, role_on, visible_namespaces
 from apps.accounts.models import Namespace, Role, Scope
 from apps.audit.models import AuditEvent
-from apps.lib.errors import CredentialsRequired, NotFound, RegistryError, RoleRequired
+from apps.lib.errors import CredentialsRequired, NotFound, RegistryError, RoleRequired, UnknownOrPrivate
 
 NEEDS = (Role.READER, Role.PUBLISHER, Role.OWNER)
-STATUS = {CredentialsRequired: 401, RoleRequired: 403, NotFound: 404}
+STATUS = {CredentialsRequired: 401, UnknownOrPrivate: 401, RoleRequired: 403, NotFound: 404}
 
 OK, ALL = 200, (200, 200, 200)
 READS, PUBLISHES = (OK, 403, 403), (OK, OK, 403)

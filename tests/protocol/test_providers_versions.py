@@ -94,11 +94,13 @@ def test_m14_visibility_decides_who_reads(request, tofu, acme, hall, pantry, who
 
 @pytest.mark.parametrize("path", ["acme/dns", "acme/nothing", "nowhere/dns", "hall/dns", "Acme/dns"])
 @pytest.mark.parametrize("end", ["versions", "1.2.0/download/linux/amd64"])
-def test_m14_nobody_reads_the_same_401_for_hidden_and_unknown(tofu, dns, hall, golden, path, end):
+def test_m14_nobody_reads_the_same_401_for_hidden_and_unknown(tofu, dns, hall, pantry, golden, path, end):
     response = tofu().get(f"/v1/providers/{path}/{end}")
 
     assert response.status_code == 401
-    assert response.headers["WWW-Authenticate"] == 'Bearer realm="Larder"'
+    assert response.headers["WWW-Authenticate"] == (
+        'Bearer realm="Larder", error_description="This is unknown or private: check the spelling, or log in."'
+    )
     assert response.content == golden("modules_v1/error-401.json")
 
 

@@ -63,8 +63,18 @@ def test_nobody_reads_the_same_401_for_hidden_and_unknown(tofu, published, hall,
     response = tofu().get(f"/v1/modules/{path}/{end}")
 
     assert response.status_code == 401
-    assert response.headers["WWW-Authenticate"] == 'Bearer realm="Larder"'
+    assert response.headers["WWW-Authenticate"] == (
+        'Bearer realm="Larder", error_description="This is unknown or private: check the spelling, or log in."'
+    )
     assert response.content == golden("modules_v1/error-401.json")
+
+
+def test_where_nothing_is_public_no_spelling_helps_and_nobody_is_told_so(tofu, acme):
+    response = tofu().get("/v1/modules/acmx/vpc/aws/versions")
+
+    assert response.status_code == 401
+    assert response.headers["WWW-Authenticate"] == 'Bearer realm="Larder"'
+    assert "spelling" not in response.content.decode()
 
 
 def test_a_stranger_reads_the_same_404_for_hidden_and_unknown(tofu, charlie, published):
