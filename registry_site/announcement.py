@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from apps.lib.hostnames import as_written
 from registry_site import certificates
 from registry_site.certificates import Served
 from registry_site.files import replace
@@ -41,7 +42,7 @@ def _lines_to_paste(public_url: str, environment: dict[str, str], container: str
     lines = ["Try it: paste these lines into a shell."]
     if "." not in (urlsplit(public_url).hostname or "") and ":" not in (urlsplit(public_url).hostname or ""):
         lines.append("(Module addresses need a dot in the host name: ask for this Larder under one that has it.)")
-    return [*lines, "", COPY_FROM, *trial(urlsplit(public_url).netloc, environment, container), COPY_TO, ""]
+    return [*lines, "", COPY_FROM, *trial(as_written(urlsplit(public_url).netloc), environment, container), COPY_TO, ""]
 
 
 def trust(files: Served | None, container: str) -> list[str]:
@@ -94,7 +95,7 @@ def trial(host: str, environment: dict[str, str], container: str) -> list[str]:
 
 def write_client_configuration(public_url: str, data_dir: Path) -> Path:
     """A CLI configuration for plain HTTP: a `host` block answers discovery, the one step that insists on HTTPS."""
-    host = urlsplit(public_url).netloc
+    host = as_written(urlsplit(public_url).netloc)
     path = data_dir / "tofu.rc"
     content = (
         f'host "{host}" {{\n  services = {{\n'

@@ -13,7 +13,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from apps.lib.errors import Invalid
 from apps.lib.forwarding import TrustedProxies
-from apps.lib.hostnames import normalised
+from apps.lib.hostnames import normalised, on_the_wire
 
 names_read: set[str] = set()
 
@@ -125,6 +125,16 @@ def url(name: str, default: str, *schemes: str) -> str:
     if needed and not parts.netloc:
         raise ImproperlyConfigured(f"{name}={found!r}: expected {needed} after //")
     return found
+
+
+def public_url(name: str, default: str) -> str:
+    """Read our own address, with its host as requests name it: in ASCII."""
+    found = url(name, default, "http", "https").rstrip("/")
+    parts = urlsplit(found)
+    try:
+        return found if found.isascii() else parts._replace(netloc=on_the_wire(parts.netloc)).geturl()
+    except Invalid as error:
+        raise ImproperlyConfigured(f"{name}: {error}") from None
 
 
 def secrets_from(name: str, default: Path) -> list[str]:

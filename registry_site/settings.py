@@ -20,7 +20,7 @@ LISTEN_HOST, LISTEN_PORT = env.address("LARDER_LISTEN", env.LISTEN)
 TLS = env.text("LARDER_TLS", env.TLS)
 _scheme = "http" if TLS == "off" else "https"
 _reachable = env.reachable(LISTEN_HOST, LISTEN_PORT)
-PUBLIC_URL = env.url("LARDER_PUBLIC_URL", f"{_scheme}://{_reachable}", "http", "https").rstrip("/")
+PUBLIC_URL = env.public_url("LARDER_PUBLIC_URL", f"{_scheme}://{_reachable}")
 PUBLIC_HOST = urlsplit(PUBLIC_URL).netloc
 # Under which hosts the addresses of our providers are written: what the network mirror answers for (D22).
 HOSTNAMES = env.hostnames("LARDER_HOSTNAMES", urlsplit(PUBLIC_URL).hostname or "")

@@ -7,6 +7,7 @@ import idna
 from apps.lib.errors import Invalid
 
 _ASCII = re.compile(r"[0-9a-z.-]+", re.ASCII)
+_ENCODED = "xn--"
 
 
 def normalised(text: str) -> str:
@@ -28,3 +29,29 @@ def normalised(text: str) -> str:
     if not _ASCII.fullmatch(found):
         raise Invalid(f"{text[:80]!r} is no host name, expected letters, digits, dashes and dots")
     return found
+
+
+def on_the_wire(host: str) -> str:
+    """`Bücher.example:8443` → `xn--bcher-kva.example:8443`, as requests name it. Raises Invalid.
+
+    What is ASCII stays as it is but for capitals: an IPv6 address has colons of its own.
+    """
+    if host.isascii():
+        return host.lower()
+    name, colon, port = host.partition(":")
+    return f"{normalised(name)}{colon}{port}"
+
+
+def as_written(host: str) -> str:
+    """`xn--bcher-kva.example:8443` → `bücher.example:8443`. Clients refuse the encoded form in what people write."""
+    name, colon, port = host.partition(":")
+    return ".".join(_decoded(label) for label in name.split(".")) + colon + port
+
+
+def _decoded(label: str) -> str:
+    if not label.startswith(_ENCODED):
+        return label
+    try:
+        return idna.ulabel(label)
+    except idna.IDNAError:
+        return label

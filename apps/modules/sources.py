@@ -7,6 +7,7 @@ from django.conf import settings
 
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import Invalid
+from apps.lib.hostnames import on_the_wire
 from apps.modules.models import OCI
 
 
@@ -22,9 +23,11 @@ def target_of(source: str) -> ModuleAddress | None:
     """The module of `<our host>/ns/name/system` or `oci://<our host>/…?tag=…`, with or without `//folder`."""
     place = source.partition("?")[0].removeprefix(OCI) if source.startswith(OCI) else source
     host, slash, path = place.partition("//")[0].partition("/")
-    if not slash or host.lower() != settings.PUBLIC_HOST.lower():
+    if not slash:
         return None
     try:
+        if on_the_wire(host) != on_the_wire(settings.PUBLIC_HOST):
+            return None
         return ModuleAddress.parse(path)
     except Invalid:
         return None

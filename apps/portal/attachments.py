@@ -7,7 +7,7 @@ from typing import Any
 from apps.modules import attachments
 from apps.modules.attachments import Attachment
 from apps.modules.models import Module, ModuleVersion
-from apps.portal.client_setup import host
+from apps.portal.client_setup import wire_host
 
 MOST = 20
 MOST_TAGS = 50
@@ -41,7 +41,7 @@ def of_version(shown: ModuleVersion) -> dict[str, Any]:
     found = [] if shown.release.quarantined_at else attachments.of_version(shown, most=MOST + 1)
     address = shown.module.address
     rows = [
-        Row(_title(one.kind), _short(one.kind), one, f"oras pull {host()}/{address.repository}@{one.digest}")
+        Row(_title(one.kind), _short(one.kind), one, f"oras pull {wire_host()}/{address.repository}@{one.digest}")
         for one in found[:MOST]
     ]
     return {"attached": rows, "attached_most": MOST if len(found) > MOST else 0}

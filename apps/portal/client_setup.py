@@ -7,6 +7,7 @@ from django.conf import settings
 from django.urls import reverse
 
 from apps.lib.addresses import ModuleAddress
+from apps.lib.hostnames import as_written
 from apps.portal.tokens import ways_to_use
 
 TOKEN = "lrd_…"  # noqa: S105  # what stands for one
@@ -21,6 +22,12 @@ class Snippet:
 
 
 def host() -> str:
+    """As configurations write it: with the letters of its name, which clients encode by themselves."""
+    return as_written(settings.PUBLIC_HOST)
+
+
+def wire_host() -> str:
+    """As requests name it, in ASCII: for URLs, and for programs that take an address as it is."""
     return str(settings.PUBLIC_HOST)
 
 
@@ -34,18 +41,18 @@ def is_plain_http() -> bool:
 
 
 def credentials() -> Snippet:
-    return Snippet("Credentials block", ways_to_use(TOKEN, host())["credentials"])
+    return Snippet("Credentials block", ways_to_use(TOKEN, wire_host())["credentials"])
 
 
 def variable() -> Snippet | None:
     """None where the host has a port: no shell can export a variable whose name holds one."""
-    assignment = ways_to_use(TOKEN, host()).get("variable")
+    assignment = ways_to_use(TOKEN, wire_host()).get("variable")
     return Snippet("Environment variable", f"export {assignment}") if assignment else None
 
 
 def netrc() -> Snippet:
     """curl compares the host alone."""
-    return Snippet("Line of .netrc", ways_to_use(TOKEN, host())["netrc"])
+    return Snippet("Line of .netrc", ways_to_use(TOKEN, wire_host())["netrc"])
 
 
 def host_block() -> Snippet:
@@ -113,14 +120,14 @@ def ask_discovery() -> Snippet:
 
 
 def proxy() -> Snippet:
-    name = host().rpartition(":")[0] or host()
+    name = wire_host().rpartition(":")[0] or wire_host()
     return Snippet(
         "Proxy variables", f"export HTTPS_PROXY=http://proxy.example.com:3128\nexport NO_PROXY={name}  # to go past it"
     )
 
 
 def _variable_name() -> str:
-    return ways_to_use(TOKEN, host()).get("variable", "").partition("=")[0]
+    return ways_to_use(TOKEN, wire_host()).get("variable", "").partition("=")[0]
 
 
 def _write_file() -> str:

@@ -18,6 +18,7 @@ from apps.accounts.authentication import session_viewer
 from apps.accounts.models import ApiToken, Role
 from apps.accounts.tokens import TokenRefused
 from apps.lib.addresses import ModuleAddress
+from apps.lib.hostnames import as_written
 from apps.modules.models import ModuleVersion
 from apps.modules.reading import visible_modules
 from apps.portal import client_setup, live_check, oci_setup, snippets
@@ -88,7 +89,7 @@ def _of_reader(request: HttpRequest, viewer: Viewer) -> dict[str, Any]:
     """What they have: tokens, a module that they can see, a namespace in which they publish."""
     shown = _newest_module(viewer)
     address = shown.module.address if shown else ModuleAddress("acme", "vpc", "aws")
-    context: dict[str, Any] = {"shown": shown, "reads_at": request.get_host()}
+    context: dict[str, Any] = {"shown": shown, "reads_at": as_written(request.get_host())}
     version = shown.release.version if shown else "1.0.0"
     folder = callable_folder(shown) if shown and shown.release.notes.get("no_root") else ""
     context["first_module"] = snippets.module_block(address, version, folder=folder)

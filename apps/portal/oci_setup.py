@@ -3,8 +3,9 @@
 from django.conf import settings
 
 from apps.lib.addresses import ModuleAddress
+from apps.lib.hostnames import as_written
 from apps.lib.oci_manifests import MODULE_PACKAGE, ZIP
-from apps.portal.client_setup import TOKEN, Snippet, host
+from apps.portal.client_setup import TOKEN, Snippet, wire_host
 
 # For whoever has not got one: any user name will do.
 USER = "token"
@@ -15,21 +16,23 @@ CREATED = '--annotation "org.opencontainers.image.created=$(git log -1 --format=
 def block(address: ModuleAddress, version: str, *, label: str, folder: str = "") -> str:
     """A module block with an `oci://` source. A `version` beside it is an error: the tag is the version."""
     inside = f"//{folder}" if folder else ""
-    source = f"oci://{host()}/{address.repository}{inside}?tag={version.replace('+', '_')}"
+    source = f"oci://{wire_host()}/{address.repository}{inside}?tag={version.replace('+', '_')}"
     return f'module "{label}" {{\n  source = "{source}"\n}}'
 
 
 def logins() -> list[Snippet]:
     """They write `~/.docker/config.json`, or podman's file, where OpenTofu looks as well."""
     return [
-        Snippet(f"Login with {program}", f'echo "$LARDER_TOKEN" | {program} login {host()} --username {USER} {stdin}')
+        Snippet(
+            f"Login with {program}", f'echo "$LARDER_TOKEN" | {program} login {wire_host()} --username {USER} {stdin}'
+        )
         for program, stdin in (("docker", "--password-stdin"), ("oras", "--password-stdin"))
     ]
 
 
 def credentials() -> Snippet:
     body = f'  username = "{USER}"\n  password = "{TOKEN}"'
-    return Snippet("OCI credentials block", f'oci_credentials "{host()}" {{\n{body}\n}}')
+    return Snippet("OCI credentials block", f'oci_credentials "{wire_host()}" {{\n{body}\n}}')
 
 
 def mirror() -> Snippet | None:
@@ -39,8 +42,8 @@ def mirror() -> Snippet | None:
     """
     if not settings.HOSTNAMES:
         return None
-    template = f'"{host()}/providers/${{hostname}}/${{namespace}}/${{type}}"'
-    names = ", ".join(f'"{name}/*/*"' for name in sorted(settings.HOSTNAMES))
+    template = f'"{wire_host()}/providers/${{hostname}}/${{namespace}}/${{type}}"'
+    names = ", ".join(f'"{as_written(name)}/*/*"' for name in sorted(settings.HOSTNAMES))
     lines = [
         "provider_installation {",
         "  oci_mirror {",
@@ -62,6 +65,6 @@ def push(address: ModuleAddress, version: str) -> Snippet:
         f"git archive --format=zip --output={file} HEAD",
         f"oras push --artifact-type {MODULE_PACKAGE} \\",
         f"  {CREATED} \\",
-        f"  {host()}/{address.repository}:{version.replace('+', '_')} {file}:{ZIP}",
+        f"  {wire_host()}/{address.repository}:{version.replace('+', '_')} {file}:{ZIP}",
     ]
     return Snippet("Commands that push a package", "\n".join(lines))

@@ -18,6 +18,7 @@ from apps.accounts.access import Viewer, visible_namespaces
 from apps.accounts.authentication import session_viewer
 from apps.accounts.models import ApiToken, Namespace, Scope, User
 from apps.lib.errors import Invalid, NotFound
+from apps.lib.hostnames import as_written
 from apps.portal.publish_form import sentence
 
 
@@ -84,11 +85,11 @@ def _issue(request: HttpRequest, viewer: Viewer, form: TokenForm) -> HttpRespons
 
 
 def ways_to_use(secret: str, host: str) -> dict[str, str]:
-    """The token as the clients' files and variables want it, for this host (`name` or `name:port`)."""
+    """The token as the clients' files and variables want it, for this host (`name` or `name:port`, in ASCII)."""
     name = host.rsplit(":", 1)[0] if ":" in host else host
     ways = {
         "secret": secret,
-        "credentials": f'credentials "{host}" {{\n  token = "{secret}"\n}}',
+        "credentials": f'credentials "{as_written(host)}" {{\n  token = "{secret}"\n}}',
         "netrc": f"machine {name} login larder password {secret}",
     }
     if ":" not in host:  # a variable's name cannot hold a port; "-" is written "__" there

@@ -1,7 +1,7 @@
 import pytest
 
 from apps.lib.errors import Invalid
-from apps.lib.hostnames import normalised
+from apps.lib.hostnames import as_written, normalised, on_the_wire
 
 
 @pytest.mark.parametrize(
@@ -30,3 +30,22 @@ def test_a_port_is_refused_with_the_reason():
         normalised("registry.example:8443")
 
     assert "network mirror" in refused.value.mend
+
+
+@pytest.mark.parametrize(
+    ("written", "wire"),
+    [
+        ("registry.bücher.example", "registry.xn--bcher-kva.example"),
+        ("bücher.example:8443", "xn--bcher-kva.example:8443"),
+        ("registry.acme.example:8443", "registry.acme.example:8443"),
+        ("127.0.0.1:8443", "127.0.0.1:8443"),
+        ("[::1]:8443", "[::1]:8443"),
+    ],
+)
+def test_a_host_is_written_with_its_letters_and_sent_in_ascii(written, wire):
+    assert on_the_wire(written) == on_the_wire(wire) == wire
+    assert as_written(wire) == as_written(written) == written
+
+
+def test_a_label_that_encodes_nothing_is_shown_as_it_is():
+    assert as_written("xn--a.example") == "xn--a.example"

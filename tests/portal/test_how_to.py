@@ -48,6 +48,24 @@ def test_everything_is_made_for_this_host(client, db, settings, host, has_variab
     assert ("no shell can export that" in text_of(response)) is not has_variable
 
 
+def test_configurations_name_a_host_by_its_letters_and_everything_else_in_ascii(client, db, settings):
+    written, wire = "registry.bücher.example", "registry.xn--bcher-kva.example"
+    settings.ALLOWED_HOSTS = [wire]
+    settings.PUBLIC_HOST, settings.PUBLIC_URL, settings.HOSTNAMES = wire, f"https://{wire}", frozenset({wire})
+
+    response = client.get(URL, headers={"Host": wire})
+    said = snippets_of(response)
+
+    assert f'source  = "{written}/acme/vpc/aws"' in said
+    assert f'credentials "{written}" {{' in said
+    assert f'include             = ["{written}/*/*"]' in said
+    assert f'"{wire}/providers/${{hostname}}/' in said
+    assert "export TF_TOKEN_registry_xn____bcher__kva_example=lrd_…" in said
+    assert f"machine {wire} login" in said
+    assert f"https://{wire}/api/v1/modules/acme/network/aws/1.0.0" in said
+    assert "Clients use another address than you do" not in text_of(response)
+
+
 def test_plain_http_needs_a_block_that_answers_discovery(client, db, settings):
     settings.PUBLIC_URL, settings.PUBLIC_HOST = "http://127.0.0.1:8080", "127.0.0.1:8080"
 

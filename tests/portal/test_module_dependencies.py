@@ -56,9 +56,9 @@ def vault(db):
 
 @pytest.fixture
 def vpc(settings, vault, published):
-    settings.PUBLIC_HOST = "registry.example.com"
+    settings.PUBLIC_HOST = "registry.xn--bcher-kva.example"  # what configurations write as below
     published("pantry/label/null", "1.0.0")
-    files = {"main.tf": CALLS.format(host="registry.example.com"), "modules/inner/main.tf": "# inner\n"}
+    files = {"main.tf": CALLS.format(host="registry.bücher.example"), "modules/inner/main.tf": "# inner\n"}
     return published("acme/vpc/aws", "1.0.0", data=module_zip(files))
 
 
@@ -115,7 +115,7 @@ def test_a_call_leads_to_what_its_reader_may_see(browser_of, bob, olga, vpc):
 
     assert 'href="/modules/pantry/label/null"' in bobs
     assert 'href="/modules/vault/keys/aws"' not in bobs
-    assert "registry.example.com/vault/keys/aws//modules/inner" in bobs  # the author's words, which Bob may read
+    assert "registry.bücher.example/vault/keys/aws//modules/inner" in bobs  # the author's words, which Bob may read
     assert 'href="/modules/vault/keys/aws"' in olgas
     assert bobs.count("In this registry") == 1
 

@@ -74,7 +74,7 @@ def test_a_host_without_a_port_has_a_variable():
         ({"days": "366"}, "days"),
         ({"days": "0"}, "days"),
         ({"namespaces": ["nope"]}, "namespaces"),
-        ({"only_name": "VPC"}, "__all__"),
+        ({"only_name": "vpc/AWS"}, "__all__"),
     ],
 )
 def test_it_says_what_is_wrong_beside_the_field(browser, wrong, field):

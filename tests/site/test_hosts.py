@@ -62,15 +62,32 @@ def test_a_probe_may_ask_by_any_address(asked, url, status):
     assert asked(url, "10.0.0.7:8443").status_code == status
 
 
-@pytest.mark.once
-def test_the_names_of_addresses_are_answered_too(tmp_path):
-    program = "from django.conf import settings; print(*settings.ALLOWED_HOSTS)"
-    named = {"LARDER_PUBLIC_URL": "https://larder.example", "LARDER_HOSTNAMES": "tofu.example,bücher.example"}
+def settings_of(tmp_path, named: dict[str, str], expression: str) -> str:
+    program = f"from django.conf import settings; print({expression})"
     environment = (
         os.environ | named | {"LARDER_DATA_DIR": str(tmp_path), "DJANGO_SETTINGS_MODULE": "registry_site.settings"}
     )
-    printed = subprocess.run(
+    return subprocess.run(
         [sys.executable, "-c", program], cwd=CHECKOUT, env=environment, capture_output=True, text=True, check=True
     ).stdout
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("host", ["registry.bücher.example", "registry.xn--bcher-kva.example"])
+def test_a_host_name_with_other_letters_is_compared_in_ascii(tmp_path, host):
+    expression = "settings.PUBLIC_URL, *settings.ALLOWED_HOSTS, *settings.HOSTNAMES, *settings.CSRF_TRUSTED_ORIGINS"
+    wire = "registry.xn--bcher-kva.example"
+
+    printed = settings_of(tmp_path, {"LARDER_PUBLIC_URL": f"https://{host}:8443"}, expression)
+
+    assert printed.split()[0] == f"https://{wire}:8443"
+    assert printed.split().count(wire) == 2
+    assert printed.isascii()
+
+
+@pytest.mark.once
+def test_the_names_of_addresses_are_answered_too(tmp_path):
+    named = {"LARDER_PUBLIC_URL": "https://larder.example", "LARDER_HOSTNAMES": "tofu.example,bücher.example"}
+    printed = settings_of(tmp_path, named, "*settings.ALLOWED_HOSTS")
 
     assert {"larder.example", "tofu.example", "xn--bcher-kva.example", "localhost"} <= set(printed.split())
