@@ -8,6 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 
 import structlog
@@ -63,6 +64,7 @@ def bring_up_to_date() -> None:
     except (DatabaseError, InconsistentMigrationHistory) as error:
         raise (_cannot_migrate(error) or error) from error
     call_command("createcachetable", verbosity=0)
+    import_module("apps.accounts.staff_roles").bring_up_to_date()  # its models want the applications loaded
 
 
 def require() -> None:
