@@ -168,6 +168,7 @@ LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = False
+FORMAT_MODULE_PATH = "registry_site.formats"
 
 # --- People ---------------------------------------------------------------------------------------
 

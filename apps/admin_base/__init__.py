@@ -7,7 +7,7 @@ knows no Django, so there is no room from which both could import this.
 from apps.admin_base.autocomplete import Autocompletes, is_key
 from apps.admin_base.base import LarderAdmin, ReadOnlyAdmin
 from apps.admin_base.counting import BoundedPaginator, bounded_count, count_of
-from apps.admin_base.display import badge, digest_prefix, link, portal_link, short
+from apps.admin_base.display import badge, digest_prefix, link, moment, portal_link, short, size
 from apps.admin_base.export import export_csv
 from apps.admin_base.filters import SetFilter, WordFilter
 
@@ -25,6 +25,8 @@ __all__ = [
     "export_csv",
     "is_key",
     "link",
+    "moment",
     "portal_link",
     "short",
+    "size",
 ]

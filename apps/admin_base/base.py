@@ -1,14 +1,18 @@
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, TypeVar
 
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.contrib.admin.utils import unquote
+from django.core.exceptions import PermissionDenied
 from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
 
 from apps.admin_base.autocomplete import Autocompletes, is_key
 from apps.admin_base.counting import BoundedPaginator
+from apps.admin_base.display import as_column
 from apps.lib.errors import RegistryError
 
 # One request acts on so many rows at most; "select all" may mean a million.
@@ -31,6 +35,15 @@ class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
     paginator = BoundedPaginator
     # What `export_csv` writes: paths of the ORM, in this order. Never a secret or its digest.
     csv_columns: Sequence[str] = ()
+    # Actions that are buttons on the page of a row as well, with their words.
+    page_actions: Mapping[str, str] = {}
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        return [as_column(self.model, name) for name in super().get_list_display(request)]
+
+    def is_offered(self, action: str, row: M) -> bool:  # noqa: ARG002
+        """Whether the button makes sense on the page of this row; the verb decides anyway."""
+        return True
 
     def find(self, word: str) -> Q:
         """What one word of the search box means; only asked where `search_fields` shows the box."""
@@ -65,6 +78,10 @@ class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         try:
+            if object_id is not None and request.method == "POST" and "action" in request.POST:
+                row = self.get_object(request, unquote(object_id))
+                if row is not None:
+                    return self._act_on_page(request, row)
             return super().changeform_view(request, object_id, form_url, extra_context)
         except RegistryError as refusal:  # the transaction around the verb is rolled back by now
             return self._refused(request, refusal)
@@ -76,6 +93,32 @@ class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
             return super().delete_view(request, object_id, extra_context)
         except RegistryError as refusal:
             return self._refused(request, refusal)
+
+    def render_change_form(self, request: HttpRequest, context: Any, *rest: Any, **more: Any) -> HttpResponse:
+        if (row := more.get("obj")) is not None:
+            context["page_actions"] = self._buttons(request, row)
+        return super().render_change_form(request, context, *rest, **more)
+
+    def _buttons(self, request: HttpRequest, row: M) -> list[tuple[str, str]]:
+        allowed = self.get_actions(request) if self.page_actions else ()
+        offered = ((name, words) for name, words in self.page_actions.items() if name in allowed)
+        return [(name, words) for name, words in offered if self.is_offered(name, row)]
+
+    def _act_on_page(self, request: HttpRequest, row: M) -> HttpResponse:
+        """The action of the list, for this row alone."""
+        if not self.has_view_or_change_permission(request, row):
+            raise PermissionDenied
+        name = request.POST["action"]
+        if name not in dict(self._buttons(request, row)):
+            self.message_user(request, "This cannot be done here any more: look at the state below.", messages.WARNING)
+            return HttpResponseRedirect(request.get_full_path())
+        actions: Mapping[str, Any] = self.get_actions(request)
+        answer = actions[name][0](self, request, self.get_queryset(request).filter(pk=row.pk))
+        if isinstance(answer, HttpResponse):  # a page that asks for more
+            return answer
+        is_there = self.get_queryset(request).filter(pk=row.pk).exists()
+        listed = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
+        return HttpResponseRedirect(request.get_full_path() if is_there else listed)
 
     def _refused(self, request: HttpRequest, refusal: RegistryError) -> HttpResponse:
         self.message_user(request, f"{refusal} {refusal.mend}", messages.ERROR)
@@ -115,8 +158,19 @@ class ReadOnlyAdmin(LarderAdmin[M]):
     def has_delete_permission(self, _request: HttpRequest, _obj: Any = None) -> bool:
         return False
 
-    def get_readonly_fields(self, _request: HttpRequest, _obj: Any = None) -> list[str]:
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        return [
+            (title, {**options, "fields": [self._as_shown(row) for row in options["fields"]]})
+            for title, options in super().get_fieldsets(request, obj)
+        ]
+
+    def _as_shown(self, row: Any) -> Any:
+        if isinstance(row, list | tuple):
+            return [as_column(self.model, name) for name in row]
+        return as_column(self.model, row)
+
+    def get_readonly_fields(self, _request: HttpRequest, _obj: Any = None) -> list[Any]:
         """All of them: a field that becomes editable by an oversight would change what is published."""
         rows = self.fields or [row for _, options in self.fieldsets or () for row in options["fields"]]
         shown = [name for row in rows for name in ([row] if isinstance(row, str) else row)]
-        return list(dict.fromkeys([*self.readonly_fields, *shown]))
+        return list(dict.fromkeys([*self.readonly_fields, *shown, *(as_column(self.model, name) for name in shown)]))

@@ -33,7 +33,6 @@ class BlobAdmin(ReadOnlyAdmin[Blob]):
     list_filter = ("state", ProblemFilter)
     date_hierarchy = "created_at"
     ordering = ("-pk",)
-    sortable_by = ()
     search_fields = ("digest",)
     search_help_text = "The beginning of a sha256."
     fields = ("digest", "size", "state", "problem_badge", "checked_at", "created_at")
@@ -42,15 +41,15 @@ class BlobAdmin(ReadOnlyAdmin[Blob]):
     def find(self, word: str) -> Q:
         return Q(digest__startswith=digest_prefix(word))
 
-    @admin.display(description="sha256")
+    @admin.display(description="sha256", ordering="digest")
     def short_digest(self, blob: Blob) -> str:
         return short(blob.digest)
 
-    @admin.display(description="state")
+    @admin.display(description="state", ordering="state")
     def state_badge(self, blob: Blob) -> str:
         return badge(blob.state)
 
-    @admin.display(description="storage check", empty_value="-")
+    @admin.display(description="storage check", empty_value="-", ordering="problem")
     def problem_badge(self, blob: Blob) -> str | None:
         # Nothing is said of the others: one that takes too long to read has had its turn all the same.
         return badge(blob.problem) if blob.problem else None

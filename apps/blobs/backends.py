@@ -85,6 +85,9 @@ class Backend(Protocol):
     def probe(self) -> None:
         """Raise StorageUnavailable unless an upload could begin now."""
 
+    def free_bytes(self) -> int | None:
+        """How many more fit; None where nobody can tell."""
+
 
 # By path and not by import: boto3 costs 0.3 s and 20 MB, and a file:// installation never needs it.
 _OPENERS = {"file": "apps.blobs.local.open_backend", "s3": "apps.blobs.s3.open_backend"}

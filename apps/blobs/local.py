@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shutil
 import stat
 import uuid
 from collections.abc import Callable, Iterable, Iterator
@@ -124,6 +125,10 @@ class LocalBackend:
     def probe(self) -> None:
         with self._unnamed() as temporary, disk_errors():
             temporary.write_bytes(b"ready?")
+
+    def free_bytes(self) -> int:
+        with disk_errors():
+            return shutil.disk_usage(self.root).free
 
     def _path(self, key: str) -> Path:
         return self.root / checked(key)

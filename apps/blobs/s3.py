@@ -204,6 +204,9 @@ class S3Backend:
         except Missing:
             raise StorageUnavailable("The storage bucket does not exist.") from None
 
+    def free_bytes(self) -> None:
+        """Object storage does not say."""
+
     def _object(self, key: str) -> dict[str, str]:
         return {"Bucket": self._bucket, "Key": f"{self._prefix}{checked(key)}"}
 

@@ -226,6 +226,11 @@ def ready() -> None:
     backends.current().probe()
 
 
+def free_bytes() -> int | None:
+    """How much more fits into storage; None where it cannot be told. Raises StorageUnavailable."""
+    return backends.current().free_bytes()
+
+
 def sweep(*, now: datetime) -> SweepReport:
     """Delete what has lain in staging for a day: no upload lasts that long, so whoever wrote it has gone."""
     return SweepReport(staged=backends.current().drop_older(STAGING, now - STAGING_LIFETIME))

@@ -1,34 +1,38 @@
+from typing import Any
+
 from django.contrib import admin
-from django.db.models import Q, QuerySet
+from django.contrib.auth import get_user_model
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.timesince import timesince
 
-from apps.admin_base import ReadOnlyAdmin, badge
-from apps.jobs import queue
-from apps.jobs.models import WORKING, Job
+from apps.admin_base import ReadOnlyAdmin, badge, link
+from apps.jobs import queue, targets
+from apps.jobs.models import WORKING, Job, State
 
 
 @admin.register(Job)
 class JobAdmin(ReadOnlyAdmin[Job]):
-    list_display = ("title", "state_badge", "attempts", "age", "worker", "lease_until", "not_before", "finished_at")
+    list_display = ("title", "state_badge", "attempts", "age", "worker", "finished_at")
     list_filter = ("state", "kind")
     date_hierarchy = "created_at"
     ordering = ("-created_at", "-pk")
-    sortable_by = ("age",)
     search_fields = ("kind", "target", "request_id")
-    search_help_text = "A kind, the number of a target, or a whole request id."
+    search_help_text = "An address (acme/vpc/aws) or its beginning, a kind, a number, or a whole request id."
     fields = (
+        ("title", "works_on"),
         ("kind", "target"),
-        ("state", "attempts", "fence"),
+        ("state_badge", "attempts", "fence"),
         ("worker", "lease_until", "not_before", "rung_at"),
         "log",
-        ("request_id", "created_by_id"),
+        ("request_id", "asked_by"),
         ("created_at", "finished_at"),
     )
-    readonly_fields = ("log",)
     actions = ["retry", "cancel"]
+    page_actions = {"retry": "Retry", "cancel": "Cancel"}
     csv_columns = (
         "pk",
         "kind",
@@ -46,13 +50,29 @@ class JobAdmin(ReadOnlyAdmin[Job]):
     def find(self, word: str) -> Q:
         number = word.removeprefix("#")
         by_target = Q(target=int(number)) if number.isdecimal() and len(number) < 19 else Q()  # noqa: PLR2004  # fits 64 bits
-        return by_target or Q(kind=word) | Q(request_id=word)
+        return by_target or Q(kind=word) | Q(request_id=word) | targets.matching(word)
+
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        page = super().get_changelist_instance(request)
+        page.result_list = targets.attach(page.result_list)
+        return page
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Job]:
+        people = get_user_model()._default_manager.filter(pk=OuterRef("created_by_id"))  # noqa: SLF001  # Django's public name for it
+        return super().get_queryset(request).annotate(asker=Subquery(people.values("username")[:1]))
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Job | None:
+        job = super().get_object(request, object_id, from_field)
+        return targets.attach([job])[0] if job is not None else None
 
     def has_retry_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("jobs.retry_job")
 
     def has_cancel_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("jobs.cancel_job")
+
+    def is_offered(self, action: str, row: Job) -> bool:
+        return row.state in (WORKING if action == "cancel" else (State.FAILED, State.CANCELLED))
 
     @admin.action(permissions=["retry"], description="Retry selected jobs")
     def retry(self, request: HttpRequest, queryset: QuerySet[Job]) -> None:
@@ -62,11 +82,24 @@ class JobAdmin(ReadOnlyAdmin[Job]):
     def cancel(self, request: HttpRequest, queryset: QuerySet[Job]) -> None:
         self.act(request, queryset, lambda job: queue.cancel(job, request.user.pk), done="Cancelled")
 
-    @admin.display(description="job")
+    @admin.display(description="job", ordering="kind")
     def title(self, job: Job) -> str:
         return str(job)
 
-    @admin.display(description="state")
+    @admin.display(description="works on")
+    def works_on(self, job: Job) -> str:
+        if job.row is None:
+            return "gone"
+        meta = job.row._meta  # noqa: SLF001  # Django's public name for it
+        return link(reverse(f"admin:{meta.app_label}_{meta.model_name}_change", args=[job.target]), job.row)
+
+    @admin.display(description="asked for by")
+    def asked_by(self, job: Any) -> str:
+        if job.created_by_id is None:
+            return "Larder"
+        return job.asker or f"account {job.created_by_id}, forgotten"
+
+    @admin.display(description="state", ordering="state")
     def state_badge(self, job: Job) -> str:
         return badge(job.state)
 

@@ -56,6 +56,7 @@ class Job(models.Model):
     finished_at = models.DateTimeField(null=True, blank=True)
 
     objects = JobQuerySet.as_manager()
+    row: models.Model | None = None  # what it works on, once `targets.attach` has looked
 
     class Meta:
         constraints = [
@@ -72,7 +73,7 @@ class Job(models.Model):
         permissions = [("retry_job", "Can retry a job"), ("cancel_job", "Can cancel a job")]
 
     def __str__(self) -> str:
-        return f"{self.kind} #{self.target}"
+        return f"{self.kind} #{self.target}" if self.row is None else f"{self.kind} {self.row}"
 
 
 class Heartbeat(models.Model):

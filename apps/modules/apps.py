@@ -3,3 +3,13 @@ from django.apps import AppConfig
 
 class ModulesConfig(AppConfig):
     name = "apps.modules"
+
+    def ready(self) -> None:
+        from apps.jobs.targets import Source, register
+        from apps.modules import publishing, reinspecting
+        from apps.modules.models import ModuleVersion
+        from apps.releases.job_targets import RELEASES, by_address
+
+        versions = ModuleVersion.objects.select_related("release__namespace").without_texts()
+        register(RELEASES, publishing.JOB)
+        register(Source(versions.all, lambda word: by_address(word, "release__")), reinspecting.JOB)

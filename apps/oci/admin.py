@@ -64,7 +64,6 @@ class RepositoryAdmin(ReadOnlyAdmin[Repository]):
     list_select_related = ("namespace", "created_by")
     date_hierarchy = "created_at"
     ordering = ("-pk",)
-    sortable_by = ()
     search_fields = ("path",)
     search_help_text = "A namespace, an address (acme/vpc/aws), or its beginning."
     fields = ("title", ("manifests", "tags", "blobs"), ("created_by", "created_at"))
@@ -95,19 +94,19 @@ class RepositoryAdmin(ReadOnlyAdmin[Repository]):
         rest = "" if figures.is_complete else " There is more: the next run goes on."
         self.message_user(request, f"Removed {figures.sentence}.{rest}", messages.SUCCESS)
 
-    @admin.display(description="repository")
+    @admin.display(description="repository", ordering="path")
     def title(self, repository: Repository) -> str:
         return str(repository)
 
-    @admin.display(description="manifests")
+    @admin.display(description="manifests", ordering="manifest_count")
     def manifests(self, repository: Any) -> str:
         return _counted(repository, Manifest, repository.manifest_count)
 
-    @admin.display(description="tags")
+    @admin.display(description="tags", ordering="tag_count")
     def tags(self, repository: Any) -> str:
         return _counted(repository, Tag, repository.tag_count)
 
-    @admin.display(description="blobs")
+    @admin.display(description="blobs", ordering="blob_count")
     def blobs(self, repository: Any) -> int:
         return int(repository.blob_count)
 
@@ -119,7 +118,6 @@ class ManifestAdmin(ReadOnlyAdmin[Manifest]):
     list_select_related = ("repository__namespace", "pushed_by")
     date_hierarchy = "pushed_at"
     ordering = ("-pk",)
-    sortable_by = ()
     search_fields = ("digest",)
     search_help_text = "A repository, an artifact type, or the beginning of a digest: its own, or its subject's."
     fields = (
@@ -151,15 +149,15 @@ class ManifestAdmin(ReadOnlyAdmin[Manifest]):
         by_digest = Q(digest__startswith=digest) | Q(subject__startswith=digest)
         return by_digest | Q(artifact_type=word) | in_repository(word)
 
-    @admin.display(description="digest")
+    @admin.display(description="digest", ordering="digest")
     def title(self, manifest: Manifest) -> str:
         return _short(manifest.digest)
 
-    @admin.display(description="type")
+    @admin.display(description="type", ordering="artifact_type")
     def kind(self, manifest: Manifest) -> str:
         return manifest.artifact_type or manifest.media_type
 
-    @admin.display(description="tags")
+    @admin.display(description="tags", ordering="tags_found")
     def tag_count(self, manifest: Any) -> int:
         return int(manifest.tags_found)
 
@@ -180,7 +178,6 @@ class TagAdmin(ReadOnlyAdmin[Tag]):
     list_select_related = ("repository__namespace", "manifest", "moved_by")
     date_hierarchy = "moved_at"
     ordering = ("-pk",)
-    sortable_by = ()
     search_fields = ("name",)
     search_help_text = "A repository, or the beginning of a tag. The tags of releases have no rows."
     fields = (("name", "repository_page"), "leads_to", ("moved_by", "moved_at"))
@@ -215,11 +212,11 @@ class UploadSessionAdmin(ReadOnlyAdmin[UploadSession]):
     list_select_related = ("repository__namespace", "user")
     date_hierarchy = "created_at"
     ordering = ("-created_at", "-pk")
-    sortable_by = ()
     search_fields = ("user__username",)
     search_help_text = "A repository, or the exact name of a person."
     fields = ("id", "repository_page", ("user", "token"), ("size", "standing"), ("created_at", "expires_at"))
     actions = ["end"]
+    page_actions = {"end": "End this upload"}
     csv_columns = (
         "id",
         "repository__namespace__name",
@@ -241,7 +238,7 @@ class UploadSessionAdmin(ReadOnlyAdmin[UploadSession]):
         viewer = actor_of(request)
         self.act(request, queryset, lambda session: uploads.end(session, actor=viewer), done="Ended")
 
-    @admin.display(description="state")
+    @admin.display(description="state", ordering="expires_at")
     def standing(self, session: UploadSession) -> str:
         now = timezone.now()
         if session.expires_at < now:
@@ -260,7 +257,6 @@ class CollectionAdmin(ReadOnlyAdmin[Collection]):
     list_filter = ("is_complete",)
     date_hierarchy = "begun_at"
     ordering = ("-begun_at", "-pk")
-    sortable_by = ()
     fields = (("begun_at", "seconds", "is_complete"), *COLLECTED)
     csv_columns = ("begun_at", "seconds", "is_complete", *COLLECTED)
 

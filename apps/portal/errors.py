@@ -38,6 +38,7 @@ RETRY_AFTER = "2"  # seconds, as at the other edges
 
 # Nobody reads HTML there. Each edge has its own dialect for what it knows; this is for what never comes to one.
 MACHINE_PATHS = ("/v1/", "/v2/", "/api/", "/archives/", "/.well-known/")
+PAGES = ("portal", "admin")
 OCI_CODES = {
     HTTPStatus.BAD_REQUEST: "UNSUPPORTED",
     HTTPStatus.NOT_FOUND: "NAME_UNKNOWN",
@@ -47,7 +48,7 @@ OCI_CODES = {
 
 
 class RegistryErrorsMiddleware:
-    """Turns a RegistryError out of a portal view into its page; the other edges answer in their own dialects (D1)."""
+    """Turns a RegistryError out of a page into the page that says so; other edges have their own dialects (D1)."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -57,7 +58,7 @@ class RegistryErrorsMiddleware:
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         match = request.resolver_match
-        if not isinstance(exception, RegistryError) or match is None or match.app_name != "portal":
+        if not isinstance(exception, RegistryError) or match is None or match.app_name not in PAGES:
             return None
         if isinstance(exception, CredentialsRequired):
             return sign_in(request)
@@ -123,6 +124,9 @@ def unknown_host(request: HttpRequest) -> HttpResponse:
 
 @login_not_required
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001
+    if request.resolver_match is not None and request.resolver_match.app_name == "admin":
+        message, mend = "This page of the admin needs a permission that your account does not have.", "Ask a superuser."
+        return error_page(request, HTTPStatus.FORBIDDEN, message=message, mend=mend)
     return error_page(request, HTTPStatus.FORBIDDEN)
 
 

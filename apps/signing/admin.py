@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
 from django import forms
@@ -17,13 +16,12 @@ from django.utils.html import format_html
 
 from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.filters import NamespaceFilter
-from apps.admin_base import ReadOnlyAdmin, badge, portal_link
+from apps.admin_base import ReadOnlyAdmin, badge, moment, portal_link
 from apps.admin_base.base import ACTION_ROWS
 from apps.signing import keys
 from apps.signing.models import SigningKey, State
 
 ROWS_SHOWN = 20
-SOON = timedelta(days=60)
 
 
 class ReasonForm(forms.Form):
@@ -65,12 +63,14 @@ class ExpiryFilter(admin.SimpleListFilter):
     parameter_name = "expiry"
 
     def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
-        return [("soon", "Within 60 days"), ("over", "Expired"), ("never", "Never")]
+        due = f"Active, expired or within {keys.DUE.days} days"
+        return [("due", due), ("soon", f"Within {keys.DUE.days} days"), ("over", "Expired"), ("never", "Never")]
 
     def queryset(self, _request: HttpRequest, queryset: QuerySet[SigningKey]) -> QuerySet[SigningKey]:
         now = timezone.now()
         asked = {
-            "soon": Q(expires_at__gt=now, expires_at__lte=now + SOON),
+            "due": Q(pk__in=keys.due().values("pk")),
+            "soon": Q(expires_at__gt=now, expires_at__lte=now + keys.DUE),
             "over": Q(expires_at__lte=now),
             "never": Q(expires_at=None) & ~Q(state=State.PENDING),
         }
@@ -83,7 +83,6 @@ class SigningKeyAdmin(ReadOnlyAdmin[SigningKey]):
     list_filter = ("state", "custody", NamespaceFilter, ExpiryFilter, "algorithm")
     list_select_related = ("namespace", "added_by", "ended_by")
     ordering = ("-added_at", "-pk")
-    sortable_by = ()
     search_fields = ("fingerprint", "uid")
     search_help_text = "A namespace, the beginning of a fingerprint or the end of it (the key id), a word of the name."
     fields = (
@@ -99,6 +98,7 @@ class SigningKeyAdmin(ReadOnlyAdmin[SigningKey]):
         "public_key",
     )
     actions = ["retire", "revoke"]
+    page_actions = {"retire": "Retire…", "revoke": "Revoke…"}
     csv_columns = (
         "namespace__name",
         "fingerprint",
@@ -168,21 +168,24 @@ class SigningKeyAdmin(ReadOnlyAdmin[SigningKey]):
         }
         return TemplateResponse(request, "admin/key_act.html", context)
 
+    def is_offered(self, action: str, row: SigningKey) -> bool:
+        return row.state == State.ACTIVE or (action == "revoke" and row.state == State.RETIRED)
+
     # --- What is shown ------------------------------------------------------------------------------------------------
 
-    @admin.display(description="key")
+    @admin.display(description="key", ordering="fingerprint")
     def title(self, key: SigningKey) -> str:
         return str(key)
 
-    @admin.display(description="state")
+    @admin.display(description="state", ordering="state")
     def state_badge(self, key: SigningKey) -> str:
         return badge("expired" if key.state == State.ACTIVE and key.is_expired else key.state)
 
-    @admin.display(description="expires")
-    def ends(self, key: SigningKey) -> Any:
-        return key.expires_at or ("-" if key.state == State.PENDING else "never")
+    @admin.display(description="expires", ordering="expires_at")
+    def ends(self, key: SigningKey) -> str:
+        return moment(key.expires_at) if key.expires_at else ("-" if key.state == State.PENDING else "never")
 
-    @admin.display(description="releases signed")
+    @admin.display(description="releases signed", ordering="release_count")
     def releases(self, key: Any) -> int:
         return int(key.release_count)
 

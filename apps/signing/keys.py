@@ -5,7 +5,7 @@ All of it is for owners; the edges ask the gate.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -26,6 +26,7 @@ JOB = "make-signing-key"
 ALGORITHMS = ("ed25519", "rsa4096")
 # Pages warn of an end that many days ahead, the last of them loudest.
 WARN_DAYS = (60, 30, 7)
+DUE = timedelta(days=max(WARN_DAYS))
 SOURCE_MOST, URL_MOST, REASON_MOST = 100, 300, 500
 
 
@@ -46,6 +47,11 @@ class Registered:
 
     key: SigningKey
     created: bool
+
+
+def due() -> SigningKeyQuerySet:
+    """Active keys of all namespaces that have expired, or will within DUE."""
+    return SigningKey.objects.filter(state=State.ACTIVE, expires_at__lte=timezone.now() + DUE)
 
 
 def register(*, namespace: Namespace, armor: str, actor: Viewer, source: str = "", source_url: str = "") -> SigningKey:

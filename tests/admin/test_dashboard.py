@@ -1,28 +1,48 @@
 """What operators see first."""
 
+from datetime import timedelta
+
 import pytest
+from django.contrib.auth.models import Permission
 from django.urls import reverse
 from django.utils import timezone
 
-from apps.accounts.models import Membership, Namespace, User
+from apps.accounts.models import Grant, Membership, Namespace, User
+from apps.jobs import heartbeats
+from apps.jobs.models import Job
 from apps.modules.models import ModuleVersion
 from apps.releases.models import Release
-from tests.admin import rows
+from apps.signing.models import SigningKey
+from registry_site import health
+from tests.admin import provider_rows, rows
 from tests.portal.provider_rows import provider_version, row_of_key
 
 
 def tiles(client):
-    return {tile["label"]: tile for tile in client.get(reverse("admin:index")).context["tiles"]}
+    groups = client.get(reverse("admin:index")).context["groups"]
+    return {tile["label"]: tile for _, tiles in groups for tile in tiles}
 
 
 @pytest.fixture
 def trouble(db):
-    """Of three of everything one is quarantined, one held, one without an owner, one without a manager."""
+    """Of three of everything one is quarantined, one held, one without an owner, one without a manager. One provider
+    is in quarantine too, and the keys of all three end soon.
+    """
     rows.make(0, 3)
-    first, second, _ = Release.objects.order_by("pk")
+    provider_rows.make(0, 3)
+    provider = Release.objects.filter(kind="provider").order_by("pk").values("pk")[:1]
+    Release.objects.filter(pk__in=list(provider.values_list("pk", flat=True))).update(
+        quarantined_at=timezone.now(), quarantine_reason="It leaks."
+    )
+    SigningKey.objects.update(expires_at=timezone.now() + timedelta(days=9))
+    first, second, _ = Release.objects.filter(kind="module").order_by("pk")
     Release.objects.filter(pk=first.pk).update(quarantined_at=timezone.now(), quarantine_reason="It leaks.")
     Release.objects.filter(pk=second.pk).update(state="held")
     Membership.objects.update(is_manager=True)
+    Grant.objects.bulk_create(
+        Grant(namespace=one, user=User.objects.get(username="person0"), role=3)
+        for one in Namespace.objects.exclude(name__startswith="team")
+    )
     for number in range(3):
         namespace = Namespace.objects.get(name=f"team{number}")
         namespace.grants.filter(team=None).update(role=3)
@@ -32,7 +52,9 @@ def trouble(db):
 @pytest.mark.parametrize(
     ("label", "count"),
     [
-        ("In quarantine", "1"),
+        ("In quarantine", "2"),
+        ("Keys expired or expiring", "3"),
+        ("Providers", "3"),
         ("Releases held", "1"),
         ("Jobs failed", "3"),
         ("Namespaces without an active owner", "1"),
@@ -55,5 +77,39 @@ def test_it_counts_providers_beside_modules(desk, acme):
 
 
 def test_what_is_in_order_raises_no_alarm(desk):
+    heartbeats.beat("here:1")
+
     assert [tile["label"] for tile in tiles(desk).values() if tile["is_alarm"]] == []
     assert not ModuleVersion.objects.exists()
+
+
+def test_workers_and_the_longest_wait_are_told_and_alarm(desk):
+    shown = tiles(desk)
+    assert (shown["Workers"]["count"], shown["Workers"]["is_alarm"]) == ("0", True)
+    assert shown["Longest wait"]["count"] == "none"
+
+    heartbeats.beat("here:1")
+    Job.objects.create(kind="publish-module", target=1)
+    Job.objects.create(kind="publish-module", target=2, not_before=timezone.now() + timedelta(hours=1))
+    assert tiles(desk)["Longest wait"]["is_alarm"] is False
+    Job.objects.update(created_at=timezone.now() - timedelta(minutes=7))
+    shown = tiles(desk)
+    assert (shown["Workers"]["count"], shown["Workers"]["is_alarm"]) == ("1", False)
+    assert (shown["Longest wait"]["count"], shown["Longest wait"]["is_alarm"]) == ("7\xa0minutes", True)
+    assert desk.get(shown["Longest wait"]["url"]).context["cl"].result_count == 2
+
+
+def test_the_storage_tile_says_how_much_is_free_or_that_it_is_away(desk, monkeypatch):
+    assert tiles(desk)["Storage"]["count"].endswith(" free")
+
+    monkeypatch.setattr(health.checks, "states", lambda: {"storage": "StorageUnavailable"})
+    assert (tiles(desk)["Storage"]["count"], tiles(desk)["Storage"]["is_alarm"]) == ("away", True)
+
+
+def test_tiles_and_buttons_are_for_those_who_may_follow_them(browser_of, bob):
+    User.objects.filter(pk=bob.pk).update(is_staff=True)
+    bob.user_permissions.add(Permission.objects.get(codename="view_namespace"))
+    browser = browser_of(User.objects.get(pk=bob.pk))
+
+    assert set(tiles(browser)) == {"Namespaces without an active owner", "Namespaces"}
+    assert reverse("admin:upload-release") not in browser.get(reverse("admin:index")).text

@@ -6,7 +6,7 @@ import pytest
 from django.contrib import admin
 from django.urls import reverse
 
-from apps.accounts.models import Grant
+from apps.accounts.models import Grant, User
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.modules.models import ModuleVersion
@@ -65,6 +65,11 @@ def test_an_address_finds_its_row(desk, model, words):
         (SearchDoc, {"in": "team7", "is_listed__exact": "1"}, 1),
         (Job, {"state__exact": "failed"}, 20),
         (Job, {"q": "no-such-kind"}, 0),
+        (AuditEvent, {"q": "person7"}, 1),
+        (AuditEvent, {"person": "person7"}, 1),
+        (AuditEvent, {"q": "team7"}, 1),
+        (User, {"role": "superuser"}, 1),
+        (User, {"role": "Auditor"}, 0),
     ],
 )
 def test_filters_narrow_the_list(desk, model, query, count):
@@ -86,6 +91,45 @@ def test_an_event_names_its_actor_or_says_that_they_are_forgotten(desk):
 
     assert "person0" in page
     assert "account 999999, forgotten" in page
+
+
+def test_the_audit_is_found_by_whom_it_is_about_and_by_address(desk, bob, client):
+    client.post(reverse("account_login"), {"login": "bob", "password": "wrong"}, REMOTE_ADDR="198.51.100.7")
+    for words in ("bob", "198.51.100.7"):
+        page = desk.get(list_of(AuditEvent, q=words))
+        assert "account:user:sign-in-failed" in page.text, words
+        assert "198.51.100.7" in page.text
+    assert desk.get(list_of(AuditEvent, q="198.51.100.8")).context["cl"].result_count == 0
+
+
+def test_every_list_is_sorted_by_each_of_its_columns(desk):
+    """By a click on its head, either way; few columns cannot be: links, and what several fields make up."""
+    rows.make(0, 2)
+    unsorted = set()
+    for model in rows.LISTED:
+        listed = desk.get(list_of(model)).context["cl"]
+        for number, column in enumerate(listed.list_display[1:], start=1):
+            if listed.get_ordering_field(column) is None:
+                unsorted.add(f"{model.__name__}.{getattr(column, '__name__', column)}")
+            else:
+                assert desk.get(list_of(model, o=f"-{number}")).context["cl"].result_count
+
+    assert unsorted == {"Namespace.page", "Team.page", "Release.page", "Module.page", "ModuleVersion.page"} | {
+        "Invitation.state",
+        "AuditEvent.address",
+    }
+
+
+def test_times_and_sizes_are_the_portals(desk, published):
+    published("acme/vpc/aws", "1.2.0")
+    release = Release.objects.get()
+    Release.objects.update(size=12_345)
+    for page in (desk.get(list_of(Release)), desk.get(page_of(release))):
+        assert "<time datetime=" in page.text
+        assert "12 kB" in page.text
+    assert re.search(
+        r"\d+ \w{3} \d{4}, \d\d:\d\d UTC</div>", desk.get(page_of(User.objects.get(username="alice"))).text
+    )
 
 
 def test_another_row_is_chosen_by_searching_and_from_no_long_list(desk):

@@ -143,11 +143,11 @@ class InvitationAdmin(LarderAdmin[Invitation]):
     list_select_related = ("namespace", "created_by", "used_by")
     date_hierarchy = "created_at"
     ordering = ("-pk",)
-    sortable_by = ()
     search_fields = ("note",)
     search_help_text = "A word of the note."
     autocomplete_fields = ("namespace",)
     actions = ["revoke"]
+    page_actions = {"revoke": "Revoke"}
     csv_columns = (
         "note",
         "namespace__name",
@@ -182,6 +182,9 @@ class InvitationAdmin(LarderAdmin[Invitation]):
         link = settings.PUBLIC_URL + reverse("portal:invitation", args=[secret])
         self.message_user(request, f"The link, shown only now: {link}", messages.WARNING)
 
+    def is_offered(self, action: str, row: Invitation) -> bool:  # noqa: ARG002
+        return row.used_at is None and row.revoked_at is None
+
     def has_revoke_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("accounts.change_invitation")
 
@@ -192,7 +195,7 @@ class InvitationAdmin(LarderAdmin[Invitation]):
             request, queryset, lambda invitation: invitations.revoke(invitation=invitation, actor=actor), done="Revoked"
         )
 
-    @admin.display(description="for")
+    @admin.display(description="for", ordering="note")
     def title(self, invitation: Invitation) -> str:
         return str(invitation)
 

@@ -91,7 +91,6 @@ class NamespaceAdmin(LarderAdmin[Namespace]):
     list_select_related = ("created_by",)
     date_hierarchy = "created_at"
     ordering = ("name",)
-    sortable_by = ("name",)
     search_fields = ("name",)
     search_help_text = "The beginning of a name."
     inlines = (GrantInline,)
@@ -155,7 +154,7 @@ class NamespaceAdmin(LarderAdmin[Namespace]):
         for grant in formset.deleted_objects:
             namespaces.withdraw(grant=grant, actor=actor)
 
-    @admin.display(description="people and teams")
+    @admin.display(description="people and teams", ordering="holder_count")
     def holders(self, namespace: Any) -> int:
         return int(namespace.holder_count)
 
@@ -177,7 +176,6 @@ class GrantAdmin(LarderAdmin[Grant]):
     list_select_related = ("namespace", "user", "team", "given_by")
     date_hierarchy = "given_at"
     ordering = ("-pk",)
-    sortable_by = ()
     search_fields = ("namespace__name", "user__username", "team__name")
     search_help_text = "The beginning of a namespace, of a user name or of a team."
     fields = ("namespace", "user", "team", "role", "given_by", "given_at")

@@ -72,7 +72,6 @@ class TeamAdmin(LarderAdmin[Team]):
     list_select_related = ("created_by",)
     date_hierarchy = "created_at"
     ordering = ("name",)
-    sortable_by = ("name",)
     search_fields = ("name",)
     search_help_text = "The beginning of a name."
     fields = ("name", "description")
@@ -118,11 +117,11 @@ class TeamAdmin(LarderAdmin[Team]):
     def delete_model(self, request: HttpRequest, obj: Team) -> None:
         teams.delete(team=obj, actor=actor_of(request))
 
-    @admin.display(description="active people")
+    @admin.display(description="active people", ordering="people_count")
     def people(self, team: Any) -> int:
         return int(team.people_count)
 
-    @admin.display(description="active managers")
+    @admin.display(description="active managers", ordering="manager_count")
     def managers(self, team: Any) -> int:
         return int(team.manager_count)
 

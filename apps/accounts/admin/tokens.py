@@ -24,7 +24,6 @@ class ApiTokenAdmin(ReadOnlyAdmin[ApiToken]):
     list_select_related = ("user",)
     date_hierarchy = "created_at"
     ordering = ("-pk",)
-    sortable_by = ()
     search_fields = ("start", "user__username")
     search_help_text = "The first characters of a token, or of its owner's user name."
     fields = (
@@ -33,6 +32,7 @@ class ApiTokenAdmin(ReadOnlyAdmin[ApiToken]):
         ("created_at", "expires_at", "last_used_at", "revoked_at", "suspended_at"),
     )
     actions = ["revoke"]
+    page_actions = {"revoke": "Revoke"}
     csv_columns = (
         "start",
         "label",
@@ -47,6 +47,9 @@ class ApiTokenAdmin(ReadOnlyAdmin[ApiToken]):
 
     def find(self, word: str) -> Q:
         return Q(start__startswith=word) | Q(user__username__startswith=word)
+
+    def is_offered(self, action: str, row: ApiToken) -> bool:  # noqa: ARG002
+        return row.revoked_at is None
 
     def has_revoke_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("accounts.revoke_apitoken")

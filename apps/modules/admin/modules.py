@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
 from apps.accounts.admin.filters import NamespaceFilter
-from apps.admin_base import ReadOnlyAdmin, badge, count_of, portal_link
+from apps.admin_base import ReadOnlyAdmin, badge, count_of, portal_link, size
 from apps.modules.models import Module, ModuleVersion
 from apps.releases.admin.releases import standing_badge
 from apps.releases.models import Kind, SearchDoc
@@ -24,7 +24,6 @@ class ModuleAdmin(ReadOnlyAdmin[Module]):
     list_select_related = ("namespace",)
     date_hierarchy = "created_at"
     ordering = ("-pk",)
-    sortable_by = ()
     search_fields = ("name", "system")
     search_help_text = "An address (acme/vpc/aws), its beginning, or one of its names."
     fields = (
@@ -64,19 +63,19 @@ class ModuleAdmin(ReadOnlyAdmin[Module]):
     def view_on_site(self, module: Module) -> str:
         return reverse("portal:module", args=[module.namespace.name, module.name, module.system])
 
-    @admin.display(description="module")
+    @admin.display(description="module", ordering="namespace__name")
     def title(self, module: Module) -> str:
         return str(module)
 
-    @admin.display(description="latest")
+    @admin.display(description="latest", ordering="latest")
     def latest(self, module: Any) -> str:
         return module.latest or "-"
 
-    @admin.display(description="versions")
+    @admin.display(description="versions", ordering="version_count")
     def versions(self, module: Any) -> int:
         return int(module.version_count)
 
-    @admin.display(description="downloads")
+    @admin.display(description="downloads", ordering="downloads")
     def downloads(self, module: Any) -> int:
         return int(module.downloads or 0)
 
@@ -92,12 +91,12 @@ class ModuleAdmin(ReadOnlyAdmin[Module]):
         lines = format_html_join(
             "",
             '<tr><td><a href="{}">{}</a></td><td>{}</td><td>{}</td><td>{}</td></tr>',
-            ((_change_url(row), row.release.version, *_standing(row), row.release.size) for row in shown),
+            ((_change_url(row), row.release.version, *_standing(row), size(row.release.size)) for row in shown),
         )
         every = reverse("admin:modules_moduleversion_changelist")
         return format_html(
             "<table><thead><tr><th scope=col>Version</th><th scope=col>State</th><th scope=col>Lifecycle</th>"
-            "<th scope=col>Bytes</th></tr></thead><tbody>{}</tbody></table>"
+            "<th scope=col>Size</th></tr></thead><tbody>{}</tbody></table>"
             '<p><a href="{}?q={}">All {} versions</a></p>',
             lines,
             every,

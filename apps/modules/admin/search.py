@@ -20,7 +20,6 @@ class SearchDocAdmin(ReadOnlyAdmin[SearchDoc]):
     list_select_related = ("namespace", "release__namespace")
     date_hierarchy = "published_at"
     ordering = ("-pk",)
-    sortable_by = ()
     search_fields = ("name",)
     search_help_text = "An address (acme/vpc/aws) or its beginning."
     fields = (
@@ -58,7 +57,7 @@ class SearchDocAdmin(ReadOnlyAdmin[SearchDoc]):
     def rebuild(self, request: HttpRequest, queryset: QuerySet[SearchDoc]) -> None:
         self.act(request, queryset.select_related("namespace"), _rebuild, done="Rebuilt")
 
-    @admin.display(description="module")
+    @admin.display(description="module", ordering="namespace__name")
     def title(self, doc: SearchDoc) -> str:
         return str(doc)
 

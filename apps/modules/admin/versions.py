@@ -9,7 +9,7 @@ from django.utils.html import format_html, format_html_join
 from apps.accounts.access import Viewer
 from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.filters import NamespaceFilter
-from apps.admin_base import digest_prefix, is_key, link, short
+from apps.admin_base import digest_prefix, is_key, link, short, size
 from apps.lib.addresses import ModuleAddress
 from apps.modules import affected, lifecycle, reinspecting
 from apps.modules.models import ModuleCall, ModuleVersion
@@ -71,7 +71,6 @@ class ModuleVersionAdmin(VersionAdmin):
     list_select_related = ("module__namespace", "release__namespace", "release__created_by")
     date_hierarchy = "release__published_at"
     ordering = ("-pk",)
-    sortable_by = ()
     search_fields = ("module__name", "release__version", "release__digest")
     search_help_text = "An address (acme/vpc/aws), a version, or the beginning of a stored or uploaded sha256."
     fields = (
@@ -86,6 +85,7 @@ class ModuleVersionAdmin(VersionAdmin):
     )
     inlines = (CallInline,)
     actions = [*VersionAdmin.actions, "reinspect"]
+    page_actions = {**VersionAdmin.page_actions, "reinspect": "Inspect again"}
     csv_columns = (
         "module__namespace__name",
         "module__name",
@@ -146,11 +146,11 @@ class ModuleVersionAdmin(VersionAdmin):
 
     # --- What is shown ------------------------------------------------------------------------------------------------
 
-    @admin.display(description="bytes")
-    def size(self, row: ModuleVersion) -> int | None:
-        return row.release.size
+    @admin.display(description="size", ordering="release__size")
+    def size(self, row: ModuleVersion) -> str:
+        return size(row.release.size)
 
-    @admin.display(description="sha256")
+    @admin.display(description="sha256", ordering="release__digest")
     def sha256(self, row: ModuleVersion) -> str:
         return short(row.release.digest)
 
@@ -166,9 +166,9 @@ class ModuleVersionAdmin(VersionAdmin):
     def uploaded_digest(self, row: ModuleVersion) -> str:
         return row.release.uploaded_digest
 
-    @admin.display(description="uploaded bytes")
-    def uploaded_size(self, row: ModuleVersion) -> int | None:
-        return row.release.uploaded_size
+    @admin.display(description="uploaded size")
+    def uploaded_size(self, row: ModuleVersion) -> str:
+        return size(row.release.uploaded_size)
 
     @admin.display(description="module")
     def module_page(self, row: ModuleVersion) -> str:
@@ -183,7 +183,7 @@ class ModuleVersionAdmin(VersionAdmin):
     @admin.display(description="files")
     def file_list(self, row: ModuleVersion) -> str:
         shown = format_html_join(
-            "", "<li>{} ({} bytes)</li>", ((file["name"], file["size"]) for file in row.files[:FILES_SHOWN])
+            "", "<li>{} ({})</li>", ((file["name"], size(file["size"])) for file in row.files[:FILES_SHOWN])
         )
         more = f"and {len(row.files) - FILES_SHOWN:,} more" if len(row.files) > FILES_SHOWN else ""
         return format_html("<ul>{}</ul>{}", shown, more)

@@ -18,7 +18,6 @@ class PackageAdmin(ReadOnlyAdmin[Package]):
     list_filter = (PackageNamespaceFilter, "os", "arch", ("version__release__lifecycle", admin.ChoicesFieldListFilter))
     list_select_related = ("version__release__namespace",)
     ordering = ("-pk",)
-    sortable_by = ()
     search_fields = ("filename", "digest")
     search_help_text = "An address (acme/cloud), a platform (linux_amd64), a file name, or the beginning of a sha256."
     fields = (("filename", "platform"), "version_page", ("digest", "size"), "h1")
@@ -47,19 +46,19 @@ class PackageAdmin(ReadOnlyAdmin[Package]):
         release = package.version.release
         return reverse("portal:provider-version", args=[release.namespace.name, release.name, release.version])
 
-    @admin.display(description="platform")
+    @admin.display(description="platform", ordering="os")
     def platform(self, package: Package) -> str:
         return package.platform
 
-    @admin.display(description="version")
+    @admin.display(description="version", ordering="version__release__version")
     def version_page(self, package: Package) -> str:
         url = reverse("admin:providers_providerversion_change", args=[package.version_id])
         return link(url, package.version.release)
 
-    @admin.display(description="sha256")
+    @admin.display(description="sha256", ordering="digest")
     def sha256(self, package: Package) -> str:
         return short(package.digest)
 
-    @admin.display(description="lifecycle")
+    @admin.display(description="lifecycle", ordering="version__release__lifecycle")
     def standing(self, package: Package) -> str:
         return standing_badge(package.version.release)

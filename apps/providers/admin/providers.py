@@ -16,12 +16,12 @@ VERSIONS_SHOWN = 20
 
 @admin.register(Provider)
 class ProviderAdmin(ReadOnlyAdmin[Provider]):
+    change_list_template = "admin/provider_artefacts.html"
     list_display = ("title", "latest", "versions", "created_at", "page")
     list_filter = ("namespace__visibility", NamespaceFilter)
     list_select_related = ("namespace",)
     date_hierarchy = "created_at"
     ordering = ("-pk",)
-    sortable_by = ()
     search_fields = ("type",)
     search_help_text = "An address (acme/cloud), its beginning, or one of its names."
     fields = (("namespace", "type"), "description", "source_url", "notice", ("latest", "created_at"), "newest")
@@ -43,15 +43,15 @@ class ProviderAdmin(ReadOnlyAdmin[Provider]):
     def view_on_site(self, provider: Provider) -> str:
         return reverse("portal:provider", args=[provider.namespace.name, provider.type])
 
-    @admin.display(description="provider")
+    @admin.display(description="provider", ordering="namespace__name")
     def title(self, provider: Provider) -> str:
         return str(provider)
 
-    @admin.display(description="latest")
+    @admin.display(description="latest", ordering="latest")
     def latest(self, provider: Any) -> str:
         return provider.latest or "-"
 
-    @admin.display(description="versions")
+    @admin.display(description="versions", ordering="version_count")
     def versions(self, provider: Any) -> int:
         return int(provider.version_count)
 

@@ -8,7 +8,7 @@ from django.utils.html import format_html, format_html_join
 
 from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.filters import NamespaceFilter
-from apps.admin_base import count_of, digest_prefix, link, short
+from apps.admin_base import count_of, digest_prefix, link, moment, short, size
 from apps.lib.addresses import ProviderAddress
 from apps.providers import lifecycle, resigning
 from apps.providers.models import Package, ProviderVersion
@@ -21,6 +21,7 @@ class VersionNamespaceFilter(NamespaceFilter):
 
 @admin.register(ProviderVersion)
 class ProviderVersionAdmin(VersionAdmin):
+    change_list_template = "admin/provider_artefacts.html"
     acts = lifecycle.ACTS
     list_display = ("title", "standing", "signing", "key_page", "packages", "by", "published", "sums", "page")
     list_filter = (
@@ -36,7 +37,6 @@ class ProviderVersionAdmin(VersionAdmin):
     list_select_related = ("provider__namespace", "release__namespace", "release__created_by", "key")
     date_hierarchy = "release__published_at"
     ordering = ("-pk",)
-    sortable_by = ()
     search_fields = ("provider__type", "release__version", "sums_digest")
     search_help_text = (
         "An address (acme/cloud), a version, a key id, or the beginning of a sha256: of a zip, of SHA256SUMS or of its "
@@ -53,6 +53,7 @@ class ProviderVersionAdmin(VersionAdmin):
         "package_list",
     )
     actions = [*VersionAdmin.actions, "resign"]
+    page_actions = {**VersionAdmin.page_actions, "resign": "Sign again"}
     csv_columns = (
         "provider__namespace__name",
         "provider__type",
@@ -104,15 +105,15 @@ class ProviderVersionAdmin(VersionAdmin):
         where = [row.provider.namespace.name, row.provider.type, row.release.version]
         return reverse("portal:provider-version", args=where)
 
-    @admin.display(description="key")
+    @admin.display(description="key", ordering="key__key_id")
     def key_page(self, row: ProviderVersion) -> str:
         return link(reverse("admin:signing_signingkey_change", args=[row.key_id]), row.key)
 
-    @admin.display(description="packages")
+    @admin.display(description="packages", ordering="package_count")
     def packages(self, row: Any) -> int:
         return int(row.package_count)
 
-    @admin.display(description="SHA256SUMS")
+    @admin.display(description="SHA256SUMS", ordering="sums_digest")
     def sums(self, row: ProviderVersion) -> str:
         return short(row.sums_digest)
 
@@ -127,12 +128,17 @@ class ProviderVersionAdmin(VersionAdmin):
             "",
             '<tr><td><a href="{}">{}</a></td><td>{}</td><td>{}</td></tr>',
             (
-                (reverse("admin:providers_package_change", args=[one.pk]), one.platform, one.size, short(one.digest))
+                (
+                    reverse("admin:providers_package_change", args=[one.pk]),
+                    one.platform,
+                    size(one.size),
+                    short(one.digest),
+                )
                 for one in shown
             ),
         )
         return format_html(
-            "<table><thead><tr><th scope=col>Platform</th><th scope=col>Bytes</th><th scope=col>sha256</th></tr>"
+            "<table><thead><tr><th scope=col>Platform</th><th scope=col>Size</th><th scope=col>sha256</th></tr>"
             "</thead><tbody>{}</tbody></table>",
             lines,
         )
@@ -143,7 +149,7 @@ class ProviderVersionAdmin(VersionAdmin):
             "",
             "<li>{} by {}, until {}</li>",
             (
-                (short(one.digest), one.key, f"{one.replaced_at:%Y-%m-%d %H:%M} UTC")
+                (short(one.digest), one.key, moment(one.replaced_at))
                 for one in row.former_signatures.select_related("key").order_by("-pk")
             ),
         )

@@ -20,7 +20,6 @@ class DownloadCountAdmin(ReadOnlyAdmin[DownloadCount]):
     list_select_related = ("release__namespace",)
     date_hierarchy = "day"
     ordering = ("-day", "-pk")
-    sortable_by = ("day",)
     search_fields = ("release__name",)
     search_help_text = "An address (acme/vpc/aws) or its beginning, or a version."
     fields = ("day", "release_page", "client", "count")
@@ -33,7 +32,7 @@ class DownloadCountAdmin(ReadOnlyAdmin[DownloadCount]):
             return Q(release__namespace__name=namespace, release__name__startswith=rest)
         return Q(release__namespace__name=word) | Q(release__name__startswith=word) | Q(release__version=word)
 
-    @admin.display(description="release")
+    @admin.display(description="release", ordering="release__name")
     def title(self, row: DownloadCount) -> str:
         return str(row.release)
 

@@ -7,6 +7,7 @@ from django.utils.html import format_html, format_html_join
 
 from apps.accounts.admin.filters import NamespaceFilter, PersonFilter
 from apps.admin_base import ReadOnlyAdmin, SetFilter, badge, digest_prefix, portal_link, short
+from apps.admin_base import size as shown_size
 from apps.blobs import store
 from apps.releases.models import Release, State
 
@@ -49,7 +50,6 @@ class ReleaseAdmin(ReadOnlyAdmin[Release]):
     list_select_related = ("namespace", "created_by", "lifecycle_by", "quarantined_by")
     date_hierarchy = "created_at"
     ordering = ("-created_at", "-pk")
-    sortable_by = ("created_at",)
     search_fields = ("name", "version", "digest", "uploaded_digest")
     search_help_text = (
         "An address (acme/vpc/aws) or its beginning, a version, the beginning of a stored or uploaded sha256."
@@ -116,19 +116,19 @@ class ReleaseAdmin(ReadOnlyAdmin[Release]):
     def view_on_site(self, release: Release) -> str:
         return reverse("portal:release", args=[release.public_id])
 
-    @admin.display(description="release")
+    @admin.display(description="release", ordering="namespace__name")
     def title(self, release: Release) -> str:
         return str(release)
 
-    @admin.display(description="state")
+    @admin.display(description="state", ordering="state")
     def state_badge(self, release: Release) -> str:
         return badge(release.state)
 
-    @admin.display(description="lifecycle")
+    @admin.display(description="lifecycle", ordering="lifecycle")
     def standing(self, release: Release) -> str:
         return standing_badge(release)
 
-    @admin.display(description="stored sha256")
+    @admin.display(description="stored sha256", ordering="digest")
     def stored(self, release: Release) -> str:
         return short(release.digest)
 
@@ -166,7 +166,7 @@ def stored_now(release: Release) -> str:
         return "storage does not answer"
     if size is None:
         return "missing"
-    return f"yes, {size:,} bytes" if size == release.size else f"{size:,} bytes, expected {release.size:,}"
+    return f"yes, {shown_size(size)}" if size == release.size else f"{size:,} bytes, expected {release.size:,}"
 
 
 def _sentences(pairs: Any) -> str:

@@ -10,10 +10,11 @@ from django.utils.html import format_html, format_html_join
 
 from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.filters import PersonFilter
-from apps.admin_base import ReadOnlyAdmin, SetFilter, badge, link, portal_link
+from apps.admin_base import ReadOnlyAdmin, SetFilter, badge, link, moment, portal_link
 from apps.releases import acts as permissions
 from apps.releases.admin import acts
 from apps.releases.admin.releases import standing_badge
+from apps.releases.models import Lifecycle
 
 
 class PublisherFilter(PersonFilter):
@@ -47,6 +48,27 @@ class VersionAdmin(ReadOnlyAdmin[Any], acts.VersionPages):
     """
 
     actions = ["deprecate", "yank", "quarantine", "restore", "purge", "verify"]
+    page_actions = {
+        "deprecate": "Deprecate…",
+        "yank": "Yank…",
+        "quarantine": "Put into quarantine…",
+        "restore": "Restore…",
+        "purge": "Purge…",
+        "verify": "Verify the stored bytes",
+    }
+
+    def is_offered(self, action: str, row: Any) -> bool:
+        release = row.release
+        match action:
+            case "deprecate":
+                return release.quarantined_at is None and release.lifecycle == Lifecycle.MAINTAINED
+            case "yank":
+                return release.quarantined_at is None and release.lifecycle != Lifecycle.YANKED
+            case "quarantine":
+                return release.quarantined_at is None
+            case "restore":
+                return release.quarantined_at is not None or release.lifecycle != Lifecycle.MAINTAINED
+        return True
 
     def view_on_site(self, row: Any) -> str:
         raise NotImplementedError
@@ -100,21 +122,21 @@ class VersionAdmin(ReadOnlyAdmin[Any], acts.VersionPages):
 
     # --- What is shown ------------------------------------------------------------------------------------------------
 
-    @admin.display(description="version")
+    @admin.display(description="version", ordering="release__namespace__name")
     def title(self, row: Any) -> str:
         return str(row.release)
 
-    @admin.display(description="lifecycle")
+    @admin.display(description="lifecycle", ordering="release__lifecycle")
     def standing(self, row: Any) -> str:
         """What lies on top, and loudly what the last verifying found wrong."""
         unsound = badge(row.release.verified_as) if row.release.verified_findings else ""
         return format_html("{} {}", standing_badge(row.release), unsound)
 
-    @admin.display(description="published")
+    @admin.display(description="published", ordering="release__published_at")
     def published(self, row: Any) -> Any:
-        return row.release.published_at
+        return moment(row.release.published_at)
 
-    @admin.display(description="by")
+    @admin.display(description="by", ordering="release__created_by__username")
     def by(self, row: Any) -> str:
         return str(row.release.created_by or "-")
 
@@ -145,5 +167,4 @@ class VersionAdmin(ReadOnlyAdmin[Any], acts.VersionPages):
             "<li>{} is {}: {} instead of sha256:{}</li>",
             ((one["name"], one["outcome"], one["found"], one["digest"]) for one in release.verified_findings),
         )
-        when = f"{release.verified_at:%Y-%m-%d %H:%M} UTC"
-        return format_html("{} {}<ul>{}</ul>", badge(release.verified_as), when, lines)
+        return format_html("{} {}<ul>{}</ul>", badge(release.verified_as), moment(release.verified_at), lines)

@@ -1,0 +1,169 @@
+"""The numbers that operators look at first, each with the page that lists what it counts."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import Model, QuerySet
+from django.db.models.functions import Now
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.timesince import timesince
+
+from apps.accounts.models import Namespace, Team, User
+from apps.admin_base import bounded_count, size
+from apps.blobs import store
+from apps.blobs.models import Blob
+from apps.jobs import heartbeats
+from apps.jobs.models import Job
+from apps.jobs.models import State as JobState
+from apps.modules import reinspecting
+from apps.modules.models import Module, ModuleVersion
+from apps.providers.models import Provider, ProviderVersion
+from apps.releases.models import Release
+from apps.releases.models import State as ReleaseState
+from apps.signing import keys
+from apps.signing.models import SigningKey
+from registry_site import health
+
+# A job that waits for longer has no worker, or too few of them.
+LONG_WAIT = timedelta(minutes=5)
+LOW_BYTES = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A count, and the list of the same rows."""
+
+    label: str
+    model: type[Model]
+    rows: Callable[[], QuerySet[Any]]
+    query: str = ""
+    is_alarm: bool = False
+
+    def shown(self) -> dict[str, Any]:
+        count = bounded_count(self.rows())
+        # «10,000+» where nobody counted further
+        return _shown(self.label, str(count), _list_of(self.model) + self.query, is_alarm=self.is_alarm and count > 0)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What is no count: its words, whether they are an alarm, and where more stands."""
+
+    label: str
+    model: type[Model]  # who may see this sees the tile
+    look: Callable[[], tuple[str, bool]]
+    url: Callable[[], str]
+
+    def shown(self) -> dict[str, Any]:
+        words, is_alarm = self.look()
+        return _shown(self.label, words, self.url(), is_alarm=is_alarm)
+
+
+def _shown(label: str, count: str, url: str, *, is_alarm: bool) -> dict[str, Any]:
+    return {"label": label, "count": count, "url": url, "is_alarm": is_alarm}
+
+
+def _list_of(model: type[Model]) -> str:
+    meta = model._meta  # noqa: SLF001  # Django's public name for it
+    return reverse(f"admin:{meta.app_label}_{meta.model_name}_changelist")
+
+
+def _jobs(state: JobState) -> QuerySet[Job]:
+    return Job.objects.filter(state=state)
+
+
+def _problems() -> QuerySet[Blob]:
+    return Blob.objects.exclude(problem="")
+
+
+def _workers() -> tuple[str, bool]:
+    count = heartbeats.since(health.HEARTBEAT_MAX_AGE)
+    return str(count), count == 0
+
+
+def _longest_wait() -> tuple[str, bool]:
+    ready = _jobs(JobState.QUEUED).exclude(not_before__gt=Now())  # the others wait on purpose
+    since = ready.order_by("created_at").values_list("created_at", flat=True).first()
+    if since is None:
+        return "none", False
+    return timesince(since, depth=1), timezone.now() - since > LONG_WAIT
+
+
+def _storage() -> tuple[str, bool]:
+    state = health.checks.states()["storage"]
+    if state != "ok":
+        return "away", True
+    free = store.free_bytes()
+    return ("answers", False) if free is None else (f"{size(free)} free", free < LOW_BYTES)
+
+
+TILES: tuple[tuple[str, tuple[Tile | State, ...]], ...] = (
+    (
+        "At work",
+        (
+            State("Workers", Job, _workers, lambda: reverse("status")),
+            State("Longest wait", Job, _longest_wait, lambda: f"{_list_of(Job)}?state__exact={JobState.QUEUED}&o=4"),
+            Tile("Jobs waiting", Job, lambda: _jobs(JobState.QUEUED), f"?state__exact={JobState.QUEUED}"),
+            Tile("Jobs running", Job, lambda: _jobs(JobState.RUNNING), f"?state__exact={JobState.RUNNING}"),
+            Tile("Jobs failed", Job, lambda: _jobs(JobState.FAILED), f"?state__exact={JobState.FAILED}", is_alarm=True),
+            State("Storage", Blob, _storage, lambda: _list_of(Blob)),
+        ),
+    ),
+    (
+        "To look after",
+        (
+            Tile(
+                "Releases failed",
+                Release,
+                lambda: Release.objects.filter(state=ReleaseState.FAILED),
+                f"?state__exact={ReleaseState.FAILED}",
+                is_alarm=True,
+            ),
+            Tile(
+                "Releases held",
+                Release,
+                lambda: Release.objects.filter(state=ReleaseState.HELD),
+                f"?state__exact={ReleaseState.HELD}",
+            ),
+            Tile(
+                "In quarantine",
+                Release,
+                lambda: Release.objects.filter(state=ReleaseState.PUBLISHED, quarantined_at__isnull=False),
+                f"?quarantined=1&state__exact={ReleaseState.PUBLISHED}",
+                is_alarm=True,
+            ),
+            Tile("Blobs missing or damaged", Blob, _problems, "?problem=any", is_alarm=True),
+            Tile("Keys expired or expiring", SigningKey, keys.due, "?expiry=due", is_alarm=True),
+            Tile("Read by older rules", ModuleVersion, reinspecting.outdated, "?inspection=outdated"),
+            Tile(
+                "Namespaces without an active owner",
+                Namespace,
+                Namespace.objects.without_active_owner,
+                "?leaderless=yes",
+                is_alarm=True,
+            ),
+            Tile(
+                "Teams without an active manager",
+                Team,
+                Team.objects.without_active_manager,
+                "?leaderless=yes",
+                is_alarm=True,
+            ),
+        ),
+    ),
+    (
+        "In the registry",
+        (
+            Tile("Namespaces", Namespace, Namespace.objects.all),
+            Tile("Modules", Module, Module.objects.all),
+            Tile("Module versions", ModuleVersion, ModuleVersion.objects.all),
+            Tile("Providers", Provider, Provider.objects.all),
+            Tile("Provider versions", ProviderVersion, ProviderVersion.objects.all),
+            Tile("Teams", Team, Team.objects.all),
+            Tile("People", User, lambda: User.objects.filter(is_active=True), "?is_active__exact=1"),
+        ),
+    ),
+)

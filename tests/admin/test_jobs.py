@@ -1,0 +1,106 @@
+"""Jobs are named after what they work on, found by it, and retried and cancelled on their own page."""
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.urls import reverse
+
+from apps.accounts.models import User
+from apps.audit.models import AuditEvent
+from apps.jobs.models import Job
+from apps.modules.models import ModuleVersion
+from apps.providers.models import ProviderVersion
+from apps.releases.models import Release
+from apps.signing.models import SigningKey
+from tests.admin import provider_rows, rows
+from tests.admin.lists import first, list_of, page_of
+
+
+def job_on(row, kind):
+    return Job.objects.create(kind=kind, target=row.pk)
+
+
+@pytest.mark.parametrize(
+    ("model", "kind"),
+    [
+        (Release, "publish-provider"),
+        (Release, "verify-release"),
+        (ModuleVersion, "inspect-module"),
+        (ProviderVersion, "read-provider-docs"),
+        (SigningKey, "make-signing-key"),
+    ],
+)
+def test_a_job_is_named_after_what_it_works_on_and_leads_there(desk, model, kind):
+    rows.make(0, 2)
+    provider_rows.make(0, 2)
+    row = first(model)
+    job = job_on(row, kind)
+
+    assert f"{kind} {row}" in desk.get(list_of(Job)).text
+    page = desk.get(page_of(job)).text
+    assert f"{kind} {row}" in page
+    assert f'href="{page_of(row)}"' in page
+
+
+def test_a_job_whose_release_is_gone_says_so(desk):
+    job = Job.objects.create(kind="publish-module", target=999_999)
+
+    assert "publish-module #999999" in desk.get(list_of(Job)).text
+    assert "gone" in desk.get(page_of(job)).text
+
+
+@pytest.mark.parametrize("words", ["team7/vpc/aws", "team7/vpc", "team7", "team7 1.0.0"])
+def test_an_address_finds_the_jobs_of_its_releases(desk, words):
+    rows.make(0, 9)
+
+    assert desk.get(list_of(Job, q=words)).context["cl"].result_count == 1
+
+
+def test_failed_jobs_on_the_dashboard_bear_their_names(desk):
+    rows.make(0, 1)
+
+    assert "publish-module team0/vpc/aws 1.0.0" in desk.get(reverse("admin:index")).text
+
+
+def test_a_job_is_retried_and_cancelled_on_its_page(desk):
+    rows.make(0, 2)
+    job, other = Job.objects.order_by("pk")
+    page = page_of(job)
+
+    assert 'value="retry"' in (shown := desk.get(page).text)
+    assert 'value="cancel"' not in shown
+    assert desk.post(page, {"action": "retry"}).url == page
+    assert 'value="cancel"' in desk.get(page).text
+    assert "cannot be done here any more" in desk.post(page, {"action": "retry"}, follow=True).text
+    desk.post(page, {"action": "cancel"})
+
+    states = dict(Job.objects.values_list("pk", "state"))
+    assert states == {job.pk: "cancelled", other.pk: "failed"}
+    kinds = AuditEvent.objects.filter(kind__startswith="operation:job").order_by("pk").values_list("kind", flat=True)
+    assert list(kinds) == ["operation:job:retried", "operation:job:cancelled"]
+
+
+def test_who_may_only_look_is_offered_no_button_and_refused(browser_of, bob):
+    rows.make(0, 1)
+    User.objects.filter(pk=bob.pk).update(is_staff=True)
+    bob.user_permissions.add(Permission.objects.get(codename="view_job"))
+    browser, job = browser_of(User.objects.get(pk=bob.pk)), Job.objects.get()
+
+    assert 'value="retry"' not in browser.get(page_of(job)).text
+    browser.post(page_of(job), {"action": "retry"})
+    bob.user_permissions.clear()
+    assert browser_of(User.objects.get(pk=bob.pk)).post(page_of(job), {"action": "retry"}).status_code == 403
+    assert Job.objects.get().state == "failed"
+
+
+def test_a_version_is_yanked_from_its_page(desk, published):
+    published("acme/vpc/aws", "1.2.0")
+    page = page_of(ModuleVersion.objects.get())
+
+    assert 'value="yank"' in (shown := desk.get(page).text)
+    assert 'value="restore"' not in shown
+    assert 'name="reason"' in desk.post(page, {"action": "yank"}).text
+    desk.post(page, {"action": "yank", "apply": "1", "reason": "It deletes the volume."})
+
+    assert Release.objects.get().lifecycle == "yanked"
+    assert 'value="restore"' in (shown := desk.get(page).text)
+    assert 'value="yank"' not in shown
