@@ -4,13 +4,14 @@ from django.contrib import admin
 from django.urls import include, path, register_converter
 
 from apps.lib.addresses import Segment
-from registry_site import health
+from registry_site import health, status
 
 register_converter(Segment, "segment")
 
 urlpatterns = [
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
+    path("status", status.status, name="status"),
     path("", include("apps.protocol.urls", namespace="protocol")),
     path("v2", include("apps.oci.urls", namespace="oci")),
     path("api/v1/", include("apps.api.urls", namespace="api")),

@@ -22,6 +22,11 @@ def beat(worker_name: str) -> None:
     Heartbeat.objects.filter(at__lt=Now() - FORGOTTEN_AFTER).delete()
 
 
+def since(age: timedelta) -> int:
+    """How many workers reported within the last `age`."""
+    return Heartbeat.objects.filter(at__gte=Now() - age).count()
+
+
 def newest() -> datetime | None:
     found: datetime | None = Heartbeat.objects.aggregate(newest=Max("at"))["newest"]
     return found

@@ -1,0 +1,99 @@
+"""/status: the parts, the queue and the versions as a page for people, or as JSON where that is asked for.
+
+Everybody sees which parts answer. The queue and the versions are for people who are signed in, and what a part says of
+its failure is on no page: it may name hosts. Probes ask /readyz.
+"""
+
+import platform
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+import django
+from django.contrib.auth.decorators import login_not_required
+from django.db import connection
+from django.db.models import Count
+from django.db.models.functions import Now
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.template.loader import render_to_string
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from apps.accounts.authentication import session_viewer
+from apps.jobs import heartbeats
+from apps.jobs.models import WORKING, Job, State
+from apps.portal.context import larder_version
+from apps.portal.negotiation import wants_json
+from registry_site import health
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    title: str
+    purpose: str
+    failure: str
+
+
+PARTS = {
+    "database": Words(
+        "Database", "Accounts, addresses, and what is published.", "Only files with a direct link can be fetched."
+    ),
+    "storage": Words("Storage", "The files of modules and providers.", "Files can be neither fetched nor published."),
+    "broker": Words("Broker", "Wakes the workers.", "What is published takes a few seconds longer."),
+    "worker": Words("Workers", "Check and sign what is published.", "Uploads are accepted and wait for a worker."),
+}
+
+
+@login_not_required
+@require_safe
+def status(request: HttpRequest) -> HttpResponse:
+    states = health.checks.states()
+    up = {name: states[name] == "ok" for name in PARTS}
+    overall = _overall(up)
+    is_known = up["database"] and session_viewer(request).is_identified
+    more = {"queue": _queue(), "versions": _versions()} if is_known else {}
+    if wants_json(request):
+        document: dict[str, Any] = {"status": overall, "parts": {name: "up" if up[name] else "down" for name in PARTS}}
+        code = HTTPStatus.SERVICE_UNAVAILABLE if overall in ("down", "stopping") else HTTPStatus.OK
+        response: HttpResponse = JsonResponse(document | more, status=code)
+    else:
+        parts = [(words, up[name]) for name, words in PARTS.items()]
+        context = {"overall": overall, "parts": parts, "looked_at": timezone.now(), **more}
+        # Without the request where the database is away: its context processors would ask it.
+        page = render_to_string("status.html", context, request if up["database"] else None)
+        response = HttpResponse(page)
+    response.headers["Cache-Control"] = "no-store"
+    response.headers["Vary"] = "Accept, Cookie"
+    return response
+
+
+def _overall(up: dict[str, bool]) -> str:
+    if health.stopping.is_set():
+        return "stopping"
+    if not all(up[name] for name in health.NEEDED):
+        return "down"
+    return "ok" if all(up.values()) else "degraded"
+
+
+def _queue() -> dict[str, Any]:
+    rows = Job.objects.filter(state__in=[*WORKING, State.FAILED]).values("state").annotate(number=Count("pk"))
+    numbers = {row["state"]: row["number"] for row in rows.order_by("state")}
+    oldest = Job.objects.filter(state=State.QUEUED).exclude(not_before__gt=Now()).order_by("created_at")
+    since = oldest.values_list("created_at", flat=True).first()
+    return {
+        "waiting": numbers.get(State.QUEUED, 0),
+        "running": numbers.get(State.RUNNING, 0),
+        "failed": numbers.get(State.FAILED, 0),
+        "oldest_waiting_since": since,
+        "workers": heartbeats.since(health.HEARTBEAT_MAX_AGE),
+    }
+
+
+def _versions() -> dict[str, str]:
+    database = ".".join(str(number) for number in connection.get_database_version())
+    return {
+        "larder": larder_version(),
+        "python": platform.python_version(),
+        "django": django.get_version(),
+        "database": f"{connection.display_name} {database}",
+    }

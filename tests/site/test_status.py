@@ -1,0 +1,105 @@
+"""/status: a page for people, JSON where JSON is asked; strangers learn what is up and nothing more."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from apps.jobs import heartbeats
+from apps.jobs.models import Job
+from apps.portal.context import larder_version
+from registry_site import health, status
+
+JSON = {"Accept": "application/json"}
+SECRET = "cannot reach s3.internal.example as larder"
+
+
+@pytest.fixture(autouse=True)
+def all_up(monkeypatch):
+    """Without the checks' own threads: what they find is for test_health."""
+    states = dict.fromkeys(health.PARTS, "ok")
+    monkeypatch.setattr(health.checks, "states", lambda: states)
+    return states
+
+
+def test_a_stranger_sees_the_parts_and_no_versions(client, db):
+    page = client.get("/status")
+
+    assert (page.status_code, page["Content-Type"]) == (200, "text/html; charset=utf-8")
+    assert "Everything works" in page.text
+    assert page.text.count(">Up<") == len(health.PARTS)
+    assert "Queue" not in page.text
+    assert "Python" not in page.text
+    assert client.get("/status", headers=JSON).json() == {
+        "status": "ok",
+        "parts": {"database": "up", "storage": "up", "broker": "up", "worker": "up"},
+    }
+
+
+def test_who_is_signed_in_sees_the_queue_and_the_versions(browser_of, bob):
+    heartbeats.beat("here:1")
+    Job.objects.create(kind="publish-module", target=1)
+    Job.objects.create(kind="publish-module", target=2, not_before=timezone.now() + timedelta(hours=1))
+    Job.objects.create(kind="publish-module", target=3, state="failed")
+    browser = browser_of(bob)
+
+    document = browser.get("/status", headers=JSON).json()
+    numbers = {name: document["queue"][name] for name in ("waiting", "running", "failed", "workers")}
+    assert numbers == {"waiting": 2, "running": 0, "failed": 1, "workers": 1}
+    assert document["queue"]["oldest_waiting_since"]
+    assert document["versions"]["larder"] == larder_version()
+    assert set(document["versions"]) == {"larder", "python", "django", "database"}
+    page = browser.get("/status").text
+    assert "Jobs waiting" in page
+    assert document["versions"]["database"] in page
+    assert "/admin/" not in page
+
+
+@pytest.mark.parametrize("who", ["nobody", "olga"])
+@pytest.mark.parametrize(
+    ("part", "words", "said", "code"),
+    [("storage", "A part that Larder needs", "down", 503), ("worker", "Publishing is delayed", "degraded", 200)],
+)
+def test_a_part_that_is_down_is_named_without_what_it_said(
+    client, browser_of, olga, all_up, who, part, words, said, code
+):
+    all_up[part] = SECRET
+    asking = client if who == "nobody" else browser_of(olga)
+
+    page, document = asking.get("/status"), asking.get("/status", headers=JSON)
+
+    assert page.status_code == 200  # a proxy would put its own page in place of a 503
+    assert words in page.text
+    assert page.text.count(">Down<") == 1
+    assert (document.status_code, document.json()["status"], document.json()["parts"][part]) == (code, said, "down")
+    assert "internal" not in page.text + document.text
+
+
+def test_without_a_database_the_page_is_made_without_it(browser_of, bob, all_up, django_assert_num_queries):
+    browser = browser_of(bob)
+    all_up["database"] = "OperationalError"
+
+    with django_assert_num_queries(0):
+        page, document = browser.get("/status"), browser.get("/status", headers=JSON)
+
+    assert "A part that Larder needs" in page.text
+    assert document.status_code == 503
+    assert set(document.json()) == {"status", "parts"}
+
+
+def test_a_stop_is_told(client, db, monkeypatch):
+    monkeypatch.setattr(health.stopping, "is_set", lambda: True)
+
+    assert "is being restarted" in client.get("/status").text
+    assert client.get("/status", headers=JSON).json()["status"] == "stopping"
+
+
+def test_answers_are_kept_by_no_cache(client, db):
+    answer = client.get("/status")
+
+    assert answer["Cache-Control"] == "no-store"
+    assert "Accept" in answer["Vary"]
+
+
+def test_every_part_that_is_checked_has_its_words():
+    assert list(status.PARTS) == list(health.PARTS)
