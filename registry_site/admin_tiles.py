@@ -80,7 +80,7 @@ def _problems() -> QuerySet[Blob]:
 
 
 def _workers() -> tuple[str, bool]:
-    count = heartbeats.since(health.HEARTBEAT_MAX_AGE)
+    count = bounded_count(heartbeats.since(health.HEARTBEAT_MAX_AGE))
     return str(count), count == 0
 
 

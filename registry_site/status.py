@@ -85,7 +85,7 @@ def _queue() -> dict[str, Any]:
         "running": numbers.get(State.RUNNING, 0),
         "failed": numbers.get(State.FAILED, 0),
         "oldest_waiting_since": since,
-        "workers": heartbeats.since(health.HEARTBEAT_MAX_AGE),
+        "workers": heartbeats.since(health.HEARTBEAT_MAX_AGE).count(),
     }
 
 

@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from django.db.models import Max
+from django.db.models import Max, QuerySet
 from django.db.models.functions import Now
 
 from apps.jobs.models import Heartbeat
@@ -22,9 +22,9 @@ def beat(worker_name: str) -> None:
     Heartbeat.objects.filter(at__lt=Now() - FORGOTTEN_AFTER).delete()
 
 
-def since(age: timedelta) -> int:
-    """How many workers reported within the last `age`."""
-    return Heartbeat.objects.filter(at__gte=Now() - age).count()
+def since(age: timedelta) -> QuerySet[Heartbeat]:
+    """The workers that reported within the last `age`."""
+    return Heartbeat.objects.filter(at__gte=Now() - age)
 
 
 def newest() -> datetime | None:

@@ -9,6 +9,7 @@ from django.http import QueryDict
 from apps.accounts import access
 from apps.accounts.access import Viewer
 from apps.accounts.models import Role
+from apps.accounts.namespaces import creation_refused
 from apps.lib import versions
 from apps.lib.addresses import ProviderAddress, check_provider_type
 from apps.lib.errors import Invalid
@@ -71,6 +72,7 @@ class ProviderForm(forms.Form):
         rows = reading.visible_providers(viewer).filter(namespace__in=offered).select_related("namespace")
         self.addresses = [str(row.address) for row in rows.order_by("namespace__name", "type", "pk")]
         self.signers = drafts.signers(offered)
+        self.may_create = not creation_refused(viewer)
         self.namespaces = list(self.signers)
         self.initial = self._initial(asked or QueryDict())
         self.is_new = (data or self.initial).get("provider", NEW) in (NEW, "")

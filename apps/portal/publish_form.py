@@ -10,6 +10,7 @@ from django.http import QueryDict
 from apps.accounts import access
 from apps.accounts.access import Viewer
 from apps.accounts.models import Role
+from apps.accounts.namespaces import creation_refused
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress, check_module_name, check_system
 from apps.lib.errors import Invalid, RegistryError
@@ -48,6 +49,7 @@ class PublishForm(forms.Form):
         offered = access.namespaces_with_role(viewer, Role.PUBLISHER)
         modules = reading.visible_modules(viewer).filter(namespace__in=offered).select_related("namespace")
         self.addresses = [str(module.address) for module in modules.alphabetical()]
+        self.may_create = not creation_refused(viewer)
         self.namespaces = list(offered.order_by("name").values_list("name", flat=True))
         self.initial = self._initial(asked or QueryDict())
         self.is_new = (data or self.initial).get("module", NEW) in (NEW, "")

@@ -19,4 +19,6 @@ def admin_link(context: Context, thing: Model, *, in_menu: bool = False) -> dict
     if frame is None or not operators.is_operator(frame.viewer):
         return {}
     meta = thing._meta  # noqa: SLF001  # Django's public name for it
+    if not frame.viewer.user.has_perm(f"{meta.app_label}.view_{meta.model_name}"):
+        return {}
     return {"url": reverse(f"admin:{meta.app_label}_{meta.model_name}_change", args=[thing.pk]), "in_menu": in_menu}

@@ -2,9 +2,13 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import Q
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
+from apps.accounts import access
+from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.filters import NamespaceFilter, PersonFilter
 from apps.admin_base import ReadOnlyAdmin, SetFilter, badge, digest_prefix, portal_link, short
 from apps.admin_base import size as shown_size
@@ -113,6 +117,16 @@ class ReleaseAdmin(ReadOnlyAdmin[Release]):
         by_digest = Q(digest__startswith=digest) | Q(uploaded_digest__startswith=digest)
         return by_digest | Q(version=word) | Q(namespace__name=word) | Q(name__startswith=word)
 
+    def get_list_display(self, request: HttpRequest) -> Any:
+        columns = super().get_list_display(request)
+        return columns if _may_open(request) else [name for name in columns if name != "page"]
+
+    def render_change_form(self, request: HttpRequest, context: Any, *rest: Any, **more: Any) -> HttpResponse:
+        page = super().render_change_form(request, context, *rest, **more)
+        assert isinstance(page, TemplateResponse)  # noqa: S101  # Django renders it later
+        page.context_data = {**(page.context_data or {}), "has_absolute_url": _may_open(request)}
+        return page
+
     def view_on_site(self, release: Release) -> str:
         return reverse("portal:release", args=[release.public_id])
 
@@ -147,6 +161,11 @@ class ReleaseAdmin(ReadOnlyAdmin[Release]):
     @admin.display(description="in storage")
     def in_storage(self, release: Release) -> str:
         return stored_now(release)
+
+
+def _may_open(request: HttpRequest) -> bool:
+    """The portal's page of a release is for its publishers; who only looks sees all of it here."""
+    return access.operates(actor_of(request))
 
 
 def standing_badge(release: Release) -> str:

@@ -1,0 +1,92 @@
+"""An Operator and an Auditor follow every kind of link, in the admin and from there: none leads to a refusal."""
+
+import html
+import re
+
+import pytest
+from django.contrib.auth.models import Group
+from django.urls import resolve, reverse
+
+from apps.modules.models import ModuleVersion
+from apps.providers.models import ProviderVersion
+from apps.releases.models import Release
+from tests.admin import oci_rows, provider_rows, rows
+from tests.admin.lists import list_of, page_of
+from tests.conftest import person
+
+LINK = re.compile(r'<a\s[^>]*href="(/[^"#?]*)')
+LEFT_OUT = {"account_logout"}
+
+
+@pytest.fixture
+def walker(browser_of, db):
+    """The browser of somebody of staff with a role, beside rows of everything."""
+    rows.make(0, 1)
+    provider_rows.make(0, 1)
+    oci_rows.make(0, 1)
+
+    def of(role):
+        user = person(role.lower(), is_staff=True)
+        user.groups.add(Group.objects.get(name=role))
+        return browser_of(user)
+
+    return of
+
+
+def name_of(path):
+    return resolve(html.unescape(path)).view_name
+
+
+@pytest.mark.parametrize("role", ["Operator", "Auditor"])
+def test_no_link_leads_to_a_refusal(walker, role):
+    browser, refused = walker(role), {}
+    seen: set[str] = set()
+    waiting = [(reverse("admin:index"), ""), (reverse("portal:home"), "")]
+    while waiting:
+        path, came_from = waiting.pop()
+        if (name := name_of(path)) in seen | LEFT_OUT:
+            continue
+        seen.add(name)
+        answer = browser.get(html.unescape(path), follow=True)
+        if answer.status_code in (401, 403, 405, 500):  # without bytes some downloads are 404 or 503
+            refused[path] = (answer.status_code, came_from)
+        elif answer["Content-Type"].startswith("text/html"):
+            waiting += [(link, path) for link in LINK.findall(answer.content.decode())]
+
+    assert refused == {}, "path: (status, the page that led there)"
+    assert seen >= {"admin:releases_release_change", "portal:module-version", "portal:provider-version", "status"}
+
+
+def test_an_auditor_is_offered_no_act(walker):
+    browser = walker("Auditor")
+    for model in (Release, ModuleVersion, ProviderVersion):
+        listed = browser.get(list_of(model))
+        page = browser.get(page_of(model.objects.order_by("pk").first()))
+        assert [name for name, _ in listed.context["action_form"].fields["action"].choices] == ["", "export_csv"]
+        assert page.context["page_actions"] == []
+        assert "/admin/upload/" not in listed.text + page.text
+
+
+def test_what_an_operator_may_not_is_not_offered(walker):
+    browser = walker("Operator")
+    page = browser.get(page_of(ModuleVersion.objects.get()))
+    portal = browser.get(reverse("portal:module-version", args=["team0", "vpc", "aws", "1.0.0"])).text
+
+    assert {name for name, _ in page.context["page_actions"]} == {
+        "deprecate",
+        "yank",
+        "quarantine",
+        "verify",
+        "reinspect",
+    }
+    assert "Put it into quarantine" in portal
+    assert "Purge it" not in portal
+
+
+def test_a_refusal_in_the_admin_says_what_is_missing(walker):
+    browser = walker("Auditor")
+
+    assert "needs a permission that your account does not have" in browser.get("/admin/accounts/team/add/").text
+    refused = browser.post("/admin/upload/", {"namespace": "team0", "name": "a", "system": "b", "version": "1.0.0"})
+    assert refused.status_code in (403, 422)
+    assert not Release.objects.filter(name="a/b").exists()
