@@ -14,6 +14,7 @@ from apps.accounts.models import Namespace, Role
 from apps.lib import versions
 from apps.lib.addresses import ProviderAddress, canonical
 from apps.lib.errors import Invalid, NotFound
+from apps.lib.hostnames import on_the_wire
 from apps.providers.models import Package, Provider, ProviderQuerySet, ProviderVersion, ProviderVersionQuerySet
 from apps.releases import tombstones
 from apps.releases.models import Kind, Release, ReleaseQuerySet, State
@@ -28,19 +29,21 @@ def hosted_providers(viewer: Viewer, sources: Iterable[str]) -> dict[str, Provid
     wanted = {source: address for source in sources if (address := _hosted_address(source))}
     if not wanted:
         return {}
-    asked = [Q(namespace__name=address.namespace, type=address.type) for address in wanted.values()]
-    rows = visible_providers(viewer).filter(reduce(or_, asked)).values_list("namespace__name", "type")
-    found = {ProviderAddress(*row) for row in rows}
-    return {source: address for source, address in wanted.items() if address in found}
+    asked = [Q(namespace__canonical=address.namespace, type=address.type) for address in wanted.values()]
+    rows = visible_providers(viewer).filter(reduce(or_, asked)).select_related("namespace")
+    found = {provider.address.source: provider.address for provider in rows}
+    return {source: found[str(address)] for source, address in wanted.items() if str(address) in found}
 
 
 def _hosted_address(source: str) -> ProviderAddress | None:
     """`<our host>/ns/type`, as clients fold it; a source without a host means the public registry."""
     host, _, path = source.strip().lower().partition("/")
     namespace, slash, type_ = path.partition("/")
-    if host not in (settings.PUBLIC_HOST.lower(), *settings.HOSTNAMES) or not slash or "/" in type_:
+    try:
+        is_ours = on_the_wire(host) in (on_the_wire(settings.PUBLIC_HOST), *settings.HOSTNAMES)
+    except Invalid:
         return None
-    return ProviderAddress(namespace, type_)
+    return ProviderAddress(namespace, type_) if is_ours and slash and "/" not in type_ else None
 
 
 def provider_for(viewer: Viewer, address: ProviderAddress) -> Provider:

@@ -68,12 +68,14 @@ def text_of(response):
 
 
 def test_providers_of_this_registry_lead_to_their_pages(settings, published, browser_of, bob, acme, vault):
-    settings.PUBLIC_HOST, settings.HOSTNAMES = "registry.example.com:8443", ["registry.example.com"]
-    for namespace, number in ((acme, 1), (vault, 2)):
+    settings.PUBLIC_HOST, settings.HOSTNAMES = "xn--bcher-kva.example:8443", ["registry.example.com"]
+    team = Namespace.objects.create(name="My_Team", canonical="my-team", visibility=Visibility.PUBLIC)
+    for namespace, number in ((acme, 1), (vault, 2), (team, 3)):
         provider_version(namespace, "dns", "1.0.0", key=row_of_key(namespace, number))
     sources = [
         "Registry.example.com/acme/dns",
-        "registry.example.com:8443/vault/dns",
+        "bücher.example:8443/my-team/dns",
+        "bücher.example:8443/vault/dns",
         "acme/dns",
         "else.where/acme/dns",
     ]
@@ -83,8 +85,9 @@ def test_providers_of_this_registry_lead_to_their_pages(settings, published, bro
     )
     page = text_of(browser_of(bob).get(AT))
 
-    assert f'href="/providers/acme/dns">{sources[0]}</a> <span class="badge badge--accent">In this registry' in page
-    for other in sources[1:]:
+    for name, source in zip(("acme", "My_Team"), sources, strict=False):
+        assert f'href="/providers/{name}/dns">{source}</a> <span class="badge badge--accent">In this registry' in page
+    for other in sources[2:]:
         assert f"<code>{other}</code>" in page, "hidden from Bob, or somebody else's"
 
 
