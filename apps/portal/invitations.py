@@ -16,13 +16,14 @@ from django.shortcuts import render
 from django.urls import path, reverse
 from django.utils import timezone
 from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
 from apps.accounts import invitations
 from apps.accounts.access import Viewer, namespaces_with_role, operates
 from apps.accounts.authentication import session_viewer
 from apps.accounts.models import Invitation, Namespace, NamespaceQuerySet, Role, User
 from apps.lib.errors import Conflict, Invalid, NotFound, RoleRequired
+from apps.portal import one_time_secret
 from apps.portal.publish_form import sentence
 
 
@@ -92,22 +93,27 @@ def invitation_list(request: HttpRequest) -> HttpResponse:
 
 @sensitive_variables("secret")
 def _invite(request: HttpRequest, viewer: Viewer, form: InvitationForm) -> HttpResponse:
-    """Make the link and show it, in the answer to the POST itself: a redirect would have to keep it somewhere."""
     namespace = form.cleaned_data["namespace"]
     role = form.cleaned_data["role"] if namespace else None
     made, secret = invitations.invite(actor=viewer, note=form.cleaned_data["note"], namespace=namespace, role=role)
-    link = settings.PUBLIC_URL + reverse("portal:invitation", args=[secret])
-    response = render(request, "portal/invitations/reveal.html", {"invitation": made, "link": link})
-    response.headers["Cache-Control"] = "no-store"
-    return response
+    return one_time_secret.redirect_to(request, reverse("portal:invitation-created", args=[made.pk]), secret)
+
+
+@sensitive_variables("secret", "link")
+@require_safe
+def invitation_created(request: HttpRequest, invitation_id: int) -> HttpResponse:
+    """Shows a new link once; after that only says that it was shown."""
+    row = _managed_one(session_viewer(request), invitation_id)
+    secret = one_time_secret.take(request)
+    link = settings.PUBLIC_URL + reverse("portal:invitation", args=[secret]) if secret else ""
+    response = render(request, "portal/invitations/reveal.html", {"invitation": row, "link": link})
+    return one_time_secret.clear(request, response)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def invitation_revoke(request: HttpRequest, invitation_id: int) -> HttpResponse:
     viewer = session_viewer(request)
-    row = _managed(viewer, _inviting(viewer)).select_related("namespace").filter(pk=invitation_id).first()
-    if row is None:
-        raise NotFound("There is no such invitation of yours.", mend="The invitations page has the list.")
+    row = _managed_one(viewer, invitation_id)
     if request.method != "POST":
         return render(request, "portal/invitations/revoke.html", {"invitation": row})
     invitations.revoke(invitation=row, actor=viewer)
@@ -161,8 +167,16 @@ def _managed(viewer: Viewer, owned: NamespaceQuerySet) -> QuerySet[Invitation]:
     return everything if operates(viewer) else everything.filter(Q(namespace__in=owned))
 
 
+def _managed_one(viewer: Viewer, invitation_id: int) -> Invitation:
+    row = _managed(viewer, _inviting(viewer)).select_related("namespace").filter(pk=invitation_id).first()
+    if row is None:
+        raise NotFound("There is no such invitation of yours.", mend="The invitations page has the list.")
+    return row
+
+
 urlpatterns = [
     path("invitations", invitation_list, name="invitations"),
+    path("invitations/<int:invitation_id>/created", invitation_created, name="invitation-created"),
     path("invitations/<int:invitation_id>/revoke", invitation_revoke, name="invitation-revoke"),
     path("invitations/<str:secret>", invitation, name="invitation"),
 ]

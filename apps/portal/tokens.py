@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import path, reverse
 from django.views.decorators.debug import sensitive_variables
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
 from apps.accounts import tokens
 from apps.accounts.access import Viewer, visible_namespaces
@@ -19,6 +19,7 @@ from apps.accounts.authentication import session_viewer
 from apps.accounts.models import ApiToken, Namespace, Scope, User
 from apps.lib.errors import Invalid, NotFound
 from apps.lib.hostnames import as_written
+from apps.portal import one_time_secret
 from apps.portal.publish_form import sentence
 
 
@@ -66,7 +67,6 @@ def token_list(request: HttpRequest) -> HttpResponse:
 
 @sensitive_variables("secret")
 def _issue(request: HttpRequest, viewer: Viewer, form: TokenForm) -> HttpResponse:
-    """Make the token and show it, in the answer to the POST itself: a redirect would have to keep it somewhere."""
     asked = form.cleaned_data
     token, secret = tokens.issue(
         user=_person(viewer),
@@ -77,11 +77,17 @@ def _issue(request: HttpRequest, viewer: Viewer, form: TokenForm) -> HttpRespons
         lifetime=timedelta(days=asked["days"]),
         actor=viewer,
     )
-    response = render(
-        request, "portal/tokens/reveal.html", {"token": token, **ways_to_use(secret, settings.PUBLIC_HOST)}
-    )
-    response.headers["Cache-Control"] = "no-store"
-    return response
+    return one_time_secret.redirect_to(request, reverse("portal:token-created", args=[token.pk]), secret)
+
+
+@sensitive_variables("secret")
+@require_safe
+def token_created(request: HttpRequest, token_id: int) -> HttpResponse:
+    """Shows a new token once; after that only says that it was shown."""
+    token = _own_token(session_viewer(request), token_id)
+    secret = one_time_secret.take(request)
+    shown = ways_to_use(secret, settings.PUBLIC_HOST) if secret else {}
+    return one_time_secret.clear(request, render(request, "portal/tokens/reveal.html", {"token": token, **shown}))
 
 
 def ways_to_use(secret: str, host: str) -> dict[str, str]:
@@ -100,14 +106,19 @@ def ways_to_use(secret: str, host: str) -> dict[str, str]:
 @require_http_methods(["GET", "HEAD", "POST"])
 def token_revoke(request: HttpRequest, token_id: int) -> HttpResponse:
     viewer = session_viewer(request)
-    token = ApiToken.objects.filter(user=_person(viewer), pk=token_id).first()
-    if token is None:
-        raise NotFound("You have no such token.", mend="Your tokens are on the tokens page.")
+    token = _own_token(viewer, token_id)
     if request.method != "POST":
         return render(request, "portal/tokens/revoke.html", {"token": token})
     tokens.revoke(token=token, actor=viewer)
     messages.success(request, f"The token {token.start}… ({token.label}) is revoked and opens nothing any more.")
     return HttpResponseRedirect(reverse("portal:tokens"), status=HTTPStatus.SEE_OTHER)
+
+
+def _own_token(viewer: Viewer, token_id: int) -> ApiToken:
+    token = ApiToken.objects.filter(user=_person(viewer), pk=token_id).first()
+    if token is None:
+        raise NotFound("You have no such token.", mend="Your tokens are on the tokens page.")
+    return token
 
 
 def _list_page(request: HttpRequest, viewer: Viewer, form: TokenForm, *, status: int) -> HttpResponse:
@@ -122,5 +133,6 @@ def _person(viewer: Viewer) -> User:
 
 urlpatterns = [
     path("tokens", token_list, name="tokens"),
+    path("tokens/<int:token_id>/created", token_created, name="token-created"),
     path("tokens/<int:token_id>/revoke", token_revoke, name="token-revoke"),
 ]

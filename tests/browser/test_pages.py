@@ -43,6 +43,7 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
     "home": [({}, "")],
     "how-to": [({}, "")],
     "tokens": [({}, "")],
+    "token-created": [({"token_id": lambda shelf: shelf.token_id}, "")],
     "token-revoke": [({"token_id": lambda shelf: shelf.token_id}, "")],
     "invitations": [({}, "")],
     "publish": [({}, ""), ({}, f"?namespace={SPACE}&name=network&system=aws")],
@@ -121,6 +122,7 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
 NO_PAGES = {
     "theme",
     "invitation",
+    "invitation-created",
     "invitation-revoke",
     "upload",
     "release-status",

@@ -94,6 +94,18 @@ def is_silent(table, method, status, events):
     return method != "GET" and changed and events == 0 and not table.get("quiet")
 
 
+def test_no_form_shows_what_it_made_in_its_own_answer():
+    """A reload would make another: such a POST redirects. 200 is for what only shows the page again."""
+    made = {
+        name
+        for name in TABLES
+        if columns_of(name) is COLUMNS["session"] and not ROUTES[name].is_library
+        for (method, _, _), status in cells_of(name).items()
+        if method == "POST" and status == 200 and not TABLES[name]["POST"].get("shows")
+    }
+    assert made == set()
+
+
 @pytest.mark.parametrize("name", sorted(TABLES))
 def test_each_cell_answers_as_the_policy_says(scene, client_of, name):
     expected, found, silent = cells_of(name) | refusals_of(name), {}, []

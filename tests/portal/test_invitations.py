@@ -26,7 +26,9 @@ def shown_link(response) -> str:
 
 
 def test_an_owner_invites_and_the_person_joins(dora, acme, browser_of):
-    response = browser_of(dora).post("/invitations", {"note": "Erin", "namespace": "acme", "role": "2"})
+    browser = browser_of(dora)
+    made = browser.post("/invitations", {"note": "Erin", "namespace": "acme", "role": "2"})
+    response = browser.get(made.url)
     assert response.headers["Cache-Control"] == "no-store"
     person = Client()
     page = person.get(shown_link(response))
@@ -42,10 +44,12 @@ def test_an_owner_invites_and_the_person_joins(dora, acme, browser_of):
 
 def test_the_link_is_on_no_page_afterwards_and_in_no_row(dora, acme, browser_of):
     browser = browser_of(dora)
-    link = shown_link(browser.post("/invitations", {"note": "Erin", "namespace": "acme", "role": "1"}))
+    made = browser.post("/invitations", {"note": "Erin", "namespace": "acme", "role": "1"})
+    link = shown_link(browser.get(made.url))
     secret = link.rsplit("/", 1)[1]
 
-    assert secret not in browser.get("/invitations").content.decode()
+    assert secret not in browser.get("/invitations").content.decode() + made.url
+    assert "This link cannot be shown again" in browser.get(made.url).content.decode()
     assert secret not in str(list(Invitation.objects.values())) + str(list(AuditEvent.objects.values()))
 
 
@@ -104,7 +108,9 @@ def test_an_owner_invites_only_into_their_own(dora, pantry, browser_of):
 
 
 def test_staff_invite_without_a_role(olga, browser_of):
-    link = shown_link(browser_of(olga).post("/invitations", {"note": "x", "namespace": "", "role": "1"}))
+    browser = browser_of(olga)
+    made = browser.post("/invitations", {"note": "x", "namespace": "", "role": "1"})
+    link = shown_link(browser.get(made.url))
 
     assert Client().post(link, ERIN).headers["Location"] == "/"
     assert not Grant.objects.filter(user__username="erin").exists()

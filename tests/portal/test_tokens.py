@@ -4,12 +4,14 @@ import html
 import re
 
 import pytest
+from django.contrib.sessions.models import Session
 from django.test import Client
 
 from apps.accounts import tokens
 from apps.accounts.access import Viewer
 from apps.accounts.models import ApiToken, Scope
 from apps.audit.models import AuditEvent
+from apps.portal.one_time_secret import COOKIE_NAME
 from apps.portal.tokens import ways_to_use
 
 NEW = {"label": "CI of vpc", "scope": "publish", "days": "90"}
@@ -36,8 +38,15 @@ def test_strangers_are_sent_to_the_sign_in_page(browser_of, db):
     assert response.headers["Location"].endswith("/login/?next=/tokens")
 
 
+def created(browser, **more):
+    """The page to which a new token leads, and its URL."""
+    answer = browser.post("/tokens", NEW | more)
+    assert answer.status_code == 303
+    return browser.get(answer.url), answer.url
+
+
 def test_it_is_shown_once_and_never_in_a_url(browser, alice):
-    response = browser.post("/tokens", NEW | {"namespaces": ["acme"], "only_name": "vpc/aws"})
+    response, url = created(browser, namespaces=["acme"], only_name="vpc/aws")
 
     assert response.status_code == 200
     assert response.headers["Cache-Control"] == "no-store"
@@ -45,20 +54,54 @@ def test_it_is_shown_once_and_never_in_a_url(browser, alice):
     token = tokens.identify(secret)
     assert (token.user, token.scope, token.only_name) == (alice, Scope.PUBLISH, "vpc/aws")
     assert [namespace.name for namespace in token.namespaces.all()] == ["acme"]
-    page = browser.get("/tokens").content.decode()
-    assert token.start in page
-    assert secret not in page
+    assert secret not in url
+    for path in ("/tokens", url, url):
+        page = browser.get(path).content.decode()
+        assert secret not in page
+    assert "This token cannot be shown again" in page
+    assert ApiToken.objects.count() == 1
+    assert token.start in browser.get("/tokens").content.decode()
     assert str(list(AuditEvent.objects.values())).count(secret) == 0
 
 
 def test_the_page_says_how_to_use_it_on_this_host(browser, settings):
     settings.PUBLIC_HOST = "127.0.0.1:8443"
-    response = browser.post("/tokens", NEW)
+    response, _ = created(browser)
     page, secret = html.unescape(response.content.decode()), secret_on(response)
 
     assert f'credentials "127.0.0.1:8443" {{\n  token = "{secret}"\n}}' in page
     assert f"machine 127.0.0.1 login larder password {secret}" in page
     assert "TF_TOKEN_127" not in page
+
+
+def test_until_it_is_shown_neither_the_database_nor_the_cookie_alone_holds_it(browser, alice, browser_of):
+    answer = browser.post("/tokens", NEW)
+    cookie = answer.cookies[COOKIE_NAME]
+    assert (cookie["path"], cookie["samesite"], cookie["httponly"]) == (answer.url, "Strict", True)
+    rows = [row.get_decoded() for row in Session.objects.all()]
+    assert any(answer.url in row.get("one-time", {}) for row in rows)
+    assert re.findall(tokens.TOKEN_PATTERN, f"{rows} {cookie.value}") == []
+
+    elsewhere = browser_of(alice)
+    elsewhere.cookies[COOKIE_NAME] = cookie.value
+    assert "cannot be shown again" in elsewhere.get(answer.url).content.decode(), "the session is missing"
+    browser.head(answer.url)
+    assert secret_on(browser.get(answer.url))
+    assert all("one-time" not in row.get_decoded() for row in Session.objects.all())
+
+
+def test_without_its_cookie_it_is_gone(browser):
+    answer = browser.post("/tokens", NEW)
+    del browser.cookies[COOKIE_NAME]
+    assert "cannot be shown again" in browser.get(answer.url).content.decode()
+
+
+def test_two_that_were_made_at_once_are_both_shown(browser):
+    first = browser.post("/tokens", NEW)
+    key = first.cookies[COOKIE_NAME].value
+    second, _ = created(browser)
+    browser.cookies[COOKIE_NAME] = key  # a browser keeps one for each path
+    assert secret_on(browser.get(first.url)) != secret_on(second)
 
 
 def test_a_host_without_a_port_has_a_variable():
