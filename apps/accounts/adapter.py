@@ -5,6 +5,7 @@ from typing import Any
 from allauth.account.adapter import DefaultAccountAdapter
 from django.db import transaction
 from django.http import HttpRequest
+from django.urls import reverse
 
 from apps.accounts import epoch
 from apps.accounts.models import User
@@ -24,6 +25,9 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
     def get_client_ip(self, request: HttpRequest) -> str:
         """What limits count by: registry_site/forwarded.py has decided it. Without an address all share one count."""
         return request.META.get("REMOTE_ADDR") or "unknown"
+
+    def get_password_change_redirect_url(self, request: HttpRequest) -> str:  # noqa: ARG002
+        return reverse("portal:account")
 
     @transaction.atomic
     def set_password(self, user: User, password: str) -> None:

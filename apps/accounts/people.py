@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from django.contrib.auth.models import Group, Permission
 from django.db import transaction
 
-from apps.accounts import leaving
+from apps.accounts import epoch, leaving, sessions
 from apps.accounts.access import Viewer
 from apps.accounts.models import User
 from apps.audit.kinds import Kind
@@ -77,4 +77,37 @@ def change(
         permissions_taken=sorted(before - after),
         roles_given=sorted(roles_after - roles_before),
         roles_taken=sorted(roles_before - roles_after),
+    )
+
+
+@transaction.atomic
+def set_password(*, user: User, actor: Viewer, password: str) -> None:
+    """Give an account a new password, and end its sessions; tokens stay. The machine itself acts as NOBODY.
+
+    Raises RoleRequired (only superusers change operators) and Conflict (one's own, and that of a forgotten person).
+    """
+    row = User.objects.select_for_update().get(pk=user.pk)
+    if (row.is_staff or row.is_superuser) and actor.user and not actor.user.is_superuser:
+        raise RoleRequired("Only a superuser sets the password of an operator.", mend="Ask a superuser.")
+    if actor.user_id == row.pk:
+        raise Conflict("This is your own account.", mend="Change your password on your account page.")
+    if row.is_forgotten:
+        raise Conflict("This person was forgotten.", mend="Invite them again: they get another account.")
+    row.set_password(password)
+    row.save(update_fields=["password"])
+    sessions.end_all(row)
+    epoch.advance()  # where nobody was signed in, the old password still ends
+    record(Kind.PASSWORD_CHANGED, actor_id=actor.user_id, token_id=actor.token_id, subject=f"user/{row.pk}")
+
+
+@transaction.atomic
+def rename(*, user: User, actor: Viewer, full_name: str) -> None:
+    """Change what Larder calls a person. The audit row says that it changed and not to what: it outlives the person."""
+    User.objects.filter(pk=user.pk).update(first_name=full_name, last_name="")
+    record(
+        Kind.USER_CHANGED,
+        actor_id=actor.user_id,
+        token_id=actor.token_id,
+        subject=f"user/{user.pk}",
+        changes={"full_name": "changed"},
     )

@@ -1,22 +1,30 @@
 """Browser sessions by the digests under which they are stored: whose they are, and ending them at once."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import structlog
 from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.models import Session
+from django.db import transaction
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from apps.accounts import epoch
+from apps.accounts.access import Viewer
 from apps.accounts.hashed_sessions import digest_of
 from apps.accounts.models import User
+from apps.audit.kinds import Kind
+from apps.audit.recorder import record
 
 BATCH_SIZE = 1000
 MAX_SECONDS = 100.0
+MAX_AGENT_LENGTH = 300
+_DESCRIPTION = "sign-in"
 
 log = structlog.get_logger("larder.accounts")
 
@@ -35,6 +43,59 @@ def end_all(user: User) -> int:
         Session.objects.filter(pk__in=theirs).delete()
         epoch.advance()
     return len(theirs)
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """A browser in which somebody is signed in; `client` and `agent` are what it said of itself at the sign-in."""
+
+    digest: str
+    expires_at: datetime
+    at: datetime | None = None
+    client: str = ""
+    agent: str = ""
+
+
+def describe(request: HttpRequest) -> None:
+    """Keep in the session what its list shows, until it ends."""
+    request.session[_DESCRIPTION] = {
+        "at": timezone.now().isoformat(),
+        "client": str(request.META.get("REMOTE_ADDR", "")),
+        "agent": str(request.META.get("HTTP_USER_AGENT", ""))[:MAX_AGENT_LENGTH],
+    }
+
+
+def of_user(user: User) -> list[SignedIn]:
+    """Where the person is signed in now, the latest sign-in first. Opens every session, as `end_all` does."""
+    found = []
+    for row in Session.objects.filter(expire_date__gt=timezone.now()).iterator():
+        data = row.get_decoded()
+        if _is_of(data, user):
+            said = dict(data.get(_DESCRIPTION, {}))
+            at = said.pop("at", "")
+            found.append(SignedIn(row.pk, row.expire_date, datetime.fromisoformat(at) if at else None, **said))
+    return sorted(found, key=lambda one: one.expires_at, reverse=True)
+
+
+@transaction.atomic
+def end(*, user: User, actor: Viewer, digests: Collection[str] | None = None) -> int:
+    """Sign the person out in these browsers, or in all; answers in how many they were."""
+    if digests is None:
+        count = end_all(user)
+    else:
+        theirs = [one.digest for one in of_user(user) if one.digest in digests]
+        count = Session.objects.filter(pk__in=theirs).delete()[0]
+        if count:
+            epoch.advance()
+    if count:
+        record(
+            Kind.SESSIONS_ENDED,
+            actor_id=actor.user_id,
+            token_id=actor.token_id,
+            subject=f"user/{user.pk}",
+            count=count,
+        )
+    return count
 
 
 def of(request: HttpRequest) -> str:

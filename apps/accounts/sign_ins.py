@@ -4,13 +4,15 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from apps.accounts import epoch
+from apps.accounts import epoch, sessions
 from apps.accounts.models import User
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 
 
 def record_sign_in(*, request: HttpRequest | None, user: User, **_: Any) -> None:
+    if request is not None:
+        sessions.describe(request)
     record(Kind.USER_SIGNED_IN, actor_id=user.pk, subject=f"user/{user.pk}", client=address_of(request))
 
 

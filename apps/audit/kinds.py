@@ -12,6 +12,7 @@ class Kind(models.TextChoices):
     USER_CHANGED = "account:user:changed"
     USER_FORGOTTEN = "account:user:forgotten"
     PASSWORD_CHANGED = "account:user:password-changed"  # noqa: S105
+    SESSIONS_ENDED = "account:user:sessions-ended"
     TOKEN_ISSUED = "account:token:issued"  # noqa: S105
     TOKEN_REVOKED = "account:token:revoked"  # noqa: S105
     NAMESPACE_CREATED = "namespace:namespace:created"

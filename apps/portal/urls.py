@@ -1,6 +1,7 @@
 """The HTML site. Each page module ends in its own list."""
 
 from apps.portal import (
+    account_page,
     browse,
     downloads,
     home,
@@ -27,6 +28,7 @@ app_name = "portal"
 
 urlpatterns = [
     *home.urlpatterns,
+    *account_page.urlpatterns,
     *how_to.urlpatterns,
     *theme.urlpatterns,
     *tokens.urlpatterns,

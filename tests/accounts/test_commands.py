@@ -82,3 +82,31 @@ def test_invite_prints_a_link_that_opens(acme, settings):
 def test_invite_says_what_is_wrong(acme, words, says):
     with pytest.raises(CommandError, match=says):
         run("invite", *words)
+
+
+def test_its_last_word_is_a_new_password_and_the_sessions_end(alice, browser_of, event_kinds):
+    browser = browser_of(alice)
+
+    password = run("set_password", "Alice").split()[-1]
+
+    alice.refresh_from_db()
+    assert alice.check_password(password)
+    assert browser.get("/tokens").status_code == 302
+    assert event_kinds()[-1] == "account:user:password-changed"
+
+
+def test_sessions_are_ended_and_the_password_stays(alice, browser_of, event_kinds):
+    browser = browser_of(alice)
+
+    assert "was signed in 1 time and is signed out now" in run("end_sessions", "alice")
+
+    assert browser.get("/tokens").status_code == 302
+    alice.refresh_from_db()
+    assert alice.check_password("alice likes pears")
+    assert event_kinds()[-1] == "account:user:sessions-ended"
+
+
+@pytest.mark.parametrize("command", ["set_password", "end_sessions"])
+def test_neither_knows_people_who_are_not_there(db, command):
+    with pytest.raises(CommandError, match="no user zoe"):
+        run(command, "zoe")

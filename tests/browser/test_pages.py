@@ -42,6 +42,7 @@ def tabs(*extra: Keywords) -> list[tuple[Keywords, str]]:
 PAGES: dict[str, list[tuple[Keywords, str]]] = {
     "home": [({}, "")],
     "how-to": [({}, "")],
+    "account": [({}, "")],
     "tokens": [({}, "")],
     "token-created": [({"token_id": lambda shelf: shelf.token_id}, "")],
     "token-revoke": [({"token_id": lambda shelf: shelf.token_id}, "")],
@@ -121,6 +122,7 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
 # Routes that are no pages: fragments, bytes, redirects, one-time links, and what only takes a POST.
 NO_PAGES = {
     "theme",
+    "sessions-end",
     "invitation",
     "invitation-created",
     "invitation-revoke",

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from apps.accounts import access, invitations, leaving, people, staff_roles
 from apps.accounts.admin.actors import actor_of
+from apps.accounts.admin.entry import EntryPage
 from apps.accounts.admin.filters import NamespaceFilter
 from apps.accounts.models import Invitation, Role, User
 from apps.admin_base import LarderAdmin
@@ -49,7 +50,7 @@ class RoleFilter(admin.SimpleListFilter):
 
 
 @admin.register(User)
-class UserAdmin(LarderAdmin[User]):
+class UserAdmin(EntryPage):
     """Accounts come by invitation and are never deleted: what they published keeps its author."""
 
     change_list_template = "admin/people.html"

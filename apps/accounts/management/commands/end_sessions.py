@@ -1,0 +1,25 @@
+"""`manage.py end_sessions NAME`: sign somebody out in every browser."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from apps.accounts import people, sessions
+from apps.accounts.access import NOBODY
+from apps.lib.errors import RegistryError
+
+
+class Command(BaseCommand):
+    help = "Sign a person out in every browser. Their password and their API tokens stay valid."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("name", metavar="NAME")
+
+    def handle(self, **options: Any) -> None:
+        try:
+            user = people.find(options["name"])
+        except RegistryError as refused:
+            raise CommandError(f"{refused} {refused.mend}") from None
+        count = sessions.end(user=user, actor=NOBODY)
+        self.stdout.write(f"{user} was signed in {count} time{'' if count == 1 else 's'} and is signed out now.")

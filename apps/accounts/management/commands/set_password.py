@@ -1,0 +1,30 @@
+"""`manage.py set_password NAME`: a new password for somebody who lost theirs, printed once, as its last word."""
+
+import secrets
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from apps.accounts import people
+from apps.accounts.access import NOBODY
+from apps.lib.errors import RegistryError
+
+PASSWORD_BYTES = 15
+
+
+class Command(BaseCommand):
+    help = "Print a new password for an account and end its sessions. Its API tokens stay valid."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("name", metavar="NAME")
+
+    def handle(self, **options: Any) -> None:
+        password = secrets.token_urlsafe(PASSWORD_BYTES)
+        try:
+            user = people.find(options["name"])
+            people.set_password(user=user, actor=NOBODY, password=password)
+        except RegistryError as refused:
+            raise CommandError(f"{refused} {refused.mend}") from None
+        self.stderr.write(f"New password of {user}, who can change it on the account page after signing in:")
+        self.stdout.write(password)
