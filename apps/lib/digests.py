@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Iterator
 
+from apps.lib.amounts import limit_text
 from apps.lib.errors import TooLarge
 
 _HEX = frozenset("0123456789abcdef")
@@ -41,5 +42,7 @@ def counted(chunks: Iterable[bytes], *, limit: int, what: str, setting: str = ""
         seen += len(chunk)
         if seen > limit:
             by = f" (limit {setting})" if setting else ""
-            raise TooLarge(f"{what} is larger than {limit} bytes{by}", mend="Send less, or ask an operator for more.")
+            raise TooLarge(
+                f"{what} is larger than {limit_text(limit)}{by}", mend="Send less, or ask an operator for more."
+            )
         yield chunk

@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from apps.lib.amounts import found_text
 from apps.lib.archive_rules.limits import at_most
 from apps.lib.archive_rules.outcome import Refusal, refuse, shown
 from apps.lib.errors import Reason
@@ -59,7 +60,7 @@ def _reason(found: str, file: str, expected: str = "major and minor number, such
 
 def _object(data: bytes, file: str) -> dict[str, Any]:
     if len(data) > MOST_BYTES:
-        raise _refuse("manifest-too-large", f"{len(data)} bytes", at_most(MOST_BYTES, "bytes"), file)
+        raise _refuse("manifest-too-large", found_text(len(data)), at_most(MOST_BYTES, "bytes"), file)
     try:
         fields = json.loads(data.decode("utf-8"), object_pairs_hook=_once)
     except _Twice as twice:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from apps.lib.amounts import found_text
 from apps.lib.archive_rules.limits import at_most
 from apps.lib.archive_rules.outcome import MOST_REASONS, Refusal, refuse, shown
 from apps.lib.digests import is_sha256
@@ -70,7 +71,7 @@ def _lines(data: bytes, most_bytes: int, setting: str, file: str) -> list[str]:
         raise refuse("sums-empty", "a file of 0 bytes", "a line for each file", "Upload it again.", file)
     if len(data) > most_bytes:
         expected = at_most(most_bytes, "bytes", setting)
-        raise refuse("sums-too-large", f"{len(data)} bytes", expected, "List this version's files only.", file)
+        raise refuse("sums-too-large", found_text(len(data)), expected, "List this version's files only.", file)
     text = _decoded(data, file)
     return text.removesuffix("\n").split("\n")
 

@@ -34,6 +34,7 @@ def frame(viewer: Viewer, shown: ModuleVersion, route: str) -> dict[str, Any]:
     context["damage"] = damage.told_to(context["role"], [(archive_name(release.name, release.version), release.digest)])
     context |= _others(shown) | {"units": units, "root": units.root, "tab": route, "tabs": tabs(shown, units)}
     context["is_latest"] = context["latest"] == release.version
+    context["is_older"] = bytes(release.sort_key) < bytes(context["latest_key"])
     context["files_path"] = reverse("portal:module-files", args=where(address, release.version))
     context["repository"] = repository(module)
     # Whoever should not begin to use it is not handed the block to paste.
@@ -101,10 +102,12 @@ def _others(shown: ModuleVersion) -> dict[str, Any]:
         "newer": listed.filter(release__sort_key__gt=key).newest_first().reverse().values(number)[:1],
         "older": listed.filter(release__sort_key__lt=key).newest_first().values(number)[:1],
         "latest": rows.default_first().values(number)[:1],
+        "latest_key": rows.default_first().values("release__sort_key")[:1],
         "highest": rows.newest_first().values(number)[:1],
         "version_count": rows.order_by().values("module").annotate(number=Count("pk")).values("number"),
     }
     queries = {name: Subquery(query) for name, query in asked.items()}
     found = Module.objects.filter(pk=shown.module.pk).annotate(**queries).values(*queries).get()
-    found |= {"latest": found["latest"] or shown.release.version, "version_count": found["version_count"] or 0}
+    found |= {"latest": found["latest"] or shown.release.version, "latest_key": found["latest_key"] or key}
+    found |= {"version_count": found["version_count"] or 0}
     return {**found, "versions": all_of(shown.module)[:SWITCHER]}

@@ -122,6 +122,7 @@ def frame(viewer: Viewer, shown: ProviderVersion, route: str) -> dict[str, Any]:
     context["damage"] = damage.told_to(context["role"], _files(shown))
     context["latest"] = latest.release.version if latest else ""
     context["is_latest"] = context["latest"] == shown.release.version
+    context["is_older"] = latest is not None and bytes(shown.release.sort_key) < bytes(latest.release.sort_key)
     context["total_size"] = sum(package.size for package in packages)
     context["tabs"] = [
         Tab("provider-version", "Overview"),

@@ -9,7 +9,9 @@ const steps = [["year", 31536000], ["month", 2592000], ["week", 604800], ["day",
 function ago(at) {
   const seconds = (at.getTime() - Date.now()) / 1000;
   for (const [unit, size] of steps) {
-    if (Math.abs(seconds) >= size) return relative.format(Math.trunc(seconds / size), unit);
+    // What lies ahead is rounded, in units of which there are two, as templatetags/times.py does.
+    const count = seconds < 0 ? Math.ceil(seconds / size) : seconds / size < (unit === "minute" ? 1 : 1.95) ? 0 : Math.floor(seconds / size + 0.5);
+    if (count) return relative.format(count, unit);
   }
   return "just now";
 }

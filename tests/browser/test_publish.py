@@ -168,6 +168,14 @@ def test_a_file_over_the_limit_is_refused_without_sending_it(page, space, archiv
     expect(page.get_by_role("alert")).to_contain_text("LARDER_MODULE_ARCHIVE_MAX_BYTES")
 
 
+def test_a_file_that_is_no_archive_is_not_taken_and_one_without_a_suffix_is(page, archive):
+    page.goto("/publish")
+    page.locator("#file").set_input_files(archive("notes.txt", b"buy plums"))
+    expect(page.get_by_role("alert")).to_contain_text("notes.txt is not an archive")
+    page.locator("#file").set_input_files(archive("v1.2.0"))
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
 def test_the_servers_own_refusal_of_a_size_is_shown(page, space, archive, watch: Watch):
     watch.expect("status of 413")
     describe(page, space, "larger")

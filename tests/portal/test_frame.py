@@ -81,7 +81,13 @@ def test_a_theme_that_does_not_exist_changes_nothing(client, db):
         (timedelta(days=1, minutes=1), "yesterday"),
         (timedelta(days=9), "last week"),
         (timedelta(days=800), "2 years ago"),
-        (-timedelta(days=89, minutes=1), "in 2 months"),
+        (-timedelta(days=90, seconds=-9), "in 3 months"),
+        (-timedelta(days=45), "in 6 weeks"),
+        (-timedelta(days=14, seconds=-9), "in 2 weeks"),
+        (-timedelta(days=1), "in 24 hours"),
+        (-timedelta(hours=12, seconds=-9), "in 12 hours"),
+        (-timedelta(seconds=70), "in 1 minute"),
+        (-timedelta(seconds=20), "just now"),
     ],
 )
 def test_times_are_relative(passed, words):

@@ -3,7 +3,9 @@
 import html
 
 import pytest
+from django.utils import timezone
 
+from apps.releases.models import Release
 from tests.portal.rows import add_module
 
 NUMBERS = [f"1.{minor}.0" for minor in range(12)]
@@ -41,7 +43,7 @@ def test_the_module_page_shows_the_highest_stable_version(browser_of, bob, vpc):
 
     assert "<title>acme/vpc/aws 1.11.0 - Larder</title>" in page
     assert "Latest" in page
-    assert "There is a newer version" not in page
+    assert "A newer version is available" not in page
 
 
 def test_the_usage_is_right_for_this_host(browser_of, bob, vpc, settings):
@@ -60,14 +62,34 @@ def test_a_public_module_asks_for_no_credentials(client, pantry):
 
 
 def test_an_older_version_names_the_latest(browser_of, bob, vpc):
-    assert "There is a newer version" in text_of(browser_of(bob).get("/modules/acme/vpc/aws/1.0.0"))
+    assert "A newer version is available" in text_of(browser_of(bob).get("/modules/acme/vpc/aws/1.0.0"))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"lifecycle": "yanked"},
+        {"quarantined_at": timezone.now()},
+        {"lifecycle": "deprecated", "quarantined_at": timezone.now()},
+    ],
+)
+def test_what_is_above_the_latest_is_not_older(browser_of, olga, vpc, said):
+    Release.objects.filter(version="1.11.0").update(lifecycle_at=timezone.now(), **said)
+
+    page = text_of(browser_of(olga).get("/modules/acme/vpc/aws/1.11.0"))
+
+    for words in ("> Older version<", "A newer version is available", "It still works", "> Latest<"):
+        assert words not in page
+    older = text_of(browser_of(olga).get("/modules/acme/vpc/aws/1.0.0"))
+    assert "> Older version<" in older
+    assert "A newer version is available" in older
 
 
 def test_a_pre_release_says_so(browser_of, bob, vpc):
     page = text_of(browser_of(bob).get("/modules/acme/vpc/aws/2.0.0-rc.1"))
 
     assert "This is a pre-release" in page
-    assert "There is a newer version" not in page
+    assert "A newer version is available" not in page
 
 
 @pytest.mark.parametrize("version", ["9.9.9", "v1.0.0", "nonsense"])

@@ -154,7 +154,7 @@ def test_all_versions_are_listed_and_the_highest_stable_one_is_shown(browser, ac
 
     assert [row.version for row in page.context["page"].object_list] == ["2.0.0-rc.1", "1.10.0", "1.2.0"]
     assert browser.get("/providers/acme/dns").context["release"].version == "1.10.0"
-    assert "There is another latest version" in text_of(browser.get(V))
+    assert "A newer version is available" in text_of(browser.get(V))
 
 
 def test_a_provider_whose_versions_are_gone_shows_them_all_the_same(browser, dns, acme):

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from apps.lib.amounts import limit_text
+
 _MIB = 1024 * 1024
 
 
@@ -30,5 +32,6 @@ class Limits:
 
 
 def at_most(limit: int, unit: str, setting: str = "") -> str:
-    """`at most 5 bytes (LARDER_X)`: how refusals name a limit."""
-    return f"at most {limit} {unit}" + (f" ({setting})" if setting else "")
+    """`at most 100 MiB (LARDER_X)`: how refusals name a limit."""
+    amount = limit_text(limit) + unit.removeprefix("bytes") if unit.startswith("bytes") else f"{limit} {unit}"
+    return f"at most {amount}" + (f" ({setting})" if setting else "")

@@ -4,6 +4,7 @@ import zlib
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from apps.lib.amounts import found_text
 from apps.lib.archive_rules.clock import Clock
 from apps.lib.archive_rules.limits import Limits, at_most
 from apps.lib.archive_rules.outcome import refuse
@@ -19,12 +20,14 @@ def check_declared(records: list[Record], packed: int, limits: Limits) -> None:
     for record in records:
         if record.size > limits.file_bytes:
             expected = at_most(limits.file_bytes, "bytes", limits.file_setting)
-            raise refuse("too_large_file", f"{record.size} bytes unpacked", expected, "Leave it out.", record.name)
+            raise refuse(
+                "too_large_file", f"{found_text(record.size)} unpacked", expected, "Leave it out.", record.name
+            )
     if total > limits.unpacked_bytes:
         expected = at_most(limits.unpacked_bytes, "bytes", limits.unpacked_setting)
-        raise refuse("too_large_unpacked", f"{total} bytes unpacked", expected, "Leave files out.")
+        raise refuse("too_large_unpacked", f"{found_text(total)} unpacked", expected, "Leave files out.")
     if total > limits.ratio_from and total > limits.ratio * packed:
-        found = f"{total} bytes unpacked from {packed}"
+        found = f"{found_text(total)} unpacked from {found_text(packed)}"
         raise refuse("ratio", found, f"at most {limits.ratio} times the packed size", "Leave the padding out.")
 
 

@@ -1,10 +1,11 @@
 from django import template
 
+from apps.lib.amounts import limit_text
+
 register = template.Library()
 
 UNITS = (("GB", 10**9), ("MB", 10**6), ("kB", 10**3))
 TEN = 10
-MIB = 1024 * 1024
 
 
 @register.filter
@@ -19,7 +20,4 @@ def bytes_text(size: int | None) -> str:
     return f"{size} byte{'' if size == 1 else 's'}"
 
 
-@register.filter
-def limit_text(size: int) -> str:
-    """100 MiB: a limit as it was set, without rounding."""
-    return f"{size // MIB} MiB" if size % MIB == 0 else f"{size:,} bytes"
+register.filter(limit_text)

@@ -1,5 +1,6 @@
 """Times as people read them. The page is complete without JavaScript; static/js/time.js adds the reader's own zone."""
 
+import math
 from datetime import UTC, datetime
 
 from django import template
@@ -15,6 +16,7 @@ STEPS = (
     ("hour", 3_600),
     ("minute", 60),
 )
+NEARLY_TWO = 1.95
 
 
 @register.filter
@@ -35,10 +37,15 @@ def relative_time(at: datetime) -> str:
     """3 days ago, in 2 weeks, just now: the words of Intl.RelativeTimeFormat, so that time.js changes nothing."""
     seconds = (timezone.now() - at).total_seconds()
     for unit, size in STEPS:
-        count = int(abs(seconds) // size)
+        count = int(seconds // size) if seconds > 0 else _ahead(-seconds / size, unit)
         if count:
             return _words(unit, count, past=seconds > 0)
     return "just now"
+
+
+def _ahead(amount: float, unit: str) -> int:
+    """To the nearest, of units of which there are two: what ends in 90 days ends in 3 months, also a second later."""
+    return math.floor(amount + 0.5) if amount >= (1 if unit == "minute" else NEARLY_TWO) else 0
 
 
 def _words(unit: str, count: int, *, past: bool) -> str:

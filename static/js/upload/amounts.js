@@ -13,7 +13,24 @@ export function duration(seconds) {
   return `${Math.ceil(seconds / 60)} min`;
 }
 
-/** All digits, for limits and what breaks them. @param {number} value */
+const MIB = 1024 * 1024;
+
+/** A limit as it was set, without rounding, as apps/lib/amounts.py writes it. @param {number} bytes */
+export function limitText(bytes) {
+  return bytes && bytes % MIB === 0 ? `${exact(bytes / MIB)} MiB` : `${exact(bytes)} bytes`;
+}
+
+/** Rounded up, so that what breaks a limit reads larger than the limit. @param {number} bytes */
+export function foundText(bytes) {
+  return bytes < MIB ? `${exact(bytes)} bytes` : `${(Math.ceil((bytes / MIB) * 10) / 10).toFixed(1)} MiB`;
+}
+
+/** 1 problem, 2 problems. @param {number} count @param {string} noun */
+export function counted(count, noun) {
+  return `${exact(count)} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** All digits. @param {number} value */
 export function exact(value) {
   return value.toLocaleString("en");
 }

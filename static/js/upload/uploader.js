@@ -1,10 +1,10 @@
 // One form's file: chosen or dropped, looked through, prepared where it is a folder, and sent.
 
-import { exact } from "./amounts.js";
+import { exact, foundText, limitText } from "./amounts.js";
 import { attachDropzone } from "./dropzone.js";
 import { clearErrors, showErrors, WHOLE_FORM } from "./errors.js";
 import { listed, loose, TooMany, walk } from "./folder.js";
-import { guess, guessFolder, isArchive } from "./guess.js";
+import { beginsAsArchive, guess, guessFolder, isArchive } from "./guess.js";
 import { Progress } from "./progress.js";
 import { isModuleFile, isPrivateKey, isState, moduleFolders } from "./rules.js";
 import { Selection } from "./selection.js";
@@ -66,9 +66,12 @@ export class Uploader {
   }
 
   /** @param {FileList} list of one */
-  archive([file]) {
+  async archive([file]) {
     this.folder.value = "";
     if (!file) return this.clear();
+    if (!isArchive(file.name) && !(await beginsAsArchive(file))) {
+      throw new Refused(`${file.name} is not an archive. Choose a .zip, .tar.gz or .tar.xz, or the module's folder.`);
+    }
     this.selection.showArchive(file);
     this.choice = { name: file.name, keys: [], bytes: async () => this.checked(this.file.files[0] ?? file) };
     this.onChoice(file.name, guess(file.name), []);
@@ -114,7 +117,7 @@ export class Uploader {
   checked(file) {
     const limit = this.limit("maxBytes");
     if (file.size > limit) {
-      throw new Refused(`${file.name} has ${exact(file.size)} bytes; ${this.form.dataset.limitSetting} allows ${exact(limit)}. Leave out what is not part of the module, such as .git or .terraform.`);
+      throw new Refused(`${file.name} has ${foundText(file.size)}; ${this.form.dataset.limitSetting} allows ${limitText(limit)}. Leave out what is not part of the module, such as .git or .terraform.`);
     }
     return file;
   }
@@ -154,7 +157,7 @@ export class Uploader {
     ]) {
       if (found > limit) {
         const largest = [...files].sort((one, other) => other.file.size - one.file.size)[0];
-        throw new Refused(`The folder makes an archive of ${exact(found)} bytes; ${setting} allows ${exact(limit)}. Its largest file is ${largest.path} with ${exact(largest.file.size)} bytes. Leave out what is not part of the module.`);
+        throw new Refused(`The folder makes an archive of ${foundText(found)}; ${setting} allows ${limitText(limit)}. Its largest file is ${largest.path} with ${foundText(largest.file.size)}. Leave out what is not part of the module.`);
       }
     }
   }

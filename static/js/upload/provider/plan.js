@@ -1,6 +1,6 @@
 // What the chosen files would become, before anything is sent: pure, from names, sizes and the two small files.
 
-import { exact } from "../amounts.js";
+import { foundText, limitText } from "../amounts.js";
 import { GENERAL_MANIFEST, guess, isCompanion, meaning, stem } from "./names.js";
 
 const MOST_NAMED = 3;
@@ -55,7 +55,7 @@ function faultOf(item, { start, wanted, limits }) {
   if (first !== item) return item.role === "package" ? `is ${item.os}_${item.arch} once more, after ${first.path}. Remove one of them.` : `is there twice, see ${first.path}. Remove one of them.`;
   const of = { package: [limits.maxPackage, limits.packageSetting], docs: [limits.maxDocs, limits.docsSetting] };
   const [limit, setting] = of[item.role] ?? [limits.maxSmall, limits.smallSetting];
-  if (item.size > Number(limit)) return `has ${exact(item.size)} bytes; ${setting} allows ${exact(Number(limit))}.`;
+  if (item.size > Number(limit)) return `has ${foundText(item.size)}; ${setting} allows ${limitText(Number(limit))}.`;
   return item.size ? "" : "is empty.";
 }
 

@@ -1,6 +1,7 @@
 // One form: files are chosen, the plan is shown, and it is sent. The publish page opens the draft and hands it in; the
 // page of a draft only sends what it lacks.
 
+import { counted } from "../amounts.js";
 import { attachDropzone } from "../dropzone.js";
 import { clearErrors, showErrors, WHOLE_FORM } from "../errors.js";
 import { listed, loose, TooMany, walk } from "../folder.js";
@@ -70,7 +71,7 @@ export class ProviderUpload {
     this.sums = sums ? await readSums(sums, Number(this.form.dataset.maxSmall)) : null;
     this.manifest = manifest ? await readManifest(manifest) : null;
     this.replan();
-    if (this.plan) this.progress.announce(`${this.plan.packages.length} platforms understood, ${this.plan.problems.length} problems.`);
+    if (this.plan) this.progress.announce(`${counted(this.plan.packages.length, "platform")} understood, ${counted(this.plan.problems.length, "problem")}.`);
   }
 
   replan() {

@@ -1,0 +1,26 @@
+"""Numbers of bytes in sentences about limits."""
+
+import pytest
+
+from apps.lib.amounts import MIB, found_text, limit_text
+from apps.lib.archive_rules.limits import at_most
+
+
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [(100 * MIB, "100 MiB"), (2048 * MIB, "2,048 MiB"), (0, "0 bytes"), (1_500_000, "1,500,000 bytes")],
+)
+def test_a_limit_is_named_as_it_was_set(size, words):
+    assert limit_text(size) == words
+    assert at_most(size, "bytes", "LARDER_X") == f"at most {words} (LARDER_X)"
+
+
+def test_another_unit_stays_as_it_is():
+    assert at_most(65000, "entries") == "at most 65000 entries"
+    assert at_most(MIB, "bytes, packed") == "at most 1 MiB, packed"
+
+
+@pytest.mark.parametrize("excess", [1, 100_000])
+def test_what_breaks_a_limit_reads_larger_than_it(excess):
+    assert found_text(100 * MIB + excess) == "100.1 MiB"
+    assert found_text(2000) == "2,000 bytes"
