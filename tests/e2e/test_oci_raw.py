@@ -80,7 +80,7 @@ def test_a_head_has_every_header_and_no_body(ask):
         "/v2/acme/vpc/aws/tags/list%0a",
         "/v2/acme%2Fvpc%2F..%2Fvpc/aws/manifests/latest",
         "/v2/ACME/vpc/aws/manifests/latest",
-        "/v2/acme/vpc/aws/extra/manifests/latest",
+        "/v2/acme/vpc/aws/___/manifests/latest",
         "/v2/acme/%00/aws/manifests/latest",
         '/v2/acme/"/aws/manifests/latest',
         "/v2/acme/%0d%0aSet-Cookie:x=1/aws/manifests/latest",
