@@ -80,6 +80,6 @@ class Reason:
     @property
     def sentence(self) -> str:
         """File, finding, expectation and mend in one line of text."""
-        where = f"{self.file}: " if self.file else ""
+        where = "" if self.found.startswith(self.file) else f"{self.file}: "  # "" begins every text
         mend = f" {self.mend.rstrip('.')}." if self.mend else ""
         return f"{where}found {self.found}, expected {self.expected}.{mend}"

@@ -8,6 +8,7 @@ import pytest
 
 from apps.accounts.access import Viewer
 from apps.lib.addresses import ModuleAddress
+from apps.lib.errors import Reason
 from apps.modules import holding, publishing
 from apps.releases.models import Release
 from tests.builders.archives import MODULE, PRIVATE_KEY, module_zip
@@ -108,6 +109,7 @@ def test_a_script_is_refused_what_no_client_loads(put, files, words):
     assert release.state == "rejected"
     assert [reason["code"] for reason in release.reasons] == ["unloadable"]
     assert words in release.reasons[0]["found"]
+    assert Reason.from_dict(release.reasons[0]).sentence.startswith(f"found {release.reasons[0]['found']}")
     assert "?confirm=unloadable" in release.reasons[0]["mend"]
 
 
