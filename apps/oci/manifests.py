@@ -280,7 +280,7 @@ def _delete_tag(caller: Caller, found: Found, name: str) -> None:
             _lost_a_tag(found.row, [tag["manifest__digest"]])
             _record(caller, found.row, kinds.Kind.TAG_DELETED, digest=tag["manifest__digest"], tags=[name])
             return
-    if found.is_module and packages.served_by_tag(found, name) is not None:
+    if packages.served_by_tag(found, name) is not None:
         raise Unsupported(f"The tag {name} is a release.", mend=packages.NEVER_DELETED)
     raise unknown(found, name)
 

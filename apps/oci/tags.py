@@ -12,8 +12,6 @@ def names(found: Found) -> list[str]:
 
     Tools that copy a whole repository end at the first name that is listed and not there.
     """
-    if not found.is_module:
-        return sorted(_served_rows(found).values_list("name", flat=True))
     of_releases = set(packages.listed_tags(found))
     rows = set(_served_rows(found).values_list("name", flat=True)) - of_releases
     if packages.LATEST in rows and packages.served_by_tag(found, packages.LATEST) is None:

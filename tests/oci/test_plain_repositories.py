@@ -87,11 +87,12 @@ def test_a_module_package_is_stored_and_its_pusher_is_told_that_it_is_no_module(
     for data in (b"{}", archive):
         mine.blob(data)
 
-    answer = mine.put(raw, "1.2.0")
+    answers = [mine.put(raw, tag) for tag in ("1.2.0", "latest")]
     work()
 
-    assert answer.status_code == 201
-    assert "A module's repository is namespace/name/system" in answer.headers["Warning"]
+    for answer in answers:
+        assert answer.status_code == 201
+        assert "A module's repository is namespace/name/system" in answer.headers["Warning"]
     assert not Release.objects.exists()
 
 
@@ -111,3 +112,13 @@ def test_what_no_tag_leads_to_is_collected(repo):
     loose = mine.push(image(b"loose"), "", b"loose")
 
     assert [one.digest for one in garbage.manifests(later)] == [loose]
+
+
+@pytest.mark.parametrize("name", ["pantry", "pantry/a/b"])
+def test_operators_find_it_in_the_admin(repo, browser_of, olga, name):
+    repo(name).push(RAW, "latest", LAYER)
+    client, row = browser_of(olga), Repository.objects.get()
+
+    assert f">{name}</a>" in client.get("/admin/oci/repository/", {"q": name}).content.decode()
+    assert client.get(f"/admin/oci/repository/{row.pk}/change/").status_code == 200
+    assert "latest" in client.get("/admin/oci/tag/", {"q": name}).content.decode()
