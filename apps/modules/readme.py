@@ -5,9 +5,11 @@ files of its version: `prefix` is `page_path(address, version)`, `base` the fold
 "modules/subnets"), `files` the names of all files (a frozenset, where several READMEs of one archive are rendered).
 """
 
+import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from html import unescape
 from urllib.parse import quote
 
 from apps.lib.addresses import ModuleAddress
@@ -15,8 +17,15 @@ from apps.lib.markdown import rendering
 from apps.lib.markdown.links import Place
 from apps.lib.markdown.rendering import RENDERER, describe, summary, text_of
 
-__all__ = ["RENDERER", "describe", "page_path", "render", "summary", "text_of"]
+__all__ = ["RENDERER", "Heading", "describe", "headings", "page_path", "render", "summary", "text_of"]
 
+# A README as long as two screens, with something to choose from.
+LONG = 5_000
+MIN_HEADINGS, MAX_HEADINGS = 4, 60
+_OUTLINE = re.compile(
+    r'<(?P<end>/?)(?P<tag>details)>|<h(?P<level>[2-6]) id="(?P<id>[^"]+)">(?P<text>.{0,2000}?)</h', re.DOTALL
+)
+_TAGS = re.compile(r"<[^<>]*>")
 _SHOWN_IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 # What Django's reverse() leaves as it is, so that the links equal those of the pages.
 _SAFE = "/~:@!$&'()*+,;="
@@ -31,6 +40,30 @@ def render(source: bytes, *, prefix: str = "", base: str = "", files: Collection
     return rendering.render(source, _AmongFiles(base, prefix, files))
 
 
+@dataclass(frozen=True, slots=True)
+class Heading:
+    anchor: str
+    text: str
+    is_below: bool  # the one before it
+
+
+def headings(html: str) -> list[Heading]:
+    """The contents of a long README, as it was rendered: two levels of headings outside of folds. Else none."""
+    if len(html) < LONG:
+        return []
+    found, folds = [], 0
+    for match in _OUTLINE.finditer(html):
+        if match["tag"]:
+            folds += -1 if match["end"] else 1
+        elif folds <= 0:
+            found.append((int(match["level"]), match["id"], unescape(_TAGS.sub("", match["text"])).strip()))
+    levels = sorted({level for level, _, _ in found})
+    if levels and sum(level == levels[0] for level, _, _ in found) == 1:
+        del levels[0]  # the title
+    shown = [Heading(anchor, text, level > levels[0]) for level, anchor, text in found if level in levels[:2] and text]
+    return shown[:MAX_HEADINGS] if len(shown) >= MIN_HEADINGS else []
+
+
 @dataclass
 class _AmongFiles(Place):
     """The README in `base` of a version whose pages are at `prefix` and whose files are `files`."""
@@ -40,7 +73,12 @@ class _AmongFiles(Place):
 
     @property
     def links(self) -> tuple[str, ...]:
-        return (f"{self.prefix}/files",) if self.prefix else ()
+        return (f"{self.prefix}/files", *(url for _, url in self.tabs)) if self.prefix else ()
+
+    @property
+    def tabs(self) -> tuple[tuple[str, str], ...]:
+        is_root = self.prefix and not self.base
+        return (("Inputs", f"{self.prefix}/inputs"), ("Outputs", f"{self.prefix}/outputs")) if is_root else ()
 
     @property
     def pictures(self) -> tuple[str, ...]:

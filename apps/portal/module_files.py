@@ -18,8 +18,8 @@ from apps.accounts.access import Viewer
 from apps.accounts.authentication import session_viewer
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import NotFound, TooLarge
+from apps.lib.highlighting import highlighted, language_of
 from apps.modules import files
-from apps.modules.highlighting import highlighted, language_of
 from apps.modules.inspection.masking import Masked, masked
 from apps.modules.models import ModuleVersion
 from apps.modules.reading import version_for

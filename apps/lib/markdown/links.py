@@ -32,6 +32,11 @@ class Place:
         return ()
 
     @property
+    def tabs(self) -> tuple[tuple[str, str], ...]:
+        """Names and addresses of the pages that list what a README repeats."""
+        return ()
+
+    @property
     def pictures(self) -> tuple[str, ...]:
         return ()
 

@@ -16,12 +16,15 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from mdit_py_plugins.gfm import gfm_plugin
 
+from apps.lib.highlighting import CLASSES as HIGHLIGHTS
 from apps.lib.markdown.callouts import callouts
+from apps.lib.markdown.code import fence
+from apps.lib.markdown.generated import fold
 from apps.lib.markdown.links import INLINE_IMAGES, Place, lead, words_of
 from apps.lib.markdown.tags import add_tags, lowered
 
 # Grows with every change of the output, so that an operator can render old versions again.
-RENDERER = "4"
+RENDERER = "5"
 MAX_CHARACTERS = 512 * 1024
 # Some rules take the square of a paragraph's length, and a table of nothing but bars gives a hundred times its size.
 # No author comes near either; what lies beyond is shown as text, or not at all.
@@ -52,6 +55,7 @@ CLASSES = {
     "li": {"task-list-item", "footnote-item"},
     "input": {"task-list-item-checkbox"},
     "a": {"footnote-backref"},
+    "span": set(HIGHLIGHTS),
 }
 ATTRIBUTES = {
     "a": {"href", "title", "id"},
@@ -120,6 +124,8 @@ def _parser() -> MarkdownIt:
     parser.core.ruler.at("inline", _inline)
     parser.core.ruler.push("lead", lead)
     parser.core.ruler.push("outline", _outline)
+    parser.core.ruler.push("generated", fold)
+    parser.add_render_rule("fence", fence)
     return parser
 
 

@@ -10,6 +10,8 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 
+from apps.lib.markdown import generated
+
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]{0,11})(\s[^<>]{0,1000})?/?>")
 _ATTRIBUTE = re.compile(r"([a-zA-Z]{1,10})\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"']+))")
 _ANCHOR = re.compile(r"[\w.-]{1,200}")
@@ -108,6 +110,7 @@ def _comment_block(state: StateBlock, first: int, end: int, silent: bool) -> boo
                 return False  # text stands behind it: a paragraph
             if not silent:
                 state.line = line + 1
+                generated.mark(state, state.src[state.bMarks[first] + state.tShift[first] + len(_COMMENT) : at])
             return True
         begin = state.eMarks[line]
     endless.add(end)

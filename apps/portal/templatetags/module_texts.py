@@ -18,6 +18,12 @@ def described(text: str) -> SafeString:
 
 
 @register.filter
+def headings(html: str) -> list[readme.Heading]:
+    """The contents of a long README."""
+    return readme.headings(html)
+
+
+@register.filter
 def is_long(text: str) -> bool:
     """Whether a type or default needs a block of its own."""
     return "\n" in text or len(text) > 60  # noqa: PLR2004  # about the width of its column

@@ -9,9 +9,9 @@ import re
 import time
 from collections.abc import Iterator
 from functools import cache, lru_cache
+from html import escape
 from itertools import groupby
 
-from django.utils.html import escape
 from pygments.lexer import ExtendedRegexLexer, Lexer, LexerContext
 from pygments.lexers import get_lexer_by_name
 from pygments.token import Comment, Generic, Keyword, Name, Number, Operator, Punctuation, String, Text, _TokenType
@@ -49,6 +49,19 @@ _BY_SUFFIX = {
     ".bash": "bash",
     ".go": "go",
 }
+# What authors write behind the three backticks.
+_BY_LABEL = {
+    **dict.fromkeys(("hcl", "hcl2", "tf", "tofu", "terraform", "opentofu", "terraform-hcl"), "hcl"),
+    **dict.fromkeys(("bash", "sh", "shell", "zsh"), "bash"),
+    "json": "json",
+    "markdown": "markdown",
+    "md": "markdown",
+    "yaml": "yaml",
+    "yml": "yaml",
+    "go": "go",
+    "golang": "go",
+}
+CLASSES = frozenset(name for _, name in _CLASSES)
 
 
 def language_of(name: str) -> str:
@@ -57,20 +70,30 @@ def language_of(name: str) -> str:
     return _BY_SUFFIX.get(name[dot:].lower(), "") if dot >= 0 else ""
 
 
+def language_of_label(label: str) -> str:
+    """The same, by the first word behind the backticks of a Markdown text."""
+    return _BY_LABEL.get(label.strip().partition(" ")[0].strip("{}.").lower(), "")
+
+
 @lru_cache(maxsize=32)
 def highlighted(text: str, language: str) -> tuple[str, ...]:
     """Each line as safe HTML, without its line break."""
+    return lines_of(text, language, seconds=SECONDS)
+
+
+def lines_of(text: str, language: str, *, seconds: float) -> tuple[str, ...]:
+    """The same, not remembered: what has no colour after that time stays plain."""
     lines = text.replace("\r\n", "\n").split("\n")
     if lines[-1] == "":
         lines.pop()
     if not lines or not language or len(text) > MOST or any(len(line) > LONGEST_LINE for line in lines):
         return tuple(escape(line) for line in lines)
-    return tuple(_lines(_lexer(language), "\n".join(lines)))
+    return tuple(_lines(_lexer(language), "\n".join(lines), seconds))
 
 
-def _lines(lexer: Lexer, text: str) -> Iterator[str]:
+def _lines(lexer: Lexer, text: str, seconds: float) -> Iterator[str]:
     done: list[str] = []
-    for name, tokens in groupby(_timely(lexer, text), key=lambda token: _class_of(token[0])):
+    for name, tokens in groupby(_timely(lexer, text, seconds), key=lambda token: _class_of(token[0])):
         value = "".join(value for _, value in tokens)
         for position, part in enumerate(value.split("\n")):
             if position:
@@ -81,8 +104,8 @@ def _lines(lexer: Lexer, text: str) -> Iterator[str]:
     yield "".join(done)
 
 
-def _timely(lexer: Lexer, text: str) -> Iterator[tuple[_TokenType, str]]:
-    end = time.monotonic() + SECONDS
+def _timely(lexer: Lexer, text: str, seconds: float) -> Iterator[tuple[_TokenType, str]]:
+    end = time.monotonic() + seconds
     for at, kind, value in lexer.get_tokens_unprocessed(text):
         yield kind, value
         if time.monotonic() > end:
