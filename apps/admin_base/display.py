@@ -10,7 +10,7 @@ from django.template.loader import render_to_string
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-SIZES = frozenset({"size", "uploaded_size", "quota_bytes"})
+SIZES = frozenset({"size", "uploaded_size", "quota_bytes", "bytes"})
 
 
 def digest_prefix(word: str) -> str:

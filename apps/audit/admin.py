@@ -1,4 +1,5 @@
 import ipaddress
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -7,6 +8,7 @@ from django.contrib.auth import get_user_model
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.db.models.fields.json import KT
 from django.http import HttpRequest
+from django.utils.html import format_html
 
 from apps.admin_base import ReadOnlyAdmin
 from apps.admin_base.filters import SUGGESTED, WordFilter
@@ -14,6 +16,8 @@ from apps.audit.models import AuditEvent
 
 # So many people may bear a name that begins with the word.
 PEOPLE_FOUND = 50
+REQUEST_ID_SHOWN = 8
+_USER = re.compile(r"user/([0-9]{1,18})")
 
 
 def people() -> QuerySet[Any]:
@@ -24,6 +28,16 @@ def about(names: QuerySet[Any]) -> Q:
     """What these people did, and what was done to their accounts. Rows hold numbers and no foreign keys (D14)."""
     numbers = list(names.values_list("pk", flat=True)[:PEOPLE_FOUND])
     return Q(actor_id__in=numbers) | Q(subject__in=[f"user/{number}" for number in numbers])
+
+
+def name_subjects(events: Iterable[AuditEvent]) -> list[Any]:
+    """Give each event the name of the account that it is about, where it is about one: in one query."""
+    found = list(events)
+    numbers = {event.pk: int(known[1]) for event in found if (known := _USER.fullmatch(event.subject))}
+    names = dict(people().filter(pk__in={0, *numbers.values()}).values_list("pk", "username"))  # 0: always one query
+    for event in found:
+        event.subject_name = names.get(numbers.get(event.pk), "")  # type: ignore[attr-defined]  # for the column below
+    return found
 
 
 class PersonFilter(WordFilter):
@@ -40,7 +54,7 @@ class PersonFilter(WordFilter):
 
 @admin.register(AuditEvent)
 class AuditEventAdmin(ReadOnlyAdmin[AuditEvent]):
-    list_display = ("at", "kind", "actor", "subject", "address", "token_id", "request_id")
+    list_display = ("at", "kind", "actor", "about", "address", "token_id", "request")
     list_filter = (PersonFilter, "kind")
     date_hierarchy = "at"
     ordering = ("-at", "-pk")
@@ -48,8 +62,8 @@ class AuditEventAdmin(ReadOnlyAdmin[AuditEvent]):
     search_help_text = (
         "A person, the beginning of what it happened to (acme/vpc/aws), a network address, or a whole request id."
     )
-    fields = ("at", "kind", "actor", "actor_id", "token_id", "subject", "address", "detail", "request_id")
-    readonly_fields = ("actor", "address")
+    fields = ("at", "kind", "actor", "actor_id", "token_id", "about", "address", "detail", "request_id")
+    readonly_fields = ("actor", "about", "address")
     csv_columns = ("at", "kind", "actor_id", "actor_name", "token_id", "subject", "client", "detail", "request_id")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AuditEvent]:
@@ -61,6 +75,15 @@ class AuditEventAdmin(ReadOnlyAdmin[AuditEvent]):
             .annotate(actor_name=Subquery(named.values("username")[:1]), client=KT("detail__client"))
         )
 
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        page = super().get_changelist_instance(request)
+        page.result_list = name_subjects(page.result_list)
+        return page
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> AuditEvent | None:
+        event = super().get_object(request, object_id, from_field)
+        return name_subjects([event])[0] if event is not None else None
+
     def find(self, word: str) -> Q:
         found = Q(subject__startswith=word) | Q(request_id=word) | about(people().filter(username__startswith=word))
         return found | Q(detail__client=word) if _is_address(word) else found
@@ -70,6 +93,15 @@ class AuditEventAdmin(ReadOnlyAdmin[AuditEvent]):
         if event.actor_id is None:
             return "Larder"
         return event.actor_name or f"account {event.actor_id}, forgotten"
+
+    @admin.display(description="subject", ordering="subject")
+    def about(self, event: Any) -> str:
+        return f"{event.subject_name} ({event.subject})" if event.subject_name else event.subject
+
+    @admin.display(description="request id", ordering="request_id")
+    def request(self, event: AuditEvent) -> str:
+        shown = event.request_id[:REQUEST_ID_SHOWN]
+        return format_html('<code title="{}">{}</code>', event.request_id, shown) if shown else "-"
 
     @admin.display(description="from address")
     def address(self, event: Any) -> str:

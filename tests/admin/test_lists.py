@@ -93,6 +93,14 @@ def test_an_event_names_its_actor_or_says_that_they_are_forgotten(desk):
     assert "account 999999, forgotten" in page
 
 
+def test_an_event_names_whom_it_is_about(desk, bob):
+    event = AuditEvent.objects.create(kind="account:user:changed", subject=f"user/{bob.pk}")
+    AuditEvent.objects.create(kind="account:user:changed", subject="user/" + "9" * 40)
+
+    for page in (desk.get(list_of(AuditEvent)), desk.get(page_of(event))):
+        assert f"bob (user/{bob.pk})" in page.text
+
+
 def test_the_audit_is_found_by_whom_it_is_about_and_by_address(desk, bob, client):
     client.post(reverse("account_login"), {"login": "bob", "password": "wrong"}, REMOTE_ADDR="198.51.100.7")
     for words in ("bob", "198.51.100.7"):

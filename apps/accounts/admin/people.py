@@ -83,8 +83,12 @@ class UserAdmin(EntryPage):
 
     def get_readonly_fields(self, request: HttpRequest, _obj: User | None = None) -> tuple[str, ...]:
         always = ("username", "date_joined", "last_login")
-        rights = ("is_staff", "is_superuser", "groups", "user_permissions")
+        rights = ("is_staff", "is_superuser", "role", "user_permissions")
         return always if request.user.is_superuser else (*always, *rights)
+
+    def get_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
+        fields = list(super().get_fields(request, obj))
+        return fields if request.user.is_superuser else ["role" if name == "groups" else name for name in fields]
 
     def has_add_permission(self, _request: HttpRequest) -> bool:
         return False
