@@ -8,10 +8,14 @@ import pytest
 from django.conf import settings
 from django.utils import timezone
 
+from apps.accounts.access import Viewer
 from apps.accounts.models import Namespace, Scope, Visibility
+from apps.lib.addresses import ModuleAddress
+from apps.modules import lifecycle
 from apps.oci import garbage
+from apps.oci.models import Manifest
 from tests.builders.archives import MODULE, module_zip
-from tests.oci.manifests.documents import Repo, attached, package
+from tests.oci.manifests.documents import Repo, attached, digest_of, package
 from tests.protocol import providers
 
 MODULE_PATH = "/v1/modules/Azure/My_AKS/azurerm"
@@ -82,6 +86,15 @@ def test_a_module_that_differs_in_letter_case_or_separators_is_taken(azure, put,
     assert "My_AKS/azurerm exists already" in answer.json()["error"]["message"]
 
 
+def test_lists_sort_capitals_with_small_letters_and_the_ledger_has_none(azure, put, client, stored_files):
+    for name in ("beta", "Gamma", "Alpha"):
+        put(f"Azure/{name}/azurerm")
+
+    listed = client.get("/v1/modules/Azure").json()["modules"]
+    assert [one["name"] for one in listed] == ["Alpha", "beta", "Gamma"]
+    assert "ledger/module/azure/gamma/azurerm/1.0.0.json" in stored_files()
+
+
 def test_its_repository_is_in_lower_case_and_keeps_dash_and_underscore(azure, put, client):
     put("Azure/My_AKS/azurerm")
 
@@ -98,7 +111,7 @@ def test_its_repository_is_in_lower_case_and_keeps_dash_and_underscore(azure, pu
     assert client.get("/v2/Azure/My_AKS/azurerm/tags/list").json()["errors"][0]["code"] == "NAME_INVALID"
 
 
-def test_a_push_adds_a_version_to_the_module_with_capitals(azure, put, tofu, alice, work, impatient):
+def test_a_push_adds_a_version_to_the_module_with_capitals(azure, put, tofu, alice, olga, work, impatient):
     put("Azure/My_AKS/azurerm")
     repo, archive = Repo(tofu(alice), REPOSITORY), module_zip(comment=b"1.1.0")
     raw = package(archive)
@@ -120,6 +133,11 @@ def test_a_push_adds_a_version_to_the_module_with_capitals(azure, put, tofu, ali
     assert not garbage.manifests(timezone.now() + timedelta(days=99)).exists(), "a release leads to both"
     page = repo.client.get("/modules/Azure/My_AKS/azurerm/1.1.0")
     assert f"oras pull {settings.PUBLIC_HOST}/{REPOSITORY}@" in page.content.decode()
+
+    address = ModuleAddress.parse("Azure/My_AKS/azurerm")
+    more = {"reason": "It has a key.", "confirm": f"{address} 1.1.0"}
+    lifecycle.purge(viewer=Viewer(olga), address=address, version="1.1.0", **more)
+    assert not Manifest.objects.filter(digest=digest_of(raw)).exists()
 
 
 def test_a_token_for_one_name_counts_over_oci_as_well(azure, put, bearer, alice, client):
