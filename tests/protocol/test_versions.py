@@ -117,7 +117,7 @@ def test_a_revoked_token_is_401_with_the_reason(alice, published):
 def test_session_cookies_do_not_count(browser_of, bob, published, django_assert_num_queries):
     published("acme/vpc/aws", "1.0.0")
     browser = browser_of(bob)
-    with django_assert_num_queries(1):  # the gate alone: nobody looks at the session
+    with django_assert_num_queries(2):  # the gate, and whether anything is public: not the session
         response = browser.get(URL)
 
     assert response.status_code == 401
