@@ -99,5 +99,5 @@ def test_it_costs_the_same_at_any_size(browser_of, alice, acme, django_assert_ma
     add_modules(acme, [f"part-{position}/aws" for position in range(count)], ["1.0.0", "1.1.0"])
     browser = browser_of(alice)
 
-    with django_assert_max_num_queries(8):
+    with django_assert_max_num_queries(9):
         assert browser.get("/").status_code == 200
