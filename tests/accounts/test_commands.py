@@ -56,7 +56,7 @@ def test_it_takes_every_limit(alice):
         (["--user", "alice", "--scope", ","], "read, publish, manage"),
         (["--user", "alice", "--scope", "read", "--namespace", "acm"], "There are: acme, hall, pantry"),
         (["--user", "alice", "--scope", "read", "--days", "400"], "1 to 365 days"),
-        (["--user", "alice", "--scope", "read", "--name", "No"], "name/system"),
+        (["--user", "alice", "--scope", "read", "--name", "a/b/c"], "name/system"),
         (["--user", "alice"], "--scope"),
     ],
 )
