@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from django.contrib.auth.models import Group, Permission
 from django.db import transaction
 
-from apps.accounts import epoch, leaving, sessions
+from apps.accounts import epoch, leaving
 from apps.accounts.access import Viewer
 from apps.accounts.models import User
 from apps.audit.kinds import Kind
@@ -95,8 +95,7 @@ def set_password(*, user: User, actor: Viewer, password: str) -> None:
         raise Conflict("This person was forgotten.", mend="Invite them again: they get another account.")
     row.set_password(password)
     row.save(update_fields=["password"])
-    sessions.end_all(row)
-    epoch.advance()  # where nobody was signed in, the old password still ends
+    epoch.advance()  # a session ends with the password that began it
     record(Kind.PASSWORD_CHANGED, actor_id=actor.user_id, token_id=actor.token_id, subject=f"user/{row.pk}")
 
 
