@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin
@@ -10,6 +11,7 @@ from django.utils.html import format_html
 from django.utils.timesince import timesince
 
 from apps.admin_base import ReadOnlyAdmin, badge, link
+from apps.admin_base.base import ACTION_ROWS
 from apps.jobs import queue, targets
 from apps.jobs.models import WORKING, Job, State
 
@@ -76,11 +78,15 @@ class JobAdmin(ReadOnlyAdmin[Job]):
 
     @admin.action(permissions=["retry"], description="Retry selected jobs")
     def retry(self, request: HttpRequest, queryset: QuerySet[Job]) -> None:
-        self.act(request, queryset, lambda job: queue.retry(job, request.user.pk), done="Queued again")
+        self._each(request, queryset, queue.retry, "Queued again")
 
     @admin.action(permissions=["cancel"], description="Cancel selected jobs")
     def cancel(self, request: HttpRequest, queryset: QuerySet[Job]) -> None:
-        self.act(request, queryset, lambda job: queue.cancel(job, request.user.pk), done="Cancelled")
+        self._each(request, queryset, queue.cancel, "Cancelled")
+
+    def _each(self, request: HttpRequest, queryset: QuerySet[Job], verb: Callable[..., None], done: str) -> None:
+        named = targets.attach(queryset[: ACTION_ROWS + 1])  # what refuses says of which release
+        self.act(request, named, lambda job: verb(job, request.user.pk), done=done)
 
     @admin.display(description="job", ordering="kind")
     def title(self, job: Job) -> str:

@@ -79,6 +79,13 @@ def test_a_job_is_retried_and_cancelled_on_its_page(desk):
     assert list(kinds) == ["operation:job:retried", "operation:job:cancelled"]
 
 
+def test_what_refuses_an_action_names_the_release(desk):
+    rows.make(0, 1)
+    chosen = {"action": "cancel", "_selected_action": Job.objects.get().pk}
+
+    assert "publish-module team0/vpc/aws 1.0.0 has ended" in desk.post(list_of(Job), chosen, follow=True).text
+
+
 def test_who_may_only_look_is_offered_no_button_and_refused(browser_of, bob):
     rows.make(0, 1)
     User.objects.filter(pk=bob.pk).update(is_staff=True)

@@ -2,7 +2,9 @@
 
 import pytest
 
-from apps.providers.models import Package, ProviderVersion
+from apps.providers import catalogue
+from apps.providers.models import Package, Provider, ProviderVersion
+from apps.releases.models import SearchDoc
 from apps.signing.models import SigningKey
 from tests.admin import provider_rows
 from tests.admin.lists import first, list_of, page_of
@@ -59,3 +61,25 @@ def test_each_row_leads_to_its_page_in_the_portal(desk, model):
     provider_rows.make(0, 1)
     page = desk.get(page_of(first(model)))
     assert desk.get(page.context["absolute_url"], follow=True).status_code == 200
+
+
+def test_the_search_document_of_a_provider_is_rebuilt(desk):
+    provider_rows.make(0, 1)
+    provider = Provider.objects.get()
+    catalogue.refresh(provider)
+    Provider.objects.update(description="The kitchen's cloud.")
+    chosen = {"action": "rebuild", "_selected_action": SearchDoc.objects.get(kind="provider").pk}
+
+    assert "Rebuilt: 1." in desk.post(list_of(SearchDoc), chosen, follow=True).text
+    assert SearchDoc.objects.get().description == "The kitchen's cloud."
+
+
+def test_the_search_document_of_what_is_gone_goes_too(desk):
+    provider_rows.make(0, 1)
+    catalogue.refresh(Provider.objects.get())
+    ProviderVersion.objects.all().delete()
+    chosen = {"action": "rebuild", "_selected_action": SearchDoc.objects.get().pk}
+
+    desk.post(list_of(SearchDoc), chosen)
+
+    assert not SearchDoc.objects.exists()

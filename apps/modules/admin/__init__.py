@@ -1,5 +1,5 @@
-"""Operators' pages of modules, their versions and what searches know of them. Importing registers them."""
+"""Operators' pages of modules and their versions. Importing registers them."""
 
-from apps.modules.admin import modules, search, versions
+from apps.modules.admin import modules, versions
 
-__all__ = ["modules", "search", "versions"]
+__all__ = ["modules", "versions"]

@@ -1,5 +1,5 @@
-"""Operators' pages of releases and their download counts. Importing registers them."""
+"""Operators' pages of releases, their download counts and what searches know of them. Importing registers them."""
 
-from apps.releases.admin import downloads, releases
+from apps.releases.admin import downloads, releases, search
 
-__all__ = ["downloads", "releases"]
+__all__ = ["downloads", "releases", "search"]

@@ -1,27 +1,25 @@
 from django.contrib import admin
-from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 
 from apps.accounts.admin.filters import NamespaceFilter
 from apps.admin_base import ReadOnlyAdmin, link
-from apps.modules import catalogue
-from apps.modules.models import Module
+from apps.releases import rebuilding
 from apps.releases.models import SearchDoc
 
 
 @admin.register(SearchDoc)
 class SearchDocAdmin(ReadOnlyAdmin[SearchDoc]):
-    """What lists and searches say of a module. The verbs keep it; rebuilding mends what a defect left behind."""
+    """What lists and searches say of a module or provider. The verbs keep it; rebuilding repairs it."""
 
-    list_display = ("title", "version", "lifecycle", "is_listed", "is_prerelease", "downloads", "published_at")
-    list_filter = ("lifecycle", "is_listed", "is_prerelease", NamespaceFilter)
+    list_display = ("title", "kind", "version", "lifecycle", "is_listed", "is_prerelease", "downloads", "published_at")
+    list_filter = ("kind", "lifecycle", "is_listed", "is_prerelease", NamespaceFilter)
     list_select_related = ("namespace", "release__namespace")
     date_hierarchy = "published_at"
     ordering = ("-pk",)
     search_fields = ("name",)
-    search_help_text = "An address (acme/vpc/aws) or its beginning."
+    search_help_text = "An address (acme/vpc/aws, acme/cloud) or its beginning."
     fields = (
         ("namespace", "name", "kind"),
         "description",
@@ -31,6 +29,7 @@ class SearchDocAdmin(ReadOnlyAdmin[SearchDoc]):
     )
     readonly_fields = ("default_release",)
     actions = ["rebuild"]
+    page_actions = {"rebuild": "Rebuild"}
     csv_columns = (
         "namespace__name",
         "name",
@@ -55,19 +54,12 @@ class SearchDocAdmin(ReadOnlyAdmin[SearchDoc]):
 
     @admin.action(permissions=["rebuild"], description="Rebuild selected search documents")
     def rebuild(self, request: HttpRequest, queryset: QuerySet[SearchDoc]) -> None:
-        self.act(request, queryset.select_related("namespace"), _rebuild, done="Rebuilt")
+        self.act(request, queryset.select_related("namespace"), rebuilding.rebuild, done="Rebuilt")
 
-    @admin.display(description="module", ordering="namespace__name")
+    @admin.display(description="module or provider", ordering="namespace__name")
     def title(self, doc: SearchDoc) -> str:
         return str(doc)
 
     @admin.display(description="release")
     def default_release(self, doc: SearchDoc) -> str:
         return link(reverse("admin:releases_release_change", args=[doc.release_id]), doc.release)
-
-
-def _rebuild(doc: SearchDoc) -> None:
-    name, _, system = doc.name.partition("/")
-    rows = Module.objects.select_related("namespace")
-    with transaction.atomic():
-        catalogue.refresh(rows.get(namespace=doc.namespace, name=name, system=system))
