@@ -7,6 +7,7 @@ import pytest
 from django.contrib.auth.models import Group
 from django.urls import resolve, reverse
 
+from apps.accounts.models import Namespace, Team, User
 from apps.modules.models import ModuleVersion
 from apps.providers.models import ProviderVersion
 from apps.releases.models import Release
@@ -90,3 +91,25 @@ def test_a_refusal_in_the_admin_says_what_is_missing(walker):
     refused = browser.post("/admin/upload/", {"namespace": "team0", "name": "a", "system": "b", "version": "1.0.0"})
     assert refused.status_code in (403, 422)
     assert not Release.objects.filter(name="a/b").exists()
+
+
+def test_an_operator_does_the_work_of_a_day(walker, bob):
+    desk = walker("Operator")
+
+    def post(page, *place, **told):
+        return desk.post(reverse(f"admin:accounts_{page}", args=place), told, follow=True)
+
+    post("namespace_add", name="platform", visibility="internal", description="")
+    platform = Namespace.objects.get(name="platform")
+    post("team_add", name="people", description="")
+    post("grant_add", namespace=platform.pk, team=Team.objects.get(name="people").pk, role=2)
+    assert "The link, shown only" in post("invitation_add", note="Erin", namespace=platform.pk, role=1).text
+    post("user_change", bob.pk)  # without the box that says active
+
+    assert set(platform.grants.values_list("user__username", "team__name", "role")) == {
+        ("operator", None, 3),
+        (None, "people", 2),
+    }
+    assert User.objects.get(pk=bob.pk).is_active is False
+    assert "Only a superuser" in post("user_change", User.objects.get(username="operator").pk).text
+    assert User.objects.get(username="operator").is_active is True
