@@ -30,6 +30,7 @@ def test_a_stranger_sees_the_parts_and_no_versions(client, db):
     assert page.text.count(">Up<") == len(health.PARTS)
     assert "Queue" not in page.text
     assert "Python" not in page.text
+    assert larder_version() not in page.text  # nor in the footer of any page
     assert client.get("/status", headers=JSON).json() == {
         "status": "ok",
         "parts": {"database": "up", "storage": "up", "broker": "up", "worker": "up"},
