@@ -70,7 +70,7 @@ def test_no_byte_is_read_for_a_token_that_may_only_read(tofu, alice, untouchable
 @pytest.mark.parametrize(
     ("path", "status"),
     [
-        ("acme/VPC/aws/1.0.0", 422),
+        ("acme/vpc/AWS/1.0.0", 422),
         ("acme/vpc/aws/v1.0.0", 422),
         ("acme/vpc/a_s/1.0.0", 422),
         ("acmx/vpc/aws/1.0.0", 404),

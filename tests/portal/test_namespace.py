@@ -83,5 +83,5 @@ def test_it_costs_the_same_at_any_size(browser_of, bob, acme, django_user_model,
     Grant.objects.bulk_create([Grant(namespace=acme, user=one, role=Role.READER) for one in people])
     browser = browser_of(bob)
 
-    with django_assert_max_num_queries(9):
+    with django_assert_max_num_queries(10):
         assert browser.get("/namespaces/acme").status_code == 200
