@@ -14,6 +14,7 @@ from apps.lib.layouts import SUBMODULES
 
 UNLOADABLE = "unloadable"
 FAULTS_NAMED = 5
+MOST_WORDS = 300  # characters: a name or a source may be as long as its file
 # Files in such folders below `modules/` may be no configuration yet, whatever they are called.
 _TEMPLATES = frozenset({"file", "files", "script", "scripts", "template", "templates"})
 _LOCAL = ("./", "../")
@@ -40,7 +41,7 @@ def faults_in(inspected: Mapping[str, Any], paths: Iterable[str]) -> list[Fault]
     folders = _folders(paths)
     loaded = _loaded(units)
     found = [
-        Fault(note["file"], note["line"], note["message"], path in loaded)
+        Fault(note["file"], note["line"], _shortened(note["message"]), path in loaded)
         for path, unit in units.items()
         for note in (*inspected.get("faults", {}).get(path, ()), *_bad_calls(unit, folders))
     ]
@@ -71,6 +72,10 @@ def warning(fault: Fault) -> Reason:
         expected="configuration that clients load",
         mend="Clients that load this folder fail with it.",
     )
+
+
+def _shortened(message: str) -> str:
+    return message if len(message) <= MOST_WORDS else f"{message[: MOST_WORDS - 1]}…"
 
 
 def _folders(paths: Iterable[str]) -> frozenset[str]:

@@ -34,9 +34,13 @@ REFUSED_BY_CLIENTS: dict[str, tuple[dict[str, str], str]] = {
         {"main.tf": CALL.format("./lib/A"), "lib/a/main.tf": ""},
         "there is no lib/A",
     ),
-    "a call of a folder that calls nothing that is there": (
-        {"main.tf": CALL.format("./lib/a"), "lib/a/main.tf": CALL.format("../b")},
-        "there is no lib/b",
+    "a call two folders further on": (
+        {
+            "main.tf": CALL.format("./lib/a"),
+            "lib/a/main.tf": CALL.format("../b"),
+            "lib/b/main.tf": CALL.format("../c"),
+        },
+        "there is no lib/c",
     ),
     "a block that is never closed": ({"main.tf": 'variable "a" {\n'}, "never closed"),
     "two arguments on a line": ({"main.tf": "locals {\n  a = 1 b = 2\n}\n"}, "line 2: "),
@@ -71,6 +75,8 @@ LOADED_BY_CLIENTS: dict[str, dict[str, str]] = {
     "a tofu file beside one of the same name": {"main.tf": SIZE, "main.tofu": SIZE},
     "a tofu file that replaces what one client refuses": {"main.tf": "{", "main.tofu": SIZE},
     "a tofu file that one client refuses": {"main.tf": SIZE, "other.tofu": SIZE},
+    "a tf file that one client refuses": {"a.tofu": SIZE, "b.tf": SIZE},
+    "a damaged tofu file that one client refuses": {"main.tf": SIZE, "other.tofu": "{"},
     "two blocks of one key in JSON": {"main.tf.json": '{"variable": {"a": {}}, "variable": {"b": {}}}'},
     "null for a block in JSON": {"main.tf.json": '{"variable": {"a": null}}'},
     "an exponent": {"main.tf": "locals {\n  a = 1e5\n}\n"},
@@ -185,6 +191,12 @@ def test_what_the_root_calls_counts_wherever_it_lies(put):
     release = put({"main.tf": CALL.format("./examples/a"), "examples/a/main.tf": SIZE * 2})
 
     assert release.reasons[0]["file"] == "examples/a/main.tf"
+
+
+def test_a_source_that_fills_pages_is_not_said_in_full(put):
+    release = put({"main.tf": CALL.format("../" + "x" * 9_000)})
+
+    assert len(release.reasons[0]["found"]) < 400
 
 
 def test_many_faults_are_one_question(put):
