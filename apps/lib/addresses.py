@@ -194,19 +194,27 @@ def _check_characters(what: str, text: str, separators: str, *, capitals: bool) 
         if character.isascii() and character.isupper():
             raise Invalid(
                 f"{what} {text[:80]!r} has an upper-case {character!r} at position {position}, expected {allowed}",
-                mend=_lowered(what, text, separators),
+                mend=_suggestion(what, text, separators, capitals=capitals),
             )
         name = {"_": "an underscore", "-": "a dash", " ": "a space", ".": "a dot"}.get(character, "the character")
-        raise Invalid(f"{what} {text[:80]!r} has {name} {character!r} at position {position}, expected {allowed}")
+        raise Invalid(
+            f"{what} {text[:80]!r} has {name} {character!r} at position {position}, expected {allowed}",
+            mend=_suggestion(what, text, separators, capitals=capitals),
+        )
 
 
-def _lowered(what: str, text: str, separators: str) -> str:
-    """A suggestion, where lower case is all that the text lacks."""
+def _suggestion(what: str, text: str, separators: str, *, capitals: bool) -> str:
+    """A name like the text, where one is allowed: `platform-team` for `Platform Team`."""
+    name = text if capitals else text.lower()
+    if "-" in separators:  # a name without them is not guessed at
+        name = re.sub("[-_]{2,}", "-", re.sub(f"[^0-9A-Za-z{re.escape(separators)}]+", "-", name)).strip("-_")
+    if name == text:
+        return ""
     try:
-        _check(what, text.lower(), separators, LONGEST_TYPE)
+        _check(what, name, separators, LONGEST_TYPE, capitals=capitals)
     except Invalid:
         return ""
-    return f"Use {text.lower()!r}."
+    return f"Use {name!r}."
 
 
 def _listed(words: list[str]) -> str:

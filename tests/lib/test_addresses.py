@@ -77,6 +77,25 @@ def test_it_suggests_the_lower_case_and_the_type_without_its_prefix():
     assert prefixed.value.mend == "Use 'dns'."
 
 
+@pytest.mark.parametrize(
+    ("kind", "text", "mend"),
+    [
+        ("namespace", "Platform Team", "Use 'Platform-Team'."),
+        ("namespace", "../etc", "Use 'etc'."),
+        ("system", "AWS Cloud", ""),
+        ("type", "My__DNS (new)", "Use 'my-dns-new'."),
+        ("namespace", "???", ""),
+        ("namespace", "x " * 200, ""),
+    ],
+)
+def test_what_it_suggests_is_a_name(kind, text, mend):
+    with pytest.raises(Invalid) as refusal:
+        CHECKS[kind](text)
+    assert refusal.value.mend == mend
+    if mend:
+        CHECKS[kind](mend.split("'")[1])
+
+
 def test_an_operator_can_reserve_more_names_in_either_spelling():
     for check in CHECKS.values():
         with pytest.raises(Invalid, match="the operator keeps it back"):

@@ -12,7 +12,7 @@ from apps.portal import namespaces as namespace_pages
 from apps.portal import teams as team_pages
 from apps.portal import tokens as token_pages
 
-READ_ONLY = {"teams", "namespace-usage"}
+READ_ONLY = {"teams", "namespace-usage", "token-created", "invitation-created"}
 OWNED = [
     "/namespaces/acme/transfer",
     "/namespaces/acme/members",
