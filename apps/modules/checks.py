@@ -111,7 +111,7 @@ def is_undecided(plan: Plan) -> bool:
 def unloadable(faults: Collection[Fault], *, notes: dict[str, Any], confirmed: Collection[str] = ()) -> list[Reason]:
     """What has to be asked about the faults, at most one question; the others become warnings in `notes`."""
     asked = None if UNLOADABLE in confirmed else loading.question(faults)
-    said = [loading.warning(fault).as_dict() for fault in faults if not (asked and fault.is_loaded)]
+    said = [reason.as_dict() for reason in loading.warnings([one for one in faults if not (asked and one.is_loaded)])]
     notes["warnings"] = [*notes.get("warnings", []), *said][:NAMES_KEPT]
     return [asked] if asked else []
 

@@ -5,7 +5,7 @@ question: a false alarm costs every publisher's trust, a miss one publisher's ne
 """
 
 import posixpath
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from apps.lib.layouts import SUBMODULES
 
 UNLOADABLE = "unloadable"
 FAULTS_NAMED = 5
+WARNINGS_NAMED = 20
 MOST_WORDS = 300  # characters: a name or a source may be as long as its file
 # Files in such folders below `modules/` may be no configuration yet, whatever they are called.
 _TEMPLATES = frozenset({"file", "files", "script", "scripts", "template", "templates"})
@@ -64,11 +65,18 @@ def question(faults: Iterable[Fault]) -> Reason | None:
     )
 
 
-def warning(fault: Fault) -> Reason:
+def warnings(faults: Sequence[Fault]) -> list[Reason]:
+    """For the release's page: the first of them, and how many more there are."""
+    named = [_warning(fault, f"line {fault.line}: {fault.message}") for fault in faults[:WARNINGS_NAMED]]
+    more = faults[WARNINGS_NAMED:]
+    return [*named, _warning(more[0], f"and {len(more)} more like these")] if more else named
+
+
+def _warning(fault: Fault, found: str) -> Reason:
     return Reason(
         code=UNLOADABLE,
         file=fault.file,
-        found=f"line {fault.line}: {fault.message}",
+        found=found,
         expected="configuration that clients load",
         mend="Clients that load this folder fail with it.",
     )

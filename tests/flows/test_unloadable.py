@@ -187,6 +187,14 @@ def test_examples_tests_and_templates_are_warned_of(put, client, alice):
     assert "was left out" not in page
 
 
+def test_many_warnings_are_not_all_said(put):
+    release = put({"main.tf": "", **{f"test/t{number}/main.tf": "{" for number in range(23)}})
+
+    said = [warning["found"] for warning in release.notes["warnings"]]
+    assert len(said) == 21
+    assert said[-1] == "and 3 more like these"
+
+
 def test_what_the_root_calls_counts_wherever_it_lies(put):
     release = put({"main.tf": CALL.format("./examples/a"), "examples/a/main.tf": SIZE * 2})
 
