@@ -71,8 +71,8 @@ def joined(units):
 def everything():
     """All payloads at once in what is read from a module's files."""
     inner = [
-        unit(text, path=f"{kind}s/{lines(text)}", kind=kind, name=lines(text), readme=readme.render(text.encode()))
-        for kind in ("submodule", "example")
+        unit(text, path=f"{folder}/{lines(text)}", kind=kind, name=lines(text), readme=readme.render(text.encode()))
+        for kind, folder in (("submodule", "modules"), ("example", "examples"))
         for text in PAYLOADS
     ]
     return {"units": [joined([unit(text) for text in PAYLOADS]), *inner]}
