@@ -67,9 +67,11 @@ def ledger():
 
     root, sink = logging.getLogger(), Sink()
     before, handlers = root.level, root.handlers
-    root.handlers, root.level = [sink], logging.DEBUG
+    root.handlers = [sink]
+    root.setLevel(logging.DEBUG)
     yield kept
-    root.handlers, root.level = handlers, before
+    root.handlers = handlers
+    root.setLevel(before)  # not the attribute: loggers remember what they were allowed, and later tests count queries
 
 
 @pytest.fixture

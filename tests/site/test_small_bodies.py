@@ -90,6 +90,7 @@ STREAMED = {
     ("PUT", "portal:release-file"),
     ("POST", "portal:release-files"),
     ("POST", "portal:provider-docs-archive"),
+    ("POST", "portal:provider-lifecycle-signature"),
 }
 
 
