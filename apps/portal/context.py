@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from apps.accounts.access import NOBODY, Viewer
 from apps.accounts.authentication import session_viewer
-from apps.lib.hostnames import as_written
+from apps.portal import client_setup
 from apps.portal.theme import theme_of
 from apps.releases import own
 
@@ -26,7 +26,7 @@ class Frame:
 
     @property
     def public_host(self) -> str:
-        return as_written(settings.PUBLIC_HOST)
+        return client_setup.host()
 
     @property
     def theme(self) -> str:

@@ -2,11 +2,9 @@
 
 from collections.abc import Iterable
 
-from django.conf import settings
-
 from apps.lib import versions
 from apps.lib.addresses import ProviderAddress
-from apps.lib.hostnames import as_written
+from apps.portal import client_setup
 from apps.portal.snippets import Usage, compatible
 
 
@@ -20,7 +18,7 @@ def usages(address: ProviderAddress, version: str) -> list[Usage]:
 
 
 def required_block(address: ProviderAddress, constraint: str) -> str:
-    source = f"{as_written(settings.PUBLIC_HOST)}/{address.source}"
+    source = f"{client_setup.host()}/{address.source}"
     return (
         "terraform {\n  required_providers {\n"
         f'    {address.type} = {{\n      source  = "{source}"\n      version = "{constraint}"\n    }}\n'
@@ -32,7 +30,7 @@ def lock_block(address: ProviderAddress, version: str, *, h1: Iterable[str], zh:
     """For `.terraform.lock.hcl`, as the clients write it: every platform's hashes, so that it serves all machines."""
     hashes = [*sorted(set(h1)), *sorted(set(zh))]
     lines = "".join(f'    "{one}",\n' for one in hashes)
-    source = f"{as_written(settings.PUBLIC_HOST)}/{address.source}"
+    source = f"{client_setup.host()}/{address.source}"
     return (
         f'provider "{source}" {{\n  version     = "{version}"\n  constraints = "{version}"\n'
         f"  hashes = [\n{lines}  ]\n}}"

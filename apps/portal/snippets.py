@@ -10,8 +10,7 @@ from django.urls import reverse
 
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress
-from apps.lib.hostnames import as_written
-from apps.portal import oci_setup
+from apps.portal import client_setup, oci_setup
 
 _LABEL = re.compile(r"[A-Za-z_][\w-]*")
 _EMPTY_VALUES = (
@@ -63,7 +62,7 @@ def submodule_usages(address: ModuleAddress, version: str, folders: Iterable[str
 
 def module_block(address: ModuleAddress, version: str, *, folder: str = "", lines: Iterable[str] = ()) -> str:
     """The block for a configuration."""
-    source = f"{as_written(settings.PUBLIC_HOST)}/{address}" + (f"//{folder}" if folder else "")
+    source = f"{client_setup.host()}/{address}" + (f"//{folder}" if folder else "")
     inside = [f'source  = "{source}"', f'version = "{version}"']
     inside += ["", *lines] if lines else []
     body = "\n".join(f"  {line}" if line else "" for line in inside)
@@ -84,7 +83,7 @@ def compatible(version: str) -> str:
 
 def credentials_block() -> str:
     """For the CLI configuration file: a host with a port cannot be written as a TF_TOKEN_ variable."""
-    return f'credentials "{as_written(settings.PUBLIC_HOST)}" {{\n  token = "lrd_…"\n}}'
+    return f'credentials "{client_setup.host()}" {{\n  token = "lrd_…"\n}}'
 
 
 def publish_command(address: ModuleAddress, latest: str) -> str:
