@@ -6,7 +6,6 @@ from datetime import timedelta
 from typing import Any
 
 from django.db.models import Model, QuerySet
-from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.timesince import timesince
@@ -85,8 +84,7 @@ def _workers() -> tuple[str, bool]:
 
 
 def _longest_wait() -> tuple[str, bool]:
-    ready = _jobs(JobState.QUEUED).exclude(not_before__gt=Now())  # the others wait on purpose
-    since = ready.order_by("created_at").values_list("created_at", flat=True).first()
+    since = Job.objects.waiting_since()
     if since is None:
         return "none", False
     return timesince(since, depth=1), timezone.now() - since > LONG_WAIT

@@ -13,7 +13,6 @@ import django
 from django.contrib.auth.decorators import login_not_required
 from django.db import connection
 from django.db.models import Count
-from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 from django.utils import timezone
@@ -78,13 +77,11 @@ def _overall(up: dict[str, bool]) -> str:
 def _queue() -> dict[str, Any]:
     rows = Job.objects.filter(state__in=[*WORKING, State.FAILED]).values("state").annotate(number=Count("pk"))
     numbers = {row["state"]: row["number"] for row in rows.order_by("state")}
-    oldest = Job.objects.filter(state=State.QUEUED).exclude(not_before__gt=Now()).order_by("created_at")
-    since = oldest.values_list("created_at", flat=True).first()
     return {
         "waiting": numbers.get(State.QUEUED, 0),
         "running": numbers.get(State.RUNNING, 0),
         "failed": numbers.get(State.FAILED, 0),
-        "oldest_waiting_since": since,
+        "oldest_waiting_since": Job.objects.waiting_since(),
         "workers": heartbeats.since(health.HEARTBEAT_MAX_AGE).count(),
     }
 

@@ -1,3 +1,4 @@
+from datetime import datetime
 from typing import Self
 
 from django.conf import settings
@@ -32,6 +33,11 @@ class JobQuerySet(models.QuerySet["Job"]):
 
     def newest_first(self) -> Self:
         return self.order_by("-created_at", "-pk")
+
+    def waiting_since(self) -> datetime | None:
+        """When the oldest that waits for a worker was made. Those whose time has not come wait on purpose."""
+        ready = self.filter(state=State.QUEUED).exclude(not_before__gt=Now())
+        return ready.order_by("created_at").values_list("created_at", flat=True).first()
 
 
 class Job(models.Model):
