@@ -10,7 +10,7 @@ from apps.lib import versions
 from apps.lib.addresses import ModuleAddress
 from apps.lib.constraints import Constraint
 from apps.lib.errors import Invalid
-from apps.modules import sources
+from apps.modules import publishing, sources
 from apps.modules.models import ModuleCall
 from apps.releases.models import Kind, Release, SearchDoc
 
@@ -48,10 +48,8 @@ class Caller:
 
 def callers_of(viewer: Viewer, release: Release) -> list[Caller]:
     """Those that the viewer may see; first those that are left with nothing."""
-    name, _, system = release.name.partition("/")
     defaults = SearchDoc.objects.filter(kind=Kind.MODULE, namespace__in=visible_namespaces(viewer)).values("release")
-    called = ModuleAddress(release.namespace.name, name, system)
-    calls = ModuleCall.objects.to(called).filter(version__release__in=defaults)
+    calls = ModuleCall.objects.to(publishing.address_of(release)).filter(version__release__in=defaults)
     # What an example uses is not what the module's own users get; and a module does not call itself.
     calls = calls.exclude(unit__startswith="examples/").exclude(
         Q(version__release__namespace=release.namespace, version__release__name=release.name)

@@ -10,7 +10,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from apps.accounts.authentication import session_viewer
-from apps.lib.addresses import ModuleAddress, ProviderAddress
+from apps.lib.addresses import ProviderAddress
+from apps.modules import publishing
 from apps.portal.paging import page_of
 from apps.portal.places import Address, url_of
 from apps.releases import own
@@ -91,8 +92,7 @@ def _receiving(release: Release) -> str:
 def _address(release: Release) -> Address:
     if release.kind == Kind.PROVIDER:
         return ProviderAddress(release.namespace.name, release.name)
-    name, _, system = release.name.partition("/")
-    return ModuleAddress(release.namespace.name, name, system)
+    return publishing.address_of(release)
 
 
 urlpatterns = [path("releases", own_releases, name="own-releases")]
