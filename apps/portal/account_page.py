@@ -67,8 +67,8 @@ def sessions_end(request: HttpRequest) -> HttpResponse:
     viewer = session_viewer(request)
     user = _person(viewer)
     asked, here = request.POST.get("session", ""), sessions.of(request)
-    digests = {one.digest for one in sessions.of_user(user) if asked in (OTHERS, one.digest)} - {here}
-    count = sessions.end(user=user, actor=viewer, digests=digests)
+    digests = {one.digest for one in sessions.of_user(user)} if asked == OTHERS else {asked}
+    count = sessions.end(user=user, actor=viewer, digests=digests - {here})
     if count:
         messages.success(request, f"Signed out in {count} other browser{'' if count == 1 else 's'}.")
     else:

@@ -130,7 +130,7 @@ class Units:
         return [warning for unit in self.all for warning in unit.warnings]
 
     def named(self, kind: str, slug: str) -> Unit | None:
-        return next((unit for unit in self.of_kind(kind) if unit.slug == slug), None)
+        return next((unit for unit in self.all if unit.kind == kind and unit.slug == slug), None)
 
     def below(self, unit: Unit) -> list[Unit]:
         return [one for one in self.all if one.path.startswith(f"{unit.path}/")]
