@@ -3,7 +3,7 @@
 
 import sys
 
-from registry_site import command_line
+from registry_site.startup import command_line
 
 if __name__ == "__main__":
     command_line.run(sys.argv)

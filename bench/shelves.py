@@ -13,10 +13,10 @@ from django.db.models import Model
 from django.utils import timezone
 
 from apps.accounts.models import Namespace
+from apps.lib.search_terms import terms_of
 from apps.lib.versions import parse
-from apps.lib.words import terms_of
 from apps.modules.models import Module, ModuleVersion
-from apps.releases import search
+from apps.releases.catalogue import search
 from apps.releases.models import Release, SearchDoc, SearchFacet, SearchTerm
 
 SYSTEMS = ("aws", "azurerm", "google", "kubernetes", "null")

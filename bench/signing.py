@@ -20,7 +20,7 @@ SIGN = """
 import json, os, sys, time
 from concurrent.futures import ThreadPoolExecutor
 from django.db import connection, transaction
-from apps.accounts.access import NOBODY
+from apps.accounts.access.gate import NOBODY
 from apps.accounts.models import Namespace
 from apps.signing import making, signer, vault
 vault.unlock()

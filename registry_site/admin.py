@@ -14,15 +14,15 @@ from django.urls import path, reverse
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 
-from apps.accounts import access
-from apps.accounts.authentication import session_viewer
+from apps.accounts.access import gate
+from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import Role
 from apps.admin_base import export_csv
 from apps.jobs import targets
 from apps.jobs.models import Job
 from apps.jobs.models import State as JobState
-from apps.portal import provider_publish, publish
-from apps.portal.publish_frame import Surroundings
+from apps.portal.publish import module, provider
+from apps.portal.publish.frame import Surroundings
 from registry_site.admin_tiles import TILES
 
 JOBS_SHOWN = 5
@@ -52,13 +52,13 @@ class LarderAdminSite(AdminSite):
     def upload(self, request: HttpRequest) -> HttpResponse:
         """The portal's form, scripts, ticket and verb in the admin's frame (D19); the release's page follows."""
         frame = {**self.each_context(request), "title": "Upload release"}
-        return publish.publish(request, Surroundings("admin/upload.html", frame))
+        return module.publish(request, Surroundings("admin/upload.html", frame))
 
     def upload_provider(self, request: HttpRequest) -> HttpResponse:
         """The same for providers: a draft, its files, and handing in on the release's page."""
         frame = {**self.each_context(request), "title": "Upload provider release"}
         around = Surroundings("admin/upload_provider.html", frame)
-        return provider_publish.provider_publish(request, around)
+        return provider.provider_publish(request, around)
 
     def register(
         self,
@@ -89,8 +89,8 @@ class LarderAdminSite(AdminSite):
         return super().index(request, dashboard | (extra_context or {}))
 
     def may_upload(self, request: HttpRequest) -> bool:
-        viewer = session_viewer(request) if request.user.is_authenticated else access.NOBODY
-        return access.operates(viewer) or access.namespaces_with_role(viewer, Role.PUBLISHER).exists()
+        viewer = session_viewer(request) if request.user.is_authenticated else gate.NOBODY
+        return gate.operates(viewer) or gate.namespaces_with_role(viewer, Role.PUBLISHER).exists()
 
     def _may_view(self, request: HttpRequest, model: type[Model]) -> bool:
         return self.get_model_admin(model).has_view_permission(request)

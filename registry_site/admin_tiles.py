@@ -17,14 +17,14 @@ from apps.blobs.models import Blob
 from apps.jobs import heartbeats
 from apps.jobs.models import Job
 from apps.jobs.models import State as JobState
-from apps.modules import reinspecting
+from apps.modules.contents import reinspection
 from apps.modules.models import Module, ModuleVersion
 from apps.providers.models import Provider, ProviderVersion
 from apps.releases.models import Release
 from apps.releases.models import State as ReleaseState
 from apps.signing import keys
 from apps.signing.models import SigningKey
-from registry_site import health
+from registry_site.server import health
 
 # A job that waits for longer has no worker, or too few of them.
 LONG_WAIT = timedelta(minutes=5)
@@ -135,7 +135,7 @@ TILES: tuple[tuple[str, tuple[Tile | State, ...]], ...] = (
             ),
             Tile("Blobs missing or damaged", Blob, _problems, "?problem=any", is_alarm=True),
             Tile("Keys expired or expiring", SigningKey, keys.due, "?expiry=due", is_alarm=True),
-            Tile("Read by older rules", ModuleVersion, reinspecting.outdated, "?inspection=outdated"),
+            Tile("Read by older rules", ModuleVersion, reinspection.outdated, "?inspection=outdated"),
             Tile(
                 "Namespaces without an active owner",
                 Namespace,

@@ -13,8 +13,8 @@ class RegistrySiteConfig(AppConfig):
     def ready(self) -> None:
         # Whatever enqueues rings through the current Celery app: a command that never asked for it has one as well.
         import_module("registry_site.celery")
-        import_module("registry_site.checks")
-        import_module("registry_site.defects")
+        import_module("registry_site.startup.checks")
+        import_module("registry_site.error_log")
 
 
 class LarderAdminConfig(admin_apps.AdminConfig):

@@ -39,9 +39,9 @@ from registry_site import wsgi
 
 # isort: split
 # Only now, as wsgi has loaded the apps: since Python 3.14 granian's workers are no forks of a process that had.
-from registry_site import health
-from registry_site.connections import Peer, connections
-from registry_site.request_body import Gathering, RequestBody, Sender
+from registry_site.server import health
+from registry_site.server.connections import Peer, connections
+from registry_site.server.request_body import Gathering, RequestBody, Sender
 
 log = structlog.get_logger("larder.asgi")
 Message = dict[str, Any]

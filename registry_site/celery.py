@@ -10,7 +10,7 @@ from celery.schedules import crontab
 from django.conf import settings
 from kombu.transport import TRANSPORT_ALIASES
 
-from apps.jobs import outages
+from apps.jobs import database_availability
 from registry_site.env import use_settings
 
 use_settings()
@@ -19,7 +19,7 @@ log = structlog.get_logger("larder.jobs")
 
 
 # LARDER_BROKER_URL calls it filesystem://; under that name kombu has a transport of its own, which loses messages.
-TRANSPORT_ALIASES["folder"] = "registry_site.folder_broker:Transport"
+TRANSPORT_ALIASES["folder"] = "registry_site.backends.folder_broker:Transport"
 
 
 def broker_settings(broker_url: str, data_dir: Path) -> dict[str, Any]:
@@ -49,10 +49,10 @@ def broker_settings(broker_url: str, data_dir: Path) -> dict[str, Any]:
 class Task(celery.Task):  # type: ignore[type-arg]  # its parameters are of the stubs alone
     """Says in one line that the database is away: the next round does the work, and a traceback helps nobody."""
 
-    throws = outages.AWAY
+    throws = database_availability.AWAY
 
     def on_failure(self, exc: BaseException, *_: Any) -> None:
-        if isinstance(exc, outages.AWAY):
+        if isinstance(exc, database_availability.AWAY):
             log.warning("database_away", task=self.name, error=type(exc).__name__)
 
 
@@ -106,9 +106,9 @@ def keep_our_logging(**_: Any) -> None:
 def prepare_signing(**_: Any) -> None:
     """Let this worker read the key-encryption key (nothing else does), and clear away what killed ones left."""
     # Here, because models can be imported only after Celery has set Django up.
-    from apps.signing import homes, vault
-    from registry_site import shared_keys
+    from apps.signing import gnupg_home, vault
+    from registry_site.startup import shared_keys
 
     vault.unlock()
-    homes.sweep()
+    gnupg_home.sweep()
     shared_keys.compare_kek()

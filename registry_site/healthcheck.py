@@ -7,8 +7,9 @@ import sys
 from http import HTTPStatus
 from pathlib import Path
 
-from registry_site import env, probe
-from registry_site.certificates import Served
+from registry_site import env
+from registry_site.startup import probe
+from registry_site.startup.certificates import Served
 
 
 def answers() -> bool:

@@ -16,7 +16,7 @@ from django.http.response import HttpResponseBase
 from apps.lib import bodies
 from apps.lib.errors import Invalid, NotFound
 from apps.lib.redaction import redact
-from apps.portal import errors
+from apps.portal.frame import errors
 
 Respond = Callable[[HttpRequest], HttpResponseBase]
 log = structlog.get_logger("larder.access")

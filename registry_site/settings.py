@@ -80,7 +80,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "registry_site.middleware.RequestIdMiddleware",
-    "registry_site.compression.CompressionMiddleware",
+    "registry_site.server.compression.CompressionMiddleware",
     "registry_site.middleware.SecurityHeadersMiddleware",
     "registry_site.middleware.HostIsOurs",
     "registry_site.middleware.ReadableRequests",
@@ -95,7 +95,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
-    "apps.portal.errors.RegistryErrorsMiddleware",
+    "apps.portal.frame.errors.RegistryErrorsMiddleware",
 ]
 
 TEMPLATES = [
@@ -108,7 +108,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "apps.portal.context.frame",
+                "apps.portal.frame.context.frame",
             ],
         },
     },
@@ -155,7 +155,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 CACHE_URL = env.url("LARDER_CACHE_URL", "", "redis", "rediss")
 if CACHE_URL:
-    CACHES = {"default": {"BACKEND": "registry_site.cache.RedisOrMemoryCache", "LOCATION": CACHE_URL}}
+    CACHES = {"default": {"BACKEND": "registry_site.backends.cache.RedisOrMemoryCache", "LOCATION": CACHE_URL}}
 elif WEB_PROCESSES > 1:
     # Rate limits count in the cache: with several processes they need one that all of them see.
     CACHES = {"default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "larder_cache"}}
@@ -187,14 +187,14 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "portal:home"
 LOGOUT_REDIRECT_URL = "portal:home"
-ACCOUNT_ADAPTER = "apps.accounts.adapter.AccountAdapter"
+ACCOUNT_ADAPTER = "apps.accounts.identity.adapter.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_LOGOUT_REDIRECT_URL = "/"
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_SESSION_COOKIE_AGE = SESSION_COOKIE_AGE = 12 * 60 * 60
-ACCOUNT_FORMS = {"login": "apps.portal.sign_in.LoginForm"}
+ACCOUNT_FORMS = {"login": "apps.portal.people.sign_in.LoginForm"}
 ACCOUNT_PRESERVE_USERNAME_CASING = False
 ACCOUNT_RATE_LIMITS = {"login": "30/m/ip", "login_failed": "10/m/ip,5/5m/key", "change_password": "5/m/user"}
 # Nothing sends mail yet. What does so one day must not hold a request while a mail server hangs.
@@ -208,7 +208,7 @@ TOKEN_LIFETIME = timedelta(days=env.number("LARDER_TOKEN_DAYS", 90, least=1, mos
 # --- Security -------------------------------------------------------------------------------------
 
 _secure = PUBLIC_URL.startswith("https:")
-SESSION_ENGINE = "apps.accounts.hashed_sessions"
+SESSION_ENGINE = "apps.accounts.identity.hashed_sessions"
 SESSION_COOKIE_NAME = "__Host-larder-session" if _secure else "larder-session"
 SESSION_COOKIE_SECURE = _secure
 SESSION_COOKIE_SAMESITE = "Lax"
@@ -216,14 +216,14 @@ SESSION_SAVE_EVERY_REQUEST = False
 CSRF_COOKIE_NAME = "__Host-larder-csrf" if _secure else "larder-csrf"
 CSRF_COOKIE_SECURE = _secure
 CSRF_COOKIE_SAMESITE = "Lax"
-CSRF_FAILURE_VIEW = "apps.portal.errors.csrf_failed"
+CSRF_FAILURE_VIEW = "apps.portal.frame.errors.csrf_failed"
 X_FRAME_OPTIONS = "DENY"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 # With no-referrer Chromium sends `Origin: null` and every form fails (D18).
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 SECURE_HSTS_SECONDS = env.number("LARDER_HSTS_SECONDS", 0)
-# registry_site/forwarded.py reads the headers of proxies before Django does: Django itself trusts none.
+# registry_site/server/forwarded.py reads the headers of proxies before Django does: Django itself trusts none.
 TRUSTED_PROXIES = env.trusted_proxies("LARDER_TRUSTED_PROXIES")
 BEHIND_PROXY = env.switch("LARDER_BEHIND_PROXY")
 # In the shape of Django 6, read by our own middleware until then.
@@ -266,7 +266,7 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = JSON_MAX_BYTES
 OCI_PUBLISH_WAIT = timedelta(seconds=env.number("LARDER_OCI_PUBLISH_SECONDS", 30, least=1, most=300))
 # Longer than any push lasts: what it brought first is named by a manifest only at its end.
 OCI_GRACE = timedelta(hours=env.number("LARDER_OCI_GRACE_HOURS", 24, least=1, most=24 * 3650))
-FILE_UPLOAD_HANDLERS = ["apps.portal.form_files.RefuseFiles"]  # nothing is uploaded through forms (D2)
+FILE_UPLOAD_HANDLERS = ["apps.portal.frame.form_files.RefuseFiles"]  # nothing is uploaded through forms (D2)
 
 # --- Signing --------------------------------------------------------------------------------------
 
@@ -304,7 +304,7 @@ STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_ROOT = DATA_DIR / "static"
 STORAGES = {
-    "staticfiles": {"BACKEND": "registry_site.static_files.HashedStaticFiles"},
+    "staticfiles": {"BACKEND": "registry_site.server.static_files.HashedStaticFiles"},
 }
 WHITENOISE_INDEX_FILE = False
 

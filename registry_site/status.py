@@ -18,12 +18,12 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from apps.accounts.authentication import session_viewer
+from apps.accounts.identity.authentication import session_viewer
 from apps.jobs import heartbeats
 from apps.jobs.models import WORKING, Job, State
-from apps.portal.context import larder_version
-from apps.portal.negotiation import wants_json
-from registry_site import health
+from apps.portal.frame.context import larder_version
+from apps.portal.frame.negotiation import wants_json
+from registry_site.server import health
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@ from django.contrib import admin
 from django.urls import include, path, register_converter
 
 from apps.lib.addresses import Segment
-from registry_site import health, status
+from registry_site import status
+from registry_site.server import health
 
 register_converter(Segment, "segment")
 
@@ -16,12 +17,12 @@ urlpatterns = [
     path("v2", include("apps.oci.urls", namespace="oci")),
     path("api/v1/", include("apps.api.urls", namespace="api")),
     path("admin/", admin.site.urls),
-    path("account/", include("apps.portal.account")),
+    path("account/", include("apps.portal.people.allauth_pages")),
     path("", include("apps.portal.urls", namespace="portal")),
 ]
 
-handler400 = "apps.portal.errors.bad_request"
-handler403 = "apps.portal.errors.permission_denied"
-handler404 = "apps.portal.errors.page_not_found"
-handler429 = "apps.portal.errors.too_many_requests"  # read by allauth
-handler500 = "apps.portal.errors.server_error"
+handler400 = "apps.portal.frame.errors.bad_request"
+handler403 = "apps.portal.frame.errors.permission_denied"
+handler404 = "apps.portal.frame.errors.page_not_found"
+handler429 = "apps.portal.frame.errors.too_many_requests"  # read by allauth
+handler500 = "apps.portal.frame.errors.server_error"

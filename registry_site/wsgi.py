@@ -4,18 +4,18 @@ from importlib import import_module
 
 from django.core.wsgi import get_wsgi_application
 
-from registry_site import die_with_parent
 from registry_site.env import use_settings
-from registry_site.forwarded import TrustedProxyHeaders
+from registry_site.server.forwarded import TrustedProxyHeaders
+from registry_site.startup import die_with_parent
 
 die_with_parent.arm()
 use_settings()
 handler = get_wsgi_application()
-handler.request_class = import_module("registry_site.request").Utf8Request
+handler.request_class = import_module("registry_site.server.request").Utf8Request
 application = TrustedProxyHeaders(handler)
 # Apps are loaded now. Writing down what was used and fetched is not the request's business (D13, D15).
-import_module("apps.accounts.token_usage").start()
-import_module("apps.releases.downloads").start()
+import_module("apps.accounts.identity.token_usage").start()
+import_module("apps.releases.catalogue.downloads").start()
 # What is damaged, and what is in quarantine, for the time when the database cannot be asked (D6).
 import_module("apps.blobs.integrity").start()
-import_module("apps.releases.blocking").start()
+import_module("apps.releases.lifecycle.quarantine").start()

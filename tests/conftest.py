@@ -13,8 +13,8 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from apps.accounts import tokens
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import tokens
 from apps.accounts.models import Grant, Namespace, Role, Scope, User, Visibility
 from apps.jobs.models import Job
 from apps.lib.addresses import ModuleAddress
@@ -22,7 +22,7 @@ from apps.modules import publishing
 from apps.modules.tasks import publish_module
 from apps.releases.models import Release
 from apps.signing import vault
-from registry_site.health import checks
+from registry_site.server.health import checks
 from tests import postgres
 from tests.builders.archives import module_zip
 from tests.live import Live, start_live

@@ -7,7 +7,7 @@ class AccountsConfig(AppConfig):
     def ready(self) -> None:
         from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
 
-        from apps.accounts import sign_ins
+        from apps.accounts.identity import sign_ins
 
         user_logged_in.connect(sign_ins.record_sign_in, dispatch_uid="audit-sign-in")
         user_logged_out.connect(sign_ins.note_sign_out, dispatch_uid="epoch-sign-out")

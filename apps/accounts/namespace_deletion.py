@@ -8,9 +8,10 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from apps.accounts import invitations, operators
-from apps.accounts.access import Viewer, operates
+from apps.accounts.access import operators
+from apps.accounts.access.gate import Viewer, operates
 from apps.accounts.models import Grant, Invitation, Membership, Namespace, Role, Team, User, Visibility
+from apps.accounts.people import invitations
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.lib.errors import Conflict

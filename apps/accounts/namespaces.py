@@ -7,7 +7,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import F, Q, QuerySet
 
 from apps.accounts import namespace_deletion
-from apps.accounts.access import Viewer, operates, visible_namespaces
+from apps.accounts.access.gate import Viewer, operates, visible_namespaces
 from apps.accounts.models import Grant, Membership, Namespace, Role, Scope, Team, User, Visibility
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record

@@ -1,7 +1,8 @@
 import structlog
 from celery import shared_task
 
-from apps.accounts import epoch, sessions
+from apps.accounts.access import epoch
+from apps.accounts.identity import sessions
 from apps.blobs import store
 
 log = structlog.get_logger("larder.accounts")

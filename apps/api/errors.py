@@ -14,7 +14,7 @@ from django.urls import reverse
 from rest_framework.exceptions import APIException, AuthenticationFailed, MethodNotAllowed
 from rest_framework.response import Response
 
-from apps.jobs import outages
+from apps.jobs import database_availability
 from apps.lib.errors import RegistryError
 
 CHALLENGE = 'Bearer realm="Larder"'
@@ -66,7 +66,7 @@ def _parts(error: Exception) -> tuple[int, str, str, str]:
         return error.status_code, str(error.default_code), str(error.detail), ""
     if isinstance(error, SuspiciousOperation):  # Django's own limits, such as that on the number of parameters
         return HTTPStatus.BAD_REQUEST, "unreadable", "This request could not be understood.", ""
-    if isinstance(error, outages.AWAY):
+    if isinstance(error, database_availability.AWAY):
         log.warning("database_away", error=type(error).__name__)
     else:
         log.error("unforeseen", exc_info=error)

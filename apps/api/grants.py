@@ -8,8 +8,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.accounts import access, namespaces, people, teams
+from apps.accounts import namespaces
+from apps.accounts.access import gate
 from apps.accounts.models import Grant, Namespace, Role
+from apps.accounts.people import accounts, teams
 from apps.api.base import ApiView
 from apps.api.bodies import read_json, validated
 from apps.lib.errors import Invalid, NotFound
@@ -43,7 +45,7 @@ def grants_document(namespace: Namespace) -> dict[str, Any]:
 class GrantList(ApiView):
     def get(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
         self.require_token()
-        return Response(grants_document(access.namespace_for(self.viewer, namespace, need=Role.OWNER)))
+        return Response(grants_document(gate.namespace_for(self.viewer, namespace, need=Role.OWNER)))
 
 
 class GrantDetail(ApiView):
@@ -53,14 +55,14 @@ class GrantDetail(ApiView):
 
     def put(self, request: Request, namespace: str, user: str = "", team: str = "") -> Response:
         self.require_token()
-        found = access.namespace_for(self.viewer, namespace, need=Role.OWNER)
+        found = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
         role = ROLES[validated(GrantInput, read_json(request))["role"]]
-        holder = teams.find(team) if team else people.find(user)
+        holder = teams.find(team) if team else accounts.find(user)
         return Response(grant_document(namespaces.grant(namespace=found, holder=holder, role=role, actor=self.viewer)))
 
     def delete(self, request: Request, namespace: str, user: str = "", team: str = "") -> Response:  # noqa: ARG002
         self.require_token()
-        found = access.namespace_for(self.viewer, namespace, need=Role.OWNER)
+        found = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
         named = {"team__name": team} if team else {"user__username": user}
         grant = namespaces.grants_in(found).filter(**named).first()
         if grant is not None:
@@ -73,11 +75,11 @@ class Transfer(ApiView):
 
     def post(self, request: Request, namespace: str) -> Response:
         self.require_token()
-        found = access.namespace_for(self.viewer, namespace, need=Role.OWNER)
+        found = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
         wanted = validated(TransferInput, read_json(request))
         if ("to_user" in wanted) == ("to_team" in wanted):
             raise Invalid("A namespace goes to one new owner.", mend="Send either to_user or to_team.")
-        to = people.find(wanted["to_user"]) if "to_user" in wanted else teams.find(wanted["to_team"])
+        to = accounts.find(wanted["to_user"]) if "to_user" in wanted else teams.find(wanted["to_team"])
         namespaces.transfer(
             namespace=found,
             to=to,

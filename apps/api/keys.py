@@ -9,12 +9,12 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.accounts import access
+from apps.accounts.access import gate
 from apps.accounts.models import Role
 from apps.api.base import ApiView
 from apps.api.bodies import read_json, validated
 from apps.lib.errors import Invalid
-from apps.providers.keys import key_of, keys_of
+from apps.providers.signatures.keys import key_of, keys_of
 from apps.signing import keys
 
 
@@ -42,7 +42,7 @@ class KeyList(ApiView):
     http_method_names = ["get", "head", "post"]
 
     def get(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
-        found = access.namespace_for(self.viewer, namespace)
+        found = gate.namespace_for(self.viewer, namespace)
         return Response({"keys": [document(key) for key in keys_of(found)]})
 
     def post(self, request: Request, namespace: str) -> Response:
@@ -51,7 +51,7 @@ class KeyList(ApiView):
         202 with the one that a worker makes: the list says when it is `active`.
         """
         self.require_token()
-        found = access.namespace_for(self.viewer, namespace, need=Role.OWNER)
+        found = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
         wanted = validated(KeyInput, read_json(request))
         if ("armor" in wanted) == ("generate" in wanted):
             raise Invalid(
@@ -71,7 +71,7 @@ class KeyList(ApiView):
 
 class KeyDetail(ApiView):
     def get(self, request: Request, namespace: str, fingerprint: str) -> Response:  # noqa: ARG002
-        found = access.namespace_for(self.viewer, namespace)
+        found = gate.namespace_for(self.viewer, namespace)
         return Response(document(key_of(found, fingerprint)))
 
 
@@ -83,7 +83,7 @@ class End(ApiView):
 
     def post(self, request: Request, namespace: str, fingerprint: str) -> Response:
         self.require_token()
-        found = access.namespace_for(self.viewer, namespace, need=Role.OWNER)
+        found = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
         reason = validated(EndInput, read_json(request))["reason"]
         type(self).verb(key=key_of(found, fingerprint), actor=self.viewer, reason=reason)
         return Response(document(key_of(found, fingerprint)))

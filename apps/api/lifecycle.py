@@ -11,15 +11,15 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.accounts import access
+from apps.accounts.access import gate
 from apps.api.base import ApiView
 from apps.api.bodies import read_json, validated
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.modules import lifecycle as modules
 from apps.providers import lifecycle as providers
-from apps.providers import resigning
-from apps.releases.acts import Acts
-from apps.releases.documents import release_document
+from apps.providers.signatures import resigning
+from apps.releases.catalogue.documents import release_document
+from apps.releases.lifecycle.actions import Acts
 from apps.releases.models import Release
 
 
@@ -54,7 +54,7 @@ class Act(ApiView):
 
     def post(self, request: Request, *, namespace: str, version: str, **names: str) -> Response:
         self.require_token()
-        access.namespace_for(self.viewer, namespace)  # no body is read for those who do not even see it
+        gate.namespace_for(self.viewer, namespace)  # no body is read for those who do not even see it
         told = validated(self.input, read_json(request)) if self.input else {}
         address = self.address_of(namespace=namespace, **names)
         release = self.verb(viewer=self.viewer, address=address, version=version, **told)

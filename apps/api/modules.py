@@ -14,8 +14,9 @@ from apps.api.errors import Unreadable
 from apps.lib.addresses import ModuleAddress
 from apps.lib.bodies import chunks, declared_length, streamed
 from apps.lib.errors import TooLarge
-from apps.modules import publishing, reading
-from apps.releases.documents import release_document
+from apps.modules import publishing
+from apps.modules.catalogue import reading
+from apps.releases.catalogue.documents import release_document
 
 
 @streamed("PUT")

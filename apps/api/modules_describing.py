@@ -7,15 +7,15 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.accounts import access
+from apps.accounts.access import gate
 from apps.accounts.models import Role
 from apps.api.base import ApiView
 from apps.api.bodies import read_json, validated
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import Invalid
-from apps.modules import describing
+from apps.modules.catalogue import describing
+from apps.modules.catalogue.reading import module_for
 from apps.modules.models import Module
-from apps.modules.reading import module_for
 
 
 class ModuleInput(serializers.Serializer[Any]):
@@ -45,7 +45,7 @@ class ModuleDetail(ApiView):
         """`{"description": "…", "source": "https://…"}`; what is left out stays, what is empty is taken away."""
         self.require_token()
         address = ModuleAddress(namespace, name, system)
-        access.namespace_for(self.viewer, namespace, need=Role.PUBLISHER, only_name=address.path_name)
+        gate.namespace_for(self.viewer, namespace, need=Role.PUBLISHER, only_name=address.path_name)
         module = module_for(self.viewer, address)
         wanted = validated(ModuleInput, read_json(request))
         if not wanted:

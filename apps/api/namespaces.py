@@ -8,14 +8,15 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.accounts import access, namespace_deletion, namespaces
-from apps.accounts.access import Viewer
+from apps.accounts import namespace_deletion, namespaces
+from apps.accounts.access import gate
+from apps.accounts.access.gate import Viewer
+from apps.accounts.access.operators import operated_namespace
 from apps.accounts.models import Namespace, Role, Visibility
-from apps.accounts.operators import operated_namespace
 from apps.api.base import ApiView
 from apps.api.bodies import read_json, validated
 from apps.lib.errors import Invalid, NotFound
-from apps.releases import quotas
+from apps.releases.publishing import quotas
 
 
 class NamespaceInput(serializers.Serializer[Any]):
@@ -32,7 +33,7 @@ class QuotaInput(serializers.Serializer[Any]):
 
 def namespace_document(namespace: Namespace, viewer: Viewer) -> dict[str, Any]:
     """`role` is what the asking token may be there; `quota` what counts today, null where there is no limit."""
-    role = access.role_on(viewer, namespace)
+    role = gate.role_on(viewer, namespace)
     used = quotas.usage(namespace)
     return {
         "name": namespace.name,
@@ -48,19 +49,19 @@ class NamespaceDetail(ApiView):
     http_method_names = ["get", "head", "put", "patch", "delete"]
 
     def get(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
-        found = access.namespace_for(self.viewer, namespace)
+        found = gate.namespace_for(self.viewer, namespace)
         return Response(namespace_document(found, self.viewer))
 
     def put(self, request: Request, namespace: str) -> Response:
         """201 where it was created (the caller owns it), 200 where it was there; a field that is left out stays."""
         self.require_token()
         try:
-            access.namespace_for(self.viewer, namespace)
+            gate.namespace_for(self.viewer, namespace)
         except NotFound:
             wanted = validated(NamespaceInput, read_json(request))
             created = namespaces.create(name=namespace, actor=self.viewer, **wanted)
             return Response(namespace_document(created, self.viewer), status=HTTPStatus.CREATED)
-        found = access.namespace_for(self.viewer, namespace, need=Role.OWNER)
+        found = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
         namespaces.change(namespace=found, actor=self.viewer, **validated(NamespaceInput, read_json(request)))
         return Response(namespace_document(found, self.viewer))
 
@@ -76,7 +77,7 @@ class NamespaceDetail(ApiView):
     def delete(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
         """An empty one alone. Its name stays its owners', who may create it again."""
         self.require_token()
-        found = access.namespace_for(self.viewer, namespace, need=Role.OWNER)
+        found = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
         namespace_deletion.delete(namespace=found, actor=self.viewer)
         return Response(status=HTTPStatus.NO_CONTENT)
 

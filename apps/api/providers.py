@@ -18,8 +18,9 @@ from apps.api.bodies import read_json, validated
 from apps.api.errors import Unreadable
 from apps.lib.addresses import ProviderAddress
 from apps.lib.bodies import chunks, declared_length, streamed
-from apps.providers import drafts, publishing, reading
-from apps.providers.draft_documents import draft_document, file_document
+from apps.providers import publishing, reading
+from apps.providers.drafting import drafts
+from apps.providers.drafting.documents import draft_document, file_document
 from apps.releases.models import Release, State
 
 

@@ -7,7 +7,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.accounts import access
+from apps.accounts.access import gate
 from apps.accounts.models import Role
 from apps.api.base import ApiView
 from apps.api.bodies import read_json, validated
@@ -46,7 +46,7 @@ class ProviderDetail(ApiView):
         """`{"notice": "…"}`, `description`, `source`; what is left out stays, what is empty is taken away."""
         self.require_token()
         address = ProviderAddress(namespace, type)
-        access.namespace_for(self.viewer, namespace, need=Role.PUBLISHER, only_name=address.path_name)
+        gate.namespace_for(self.viewer, namespace, need=Role.PUBLISHER, only_name=address.path_name)
         provider = provider_for(self.viewer, address)
         wanted = validated(ProviderInput, read_json(request))
         if not wanted:

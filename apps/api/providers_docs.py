@@ -11,15 +11,16 @@ from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.accounts import access
+from apps.accounts.access import gate
 from apps.accounts.models import Role
 from apps.api.base import ApiView
 from apps.api.errors import Unreadable
 from apps.lib.addresses import ProviderAddress
 from apps.lib.bodies import chunks, declared_length, streamed
 from apps.lib.errors import TooLarge
-from apps.providers import drafts, reading
+from apps.providers import reading
 from apps.providers.docs import browsing, replacing
+from apps.providers.drafting import drafts
 
 
 @streamed("PUT")
@@ -28,7 +29,7 @@ class ProviderDocs(ApiView):
 
     def get(self, request: Request, namespace: str, type: str, version: str) -> Response:  # noqa: A002, ARG002
         shown = reading.version_for(self.viewer, ProviderAddress(namespace, type), version)
-        role = access.role_on(self.viewer, shown.provider.namespace, only_name=type)
+        role = gate.role_on(self.viewer, shown.provider.namespace, only_name=type)
         return Response(browsing.docs_document(shown, with_archives=role not in (None, Role.READER)))
 
     def put(self, request: Request, namespace: str, type: str, version: str) -> Response:  # noqa: A002

@@ -10,8 +10,8 @@ from apps.api.base import ApiView
 from apps.api.errors import Unreadable
 from apps.lib.addresses import ProviderAddress
 from apps.lib.bodies import chunks
-from apps.providers import resigning
-from apps.releases.documents import release_document
+from apps.providers.signatures import resigning
+from apps.releases.catalogue.documents import release_document
 
 
 class ProviderSignature(ApiView):

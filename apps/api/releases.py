@@ -8,8 +8,8 @@ from rest_framework.response import Response
 
 from apps.api.base import ApiView
 from apps.lib.errors import NotFound
-from apps.modules import reading
-from apps.releases.documents import release_document
+from apps.modules.catalogue import reading
+from apps.releases.catalogue.documents import release_document
 
 
 class ReleaseDetail(ApiView):

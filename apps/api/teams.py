@@ -8,9 +8,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.accounts import access, people, teams
-from apps.accounts.access import Viewer
+from apps.accounts.access import gate
+from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Membership, Role, Team
+from apps.accounts.people import accounts, teams
 from apps.api.base import ApiView
 from apps.api.bodies import read_json, validated
 from apps.lib.errors import NotFound, RoleRequired
@@ -47,18 +48,18 @@ class TeamDetail(ApiView):
 
     def get(self, request: Request, team: str) -> Response:  # noqa: ARG002
         self.require_token()
-        return Response(team_document(access.team_for(self.viewer, team), self.viewer))
+        return Response(team_document(gate.team_for(self.viewer, team), self.viewer))
 
     def put(self, request: Request, team: str) -> Response:
         """201 where it was created (the caller manages it), 200 where it was there."""
         self.require_token()
         try:
-            access.team_for(self.viewer, team)
+            gate.team_for(self.viewer, team)
         except NotFound:
             wanted = validated(TeamInput, read_json(request))
             created = teams.create(name=team, actor=self.viewer, **wanted)
             return Response(team_document(created, self.viewer), status=HTTPStatus.CREATED)
-        found = access.team_for(self.viewer, team, manage=True)
+        found = gate.team_for(self.viewer, team, manage=True)
         wanted = validated(TeamInput, read_json(request))
         if "description" in wanted:
             teams.describe(team=found, description=wanted["description"], actor=self.viewer)
@@ -66,7 +67,7 @@ class TeamDetail(ApiView):
 
     def delete(self, request: Request, team: str) -> Response:  # noqa: ARG002
         self.require_token()
-        teams.delete(team=access.team_for(self.viewer, team, manage=True), actor=self.viewer)
+        teams.delete(team=gate.team_for(self.viewer, team, manage=True), actor=self.viewer)
         return Response(status=HTTPStatus.NO_CONTENT)
 
 
@@ -77,9 +78,9 @@ class MemberDetail(ApiView):
 
     def put(self, request: Request, team: str, user: str) -> Response:
         self.require_token()
-        found = access.team_for(self.viewer, team, manage=True)
+        found = gate.team_for(self.viewer, team, manage=True)
         wanted = validated(MemberInput, read_json(request))
-        membership = teams.add(team=found, user=people.find(user), actor=self.viewer)
+        membership = teams.add(team=found, user=accounts.find(user), actor=self.viewer)
         if "manager" in wanted:
             teams.set_manager(membership=membership, is_manager=wanted["manager"], actor=self.viewer)
         return Response(member_document(membership))
@@ -88,7 +89,7 @@ class MemberDetail(ApiView):
         """Whoever is a member may leave."""
         self.require_token()
         leaves = self.viewer.user is not None and self.viewer.user.username == user
-        found = access.team_for(self.viewer, team, manage=not leaves)
+        found = gate.team_for(self.viewer, team, manage=not leaves)
         if leaves and self.viewer.token and self.viewer.token.scope != "manage":
             raise RoleRequired("Leaving a team needs a token with the scope manage.", mend="Use one, or the page.")
         membership = teams.members_of(found).filter(user__username=user).first()

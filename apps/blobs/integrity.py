@@ -20,7 +20,7 @@ from apps.blobs.backends import STEP
 from apps.blobs.models import Blob, Problem, State
 from apps.blobs.renewing import EVERY, Renewed
 from apps.lib.errors import Unavailable
-from apps.lib.notes import Notes, NotWritten
+from apps.lib.write_behind import Notes, NotWritten
 
 # More findings than this are one finding: storage is lost.
 MAX_FINDINGS = 50_000

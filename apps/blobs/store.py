@@ -14,7 +14,7 @@ from typing import BinaryIO
 from django.db import transaction
 from django.utils import timezone
 
-from apps.blobs import backends, holders, integrity
+from apps.blobs import backends, integrity, references
 from apps.blobs.backends import STAGING, STEP, BadKey, Damaged, Missing, StorageUnavailable
 from apps.blobs.integrity import DamagedInStorage
 from apps.blobs.models import Blob, State
@@ -129,7 +129,7 @@ def remove(
     digest: str,
     *,
     is_wanted: Callable[[], bool] = lambda: False,
-    instead_of: holders.Holder | None = None,
+    instead_of: references.Holder | None = None,
     even_claimed: bool = False,
 ) -> bool:
     """Delete a blob's bytes, then its row; False where it is wanted, or held (`holders`), and stays. Safe to repeat.
@@ -150,13 +150,13 @@ def remove(
         if blob.state == State.LEAVING and blob.leaving_until and blob.leaving_until > timezone.now():
             raise StorageUnavailable(f"{blob} is being removed by another right now.")
         # Readers do not see what is LEAVING: what is held is not marked for the length of a look.
-        if blob.state != State.LEAVING and holders.is_held(digest, but=instead_of):
+        if blob.state != State.LEAVING and references.is_held(digest, but=instead_of):
             return False
         Blob.objects.filter(pk=blob.pk).update(state=State.LEAVING, leaving_until=until)
     before = State.READY if blob.state == State.LEAVING else blob.state
     leaving = Blob.objects.filter(digest=digest, state=State.LEAVING, leaving_until=until)
     try:
-        if is_wanted() or holders.is_held(digest, but=instead_of):
+        if is_wanted() or references.is_held(digest, but=instead_of):
             leaving.update(state=before, leaving_until=None)
             return False
         if timezone.now() >= until:
@@ -170,7 +170,7 @@ def remove(
 
 
 def is_referred_to(digest: str) -> bool:
-    return holders.is_referred_to(digest)
+    return references.is_referred_to(digest)
 
 
 def read(digest: str, *, start: int = 0, stop: int | None = None) -> Iterator[bytes]:

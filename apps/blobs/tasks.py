@@ -2,7 +2,8 @@ import structlog
 from celery import shared_task
 from django.utils import timezone
 
-from apps.blobs import scrubbing, store
+from apps.blobs import scrub as scrubbing
+from apps.blobs import store
 
 log = structlog.get_logger("larder.blobs")
 

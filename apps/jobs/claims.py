@@ -15,7 +15,7 @@ from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
 from apps.blobs.store import StorageUnavailable
-from apps.jobs import outages
+from apps.jobs import database_availability
 from apps.jobs.leases import renewed
 from apps.jobs.models import WORKING, Job, State
 from apps.lib.redaction import redact
@@ -36,7 +36,7 @@ class LostLease(Exception):
 
 
 # The database raises these when it goes away, restarts, or is locked for too long.
-OUTAGES = (Outage, StorageUnavailable, *outages.AWAY)
+OUTAGES = (Outage, StorageUnavailable, *database_availability.AWAY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,10 +161,10 @@ def _write_back(held: Claim, changes: dict[str, object]) -> None:
     """Note how it went, where the fence is still ours. Where the database stays away the lease lapses by itself."""
     for left in reversed(range(WRITE_BACK_TRIES)):
         try:
-            outages.look_again()
+            database_availability.look_again()
             if not _mine(held).update(**changes):
                 log.warning("lease_lost")
-        except outages.AWAY:
+        except database_availability.AWAY:
             if not left:
                 log.exception("outcome_lost")
                 return

@@ -1,15 +1,15 @@
-"""The lifecycle of a module's version (D9); the frame, and who may do what, is `releases.acts`."""
+"""The lifecycle of a module's version (D9); the frame, and who may do what, is `releases.lifecycle.actions`."""
 
 from apps.lib.addresses import ModuleAddress
-from apps.modules import catalogue, reading
+from apps.modules.catalogue import entries, reading
 from apps.modules.models import Module, ModuleVersion
-from apps.releases.acts import Acts
+from apps.releases.lifecycle.actions import Acts
 from apps.releases.models import Release
 
 
 def _refresh(release: Release) -> None:
     name, _, system = release.name.partition("/")
-    catalogue.refresh(Module.objects.get(namespace=release.namespace, name=name, system=system))
+    entries.refresh(Module.objects.get(namespace=release.namespace, name=name, system=system))
 
 
 def _drop(release: Release) -> None:

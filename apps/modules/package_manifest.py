@@ -4,8 +4,8 @@ Only what never changes goes in: no description, no repository's URL, no clock. 
 digest that people have pinned; the golden file stands guard.
 """
 
-from apps.lib.oci_manifests import MODULE_PACKAGE, TITLE, VERSION, digest_of, zip_manifest
-from apps.modules.documents import archive_name
+from apps.lib.formats.oci_manifests import MODULE_PACKAGE, TITLE, VERSION, digest_of, zip_manifest
+from apps.modules.catalogue.documents import archive_name
 from apps.releases.models import Release
 
 # The key of Release.provenance for the digest of the manifest that was pushed with the archive.

@@ -9,21 +9,26 @@ from typing import Any, BinaryIO
 from django.conf import settings
 from django.db import IntegrityError
 
-from apps.accounts import access, reauthorising
-from apps.accounts.access import Viewer
+from apps.accounts.access import gate, reauthorising
+from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Namespace, Role
 from apps.blobs import store
 from apps.jobs.claims import Claim
-from apps.lib import archives, versions
+from apps.lib import versions
 from apps.lib.addresses import ModuleAddress, canonical, check_module_name, check_system
+from apps.lib.archives import sandboxed
 from apps.lib.digests import counted
 from apps.lib.errors import Conflict, Reason, TooLarge
-from apps.modules import catalogue, checks, contents, inspection, package_manifest
+from apps.modules import inspection, package_manifest
+from apps.modules.catalogue import entries
+from apps.modules.checking import checks
+from apps.modules.contents import extraction
 from apps.modules.models import Module, ModuleVersion
-from apps.releases import blocking, pipeline, receiving, reserving, staging, transitions
-from apps.releases.faults import reach
+from apps.releases.lifecycle import quarantine
 from apps.releases.models import Kind, Release, State
-from apps.releases.pipeline import Questions, Step, Work
+from apps.releases.publishing import pipeline, receiving, reserving, staging, transitions
+from apps.releases.publishing.fault_injection import reach
+from apps.releases.publishing.pipeline import Questions, Step, Work
 
 JOB = "publish-module"
 LIMIT_SETTING = "LARDER_MODULE_ARCHIVE_MAX_BYTES"
@@ -150,7 +155,7 @@ def publish_package(
 
 def cancel(*, release: Release, viewer: Viewer) -> None:
     """End a reservation that nobody will fill, or a release whose questions get no for an answer."""
-    access.namespace_for(viewer, release.namespace.name, need=Role.PUBLISHER, only_name=release.name)
+    gate.namespace_for(viewer, release.namespace.name, need=Role.PUBLISHER, only_name=release.name)
     if release.state not in (State.RECEIVING, State.HELD):
         raise Conflict(f"{release} is {release.state}: only what waits for you can be cancelled.")
     reason = Reason(
@@ -165,7 +170,7 @@ def cancel(*, release: Release, viewer: Viewer) -> None:
 
 
 def coordinate_of(viewer: Viewer, address: ModuleAddress, version: str) -> reserving.Coordinate:
-    namespace = access.namespace_for(viewer, address.namespace, need=Role.PUBLISHER, only_name=address.path_name)
+    namespace = gate.namespace_for(viewer, address.namespace, need=Role.PUBLISHER, only_name=address.path_name)
     check_address(namespace, address)
     return reserving.Coordinate(Kind.MODULE, namespace, address.path_name, versions.parse(version))
 
@@ -224,7 +229,7 @@ def check(work: Work) -> None:
     release = work.release
     with store.open_staged(release.staging_key) as staged:
         form = _form_of(staged)
-        listing = archives.inspect(staged, limits(), wanted=contents.WANTED, form=form, links=True)
+        listing = sandboxed.inspect(staged, limits(), wanted=extraction.WANTED, form=form, links=True)
         if listing.digest != release.uploaded_digest:
             # Storage gave other bytes than those that were received. Each attempt reads them anew; five are enough.
             raise store.Damaged(f"The staged bytes of {release} are not those that were received.")
@@ -245,16 +250,16 @@ def check(work: Work) -> None:
             raise Questions(plan.questions)
         if plan.is_repacked:
             work.archive_key = staging.repacked_key(release)
-            zipped = archives.repack(
+            zipped = sandboxed.repack(
                 staged, limits(), form=form, folder=plan.prefix, leave_out=plan.left_out, copies=plan.copies
             )
             _stage_repacked(work.archive_key, zipped)
     if work.archive_key:
         with store.open_staged(work.archive_key) as repacked:
-            listing = archives.inspect(repacked, limits(), wanted=contents.WANTED, form="zip")
+            listing = sandboxed.inspect(repacked, limits(), wanted=extraction.WANTED, form="zip")
             checks.refuse_named_links(plan, listing.texts)
-    blocking.refuse_quarantined({listing.digest: release.file_name})
-    inspected = contents.inspect(listing)
+    quarantine.refuse_quarantined({listing.digest: release.file_name})
+    inspected = extraction.inspect(listing)
     questions = [*plan.questions, *checks.unloadable(inspected.faults, notes=work.notes, confirmed=release.confirmed)]
     if questions:
         if work.archive_key:
@@ -268,21 +273,21 @@ def check(work: Work) -> None:
 def check_package(archive: BinaryIO) -> None:
     """What `check` asks of a pushed package, without a release. Raises Refusal, also for what it would ask."""
     form = _form_of(archive)
-    listing = archives.inspect(archive, limits(), wanted=inspection.WANTED, form=form, links=True)
+    listing = sandboxed.inspect(archive, limits(), wanted=inspection.WANTED, form=form, links=True)
     notes: dict[str, Any] = {}
     plan = checks.plan(listing, limits=limits(), notes=notes, folder="")
     checks.require_unchanged(plan, notes)
-    blocking.refuse_quarantined({listing.digest: ""})
-    questions = [*plan.questions, *checks.unloadable(contents.inspect(listing).faults, notes=notes)]
+    quarantine.refuse_quarantined({listing.digest: ""})
+    questions = [*plan.questions, *checks.unloadable(extraction.inspect(listing).faults, notes=notes)]
     if questions:
-        raise archives.Refusal(questions)
+        raise sandboxed.Refusal(questions)
 
 
-def _form_of(archive: BinaryIO) -> archives.Form:
-    head = archive.read(archives.HEAD_BYTES)
-    form = archives.form_of(head)
+def _form_of(archive: BinaryIO) -> sandboxed.Form:
+    head = archive.read(sandboxed.HEAD_BYTES)
+    form = sandboxed.form_of(head)
     if form is None:
-        raise archives.refuse_form(head)
+        raise sandboxed.refuse_form(head)
     return form
 
 
@@ -293,13 +298,13 @@ def _stage_repacked(key: str, zipped: Iterable[bytes]) -> None:
         store.stage(key, counted(zipped, limit=limit, what="The module as a zip", setting=LIMIT_SETTING))
     except TooLarge as error:
         reason = Reason("too-large-as-zip", str(error), "a module that fits as a zip, too", error.mend)
-        raise archives.Refusal([reason]) from None
+        raise sandboxed.Refusal([reason]) from None
 
 
 def inspect(work: Work) -> None:
     """What the pages will say of it. Nothing here refuses: what cannot be read is a warning on the page."""
     address, found = address_of(work.release), work.findings
-    found["contents"] = contents.read(
+    found["contents"] = extraction.read(
         found["listing"], found["inspected"], address=address, version=work.release.version
     )
 
@@ -308,7 +313,7 @@ def finalise(work: Work) -> None:
     try:
         pipeline.finalise(work, _describe, _catalogue)
     except IntegrityError:
-        raise archives.Refusal([_twin_reason(work.release)]) from None
+        raise sandboxed.Refusal([_twin_reason(work.release)]) from None
 
 
 STEPS: tuple[Step, ...] = (
@@ -326,8 +331,8 @@ def run(claim: Claim) -> None:
     pipeline.run(claim, STEPS)
 
 
-def limits() -> archives.Limits:
-    return archives.Limits(
+def limits() -> sandboxed.Limits:
+    return sandboxed.Limits(
         packed_bytes=settings.MODULE_ARCHIVE_MAX_BYTES,
         unpacked_bytes=settings.MODULE_UNPACKED_MAX_BYTES,
         file_bytes=settings.MODULE_UNPACKED_MAX_BYTES,
@@ -352,11 +357,11 @@ def _describe(work: Work) -> None:
     is_prerelease = versions.parse(release.version).is_prerelease
     digest = package_manifest.digest_for(release)
     row = ModuleVersion(module=module, release=release, is_prerelease=is_prerelease, manifest_digest=digest)
-    contents.write(row, work.findings["contents"])
+    extraction.write(row, work.findings["contents"])
 
 
 def _catalogue(work: Work) -> None:
-    catalogue.refresh(work.release.module_version.module)
+    entries.refresh(work.release.module_version.module)
 
 
 def _twin_reason(release: Release) -> Reason:

@@ -1,7 +1,8 @@
 from celery import shared_task
 
 from apps.jobs import claims
-from apps.modules import publishing, reinspecting
+from apps.modules import publishing
+from apps.modules.contents import reinspection
 
 
 @shared_task(name=publishing.JOB)
@@ -11,8 +12,8 @@ def publish_module(*, job_id: int, **_: object) -> None:
             publishing.run(claim)
 
 
-@shared_task(name=reinspecting.JOB)
+@shared_task(name=reinspection.JOB)
 def inspect_module(*, job_id: int, **_: object) -> None:
     with claims.claim(job_id) as claim:
         if claim is not None:
-            reinspecting.run(claim)
+            reinspection.run(claim)

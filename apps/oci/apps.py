@@ -11,7 +11,8 @@ class OciConfig(AppConfig):
         from apps.oci.blobs import pushed_bytes, pushed_in
         from apps.oci.forgetting import forget
         from apps.oci.shelf import Tables
-        from apps.releases import purging, quotas
+        from apps.releases.lifecycle import purging
+        from apps.releases.publishing import quotas
 
         quotas.also(pushed_bytes)
         namespace_deletion.register(pushed_in)

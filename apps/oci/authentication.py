@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
-from apps.accounts import token_usage
-from apps.accounts.access import NOBODY, Viewer
-from apps.accounts.authentication import TokenAuthentication, viewer_of
+from apps.accounts.access.gate import NOBODY, Viewer
+from apps.accounts.identity import token_usage
+from apps.accounts.identity.authentication import TokenAuthentication, viewer_of
 from apps.accounts.models import ApiToken, User
 from apps.oci import registry_tokens
 

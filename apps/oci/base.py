@@ -13,9 +13,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from apps.accounts import reauthorising
-from apps.accounts.access import Viewer
-from apps.accounts.negotiation import IgnoreAccept
+from apps.accounts.access import reauthorising
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity.negotiation import IgnoreAccept
 from apps.lib import bodies
 from apps.oci import references, repositories
 from apps.oci.authentication import Caller, RegistryAuthentication, caller_of

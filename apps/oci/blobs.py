@@ -9,13 +9,13 @@ from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, ProtectedError, QuerySet, Sum
 from django.utils import timezone
 
-from apps.accounts import access
+from apps.accounts.access import gate
+from apps.accounts.access.prepared import Prepared
 from apps.accounts.models import Namespace, Role
-from apps.accounts.prepared import Prepared
 from apps.blobs import store
 from apps.blobs.models import Blob, State
 from apps.lib.errors import Unavailable
-from apps.lib.oci_manifests import EMPTY_BYTES, EMPTY_DIGEST
+from apps.lib.formats.oci_manifests import EMPTY_BYTES, EMPTY_DIGEST
 from apps.oci import mirrors, packages, repositories
 from apps.oci.authentication import Caller
 from apps.oci.errors import BlobUnknown, Unsupported
@@ -23,7 +23,7 @@ from apps.oci.models import Manifest, RepositoryBlob
 from apps.oci.references import Digest, ProviderMirror
 from apps.oci.repositories import Found
 from apps.releases.models import Release
-from apps.releases.quotas import COUNTED
+from apps.releases.publishing.quotas import COUNTED
 
 _EMPTY_SHA256 = EMPTY_DIGEST.partition(":")[2]
 # Who may push is told once that a blob is there and does not send it: it must stay until the manifest comes.
@@ -92,7 +92,7 @@ def saw(caller: Caller, found: Found, readable: Readable) -> None:
     row, now = readable.row, timezone.now()
     if row is None or row.seen_at > now - min(SIGHT, settings.OCI_GRACE / 4) or not caller.viewer.is_identified:
         return
-    role = access.role_on(caller.viewer, found.namespace, only_name=found.address.path_name)
+    role = gate.role_on(caller.viewer, found.namespace, only_name=found.address.path_name)
     if role is None or not role.covers(Role.PUBLISHER):
         return
     if not RepositoryBlob.objects.filter(pk=row.pk).update(seen_at=now):

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from django.conf import settings
 from django.db.models import Q
 
-from apps.blobs import arriving
+from apps.blobs import ingest
 from apps.blobs.models import State
 from apps.oci import blobs, keeping, mounting, packages
 from apps.oci.authentication import Caller
@@ -35,7 +35,7 @@ def claim(caller: Caller, repository: Repository, document: Document) -> None:
         if readable.inline is None:
             mounting.mount(caller, repository, descriptor.digest, str(repository))
         else:
-            with arriving.receive(iter([readable.inline])) as arrival:
+            with ingest.receive(iter([readable.inline])) as arrival:
                 keeping.keep(repository, arrival, descriptor.digest)
 
 

@@ -8,7 +8,7 @@ from django.core.exceptions import SuspiciousOperation
 from rest_framework.exceptions import APIException, AuthenticationFailed
 from rest_framework.response import Response
 
-from apps.jobs import outages
+from apps.jobs import database_availability
 from apps.lib.errors import RegistryError
 
 _RETRY_AFTER: dict[int, str] = {HTTPStatus.SERVICE_UNAVAILABLE: "2", HTTPStatus.TOO_MANY_REQUESTS: "60"}
@@ -133,7 +133,7 @@ def _found(error: Exception) -> tuple[int, str, str]:
         return error.status_code, _BY_STATUS.get(HTTPStatus(error.status_code), "UNSUPPORTED"), str(error.detail)
     if isinstance(error, SuspiciousOperation):  # Django's own limits, such as that on the number of parameters
         return HTTPStatus.BAD_REQUEST, "UNSUPPORTED", "This request could not be understood."
-    if isinstance(error, outages.AWAY):
+    if isinstance(error, database_availability.AWAY):
         log.warning("database_away", error=type(error).__name__)
     else:
         log.error("unforeseen", exc_info=error)

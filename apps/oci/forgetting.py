@@ -1,6 +1,6 @@
 """What a purge takes out of a repository: whoever pushed a package left a second way to its bytes there."""
 
-from apps.lib.oci_manifests import digest_of
+from apps.lib.formats.oci_manifests import digest_of
 from apps.modules import package_manifest
 from apps.modules.models import ModuleVersion
 from apps.oci.models import Manifest, RepositoryBlob

@@ -5,7 +5,7 @@ from datetime import datetime
 from django.db.models import Exists, OuterRef, Q, QuerySet, Value
 from django.db.models.functions import Concat, Replace, Substr
 
-from apps.blobs import holders
+from apps.blobs import references
 from apps.blobs.models import Blob
 from apps.modules.models import ModuleVersion
 from apps.oci.models import Manifest, ManifestBlob, ManifestChild, RepositoryBlob, Tag, UploadSession
@@ -51,7 +51,7 @@ def repository_blobs(before: datetime) -> QuerySet[RepositoryBlob]:
 def blobs(before: datetime, now: datetime) -> QuerySet[Blob]:
     """Those that neither a repository nor a release needs, and that nobody is removing at this moment."""
     free = Q(leaving_until=None) | Q(leaving_until__lt=now)
-    return holders.unheld(Blob.objects.filter(free, created_at__lt=before))
+    return references.unheld(Blob.objects.filter(free, created_at__lt=before))
 
 
 def _versions(column: str) -> Exists:

@@ -6,14 +6,14 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from apps.blobs import arriving
-from apps.blobs.arriving import Arrival
+from apps.blobs import ingest
+from apps.blobs.ingest import Arrival
 from apps.blobs.models import Blob
-from apps.jobs import outages
+from apps.jobs import database_availability
 from apps.oci.errors import DigestInvalid, TooLarge
 from apps.oci.models import Repository, RepositoryBlob
 from apps.oci.references import Digest
-from apps.releases import quotas
+from apps.releases.publishing import quotas
 
 SETTING = "LARDER_OCI_BLOB_MAX_BYTES"
 
@@ -35,13 +35,13 @@ def keep(
 ) -> RepositoryBlob:
     """Raises DigestInvalid, QuotaFull. `ending` runs in the transaction after which the blob may be read."""
     _check_digest(arrival, digest)
-    outages.look_again()
+    database_availability.look_again()
     with transaction.atomic():
-        blob = arriving.claim(arrival.fingerprint)
+        blob = ingest.claim(arrival.fingerprint)
         row = show(repository, blob)
     arrival.keep()
     with transaction.atomic():
-        arriving.settle(blob)
+        ingest.settle(blob)
         if ending is not None:
             ending()
     return row

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from apps.lib.oci_manifests import IMAGE_INDEX, IMAGE_MANIFEST, MODULE_PACKAGE
+from apps.lib.formats.oci_manifests import IMAGE_INDEX, IMAGE_MANIFEST, MODULE_PACKAGE
 from apps.oci.errors import DigestInvalid, ManifestInvalid
 from apps.oci.references import Digest
 

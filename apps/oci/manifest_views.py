@@ -16,7 +16,7 @@ from apps.oci import manifests, mirrors, repositories
 from apps.oci.base import OciView
 from apps.oci.references import Digest, ProviderMirror, parse_name
 from apps.oci.served import Served
-from apps.releases import downloads
+from apps.releases.catalogue import downloads
 
 
 # Large for a body that is gathered, and the answer may wait for the publication: not in an ordinary request's thread.

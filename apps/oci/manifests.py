@@ -8,10 +8,10 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
-from apps.accounts.prepared import Prepared
+from apps.accounts.access.prepared import Prepared
 from apps.audit import kinds
 from apps.audit.recorder import record
-from apps.lib.oci_manifests import MODULE_PACKAGE
+from apps.lib.formats.oci_manifests import MODULE_PACKAGE
 from apps.modules.models import ModuleVersion
 from apps.oci import edges, keeping, manifest_documents, packages, references, repositories
 from apps.oci.authentication import Caller

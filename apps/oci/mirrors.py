@@ -7,27 +7,27 @@ to its next installation method; any other failure ends `init`.
 
 from django.conf import settings
 
-from apps.accounts import access
+from apps.accounts.access import gate
 from apps.accounts.models import Namespace
 from apps.lib import versions
 from apps.lib.addresses import canonical
 from apps.lib.errors import CredentialsRequired, Invalid, NotFound
+from apps.lib.formats.oci_manifests import EMPTY_DIGEST, IMAGE_INDEX, IMAGE_MANIFEST, digest_of
 from apps.lib.hostnames import normalised
-from apps.lib.oci_manifests import EMPTY_DIGEST, IMAGE_INDEX, IMAGE_MANIFEST, digest_of
 from apps.oci.authentication import Caller
 from apps.oci.errors import BlobUnknown, ManifestUnknown, NameUnknown
 from apps.oci.references import Digest, ProviderMirror, tag_of, version_of
 from apps.oci.repositories import unknown
 from apps.oci.served import Served
+from apps.providers.drafting.package_manifests import package_manifest, version_index
 from apps.providers.models import Package, ProviderVersion, ProviderVersionQuerySet
-from apps.providers.package_manifests import package_manifest, version_index
 from apps.releases.models import Release
 
 
 def namespace_of(caller: Caller, mirror: ProviderMirror) -> Namespace:
     """The gate. A host name that is not ours is asked about like any other: a challenge first, then NameUnknown."""
     try:
-        namespace = access.namespace_for(caller.viewer, mirror.address.namespace, spelled=canonical)
+        namespace = gate.namespace_for(caller.viewer, mirror.address.namespace, spelled=canonical)
     except NotFound:
         raise _unknown(mirror) from None
     except CredentialsRequired:

@@ -2,7 +2,7 @@
 
 from django.db import transaction
 
-from apps.accounts import access
+from apps.accounts.access import gate
 from apps.blobs.models import Blob, State
 from apps.lib.errors import RegistryError
 from apps.oci import blobs, repositories
@@ -38,6 +38,6 @@ def _in_source(caller: Caller, source: str, digest: Digest) -> str | None:
 
 
 def _anywhere(caller: Caller, digest: Digest) -> str | None:
-    seen = access.visible_namespaces(caller.viewer).values("pk")
+    seen = gate.visible_namespaces(caller.viewer).values("pk")
     rows = blobs.readable_rows(digest).filter(repository__namespace__in=seen)
     return rows.values_list("blob__digest", flat=True).first()

@@ -1,8 +1,8 @@
 """Module packages: what a tag or a digest of a module's repository means, and how a pushed one becomes a release."""
 
-from apps.accounts.prepared import Prepared
+from apps.accounts.access.prepared import Prepared
 from apps.lib import versions
-from apps.lib.oci_manifests import IMAGE_MANIFEST, digest_of
+from apps.lib.formats.oci_manifests import IMAGE_MANIFEST, digest_of
 from apps.modules import package_manifest
 from apps.modules.models import ModuleVersion, ModuleVersionQuerySet
 from apps.oci.errors import ManifestUnknown

@@ -13,15 +13,15 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
 from apps.blobs import store
 from apps.blobs.models import Blob
-from apps.jobs import outages
+from apps.jobs import database_availability
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress
-from apps.lib.archives import Refusal
+from apps.lib.archives.sandboxed import Refusal
 from apps.lib.errors import Invalid, Reason, Unavailable
-from apps.lib.oci_manifests import IMAGE_MANIFEST, MODULE_PACKAGE, TITLE, ZIP
+from apps.lib.formats.oci_manifests import IMAGE_MANIFEST, MODULE_PACKAGE, TITLE, ZIP
 from apps.modules import package_manifest, publishing
 from apps.modules.models import ModuleVersion
 from apps.oci.authentication import Caller
@@ -29,8 +29,8 @@ from apps.oci.errors import ManifestBlobUnknown, ManifestInvalid, VersionTaken
 from apps.oci.models import Manifest, Repository, RepositoryBlob
 from apps.oci.references import Digest, tag_of, version_of
 from apps.oci.repositories import Found
-from apps.releases import reserving
 from apps.releases.models import Kind, Release, State
+from apps.releases.publishing import reserving
 
 ASK_AGAIN_SECONDS = 0.1
 # For so long the same package gets the same refusal; later it is checked anew.
@@ -203,7 +203,7 @@ def _wait(release: Release, package: Package, deadline: float) -> None:
             raise Unavailable(
                 f"{release} is still being checked.", mend="Push the same again in a minute: it answers then."
             )
-        outages.look_again()
+        database_availability.look_again()
         time.sleep(ASK_AGAIN_SECONDS)
         release.refresh_from_db(fields=_WATCHED)
 

@@ -7,7 +7,7 @@ from django.http import HttpResponse
 from django.urls import re_path
 from rest_framework.request import Request
 
-from apps.lib.oci_manifests import IMAGE_INDEX
+from apps.lib.formats.oci_manifests import IMAGE_INDEX
 from apps.oci import mirrors, referrers, repositories
 from apps.oci.base import OciView
 from apps.oci.references import Digest, ProviderMirror, parse_name

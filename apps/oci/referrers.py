@@ -6,7 +6,7 @@ Known from the manifests themselves; the fallback tags `sha256-<hex>` of other r
 from dataclasses import dataclass, field
 from typing import Any
 
-from apps.lib.oci_manifests import IMAGE_INDEX
+from apps.lib.formats.oci_manifests import IMAGE_INDEX
 from apps.oci import paging
 from apps.oci.manifest_documents import MEDIA_TYPE
 from apps.oci.models import Manifest

@@ -9,7 +9,7 @@ from datetime import timedelta
 from django.core import signing
 from rest_framework.exceptions import AuthenticationFailed
 
-from apps.accounts import tokens
+from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken
 
 LIFETIME = timedelta(hours=1)

@@ -7,11 +7,11 @@ from typing import Self, TypedDict
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Lower
 
-from apps.accounts import access, reauthorising
-from apps.accounts.access import Viewer
+from apps.accounts.access import gate, reauthorising
+from apps.accounts.access.gate import Viewer
+from apps.accounts.access.prepared import Prepared
 from apps.accounts.models import Namespace, Role
-from apps.accounts.prepared import Prepared
-from apps.jobs import outages
+from apps.jobs import database_availability
 from apps.lib.addresses import OCI_WORDS, ModuleAddress, canonical
 from apps.lib.errors import CredentialsRequired, Invalid, NotFound
 from apps.modules import publishing
@@ -104,7 +104,7 @@ def versions_of(namespace: int, canonical: str, name: str) -> ModuleVersionQuery
 def find(caller: Caller, address: RepositoryAddress, *, need: Role = Role.READER) -> Found:
     """Raises CredentialsRequired (a challenge helps), NameUnknown (hidden and missing alike) or RoleRequired."""
     try:
-        namespace = access.namespace_for(
+        namespace = gate.namespace_for(
             caller.viewer, address.namespace, need=need, only_name=address.path_name, spelled=str.lower
         )
     except NotFound:
@@ -126,7 +126,7 @@ def existing(caller: Caller, address: RepositoryAddress, *, need: Role = Role.RE
 
 def authorise_again(caller: Caller, repository: Repository) -> None:
     """At the end of a body that took its time. Raises what `find` raises."""
-    outages.look_again()
+    database_availability.look_again()
     try:
         reauthorising.authorise_again(caller.viewer, repository.namespace, only_name=repository.path)
     except NotFound:
@@ -181,7 +181,7 @@ def for_delete(caller: Caller, address: RepositoryAddress) -> Found:
 
 def visible_names(viewer: Viewer) -> set[str]:
     """Every repository that the viewer may read: what was pushed to, and every module."""
-    namespaces = access.visible_namespaces(viewer)
+    namespaces = gate.visible_namespaces(viewer)
     pushed = Repository.objects.filter(namespace__in=namespaces).values_list("namespace__name", "path")
     modules = Module.objects.filter(namespace__in=namespaces).values_list("namespace__name", "name", "system")
     paths = [*pushed, *((namespace, f"{name}/{system}") for namespace, name, system in modules)]

@@ -13,10 +13,10 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.accounts import token_usage, tokens
-from apps.accounts.authentication import TokenAuthentication
+from apps.accounts.identity import token_usage, tokens
+from apps.accounts.identity.authentication import TokenAuthentication
+from apps.accounts.identity.sign_ins import address_of
 from apps.accounts.models import ApiToken
-from apps.accounts.sign_ins import address_of
 from apps.lib.bodies import chunks
 from apps.lib.digests import counted
 from apps.lib.errors import CredentialsRequired, Invalid

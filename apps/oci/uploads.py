@@ -16,15 +16,15 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from apps.accounts.access import Viewer
-from apps.accounts.reauthorising import authorised_to_the_end
+from apps.accounts.access.gate import Viewer
+from apps.accounts.access.reauthorising import authorised_to_the_end
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
-from apps.blobs import arriving, store
-from apps.blobs.arriving import Arrival
-from apps.jobs import outages
+from apps.blobs import ingest, store
+from apps.blobs.ingest import Arrival
+from apps.jobs import database_availability
 from apps.lib.errors import CredentialsRequired, Unavailable
-from apps.lib.fingerprints import Fingerprint
+from apps.lib.formats.fingerprints import Fingerprint
 from apps.oci.authentication import Caller
 from apps.oci.errors import DigestInvalid, UploadInvalid, UploadUnknown
 from apps.oci.keeping import keep, limited
@@ -91,13 +91,13 @@ def append(session: UploadSession, chunks: Chunks, *, start: int | None = None, 
     `start` and `length` are what the client says of it; without them it is what comes next. A broken or wrong chunk
     leaves the session as it was.
     """
-    lease, key = _take_lease(session, start), arriving.new_key()
+    lease, key = _take_lease(session, start), ingest.new_key()
     try:
-        came = arriving.stage(key, _renewing(session, lease, limited(chunks, already=session.size)))
+        came = ingest.stage(key, _renewing(session, lease, limited(chunks, already=session.size)))
         may_be_taken = False
         try:
             _check_length(came, length)
-            outages.look_again()
+            database_availability.look_again()
             with transaction.atomic():
                 _take(session, lease, key, came)
                 may_be_taken = True
@@ -135,7 +135,7 @@ def finish(
     if sum(chunk.size for chunk in staged) != session.size:
         raise unknown()  # another request has just ended it
     try:
-        with _joined(staged, authorise) if staged else arriving.receive(limited(chunks)) as arrival:
+        with _joined(staged, authorise) if staged else ingest.receive(limited(chunks)) as arrival:
             if not staged:
                 _check_length(arrival.fingerprint, length)
             row = keep(session.repository, arrival, digest, ending=lambda: _end(session))
@@ -172,7 +172,7 @@ def end(session: UploadSession, *, actor: Viewer) -> None:
 
 def whole(repository: Repository, digest: Digest, chunks: Chunks) -> RepositoryBlob:
     """Keep a blob that comes in one request, without a session. Raises DigestInvalid."""
-    with arriving.receive(limited(chunks)) as arrival:
+    with ingest.receive(limited(chunks)) as arrival:
         return keep(repository, arrival, digest)
 
 
@@ -222,12 +222,12 @@ def _renew(session: UploadSession, lease: uuid.UUID) -> None:
         if not _leased(session, lease).update(lease_until=timezone.now() + LEASE):
             raise unknown()
 
-    outages.is_done(renew)
+    database_availability.is_done(renew)
 
 
 def _give_back(session: UploadSession, lease: uuid.UUID) -> None:
     """Where the database stays away the lease lapses by itself."""
-    outages.do_when_back(
+    database_availability.do_when_back(
         lambda: _leased(session, lease).update(lease=None, lease_until=None), seconds=LEASE.total_seconds()
     )
 
@@ -263,9 +263,9 @@ def _joined(staged: list[UploadChunk], authorise: Callable[[], None]) -> Abstrac
     """One chunk is kept as it is; several are read once more, in their order."""
     if len(staged) == 1:
         one = staged[0]
-        return nullcontext(arriving.staged(one.staging_key, Fingerprint(one.sha256, one.sha512, one.size)))
-    whole = chain.from_iterable(arriving.read_staged(chunk.staging_key) for chunk in staged)
-    return arriving.receive(authorised_to_the_end(whole, authorise))
+        return nullcontext(ingest.staged(one.staging_key, Fingerprint(one.sha256, one.sha512, one.size)))
+    whole = chain.from_iterable(ingest.read_staged(chunk.staging_key) for chunk in staged)
+    return ingest.receive(authorised_to_the_end(whole, authorise))
 
 
 def _end(session: UploadSession) -> None:

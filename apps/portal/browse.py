@@ -11,18 +11,19 @@ from django.urls import path
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 
-from apps.accounts import access
-from apps.accounts.access import Viewer
-from apps.accounts.authentication import session_viewer
+from apps.accounts.access import gate
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import Namespace, Role
 from apps.accounts.namespaces import people_count
-from apps.modules import catalogue
-from apps.portal import module_pages, providers
-from apps.portal.key_expiry import expiring
-from apps.portal.paging import page_of
-from apps.portal.rows import rows_of
+from apps.modules.catalogue import entries
+from apps.portal.frame.paging import page_of
+from apps.portal.frame.rows import rows_of
+from apps.portal.modules import pages
+from apps.portal.namespaces.key_expiry import expiring
+from apps.portal.providers import listing
 from apps.providers import reading as provider_reading
-from apps.releases import search
+from apps.releases.catalogue import search
 from apps.releases.models import Kind, SearchDoc
 
 PAGE = 30
@@ -49,7 +50,7 @@ class Asked:
         q, namespace, system, provider = (_clean(sent.get(name, "")) for name in ("q", *search.FACETS))
         sort = sent.get("sort", "")
         # `aws` from an old link, or another spelling of the same.
-        provider = catalogue.provider_address(provider) or provider
+        provider = entries.provider_address(provider) or provider
         return cls(q, namespace, system, provider, sort if sort in SORTS_OF_HITS else "", bool(sent.get("yanked")))
 
     @property
@@ -65,7 +66,7 @@ class Asked:
         question = {"filters": self.filters, "include_unlisted": self.yanked, **other}
         return search.find(
             kind=Kind.MODULE,
-            namespaces=access.visible_namespaces(viewer),
+            namespaces=gate.visible_namespaces(viewer),
             query=self.q,
             sort=self.sort or search.RELEVANCE,
             **question,
@@ -82,7 +83,7 @@ def modules(request: HttpRequest) -> HttpResponse:
     context["sorts"] = SORTS_OF_HITS if asked.q else SORTS
     context["facets"] = search.facet_counts(
         kind=Kind.MODULE,
-        namespaces=access.visible_namespaces(viewer),
+        namespaces=gate.visible_namespaces(viewer),
         query=asked.q,
         filters=asked.filters,
         include_unlisted=asked.yanked,
@@ -112,14 +113,14 @@ def _clean(text: str) -> str:
 @require_safe
 def namespace(request: HttpRequest, name: str) -> HttpResponse:
     viewer = session_viewer(request)
-    found = access.namespace_for(viewer, name)
-    role = access.role_on(viewer, found) if viewer.is_identified else None
+    found = gate.namespace_for(viewer, name)
+    role = gate.role_on(viewer, found) if viewer.is_identified else None
     only_this = Namespace.objects.filter(pk=found.pk)
     # Who works here finds what is yanked altogether as well, or nobody could restore it.
     docs = search.find(kind=Kind.MODULE, namespaces=only_this, include_unlisted=role is not None)
     page = page_of(docs.filter(namespace=found).select_related("namespace"), request, size=PAGE)
     context: dict[str, Any] = {"namespace": found, "page": page, "rows": rows_of(page.object_list), "role": role}
-    context |= providers.of_namespace(found, include_unlisted=role is not None)
+    context |= listing.of_namespace(found, include_unlisted=role is not None)
     context["may_publish"] = role is not None and role.covers(Role.PUBLISHER)
     if context["may_publish"]:
         context["drafts"] = provider_reading.open_drafts(viewer).filter(namespace=found)[:DRAFTS]
@@ -128,14 +129,14 @@ def namespace(request: HttpRequest, name: str) -> HttpResponse:
         context["expiring"] = expiring(found)
     if role is not None:  # who works on what is nobody else's business
         context["member_count"] = people_count(found)
-        context["owners"] = access.owners_of(found)
+        context["owners"] = gate.owners_of(found)
     return render(request, "portal/namespace/page.html", context)
 
 
 urlpatterns = [
     path("modules", modules, name="modules"),
     path("search", modules, name="search"),
-    *module_pages.urlpatterns,
+    *pages.urlpatterns,
     # After /namespaces/new, which apps.portal.urls lists before.
     path("namespaces/<str:name>", namespace, name="namespace"),
 ]

@@ -10,14 +10,15 @@ from django.shortcuts import render
 from django.urls import path
 from django.views.decorators.http import require_safe
 
-from apps.accounts import access
-from apps.accounts.access import Viewer
-from apps.accounts.authentication import session_viewer
+from apps.accounts.access import gate
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import Namespace, Role, User
 from apps.accounts.namespaces import creation_refused
-from apps.portal import own_releases
-from apps.portal.rows import rows_of
-from apps.releases import own, search
+from apps.portal.frame.rows import rows_of
+from apps.portal.publish import own_releases
+from apps.releases.catalogue import own_releases as own
+from apps.releases.catalogue import search
 from apps.releases.models import Kind, SearchDoc
 
 RECENT = 8
@@ -40,7 +41,7 @@ class Place:
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     viewer = session_viewer(request)
-    providers = search.find(kind=Kind.PROVIDER, namespaces=access.visible_namespaces(viewer))
+    providers = search.find(kind=Kind.PROVIDER, namespaces=gate.visible_namespaces(viewer))
     context: dict[str, Any] = {"module_count": listed(viewer).count(), "provider_count": providers.count()}
     # The publisher's name is for members; the query is the same for everybody.
     recent = listed(viewer, sort=search.UPDATED).annotate(publisher=F("release__created_by__username"))
@@ -59,17 +60,17 @@ def home(request: HttpRequest) -> HttpResponse:
 
 
 def listed(viewer: Viewer, *, sort: str = search.BY_NAME) -> QuerySet[SearchDoc]:
-    namespaces = access.visible_namespaces(viewer)
+    namespaces = gate.visible_namespaces(viewer)
     return search.find(kind=Kind.MODULE, namespaces=namespaces, sort=sort).select_related("namespace")
 
 
 def own_namespaces(user: User) -> QuerySet[Any, Any]:
     """Where the person holds a role, by themselves or by a team, with the numbers of modules and providers."""
-    mine = Namespace.objects.filter(pk__in=access.grants_of(user).values("namespace"))
+    mine = Namespace.objects.filter(pk__in=gate.grants_of(user).values("namespace"))
     counts = {
         f"{kind}_count": Count("search_docs", filter=Q(search_docs__kind=kind)) for kind in (Kind.MODULE, Kind.PROVIDER)
     }
-    return mine.annotate(held=access.highest_role(user), **counts).order_by("name", "pk")
+    return mine.annotate(held=gate.highest_role(user), **counts).order_by("name", "pk")
 
 
 urlpatterns = [

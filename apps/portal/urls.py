@@ -1,51 +1,35 @@
 """The HTML site. Each page module ends in its own list."""
 
-from apps.portal import (
-    account_page,
-    browse,
-    downloads,
-    home,
-    how_to,
-    invitations,
-    keys,
-    members,
-    namespaces,
-    own_releases,
-    provider_draft,
-    provider_publish,
-    provider_signature,
-    providers,
-    publish,
-    releases,
-    settings,
-    teams,
-    theme,
-    tokens,
-    uploads,
-)
+from apps.portal import browse, help_pages, home
+from apps.portal.frame import theme
+from apps.portal.modules import downloads, settings
+from apps.portal.namespaces import keys, members, pages
+from apps.portal.people import account, invitations, teams, tokens
+from apps.portal.providers import listing, signature
+from apps.portal.publish import module, own_releases, provider, provider_draft, releases, uploads
 
 app_name = "portal"
 
 urlpatterns = [
     *home.urlpatterns,
-    *account_page.urlpatterns,
-    *how_to.urlpatterns,
+    *account.urlpatterns,
+    *help_pages.urlpatterns,
     *theme.urlpatterns,
     *tokens.urlpatterns,
     *invitations.urlpatterns,
-    *publish.urlpatterns,
-    *provider_publish.urlpatterns,
+    *module.urlpatterns,
+    *provider.urlpatterns,
     *uploads.urlpatterns,
     *own_releases.urlpatterns,
     *releases.urlpatterns,
     *provider_draft.urlpatterns,
-    *namespaces.urlpatterns,  # /namespaces/new, before any /namespaces/<name>
+    *pages.urlpatterns,  # /namespaces/new, before any /namespaces/<name>
     *members.urlpatterns,
     *keys.urlpatterns,
     *teams.urlpatterns,
     *downloads.urlpatterns,
     *settings.urlpatterns,  # before /modules/<…>/<version>
-    *provider_signature.urlpatterns,
-    *providers.urlpatterns,
+    *signature.urlpatterns,
+    *listing.urlpatterns,
     *browse.urlpatterns,
 ]

@@ -10,14 +10,14 @@ from django.utils import timezone
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
-from apps.accounts.access import NOBODY, Viewer, visible_namespaces
+from apps.accounts.access.gate import NOBODY, Viewer, visible_namespaces
 from apps.blobs import capabilities
-from apps.jobs import outages
+from apps.jobs import database_availability
 from apps.lib.digests import is_sha256
 from apps.lib.errors import CredentialsRequired, NotFound, RegistryError
 from apps.protocol.base import ProtocolView
 from apps.protocol.serving import archive_response
-from apps.releases.blocking import blocked
+from apps.releases.lifecycle.quarantine import blocked
 from apps.releases.models import Release, ReleaseQuerySet
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,250}(?:\.zip|_SHA256SUMS(?:\.sig)?)", re.ASCII)
@@ -94,7 +94,7 @@ class CapabilityArchive(ArchiveView):
 def _is_public(digest: str, file_name: str) -> bool:
     try:
         is_public = _is_visible(NOBODY, digest, file_name)
-    except outages.AWAY:
+    except database_availability.AWAY:
         if digest in last_public and digest not in blocked and _FILE_NAME.fullmatch(file_name):
             return True
         raise
@@ -107,7 +107,7 @@ def _is_served(digest: str) -> bool:
     """Whether what was signed for is still there: neither purged nor in quarantine, and that within the request."""
     try:
         return _released(digest).exists()
-    except outages.AWAY:
+    except database_availability.AWAY:
         return digest not in blocked  # nobody can change it now either
 
 

@@ -11,9 +11,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from apps.accounts.access import Viewer
-from apps.accounts.authentication import TokenAuthentication, viewer_of
-from apps.accounts.negotiation import IgnoreAccept
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity.authentication import TokenAuthentication, viewer_of
+from apps.accounts.identity.negotiation import IgnoreAccept
 from apps.lib import bodies
 from apps.lib.errors import NotFound
 from apps.protocol.errors import exception_handler

@@ -12,7 +12,7 @@ from django.core.exceptions import SuspiciousOperation
 from rest_framework.exceptions import APIException, AuthenticationFailed
 from rest_framework.response import Response
 
-from apps.jobs import outages
+from apps.jobs import database_availability
 from apps.lib.errors import RegistryError, UnknownOrPrivate
 
 CHALLENGE = 'Bearer realm="Larder"'
@@ -56,7 +56,7 @@ def _status_and_sentence(error: Exception) -> tuple[int, str]:
         return error.status_code, str(error.detail)
     if isinstance(error, SuspiciousOperation):  # Django's own limits, such as that on the number of parameters
         return HTTPStatus.BAD_REQUEST, "This request could not be understood."
-    if isinstance(error, outages.AWAY):
+    if isinstance(error, database_availability.AWAY):
         log.warning("database_away", error=type(error).__name__)
     else:
         log.error("unforeseen", exc_info=error)

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from apps.accounts.models import Namespace, Visibility
 from apps.blobs import capabilities
-from apps.modules.documents import archive_name
+from apps.modules.catalogue.documents import archive_name
 from apps.releases.models import Release
 
 

@@ -21,7 +21,7 @@ from apps.protocol.base import ProtocolView
 from apps.protocol.locations import url_of
 from apps.providers import reading
 from apps.providers.documents import mirror_index_document, mirror_version_document
-from apps.releases import downloads
+from apps.releases.catalogue import downloads
 
 
 class Index(ProtocolView):

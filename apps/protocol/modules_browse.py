@@ -15,8 +15,8 @@ from rest_framework.response import Response
 
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import Invalid, NotFound
-from apps.modules import browsing, reading
-from apps.modules.documents import details_document, summary_document
+from apps.modules.catalogue import browsing, reading
+from apps.modules.catalogue.documents import details_document, summary_document
 from apps.modules.models import ModuleVersion
 from apps.protocol.base import ProtocolView
 

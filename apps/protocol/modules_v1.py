@@ -12,11 +12,11 @@ from rest_framework.response import Response
 
 from apps.accounts.models import Visibility
 from apps.lib.addresses import ModuleAddress
-from apps.modules import reading
-from apps.modules.documents import versions_document
+from apps.modules.catalogue import reading
+from apps.modules.catalogue.documents import versions_document
 from apps.protocol.base import ProtocolView
 from apps.protocol.locations import location_of
-from apps.releases import downloads
+from apps.releases.catalogue import downloads
 
 
 def download_document(location: str) -> dict[str, str | bool]:

@@ -18,8 +18,8 @@ from apps.protocol.base import ProtocolView, Unknown
 from apps.protocol.locations import url_of
 from apps.providers import reading
 from apps.providers.documents import download_document, versions_document
-from apps.providers.trust import keys_of
-from apps.releases import downloads
+from apps.providers.signatures.trust import keys_of
+from apps.releases.catalogue import downloads
 
 
 class Versions(ProtocolView):

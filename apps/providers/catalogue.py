@@ -3,7 +3,7 @@
 from django.db.models import Case, IntegerField, When
 
 from apps.providers.models import DocsKind, DocsPage, Provider, ProviderVersion
-from apps.releases import search
+from apps.releases.catalogue import search
 from apps.releases.models import Kind, Lifecycle
 
 # A search document holds so many words, and each name is several.

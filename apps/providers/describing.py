@@ -2,12 +2,12 @@
 
 from django.db import transaction
 
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.providers import catalogue
 from apps.providers.models import Provider
-from apps.releases.describing import changed, checked_line, checked_url
+from apps.releases.catalogue.describing import changed, checked_line, checked_url
 
 NOTICE_MOST = 500
 SHORTER = "Say in one line what the provider is for; its documentation says the rest."

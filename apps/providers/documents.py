@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from apps.providers.models import Package, ProviderVersion
-from apps.providers.trust import is_ending
+from apps.providers.signatures.trust import is_ending
 from apps.releases.models import Lifecycle
 from apps.signing.models import SigningKey, State
 

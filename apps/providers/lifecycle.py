@@ -1,9 +1,10 @@
-"""The lifecycle of a provider's version (D9); the frame, and who may do what, is `releases.acts`."""
+"""The lifecycle of a provider's version (D9); the frame, and who may do what, is `releases.lifecycle.actions`."""
 
 from apps.lib.addresses import ProviderAddress
-from apps.providers import catalogue, reading, reverifying
+from apps.providers import catalogue, reading
 from apps.providers.models import Provider, ProviderVersion
-from apps.releases.acts import Acts
+from apps.providers.signatures import reverification
+from apps.releases.lifecycle.actions import Acts
 from apps.releases.models import Release
 
 
@@ -17,7 +18,7 @@ def _drop(release: Release) -> None:
 
 
 ACTS: Acts[ProviderAddress] = Acts(
-    coordinate_of=reading.coordinate_of, refresh=_refresh, drop=_drop, verify_job=reverifying.JOB
+    coordinate_of=reading.coordinate_of, refresh=_refresh, drop=_drop, verify_job=reverification.JOB
 )
 
 deprecate, yank, quarantine, restore = ACTS.deprecate, ACTS.yank, ACTS.quarantine, ACTS.restore

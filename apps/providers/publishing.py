@@ -9,23 +9,26 @@ from collections.abc import Callable, Iterable, Sequence
 from django.conf import settings
 from django.utils import timezone
 
-from apps.accounts import access
-from apps.accounts.access import Viewer
+from apps.accounts.access import gate
+from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Role
 from apps.blobs import store
 from apps.jobs.claims import Claim
-from apps.lib import packages as package_names
-from apps.lib import sums, versions
+from apps.lib import versions
 from apps.lib.addresses import ProviderAddress, check_provider_type
 from apps.lib.digests import Tally
 from apps.lib.errors import Conflict, Invalid, Reason
-from apps.providers import assembling, catalogue, drafts, package_manifests, protocols
+from apps.lib.formats import sums
+from apps.lib.packages import sandboxed as package_names
+from apps.providers import catalogue
 from apps.providers.docs import drafted as docs
+from apps.providers.drafting import assembling, drafts, package_manifests, protocols
 from apps.providers.models import Package, Provider, ProviderVersion
-from apps.releases import blocking, drafting, keeping, pipeline, reserving, staging, transitions
-from apps.releases.drafting import Opened, Received
+from apps.releases.lifecycle import quarantine, release_blobs
 from apps.releases.models import Kind, Release, ReleaseFile, State
-from apps.releases.pipeline import Step, Work
+from apps.releases.publishing import drafting, pipeline, reserving, staging, transitions
+from apps.releases.publishing.drafting import Opened, Received
+from apps.releases.publishing.pipeline import Step, Work
 
 JOB = "publish-provider"
 
@@ -104,13 +107,13 @@ def cancel(*, viewer: Viewer, release: Release) -> None:
 
 
 def coordinate_of(viewer: Viewer, address: ProviderAddress, version: str) -> reserving.Coordinate:
-    namespace = access.namespace_for(viewer, address.namespace, need=Role.PUBLISHER, only_name=address.type)
+    namespace = gate.namespace_for(viewer, address.namespace, need=Role.PUBLISHER, only_name=address.type)
     check_provider_type(address.type, reserved=settings.RESERVED_NAMES)
     return reserving.Coordinate(Kind.PROVIDER, namespace, address.type, versions.parse(version))
 
 
 def _require_publisher(viewer: Viewer, release: Release) -> None:
-    access.namespace_for(viewer, release.namespace.name, need=Role.PUBLISHER, only_name=release.name)
+    gate.namespace_for(viewer, release.namespace.name, need=Role.PUBLISHER, only_name=release.name)
 
 
 def _tell(release: Release, viewer: Viewer, protocols: Sequence[str]) -> None:
@@ -142,7 +145,7 @@ def check(work: Work) -> None:
     inspected = assembling.inspect_all(work.release, files)
     spoken = assembling.protocols_of(work.release, files, inspected)
     packages = [package for package, _ in inspected]
-    blocking.refuse_quarantined({package.digest: package.filename for package in packages})
+    quarantine.refuse_quarantined({package.digest: package.filename for package in packages})
     texts = docs.checked(files.docs)
     # Clients unpack the mode as it is. It is said and not refused: what runs it may set it by itself.
     idle = [one.platform for one, listing in inspected if one.os != "windows" and not listing.is_runnable]
@@ -181,7 +184,7 @@ def store_files(work: Work) -> None:
     settled: assembling.Settled = work.findings["settled"]
     stored = [file for file, _ in files.packages] + ([files.docs] if files.docs else [])
     names = {file.digest: file.name for file in stored}
-    keeping.note(work.release, names | assembling.names_of(work.release, settled), claim=work.claim)
+    release_blobs.note(work.release, names | assembling.names_of(work.release, settled), claim=work.claim)
     for file in stored:
         store.store_staged(file.staging_key, digest=file.digest, size=file.size)
     assembling.store_signed(work.release, settled)

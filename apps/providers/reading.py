@@ -8,8 +8,8 @@ from django.conf import settings
 from django.db.models import Prefetch, Q
 from django.utils import timezone
 
-from apps.accounts import access, operators
-from apps.accounts.access import Viewer
+from apps.accounts.access import gate, operators
+from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Namespace, Role
 from apps.lib import versions
 from apps.lib.addresses import ProviderAddress, canonical
@@ -21,7 +21,7 @@ from apps.releases.models import Kind, Release, ReleaseQuerySet, State
 
 
 def visible_providers(viewer: Viewer) -> ProviderQuerySet:
-    return Provider.objects.filter(namespace__in=access.visible_namespaces(viewer))
+    return Provider.objects.filter(namespace__in=gate.visible_namespaces(viewer))
 
 
 def hosted_providers(viewer: Viewer, sources: Iterable[str]) -> dict[str, ProviderAddress]:
@@ -107,9 +107,9 @@ def package_for(viewer: Viewer, address: ProviderAddress, version: str, os: str,
 
 def latest_release(viewer: Viewer, address: ProviderAddress, version: str) -> Release:
     """The newest release of an exact version in any state, for the script that asks how its draft goes (D24)."""
-    namespace = access.namespace_for(viewer, address.namespace)
+    namespace = gate.namespace_for(viewer, address.namespace)
     rows = Release.objects.filter(coordinate_of(address, version))
-    if access.role_on(viewer, namespace, only_name=address.type) in (None, Role.READER):
+    if gate.role_on(viewer, namespace, only_name=address.type) in (None, Role.READER):
         rows = rows.published() | rows.removed()
     release = rows.select_related("namespace", "lifecycle_by").order_by("-pk").first()
     if release is None:
@@ -119,7 +119,7 @@ def latest_release(viewer: Viewer, address: ProviderAddress, version: str) -> Re
 
 def draft_for(viewer: Viewer, address: ProviderAddress, version: str) -> Release:
     """The release that bears this number now, for those who publish it: a draft, one at work, or a published one."""
-    access.namespace_for(viewer, address.namespace, need=Role.PUBLISHER, only_name=address.type)
+    gate.namespace_for(viewer, address.namespace, need=Role.PUBLISHER, only_name=address.type)
     rows = Release.objects.live().filter(coordinate_of(address, version))
     release = rows.select_related("namespace").first()
     if release is None:
@@ -131,7 +131,7 @@ def draft_for(viewer: Viewer, address: ProviderAddress, version: str) -> Release
 
 def open_drafts(viewer: Viewer) -> ReleaseQuerySet:
     """Those that the viewer may see, the newest first; only whoever opened one can go on with it."""
-    namespaces = access.namespaces_with_role(viewer, Role.PUBLISHER)
+    namespaces = gate.namespaces_with_role(viewer, Role.PUBLISHER)
     rows = Release.objects.filter(kind=Kind.PROVIDER, state=State.RECEIVING, receiving_until__gt=timezone.now())
     drafts = rows.filter(namespace__in=namespaces).select_related("namespace", "created_by")
     return drafts.order_by("-created_at", "-pk")
@@ -148,7 +148,7 @@ def coordinate_of(address: ProviderAddress, version: str) -> Q:
 
 
 def _namespace_for(viewer: Viewer, address: ProviderAddress) -> Namespace:
-    return access.namespace_for(viewer, address.namespace, spelled=canonical if address.is_folded else str)
+    return gate.namespace_for(viewer, address.namespace, spelled=canonical if address.is_folded else str)
 
 
 def _whole(rows: ProviderVersionQuerySet) -> ProviderVersionQuerySet:

@@ -1,8 +1,9 @@
 from celery import shared_task
 
 from apps.jobs import claims
-from apps.providers import publishing, resigning, reverifying
+from apps.providers import publishing
 from apps.providers.docs import replacing
+from apps.providers.signatures import resigning, reverification
 
 
 @shared_task(name=publishing.JOB)
@@ -19,11 +20,11 @@ def resign_provider(*, job_id: int, **_: object) -> None:
             resigning.run(claim)
 
 
-@shared_task(name=reverifying.JOB)
+@shared_task(name=reverification.JOB)
 def verify_provider(*, job_id: int, **_: object) -> None:
     with claims.claim(job_id) as claim:
         if claim is not None:
-            reverifying.run(claim)
+            reverification.run(claim)
 
 
 @shared_task(name=replacing.JOB)

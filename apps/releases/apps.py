@@ -6,13 +6,13 @@ class ReleasesConfig(AppConfig):
 
     def ready(self) -> None:
         from apps.accounts import namespace_deletion
-        from apps.blobs import holders
+        from apps.blobs import references
         from apps.jobs import targets
-        from apps.releases import purging, verifying
-        from apps.releases.holding import holds
-        from apps.releases.job_targets import RELEASES
-        from apps.releases.quotas import versions_in
+        from apps.releases.lifecycle import purging, verification
+        from apps.releases.lifecycle.blob_references import holds
+        from apps.releases.publishing.job_targets import RELEASES
+        from apps.releases.publishing.quotas import versions_in
 
-        holders.register(holds)
+        references.register(holds)
         namespace_deletion.register(versions_in)
-        targets.register(RELEASES, purging.JOB, verifying.JOB)
+        targets.register(RELEASES, purging.JOB, verification.JOB)

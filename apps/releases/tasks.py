@@ -1,7 +1,8 @@
 from celery import shared_task
 
 from apps.jobs import claims
-from apps.releases import purging, sweeping, verifying
+from apps.releases.lifecycle import purging, verification
+from apps.releases.publishing import sweeping
 
 
 @shared_task(name="releases.sweep")
@@ -16,8 +17,8 @@ def purge_blob(*, job_id: int, **_: object) -> None:
             purging.run(claim)
 
 
-@shared_task(name=verifying.JOB)
+@shared_task(name=verification.JOB)
 def verify_release(*, job_id: int, **_: object) -> None:
     with claims.claim(job_id) as claim:
         if claim is not None:
-            verifying.run(claim)
+            verification.run(claim)

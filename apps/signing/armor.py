@@ -7,7 +7,7 @@ from typing import Any
 from django.utils import timezone
 
 from apps.lib.errors import Invalid, Reason
-from apps.signing import homes, packets
+from apps.signing import gnupg_home, packets
 from apps.signing.gpg import Gpg
 
 LARGEST = 64 * 1024
@@ -62,7 +62,7 @@ def parse(armor: str, *, known: str = "") -> ParsedKey:
     subkey is lost with which older releases were signed.
     """
     _check_outside(armor)
-    with homes.home() as home:
+    with gnupg_home.home() as home:
         gpg = Gpg(home, options=MINIMAL)
         for block in (known, armor):
             if block:

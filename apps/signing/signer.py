@@ -8,7 +8,7 @@ import structlog
 from django.db.models.functions import Now
 
 from apps.lib.errors import Conflict, Unavailable
-from apps.signing import homes, packets, vault
+from apps.signing import gnupg_home, packets, vault
 from apps.signing.gpg import SHORT, Gpg, environment, program
 from apps.signing.models import Custody, PrivateKey, SigningKey, State
 from apps.signing.vault import SealBroken, SignerUnavailable
@@ -59,7 +59,7 @@ def sign(*, key: SigningKey, data: bytes) -> bytes:
 
 
 def _sign(key: SigningKey, secret: bytes, data: bytes) -> bytes:
-    with homes.home(private=True) as home:
+    with gnupg_home.home(private=True) as home:
         gpg = Gpg(home, private=True)
         imported = gpg.import_keys(secret)
         if set(imported.fingerprints) != {key.fingerprint} or imported.sec_imported != 1:
@@ -79,7 +79,7 @@ def _signer_of(key: SigningKey) -> str:
 
 def _verify(key: SigningKey, signature: bytes, data: bytes) -> datetime:
     """The second look, by the smaller program gpgv, which knows nothing but this one public key: when it was made."""
-    with homes.home() as home:
+    with gnupg_home.home() as home:
         ring, mark = home / "key", home / "signature"
         ring.write_bytes(packets.dearmored(key.armor))
         mark.write_bytes(signature)

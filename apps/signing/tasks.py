@@ -1,11 +1,11 @@
 from celery import shared_task
 
 from apps.jobs import claims
-from apps.signing import making
+from apps.signing import key_generation
 
 
-@shared_task(name=making.JOB)
+@shared_task(name=key_generation.JOB)
 def make_signing_key(*, job_id: int, **_: object) -> None:
     with claims.claim(job_id) as claim:
         if claim is not None:
-            making.run(claim)
+            key_generation.run(claim)

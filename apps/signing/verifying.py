@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from django.db.models.functions import Now
 
 from apps.lib.errors import Invalid, Reason
-from apps.signing import homes, packets
+from apps.signing import gnupg_home, packets
 from apps.signing.armor import is_strong
 from apps.signing.gpg import Gpg
 from apps.signing.models import SigningKey, State
@@ -181,7 +181,7 @@ def _check_clock(key: SigningKey, head: packets.SignatureHead) -> None:
 
 def _ask_gpg(key: SigningKey, data: bytes, signature: bytes) -> _Finding:
     """Each key in a home of its own: one bad key must not spoil the verification of others (CVE-2025-30258)."""
-    with homes.home() as home:
+    with gnupg_home.home() as home:
         mark = home / "signature"
         mark.write_bytes(signature)
         gpg = Gpg(home)

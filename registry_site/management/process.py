@@ -4,8 +4,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from registry_site import die_with_parent, logs, preparation, schema, shared_keys
-from registry_site.database import give_up_connections
+from registry_site import logs
+from registry_site.backends.database import give_up_connections
+from registry_site.startup import bootstrap, die_with_parent, schema, shared_keys
 
 
 class ProcessCommand(BaseCommand):
@@ -21,11 +22,11 @@ class ProcessCommand(BaseCommand):
         logs.log_crashes()
         if parent is None:
             try:
-                preparation.require_secret_key()
+                bootstrap.require_secret_key()
                 schema.require()
                 shared_keys.compare_secret_key()
                 give_up_connections()  # what this process starts must not share them
-            except preparation.CannotStartError as refusal:
+            except bootstrap.CannotStartError as refusal:
                 raise CommandError(str(refusal)) from refusal
             self.check(display_num_errors=False)
         else:

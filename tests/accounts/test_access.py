@@ -2,8 +2,8 @@
 
 import pytest
 
-from apps.accounts import tokens
-from apps.accounts.access import NOBODY, Viewer, namespace_for, namespaces_with_role, role_on, visible_namespaces
+from apps.accounts.access.gate import NOBODY, Viewer, namespace_for, namespaces_with_role, role_on, visible_namespaces
+from apps.accounts.identity import tokens
 from apps.accounts.models import Namespace, Role, Scope
 from apps.audit.models import AuditEvent
 from apps.lib.errors import CredentialsRequired, NotFound, RegistryError, RoleRequired, UnknownOrPrivate

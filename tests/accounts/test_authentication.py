@@ -7,8 +7,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from apps.accounts import token_usage, tokens
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import token_usage, tokens
 from apps.accounts.models import ApiToken, Namespace, Scope
 
 SEEN = "/api/v1/namespaces/acme"

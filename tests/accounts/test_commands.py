@@ -6,7 +6,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from apps.accounts import tokens
+from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken, Role, Scope
 
 

@@ -14,9 +14,12 @@ from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 
-from apps.accounts import epoch, invitations, people, sessions, tasks, tokens
-from apps.accounts.access import NOBODY, Viewer
+from apps.accounts import tasks
+from apps.accounts.access import epoch
+from apps.accounts.access.gate import NOBODY, Viewer
+from apps.accounts.identity import sessions, tokens
 from apps.accounts.models import ApiToken, Epoch, Invitation, Scope, User
+from apps.accounts.people import accounts, invitations
 from apps.audit.models import AuditEvent
 from apps.blobs import backends, counters, store
 from tests.accounts.test_sign_in import sign_in
@@ -84,7 +87,7 @@ def end_sessions(_browser: Client, user: User) -> None:
 
 
 def switch_off(_browser: Client, user: User) -> None:
-    people.change(user=user, actor=NOBODY, is_active=False, is_staff=False, is_superuser=False)
+    accounts.change(user=user, actor=NOBODY, is_active=False, is_staff=False, is_superuser=False)
 
 
 @pytest.mark.parametrize("end", [sign_out, change_password, end_sessions, switch_off])

@@ -12,9 +12,11 @@ from django.db import connection
 from django.urls import reverse
 from django.utils import timezone
 
-from apps.accounts import forgetting, invitations, namespaces, people, teams, tokens
-from apps.accounts.access import NOBODY, Viewer
+from apps.accounts import namespaces
+from apps.accounts.access.gate import NOBODY, Viewer
+from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken, Grant, Invitation, Membership, Role, User
+from apps.accounts.people import accounts, erasure, invitations, teams
 from apps.audit.models import AuditEvent
 from apps.lib.errors import Conflict, Invalid
 from apps.releases.models import Fetch, Release
@@ -173,6 +175,6 @@ def test_forgotten_is_for_good(zerafina, olga):
     forget()
     zerafina.refresh_from_db()
     with pytest.raises(Conflict, match="forgotten already"):
-        forgetting.forget(user=zerafina, actor=NOBODY)
+        erasure.forget(user=zerafina, actor=NOBODY)
     with pytest.raises(Conflict, match="was forgotten"):
-        people.change(user=zerafina, actor=Viewer(olga), is_active=True, is_staff=False, is_superuser=False)
+        accounts.change(user=zerafina, actor=Viewer(olga), is_active=True, is_staff=False, is_superuser=False)

@@ -13,7 +13,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from apps.accounts import sessions
+from apps.accounts.identity import sessions
 from tests.accounts.test_sign_in import sign_in
 
 pytestmark = pytest.mark.django_db

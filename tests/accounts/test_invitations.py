@@ -8,9 +8,9 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from apps.accounts import invitations
-from apps.accounts.access import NOBODY, Viewer
+from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.models import Grant, Invitation, Role, User
+from apps.accounts.people import invitations
 from apps.lib.errors import Conflict, Invalid, NotFound, RegistryError
 
 PASSWORD = "ripe plums in august"

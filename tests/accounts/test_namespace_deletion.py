@@ -6,16 +6,17 @@ import pytest
 from django.contrib.auth.models import Permission
 from django.urls import reverse
 
-from apps.accounts import invitations, namespace_deletion, teams
-from apps.accounts.access import Viewer
+from apps.accounts import namespace_deletion
+from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Grant, Invitation, Namespace, Role, Visibility
+from apps.accounts.people import invitations, teams
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import NotFound
 from apps.modules import lifecycle, publishing
-from apps.releases import reserving
 from apps.releases.models import Release, State
+from apps.releases.publishing import reserving
 from tests.conftest import person
 from tests.oci.uploading import Uploader, sha256
 

@@ -6,8 +6,9 @@ from threading import Barrier
 import pytest
 from django.db import connection
 
-from apps.accounts import namespaces, tokens
-from apps.accounts.access import NOBODY, Viewer
+from apps.accounts import namespaces
+from apps.accounts.access.gate import NOBODY, Viewer
+from apps.accounts.identity import tokens
 from apps.accounts.models import Grant, Namespace, Role, Scope, Visibility
 from apps.lib.errors import Conflict, CredentialsRequired, Invalid, RegistryError, RoleRequired
 

@@ -7,8 +7,8 @@ import pytest
 from django.db import connection
 from django.db.models import Q
 
+from apps.accounts.access.prepared import Prepared
 from apps.accounts.models import Membership, Namespace, User
-from apps.accounts.prepared import Prepared
 from apps.releases.models import Release
 
 pytestmark = pytest.mark.django_db

@@ -9,9 +9,10 @@ from django.contrib.auth.models import Group, Permission
 from django.db import connection
 from django.urls import reverse
 
-from apps.accounts import access, people, staff_roles
-from apps.accounts.access import Viewer
+from apps.accounts.access import gate, staff_roles
+from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Grant, Invitation, Role, User
+from apps.accounts.people import accounts
 from apps.lib.errors import Conflict, RoleRequired
 from tests.conftest import person
 
@@ -61,34 +62,34 @@ def test_migrating_brings_a_role_up_to_date(db):
 def test_an_auditor_reads_every_namespace_and_owns_none(acme, staff):
     viewer = Viewer(staff("Auditor"))
 
-    assert access.role_on(viewer, acme) == Role.READER
-    assert list(access.visible_namespaces(viewer)) == [acme]
-    assert not access.namespaces_with_role(viewer, Role.PUBLISHER).exists()
+    assert gate.role_on(viewer, acme) == Role.READER
+    assert list(gate.visible_namespaces(viewer)) == [acme]
+    assert not gate.namespaces_with_role(viewer, Role.PUBLISHER).exists()
     with pytest.raises(RoleRequired, match="needs the role owner"):
-        access.namespace_for(viewer, "acme", need=Role.OWNER)
+        gate.namespace_for(viewer, "acme", need=Role.OWNER)
 
 
 def test_an_operator_owns_every_namespace(acme, staff):
-    assert access.role_on(Viewer(staff("Operator")), acme) == Role.OWNER
+    assert gate.role_on(Viewer(staff("Operator")), acme) == Role.OWNER
 
 
 def test_what_an_auditor_was_given_as_a_member_stays_theirs(acme, staff):
     auditor = staff("Auditor")
     Grant.objects.create(namespace=acme, user=auditor, role=Role.PUBLISHER)
 
-    assert access.role_on(Viewer(auditor), acme) == Role.PUBLISHER
+    assert gate.role_on(Viewer(auditor), acme) == Role.PUBLISHER
 
 
 def test_staff_from_before_the_roles_keep_what_they_may(acme, olga):
     """As the migration finds them: nobody has the permission, and perhaps it is not there yet."""
     sam = person("sam", is_staff=True)
     Permission.objects.filter(codename="operate_namespace").delete()
-    assert access.role_on(Viewer(sam), acme) == Role.READER
+    assert gate.role_on(Viewer(sam), acme) == Role.READER
 
     migration = import_module("apps.accounts.migrations.0007_staff_roles")
     migration.keep_what_staff_may(apps, SimpleNamespace(connection=connection))
 
-    assert access.role_on(Viewer(User.objects.get(pk=sam.pk)), acme) == Role.OWNER
+    assert gate.role_on(Viewer(User.objects.get(pk=sam.pk)), acme) == Role.OWNER
     assert not olga.user_permissions.exists()
 
 
@@ -125,7 +126,7 @@ def test_no_role_gives_rights(staff, browser_of, bob, role, whose):
 
     browser_of(actor).post(reverse("admin:accounts_user_change", args=[user.pk]), told)
     with pytest.raises(RoleRequired):
-        people.change(
+        accounts.change(
             user=user,
             actor=Viewer(actor),
             is_active=True,
@@ -141,7 +142,7 @@ def test_no_role_gives_rights(staff, browser_of, bob, role, whose):
 
 def test_nobody_changes_their_own_roles(olga):
     with pytest.raises(Conflict, match="their own rights"):
-        people.change(
+        accounts.change(
             user=olga, actor=Viewer(olga), is_active=True, is_staff=True, is_superuser=True, roles=Group.objects.all()
         )
 

@@ -4,9 +4,10 @@ from django.apps import apps
 from django.test import Client
 from django.urls import reverse
 
-from apps.accounts import invitations, tokens
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import tokens
 from apps.accounts.models import Role, Scope
+from apps.accounts.people import invitations
 from apps.lib.addresses import ModuleAddress
 from apps.modules import publishing
 

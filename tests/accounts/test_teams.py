@@ -6,9 +6,11 @@ from threading import Barrier
 import pytest
 from django.db import connection
 
-from apps.accounts import namespaces, teams, tokens
-from apps.accounts.access import NOBODY, Viewer, may_manage, role_on, team_for, visible_namespaces, visible_teams
+from apps.accounts import namespaces
+from apps.accounts.access.gate import NOBODY, Viewer, may_manage, role_on, team_for, visible_namespaces, visible_teams
+from apps.accounts.identity import tokens
 from apps.accounts.models import Grant, Membership, Role, Scope, Team
+from apps.accounts.people import teams
 from apps.audit.models import AuditEvent
 from apps.lib.errors import Conflict, CredentialsRequired, Invalid, NotFound, RegistryError, RoleRequired
 

@@ -6,7 +6,7 @@ import string
 
 import pytest
 
-from apps.accounts import tokens
+from apps.accounts.identity import tokens
 
 BASE62 = string.ascii_letters + string.digits
 

@@ -5,10 +5,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from apps.accounts import tokens
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import tokens
+from apps.accounts.identity.token_usage import UsageNotes
 from apps.accounts.models import ApiToken, Scope
-from apps.accounts.token_usage import UsageNotes
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from apps.jobs.models import Job
 from apps.modules.models import ModuleVersion
 from apps.releases.models import Release
 from apps.signing.models import SigningKey
-from registry_site import health
+from registry_site.server import health
 from tests.admin import provider_rows, rows
 from tests.portal.provider_rows import provider_version, row_of_key
 

@@ -3,9 +3,10 @@
 import pytest
 from django.urls import reverse
 
-from apps.accounts import namespaces, teams
-from apps.accounts.access import NOBODY, Viewer
+from apps.accounts import namespaces
+from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.models import Grant, Membership, Role, Team
+from apps.accounts.people import teams
 from apps.audit.models import AuditEvent
 
 

@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from apps.accounts import namespaces, teams
-from apps.accounts.access import Viewer
+from apps.accounts import namespaces
+from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Grant, Namespace, Role, Scope, Team
+from apps.accounts.people import teams
 
 URL = "/api/v1/namespaces/acme"
 

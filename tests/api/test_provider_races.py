@@ -2,13 +2,13 @@
 
 import pytest
 
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.lib.errors import Conflict
 from apps.providers import publishing
-from apps.releases import drafting
 from apps.releases.models import Release, ReleaseFile
+from apps.releases.publishing import drafting
 from tests.oci.manifests.test_races import together
 from tests.providers.conftest import desk, registered
 from tests.providers.desk import LINUX, STEM, Desk, body, dist, signed, work

@@ -8,12 +8,12 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Scope
 from apps.lib.addresses import ModuleAddress
 from apps.modules import publishing
-from apps.releases import receiving
 from apps.releases.models import Release
+from apps.releases.publishing import receiving
 from tests.builders.archives import module_zip
 
 URL = "/api/v1/modules/acme/vpc/aws/1.2.0"

@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from apps.accounts import namespaces, teams
-from apps.accounts.access import NOBODY, Viewer
+from apps.accounts import namespaces
+from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.models import Membership, Role, Scope, Team
+from apps.accounts.people import teams
 
 URL = "/api/v1/teams/cooks"
 

@@ -5,7 +5,7 @@ import hashlib
 import pytest
 from django.db import transaction
 
-from apps.blobs import arriving, store
+from apps.blobs import ingest, store
 from apps.blobs.models import Blob, State
 
 DATA = bytes(range(256)) * 4000
@@ -21,13 +21,13 @@ def in_chunks():
 
 def keep(arrival):
     with transaction.atomic():
-        blob = arriving.claim(arrival.fingerprint)
+        blob = ingest.claim(arrival.fingerprint)
     arrival.keep()
-    arriving.settle(blob)
+    ingest.settle(blob)
 
 
 def test_what_is_kept_reads_back(backend, keys):
-    with arriving.receive(in_chunks()) as arrival:
+    with ingest.receive(in_chunks()) as arrival:
         keep(arrival)
 
     blob = Blob.objects.get()
@@ -36,22 +36,22 @@ def test_what_is_kept_reads_back(backend, keys):
 
 
 def test_what_is_not_kept_is_gone(backend, keys):
-    with arriving.receive(in_chunks()) as arrival:
+    with ingest.receive(in_chunks()) as arrival:
         assert arrival.fingerprint.size == len(DATA)
     assert keys() == []
 
 
 def test_a_chunk_is_kept_from_staging(backend, keys):
-    key = arriving.new_key()
-    keep(arriving.staged(key, arriving.stage(key, in_chunks())))
+    key = ingest.new_key()
+    keep(ingest.staged(key, ingest.stage(key, in_chunks())))
     store.discard_staged(key)
 
     assert (b"".join(store.read(DIGEST)), keys()) == (DATA, [KEY])
 
 
 def test_a_chunk_that_was_swept_is_missing(backend):
-    key = arriving.new_key()
-    arrival = arriving.staged(key, arriving.stage(key, in_chunks()))
+    key = ingest.new_key()
+    arrival = ingest.staged(key, ingest.stage(key, in_chunks()))
     store.discard_staged(key)
 
     with pytest.raises(store.Missing):
@@ -60,6 +60,6 @@ def test_a_chunk_that_was_swept_is_missing(backend):
 
 def test_the_same_bytes_twice_are_one_object(backend, keys):
     for _ in range(2):
-        with arriving.receive(in_chunks()) as arrival:
+        with ingest.receive(in_chunks()) as arrival:
             keep(arrival)
     assert (keys(), Blob.objects.count()) == ([KEY], 1)

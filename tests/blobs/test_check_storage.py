@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from apps.blobs import scrubbing, store
+from apps.blobs import scrub, store
 from apps.blobs.models import Blob
 
 pytestmark = pytest.mark.django_db
@@ -71,7 +71,7 @@ def test_what_was_found_before_is_wrong_until_it_is_right(folder, monkeypatch):
     path_of(folder, GONE).unlink()
     with pytest.raises(CommandError):
         told()
-    monkeypatch.setattr(scrubbing, "MOST", scrubbing.MOST * 0)
+    monkeypatch.setattr(scrub, "MOST", scrub.MOST * 0)
     with pytest.raises(CommandError, match="missing or damaged: 1"):
         told()
     path_of(folder, GONE).write_bytes(b"gone")
@@ -80,7 +80,7 @@ def test_what_was_found_before_is_wrong_until_it_is_right(folder, monkeypatch):
 
 
 def test_a_short_run_says_that_there_is_more(folder, monkeypatch):
-    monkeypatch.setattr(scrubbing, "MOST", scrubbing.MOST * 0)
+    monkeypatch.setattr(scrub, "MOST", scrub.MOST * 0)
 
     assert told().endswith("There is more: the next run goes on, or --whole reads to the end.\n")
     assert "more" not in told("--whole")

@@ -6,7 +6,7 @@ import pytest
 import structlog
 from django.utils import timezone
 
-from apps.blobs import integrity, scrubbing, store
+from apps.blobs import integrity, scrub, store
 from apps.blobs.backends import STEP
 from apps.blobs.models import Blob, Problem
 from apps.blobs.tasks import recheck
@@ -86,12 +86,12 @@ def test_what_a_reader_found_is_refused_at_once_and_stands_on_the_row(backend):
 def test_what_a_check_found_is_refused_and_what_is_right_again_is_served(backend, tomorrow):
     blob = kept(b"right")
     backend.write(key_of(blob), [b"wrong"])
-    scrubbing.scrub(now=tomorrow)
+    scrub.scrub(now=tomorrow)
     integrity.known.renew()
     with pytest.raises(store.DamagedInStorage):
         store.read(blob.digest, start=1, stop=2)
     backend.write(key_of(blob), [b"right"])
-    scrubbing.recheck(now=tomorrow + timedelta(minutes=10))
+    scrub.recheck(now=tomorrow + timedelta(minutes=10))
     integrity.known.renew()
 
     assert b"".join(store.read(blob.digest)) == b"right"
@@ -110,7 +110,7 @@ def test_a_check_that_came_later_counts_more(backend):
 def test_what_was_missing_and_is_back_is_served_before_the_next_check(backend, tomorrow):
     blob = kept(b"right")
     backend.delete(key_of(blob))
-    scrubbing.scrub(now=tomorrow)
+    scrub.scrub(now=tomorrow)
     integrity.known.renew()
     assert integrity.known.of(blob.digest) == "missing"
     with pytest.raises(store.Missing):

@@ -12,7 +12,7 @@ from django.db import connection
 from django.db.models import Q
 from django.utils import timezone
 
-from apps.blobs import holders, orphans, scrubbing, store
+from apps.blobs import orphans, references, scrub, store
 from apps.blobs.models import Blob, State
 
 DATA = b"nobody's" * 1000
@@ -41,7 +41,7 @@ def test_an_orphan_is_counted_named_and_left(orphan, keys, tomorrow):
     stores("two")
     Blob.objects.all().delete()
     with structlog.testing.capture_logs() as logged:
-        report = scrubbing.scrub(now=tomorrow)
+        report = scrub.scrub(now=tomorrow)
 
     assert (report.listed, report.orphans, report.first_orphans, report.removed) == (1, 1, [DIGEST], 0)
     assert [entry["first"] for entry in logged if entry["event"] == "orphans_found"] == [[DIGEST]]
@@ -49,7 +49,7 @@ def test_an_orphan_is_counted_named_and_left(orphan, keys, tomorrow):
 
 
 def test_a_young_one_is_none(orphan):
-    report = scrubbing.scrub(now=timezone.now(), remove_orphans=True)
+    report = scrub.scrub(now=timezone.now(), remove_orphans=True)
 
     assert (report.listed, report.orphans, report.removed) == (0, 0, 0)
 
@@ -58,7 +58,7 @@ def test_a_young_one_is_none(orphan):
 def test_whatever_has_a_row_is_none(orphan, tomorrow, state):
     Blob.objects.create(digest=DIGEST, size=len(DATA), state=state)
 
-    assert (report := scrubbing.scrub(now=tomorrow)).listed == 1
+    assert (report := scrub.scrub(now=tomorrow)).listed == 1
     assert report.orphans == 0
 
 
@@ -66,14 +66,14 @@ def test_what_is_no_blob_is_not_judged(backend, tomorrow, keys):
     others = ["ledger/x", "sha256/notes", f"sha256/00/{'1' * 64}", f"sha256/{DIGEST}", f"{KEY}.bak"]
     for key in others:
         backend.write(key, [b"x"])
-    report = scrubbing.scrub(now=tomorrow, remove_orphans=True)
+    report = scrub.scrub(now=tomorrow, remove_orphans=True)
 
     assert (report.listed, report.orphans) == (0, 0)
     assert keys() == sorted(others)
 
 
 def test_an_orphan_goes_for_whoever_asks(orphan, keys, tomorrow):
-    report = scrubbing.scrub(now=tomorrow, remove_orphans=True)
+    report = scrub.scrub(now=tomorrow, remove_orphans=True)
 
     assert (report.orphans, report.removed, keys(), Blob.objects.count()) == (1, 1, [], 0)
 
@@ -88,7 +88,7 @@ def test_many_are_found_in_batches_on_every_day(backend, tomorrow, monkeypatch, 
         assert [listed for listed, _ in batches] == [7] * 5 + [5]
         assert {digest for _, found in batches for digest in found} == digests
 
-    assert scrubbing.scrub(now=tomorrow, remove_orphans=True).removed == 40
+    assert scrub.scrub(now=tomorrow, remove_orphans=True).removed == 40
     assert keys() == []
 
 
@@ -97,7 +97,7 @@ def test_what_does_not_fit_into_one_run_comes_another_day(backend, tomorrow, mon
     digests = {digest_of(number) for number in range(20)}
     for digest in digests:
         backend.write(f"sha256/{digest[:2]}/{digest}", [b"x"])
-    days = [scrubbing.scrub(now=tomorrow + timedelta(days=day), most=timedelta(0)) for day in range(16)]
+    days = [scrub.scrub(now=tomorrow + timedelta(days=day), most=timedelta(0)) for day in range(16)]
 
     assert {report.orphans for report in days} == {1}
     assert {digest[0] for report in days for digest in report.first_orphans} == {digest[0] for digest in digests}
@@ -113,7 +113,7 @@ def test_what_is_removed_between_listing_and_looking_is_none(orphan, backend, to
 
     monkeypatch.setattr(type(backend), "older", older)
 
-    assert (report := scrubbing.scrub(now=tomorrow)).listed == 1
+    assert (report := scrub.scrub(now=tomorrow)).listed == 1
     assert report.orphans == 0
 
 
@@ -140,7 +140,7 @@ def test_whoever_stores_it_while_it_goes_waits(orphan, keys, monkeypatch):
         return False
 
     with monkeypatch.context() as patch:
-        patch.setattr(holders, "is_held", meets)
+        patch.setattr(references, "is_held", meets)
         assert orphans.remove(DIGEST) is True
     assert keys() == ["staging/one"]
     stores()
@@ -148,7 +148,7 @@ def test_whoever_stores_it_while_it_goes_waits(orphan, keys, monkeypatch):
 
 
 def test_what_a_holder_needs_becomes_a_blob_again(orphan, keys, monkeypatch):
-    monkeypatch.setattr(holders, "_holders", [lambda: Q(digest=DIGEST)])
+    monkeypatch.setattr(references, "_holders", [lambda: Q(digest=DIGEST)])
 
     assert orphans.remove(DIGEST) is False
     assert keys() == [KEY]

@@ -9,7 +9,7 @@ from apps.blobs.local import LocalBackend
 from apps.lib import durable
 from apps.releases.models import Release
 from apps.signing import vault
-from registry_site import files
+from registry_site.server import files
 from tests.builders.archives import module_zip
 from tests.builders.held import held_key
 from tests.powercut import power_cut

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 import structlog
 
-from apps.blobs import scrubbing, store
+from apps.blobs import scrub, store
 from apps.blobs.models import Blob, Problem, State
 from apps.blobs.s3 import S3Backend
 from apps.blobs.tasks import scrub as task
@@ -33,7 +33,7 @@ def problems() -> list[str]:
     return list(Blob.objects.order_by("pk").values_list("problem", flat=True))
 
 
-def figures(report: scrubbing.Report) -> tuple[int, int, int, int]:
+def figures(report: scrub.Report) -> tuple[int, int, int, int]:
     return report.checked, report.missing, report.damaged, report.healed
 
 
@@ -63,7 +63,7 @@ def read_of(backend, monkeypatch):
 
 
 def test_what_is_whole_is_known_to_be(three, tomorrow):
-    report = scrubbing.scrub(now=tomorrow)
+    report = scrub.scrub(now=tomorrow)
 
     assert figures(report) == (3, 0, 0, 0)
     assert (report.bytes, report.is_complete, report.outage) == (3000, True, "")
@@ -76,7 +76,7 @@ def test_what_is_whole_is_known_to_be(three, tomorrow):
 def test_damage_is_found_named_and_kept_on_the_row(three, backend, tomorrow, damage):
     backend.write(key_of(three[1]), [damage])
     with structlog.testing.capture_logs() as logged:
-        report = scrubbing.scrub(now=tomorrow)
+        report = scrub.scrub(now=tomorrow)
 
     assert figures(report) == (3, 0, 1, 0)
     assert problems() == ["", Problem.DAMAGED, ""]
@@ -88,19 +88,19 @@ def test_damage_is_found_named_and_kept_on_the_row(three, backend, tomorrow, dam
 def test_what_is_not_there_is_found(three, backend, tomorrow):
     backend.delete(key_of(three[2]))
 
-    assert figures(scrubbing.scrub(now=tomorrow)) == (3, 1, 0, 0)
+    assert figures(scrub.scrub(now=tomorrow)) == (3, 1, 0, 0)
     assert problems() == ["", "", Problem.MISSING]
 
 
 def test_a_finding_heals_and_what_has_one_is_read_first(three, backend, tomorrow, read_of):
     backend.delete(key_of(three[1]))
     backend.write(key_of(three[2]), [b"?"])
-    scrubbing.scrub(now=tomorrow)
+    scrub.scrub(now=tomorrow)
     backend.write(key_of(three[1]), [b"1" * 1000])
     backend.write(key_of(three[2]), [b"2" * 1000])
     seen = read_of()
 
-    assert figures(scrubbing.scrub(now=tomorrow + HOUR)) == (3, 0, 0, 2)
+    assert figures(scrub.scrub(now=tomorrow + HOUR)) == (3, 0, 0, 2)
     assert problems() == ["", "", ""]
     assert seen == [three[number].digest for number in (1, 2, 0)]
 
@@ -110,7 +110,7 @@ def test_an_outage_is_no_finding(three, backend, tomorrow, settings, tmp_path):
     settings.STORAGE_URL = f"file://{tmp_path / 'in the way'}"
     if isinstance(backend, S3Backend):
         settings.STORAGE_URL = f"s3://larder?endpoint=http://127.0.0.1:{s3_server.free_port()}&region=us-east-1"
-    report = scrubbing.scrub(now=tomorrow)
+    report = scrub.scrub(now=tomorrow)
 
     assert (figures(report), report.is_complete) == ((0, 0, 0, 0), False)
     assert "storage" in report.outage.lower() or "disk" in report.outage
@@ -124,7 +124,7 @@ def test_one_blob_that_cannot_be_read_does_not_stop_the_others(three, tomorrow, 
 
     read_of(refuses)
     with structlog.testing.capture_logs() as logged:
-        report = scrubbing.scrub(now=tomorrow)
+        report = scrub.scrub(now=tomorrow)
 
     assert (figures(report), report.unread) == ((2, 0, 0, 0), 1)
     assert [entry["digest"] for entry in logged if entry["event"] == "blob_not_read"] == [three[0].digest]
@@ -139,16 +139,16 @@ def test_storage_that_refuses_every_blob_is_away(backend, tomorrow, read_of):
         raise store.StorageUnavailable("no")
 
     seen = read_of(refuses)
-    report = scrubbing.scrub(now=tomorrow)
+    report = scrub.scrub(now=tomorrow)
 
-    assert (len(seen), report.is_complete, report.outage) == (scrubbing.MOST_UNREAD, False, "no")
+    assert (len(seen), report.is_complete, report.outage) == (scrub.MOST_UNREAD, False, "no")
     assert problems() == [""] * 5
 
 
 def test_what_is_removed_meanwhile_is_no_finding(three, tomorrow, read_of):
     seen = read_of(lambda digest: store.remove(digest) if digest == three[1].digest else None)
 
-    assert figures(scrubbing.scrub(now=tomorrow)) == (2, 0, 0, 0)
+    assert figures(scrub.scrub(now=tomorrow)) == (2, 0, 0, 0)
     assert len(seen) == 3
     assert problems() == ["", ""]
 
@@ -160,7 +160,7 @@ def test_what_somebody_is_removing_is_no_finding(three, backend, tomorrow, read_
 
     read_of(half_removed)
 
-    assert figures(scrubbing.scrub(now=tomorrow)) == (0, 0, 0, 0)
+    assert figures(scrub.scrub(now=tomorrow)) == (0, 0, 0, 0)
     assert problems() == ["", "", ""]
 
 
@@ -169,16 +169,16 @@ def test_what_is_not_ready_is_not_looked_at(three, tomorrow, read_of, state):
     Blob.objects.update(state=state)
     seen = read_of()
 
-    assert figures(scrubbing.scrub(now=tomorrow)) == (0, 0, 0, 0)
+    assert figures(scrub.scrub(now=tomorrow)) == (0, 0, 0, 0)
     assert seen == []
 
 
 def test_a_run_goes_on_where_the_last_one_stopped(backend, tomorrow, read_of, monkeypatch):
     digests = [kept(b"%d" % number).digest for number in range(5)]
-    monkeypatch.setattr(scrubbing, "AT_ONCE", 2)
-    monkeypatch.setattr(scrubbing, "time", SimpleNamespace(monotonic=itertools.count().__next__))
+    monkeypatch.setattr(scrub, "AT_ONCE", 2)
+    monkeypatch.setattr(scrub, "time", SimpleNamespace(monotonic=itertools.count().__next__))
     seen = read_of()
-    reports = [scrubbing.scrub(now=tomorrow + number * HOUR, most=timedelta(seconds=9)) for number in range(2)]
+    reports = [scrub.scrub(now=tomorrow + number * HOUR, most=timedelta(seconds=9)) for number in range(2)]
 
     assert [report.is_complete for report in reports] == [False] * 2
     # One run has time for some of them: nobody is read twice before everybody was read once.
@@ -188,7 +188,7 @@ def test_a_run_goes_on_where_the_last_one_stopped(backend, tomorrow, read_of, mo
 
 
 def test_without_any_time_nothing_is_read(three, tomorrow):
-    report = scrubbing.scrub(now=tomorrow, most=timedelta(0))
+    report = scrub.scrub(now=tomorrow, most=timedelta(0))
 
     assert (figures(report), report.is_complete) == ((0, 0, 0, 0), False)
 
@@ -196,9 +196,9 @@ def test_without_any_time_nothing_is_read(three, tomorrow):
 def test_a_blob_that_takes_too_long_leaves_the_others_their_turn(backend, tomorrow, monkeypatch):
     large = kept(bytes(4 * 1024 * 1024))  # five steps
     kept(b"small")
-    monkeypatch.setattr(scrubbing, "time", SimpleNamespace(monotonic=itertools.count().__next__))
-    first = scrubbing.scrub(now=tomorrow, most=timedelta(seconds=4))
-    second = scrubbing.scrub(now=tomorrow + HOUR, most=timedelta(seconds=4))
+    monkeypatch.setattr(scrub, "time", SimpleNamespace(monotonic=itertools.count().__next__))
+    first = scrub.scrub(now=tomorrow, most=timedelta(seconds=4))
+    second = scrub.scrub(now=tomorrow + HOUR, most=timedelta(seconds=4))
 
     assert (first.checked, first.unread) == (0, 1)
     assert second.checked == 1
@@ -211,10 +211,10 @@ def test_two_runs_at_once_do_no_harm(three, backend, tomorrow, read_of):
 
     def meets(_digest: str) -> None:
         for now in others:
-            scrubbing.scrub(now=now)
+            scrub.scrub(now=now)
 
     read_of(meets)
-    report = scrubbing.scrub(now=tomorrow)
+    report = scrub.scrub(now=tomorrow)
 
     assert (report.missing, report.damaged) == (1, 0)
     assert problems() == [Problem.MISSING, "", ""]
@@ -222,7 +222,7 @@ def test_two_runs_at_once_do_no_harm(three, backend, tomorrow, read_of):
 
 def test_the_beat_runs_it_below_the_time_that_a_task_has(three):
     assert [entry["task"] for entry in app.conf.beat_schedule.values()].count("blobs.scrub") == 1
-    assert 2 * scrubbing.MOST.total_seconds() < app.conf.task_soft_time_limit
+    assert 2 * scrub.MOST.total_seconds() < app.conf.task_soft_time_limit
     task()
 
     assert Blob.objects.filter(checked_at=None).count() == 0

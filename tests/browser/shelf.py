@@ -108,7 +108,7 @@ BEHIND_THE_DESK = """
 import json
 from datetime import timedelta
 from django.utils import timezone
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
 from apps.accounts.models import ApiToken, Grant, Membership, Role, User
 from apps.accounts.models import Namespace, Team
 from apps.lib.addresses import ModuleAddress

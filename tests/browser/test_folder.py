@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from apps.lib import archives
+from apps.lib.archives import sandboxed
 from tests.browser.conftest import serious_findings
 from tests.browser.publishing import describe, drop, expect_published, publish
 from tests.builders.archives import PRIVATE_KEY
@@ -80,7 +80,7 @@ def test_a_chosen_folder_is_packed_by_the_browser_by_the_rules_of_the_server(pag
     data = sent(live, release)
     (tmp_path / "sent.zip").write_bytes(data)
     with (tmp_path / "sent.zip").open("rb") as file:
-        listing = archives.inspect(file, archives.Limits())
+        listing = sandboxed.inspect(file, sandboxed.Limits())
     assert [entry.name for entry in listing.entries] == sorted(MODULE)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         assert archive.testzip() is None

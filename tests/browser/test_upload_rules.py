@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.lib import layouts
+from apps.lib.archives import layouts
 from tests.lib.test_private_keys import KEYS, PLACEHOLDERS
 
 pytestmark = [pytest.mark.live, pytest.mark.once]

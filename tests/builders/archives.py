@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from textwrap import wrap
 
-from apps.lib import archives
+from apps.lib.archives import sandboxed
 from tests.builders.zips import Member, build
 
 MODULE = {
@@ -38,7 +38,7 @@ class Case:
     data: bytes | Callable[[], bytes]
     reason_code: str | None = None
     member: str = ""
-    form: archives.Form = "zip"
+    form: sandboxed.Form = "zip"
 
     @property
     def bytes(self) -> bytes:

@@ -5,7 +5,7 @@ import gzip
 import lzma
 from functools import cache
 
-from apps.lib import archives
+from apps.lib.archives import sandboxed
 from tests.builders.archives import Case
 from tests.builders.corpus_names import BAD, GOOD
 from tests.builders.tars import END, GNU, OLD, Item, gz, header, long_name, pax, record, tar, with_path, xz
@@ -26,7 +26,7 @@ def _one(code: str | None, title: str, *items: Item, member: str | None = None) 
     return Case(f"tar: {title}", data, code, named if code else "", form="tar.gz")
 
 
-def _whole(code: str | None, title: str, data: bytes, form: archives.Form = "tar.gz") -> Case:
+def _whole(code: str | None, title: str, data: bytes, form: sandboxed.Form = "tar.gz") -> Case:
     return Case(f"tar: {title}", data, code, form=form)
 
 

@@ -17,7 +17,7 @@ from tests.live import Live
 
 PLATFORMS = ("linux_amd64", "linux_arm64", "darwin_arm64")
 LIFECYCLE = """
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
 from apps.accounts.models import User
 from apps.releases import lifecycle
 from apps.releases.models import Release

@@ -24,7 +24,7 @@ def copy(source: str, target: str) -> None:
 
 def test_a_restored_copy_does_not_revive_a_revoked_token(tmp_path):
     revoke = (
-        "from apps.accounts import tokens; from apps.accounts.access import NOBODY; "
+        "from apps.accounts.identity import tokens; from apps.accounts.access.gate import NOBODY; "
         "tokens.revoke(token=tokens.identify('{}'), actor=NOBODY)"
     )
     with start_live(tmp_path) as larder:

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from apps.modules.publishing import STEPS
-from apps.releases.pipeline import points
+from apps.releases.publishing.pipeline import points
 from tests.builders.archives import module_zip
 from tests.live import Live, start_live, wait_until_ready
 

@@ -5,16 +5,17 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import Conflict, Invalid, RoleRequired
-from apps.modules import holding, publishing
+from apps.modules import publishing
+from apps.modules.checking import answers
 from apps.modules.models import Module
 from apps.modules.tasks import publish_module
-from apps.releases import sweeping
 from apps.releases.models import Release
+from apps.releases.publishing import sweeping
 from tests.builders.archives import MODULE, PRIVATE_KEY, module_zip
 from tests.flows.test_ways_in import MONOREPO
 
@@ -37,7 +38,7 @@ def upload(alice, work):
 @pytest.fixture
 def answer(alice, work):
     def say(release: Release, *confirm: str, user=None, **more) -> list[Release]:
-        begun = holding.answer(release=release, viewer=Viewer(user or alice), confirm=confirm, **more)
+        begun = answers.answer(release=release, viewer=Viewer(user or alice), confirm=confirm, **more)
         work()
         for one in begun:
             one.refresh_from_db()
@@ -95,7 +96,7 @@ def test_without_a_module_at_the_root_it_asks_for_the_folder(upload, answer):
 def test_several_modules_come_from_one_upload(upload, answer, stored_files):
     release = upload(MONOREPO | MODULE, several=True)
     assert release.state == "held"
-    more = [holding.Part("stacks/dns", ModuleAddress("acme", "dns", "aws"), "2.0.0")]
+    more = [answers.Part("stacks/dns", ModuleAddress("acme", "dns", "aws"), "2.0.0")]
     first, second = answer(release, folder="stacks/vpc", more=more)
     assert [first.state, second.state] == ["published", "published"]
     assert first.uploaded_digest == second.uploaded_digest
@@ -105,8 +106,8 @@ def test_several_modules_come_from_one_upload(upload, answer, stored_files):
 
 def test_the_upload_stays_until_its_last_release_has_ended(upload, alice, stored_files):
     release = upload(MONOREPO, several=True)
-    more = [holding.Part("stacks/dns", ModuleAddress("acme", "dns", "aws"), "2.0.0")]
-    holding.answer(release=release, viewer=Viewer(alice), confirm=(), folder="stacks/vpc", more=more)
+    more = [answers.Part("stacks/dns", ModuleAddress("acme", "dns", "aws"), "2.0.0")]
+    answers.answer(release=release, viewer=Viewer(alice), confirm=(), folder="stacks/vpc", more=more)
     first, second = Job.objects.filter(state="queued").order_by("pk")
     publish_module(job_id=second.pk)
     assert len(staged(stored_files)) == 1
@@ -117,7 +118,7 @@ def test_the_upload_stays_until_its_last_release_has_ended(upload, alice, stored
 def test_a_number_that_is_taken_stops_all_of_it(upload, answer, published):
     published("acme/dns/aws", "2.0.0")
     release = upload(MONOREPO, several=True)
-    more = [holding.Part("stacks/dns", ModuleAddress("acme", "dns", "aws"), "2.0.0")]
+    more = [answers.Part("stacks/dns", ModuleAddress("acme", "dns", "aws"), "2.0.0")]
     with pytest.raises(Conflict, match="acme/dns/aws"):
         answer(release, folder="stacks/vpc", more=more)
     release.refresh_from_db()

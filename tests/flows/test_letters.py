@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 from django.utils import timezone
 
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Namespace, Scope, Visibility
 from apps.lib.addresses import ModuleAddress
 from apps.modules import lifecycle

@@ -4,11 +4,12 @@ import zipfile
 
 import pytest
 
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
 from apps.blobs import store
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import Invalid
-from apps.modules import holding, publishing
+from apps.modules import publishing
+from apps.modules.checking import answers
 from apps.releases.models import Release
 from tests.builders.archives import module_zip
 from tests.builders.tars import gz, module_tar
@@ -151,8 +152,8 @@ def test_in_the_browser_its_publisher_says_whether_all_of_it_is_meant(held, clie
 
 def test_one_of_its_folders_may_be_meant_as_well(held, alice, work):
     with pytest.raises(Invalid):
-        holding.answer(release=held, viewer=Viewer(alice), confirm=(), folder="")
-    holding.answer(release=held, viewer=Viewer(alice), confirm=(), folder="modules/iam-user")
+        answers.answer(release=held, viewer=Viewer(alice), confirm=(), folder="")
+    answers.answer(release=held, viewer=Viewer(alice), confirm=(), folder="modules/iam-user")
     work()
 
     held.refresh_from_db()

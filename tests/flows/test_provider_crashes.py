@@ -6,7 +6,7 @@ import time
 import pytest
 
 from apps.providers.publishing import STEPS
-from apps.releases.pipeline import points
+from apps.releases.publishing.pipeline import points
 from tests.builders import providers
 from tests.live import Live, start_live
 

@@ -4,16 +4,16 @@ import hashlib
 
 import pytest
 
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
-from apps.lib import archives
 from apps.lib.addresses import ModuleAddress
+from apps.lib.archives import sandboxed
 from apps.lib.errors import Conflict
 from apps.modules import publishing
 from apps.modules.models import Module, ModuleVersion
-from apps.releases import reserving
 from apps.releases.models import Release
+from apps.releases.publishing import reserving
 from tests.builders.archives import corpus, module_zip
 
 PATH = "/api/v1/modules/acme/vpc/aws/1.2.0"
@@ -106,7 +106,7 @@ def test_every_broken_archive_ends_rejected_with_its_reason(case, put, work, cli
     work()
 
     # A file that does not begin as a zip is no zip to the pipeline, whatever comes later in it; a tarball is welcome.
-    form = archives.form_of(data[: archives.HEAD_BYTES])
+    form = sandboxed.form_of(data[: sandboxed.HEAD_BYTES])
     expected = FOLLOWED.get(case.name, case.reason_code) if form == "zip" else "not_an_archive"
     if answer.status_code == 202 and (case.reason_code is None or form in ("tar.gz", "tar.xz")):
         document = client.get(PATH, headers=bearer(alice)).json()

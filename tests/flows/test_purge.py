@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
 from apps.audit.models import AuditEvent
 from apps.blobs import store
 from apps.blobs.models import Blob
@@ -15,7 +15,7 @@ from apps.jobs.models import Job
 from apps.lib.addresses import ModuleAddress
 from apps.modules import lifecycle, publishing
 from apps.modules.models import ModuleCall, ModuleVersion
-from apps.releases import purging
+from apps.releases.lifecycle import purging
 from apps.releases.models import DownloadCount, Release
 from apps.releases.tasks import purge_blob
 from tests.builders.archives import module_zip

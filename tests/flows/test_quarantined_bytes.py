@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.modules import lifecycle as modules
 from apps.providers import lifecycle as providers

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from apps.signing import homes
+from apps.signing import gnupg_home
 from tests.flows.test_provider_crashes import check_signature, hand_in, make_key
 from tests.live import Live, start_live
 from tests.signing.conftest import agents_in, homes_of
@@ -31,7 +31,7 @@ def is_of(larder: Live, process: int) -> bool:
 
 def signer_of(larder: Live) -> int | None:
     """The process of a worker that has a home for private keys at this moment."""
-    for home in homes.base().glob("larder-gpg-*"):
+    for home in gnupg_home.base().glob("larder-gpg-*"):
         process = int(home.name.split("-")[2])
         if (home / "gpg-agent.conf").exists() and is_of(larder, process):
             return process

@@ -6,10 +6,11 @@ import subprocess
 
 import pytest
 
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import Reason
-from apps.modules import holding, publishing
+from apps.modules import publishing
+from apps.modules.checking import answers
 from apps.releases.models import Release
 from tests.builders.archives import MODULE, PRIVATE_KEY, module_zip
 from tests.conftest import CLIENTS, need
@@ -226,7 +227,7 @@ def test_a_person_is_asked_everything_at_once(hold, alice, work, client, stored_
     page = client.get(f"/releases/{release.public_id}").text
     assert "Published as it is, clients will fail with: main.tf, line 1: the source of module x, ./none" in page
     assert 'name="unloadable"' in page
-    holding.answer(release=release, viewer=Viewer(alice), confirm=codes)
+    answers.answer(release=release, viewer=Viewer(alice), confirm=codes)
     work()
     release.refresh_from_db()
     assert release.state == "published"

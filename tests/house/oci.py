@@ -2,7 +2,7 @@
 
 import uuid
 
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
 from apps.lib.addresses import ModuleAddress
 from apps.oci import manifests, repositories, uploads
 from apps.oci.authentication import Caller

@@ -10,11 +10,11 @@ pytestmark = pytest.mark.once
 
 OURS = sources.python_files("apps", "registry_site")
 UPLOAD_PATHS = [
-    sources.CHECKOUT / "apps" / "portal" / "uploads.py",
-    sources.CHECKOUT / "apps" / "portal" / "multipart_body.py",
+    sources.CHECKOUT / "apps" / "portal" / "publish" / "uploads.py",
+    sources.CHECKOUT / "apps" / "portal" / "publish" / "multipart_body.py",
     sources.CHECKOUT / "apps" / "api" / "modules.py",
     sources.CHECKOUT / "apps" / "lib" / "bodies.py",
-    sources.CHECKOUT / "apps" / "releases" / "receiving.py",
+    sources.CHECKOUT / "apps" / "releases" / "publishing" / "receiving.py",
 ]
 
 

@@ -12,8 +12,8 @@ from django.db import connection, transaction
 from django.test import Client
 from django.urls import NoReverseMatch, reverse
 
-from apps.accounts import tokens
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import tokens
 from apps.accounts.models import Scope
 from apps.audit.models import AuditEvent
 from registry_site import logs

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.test import Client
 
 from apps.accounts.models import Scope
-from registry_site.request import Utf8Request
+from registry_site.server.request import Utf8Request
 from tests.house import fuzz, sources, world
 from tests.house.routes import all_routes
 

@@ -7,7 +7,7 @@ import pytest
 from detect_secrets.core.scan import scan_file
 from detect_secrets.settings import transient_settings
 
-from apps.accounts import tokens
+from apps.accounts.identity import tokens
 from tests.house import sources
 
 pytestmark = pytest.mark.once

@@ -11,8 +11,9 @@ from apps.blobs import store
 from apps.lib import versions
 from apps.lib.digests import Tally
 from apps.lib.errors import Invalid
-from apps.providers import documents, trust
+from apps.providers import documents
 from apps.providers.models import Provider, ProviderVersion
+from apps.providers.signatures import trust
 from apps.signing import packets, verifying
 
 # The client splits at white space and crashes on an empty line, and on a hash of another length.

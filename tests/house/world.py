@@ -10,9 +10,10 @@ from django.conf import settings
 from django.urls import reverse
 from django.utils import timezone
 
-from apps.accounts import invitations, teams, tokens
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import tokens
 from apps.accounts.models import Grant, Namespace, Role, Scope
+from apps.accounts.people import invitations, teams
 from apps.blobs import capabilities
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.modules import publishing

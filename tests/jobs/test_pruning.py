@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.test import Client
 from django.utils import timezone
 
-from apps.accounts import sessions
+from apps.accounts.identity import sessions
 from apps.accounts.tasks import prune_sessions
 from apps.audit import pruning as audit_pruning
 from apps.audit.kinds import Kind

@@ -7,8 +7,8 @@ import sys
 import time
 from typing import Any
 
-from apps.lib.confinement.frames import emit
-from apps.lib.confinement.positioned import open_positioned
+from apps.lib.sandbox.frames import emit
+from apps.lib.sandbox.positioned import open_positioned
 
 PREPARED: list[str] = []
 

@@ -3,7 +3,7 @@
 import pytest
 
 from apps.lib.amounts import MIB, found_text, limit_text
-from apps.lib.archive_rules.limits import at_most
+from apps.lib.archives.rules.limits import at_most
 
 
 @pytest.mark.parametrize(

@@ -10,23 +10,23 @@ from pathlib import Path
 
 import pytest
 
-from apps.lib import archives
+from apps.lib.archives import sandboxed
 from tests.builders.archives import corpus, module_zip
 from tests.builders.zips import Member, build, zeros_bomb
 
-ROOT = Path(archives.__file__).parents[2]
+ROOT = Path(sandboxed.__file__).parents[3]
 MIB = 1 << 20
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's own means: Linux only")
 
 
 @pytest.fixture
-def inspect(tmp_path: Path) -> Callable[..., archives.Listing]:
-    def run(data: bytes, limits: archives.Limits | None = None, *wanted: str) -> archives.Listing:
+def inspect(tmp_path: Path) -> Callable[..., sandboxed.Listing]:
+    def run(data: bytes, limits: sandboxed.Limits | None = None, *wanted: str) -> sandboxed.Listing:
         path = tmp_path / "archive.zip"
         path.write_bytes(data)
         with path.open("rb") as file:
-            return archives.inspect(file, limits or archives.Limits(), wanted)
+            return sandboxed.inspect(file, limits or sandboxed.Limits(), wanted)
 
     return run
 
@@ -36,7 +36,7 @@ def endless() -> bytes:
     return zeros_bomb(256 * MIB, count=40)
 
 
-def code_of(refusal: pytest.ExceptionInfo[archives.Refusal]) -> str:
+def code_of(refusal: pytest.ExceptionInfo[sandboxed.Refusal]) -> str:
     return refusal.value.reasons[0].code
 
 
@@ -44,7 +44,7 @@ def test_another_process_reads_the_archive_and_says_the_same(inspect):
     data = module_zip()
     there, here = (
         inspect(data, None, "readme.md"),
-        archives.read(io.BytesIO(data), archives.Limits(), ["readme.md"]),
+        sandboxed.read(io.BytesIO(data), sandboxed.Limits(), ["readme.md"]),
     )
 
     assert there.pid != here.pid == os.getpid()
@@ -61,13 +61,13 @@ def test_names_and_texts_come_through_whole(inspect):
 def test_every_reason_comes_through_the_pipe(inspect):
     for case in corpus()[:60:3]:
         if case.reason_code and isinstance(case.data, bytes):
-            with pytest.raises(archives.Refusal) as refusal:
+            with pytest.raises(sandboxed.Refusal) as refusal:
                 inspect(case.data)
             assert code_of(refusal) == case.reason_code
 
 
 def test_a_control_character_is_shown_although_the_child_can_import_nothing(inspect):
-    with pytest.raises(archives.Refusal) as refusal:
+    with pytest.raises(sandboxed.Refusal) as refusal:
         inspect(build([Member("a\x1bb\u2028\x85.tf")]))
 
     assert refusal.value.reasons[0].file == r"a\x1bb\u2028\x85.tf"
@@ -75,24 +75,24 @@ def test_a_control_character_is_shown_although_the_child_can_import_nothing(insp
 
 def test_the_child_stops_by_its_own_clock(inspect):
     started = time.monotonic()
-    with pytest.raises(archives.Refusal) as refusal:
-        inspect(endless(), archives.Limits(unpacked_bytes=1 << 40, ratio=1 << 20, seconds=1))
+    with pytest.raises(sandboxed.Refusal) as refusal:
+        inspect(endless(), sandboxed.Limits(unpacked_bytes=1 << 40, ratio=1 << 20, seconds=1))
 
     assert code_of(refusal) == "too_slow"
     assert time.monotonic() - started < 6
 
 
 def test_a_check_that_answers_nonsense_is_broken(inspect, monkeypatch):
-    monkeypatch.setattr(archives, "_INSPECTING", "tests.lib.confined_programs")
+    monkeypatch.setattr(sandboxed, "_INSPECTING", "tests.lib.confined_programs")
 
-    with pytest.raises(archives.CheckBroken):
+    with pytest.raises(sandboxed.CheckBroken):
         inspect(module_zip())
 
 
 def test_a_check_that_cannot_start_is_broken(inspect, monkeypatch):
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
 
-    with pytest.raises(archives.CheckBroken, match="cannot start"):
+    with pytest.raises(sandboxed.CheckBroken, match="cannot start"):
         inspect(module_zip())
 
 
@@ -100,8 +100,8 @@ def test_a_check_that_cannot_start_is_broken(inspect, monkeypatch):
 def test_the_memory_limit_holds(inspect):
     data = build([Member(f"{'n' * 100}{number}.tf", method=0) for number in range(60_000)])
 
-    with pytest.raises(archives.Refusal) as refusal:
-        inspect(data, archives.Limits(memory_bytes=48 * MIB))
+    with pytest.raises(sandboxed.Refusal) as refusal:
+        inspect(data, sandboxed.Limits(memory_bytes=48 * MIB))
 
     assert code_of(refusal) == "too_expensive"
     assert len(inspect(data).entries) == 60_000
@@ -111,7 +111,7 @@ def test_a_bomb_is_refused_quickly_and_in_little_memory(tmp_path: Path):
     path = tmp_path / "bomb.zip"
     path.write_bytes(zeros_bomb(500 * MIB, declared=500 * MIB - 1))
     code = (
-        "import sys, resource; sys.path.insert(0, sys.argv[1]); from apps.lib import archives\n"
+        "import sys, resource; sys.path.insert(0, sys.argv[1]); from apps.lib.archives import sandboxed as archives\n"
         "try:\n    archives.inspect(open(sys.argv[2], 'rb'), archives.Limits(ratio=1 << 20))\n"
         "except archives.Refusal as refusal:\n"
         "    print(refusal.reasons[0].code, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"

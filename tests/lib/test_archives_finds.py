@@ -5,21 +5,21 @@ import zlib
 
 import pytest
 
-from apps.lib import archives
+from apps.lib.archives import sandboxed
 from tests.builders.archives import module_zip
 from tests.builders.tars import gz, module_tar, xz
 from tests.builders.zips import Member, build, streamed
 
-LIMITS = archives.Limits()
+LIMITS = sandboxed.Limits()
 MIB = 1 << 20
 
 
-def zipped(files, *wanted: str, limits: archives.Limits = LIMITS) -> archives.Listing:
-    return archives.read(io.BytesIO(module_zip(files)), limits, wanted)
+def zipped(files, *wanted: str, limits: sandboxed.Limits = LIMITS) -> sandboxed.Listing:
+    return sandboxed.read(io.BytesIO(module_zip(files)), limits, wanted)
 
 
-def tarred(files, *wanted: str, limits: archives.Limits = LIMITS) -> archives.Listing:
-    return archives.read(io.BytesIO(gz(module_tar(files))), limits, wanted, form="tar.gz")
+def tarred(files, *wanted: str, limits: sandboxed.Limits = LIMITS) -> sandboxed.Listing:
+    return sandboxed.read(io.BytesIO(gz(module_tar(files))), limits, wanted, form="tar.gz")
 
 
 both = pytest.mark.parametrize("read", [zipped, tarred], ids=["zip", "tar.gz"])
@@ -43,7 +43,7 @@ def test_the_root_has_room_before_the_examples_wherever_it_lies(read):
     examples = {f"examples/{number}/main.tf": "e" * 400 for number in range(50)}
     files = {**examples, "z.tf": "z" * 600, "a.tf": "a" * 300}
 
-    listing = read(files, "*.tf", "examples/*/*.tf", limits=archives.Limits(texts_bytes=1_000))
+    listing = read(files, "*.tf", "examples/*/*.tf", limits=sandboxed.Limits(texts_bytes=1_000))
 
     assert {name: len(text) for name, text in listing.texts.items()} == {
         "a.tf": 300,
@@ -54,7 +54,7 @@ def test_the_root_has_room_before_the_examples_wherever_it_lies(read):
 
 def test_both_forms_keep_the_same_texts_whatever_the_order():
     files = {f"modules/{number * 7 % 50}/main.tf": f"{number}" * number for number in range(50)} | {"main.tf": "x" * 99}
-    limits = archives.Limits(text_bytes=60, texts_bytes=1_500)
+    limits = sandboxed.Limits(text_bytes=60, texts_bytes=1_500)
 
     kept = [
         read(dict(order), "*.tf", "modules/*/*.tf", limits=limits).texts
@@ -78,7 +78,7 @@ def test_many_wanted_texts_cost_no_more_than_others():
     """Sorted anew for each of them, this took a minute."""
     files = {f"{number}.tf": "x" * 100 for number in range(15_000, 0, -1)}
 
-    listing = tarred(files, "*.tf", limits=archives.Limits(texts_bytes=MIB, seconds=20))
+    listing = tarred(files, "*.tf", limits=sandboxed.Limits(texts_bytes=MIB, seconds=20))
 
     assert sum(map(len, listing.texts.values())) == MIB
 
@@ -92,7 +92,7 @@ def test_an_entry_of_a_zip_says_where_its_data_lie():
     ]
     data = build(members)
 
-    for entry, member in zip(archives.read(io.BytesIO(data), LIMITS).entries, members, strict=True):
+    for entry, member in zip(sandboxed.read(io.BytesIO(data), LIMITS).entries, members, strict=True):
         packed = data[entry.at : entry.at + entry.packed]
         assert (zlib.decompress(packed, -15) if entry.method == 8 else packed) == member.data
 
@@ -118,7 +118,7 @@ def test_an_entry_of_a_tar_has_no_place():
     ids=["zip", "empty zip", "gzip", "xz", "a split zip", "nothing", "one byte", "a tar"],
 )
 def test_the_form_is_known_by_the_first_bytes(head: bytes, form: str | None):
-    assert archives.form_of(head[: archives.HEAD_BYTES]) == form
+    assert sandboxed.form_of(head[: sandboxed.HEAD_BYTES]) == form
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_the_form_is_known_by_the_first_bytes(head: bytes, form: str | None):
     ids=["nothing", "tar", "bzip2", "zstd", "7z", "rar", "HTML", "a text"],
 )
 def test_another_form_is_refused_by_its_name_with_a_mend(head: bytes, found: str, mend: str):
-    reason = archives.refuse_form(head[: archives.HEAD_BYTES]).reasons[0]
+    reason = sandboxed.refuse_form(head[: sandboxed.HEAD_BYTES]).reasons[0]
 
     assert reason.code == ("not_an_archive" if head else "empty")
     assert found in reason.found

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from apps.lib import archives
-from apps.lib.links import Tree
-from apps.lib.zips.writer import ZipWriter
+from apps.lib.archives import sandboxed
+from apps.lib.archives.links import Tree
+from apps.lib.archives.zips.writer import ZipWriter
 from tests.builders.tars import GNU, OLD, Item, gz, long_name, pax, tar
 from tests.builders.zips import Member, build
 from tests.lib.test_archives_repack import contents, noise
 
-LIMITS = archives.Limits()
+LIMITS = sandboxed.Limits()
 MIB = 1 << 20
 LONG = "modules/" + "n" * 90 + "/" + "m" * 90 + ".tf"
 LINK = stat.S_IFLNK | 0o777
@@ -63,15 +63,15 @@ def on_disk(folder: Path) -> dict[str, tuple[bytes, bool]]:
 def repacked(path: Path) -> dict[str, tuple[bytes, bool]]:
     """Through the whole way: listing, links, zip, and that zip read by the strict rules."""
     with path.open("rb") as file:
-        form = archives.form_of(file.read(archives.HEAD_BYTES))
+        form = sandboxed.form_of(file.read(sandboxed.HEAD_BYTES))
         assert form is not None
-        listing = archives.inspect(file, LIMITS, form=form, links=True)
-        top = archives.layout_of(entry.name for entry in listing.entries).top_folder
+        listing = sandboxed.inspect(file, LIMITS, form=form, links=True)
+        top = sandboxed.layout_of(entry.name for entry in listing.entries).top_folder
         view = Tree(listing.entries, LIMITS).below(f"{top}/" if top else "")
         assert view.broken == []
-        first = b"".join(archives.repack(file, LIMITS, form=form, folder=top, copies=view.copies))
-        assert first == b"".join(archives.repack(file, LIMITS, form=form, folder=top, copies=view.copies))
-    archives.read(io.BytesIO(first), LIMITS)
+        first = b"".join(sandboxed.repack(file, LIMITS, form=form, folder=top, copies=view.copies))
+        assert first == b"".join(sandboxed.repack(file, LIMITS, form=form, folder=top, copies=view.copies))
+    sandboxed.read(io.BytesIO(first), LIMITS)
     with zipfile.ZipFile(io.BytesIO(first)) as oracle:
         return {
             info.filename: (oracle.read(info), bool(info.external_attr >> 16 & 0o100)) for info in oracle.infolist()
@@ -120,11 +120,11 @@ def test_python(folder: Path, style: int):
     assert repacked(path) == on_disk(folder)
 
 
-def tarred(*items: Item) -> tuple[bytes, archives.Form]:
+def tarred(*items: Item) -> tuple[bytes, sandboxed.Form]:
     return gz(tar([Item("main.tf", b"x"), *items])), "tar.gz"
 
 
-def zipped(*members: Member) -> tuple[bytes, archives.Form]:
+def zipped(*members: Member) -> tuple[bytes, sandboxed.Form]:
     return build([Member("main.tf", b"x"), *members]), "zip"
 
 
@@ -182,8 +182,8 @@ BAD = {
 }
 
 
-def read(archive: tuple[bytes, archives.Form], *, links: bool) -> archives.Listing:
-    return archives.read(io.BytesIO(archive[0]), LIMITS, ["*"], form=archive[1], links=links)
+def read(archive: tuple[bytes, sandboxed.Form], *, links: bool) -> sandboxed.Listing:
+    return sandboxed.read(io.BytesIO(archive[0]), LIMITS, ["*"], form=archive[1], links=links)
 
 
 @pytest.mark.parametrize(("archive", "kind", "target"), GOOD.values(), ids=GOOD)
@@ -193,14 +193,14 @@ def test_links_are_listed_for_those_who_follow_them_and_refused_for_all_others(a
     link = listing.entries[-1]
     assert (link.link, link.target, link.size, link.is_dir) == (kind, target, 0, False)
     assert list(listing.texts) == ["main.tf"]
-    with pytest.raises(archives.Refusal) as refusal:
+    with pytest.raises(sandboxed.Refusal) as refusal:
         read(archive, links=False)
     assert refusal.value.reasons[0].code == "file_type"
 
 
 @pytest.mark.parametrize(("archive", "code"), BAD.values(), ids=BAD)
 def test_what_two_readers_could_read_differently_is_refused_with_links_too(archive, code):
-    with pytest.raises(archives.Refusal) as refusal:
+    with pytest.raises(sandboxed.Refusal) as refusal:
         read(archive, links=True)
 
     assert refusal.value.reasons[0].code == code
@@ -212,7 +212,7 @@ def repack(tmp_path: Path) -> Callable[..., bytes]:
         path = tmp_path / "source"
         path.write_bytes(data)
         with path.open("rb") as file:
-            return b"".join(archives.repack(file, LIMITS, form="tar.gz", folder=folder, copies=copies))
+            return b"".join(sandboxed.repack(file, LIMITS, form="tar.gz", folder=folder, copies=copies))
 
     return run
 
@@ -233,11 +233,11 @@ def test_a_large_file_is_written_under_each_of_its_names(repack):
 
 
 def test_a_linked_file_that_would_fill_the_memory_is_refused(monkeypatch):
-    monkeypatch.setattr("apps.lib.zips.writer._MAX_LINKED_BYTES", MIB)
+    monkeypatch.setattr("apps.lib.archives.zips.writer._MAX_LINKED_BYTES", MIB)
     written: list[bytes] = []
 
     ZipWriter(written.append).add(["a.bin"], iter([noise(2 * MIB)]), executable=False)
-    with pytest.raises(archives.Refusal) as refusal:
+    with pytest.raises(sandboxed.Refusal) as refusal:
         ZipWriter(written.append).add(["a.bin", "b.bin"], iter([noise(2 * MIB)]), executable=False)
 
     assert (refusal.value.reasons[0].code, refusal.value.reasons[0].file) == ("too_large_linked", "b.bin")

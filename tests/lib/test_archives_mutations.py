@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from apps.lib import archives
+from apps.lib.archives import sandboxed
 from tests.builders.archives import module_zip
 from tests.builders.tars import GNU, Item, gz, long_name, pax, tar, with_path, xz
 from tests.builders.zips import Member, build, extra, streamed
 
-LIMITS = archives.Limits(unpacked_bytes=1 << 20, file_bytes=1 << 20, memory_bytes=160 << 20, seconds=10)
+LIMITS = sandboxed.Limits(unpacked_bytes=1 << 20, file_bytes=1 << 20, memory_bytes=160 << 20, seconds=10)
 ZIP_WORDS = (b"\x00\x00\x00\x00", b"\xff\xff\xff\xff", b"\xff\xff", b"\x7f\xff\xff\xff", b"PK\x05\x06", b"PK\x01\x02")
 TAR_WORDS = (bytes(512), b"\xff" * 12, b"00000000000\0", b"77777777777\0", b"x", b"g", b"L", b"5", b"30 path=", b"\0")
 ZIPS = (
@@ -69,7 +69,7 @@ def mutated_xz(rng: random.Random) -> bytes:
     return mutated(rng, xz(rng.choice(TARS)), ZIP_WORDS)
 
 
-KINDS: dict[str, tuple[Callable[[random.Random], bytes], archives.Form, int]] = {
+KINDS: dict[str, tuple[Callable[[random.Random], bytes], sandboxed.Form, int]] = {
     "zip": (mutated_zip, "zip", 50),
     "tar": (mutated_tar, "tar.gz", 40),
     "gzip": (mutated_gzip, "tar.gz", 80),
@@ -105,18 +105,18 @@ def test_the_child_lists_or_refuses_it_as_well_and_leaves_nothing(tmp_path: Path
     assert list(tmp_path.iterdir()) == [path]
 
 
-def codes_of(data: bytes, form: archives.Form) -> set[str]:
+def codes_of(data: bytes, form: sandboxed.Form) -> set[str]:
     """The codes of the refusal; none where there is a listing."""
     try:
-        listing = archives.read(io.BytesIO(data), LIMITS, ["*.tf"], form=form)
-    except archives.Refusal as refusal:
+        listing = sandboxed.read(io.BytesIO(data), LIMITS, ["*.tf"], form=form)
+    except sandboxed.Refusal as refusal:
         return {reason.code for reason in refusal.reasons}
     return set() if listing.digest else {"no listing"}
 
 
-def codes_of_child(file, form: archives.Form) -> set[str]:
+def codes_of_child(file, form: sandboxed.Form) -> set[str]:
     try:
-        listing = archives.inspect(file, LIMITS, ["*.tf"], form=form)
-    except archives.Refusal as refusal:
+        listing = sandboxed.inspect(file, LIMITS, ["*.tf"], form=form)
+    except sandboxed.Refusal as refusal:
         return {reason.code for reason in refusal.reasons}
     return set() if listing.digest else {"no listing"}

@@ -14,31 +14,31 @@ from pathlib import Path
 
 import pytest
 
-from apps.lib import archives
+from apps.lib.archives import sandboxed
 from tests.builders.archives import MODULE, Case, module_zip, tar_corpus
 from tests.builders.tars import Item, gz, module_tar, pax, tar, with_path, xz
 from tests.builders.zips import Member, build
 from tests.lib.test_confined import children
 
-ROOT = Path(archives.__file__).parents[2]
+ROOT = Path(sandboxed.__file__).parents[3]
 MIB = 1 << 20
-LIMITS = archives.Limits()
+LIMITS = sandboxed.Limits()
 ACCEPTED = [case for case in tar_corpus() if not case.reason_code and isinstance(case.data, bytes)]
 
 
 @pytest.fixture
 def repack(tmp_path: Path) -> Callable[..., bytes]:
-    def run(data: bytes, form: archives.Form = "tar.gz", **more) -> bytes:
+    def run(data: bytes, form: sandboxed.Form = "tar.gz", **more) -> bytes:
         path = tmp_path / "source"
         path.write_bytes(data)
         with path.open("rb") as file:
-            return b"".join(archives.repack(file, LIMITS, form=form, **more))
+            return b"".join(sandboxed.repack(file, LIMITS, form=form, **more))
 
     return run
 
 
-def listed(data: bytes, *wanted: str) -> archives.Listing:
-    return archives.read(io.BytesIO(data), LIMITS, wanted)
+def listed(data: bytes, *wanted: str) -> sandboxed.Listing:
+    return sandboxed.read(io.BytesIO(data), LIMITS, wanted)
 
 
 def contents(data: bytes) -> dict[str, bytes]:
@@ -129,7 +129,7 @@ def test_it_is_the_same_under_another_python(repack, tmp_path):
     source = tmp_path / "module.tar.gz"
     source.write_bytes(gz(module_tar({**MODULE, "big.bin": noise(2 * MIB)}, top="m/")))
     code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); from apps.lib import archives\n"
+        "import sys; sys.path.insert(0, sys.argv[1]); from apps.lib.archives import sandboxed as archives\n"
         "pieces = archives.repack(open(sys.argv[2], 'rb'), archives.Limits(), form='tar.gz', folder='m')\n"
         "sys.stdout.buffer.write(b''.join(pieces))"
     )
@@ -170,7 +170,7 @@ def test_thousands_of_names_are_left_out(repack):
 
 @pytest.mark.parametrize("folder", ["n", "main.tf", "../m", "m/main.tf"])
 def test_a_folder_that_is_not_there_is_refused(repack, folder: str):
-    with pytest.raises(archives.Refusal) as refusal:
+    with pytest.raises(sandboxed.Refusal) as refusal:
         repack(gz(module_tar(MODULE, top="m/")), folder=folder)
 
     assert refusal.value.reasons[0].code == "folder_missing"
@@ -189,8 +189,8 @@ def test_a_folder_that_is_not_there_is_refused(repack, folder: str):
     ],
     ids=["a device", "a name", "a cut end", "a bomb", "a name in a zip", "a wrong CRC in a zip", "nothing"],
 )
-def test_a_refusal_may_come_after_many_pieces(repack, form: archives.Form, data: bytes, code: str):
-    with pytest.raises(archives.Refusal) as refusal:
+def test_a_refusal_may_come_after_many_pieces(repack, form: sandboxed.Form, data: bytes, code: str):
+    with pytest.raises(sandboxed.Refusal) as refusal:
         repack(data, form)
 
     assert refusal.value.reasons[0].code == code
@@ -200,8 +200,8 @@ def test_a_refusal_may_come_after_many_pieces(repack, form: archives.Form, data:
 def test_repacking_that_costs_too_much_is_refused(tmp_path):
     path = tmp_path / "source"
     path.write_bytes(gz(module_tar(MODULE)))
-    with path.open("rb") as file, pytest.raises(archives.Refusal) as refusal:
-        b"".join(archives.repack(file, archives.Limits(repack_seconds=-1), form="tar.gz"))
+    with path.open("rb") as file, pytest.raises(sandboxed.Refusal) as refusal:
+        b"".join(sandboxed.repack(file, sandboxed.Limits(repack_seconds=-1), form="tar.gz"))
 
     # By its own clock, or by the system's limit where that comes first on a busy machine.
     assert refusal.value.reasons[0].code in ("too_slow", "too_expensive")
@@ -211,7 +211,7 @@ def test_a_taker_that_stops_ends_the_child(tmp_path):
     path = tmp_path / "source"
     path.write_bytes(gz(tar([Item("big.bin", noise(2 * MIB))])))
     with path.open("rb") as file:
-        pieces = archives.repack(file, LIMITS, form="tar.gz")
+        pieces = sandboxed.repack(file, LIMITS, form="tar.gz")
         next(pieces)
         assert len(children()) == 1
         pieces.close()
@@ -224,7 +224,7 @@ def test_memory_stays_flat_in_both_processes(tmp_path):
     path = tmp_path / "source"
     path.write_bytes(gz(tar([Item("big.bin", noise(MIB) * 24)])))
     code = (
-        "import sys, resource; sys.path.insert(0, sys.argv[1]); from apps.lib import archives\n"
+        "import sys, resource; sys.path.insert(0, sys.argv[1]); from apps.lib.archives import sandboxed as archives\n"
         "size = sum(map(len, archives.repack(open(sys.argv[2], 'rb'), archives.Limits(), form='tar.gz')))\n"
         # Not getrusage for ourselves: what it says is inherited from the process that tests.
         "ours = [line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')]\n"

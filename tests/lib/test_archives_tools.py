@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from apps.lib import archives
+from apps.lib.archives import sandboxed
 
 FILES = {
     "main.tf": "locals {}\n",
@@ -37,12 +37,12 @@ def module(tmp_path: Path) -> Path:
 def repacked(path: Path) -> dict[str, tuple[str, int]]:
     """Through the whole way: form, listing, layout, zip. Name -> text and permissions."""
     with path.open("rb") as file:
-        form = archives.form_of(file.read(archives.HEAD_BYTES))
+        form = sandboxed.form_of(file.read(sandboxed.HEAD_BYTES))
         assert form is not None
-        listing = archives.inspect(file, archives.Limits(), form=form)
-        layout = archives.layout_of(entry.name for entry in listing.entries)
-        pieces = archives.repack(
-            file, archives.Limits(), form=form, folder=layout.top_folder, leave_out=layout.left_out
+        listing = sandboxed.inspect(file, sandboxed.Limits(), form=form)
+        layout = sandboxed.layout_of(entry.name for entry in listing.entries)
+        pieces = sandboxed.repack(
+            file, sandboxed.Limits(), form=form, folder=layout.top_folder, leave_out=layout.left_out
         )
         data = b"".join(pieces)
     with zipfile.ZipFile(io.BytesIO(data)) as zipped:

@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 
 import pytest
 
-from apps.lib import confined
+from apps.lib.sandbox import parent as confined
 
 T = TypeVar("T")
-ROOT = Path(confined.__file__).parents[2]
+ROOT = Path(confined.__file__).parents[3]
 PROGRAM = "tests.lib.confined_programs"
 MIB = 1 << 20
 
@@ -182,7 +182,7 @@ def test_a_taker_that_stops_ends_the_child():
 @linux
 def test_the_child_dies_with_a_parent_that_is_killed():
     code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); from apps.lib import confined; "
+        "import sys; sys.path.insert(0, sys.argv[1]); from apps.lib.sandbox import parent as confined; "
         f"confined.run(program={PROGRAM!r}, request={{'do': 'sleep'}})"
     )
     with subprocess.Popen([sys.executable, "-c", code, str(ROOT)]) as parent:
@@ -209,7 +209,7 @@ def children(parent: int | None = None) -> list[int]:
             command = (stat.parent / "cmdline").read_bytes()
         except OSError:
             continue
-        if int(fields[1]) == (parent or os.getpid()) and (b"confinement" in command or fields[0] == "Z"):
+        if int(fields[1]) == (parent or os.getpid()) and (b"sandbox" in command or fields[0] == "Z"):
             found.append(int(stat.parent.name))
     return found
 

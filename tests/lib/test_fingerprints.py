@@ -2,7 +2,7 @@ import hashlib
 
 import pytest
 
-from apps.lib.fingerprints import Fingerprint, Fingerprints
+from apps.lib.formats.fingerprints import Fingerprint, Fingerprints
 
 CHUNKS = [bytes([n]) * (n * 1000) for n in range(1, 9)]
 

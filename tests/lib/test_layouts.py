@@ -2,8 +2,8 @@
 
 import pytest
 
-from apps.lib.archives import layout_of
-from apps.lib.layouts import is_module_file
+from apps.lib.archives.layouts import is_module_file
+from apps.lib.archives.sandboxed import layout_of
 
 LEFT_OUT = [
     ".git/config", "a/.git/HEAD", "a/.git", ".terraform/modules/modules.json", "a/b/.terraform/x.tf", ".DS_Store",

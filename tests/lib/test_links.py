@@ -2,10 +2,10 @@
 
 import pytest
 
-from apps.lib.archive_rules.outcome import Entry
-from apps.lib.archives import Limits, Refusal
-from apps.lib.layouts import is_beside_module
-from apps.lib.links import MAX_FOLLOWED, Tree, View
+from apps.lib.archives.layouts import is_beside_module
+from apps.lib.archives.links import MAX_FOLLOWED, Tree, View
+from apps.lib.archives.rules.outcome import Entry
+from apps.lib.archives.sandboxed import Limits, Refusal
 
 LIMITS = Limits()
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.lib import manifest
-from apps.lib.archives import Refusal
+from apps.lib.archives.sandboxed import Refusal
+from apps.lib.formats import registry_manifest
 
 
 def of(protocols: object, version: object = 1) -> bytes:
@@ -16,14 +16,14 @@ def of(protocols: object, version: object = 1) -> bytes:
 
 @pytest.mark.parametrize("protocols", [["5.0"], ["6.0", "5.1"], ["4.0"], ["6.10"], ["0.0"]], ids=", ".join)
 def test_it_names_the_protocols_in_their_order(protocols: list[str]):
-    assert manifest.parse(of(protocols)) == protocols
-    assert manifest.protocols_checked(protocols) == protocols
+    assert registry_manifest.parse(of(protocols)) == protocols
+    assert registry_manifest.protocols_checked(protocols) == protocols
 
 
 def test_further_keys_are_left_alone():
     data = b'{"version": 1, "metadata": {"protocol_versions": ["5.0"], "x": 1}, "y": [null]}\r\n'
 
-    assert manifest.parse(data) == ["5.0"]
+    assert registry_manifest.parse(data) == ["5.0"]
 
 
 BROKEN = (
@@ -48,7 +48,7 @@ BROKEN = (
     ("metadata as a list", b'{"version": 1, "metadata": ["5.0"]}', "manifest-metadata"),
     ("no protocols", b'{"version": 1, "metadata": {}}', "manifest-protocols"),
     ("one protocol as text", of("5.0"), "manifest-protocols"),
-    ("too long", of(["5.0"]) + b" " * manifest.MOST_BYTES, "manifest-too-large"),
+    ("too long", of(["5.0"]) + b" " * registry_manifest.MOST_BYTES, "manifest-too-large"),
 )
 PROTOCOLS: tuple[tuple[str, list[object]], ...] = (
     ("none", []),
@@ -72,7 +72,7 @@ PROTOCOLS: tuple[tuple[str, list[object]], ...] = (
 @pytest.mark.parametrize(("data", "code"), [case[1:] for case in BROKEN], ids=[case[0] for case in BROKEN])
 def test_it_refuses_each_broken_manifest_by_its_own_code(data: bytes, code: str):
     with pytest.raises(Refusal) as refusal:
-        manifest.parse(data, file="x_manifest.json")
+        registry_manifest.parse(data, file="x_manifest.json")
 
     reason = refusal.value.reasons[0]
     assert (reason.code, reason.file) == (code, "x_manifest.json")
@@ -82,7 +82,7 @@ def test_it_refuses_each_broken_manifest_by_its_own_code(data: bytes, code: str)
 
 @pytest.mark.parametrize("protocols", [case[1] for case in PROTOCOLS], ids=[case[0] for case in PROTOCOLS])
 def test_it_refuses_protocols_that_no_client_reads(protocols: list[object]):
-    for ask in (lambda: manifest.parse(of(protocols)), lambda: manifest.protocols_checked(protocols)):
+    for ask in (lambda: registry_manifest.parse(of(protocols)), lambda: registry_manifest.protocols_checked(protocols)):
         with pytest.raises(Refusal) as refusal:
             ask()
         assert {reason.code for reason in refusal.value.reasons} == {"manifest-protocols"}
@@ -91,14 +91,14 @@ def test_it_refuses_protocols_that_no_client_reads(protocols: list[object]):
 
 def test_each_bad_protocol_is_told():
     with pytest.raises(Refusal) as refusal:
-        manifest.protocols_checked(["5", "5.0", "six"])
+        registry_manifest.protocols_checked(["5", "5.0", "six"])
     assert [reason.found for reason in refusal.value.reasons] == ['the protocol "5"', 'the protocol "six"']
 
 
 @given(st.recursive(st.none() | st.booleans() | st.floats() | st.text(max_size=5), st.lists))
 def test_any_value_is_taken_or_refused(value: object):
     try:
-        protocols = manifest.parse(of(value))
+        protocols = registry_manifest.parse(of(value))
     except Refusal:
         return
     assert protocols == value

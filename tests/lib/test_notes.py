@@ -9,7 +9,7 @@ from operator import add
 
 import pytest
 
-from apps.lib.notes import Notes, NotWritten
+from apps.lib.write_behind import Notes, NotWritten
 
 TICK = timedelta(milliseconds=5)
 
@@ -151,7 +151,7 @@ from datetime import timedelta
 from multiprocessing import get_context
 
 sys.path.insert(0, os.getcwd())
-from apps.lib.notes import Notes
+from apps.lib.write_behind import Notes
 
 def write(batch):
     print("wrote", batch, flush=True)

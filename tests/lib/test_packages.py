@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from apps.lib import packages
+from apps.lib.packages import sandboxed
 from tests.builders.archives import corpus
 from tests.builders.providers import PROGRAM, dist, manifest, package, program
 from tests.builders.zips import Member, build, streamed
 from tests.conftest import need
 
-ROOT = Path(packages.__file__).parents[2]
+ROOT = Path(sandboxed.__file__).parents[3]
 MIB = 1 << 20
 EXTRA = [
     Member("README.md", b"# dns\n"),
@@ -33,12 +33,12 @@ ELF = program("linux", "amd64")
 
 
 @pytest.fixture
-def inspect(tmp_path: Path) -> Callable[..., packages.PackageListing]:
-    def run(data: bytes, limits: packages.Limits | None = None, os: str = "linux", arch: str = "amd64"):
+def inspect(tmp_path: Path) -> Callable[..., sandboxed.PackageListing]:
+    def run(data: bytes, limits: sandboxed.Limits | None = None, os: str = "linux", arch: str = "amd64"):
         path = tmp_path / "package.zip"
         path.write_bytes(data)
         with path.open("rb") as file:
-            return packages.inspect(file, limits or packages.limits(), provider_type="dns", os=os, arch=arch)
+            return sandboxed.inspect(file, limits or sandboxed.limits(), provider_type="dns", os=os, arch=arch)
 
     return run
 
@@ -55,7 +55,7 @@ def h1_of(data: bytes) -> str:
     return "h1:" + b64encode(hashlib.sha256(lines.encode()).digest()).decode()
 
 
-def code_of(refusal: pytest.ExceptionInfo[packages.Refusal]) -> str:
+def code_of(refusal: pytest.ExceptionInfo[sandboxed.Refusal]) -> str:
     return refusal.value.reasons[0].code
 
 
@@ -128,7 +128,7 @@ def test_members_may_be_stored_or_streamed(inspect):
 
 
 def test_the_first_by_name_is_the_program_so_two_are_refused(inspect):
-    with pytest.raises(packages.Refusal) as refusal:
+    with pytest.raises(sandboxed.Refusal) as refusal:
         inspect(zipped(f"{NAME}_v1.2.0", f"{NAME}.sha256", "README.md"))
 
     reason = refusal.value.reasons[0]
@@ -156,7 +156,7 @@ def test_the_first_by_name_is_the_program_so_two_are_refused(inspect):
     ],
 )  # fmt: skip
 def test_without_a_program_at_the_top_there_is_nothing_to_start(inspect, names: list[str], code: str, told: str):
-    with pytest.raises(packages.Refusal) as refusal:
+    with pytest.raises(sandboxed.Refusal) as refusal:
         inspect(build([Member(name, b"" if name.endswith("/") else ELF) for name in names]))
 
     reason = refusal.value.reasons[0]
@@ -166,7 +166,7 @@ def test_without_a_program_at_the_top_there_is_nothing_to_start(inspect, names: 
 
 
 def test_another_platform_than_the_name_says_is_refused(inspect):
-    with pytest.raises(packages.Refusal) as refusal:
+    with pytest.raises(sandboxed.Refusal) as refusal:
         inspect(package("dns", "1.2.0", "darwin", "arm64"), None, "darwin", "amd64")
 
     reason = refusal.value.reasons[0]
@@ -176,7 +176,7 @@ def test_another_platform_than_the_name_says_is_refused(inspect):
 
 
 def test_a_script_is_no_program(inspect):
-    with pytest.raises(packages.Refusal, match="a script") as refusal:
+    with pytest.raises(sandboxed.Refusal, match="a script") as refusal:
         inspect(zipped(NAME, body=b"#!/bin/sh\nexec true\n"))
 
     assert code_of(refusal) == "package-not-a-program"
@@ -191,7 +191,7 @@ def test_a_manifest_inside_names_the_protocols(inspect):
 
 @pytest.mark.parametrize("text", [b"{", b" " * 70_000, b"\xff"], ids=["no JSON", "too long", "no UTF-8"])
 def test_a_broken_manifest_inside_is_refused(inspect, text: bytes):
-    with pytest.raises(packages.Refusal) as refusal:
+    with pytest.raises(sandboxed.Refusal) as refusal:
         inspect(package("dns", "1.2.0", "linux", "amd64", extra={"terraform-registry-manifest.json": text}))
 
     assert code_of(refusal).startswith("manifest-")
@@ -201,24 +201,24 @@ def test_the_rules_of_zips_hold(inspect):
     every = corpus()
     for case in [*every[::7], *(case for case in every if case.reason_code == "version_needed")]:
         if case.reason_code and isinstance(case.data, bytes):
-            with pytest.raises(packages.Refusal) as refusal:
+            with pytest.raises(sandboxed.Refusal) as refusal:
                 inspect(case.data)
             assert code_of(refusal) == case.reason_code
 
 
 def test_refusals_name_the_settings(inspect):
     data = package("dns", "1.2.0", "linux", "amd64")
-    with pytest.raises(packages.Refusal, match=r"at most 9 bytes \(LARDER_PROVIDER_PACKAGE_MAX_BYTES\)"):
-        inspect(data, packages.limits(packed_bytes=9))
-    with pytest.raises(packages.Refusal, match=r"at most 9 bytes \(LARDER_PROVIDER_UNPACKED_MAX_BYTES\)"):
-        inspect(data, packages.limits(unpacked_bytes=9))
-    assert inspect(data, packages.limits(packed_bytes=len(data), unpacked_bytes=1000)).size == len(data)
+    with pytest.raises(sandboxed.Refusal, match=r"at most 9 bytes \(LARDER_PROVIDER_PACKAGE_MAX_BYTES\)"):
+        inspect(data, sandboxed.limits(packed_bytes=9))
+    with pytest.raises(sandboxed.Refusal, match=r"at most 9 bytes \(LARDER_PROVIDER_UNPACKED_MAX_BYTES\)"):
+        inspect(data, sandboxed.limits(unpacked_bytes=9))
+    assert inspect(data, sandboxed.limits(packed_bytes=len(data), unpacked_bytes=1000)).size == len(data)
 
 
 def test_a_check_that_answers_nonsense_is_broken(inspect, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(packages, "_INSPECTING", "tests.lib.confined_programs")
+    monkeypatch.setattr(sandboxed, "_INSPECTING", "tests.lib.confined_programs")
 
-    with pytest.raises(packages.CheckBroken):
+    with pytest.raises(sandboxed.CheckBroken):
         inspect(package("dns", "1.2.0", "linux", "amd64"))
 
 
@@ -228,7 +228,7 @@ def test_memory_does_not_grow_with_the_package(tmp_path: Path):
     path = tmp_path / "large.zip"
     path.write_bytes(data)
     code = (
-        "import sys, resource; sys.path.insert(0, sys.argv[1]); from apps.lib import packages\n"
+        "import sys, resource; sys.path.insert(0, sys.argv[1]); from apps.lib.packages import sandboxed as packages\n"
         "listing = packages.inspect(open(sys.argv[2], 'rb'), packages.limits(),"
         " provider_type='dns', os='linux', arch='amd64')\n"
         "print(listing.digest, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"

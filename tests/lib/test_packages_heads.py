@@ -2,8 +2,8 @@
 
 import pytest
 
-from apps.lib.package_rules.heads import NoProgram, read_head
-from apps.lib.packages import ARCHITECTURES, SYSTEMS
+from apps.lib.packages.heads import NoProgram, read_head
+from apps.lib.packages.sandboxed import ARCHITECTURES, SYSTEMS
 from tests.builders.providers import elf, mach, pe, program, universal
 from tests.lib.go_heads import HEADS
 

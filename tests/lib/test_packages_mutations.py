@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from apps.lib import packages
+from apps.lib.packages import sandboxed
 from tests.builders.providers import PROGRAM, manifest, package, program, universal
 from tests.builders.zips import Member, build, streamed
 from tests.lib.test_archives_mutations import ZIP_WORDS, mutated
 
-LIMITS = packages.limits(packed_bytes=1 << 20, unpacked_bytes=1 << 20)
+LIMITS = sandboxed.limits(packed_bytes=1 << 20, unpacked_bytes=1 << 20)
 EXTRA = {"README.md": b"# dns\n", "terraform-registry-manifest.json": manifest("5.0")}
 HEADS = (program("linux", "amd64"), program("windows", "amd64"), universal(0x01000007, 0x0100000C))
 ZIPS = (
@@ -51,8 +51,8 @@ def verdict(path: Path, data: bytes) -> set[str]:
     path.write_bytes(data)
     with path.open("rb") as file:
         try:
-            listing = packages.inspect(file, LIMITS, provider_type="dns", os="linux", arch="amd64")
-        except packages.Refusal as refusal:
+            listing = sandboxed.inspect(file, LIMITS, provider_type="dns", os="linux", arch="amd64")
+        except sandboxed.Refusal as refusal:
             return {reason.code for reason in refusal.reasons}
     assert (listing.digest, listing.size) == (hashlib.sha256(data).hexdigest(), len(data))
     return set()

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.lib import packages
+from apps.lib.packages import sandboxed
 from tests.builders.providers import dist
 
 STEM = "terraform-provider-dns_1.2.0"
@@ -22,9 +22,9 @@ STEM = "terraform-provider-dns_1.2.0"
     ids=["plain", "386", "a pre-release", "a build", "a type that the address refuses"],
 )
 def test_a_package_says_what_it_is_for(filename: str, fields: tuple[str, str, str, str]):
-    name = packages.name_of(filename)
+    name = sandboxed.name_of(filename)
 
-    assert name == packages.PackageName(*fields)
+    assert name == sandboxed.PackageName(*fields)
     assert str(name) == filename
     assert name.platform == "_".join(fields[2:])
 
@@ -40,7 +40,7 @@ def test_a_package_says_what_it_is_for(filename: str, fields: tuple[str, str, st
     ],
 )  # fmt: skip
 def test_other_files_are_no_packages(filename: str):
-    assert packages.name_of(filename) is None
+    assert sandboxed.name_of(filename) is None
 
 
 @pytest.mark.parametrize(
@@ -68,8 +68,8 @@ def test_other_files_are_no_packages(filename: str):
     ids=lambda value: value.removeprefix("terraform-provider-dns_").removesuffix(".zip"),
 )
 def test_what_no_client_asks_for_is_refused_with_what_was_meant(filename: str, found: str, mend: str):
-    with pytest.raises(packages.Refusal) as refusal:
-        packages.name_of(filename)
+    with pytest.raises(sandboxed.Refusal) as refusal:
+        sandboxed.name_of(filename)
 
     reason = refusal.value.reasons[0]
     assert (reason.code, reason.file) == ("package-name", filename)
@@ -78,14 +78,14 @@ def test_what_no_client_asks_for_is_refused_with_what_was_meant(filename: str, f
 
 
 def test_version_and_platform_are_told_together():
-    with pytest.raises(packages.Refusal) as refusal:
-        packages.name_of("terraform-provider-dns_v1_Linux_amd64.zip")
+    with pytest.raises(sandboxed.Refusal) as refusal:
+        sandboxed.name_of("terraform-provider-dns_v1_Linux_amd64.zip")
 
     assert len(refusal.value.reasons) == 2
 
 
 def test_each_file_of_a_build_folder_has_its_role():
-    roles = {name: packages.role_of(name, type="dns", version="1.2.0") for name in dist("dns", "1.2.0")}
+    roles = {name: sandboxed.role_of(name, type="dns", version="1.2.0") for name in dist("dns", "1.2.0")}
 
     assert roles == {
         f"{STEM}_darwin_amd64.zip": "package",
@@ -122,7 +122,7 @@ def test_each_file_of_a_build_folder_has_its_role():
     ],
 )
 def test_everything_else_is_ignored(filename: str, role: str):
-    assert packages.role_of(filename, type="dns", version="1.2.0") == role
+    assert sandboxed.role_of(filename, type="dns", version="1.2.0") == role
 
 
 # What follows `terraform-provider-<type>_<version>`. tests/browser/test_provider_sums.py asks the browser's script.
@@ -139,20 +139,20 @@ NO_COMPANIONS = [
 
 @pytest.mark.parametrize("rest", COMPANIONS)
 def test_a_companion_of_the_version_is_known_by_its_name(rest: str):
-    assert packages.is_companion(STEM + rest, type="dns", version="1.2.0")
-    assert not packages.is_companion(STEM + rest, type="dns", version="1.2.1")
-    assert not packages.is_companion(STEM + rest, type="net", version="1.2.0")
+    assert sandboxed.is_companion(STEM + rest, type="dns", version="1.2.0")
+    assert not sandboxed.is_companion(STEM + rest, type="dns", version="1.2.1")
+    assert not sandboxed.is_companion(STEM + rest, type="net", version="1.2.0")
 
 
 def test_source_archives_have_a_dash_before_the_version():
-    assert packages.is_companion(SOURCES.format("dns"), type="dns", version="1.2.0")
-    assert not packages.is_companion(SOURCES.format("dns"), type="dns", version="1.2.1")
-    assert not packages.is_companion("terraform-provider-dns-1.2.0_linux_amd64.zip", type="dns", version="1.2.0")
+    assert sandboxed.is_companion(SOURCES.format("dns"), type="dns", version="1.2.0")
+    assert not sandboxed.is_companion(SOURCES.format("dns"), type="dns", version="1.2.1")
+    assert not sandboxed.is_companion("terraform-provider-dns-1.2.0_linux_amd64.zip", type="dns", version="1.2.0")
 
 
 @pytest.mark.parametrize("rest", NO_COMPANIONS)
 def test_what_clients_look_for_and_what_is_of_another_version_is_no_companion(rest: str):
-    assert not packages.is_companion(STEM + rest, type="dns", version="1.2.0")
+    assert not sandboxed.is_companion(STEM + rest, type="dns", version="1.2.0")
 
 
 BYPRODUCTS = [
@@ -164,7 +164,7 @@ BYPRODUCTS = [
 
 @pytest.mark.parametrize("filename", BYPRODUCTS)
 def test_a_byproduct_of_the_build_is_known_by_its_name(filename: str):
-    assert packages.is_byproduct(filename, type="dns", version="1.2.0")
+    assert sandboxed.is_byproduct(filename, type="dns", version="1.2.0")
 
 
 @pytest.mark.parametrize(
@@ -176,13 +176,13 @@ def test_a_byproduct_of_the_build_is_known_by_its_name(filename: str):
     ],
 )  # fmt: skip
 def test_what_is_published_or_was_meant_to_be_is_no_byproduct(filename: str):
-    assert not packages.is_byproduct(filename, type="dns", version="1.2.0")
+    assert not sandboxed.is_byproduct(filename, type="dns", version="1.2.0")
 
 
 @given(st.text() | st.text(max_size=20).map(lambda text: f"terraform-provider-{text}_1.0.0_{text}_{text}.zip"))
 def test_any_name_is_read_or_refused(filename: str):
     try:
-        name = packages.name_of(filename)
-    except packages.Refusal:
+        name = sandboxed.name_of(filename)
+    except sandboxed.Refusal:
         return
-    assert name is None or (name.os in packages.SYSTEMS and name.arch in packages.ARCHITECTURES)
+    assert name is None or (name.os in sandboxed.SYSTEMS and name.arch in sandboxed.ARCHITECTURES)

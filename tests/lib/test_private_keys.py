@@ -8,12 +8,12 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, NoEncryption, PrivateFormat
 
-from apps.lib import archives
+from apps.lib.archives import sandboxed
 from tests.builders.archives import PRIVATE_KEY, module_zip
 from tests.builders.keys import signing_key
 from tests.builders.tars import gz, module_tar
 
-LIMITS = archives.Limits()
+LIMITS = sandboxed.Limits()
 PKCS8, OPENSSL, OPENSSH = PrivateFormat.PKCS8, PrivateFormat.TraditionalOpenSSL, PrivateFormat.OpenSSH
 LOCKED = BestAvailableEncryption(b"sesame")
 ED25519, P256, RSA = (
@@ -72,11 +72,11 @@ PLACEHOLDERS = {
 
 
 def zipped(files) -> tuple[str, ...]:
-    return archives.read(io.BytesIO(module_zip(files)), LIMITS).private_keys
+    return sandboxed.read(io.BytesIO(module_zip(files)), LIMITS).private_keys
 
 
 def tarred(files) -> tuple[str, ...]:
-    return archives.read(io.BytesIO(gz(module_tar(files))), LIMITS, form="tar.gz").private_keys
+    return sandboxed.read(io.BytesIO(gz(module_tar(files))), LIMITS, form="tar.gz").private_keys
 
 
 both = pytest.mark.parametrize("keys_in", [zipped, tarred], ids=["zip", "tar.gz"])
@@ -104,4 +104,4 @@ def test_at_most_a_hundred_keys_are_named(keys_in):
 def test_thousands_of_first_lines_cost_little():
     files = {f"{number}.md": BEGIN * 2_000 for number in range(200)}
 
-    assert archives.read(io.BytesIO(module_zip(files)), archives.Limits(seconds=20)).private_keys == ()
+    assert sandboxed.read(io.BytesIO(module_zip(files)), sandboxed.Limits(seconds=20)).private_keys == ()

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.lib import sums
-from apps.lib.archives import Refusal
+from apps.lib.archives.sandboxed import Refusal
+from apps.lib.formats import sums
 from tests.builders.providers import dist
 
 A, B = "a" * 64, "0123456789abcdef" * 4

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from apps.modules.catalogue import provider_address
+from apps.modules.catalogue.entries import provider_address
 from tests.builders.archives import module_zip
 
 ROOT = """

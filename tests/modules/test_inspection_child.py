@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.lib import confined
+from apps.lib.sandbox import parent
 from apps.modules.inspection import inspecting, units
 from tests.builders import modules
 
@@ -49,9 +49,9 @@ SLOW = {f"f{number}.tf": b"-" * 1_000_000 for number in range(8)}
 @pytest.mark.parametrize(
     ("limits", "files"),
     [
-        (confined.Limits(seconds=1), SLOW),
-        (confined.Limits(memory_bytes=48 * 1024 * 1024), SLOW),
-        (confined.Limits(document_bytes=1000), modules.label()),
+        (parent.Limits(seconds=1), SLOW),
+        (parent.Limits(memory_bytes=48 * 1024 * 1024), SLOW),
+        (parent.Limits(document_bytes=1000), modules.label()),
     ],
     ids=["time", "memory", "answer"],
 )

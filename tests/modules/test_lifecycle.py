@@ -2,13 +2,14 @@
 
 import pytest
 
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
 from apps.audit.models import AuditEvent
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import Conflict, NotFound, RoleRequired
-from apps.modules import lifecycle, reading
+from apps.modules import lifecycle
+from apps.modules.catalogue import reading
 from apps.modules.models import Module
-from apps.releases.acts import Acts
+from apps.releases.lifecycle.actions import Acts
 from apps.releases.models import Release, SearchDoc
 
 ADDRESS = ModuleAddress("acme", "vpc", "aws")

@@ -6,7 +6,7 @@ import pytest
 
 from apps.lib.addresses import ModuleAddress
 from apps.lib.markdown import rendering
-from apps.modules import readme
+from apps.modules.contents import readme
 
 HOSTILE = [
     "<script>alert(1)</script>",

@@ -7,7 +7,7 @@ import pytest
 
 from apps.lib import highlighting
 from apps.lib.markdown import code
-from apps.modules import readme
+from apps.modules.contents import readme
 
 AT = "/modules/acme/vpc/aws/1.0.0"
 TABLE = "| Name | Description |\n|------|-------------|\n| cidr | The range |\n"

@@ -9,7 +9,8 @@ from django.core.management import call_command
 
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
-from apps.modules import inspection, reinspecting
+from apps.modules import inspection
+from apps.modules.contents import reinspection
 from apps.modules.models import ModuleVersion
 from apps.modules.tasks import inspect_module
 from tests.builders.archives import module_zip
@@ -26,7 +27,7 @@ def old(published) -> ModuleVersion:
 
 
 def run_jobs() -> None:
-    for job in Job.objects.filter(kind=reinspecting.JOB, state="queued"):
+    for job in Job.objects.filter(kind=reinspection.JOB, state="queued"):
         inspect_module(job_id=job.pk)
 
 
@@ -35,16 +36,16 @@ def test_other_bytes_than_those_that_were_published_are_not_read(old):
     path = Path(settings.DATA_DIR) / "blobs" / "sha256" / digest[:2] / digest
     path.unlink()
     path.write_bytes(module_zip({"main.tf": 'variable "another" {}\n'}))
-    reinspecting.request(reinspecting.outdated(), actor_id=None)
+    reinspection.request(reinspection.outdated(), actor_id=None)
     run_jobs()
     old.refresh_from_db()
 
     assert old.inspector == ""
-    assert Job.objects.get(kind=reinspecting.JOB).state != "succeeded"
+    assert Job.objects.get(kind=reinspection.JOB).state != "succeeded"
 
 
 def test_an_old_version_is_read_by_todays_rules(old):
-    assert reinspecting.request(reinspecting.outdated(), actor_id=None) == 1
+    assert reinspection.request(reinspection.outdated(), actor_id=None) == 1
     run_jobs()
     old.refresh_from_db()
     assert old.inspector == inspection.INSPECTOR
@@ -52,19 +53,19 @@ def test_an_old_version_is_read_by_todays_rules(old):
     assert "at" in old.files[0]
     assert old.readme_html
     assert AuditEvent.objects.filter(kind="namespace:release:inspected").count() == 1
-    assert not reinspecting.outdated().exists()
+    assert not reinspection.outdated().exists()
 
 
 def test_what_is_queued_already_is_not_queued_twice(old):
-    assert reinspecting.request(ModuleVersion.objects.all(), actor_id=None) == 1
-    assert reinspecting.request(ModuleVersion.objects.all(), actor_id=None) == 0
+    assert reinspection.request(ModuleVersion.objects.all(), actor_id=None) == 1
+    assert reinspection.request(ModuleVersion.objects.all(), actor_id=None) == 0
 
 
 def test_a_version_that_is_gone_ends_its_job(old):
-    reinspecting.request(ModuleVersion.objects.all(), actor_id=None)
+    reinspection.request(ModuleVersion.objects.all(), actor_id=None)
     ModuleVersion.objects.all().delete()
     run_jobs()
-    assert Job.objects.get(kind=reinspecting.JOB).state == "succeeded"
+    assert Job.objects.get(kind=reinspection.JOB).state == "succeeded"
 
 
 def test_the_command_says_how_many(old):

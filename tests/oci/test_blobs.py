@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Scope
 from apps.lib.addresses import ModuleAddress
 from apps.modules import lifecycle

@@ -8,8 +8,8 @@ from django.conf import settings
 from django.test import Client
 from django.utils import timezone
 
-from apps.accounts import tokens
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken, Scope
 from apps.oci import registry_tokens
 from tests.oci.uploading import headers_of

@@ -9,8 +9,8 @@ from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
 
-from apps.accounts import tokens
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken, Scope
 from apps.oci import guessing, registry_tokens
 from tests.oci.uploading import headers_of
@@ -220,7 +220,7 @@ def test_a_token_asked_for_to_pull_pushes_too_where_its_owner_may(secret, acme):
 def test_a_token_in_use_shows_as_used(secret, monkeypatch):
     noted: list[ApiToken] = []
     issued = ask(basic(secret)).json()["token"]
-    monkeypatch.setattr("apps.accounts.token_usage.note", noted.append)
+    monkeypatch.setattr("apps.accounts.identity.token_usage.note", noted.append)
 
     ping(issued)
 

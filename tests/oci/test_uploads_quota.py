@@ -3,7 +3,7 @@
 import pytest
 
 from apps.accounts.models import Namespace
-from apps.releases import quotas
+from apps.releases.publishing import quotas
 from tests.oci.manifests.documents import image
 from tests.oci.uploading import code_of, sha256
 

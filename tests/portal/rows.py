@@ -9,7 +9,7 @@ from django.utils import timezone
 from apps.accounts.models import Namespace
 from apps.lib import versions
 from apps.lib.addresses import canonical
-from apps.modules import catalogue
+from apps.modules.catalogue import entries
 from apps.modules.models import Module, ModuleVersion
 from apps.releases.models import Release
 
@@ -44,7 +44,7 @@ def add_modules(namespace: Namespace, path_names, numbers=("1.0.0",), **version_
         )
     with transaction.atomic():
         for module in modules:
-            catalogue.refresh(module)
+            entries.refresh(module)
     return modules
 
 

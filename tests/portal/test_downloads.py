@@ -8,7 +8,7 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 
 from apps.modules.models import Module
-from apps.portal.downloads import downloads_card
+from apps.portal.modules.downloads import downloads_card
 from apps.releases.models import DownloadCount, Release, SearchDoc
 from tests.portal.rows import add_module
 

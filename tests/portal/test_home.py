@@ -3,7 +3,7 @@
 import pytest
 
 from apps.accounts.models import Grant, Membership, Namespace, Role, Team
-from apps.modules import catalogue
+from apps.modules.catalogue import entries
 from apps.providers import catalogue as provider_catalogue
 from apps.releases.models import Release, SearchDoc
 from tests.portal.provider_rows import provider_version, row_of_key
@@ -62,7 +62,7 @@ def test_a_role_by_a_team_counts(browser_of, charlie, acme):
 def test_what_is_yanked_altogether_is_not_news(browser_of, alice, acme):
     module = add_module(acme, "vpc/aws")
     Release.objects.update(lifecycle="yanked")
-    catalogue.refresh(module)
+    entries.refresh(module)
 
     assert "/modules/acme/vpc/aws" not in browser_of(alice).get("/").content.decode()
 

@@ -5,10 +5,10 @@ import re
 
 import pytest
 
-from apps.accounts import tokens
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import tokens
 from apps.accounts.models import Scope
-from registry_site import certificates
+from registry_site.startup import certificates
 from tests.portal.rows import add_module
 
 URL = "/how-to-use"

@@ -6,9 +6,9 @@ import re
 import pytest
 from django.test import Client
 
-from apps.accounts import invitations
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Grant, Invitation, Role, User
+from apps.accounts.people import invitations
 from apps.audit.models import AuditEvent
 
 PASSWORD = "ripe plums in august"

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
-from apps.accounts import tokens
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import tokens
 from apps.accounts.models import Scope
-from apps.portal import live_check
-from apps.portal.live_check import DiscoveryCheck
-from registry_site import certificates
+from apps.portal import connection_check
+from apps.portal.connection_check import DiscoveryCheck
+from registry_site.startup import certificates
 
 URL = "/how-to-use"
 GOOD = json.dumps({"modules.v1": "/v1/modules/"}).encode()
@@ -26,7 +26,7 @@ GOOD = json.dumps({"modules.v1": "/v1/modules/"}).encode()
 @pytest.fixture(autouse=True)
 def discovery_of_this_test(monkeypatch):
     """The outcome is remembered for some seconds: not from one test to the next."""
-    monkeypatch.setattr(live_check, "discovery", DiscoveryCheck().outcome)
+    monkeypatch.setattr(connection_check, "discovery", DiscoveryCheck().outcome)
 
 
 @pytest.fixture

@@ -2,9 +2,10 @@
 
 import pytest
 
-from apps.accounts import namespaces, teams
-from apps.accounts.access import NOBODY, Viewer
+from apps.accounts import namespaces
+from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.models import Grant, Role, Team
+from apps.accounts.people import teams
 
 MEMBERS, TRANSFER = "/namespaces/acme/members", "/namespaces/acme/transfer"
 

@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from apps.accounts.models import Namespace, Visibility
-from apps.modules import catalogue
+from apps.modules.catalogue import entries
 from apps.modules.models import Module, ModuleCall, ModuleVersion
 from apps.releases.models import Release
 from tests.builders.archives import MODULE, module_zip
@@ -187,6 +187,6 @@ def test_quarantined_callers_are_not_counted(browser_of, bob, acme, published, o
     calls(user, "acme/label/null")
     Release.objects.filter(name="user/aws").update(quarantined_at=timezone.now())
     with transaction.atomic():
-        catalogue.refresh(Module.objects.select_related("namespace").get(pk=user.pk))
+        entries.refresh(Module.objects.select_related("namespace").get(pk=user.pk))
 
     assert 'Used by <span class="count">0<' in text_of(browser_of(bob).get(LABEL))

@@ -7,9 +7,9 @@ import pytest
 from django.urls import reverse
 
 from apps.lib.addresses import ModuleAddress
-from apps.modules import readme
+from apps.modules.contents import readme
 from apps.modules.models import Module, ModuleVersion
-from apps.portal import snippets
+from apps.portal.snippets import module_snippets
 from apps.releases.models import Release
 from tests.builders import modules
 from tests.builders.archives import MODULE, module_zip
@@ -200,7 +200,7 @@ def test_nobody_is_handed_the_block_of_a_yanked_version(page, network, lifecycle
     [("1.2.3", '"~> 1.2"'), ("0.3.1", '"~> 0.3.1"'), ("2.0.0-rc.1", None), ("1.0.0+b", '"~> 1.0"')],
 )
 def test_a_range_is_offered_where_a_range_finds_the_version(version, expected):
-    found = snippets.usages(ModuleAddress("acme", "vpc", "aws"), version)
+    found = module_snippets.usages(ModuleAddress("acme", "vpc", "aws"), version)
 
     assert [one.title for one in found] == (
         ["Exactly this version", *(["Compatible versions"] if expected else []), "As an OCI package"]
@@ -218,7 +218,7 @@ def test_required_inputs_are_filled_in_by_their_types():
         {"name": 'odd" {}', "type": "string"},
     ]
 
-    block = snippets.usages(ModuleAddress("acme", "vpc", "aws"), "1.0.0", inputs=inputs)[-1].text
+    block = module_snippets.usages(ModuleAddress("acme", "vpc", "aws"), "1.0.0", inputs=inputs)[-1].text
 
     assert '  zones = [] # list(object({ id = string }))\n  name = "" # string\n  any = null\n}' in block
     assert "odd" not in block

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-from apps.modules import readme
+from apps.modules.contents import readme
 from apps.modules.models import Module, ModuleVersion
 from apps.releases.models import Release
 from tests.builders.hostile import PAYLOADS, findings_in

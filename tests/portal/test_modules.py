@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from apps.modules import catalogue
+from apps.modules.catalogue import entries
 from apps.modules.models import Module
 from apps.releases.models import Lifecycle, Release
 from tests.portal.rows import add_module, add_modules
@@ -30,7 +30,7 @@ NAT = unit(
 def yank(module, *numbers):
     rows = Release.objects.filter(namespace=module.namespace, name=f"{module.name}/{module.system}")
     rows.filter(version__in=numbers).update(lifecycle=Lifecycle.YANKED, lifecycle_reason="wrong")
-    catalogue.refresh(module)
+    entries.refresh(module)
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def test_it_shows_the_highest_stable_version_that_is_not_yanked(browser_of, bob,
 def test_a_row_says_what_its_version_is(browser_of, bob, acme, numbers, lifecycle, query, badge):
     module = add_module(acme, "vpc/aws", *numbers)
     Release.objects.update(lifecycle=lifecycle)
-    catalogue.refresh(module)
+    entries.refresh(module)
     row = browser_of(bob).get(f"/modules{query}").content.decode().partition('class="rows"')[2].partition("</ul>")[0]
 
     found = [word for word in ("Deprecated", "Pre-release", "Yanked") if word in row]

@@ -2,15 +2,16 @@
 
 import pytest
 
-from apps.accounts import invitations, teams, tokens
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import tokens
 from apps.accounts.models import Grant, Namespace, Role, Visibility
+from apps.accounts.people import invitations, teams
 from apps.audit.models import AuditEvent
-from apps.portal import invitations as invitation_pages
-from apps.portal import members as member_pages
-from apps.portal import namespaces as namespace_pages
-from apps.portal import teams as team_pages
-from apps.portal import tokens as token_pages
+from apps.portal.namespaces import members as member_pages
+from apps.portal.namespaces import pages as namespace_pages
+from apps.portal.people import invitations as invitation_pages
+from apps.portal.people import teams as team_pages
+from apps.portal.people import tokens as token_pages
 
 READ_ONLY = {"teams", "namespace-usage", "token-created", "invitation-created"}
 OWNED = [

@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from apps.jobs.models import Job
-from apps.providers import resigning
+from apps.providers.signatures import resigning
 from apps.releases.models import DownloadCount, Fetch, Release, ReleaseBlob
 from apps.signing.models import PrivateKey
 from tests.portal.provider_rows import provider_version, row_of_key

@@ -9,8 +9,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from apps.lib import sums
-from apps.portal.providers import SHOWN
+from apps.lib.formats import sums
+from apps.portal.providers.listing import SHOWN
 from apps.providers import catalogue
 from apps.providers.models import Package, Provider
 from apps.releases.models import Release

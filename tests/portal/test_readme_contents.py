@@ -1,6 +1,6 @@
 """The contents of a long README, on the page of a module and of a submodule."""
 
-from apps.modules import readme
+from apps.modules.contents import readme
 from apps.modules.models import ModuleVersion
 from tests.portal.rows import add_module
 

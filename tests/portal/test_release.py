@@ -7,7 +7,7 @@ import pytest
 from apps.jobs.models import Job
 from apps.lib.errors import Reason
 from apps.releases.models import Release, State
-from apps.releases.transitions import reject
+from apps.releases.publishing.transitions import reject
 
 pytestmark = pytest.mark.django_db
 JSON = {"Accept": "application/json"}

@@ -7,12 +7,12 @@ import pytest
 from django.contrib.sessions.models import Session
 from django.test import Client
 
-from apps.accounts import tokens
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken, Scope
 from apps.audit.models import AuditEvent
-from apps.portal.one_time_secret import COOKIE_NAME
-from apps.portal.tokens import ways_to_use
+from apps.portal.frame.one_time_secret import COOKIE_NAME
+from apps.portal.people.tokens import ways_to_use
 
 NEW = {"label": "CI of vpc", "scope": "publish", "days": "90"}
 

@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from apps.portal.multipart_body import MalformedForm, file_part
+from apps.portal.publish.multipart_body import MalformedForm, file_part
 from apps.releases.models import Release, State
 from tests.builders.archives import module_zip
 

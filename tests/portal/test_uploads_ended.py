@@ -9,14 +9,16 @@ from django.conf import settings
 from django.test import Client
 from django.urls import reverse
 
-from apps.accounts import forgetting, namespaces, people, sessions, teams, tokens
-from apps.accounts.access import NOBODY, Viewer
+from apps.accounts import namespaces
+from apps.accounts.access.gate import NOBODY, Viewer
+from apps.accounts.identity import sessions, tokens
 from apps.accounts.models import ApiToken, Grant, Namespace, Role, Scope, User
+from apps.accounts.people import accounts, erasure, teams
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.oci.models import RepositoryBlob
-from apps.releases import sweeping
 from apps.releases.models import Release, ReleaseFile, State
+from apps.releases.publishing import sweeping
 from tests.builders.archives import module_zip
 from tests.oci.uploading import sha256
 from tests.providers.desk import LINUX, zips
@@ -45,7 +47,7 @@ def send(client: Client, method: str, url: str, data: bytes, happens: Callable[[
 
 
 def switch_off(user: User) -> None:
-    people.change(user=user, actor=NOBODY, is_active=False, is_staff=False, is_superuser=False)
+    accounts.change(user=user, actor=NOBODY, is_active=False, is_staff=False, is_superuser=False)
 
 
 def make_reader(user: User) -> None:
@@ -69,7 +71,7 @@ def change_password(user: User) -> None:
 
 
 def forget(user: User) -> None:
-    forgetting.forget(user=user, actor=NOBODY)
+    erasure.forget(user=user, actor=NOBODY)
 
 
 # What ends, and what an upload that is out or under way reads then (D8): acme is private.

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from apps.accounts import tokens
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import tokens
 from apps.accounts.models import Scope, User
 from tests.builders.outages import database_away
 

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from apps.modules import catalogue
+from apps.modules.catalogue import entries
 from apps.modules.models import Module
 from apps.releases.models import Lifecycle, Release, SearchDoc
 from tests.portal.rows import add_module
@@ -79,6 +79,6 @@ def fill(acme, pantry, hall) -> Module:
     Release.objects.filter(name="gone/aws").update(lifecycle=Lifecycle.YANKED)
     Release.objects.filter(name="sealed/aws").update(quarantined_at=FIRST)
     for module in Module.objects.select_related("namespace"):
-        catalogue.refresh(module)
+        entries.refresh(module)
     SearchDoc.objects.filter(namespace=acme, name="vpc/aws").update(downloads=4_484)
     return Module.objects.select_related("namespace").get(pk=vpc.pk)

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from apps.modules import catalogue
+from apps.modules.catalogue import entries
 from apps.modules.models import ModuleVersion
 from apps.releases.models import Lifecycle, Release
 from tests.builders.archives import module_zip
@@ -49,7 +49,7 @@ def test_yanking_the_last_version_leaves_no_latest(tofu, bob, acme):
     module = add_module(acme, "vpc/aws", "1.0.0")
     assert tofu(bob).get(LATEST).status_code == 200
     Release.objects.update(lifecycle=Lifecycle.YANKED)
-    catalogue.refresh(module)
+    entries.refresh(module)
 
     paths = ("", "/download")
     assert [tofu(bob).get(LATEST + path).status_code for path in paths] == [404, 404]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.releases import downloads
+from apps.releases.catalogue import downloads
 from apps.releases.models import DownloadCount, Fetch
 
 PRIVATE, PUBLIC = "/v1/modules/acme/vpc/aws/1.2.0/download", "/v1/modules/pantry/vpc/aws/1.2.0/download"

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.test import Client
 from django.utils import timezone
 
-from apps.blobs import scrubbing, store
+from apps.blobs import scrub, store
 from apps.blobs.integrity import known
 from apps.protocol.locations import location_of
 from apps.releases.models import Release
@@ -33,7 +33,7 @@ def damage(release: Release) -> None:
 
 def check() -> None:
     """What the nightly check does, and then each web process within two seconds."""
-    scrubbing.scrub(now=timezone.now() + timedelta(days=1))
+    scrub.scrub(now=timezone.now() + timedelta(days=1))
     known.renew()
 
 
@@ -108,7 +108,7 @@ def test_it_is_served_again_once_a_check_has_read_the_right_bytes(urls, public, 
     check()
     path_of(public).write_bytes(right)
     assert refused(Client().get(urls[0])), "nobody has looked yet"
-    scrubbing.recheck(now=timezone.now() + timedelta(days=2))
+    scrub.recheck(now=timezone.now() + timedelta(days=2))
     known.renew()
 
     for url in urls:

@@ -10,7 +10,7 @@ import time_machine
 from django.conf import settings
 from django.test import Client
 
-from apps.releases import downloads
+from apps.releases.catalogue import downloads
 from apps.releases.models import DownloadCount, Lifecycle, Release
 from tests.protocol import providers
 

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from apps.accounts.models import Visibility
-from apps.releases.blocking import blocked
+from apps.releases.lifecycle.quarantine import blocked
 from apps.releases.models import Lifecycle, Release
 from tests.protocol import providers
 

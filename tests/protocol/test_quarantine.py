@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 import pytest
 from django.test import Client
 
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
 from apps.lib.addresses import ModuleAddress
 from apps.modules import lifecycle
 from apps.protocol.locations import location_of
-from apps.releases.blocking import Blocked, blocked
+from apps.releases.lifecycle.quarantine import Blocked, blocked
 from apps.releases.models import Release
 
 

@@ -3,8 +3,8 @@ import json
 import pytest
 from django.test import Client
 
-from apps.accounts import tokens
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import tokens
 from apps.accounts.models import Scope
 
 URL = "/v1/modules/acme/vpc/aws/versions"

@@ -7,12 +7,12 @@ from typing import Any
 
 from django.test import Client
 
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Namespace, User
 from apps.jobs.models import Job
 from apps.providers import publishing
 from apps.providers.tasks import publish_provider
-from apps.signing import keys, making
+from apps.signing import key_generation, keys
 from apps.signing.models import SigningKey
 from tests.builders import providers
 from tests.builders.keys import TestKey, signing_key
@@ -87,7 +87,7 @@ def register(namespace: Namespace, owner: User, made: TestKey | None = None) -> 
 def hold(namespace: Namespace, owner: User, made: TestKey | None = None) -> SigningKey:
     """A key that the registry signs with. The process must be unlocked, as workers are."""
     secret = (made or signing_key("rsa3072")).secret_armor.encode()
-    return making.import_key(namespace=namespace, material=secret, passphrase="", actor=Viewer(owner))
+    return key_generation.import_key(namespace=namespace, material=secret, passphrase="", actor=Viewer(owner))
 
 
 def body(response: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import tempfile
 import pytest
 
 from apps.lib.addresses import ProviderAddress
-from apps.lib.archives import Refusal
+from apps.lib.archives.sandboxed import Refusal
 from apps.lib.digests import Tally
 from apps.providers.docs import front_matter, layouts, sources
 from apps.providers.docs.layouts import Place

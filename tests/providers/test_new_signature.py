@@ -5,14 +5,15 @@ or has the registry sign them (D11).
 import pytest
 from django.conf import settings
 
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
 from apps.audit.models import AuditEvent
 from apps.blobs import store
 from apps.jobs.models import Job
 from apps.lib.addresses import ProviderAddress
-from apps.providers import assembling, lifecycle
+from apps.providers import lifecycle
+from apps.providers.drafting import assembling
 from apps.providers.models import FormerSignature, ProviderVersion, Signing
-from apps.releases import purging
+from apps.releases.lifecycle import purging
 from apps.releases.models import ReleaseBlob
 from apps.releases.tasks import purge_blob
 from apps.signing import keys

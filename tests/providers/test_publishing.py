@@ -7,15 +7,16 @@ import pytest
 from django.conf import settings as django_settings
 from django.utils import timezone
 
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
 from apps.blobs import store
 from apps.jobs.models import Job
 from apps.lib.addresses import ProviderAddress
 from apps.lib.errors import NotFound
-from apps.providers import assembling, lifecycle, publishing, reading
+from apps.providers import lifecycle, publishing, reading
+from apps.providers.drafting import assembling
 from apps.providers.models import Package, Provider, ProviderVersion
-from apps.releases import sweeping
 from apps.releases.models import Release, ReleaseFile, SearchDoc
+from apps.releases.publishing import sweeping
 from apps.signing import keys, vault, verifying
 from tests.builders.keys import signing_key
 from tests.providers.desk import LINUX, SIGNATURE, STEM, SUMS, Desk, body, codes, dist, hold, signed, work, zips

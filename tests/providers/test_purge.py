@@ -6,15 +6,16 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.lib.addresses import ProviderAddress
-from apps.providers import lifecycle, resigning
+from apps.providers import lifecycle
 from apps.providers.models import Package, ProviderVersion
+from apps.providers.signatures import resigning
 from apps.providers.tasks import resign_provider
-from apps.releases import purging
-from apps.releases.blocking import Blocked
+from apps.releases.lifecycle import purging
+from apps.releases.lifecycle.quarantine import Blocked
 from apps.releases.models import Release, ReleaseBlob, SearchDoc
 from apps.releases.tasks import purge_blob
 from tests.builders.keys import signing_key

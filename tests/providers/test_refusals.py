@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
 from apps.providers.models import Provider
 from apps.signing import keys
 from tests.builders import providers

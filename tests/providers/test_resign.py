@@ -6,13 +6,15 @@ import subprocess
 import pytest
 from django.test import Client
 
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.lib.addresses import ProviderAddress
 from apps.lib.errors import Conflict
-from apps.providers import assembling, lifecycle, resigning
+from apps.providers import lifecycle
+from apps.providers.drafting import assembling
 from apps.providers.models import FormerSignature, ProviderVersion
+from apps.providers.signatures import resigning
 from apps.providers.tasks import resign_provider
 from apps.signing import keys, vault
 from apps.signing.models import SigningKey

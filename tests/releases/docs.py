@@ -7,7 +7,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from apps.lib import versions
-from apps.releases import search
+from apps.releases.catalogue import search
 from apps.releases.models import Release, SearchDoc
 
 START = timezone.now() - timedelta(days=400)

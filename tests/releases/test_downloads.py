@@ -8,8 +8,8 @@ import time_machine
 from django.db import OperationalError, connection
 
 from apps.accounts.models import User
-from apps.releases import downloads, search
-from apps.releases.downloads import DownloadNotes, client_of
+from apps.releases.catalogue import downloads, search
+from apps.releases.catalogue.downloads import DownloadNotes, client_of
 from apps.releases.models import DownloadCount, Fetch, Release, SearchDoc
 from tests.builders.outages import database_away
 from tests.portal.rows import add_module

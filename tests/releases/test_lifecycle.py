@@ -6,11 +6,11 @@ from threading import Barrier
 import pytest
 from django.db import connection, transaction
 
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
 from apps.lib.errors import Conflict, Invalid
-from apps.modules import catalogue
+from apps.modules.catalogue import entries
 from apps.modules.models import Module, ModuleVersion
-from apps.releases import lifecycle, purging
+from apps.releases.lifecycle import purging, verbs
 from apps.releases.models import Release, SearchDoc, State
 from apps.releases.tombstones import sentence_of
 
@@ -23,7 +23,7 @@ def test_only_what_is_published_has_a_lifecycle(published, alice, state, verb):
     release.refresh_from_db()
 
     with pytest.raises(Conflict, match=f"is {state}: only a published version"):
-        getattr(lifecycle, verb)(release=release, actor=Viewer(alice), reason="No.")
+        getattr(verbs, verb)(release=release, actor=Viewer(alice), reason="No.")
 
 
 @pytest.mark.parametrize("state", sorted(set(State.values) - {"published", "purged"}))
@@ -37,21 +37,21 @@ def test_only_what_is_published_can_be_purged(published, alice, state):
 
 
 def test_a_reason_is_one_line_of_plain_text():
-    assert lifecycle.checked_reason("  It loses\r\n\tdata. ") == "It loses data."
-    assert lifecycle.checked_reason("Ä" * 500) == "Ä" * 500
-    assert lifecycle.checked_replacement("") == ""
+    assert verbs.checked_reason("  It loses\r\n\tdata. ") == "It loses data."
+    assert verbs.checked_reason("Ä" * 500) == "Ä" * 500
+    assert verbs.checked_replacement("") == ""
     for text in ("", " \n", "x" * 501, "a\0b", "a\x1b[31mb", "a\u202eb"):
         with pytest.raises(Invalid):
-            lifecycle.checked_reason(text)
+            verbs.checked_reason(text)
 
 
 def test_who_has_left_is_somebody(published, charlie):
     release = published()
-    lifecycle.yank(release=release, actor=Viewer(charlie), reason="It loses data")
+    verbs.yank(release=release, actor=Viewer(charlie), reason="It loses data")
     charlie.delete()
     release.refresh_from_db()
 
-    assert lifecycle.standing_of(release).endswith("by somebody who has left: It loses data.")
+    assert verbs.standing_of(release).endswith("by somebody who has left: It loses data.")
 
 
 def test_a_tombstone_says_when_and_why(published, charlie):
@@ -77,7 +77,7 @@ def test_two_who_write_versions_of_a_module_at_once_take_turns(published):
             with transaction.atomic():
                 ModuleVersion.objects.create(module=module, release=release, is_prerelease=False)
                 both_have_written.wait(timeout=30)
-                catalogue.refresh(module)
+                entries.refresh(module)
         finally:
             connection.close()
 

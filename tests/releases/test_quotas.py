@@ -8,14 +8,14 @@ import pytest
 from django.db import connection
 
 from apps.accounts import namespaces
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Namespace
 from apps.audit.models import AuditEvent
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import Invalid, RegistryError, RoleRequired
 from apps.modules import publishing
-from apps.releases import quotas
 from apps.releases.models import Release, State
+from apps.releases.publishing import quotas
 from tests.builders.archives import module_zip
 
 ADDRESS = ModuleAddress.parse("acme/vpc/aws")

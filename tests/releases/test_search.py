@@ -1,12 +1,12 @@
-"""apps.releases.search: what is found, in which order, and how many of each."""
+"""apps.releases.catalogue.search: what is found, in which order, and how many of each."""
 
 import pytest
 from django.db import connections, transaction
 
-from apps.accounts import access
-from apps.accounts.access import NOBODY, Viewer
+from apps.accounts.access import gate
+from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.models import Namespace
-from apps.releases import search
+from apps.releases.catalogue import search
 from apps.releases.models import DownloadCount, SearchDoc, SearchFacet, SearchTerm
 from tests.releases.docs import add_doc
 
@@ -235,7 +235,7 @@ def test_two_who_write_at_once_leave_one_document():
 
 def test_it_shows_what_the_reader_may_see(shelf, alice, bob, charlie):
     def seen(viewer):
-        rows = search.find(kind="module", namespaces=access.visible_namespaces(viewer))
+        rows = search.find(kind="module", namespaces=gate.visible_namespaces(viewer))
         return {doc.namespace.name for doc in rows.select_related("namespace")}
 
     assert seen(NOBODY) == {"pantry"}

@@ -6,10 +6,10 @@ from itertools import product
 
 import pytest
 
-from apps.accounts import access
-from apps.accounts.access import NOBODY, Viewer
+from apps.accounts.access import gate
+from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.models import Grant
-from apps.releases import search
+from apps.releases.catalogue import search
 from tests.releases.docs import add_doc
 
 SYSTEMS = ["aws", "google", "null"]
@@ -80,7 +80,7 @@ def test_counts_equal_those_by_hand(sixty, alice, bob, charlie, unlisted):
         for words, filters in product(QUERIES, FILTERS):
             asked = {
                 "kind": "module",
-                "namespaces": access.visible_namespaces(viewer),
+                "namespaces": gate.visible_namespaces(viewer),
                 "query": " ".join(words),
                 "filters": filters,
                 "include_unlisted": unlisted,
@@ -109,8 +109,8 @@ def _values(one, facet):
 
 
 def test_a_new_grant_counts_at_once(sixty, charlie, acme):
-    before = search.find(kind="module", namespaces=access.visible_namespaces(Viewer(charlie))).count()
+    before = search.find(kind="module", namespaces=gate.visible_namespaces(Viewer(charlie))).count()
     Grant.objects.create(namespace=acme, user=charlie, role=1)
-    after = search.find(kind="module", namespaces=access.visible_namespaces(Viewer(charlie))).count()
+    after = search.find(kind="module", namespaces=gate.visible_namespaces(Viewer(charlie))).count()
 
     assert after - before == len([one for one in sixty if one["namespace"] == "acme" and one["listed"]]) > 0

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from apps.accounts.access import NOBODY
+from apps.accounts.access.gate import NOBODY
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.lib.errors import Conflict
-from apps.releases import verifying
+from apps.releases.lifecycle import verification
 from apps.releases.tasks import verify_release
 
 
@@ -18,9 +18,9 @@ def stored(release):
 
 
 def verify(release):
-    verifying.request(release, actor=NOBODY)
-    verify_release(job_id=Job.objects.get(kind=verifying.JOB, state="queued").pk)
-    assert Job.objects.filter(kind=verifying.JOB).latest("pk").state == "succeeded"
+    verification.request(release, actor=NOBODY)
+    verify_release(job_id=Job.objects.get(kind=verification.JOB, state="queued").pk)
+    assert Job.objects.filter(kind=verification.JOB).latest("pk").state == "succeeded"
     event = AuditEvent.objects.latest("pk")
     assert event.subject == str(release)
     release.refresh_from_db()
@@ -60,13 +60,13 @@ def test_missing_bytes_are_called_missing(published):
 
 def test_two_who_ask_at_once_are_told(published):
     release = published()
-    verifying.request(release, actor=NOBODY)
+    verification.request(release, actor=NOBODY)
     with pytest.raises(Conflict, match="already"):
-        verifying.request(release, actor=NOBODY)
+        verification.request(release, actor=NOBODY)
 
 
 def test_what_is_not_published_has_nothing_to_verify(published):
     release = published()
     release.state = "purged"
     with pytest.raises(Conflict, match="only a published"):
-        verifying.request(release, actor=NOBODY)
+        verification.request(release, actor=NOBODY)

@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
 from apps.accounts.models import User
 from apps.jobs.models import Job
-from apps.signing import homes, keys
+from apps.signing import gnupg_home, keys
 from apps.signing.tasks import make_signing_key
 
 
@@ -27,7 +27,7 @@ def make_keys() -> Callable[[], None]:
 
 
 def homes_of(process: int) -> list[Path]:
-    return sorted(homes.base().glob(f"larder-gpg-{process}-*"))
+    return sorted(gnupg_home.base().glob(f"larder-gpg-{process}-*"))
 
 
 def agents_in(marks: str) -> list[str]:

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from apps.oci import registry_tokens
 from apps.signing import fingerprints, vault
 from apps.signing.models import KeyFingerprint
-from registry_site import checks, shared_keys
+from registry_site.startup import checks, shared_keys
 from tests.builders.held import held_key
 
 pytestmark = pytest.mark.django_db

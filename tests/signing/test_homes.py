@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from apps.signing import homes
+from apps.signing import gnupg_home
 from apps.signing.gpg import Gpg
 from tests.builders.keys import signing_key
 from tests.signing.conftest import agents_in, homes_of
@@ -38,9 +38,9 @@ os.wait()
 
 
 def test_a_home_is_short_private_and_in_memory() -> None:
-    with homes.home(private=True) as home:
+    with gnupg_home.home(private=True) as home:
         assert stat.S_IMODE(home.stat().st_mode) == 0o700
-        assert len(str(home)) <= homes.LONGEST_PATH
+        assert len(str(home)) <= gnupg_home.LONGEST_PATH
         assert home.name.startswith(f"larder-gpg-{os.getpid()}-")
         if os.access("/dev/shm", os.W_OK):
             assert home.parent == Path("/dev/shm")
@@ -49,7 +49,7 @@ def test_a_home_is_short_private_and_in_memory() -> None:
 
 def test_the_agent_goes_with_the_home_also_after_an_error() -> None:
     def fail() -> None:
-        with homes.home(private=True) as home:
+        with gnupg_home.home(private=True) as home:
             Gpg(home, private=True).import_keys(signing_key().secret_armor)
             assert agents_in(home.name)
             raise ValueError(home.name)
@@ -61,7 +61,7 @@ def test_the_agent_goes_with_the_home_also_after_an_error() -> None:
 
 
 def test_a_public_home_starts_no_agent() -> None:
-    with homes.home() as home:
+    with gnupg_home.home() as home:
         gpg = Gpg(home)
         gpg.import_keys(signing_key("rsa4096").armor)
         assert gpg.import_keys(signing_key().secret_armor).sec_imported == 0
@@ -69,13 +69,13 @@ def test_a_public_home_starts_no_agent() -> None:
 
 
 def test_a_long_temporary_folder_is_avoided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(homes, "MEMORY", tmp_path / "none")
+    monkeypatch.setattr(gnupg_home, "MEMORY", tmp_path / "none")
     long = tmp_path / ("x" * 60)
     long.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(long))
-    assert homes.base() == Path("/tmp")
+    assert gnupg_home.base() == Path("/tmp")
     monkeypatch.setattr(tempfile, "tempdir", "/var/tmp")
-    assert homes.base() == Path("/var/tmp")
+    assert gnupg_home.base() == Path("/var/tmp")
 
 
 def test_the_sweep_leaves_the_living_and_what_is_not_ours(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,15 +83,15 @@ def test_the_sweep_leaves_the_living_and_what_is_not_ours(monkeypatch: pytest.Mo
     ended.wait()
     with tempfile.TemporaryDirectory(dir="/tmp") as short:  # pytest's own folders are too long for an agent
         place = Path(short)
-        monkeypatch.setattr(homes, "MEMORY", place)
+        monkeypatch.setattr(gnupg_home, "MEMORY", place)
         others = [place / "larder-gpg-readme", place / "larder-gpg-1", place / "gnupg-99999-1-x"]
         dead = [place / f"larder-gpg-{ended.pid}-123-abc", place / f"larder-gpg-{os.getpid()}-1-reborn"]
         target = place / "decoy"
         for folder in (*others, *dead, target):
             folder.mkdir()
         (place / f"larder-gpg-{ended.pid}-124-link").symlink_to(target)
-        with homes.home() as living:
-            homes.sweep()
+        with gnupg_home.home() as living:
+            gnupg_home.sweep()
             assert living.is_dir()
         assert all(folder.is_dir() for folder in others)
         assert not any(folder.exists() for folder in dead)
@@ -127,7 +127,7 @@ def test_no_private_key_outlives_signers_that_were_killed(tmp_path: Path) -> Non
     # The gpg of a killed signer goes on for a moment, and a worker does not start the moment one dies either.
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline and any(homes_of(process) for process in signers):
-        homes.sweep()
+        gnupg_home.sweep()
         time.sleep(0.2)
     assert [home for process in signers for home in homes_of(process)] == []
     while time.monotonic() < deadline and any(agents_in(f"larder-gpg-{process}-") for process in signers):

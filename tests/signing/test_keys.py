@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from apps.accounts.access import NOBODY, Viewer
+from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.models import Namespace
 from apps.audit.models import AuditEvent
 from apps.lib.errors import Conflict, Invalid

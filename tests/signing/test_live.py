@@ -10,7 +10,7 @@ from tests.live import Live
 pytestmark = [pytest.mark.live, pytest.mark.once]
 
 REQUEST = """
-from apps.accounts.access import NOBODY
+from apps.accounts.access.gate import NOBODY
 from apps.accounts.models import Namespace
 from apps.signing import keys
 namespace = Namespace.objects.create(name="keyring", canonical="keyring", visibility="private")

@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Namespace
 from apps.audit.models import AuditEvent
 from apps.jobs import queue

@@ -5,11 +5,11 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from apps.accounts.access import NOBODY, Viewer
+from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.models import Namespace
 from apps.audit.models import AuditEvent
 from apps.lib.errors import Conflict
-from apps.signing import keys, making
+from apps.signing import key_generation, keys
 from apps.signing.models import PrivateKey, SigningKey, State
 from apps.signing.signer import sign
 from apps.signing.verifying import verify
@@ -93,11 +93,13 @@ def test_a_key_that_the_registry_holds_is_renewed_by_its_import_alone(
 ) -> None:
     made = signing_key("expiring")
     longer = extended(made)
-    held = making.import_key(namespace=acme, material=made.secret_armor.encode(), passphrase="", actor=NOBODY)
+    held = key_generation.import_key(namespace=acme, material=made.secret_armor.encode(), passphrase="", actor=NOBODY)
     with pytest.raises(Conflict):
         keys.register(namespace=acme, armor=longer.armor, actor=owner)
 
-    again = making.import_key(namespace=acme, material=longer.secret_armor.encode(), passphrase="", actor=NOBODY)
+    again = key_generation.import_key(
+        namespace=acme, material=longer.secret_armor.encode(), passphrase="", actor=NOBODY
+    )
 
     assert again == held
     assert again.expires_at is not None
@@ -106,4 +108,4 @@ def test_a_key_that_the_registry_holds_is_renewed_by_its_import_alone(
     assert verify(data=b"data", signature=sign(key=again, data=b"data"), keys=[again]) == again
     assert len(renewals()) == 1
     with pytest.raises(Conflict, match="already"):
-        making.import_key(namespace=acme, material=longer.secret_armor.encode(), passphrase="", actor=NOBODY)
+        key_generation.import_key(namespace=acme, material=longer.secret_armor.encode(), passphrase="", actor=NOBODY)

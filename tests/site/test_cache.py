@@ -17,7 +17,7 @@ from django.test import Client
 from django.urls import reverse
 
 from apps.oci import guessing
-from registry_site import cache as ours
+from registry_site.backends import cache as ours
 from tests.conftest import need
 from tests.live import CHECKOUT
 from tests.postgres import free_port
@@ -39,7 +39,7 @@ def fresh(monkeypatch, settings):
 
 def use(settings, port: int) -> None:
     location = f"redis://127.0.0.1:{port}/0"
-    settings.CACHES = {"default": {"BACKEND": "registry_site.cache.RedisOrMemoryCache", "LOCATION": location}}
+    settings.CACHES = {"default": {"BACKEND": "registry_site.backends.cache.RedisOrMemoryCache", "LOCATION": location}}
 
 
 @pytest.fixture

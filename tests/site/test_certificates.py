@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from django.core.exceptions import ImproperlyConfigured
 from django.utils import timezone
 
-from registry_site import certificates
-from registry_site.certificates import Served
+from registry_site.startup import certificates
+from registry_site.startup.certificates import Served
 
 
 def serve(folder: Path, *, public_url: str = "https://127.0.0.1:8443", tls: str = "auto", bundle: str = "") -> Served:

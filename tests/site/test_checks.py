@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 
 from apps.lib.forwarding import TrustedProxies
-from registry_site import checks
+from registry_site.startup import checks
 
 
 def ids(found):

@@ -10,7 +10,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import OperationalError, ProgrammingError
 from django.db.migrations.recorder import MigrationRecorder
 
-from registry_site import command_line, env, preparation, schema
+from registry_site import env
+from registry_site.startup import bootstrap, command_line, schema
 from tests import postgres
 from tests.live import CHECKOUT
 
@@ -172,7 +173,7 @@ def test_an_error_of_a_command_itself_keeps_its_traceback():
 @pytest.mark.once
 def test_the_key_of_nobody_is_explained_in_our_words():
     error = ImproperlyConfigured("The SECRET_KEY setting must not be empty.")
-    assert command_line.sentence_for(error) == preparation.NO_KEY_YET
+    assert command_line.sentence_for(error) == bootstrap.NO_KEY_YET
 
 
 SLOW_TABLES = """

@@ -9,7 +9,7 @@ from django.test import RequestFactory
 from django.utils import timezone
 
 from apps.protocol.locations import location_of
-from registry_site.compression import CompressionMiddleware
+from registry_site.server.compression import CompressionMiddleware
 from tests.builders.archives import module_zip
 
 DECODERS = {"br": brotli.decompress, "gzip": gzip.decompress}

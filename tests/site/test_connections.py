@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from registry_site import connections
-from registry_site.connections import Connections, Peer
+from registry_site.server import connections
+from registry_site.server.connections import Connections, Peer
 from tests.site.processes import eventually
 
 pytestmark = pytest.mark.once

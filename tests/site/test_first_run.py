@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from apps.accounts import namespace_deletion, namespaces
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Namespace, User
 from apps.lib.addresses import ModuleAddress
 from apps.modules import lifecycle
-from registry_site import announcement, first_run
+from registry_site.startup import first_run, startup_message
 from tests.conftest import CLIENTS, need
 from tests.live import Live, start_live
 from tests.site.processes import eventually
@@ -20,8 +20,8 @@ from tests.site.processes import eventually
 
 def printed_lines(output: Path) -> str:
     """What stands between the markers, as a person would copy it."""
-    eventually(lambda: announcement.COPY_TO in output.read_text(), seconds=60)
-    return output.read_text().split(announcement.COPY_FROM)[1].split(announcement.COPY_TO)[0]
+    eventually(lambda: startup_message.COPY_TO in output.read_text(), seconds=60)
+    return output.read_text().split(startup_message.COPY_FROM)[1].split(startup_message.COPY_TO)[0]
 
 
 def paste(lines: str, folder: Path, *, client: str) -> str:
@@ -121,11 +121,11 @@ def test_a_demo_namespace_that_was_deleted_before_anything_was_published_stays_a
 @pytest.mark.django_db
 def test_without_the_demo_nothing_is_published_and_no_lines_are_printed(settings) -> None:
     settings.DEMO = False
-    said = announcement.text(
+    said = startup_message.text(
         public_url="https://larder.example", data_dir=Path("/srv"), files=None, password=None, has_demo=False
     )
 
     assert not first_run.demo_is_due()
     assert not first_run.demo_is_there()
-    assert announcement.COPY_FROM not in said
+    assert startup_message.COPY_FROM not in said
     assert "Larder is ready: https://larder.example" in said

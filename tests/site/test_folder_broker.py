@@ -41,7 +41,7 @@ with connect(sys.argv[1]) as broker:
 
 def connect(folder: Path | str) -> Connection:
     options = {"folder": str(folder), "polling_interval": 0.01}
-    return Connection(transport="registry_site.folder_broker:Transport", transport_options=options)
+    return Connection(transport="registry_site.backends.folder_broker:Transport", transport_options=options)
 
 
 def ring(broker: Connection, number: str) -> None:

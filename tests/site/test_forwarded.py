@@ -3,7 +3,7 @@
 import pytest
 
 from apps.lib.forwarding import TrustedProxies
-from registry_site import forwarded
+from registry_site.server import forwarded
 
 
 def decided(**environ: str) -> dict[str, str]:

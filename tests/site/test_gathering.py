@@ -8,8 +8,8 @@ import pytest
 
 from apps.lib.bodies import Disconnected, TooSlow
 from apps.lib.errors import TooLarge, Unavailable
-from registry_site import request_body
-from registry_site.request_body import EACH, Gathering, Sender
+from registry_site.server import request_body
+from registry_site.server.request_body import EACH, Gathering, Sender
 
 pytestmark = pytest.mark.once
 

@@ -10,7 +10,7 @@ from django.db import DatabaseError
 
 from apps.blobs import store
 from apps.jobs import heartbeats
-from registry_site import health
+from registry_site.server import health
 
 
 @pytest.fixture(autouse=True)

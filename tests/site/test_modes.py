@@ -6,7 +6,8 @@ import stat
 import pytest
 
 from apps.blobs.local import LocalBackend
-from registry_site import announcement, certificates, files, preparation
+from registry_site.server import files
+from registry_site.startup import bootstrap, certificates, startup_message
 from tests.blobs.test_power_cut import DIGEST, KEY, WHOLE
 from tests.site.test_folder_broker import connect, ring
 
@@ -36,7 +37,7 @@ def test_the_data_folder_is_for_its_owner(tmp_path, exists):
     if exists:
         folder.mkdir(mode=0o777)
 
-    preparation.data_folder(folder)
+    bootstrap.data_folder(folder)
 
     assert mode(folder) == 0o700
 
@@ -45,7 +46,7 @@ def test_the_secret_key_is_for_its_owner(tmp_path, settings, monkeypatch):
     monkeypatch.delenv("LARDER_SECRET_KEY_FILE", raising=False)
     before = settings.SECRET_KEY
 
-    preparation.secret_key(tmp_path)
+    bootstrap.secret_key(tmp_path)
 
     assert mode(tmp_path / "secret_key") == 0o600
     assert len((tmp_path / "secret_key").read_text()) >= 64
@@ -79,7 +80,7 @@ def test_bytes_in_storage_are_for_their_owner(tmp_path):
 
 
 def test_the_client_configuration_that_may_hold_a_token_is_for_its_owner(tmp_path):
-    assert mode(announcement.write_client_configuration("http://127.0.0.1:8080", tmp_path)) == 0o600
+    assert mode(startup_message.write_client_configuration("http://127.0.0.1:8080", tmp_path)) == 0o600
 
 
 def test_a_file_that_was_open_to_all_is_closed_when_it_is_written_again(tmp_path):

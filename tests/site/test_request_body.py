@@ -10,7 +10,7 @@ import pytest
 from django.conf import settings
 
 from apps.lib.bodies import Disconnected, TooSlow
-from registry_site.request_body import AHEAD, GATHERED, Gathering, RequestBody, Sender
+from registry_site.server.request_body import AHEAD, GATHERED, Gathering, RequestBody, Sender
 
 FRAME = 16 * 1024
 GONE = {"type": "http.disconnect"}

@@ -10,8 +10,8 @@ import pytest
 from django.apps import apps
 from django.db import connection
 
-from registry_site import schema
-from registry_site.preparation import CannotStartError
+from registry_site.startup import schema
+from registry_site.startup.bootstrap import CannotStartError
 from tests.live import CHECKOUT
 from tests.postgres import free_port
 

@@ -7,8 +7,9 @@ from django.utils import timezone
 
 from apps.jobs import heartbeats
 from apps.jobs.models import Job
-from apps.portal.context import larder_version
-from registry_site import health, status
+from apps.portal.frame.context import larder_version
+from registry_site import status
+from registry_site.server import health
 
 JSON = {"Accept": "application/json"}
 SECRET = "cannot reach s3.internal.example as larder"

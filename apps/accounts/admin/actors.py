@@ -1,6 +1,6 @@
 from django.http import HttpRequest
 
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
 from apps.accounts.models import User
 
 

@@ -13,9 +13,10 @@ from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
 from django.views.decorators.debug import sensitive_post_parameters
 
-from apps.accounts import people, sessions
 from apps.accounts.admin.actors import actor_of
+from apps.accounts.identity import sessions
 from apps.accounts.models import User
+from apps.accounts.people import accounts
 from apps.admin_base import LarderAdmin
 from apps.lib.errors import RegistryError
 
@@ -57,7 +58,7 @@ class EntryPage(LarderAdmin[User]):
 
     def _set(self, request: HttpRequest, user: User, form: forms.Form) -> bool:
         try:
-            people.set_password(user=user, actor=actor_of(request), password=form.cleaned_data["new_password1"])
+            accounts.set_password(user=user, actor=actor_of(request), password=form.cleaned_data["new_password1"])
         except RegistryError as refusal:
             form.add_error(None, f"{refusal} {refusal.mend}")
             return False

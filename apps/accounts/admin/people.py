@@ -9,11 +9,12 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
-from apps.accounts import access, invitations, leaving, people, staff_roles
+from apps.accounts.access import gate, staff_roles
 from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.entry import EntryPage
 from apps.accounts.admin.filters import NamespaceFilter
 from apps.accounts.models import Invitation, Role, User
+from apps.accounts.people import accounts, deactivation, invitations
 from apps.admin_base import LarderAdmin
 
 ROLE_HELP = (
@@ -107,7 +108,7 @@ class UserAdmin(EntryPage):
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, _change: bool) -> None:  # noqa: FBT001
-        people.change(
+        accounts.change(
             user=obj,
             actor=actor_of(request),
             is_active=obj.is_active,
@@ -116,7 +117,7 @@ class UserAdmin(EntryPage):
             permissions=form.cleaned_data.get("user_permissions"),
             roles=form.cleaned_data.get("groups"),
         )
-        if not obj.is_active and (behind := leaving.left_behind(obj)):
+        if not obj.is_active and (behind := deactivation.left_behind(obj)):
             # Whoever leaves is out at once, so this is said and not asked.
             self.message_user(request, f"This falls to staff now: {obj} was {behind}.", messages.WARNING)
 
@@ -181,7 +182,7 @@ class InvitationAdmin(LarderAdmin[Invitation]):
     def save_model(self, request: HttpRequest, obj: Invitation, _form: Any, _change: bool) -> None:  # noqa: FBT001
         role = Role(obj.role) if obj.role else None
         if obj.namespace is not None:  # the permission to invite is none to give roles
-            access.namespace_for(actor_of(request), obj.namespace.name, need=Role.OWNER)
+            gate.namespace_for(actor_of(request), obj.namespace.name, need=Role.OWNER)
         made, secret = invitations.invite(actor=actor_of(request), note=obj.note, namespace=obj.namespace, role=role)
         obj.pk = made.pk
         link = settings.PUBLIC_URL + reverse("portal:invitation", args=[secret])

@@ -6,10 +6,10 @@ from django.db.models import OuterRef, Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 
-from apps.accounts import teams
 from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.roles import LeaderlessFilter
 from apps.accounts.models import Grant, Membership, Team
+from apps.accounts.people import teams
 from apps.admin_base import Autocompletes, LarderAdmin, count_of, portal_link
 from apps.lib.errors import Invalid
 

@@ -2,9 +2,9 @@ from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
-from apps.accounts import tokens
 from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.filters import PersonFilter
+from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken
 from apps.admin_base import ReadOnlyAdmin
 

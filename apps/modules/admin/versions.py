@@ -6,12 +6,14 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
 from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.filters import NamespaceFilter
 from apps.admin_base import digest_prefix, is_key, link, short, size
 from apps.lib.addresses import ModuleAddress
-from apps.modules import affected, lifecycle, reinspecting
+from apps.modules import lifecycle
+from apps.modules.contents import reinspection
+from apps.modules.dependents import impact
 from apps.modules.models import ModuleCall, ModuleVersion
 from apps.releases.admin import acts
 from apps.releases.admin.releases import stored_now
@@ -35,7 +37,7 @@ class OutdatedFilter(admin.SimpleListFilter):
     def queryset(self, _request: HttpRequest, queryset: QuerySet[ModuleVersion]) -> QuerySet[ModuleVersion]:
         if self.value() != "outdated":
             return queryset
-        return queryset.filter(pk__in=reinspecting.outdated().values("pk"))
+        return queryset.filter(pk__in=reinspection.outdated().values("pk"))
 
 
 class CallInline(admin.TabularInline[ModuleCall, ModuleVersion]):
@@ -131,8 +133,8 @@ class ModuleVersionAdmin(VersionAdmin):
     def address_of(self, row: ModuleVersion) -> ModuleAddress:
         return row.module.address
 
-    def callers_of(self, viewer: Viewer, release: Release) -> list[affected.Caller]:
-        return affected.callers_of(viewer, release)
+    def callers_of(self, viewer: Viewer, release: Release) -> list[impact.Caller]:
+        return impact.callers_of(viewer, release)
 
     def has_reinspect_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("modules.reinspect_moduleversion")
@@ -140,8 +142,8 @@ class ModuleVersionAdmin(VersionAdmin):
     @admin.action(permissions=["reinspect"], description="Inspect selected versions again")
     def reinspect(self, request: HttpRequest, queryset: QuerySet[ModuleVersion]) -> None:
         chosen = ModuleVersion.objects.filter(pk__in=acts.first_of(self, request, queryset))
-        queued = reinspecting.request(chosen, actor_id=actor_of(request).user_id)
-        jobs = reverse("admin:jobs_job_changelist", query={"q": reinspecting.JOB})
+        queued = reinspection.request(chosen, actor_id=actor_of(request).user_id)
+        jobs = reverse("admin:jobs_job_changelist", query={"q": reinspection.JOB})
         self.message_user(request, format_html('Queued: {}. <a href="{}">See the jobs</a>', queued, jobs))
 
     # --- What is shown ------------------------------------------------------------------------------------------------

@@ -21,19 +21,19 @@ Types and defaults are the author's own text, taken out of its indentation. `def
 "(unknown)" where it cannot be read for sure, "(sensitive)" where it is a secret: such a default is nowhere in the
 document. `value` is the default as JSON; the key is absent where the default is no literal, unknown or a secret.
 
-`apps.modules.contents` adds `file_count`: how many files the archive holds, of which it may keep fewer.
+`apps.modules.contents.extraction` adds `file_count`: how many files the archive holds, of which it may keep fewer.
 
 The child process imports this package, so nothing in it imports Django.
 """
 
-from apps.lib.layouts import MODULE_SUFFIXES
+from apps.lib.archives.layouts import MODULE_SUFFIXES
 
 # Grows with the rules: what an older one read is read again.
 INSPECTOR = "3"
 
 README_NAMES = ("readme.md", "readme.markdown", "readme")
 # The members of an archive whose texts are wanted, as `archives.inspect` takes them. READMEs of the root are not here:
-# `apps.modules.checks` names them.
+# `apps.modules.checking.checks` names them.
 _SHOWN_FIRST = ("modules/*/", "examples/*/")
 WANTED = (
     *(f"{folder}*{suffix}" for folder in ("", *_SHOWN_FIRST) for suffix in MODULE_SUFFIXES),

@@ -1,8 +1,8 @@
-"""The program that reads module files in a confined process: `apps.lib.confined` starts it."""
+"""The program that reads module files in a confined process: `apps.lib.sandbox.parent` starts it."""
 
 from typing import Any
 
-from apps.lib.confinement.positioned import open_positioned
+from apps.lib.sandbox.positioned import open_positioned
 from apps.modules.inspection import syntax, units
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from apps.lib.layouts import MODULE_SUFFIXES, is_beside_module, is_module_file
+from apps.lib.archives.layouts import MODULE_SUFFIXES, is_beside_module, is_module_file
 
 KINDS = ("root", "submodule", "example", "other")
 

@@ -4,14 +4,14 @@ import tempfile
 from collections.abc import Mapping
 from typing import Any
 
-from apps.lib import confined
-from apps.lib.layouts import is_module_file
+from apps.lib.archives.layouts import is_module_file
+from apps.lib.sandbox import parent
 from apps.modules.inspection import units
 from apps.modules.inspection.blocks import Note
 from apps.modules.inspection.folders import Folder
 
 _MIB = 1024 * 1024
-LIMITS = confined.Limits(seconds=10, memory_bytes=512 * _MIB, document_bytes=16 * _MIB)
+LIMITS = parent.Limits(seconds=10, memory_bytes=512 * _MIB, document_bytes=16 * _MIB)
 
 
 def inspect(texts: Mapping[str, bytes], sizes: Mapping[str, int]) -> dict[str, Any]:
@@ -25,9 +25,9 @@ def inspect(texts: Mapping[str, bytes], sizes: Mapping[str, int]) -> dict[str, A
     known = {path: size for path, size in sizes.items() if _is_wanted(path)}
     try:
         return _from_child(wanted, known)
-    except confined.TooExpensive as error:
+    except parent.TooExpensive as error:
         return _without("The module files were not read: reading them took", str(error))
-    except (confined.CheckBroken, OSError) as error:
+    except (parent.CheckBroken, OSError) as error:
         return _without("The module files were not read, because Larder's reader did not work:", str(error))
 
 
@@ -37,7 +37,7 @@ def _from_child(texts: Mapping[str, bytes], sizes: Mapping[str, int]) -> dict[st
             file.write(text)
         file.flush()
         request = {"texts": [[path, len(text)] for path, text in texts.items()], "sizes": dict(sizes)}
-        return confined.run(
+        return parent.run(
             program="apps.modules.inspection.child", request=request, stdin=file, limits=LIMITS, site_packages=True
         )
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from apps.lib.layouts import MODULE_SUFFIXES
+from apps.lib.archives.layouts import MODULE_SUFFIXES
 from apps.modules.inspection import folders
 from apps.modules.inspection.blocks import SECRET, UNKNOWN
 from apps.modules.inspection.damage import may_have_swallowed

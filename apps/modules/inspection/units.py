@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from apps.lib.layouts import is_module_file
+from apps.lib.archives.layouts import is_module_file
 from apps.modules.inspection import declarations, folders, loading
 from apps.modules.inspection.blocks import Note
 from apps.modules.inspection.caps import MOST_DOCUMENT_BYTES, MOST_FAULTS, MOST_FILES, MOST_NOTES

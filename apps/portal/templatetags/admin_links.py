@@ -7,7 +7,7 @@ from django.db.models import Model
 from django.template import Context
 from django.urls import reverse
 
-from apps.accounts import operators
+from apps.accounts.access import operators
 
 register = template.Library()
 

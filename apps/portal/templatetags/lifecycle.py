@@ -6,13 +6,13 @@ from django.utils.safestring import SafeString
 
 from apps.lib import versions
 from apps.lib.errors import Invalid
-from apps.portal import places
-from apps.portal.places import Address
+from apps.portal.frame import page_urls
+from apps.portal.frame.page_urls import Address
 
 register = template.Library()
 
-register.simple_tag(places.url_of, name="place")
-register.filter("kind", places.kind_of)
+register.simple_tag(page_urls.url_of, name="place")
+register.filter("kind", page_urls.kind_of)
 
 
 @register.simple_tag
@@ -29,7 +29,7 @@ def _url_of(text: str, address: Address) -> str:
             place, version = str(address), text.strip()
         named = type(address).parse(place)
         if not version:
-            return places.url_of(named)
-        return places.url_of(named, "version", versions.parse(version.strip()).text)
+            return page_urls.url_of(named)
+        return page_urls.url_of(named, "version", versions.parse(version.strip()).text)
     except Invalid:
         return ""  # words

@@ -6,7 +6,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from apps.modules import readme
+from apps.modules.contents import readme
 
 register = template.Library()
 

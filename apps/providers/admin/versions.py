@@ -10,8 +10,9 @@ from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.filters import NamespaceFilter
 from apps.admin_base import count_of, digest_prefix, link, moment, short, size
 from apps.lib.addresses import ProviderAddress
-from apps.providers import lifecycle, resigning
+from apps.providers import lifecycle
 from apps.providers.models import Package, ProviderVersion
+from apps.providers.signatures import resigning
 from apps.releases.admin.versions import PublisherFilter, QuarantineFilter, VerifiedFilter, VersionAdmin
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from apps.lib.errors import NotFound
 from apps.providers.docs.layouts import INDEX
 from apps.providers.models import DocsArchive, DocsKind, DocsPage, DocsState, ProviderVersion
-from apps.releases.documents import moment
+from apps.releases.catalogue.documents import moment
 
 _KEPT_IN_VIEW = 10
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from apps.blobs import store
 from apps.lib.addresses import ProviderAddress
-from apps.lib.archives import Refusal
-from apps.lib.packages import PackageListing
+from apps.lib.archives.sandboxed import Refusal
+from apps.lib.packages.sandboxed import PackageListing
 from apps.providers.docs import rendering, sources
 from apps.providers.docs.layouts import Place
 from apps.providers.models import DocsArchive, DocsPage, DocsState, Package, ProviderVersion

@@ -13,22 +13,23 @@ import structlog
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
-from apps.accounts import access
-from apps.accounts.access import Viewer
+from apps.accounts.access import gate
+from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Role
 from apps.audit.kinds import Kind as Event
 from apps.audit.recorder import record
 from apps.blobs import store
-from apps.jobs import outages, queue
+from apps.jobs import database_availability, queue
 from apps.jobs.claims import Claim
 from apps.lib.addresses import ProviderAddress
-from apps.lib.archives import Refusal
+from apps.lib.archives.sandboxed import Refusal
 from apps.lib.digests import counted
 from apps.lib.errors import Conflict, Invalid, Reason
-from apps.providers import catalogue, drafts, reading
+from apps.providers import catalogue, reading
 from apps.providers.docs import drafted, rendering, sources
+from apps.providers.drafting import drafts
 from apps.providers.models import DocsArchive, DocsPage, DocsState, ProviderVersion
-from apps.releases import keeping, purging
+from apps.releases.lifecycle import purging, release_blobs
 
 JOB = "read-provider-docs"
 
@@ -49,7 +50,7 @@ class Received:
 
 def version_of(viewer: Viewer, address: ProviderAddress, version: str) -> ProviderVersion:
     """The version, for those who may change its documentation: publishers."""
-    access.namespace_for(viewer, address.namespace, need=Role.PUBLISHER, only_name=address.type)
+    gate.namespace_for(viewer, address.namespace, need=Role.PUBLISHER, only_name=address.type)
     return reading.version_for(viewer, address, version)
 
 
@@ -61,7 +62,7 @@ def receive(*, viewer: Viewer, version: ProviderVersion, open_body: Callable[[],
     try:
         if not staged.size:
             raise Invalid("The upload holds no bytes.", mend="Send the zip itself as the body of the request.")
-        outages.look_again()
+        database_availability.look_again()
         received = _note(viewer, version, key, staged)
         kept = received.created
     finally:
@@ -129,7 +130,7 @@ def run(claim: Claim) -> None:
         _refuse(archive, refusal.reasons, claim)
         return
     pages = list(rendering.render(texts, address=version.provider.address, version=release.version))
-    keeping.note(release, {archive.digest: drafts.docs_name(release)}, claim=claim)
+    release_blobs.note(release, {archive.digest: drafts.docs_name(release)}, claim=claim)
     store.store_staged(archive.staging_key, digest=archive.digest, size=archive.size)
     _show(archive, pages, claim)
     store.discard_staged(archive.staging_key)

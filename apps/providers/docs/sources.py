@@ -8,13 +8,13 @@ import structlog
 from django.conf import settings
 
 from apps.blobs import store
-from apps.lib import archives
-from apps.lib.archives import Entry, Limits, Refusal
+from apps.lib.archives import sandboxed
+from apps.lib.archives.sandboxed import Entry, Limits, Refusal
+from apps.lib.archives.zips import ranges
 from apps.lib.errors import Reason
-from apps.lib.zips import ranges
-from apps.providers import drafts
 from apps.providers.docs import layouts
 from apps.providers.docs.layouts import MOST_PAGES, Place
+from apps.providers.drafting import drafts
 
 MOST_TEXT = 512 * 1024
 MOST_TEXTS = 24 * 1024 * 1024
@@ -28,7 +28,7 @@ log = structlog.get_logger("larder.providers")
 
 def archive_texts(file: BinaryIO, *, digest: str) -> dict[Place, bytes]:
     """The pages of an archive that was sent as documentation. Raises Refusal."""
-    listing = archives.inspect(file, _limits(), wanted=_WANTED)
+    listing = sandboxed.inspect(file, _limits(), wanted=_WANTED)
     if listing.digest != digest:
         raise store.Damaged("The staged bytes of the documentation are not those that were received.")
     sizes = {entry.name: entry.size for entry in listing.entries if not entry.is_dir}

@@ -12,14 +12,14 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
 from apps.accounts.admin.actors import actor_of
 from apps.admin_base import LarderAdmin
 from apps.admin_base.base import ACTION_ROWS
 from apps.lib.errors import RegistryError
-from apps.releases import affected
-from apps.releases.acts import Acts
-from apps.releases.lifecycle import REASON_MOST, REPLACEMENT_MOST
+from apps.releases.lifecycle import impact
+from apps.releases.lifecycle.actions import Acts
+from apps.releases.lifecycle.verbs import REASON_MOST, REPLACEMENT_MOST
 from apps.releases.models import Release
 
 # Who would be hit is looked up for so many of the selected rows; each costs a few queries.
@@ -174,7 +174,7 @@ def _ask(admin: VersionPages, request: HttpRequest, rows: list[Any], act: Act, f
         "tells_callers": any(row["callers"] is not None for row in shown),
         "unshown": max(0, len(rows) - ROWS_SHOWN),
         "most": ACTION_ROWS if is_more else 0,
-        "days": affected.DAYS,
+        "days": impact.DAYS,
     }
     return TemplateResponse(request, "admin/act.html", context)
 
@@ -184,7 +184,7 @@ def _shown(admin: VersionPages, row: Any, act: Act, viewer: Viewer) -> dict[str,
     return {
         "release": release,
         "url": reverse(f"admin:{admin.opts.app_label}_{admin.opts.model_name}_change", args=[row.pk]),
-        "hit": affected.affected_by(release) if act.hits_people else None,
+        "hit": impact.affected_by(release) if act.hits_people else None,
         "callers": admin.callers_of(viewer, release) if act.hits_people else None,
-        "elsewhere": affected.same_bytes_elsewhere(release) if act.hits_bytes else [],
+        "elsewhere": impact.same_bytes_elsewhere(release) if act.hits_bytes else [],
     }

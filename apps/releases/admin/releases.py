@@ -7,7 +7,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
-from apps.accounts import access
+from apps.accounts.access import gate
 from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.filters import NamespaceFilter, PersonFilter
 from apps.admin_base import ReadOnlyAdmin, SetFilter, badge, digest_prefix, portal_link, short
@@ -165,7 +165,7 @@ class ReleaseAdmin(ReadOnlyAdmin[Release]):
 
 def _may_open(request: HttpRequest) -> bool:
     """The portal's page of a release is for its publishers; who only looks sees all of it here."""
-    return access.operates(actor_of(request))
+    return gate.operates(actor_of(request))
 
 
 def standing_badge(release: Release) -> str:

@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from apps.accounts.admin.filters import NamespaceFilter
 from apps.admin_base import ReadOnlyAdmin, link
-from apps.releases import rebuilding
+from apps.releases.catalogue import rebuilding
 from apps.releases.models import SearchDoc
 
 

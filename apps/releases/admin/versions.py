@@ -11,9 +11,9 @@ from django.utils.html import format_html, format_html_join
 from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.filters import PersonFilter
 from apps.admin_base import ReadOnlyAdmin, SetFilter, badge, link, moment, portal_link
-from apps.releases import acts as permissions
 from apps.releases.admin import acts
 from apps.releases.admin.releases import standing_badge
+from apps.releases.lifecycle import actions as permissions
 from apps.releases.models import Lifecycle
 
 

@@ -1,7 +1,7 @@
 from typing import Any
 
-from registry_site import serving
 from registry_site.management.process import ProcessCommand
+from registry_site.server import serving
 
 
 class Command(ProcessCommand):

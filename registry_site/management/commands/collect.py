@@ -3,7 +3,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from registry_site import preparation
+from registry_site.startup import bootstrap
 
 
 class Command(BaseCommand):
@@ -11,5 +11,5 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def handle(self, **_: Any) -> None:
-        preparation.data_folder(settings.DATA_DIR)
-        preparation.static_files()
+        bootstrap.data_folder(settings.DATA_DIR)
+        bootstrap.static_files()

@@ -4,8 +4,8 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.core.management.commands.migrate import Command as Migrate
 
-from apps.accounts import staff_roles
-from registry_site import preparation, schema
+from apps.accounts.access import staff_roles
+from registry_site.startup import bootstrap, schema
 
 
 class Command(Migrate):
@@ -14,8 +14,8 @@ class Command(Migrate):
     """
 
     def handle(self, *args: Any, **options: Any) -> None:
-        preparation.data_folder(settings.DATA_DIR)
-        with preparation.one_host_at_a_time():
+        bootstrap.data_folder(settings.DATA_DIR)
+        with bootstrap.one_host_at_a_time():
             if not options["fake"]:
                 self.refuse_edited_tables()
             super().handle(*args, **options)
@@ -28,5 +28,5 @@ class Command(Migrate):
     def refuse_edited_tables() -> None:
         try:
             schema.check_recorded()
-        except preparation.CannotStartError as refusal:
+        except bootstrap.CannotStartError as refusal:
             raise CommandError(str(refusal)) from refusal

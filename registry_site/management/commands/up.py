@@ -10,22 +10,13 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connections
 
-from apps.accounts import epoch
+from apps.accounts.access import epoch
 from apps.lib.errors import RegistryError
-from registry_site import (
-    announcement,
-    die_with_parent,
-    env,
-    first_run,
-    logs,
-    preparation,
-    probe,
-    schema,
-    serving,
-    shared_keys,
-)
-from registry_site.certificates import Served
-from registry_site.supervisor import Child, Supervisor
+from registry_site import env, logs
+from registry_site.server import serving
+from registry_site.startup import bootstrap, die_with_parent, first_run, probe, schema, shared_keys, startup_message
+from registry_site.startup.certificates import Served
+from registry_site.startup.supervisor import Child, Supervisor
 
 READY_SECONDS = 60
 PUBLISH_SECONDS = 60
@@ -46,26 +37,26 @@ class Command(BaseCommand):
             # SIGTERM, not SIGKILL: what is running may be finished when only `make` was killed.
             die_with_parent.arm(parent, with_signal=signal.SIGTERM)
         try:
-            preparation.data_folder(settings.DATA_DIR)
-            with preparation.only_one(settings.DATA_DIR):
+            bootstrap.data_folder(settings.DATA_DIR)
+            with bootstrap.only_one(settings.DATA_DIR):
                 self.run(supervisor)
-        except (preparation.CannotStartError, ImproperlyConfigured) as refusal:
+        except (bootstrap.CannotStartError, ImproperlyConfigured) as refusal:
             raise CommandError(str(refusal)) from refusal
 
     def run(self, supervisor: Supervisor) -> None:
-        preparation.port_is_free(settings.LISTEN_HOST, settings.LISTEN_PORT)
-        preparation.secret_key(settings.DATA_DIR)
+        bootstrap.port_is_free(settings.LISTEN_HOST, settings.LISTEN_PORT)
+        bootstrap.secret_key(settings.DATA_DIR)
         self.check(display_num_errors=False)
         files = serving.tls_files()
         if files is None:
-            announcement.write_client_configuration(settings.PUBLIC_URL, settings.DATA_DIR)
-        with preparation.one_host_at_a_time():
+            startup_message.write_client_configuration(settings.PUBLIC_URL, settings.DATA_DIR)
+        with bootstrap.one_host_at_a_time():
             schema.bring_up_to_date()
             epoch.check_at_start()
             if problem := shared_keys.compare_secret_key():
                 self.say(problem)
             password = first_run.create_admin(env.text("LARDER_ADMIN_PASSWORD"))
-        preparation.static_files()
+        bootstrap.static_files()
         connections.close_all()
         try:
             self.show_life(supervisor, files, password)
@@ -79,7 +70,7 @@ class Command(BaseCommand):
         readiness = Readiness(files)
         if not supervisor.wait(readiness.is_up, seconds=READY_SECONDS) and not supervisor.stopping.is_set():
             self.keep_password(password)
-            raise preparation.CannotStartError(f"The web server did not answer within {READY_SECONDS} s: see the log.")
+            raise bootstrap.CannotStartError(f"The web server did not answer within {READY_SECONDS} s: see the log.")
         if supervisor.wait(readiness.is_ready, seconds=READY_SECONDS):
             self.publish_demo(supervisor)
         elif not supervisor.stopping.is_set():
@@ -88,7 +79,7 @@ class Command(BaseCommand):
             self.keep_password(password)
             return
         self.say(
-            announcement.text(
+            startup_message.text(
                 public_url=settings.PUBLIC_URL,
                 data_dir=settings.DATA_DIR,
                 files=files,

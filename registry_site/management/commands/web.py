@@ -1,14 +1,15 @@
 from typing import Any
 
-from apps.accounts import epoch
-from registry_site import preparation, serving
+from apps.accounts.access import epoch
 from registry_site.management.process import ProcessCommand
+from registry_site.server import serving
+from registry_site.startup import bootstrap
 
 
 class Command(ProcessCommand):
     help = "Serve the pages, the API and the registry protocols."
 
     def run(self, **_: Any) -> None:
-        preparation.static_files()
+        bootstrap.static_files()
         epoch.check_at_start()
         serving.web()

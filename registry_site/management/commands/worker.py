@@ -2,9 +2,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from apps.accounts import epoch
-from registry_site import serving
+from apps.accounts.access import epoch
 from registry_site.management.process import ProcessCommand
+from registry_site.server import serving
 
 
 class Command(ProcessCommand):

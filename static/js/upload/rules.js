@@ -1,5 +1,5 @@
 // What never belongs into a module's archive, by name, before anything of it is read. The server has the same rules
-// (apps/lib/layouts.py, and apps/lib/archive_rules/finds.py for keys): a folder gives the module that its own zip would give.
+// (apps/lib/archives/layouts.py, and apps/lib/archives/rules/collector.py for keys): a folder gives the module that its own zip would give.
 
 const FOLDERS = new Set([".git", ".terraform", "terraform.tfstate.d", "__macosx"]);
 const FILES = [/^\.git$/, /^\.terraform$/, /^\.ds_store$/, /^thumbs\.db$/, /^\._/, /^\..*\.tfstate\.lock\.info$/];

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.releases import downloads
+from apps.releases.catalogue import downloads
 from tests.oci.manifests.documents import digest_of, image
 from tests.oci.uploading import headers_of
 

@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 
 from apps.accounts.models import Scope
 from apps.audit.models import AuditEvent
-from apps.releases import downloads
+from apps.releases.catalogue import downloads
 from tests.oci.manifests.documents import IMAGE, code_of, digest_of, image
 
 

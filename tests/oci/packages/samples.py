@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
 from apps.accounts.models import User
 from apps.lib.addresses import ModuleAddress
 from apps.modules import lifecycle

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from apps.providers import package_manifests
+from apps.providers.drafting import package_manifests
 from apps.providers.models import Package, ProviderVersion
-from apps.releases import downloads
+from apps.releases.catalogue import downloads
 from apps.releases.models import DownloadCount, Release
 from tests.oci.manifests.documents import Repo, code_of, digest_of
 from tests.protocol.providers import add_version, frozen_key

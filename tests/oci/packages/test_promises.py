@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
 from apps.lib.addresses import ModuleAddress
 from apps.modules import lifecycle
 from apps.releases.models import Release

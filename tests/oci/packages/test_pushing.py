@@ -10,7 +10,7 @@ from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.modules.models import ModuleVersion
 from apps.oci import references
-from apps.releases import purging
+from apps.releases.lifecycle import purging
 from apps.releases.models import Release
 from apps.releases.tasks import purge_blob
 from tests.oci.manifests.documents import MODULE_PACKAGE, code_of, descriptor, digest_of, image

@@ -5,11 +5,11 @@ import json
 
 import pytest
 
-from apps.accounts.access import Viewer
+from apps.accounts.access.gate import Viewer
 from apps.lib.addresses import ModuleAddress
 from apps.modules import lifecycle
 from apps.modules.models import ModuleVersion
-from apps.releases import downloads
+from apps.releases.catalogue import downloads
 from apps.releases.models import DownloadCount
 from tests.oci.manifests.documents import code_of, digest_of, image, package
 

@@ -5,8 +5,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from apps.accounts import people, sessions
-from apps.accounts.access import NOBODY
+from apps.accounts.access.gate import NOBODY
+from apps.accounts.identity import sessions
+from apps.accounts.people import accounts
 from apps.lib.errors import RegistryError
 
 
@@ -18,7 +19,7 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         try:
-            user = people.find(options["name"])
+            user = accounts.find(options["name"])
         except RegistryError as refused:
             raise CommandError(f"{refused} {refused.mend}") from None
         count = sessions.end(user=user, actor=NOBODY)

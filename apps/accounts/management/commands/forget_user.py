@@ -5,9 +5,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from apps.accounts import forgetting, leaving
-from apps.accounts.access import NOBODY
+from apps.accounts.access.gate import NOBODY
 from apps.accounts.models import User
+from apps.accounts.people import deactivation, erasure
 from apps.lib.errors import RegistryError
 
 
@@ -22,7 +22,7 @@ class Command(BaseCommand):
     def handle(self, **options: Any) -> None:
         user = _user(options["name"])
         hand_to = _user(options["hand_to"]) if options["hand_to"] else None
-        behind = leaving.left_behind(user)
+        behind = deactivation.left_behind(user)
         if behind and hand_to is None:
             raise CommandError(f"{user} is {behind}. Say who gets it with --hand-to USER, or make others owner first.")
         name = user.username
@@ -33,7 +33,7 @@ class Command(BaseCommand):
             if input(f"Type {name} to go on: ").strip() != name:
                 raise CommandError("Nothing was changed.")
         try:
-            forgetting.forget(user=user, actor=NOBODY, hand_to=hand_to)
+            erasure.forget(user=user, actor=NOBODY, hand_to=hand_to)
         except RegistryError as refused:
             raise CommandError(f"{refused} {refused.mend}") from None
         self.stderr.write(

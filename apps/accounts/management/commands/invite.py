@@ -7,9 +7,9 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.urls import reverse
 
-from apps.accounts import invitations
-from apps.accounts.access import NOBODY
+from apps.accounts.access.gate import NOBODY
 from apps.accounts.models import Namespace, Role
+from apps.accounts.people import invitations
 from apps.lib.errors import RegistryError
 
 ROLES = {role.label.lower(): role for role in Role}

@@ -5,7 +5,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from apps.accounts import epoch, tokens
+from apps.accounts.access import epoch
+from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from apps.accounts import people
-from apps.accounts.access import NOBODY
+from apps.accounts.access.gate import NOBODY
+from apps.accounts.people import accounts
 from apps.lib.errors import RegistryError
 
 PASSWORD_BYTES = 15
@@ -22,8 +22,8 @@ class Command(BaseCommand):
     def handle(self, **options: Any) -> None:
         password = secrets.token_urlsafe(PASSWORD_BYTES)
         try:
-            user = people.find(options["name"])
-            people.set_password(user=user, actor=NOBODY, password=password)
+            user = accounts.find(options["name"])
+            accounts.set_password(user=user, actor=NOBODY, password=password)
         except RegistryError as refused:
             raise CommandError(f"{refused} {refused.mend}") from None
         self.stderr.write(f"New password of {user}, who can change it on the account page after signing in:")

@@ -7,8 +7,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from apps.accounts import tokens
-from apps.accounts.access import NOBODY
+from apps.accounts.access.gate import NOBODY
+from apps.accounts.identity import tokens
 from apps.accounts.models import Namespace, Scope, User
 from apps.lib.errors import RegistryError
 

@@ -6,9 +6,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from apps.blobs import scrubbing
+from apps.blobs import scrub
 from apps.blobs.models import Blob, Problem, State
-from apps.blobs.scrubbing import Report
+from apps.blobs.scrub import Report
 
 SHOWN = 20
 
@@ -25,9 +25,9 @@ class Command(BaseCommand):
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
-        report = scrubbing.scrub(
+        report = scrub.scrub(
             now=timezone.now(),
-            most=None if options["whole"] else scrubbing.MOST,
+            most=None if options["whole"] else scrub.MOST,
             remove_orphans=options["remove_orphans"],
         )
         self._say_figures(report)

@@ -3,7 +3,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from apps.modules import reinspecting
+from apps.modules.contents import reinspection
 from apps.modules.models import ModuleVersion
 
 
@@ -14,6 +14,6 @@ class Command(BaseCommand):
         parser.add_argument("--all", action="store_true", help="also those that today's rules have read")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        versions = ModuleVersion.objects.all() if options["all"] else reinspecting.outdated()
-        queued = reinspecting.request(versions, actor_id=None)
+        versions = ModuleVersion.objects.all() if options["all"] else reinspection.outdated()
+        queued = reinspection.request(versions, actor_id=None)
         self.stdout.write(f"{queued} queued; the jobs are on the admin's list.")

@@ -5,10 +5,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from apps.accounts.access import NOBODY
+from apps.accounts.access.gate import NOBODY
 from apps.accounts.models import Namespace
 from apps.lib.errors import RegistryError
-from apps.signing import armor, making, packets, vault
+from apps.signing import armor, key_generation, packets, vault
 
 
 class Command(BaseCommand):
@@ -26,7 +26,7 @@ class Command(BaseCommand):
         # A command of the worker host, as the worker itself.
         vault.unlock()
         try:
-            key = making.import_key(
+            key = key_generation.import_key(
                 namespace=namespace, material=material, passphrase=_passphrase(material), actor=NOBODY
             )
         except RegistryError as refused:

@@ -3,7 +3,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from apps.lib.errors import RegistryError
-from apps.signing import fingerprints, resealing, vault
+from apps.signing import fingerprints, rewrapping, vault
 
 
 class Command(BaseCommand):
@@ -15,7 +15,7 @@ class Command(BaseCommand):
     def handle(self, **_: Any) -> None:
         vault.unlock()  # a command of the worker host, as the worker itself
         try:
-            outcomes = list(resealing.reseal_all())
+            outcomes = list(rewrapping.reseal_all())
             if not any(outcome.problem for outcome in outcomes):
                 fingerprints.accept_kek(vault.newest_kek_id())
         except RegistryError as refused:

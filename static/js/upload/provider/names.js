@@ -1,4 +1,4 @@
-// What the file names of a build folder say. The server has the same rules (apps/lib/package_rules/names.py).
+// What the file names of a build folder say. The server has the same rules (apps/lib/packages/names.py).
 
 const START = "terraform-provider-";
 const REST = { SHA256SUMS: "sums", "SHA256SUMS.sig": "signature", "manifest.json": "manifest", "docs.zip": "docs" };

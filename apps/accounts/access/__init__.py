@@ -1,0 +1,1 @@
+"""Who may do what: the gate, its permissions, and what ends access."""

@@ -1,0 +1,337 @@
+"""The gate: who sees a namespace, and as what (D8). Every edge asks here; nobody above queries namespaces by name."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
+
+from apps.accounts.access.prepared import Prepared, Value
+from apps.accounts.models import (
+    ApiToken,
+    Grant,
+    Membership,
+    Namespace,
+    NamespaceQuerySet,
+    Role,
+    Scope,
+    Team,
+    TeamQuerySet,
+    User,
+    Visibility,
+)
+from apps.audit.kinds import Kind
+from apps.audit.recorder import record
+from apps.lib.addresses import canonical
+from apps.lib.errors import CredentialsRequired, NotFound, RoleRequired, UnknownOrPrivate
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """Whoever asks: nobody, a person in a browser, or a person by one of their tokens."""
+
+    user: User | None = None
+    token: ApiToken | None = None
+    session: str = ""  # of the browser, by its digest; work that outlives the request ends with it
+
+    @property
+    def is_identified(self) -> bool:
+        return self.user is not None
+
+    @property
+    def user_id(self) -> int | None:
+        return self.user.pk if self.user else None
+
+    @property
+    def token_id(self) -> int | None:
+        return self.token.pk if self.token else None
+
+
+NOBODY = Viewer()
+# Staff who have it act as owner in every namespace; other staff read everywhere and are what their grants say.
+OPERATE = "accounts.operate_namespace"
+MAX_OWNERS_NAMED = 5
+# True of every row: the constraint on the column sees to it. (An empty Q would vanish from an OR.)
+_EVERYWHERE = Q(visibility__in=Visibility.values)
+
+
+_Questions = dict[tuple[bool, bool], Prepared[Namespace]]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a viewer is in one namespace: `own` as a person, `role` after the limits of the token, in words `limit`."""
+
+    own: Role | None
+    role: Role | None
+    limit: str = ""
+
+
+def operates(viewer: Viewer, permission: str = OPERATE) -> bool:
+    """Whether staff act as owner everywhere: by OPERATE, or for one act by its own permission."""
+    user = viewer.user
+    if user is None or not user.is_staff:
+        return False
+    return user.has_perm(OPERATE) or (permission != OPERATE and user.has_perm(permission))
+
+
+def role_on(viewer: Viewer, namespace: Namespace, *, only_name: str = "") -> Role | None:
+    """The role that the viewer may use in the namespace; None is "does not see it".
+
+    `only_name` is what is about to be published (`vpc/aws`): a token that is limited to a name publishes nothing else.
+    """
+    looked = _look(viewer, _BY_ID, namespace.pk, only_name, operates=operates(viewer))
+    return looked[1].role if looked else None
+
+
+def visible_namespaces(viewer: Viewer) -> NamespaceQuerySet:
+    """Those where `role_on` is at least reader, as one query that chains."""
+    public = Q(visibility=Visibility.PUBLIC)
+    if viewer.user is None:
+        return Namespace.objects.filter(public)
+    return Namespace.objects.filter(
+        public | (_held(viewer, Role.READER) | Q(visibility=Visibility.INTERNAL)) & _reach(viewer)
+    )
+
+
+def namespaces_with_role(viewer: Viewer, need: Role) -> NamespaceQuerySet:
+    """Those where the viewer has at least the role, publisher or owner, without regard to a token's `only_name`."""
+    if viewer.user is None or (viewer.token and not Scope(viewer.token.scope).role.covers(need)):
+        return Namespace.objects.none()
+    return Namespace.objects.filter(_held(viewer, need) & _reach(viewer))
+
+
+def grants_of(user: User | None) -> QuerySet[Grant]:
+    """What a person holds, by themselves and by their teams. (For nobody `user=None` would find the teams' grants.)"""
+    return Grant.objects.none() if user is None else _grants_of(user.pk)
+
+
+def highest_role(user: User | None) -> Subquery:
+    """For querysets of namespaces: the role that the person holds there, by themselves or by a team."""
+    return _highest(grants_of(user))
+
+
+def owners_of(namespace: Namespace) -> list[str]:
+    """Who can act as owner today, for those who may ask them: `dora`, `the team cooks`. People come first."""
+    grants = Grant.objects.active_owners().filter(namespace=namespace).select_related("user", "team")
+    people = sorted(grant.user.username for grant in grants if grant.user)
+    return people + sorted(f"the team {grant.team}" for grant in grants if grant.team)
+
+
+def namespace_for(
+    viewer: Viewer,
+    name: str,
+    *,
+    need: Role = Role.READER,
+    only_name: str = "",
+    permission: str = OPERATE,
+    spelled: Callable[[str], str] = str,
+) -> Namespace:
+    """The namespace, where the viewer has at least the role `need` in it. Staff with the `permission` are owners.
+
+    `spelled`: what of the name must be as it is registered. `str`: everything. `str.lower`: all but letter case, for
+    OCI. `canonical`: neither letter case nor `-` and `_`, for the sources of providers.
+
+    Raises CredentialsRequired (nobody asks, and it is hidden, missing or needs more than reading: one text for all
+    that ask for as much),
+    NotFound (somebody asks, and it is hidden or missing: one text for both) or RoleRequired (visible, role missing).
+    """
+    # A NUL byte ends in a database error on PostgreSQL, and no namespace has one.
+    operating = operates(viewer, permission)
+    looked = None if "\0" in name else _look(viewer, _BY_CANONICAL, canonical(name), only_name, operates=operating)
+    if looked and spelled(looked[0].name) != spelled(name):
+        looked = None
+    if looked and looked[1].role and looked[1].role.covers(need):
+        return looked[0]
+    if not viewer.is_identified:
+        if need == Role.READER and Namespace.objects.filter(visibility=Visibility.PUBLIC).exists():
+            raise UnknownOrPrivate
+        raise CredentialsRequired(
+            "This needs credentials: without them only public namespaces can be read.",
+            mend="Sign in, or send an API token.",
+        )
+    standing = looked[1] if looked else Standing(own=None, role=None)
+    if need > Role.READER:
+        _record_refusal(viewer, name, need, standing)
+    if standing.role is None:
+        raise NotFound(
+            f"There is no namespace {name!r} that you may see.",
+            mend="Check the spelling, or ask one of its owners for a role in it.",
+        )
+    assert looked is not None  # noqa: S101  # there is a role only where there is a namespace
+    raise _role_required(looked[0], need, standing)
+
+
+def visible_teams(viewer: Viewer) -> TeamQuerySet:
+    """Their own, those that hold a role in a namespace of theirs (owners answer for who gets in), and all for staff.
+
+    A token that is limited to namespaces or to a name is for publishing: it sees no team.
+    """
+    if viewer.user is None or (viewer.token and (viewer.token.is_limited or viewer.token.only_name)):
+        return Team.objects.none()
+    if viewer.user.is_staff:
+        return Team.objects.all()
+    own = Membership.objects.filter(user=viewer.user.pk).values("team")
+    holding = Grant.objects.filter(namespace__in=namespaces_with_role(viewer, Role.OWNER), team__isnull=False)
+    return Team.objects.filter(Q(pk__in=own) | Q(pk__in=holding.values("team")))
+
+
+def may_manage(viewer: Viewer, team: Team) -> bool:
+    """Whether the viewer decides who is in the team: its managers and staff, by a token only with the scope manage."""
+    if viewer.user is None or (viewer.token and viewer.token.scope != Scope.MANAGE):
+        return False
+    return operates(viewer) or team.memberships.filter(user=viewer.user, is_manager=True).exists()
+
+
+def team_for(viewer: Viewer, name: str, *, manage: bool = False) -> Team:
+    """The team, which the viewer manages where `manage` is asked for.
+
+    Raises CredentialsRequired (nobody asks), NotFound (hidden or missing: one text for both) or RoleRequired.
+    """
+    if not viewer.is_identified:
+        raise CredentialsRequired("Teams need credentials.", mend="Sign in, or send an API token.")
+    team = None if "\0" in name else visible_teams(viewer).filter(name=name).first()
+    if team is not None and (not manage or may_manage(viewer, team)):
+        return team
+    if manage:
+        record(
+            Kind.PERMISSION_REFUSED,
+            actor_id=viewer.user_id,
+            token_id=viewer.token_id,
+            subject=f"team/{name}"[:300],
+            needed="manager",
+            held="" if team is None else "member",
+        )
+    if team is None:
+        raise NotFound(
+            f"There is no team {name!r} that you may see.", mend="Check the spelling, or ask one of its managers."
+        )
+    raise RoleRequired(
+        f"This is for managers of the team {name}, in a browser or by a token with the scope manage.",
+        mend="Ask one of its managers, or staff.",
+    )
+
+
+def _question(by: str, kind: type[str] | type[int], *, asks_held: bool, asks_reached: bool) -> Prepared[Any]:
+    """One row: the namespace, `held` and `reached` where they are asked for."""
+
+    def make(key: Any, user: int = 0, token: int = 0) -> QuerySet[Namespace]:
+        rows = Namespace.objects.filter(**{by: key})
+        if asks_held:
+            rows = rows.annotate(held=_highest(_grants_of(user)))
+        return rows.annotate(reached=_listed_for(token)) if asks_reached else rows
+
+    return Prepared(make, key=kind, **({"user": int} if asks_held else {}), **({"token": int} if asks_reached else {}))
+
+
+def _questions(by: str, kind: type[str] | type[int]) -> _Questions:
+    return {
+        (held, reached): _question(by, kind, asks_held=held, asks_reached=reached)
+        for held in (False, True)
+        for reached in (False, True)
+    }
+
+
+def _look(
+    viewer: Viewer, questions: _Questions, key: str | int, only_name: str, *, operates: bool
+) -> tuple[Namespace, Standing] | None:
+    """The one namespace with the viewer's standing in it, in one query (lists of versions have a budget)."""
+    values: dict[str, Value] = {"key": key}
+    if viewer.user is not None and not operates:
+        values["user"] = viewer.user.pk
+    if viewer.token is not None and viewer.token.is_limited:
+        values["token"] = viewer.token.pk
+    found = questions["user" in values, "token" in values].first(**values)
+    if found is None:
+        return None
+    held, reached = Role.OWNER if operates else getattr(found, "held", None), getattr(found, "reached", True)
+    return found, _standing(viewer, found.visibility, held, reached=reached, only_name=only_name)
+
+
+def _standing(viewer: Viewer, visibility: str, held: int | None, *, reached: bool, only_name: str) -> Standing:
+    anybody = Role.READER if visibility == Visibility.PUBLIC else None
+    if viewer.user is None:
+        return Standing(anybody, anybody)
+    if held is not None:
+        own: Role | None = Role(held)
+    else:
+        own = None if visibility == Visibility.PRIVATE and not viewer.user.is_staff else Role.READER
+    if viewer.token is None or own is None:
+        return Standing(own, own)
+    if not reached:
+        return Standing(own, anybody, "is limited to other namespaces")
+    cap, limit = _cap_of(viewer.token, only_name)
+    return Standing(own, min(own, cap), limit)
+
+
+def _cap_of(token: ApiToken, only_name: str) -> tuple[Role, str]:
+    """The most that a token allows, and the words for it."""
+    cap = Scope(token.scope).role
+    if token.only_name and cap > Role.READER:
+        # Such a token publishes its name and changes nothing else, whatever its scope.
+        cap = Role.PUBLISHER if canonical(only_name) == canonical(token.only_name) else Role.READER
+        return cap, f"may publish only {token.only_name}"
+    return cap, f"has only the scope {token.scope}"
+
+
+def _held(viewer: Viewer, need: Role) -> Q:
+    """Where the person, whatever the token, holds at least the role; staff read everywhere."""
+    if operates(viewer) or (viewer.user is not None and viewer.user.is_staff and need == Role.READER):
+        return _EVERYWHERE
+    return Q(pk__in=grants_of(viewer.user).filter(role__gte=need).values("namespace"))
+
+
+def _reach(viewer: Viewer) -> Q:
+    """Whether the token's list of namespaces reaches the row; without a token, or a list, all are reached."""
+    if viewer.token is None or not viewer.token.is_limited:
+        return _EVERYWHERE
+    return Q(_listed_for(viewer.token.pk))
+
+
+def _listed_for(token_id: int) -> Exists:
+    return Exists(ApiToken.namespaces.through.objects.filter(apitoken=token_id, namespace=OuterRef("pk")))
+
+
+def _grants_of(user_id: int) -> QuerySet[Grant]:
+    teams = Membership.objects.filter(user=user_id).values("team")
+    return Grant.objects.filter(Q(user=user_id) | Q(team__in=teams))
+
+
+def _highest(grants: QuerySet[Grant]) -> Subquery:
+    return Subquery(grants.filter(namespace=OuterRef("pk")).order_by("-role", "pk").values("role")[:1])
+
+
+def _record_refusal(viewer: Viewer, name: str, need: Role, standing: Standing) -> None:
+    record(
+        Kind.PERMISSION_REFUSED,
+        actor_id=viewer.user_id,
+        token_id=viewer.token_id,
+        subject=name[:300],
+        needed=need.label.lower(),
+        held=standing.role.label.lower() if standing.role else "",
+    )
+
+
+def _role_required(namespace: Namespace, need: Role, standing: Standing) -> RoleRequired:
+    name, needed = namespace.name, need.label.lower()
+    held = standing.role.label.lower() if standing.role else "none"
+    message = f"This needs the role {needed} in {name}; you hold {held}."
+    if standing.own and standing.own.covers(need):
+        return RoleRequired(
+            f"This needs the role {needed} in {name}; you are {standing.own.label.lower()} there, but this token "
+            f"{standing.limit}, so it acts as {held}.",
+            mend="Use a token whose scope, namespaces and name allow it.",
+        )
+    owners = owners_of(namespace)
+    if not owners:
+        return RoleRequired(message, mend=f"{name} has no active owner: ask an operator for the role {needed}.")
+    return RoleRequired(message, mend=f"Ask an owner of {name} for the role {needed}: {_some(owners)}.")
+
+
+def _some(names: list[str]) -> str:
+    more = len(names) - MAX_OWNERS_NAMED
+    return ", ".join(names[:MAX_OWNERS_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+# After what they are made of. Every request that names a namespace asks one of them.
+_BY_CANONICAL, _BY_ID = _questions("canonical", str), _questions("pk", int)

@@ -1,0 +1,72 @@
+"""The gate, asked again: bytes take minutes to come in, and whoever sends them may lose the right meanwhile (D8)."""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from apps.accounts.access.gate import Viewer, namespace_for, role_on
+from apps.accounts.identity import sessions, tokens
+from apps.accounts.models import Namespace, Role, User
+from apps.audit.kinds import Kind
+from apps.audit.recorder import record
+from apps.lib.errors import CredentialsRequired, NotFound, RegistryError, RoleRequired
+
+REFUSALS = (CredentialsRequired, RoleRequired, NotFound)
+
+
+def authorise_again(viewer: Viewer, namespace: Namespace, *, only_name: str) -> None:
+    """Ask whether the viewer may still publish `only_name`, with account, token and session as they are now.
+
+    Raises what the gate raises, and CredentialsRequired where one of the three has ended.
+    """
+    try:
+        current = _as_of_now(viewer)
+    except CredentialsRequired:
+        record(
+            Kind.PERMISSION_REFUSED,
+            actor_id=viewer.user_id,
+            token_id=viewer.token_id,
+            subject=namespace.name,
+            needed=Role.PUBLISHER.label.lower(),
+            held="",
+        )
+        raise
+    namespace_for(current, namespace.name, need=Role.PUBLISHER, only_name=only_name)
+
+
+def refusal(viewer: Viewer, namespace: Namespace, *, only_name: str) -> RegistryError | None:
+    """As `authorise_again`, but returned: inside a transaction, whose commit keeps the audit row of the refusal."""
+    try:
+        authorise_again(viewer, namespace, only_name=only_name)
+    except REFUSALS as refused:
+        return refused
+    return None
+
+
+def is_allowed(viewer: Viewer, namespace: Namespace, *, only_name: str) -> bool:
+    """As `refusal`, for housekeeping: nobody has tried anything, so nothing is recorded."""
+    try:
+        role = role_on(_as_of_now(viewer), namespace, only_name=only_name)
+    except CredentialsRequired:
+        return False
+    return role is not None and role.covers(Role.PUBLISHER)
+
+
+def authorised_to_the_end(chunks: Iterable[bytes], authorise: Callable[[], None]) -> Iterator[bytes]:
+    """Pass a body on, and authorise after its last byte, before its reader learns that it has ended."""
+    yield from chunks
+    authorise()
+
+
+def _as_of_now(viewer: Viewer) -> Viewer:
+    if viewer.token is not None:
+        token = tokens.with_id(viewer.token.pk)
+        if token is None:
+            raise tokens.TokenRefused(
+                "This API token was revoked or has expired.", mend="Make another on the tokens page."
+            )
+        return Viewer(token.user, token)
+    user = User.objects.filter(pk=viewer.user.pk, is_active=True).first() if viewer.user else None
+    if user is None:
+        raise CredentialsRequired("This account was switched off.", mend="Ask an operator.")
+    if viewer.session and not sessions.is_signed_in(viewer.session, user):
+        raise CredentialsRequired("The session that began this upload has ended.", mend="Sign in, and upload it again.")
+    return Viewer(user, session=viewer.session)

@@ -1,0 +1,132 @@
+"""Browser sessions by the digests under which they are stored: whose they are, and ending them at once."""
+
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import structlog
+from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.sessions.models import Session
+from django.db import transaction
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.crypto import constant_time_compare
+
+from apps.accounts.access import epoch
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity.hashed_sessions import digest_of
+from apps.accounts.models import User
+from apps.audit.kinds import Kind
+from apps.audit.recorder import record
+
+BATCH_SIZE = 1000
+MAX_SECONDS = 100.0
+MAX_AGENT_LENGTH = 300
+_DESCRIPTION = "sign-in"
+
+log = structlog.get_logger("larder.accounts")
+
+
+def end_all(user: User) -> int:
+    """Sign the person out everywhere; answers in how many browsers they were.
+
+    A session knows its person only inside its signed data, so each is opened: some twenty microseconds apiece.
+    """
+    theirs = [
+        session.pk
+        for session in Session.objects.order_by("pk").iterator()
+        if session.get_decoded().get(SESSION_KEY) == str(user.pk)
+    ]
+    if theirs:
+        Session.objects.filter(pk__in=theirs).delete()
+        epoch.advance()
+    return len(theirs)
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """A browser in which somebody is signed in; `client` and `agent` are what it said of itself at the sign-in."""
+
+    digest: str
+    expires_at: datetime
+    at: datetime | None = None
+    client: str = ""
+    agent: str = ""
+
+
+def describe(request: HttpRequest) -> None:
+    """Keep in the session what its list shows, until it ends."""
+    request.session[_DESCRIPTION] = {
+        "at": timezone.now().isoformat(),
+        "client": str(request.META.get("REMOTE_ADDR", "")),
+        "agent": str(request.META.get("HTTP_USER_AGENT", ""))[:MAX_AGENT_LENGTH],
+    }
+
+
+def of_user(user: User) -> list[SignedIn]:
+    """Where the person is signed in now, the latest sign-in first. Opens every session, as `end_all` does."""
+    found = []
+    for row in Session.objects.filter(expire_date__gt=timezone.now()).iterator():
+        data = row.get_decoded()
+        if _is_of(data, user):
+            said = dict(data.get(_DESCRIPTION, {}))
+            at = said.pop("at", "")
+            found.append(SignedIn(row.pk, row.expire_date, datetime.fromisoformat(at) if at else None, **said))
+    return sorted(found, key=lambda one: one.expires_at, reverse=True)
+
+
+@transaction.atomic
+def end(*, user: User, actor: Viewer, digests: Collection[str] | None = None) -> int:
+    """Sign the person out in these browsers, or in all; answers in how many they were."""
+    if digests is None:
+        count = end_all(user)
+    else:
+        theirs = [one.digest for one in of_user(user) if one.digest in digests]
+        count = Session.objects.filter(pk__in=theirs).delete()[0]
+        if count:
+            epoch.advance()
+    if count:
+        record(
+            Kind.SESSIONS_ENDED,
+            actor_id=actor.user_id,
+            token_id=actor.token_id,
+            subject=f"user/{user.pk}",
+            count=count,
+        )
+    return count
+
+
+def of(request: HttpRequest) -> str:
+    """The digest of the request's session, or the empty string."""
+    cookie = request.session.session_key if hasattr(request, "session") else None
+    return digest_of(cookie) if cookie else ""
+
+
+def is_signed_in(digest: str, user: User) -> bool:
+    """Whether the person is still signed in there: not signed out, not expired, and the password is the same."""
+    row = Session.objects.filter(pk=digest, expire_date__gt=timezone.now()).first()
+    return row is not None and _is_of(row.get_decoded(), user)
+
+
+def _is_of(data: Mapping[str, Any], user: User) -> bool:
+    """As django.contrib.auth.get_user asks, for a session of another request than this one."""
+    if data.get(SESSION_KEY) != str(user.pk):
+        return False
+    known = [user.get_session_auth_hash(), *user.get_session_auth_fallback_hash()]
+    return any(constant_time_compare(data.get(HASH_SESSION_KEY, ""), one) for one in known)
+
+
+def prune() -> int:
+    """Delete the rows of sessions that have expired, in batches: Django leaves them for ever."""
+    deadline, pruned = time.monotonic() + MAX_SECONDS, 0
+    while time.monotonic() < deadline:
+        expired = Session.objects.filter(expire_date__lt=timezone.now()).order_by("expire_date")
+        keys = list(expired.values_list("pk", flat=True)[:BATCH_SIZE])
+        pruned += Session.objects.filter(pk__in=keys, expire_date__lt=timezone.now()).delete()[0]
+        if len(keys) < BATCH_SIZE:
+            break
+    if pruned:
+        log.info("sessions_pruned", rows=pruned)
+    return pruned

@@ -1,0 +1,34 @@
+"""Audit rows for sign-ins, good and bad. Django announces them by signals of its own; models have none here."""
+
+from typing import Any
+
+from django.http import HttpRequest
+
+from apps.accounts.access import epoch
+from apps.accounts.identity import sessions
+from apps.accounts.models import User
+from apps.audit.kinds import Kind
+from apps.audit.recorder import record
+
+
+def record_sign_in(*, request: HttpRequest | None, user: User, **_: Any) -> None:
+    if request is not None:
+        sessions.describe(request)
+    record(Kind.USER_SIGNED_IN, actor_id=user.pk, subject=f"user/{user.pk}", client=address_of(request))
+
+
+def note_sign_out(*, user: User | None, **_: Any) -> None:
+    if user is not None:
+        epoch.advance()
+
+
+def record_failed_sign_in(*, credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any) -> None:
+    """What was typed is kept only when it is an account's name: people type passwords into the wrong field."""
+    tried = User.objects.filter(username__iexact=str(credentials.get("username", ""))).first()
+    subject = f"user/{tried.pk}" if tried else "user/unknown"
+    record(Kind.USER_SIGN_IN_FAILED, actor_id=None, subject=subject, client=address_of(request))
+
+
+def address_of(request: HttpRequest | None) -> str:
+    """The client's address, as limits are counted by; empty where the server sits on a socket file without a proxy."""
+    return "" if request is None else str(request.META.get("REMOTE_ADDR", ""))

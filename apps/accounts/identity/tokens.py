@@ -1,0 +1,191 @@
+"""API tokens (D13): made, recognised and revoked. The secret is shown once; only its SHA-256 is stored."""
+
+import hashlib
+import re
+import secrets
+import string
+import zlib
+from collections.abc import Iterable
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from apps.accounts.access import epoch
+from apps.accounts.access.gate import NOBODY, Viewer
+from apps.accounts.access.prepared import Prepared
+from apps.accounts.models import ApiToken, Namespace, Scope, User
+from apps.audit.kinds import Kind
+from apps.audit.recorder import record
+from apps.lib.errors import CredentialsRequired, Invalid
+
+# For secret scanners. What follows the second underscore: 36 random characters, then the check value of all before it.
+# Kinds: u a person's, s a service's, c of a CI run, l of `tofu login`.
+TOKEN_PATTERN = r"\blrd_[uscl]_[0-9A-Za-z]{42}\b"  # noqa: S105
+LONGEST_LIFETIME = timedelta(days=365)
+
+_ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
+_SHAPE = re.compile(TOKEN_PATTERN, re.ASCII)
+_RANDOM_LENGTH = 36
+_CHECK_LENGTH = 6
+_START_LENGTH = len("lrd_u_") + 4
+_ONLY_NAME = re.compile(r"[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*(?:/[a-z0-9]+)?", re.ASCII)
+_WITH_DIGEST = Prepared(lambda digest: ApiToken.objects.select_related("user").filter(digest=digest), digest=str)
+_WITH_ID = Prepared(lambda pk: ApiToken.objects.select_related("user").filter(pk=pk), pk=int)
+
+
+class TokenRefused(CredentialsRequired):
+    """The token does not count. Whoever holds a real one is told why; for a made-up one nothing is known."""
+
+
+def is_well_formed(secret: str) -> bool:
+    """Whether shape and check value are right: whatever else comes along is refused without asking the database."""
+    if not _SHAPE.fullmatch(secret):
+        return False
+    return check_value(secret[:-_CHECK_LENGTH]) == secret[-_CHECK_LENGTH:]
+
+
+def check_value(text: str) -> str:
+    """CRC32 in six base-62 digits, padded with zeros (62^6 is more than 2^32)."""
+    value = zlib.crc32(text.encode())
+    digits = []
+    for _ in range(_CHECK_LENGTH):
+        value, digit = divmod(value, len(_ALPHABET))
+        digits.append(_ALPHABET[digit])
+    return "".join(reversed(digits))
+
+
+def new_secret(kind: str = "u") -> str:
+    body = f"lrd_{kind}_" + "".join(secrets.choice(_ALPHABET) for _ in range(_RANDOM_LENGTH))
+    return body + check_value(body)
+
+
+@transaction.atomic
+def issue(
+    *,
+    user: User,
+    label: str,
+    scope: str,
+    actor: Viewer,
+    namespaces: Iterable[Namespace] = (),
+    only_name: str = "",
+    lifetime: timedelta | None = None,
+) -> tuple[ApiToken, str]:
+    """Make a token; answers it with its secret, which exists nowhere else. Raises Invalid."""
+    limited_to = list(namespaces)
+    lifetime = settings.TOKEN_LIFETIME if lifetime is None else lifetime
+    _check(label, scope, only_name, lifetime)
+    secret = new_secret()
+    token = ApiToken.objects.create(
+        user=user,
+        label=label.strip(),
+        start=secret[:_START_LENGTH],
+        digest=_digest(secret),
+        scope=Scope(scope),
+        is_limited=bool(limited_to),
+        only_name=only_name,
+        expires_at=timezone.now() + lifetime,
+    )
+    token.namespaces.set(limited_to)
+    record(
+        Kind.TOKEN_ISSUED,
+        actor_id=actor.user_id,
+        token_id=actor.token_id,
+        subject=f"token/{token.pk}",
+        user=user.pk,
+        scope=scope,
+        namespaces=sorted(namespace.name for namespace in limited_to),
+        only_name=only_name,
+        expires_at=token.expires_at.isoformat(),
+    )
+    return token, secret
+
+
+@transaction.atomic
+def revoke(*, token: ApiToken, actor: Viewer) -> None:
+    """End a token at once. Doing it twice is fine: the first time stands."""
+    now = timezone.now()
+    if ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=now) != 1:
+        return
+    token.revoked_at = now
+    epoch.advance()
+    record(
+        Kind.TOKEN_REVOKED,
+        actor_id=actor.user_id,
+        token_id=actor.token_id,
+        subject=f"token/{token.pk}",
+        user=token.user_id,
+    )
+
+
+@transaction.atomic
+def accept_suspended() -> int:
+    """Let all suspended tokens count again, those that were revoked after the backup among them."""
+    accepted = ApiToken.objects.filter(suspended_at__isnull=False).update(suspended_at=None)
+    record(Kind.DATABASE_RESTORED, actor_id=None, subject="database", accepted_tokens=accepted)
+    return accepted
+
+
+@transaction.atomic
+def revoke_suspended() -> int:
+    """Revoke all suspended tokens for good."""
+    suspended = list(ApiToken.objects.filter(suspended_at__isnull=False, revoked_at=None).order_by("pk"))
+    for token in suspended:
+        revoke(token=token, actor=NOBODY)
+    return len(suspended)
+
+
+def identify(secret: str) -> ApiToken:
+    """The usable token of a secret, with its user, in one query; raises TokenRefused with a text for its holder."""
+    token = None
+    if is_well_formed(secret):
+        # By the digest's unique index: no comparison of secrets is left that could leak by its time.
+        token = _WITH_DIGEST.first(digest=_digest(secret))
+    if token is None:
+        raise TokenRefused("This API token is unknown.", mend="Check that it was copied whole, or make another.")
+    if token.revoked_at is not None or not token.user.is_active:
+        raise TokenRefused("This API token was revoked.", mend="Make another on the tokens page.")
+    if token.suspended_at is not None:
+        raise TokenRefused(
+            "This API token is from before the database was restored, and is suspended until an operator decides.",
+            mend="Make another on the tokens page, or ask an operator.",
+        )
+    if not token.is_usable:
+        raise TokenRefused(
+            f"This API token expired on {token.expires_at:%Y-%m-%d %H:%M} UTC.",
+            mend="Make another on the tokens page.",
+        )
+    return token
+
+
+def with_id(number: int) -> ApiToken | None:
+    """The usable token of that id, with its user: for tokens that lead to a token."""
+    token = _WITH_ID.first(pk=number)
+    return token if token is not None and token.is_usable and token.user.is_active else None
+
+
+def find(secret: str) -> ApiToken | None:
+    """As `identify`, for those who need no reason."""
+    try:
+        return identify(secret)
+    except TokenRefused:
+        return None
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def _check(label: str, scope: str, only_name: str, lifetime: timedelta) -> None:
+    if not 1 <= len(label.strip()) <= 80:  # noqa: PLR2004  # the column's width
+        raise Invalid("A token needs a label of 1 to 80 characters.", mend="Say what it is for, such as: CI of vpc.")
+    if scope not in Scope.values:
+        raise Invalid(f"There is no scope {scope!r}.", mend=f"Scopes are {', '.join(Scope.values)}.")
+    if only_name and (len(only_name) > 130 or not _ONLY_NAME.fullmatch(only_name)):  # noqa: PLR2004
+        raise Invalid(f"{only_name!r} is no name in a namespace.", mend="Write name/system, such as vpc/aws.")
+    if not timedelta(0) < lifetime <= LONGEST_LIFETIME:
+        raise Invalid(
+            f"A token lives from 1 to {LONGEST_LIFETIME.days} days, not {lifetime.days}.",
+            mend="Choose fewer days, and renew it before it ends.",
+        )

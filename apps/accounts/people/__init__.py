@@ -1,0 +1,1 @@
+"""Accounts, teams and invitations, from the first sign-in to erasure."""

@@ -1,0 +1,113 @@
+"""What an operator changes about an account: whether it may sign in, and what it may do in the admin."""
+
+from collections.abc import Iterable
+
+from django.contrib.auth.models import Group, Permission
+from django.db import transaction
+
+from apps.accounts.access import epoch
+from apps.accounts.access.gate import Viewer
+from apps.accounts.models import User
+from apps.accounts.people import deactivation
+from apps.audit.kinds import Kind
+from apps.audit.recorder import record
+from apps.lib.errors import Conflict, NotFound, RoleRequired
+
+FLAGS = ("is_active", "is_staff", "is_superuser")
+
+
+def find(name: str) -> User:
+    """The active account that somebody names in a form or a URL. Raises NotFound."""
+    wanted = name.strip().lower()
+    user = None if "\0" in wanted else User.objects.filter(username=wanted, is_active=True).first()
+    if user is None:
+        raise NotFound(f"There is no user {name}.", mend="Check the spelling, or invite them.")
+    return user
+
+
+@transaction.atomic
+def change(
+    *,
+    user: User,
+    actor: Viewer,
+    is_active: bool,
+    is_staff: bool,
+    is_superuser: bool,
+    permissions: Iterable[Permission] | None = None,
+    roles: Iterable[Group] | None = None,
+) -> None:
+    """Set an account's rights; permissions or roles None leaves them. Tokens, sessions and invitations of an inactive
+    one end at once.
+
+    Raises RoleRequired (only superusers make operators or change them) and Conflict (nobody locks themselves out, and
+    nobody comes back who was forgotten).
+    """
+    row = User.objects.select_for_update().get(pk=user.pk)
+    wanted = {"is_active": is_active, "is_staff": is_staff, "is_superuser": is_superuser}
+    changes = {flag: (getattr(row, flag), wanted[flag]) for flag in FLAGS if getattr(row, flag) != wanted[flag]}
+    before = set(row.user_permissions.values_list("pk", flat=True))
+    after = before if permissions is None else {permission.pk for permission in permissions}
+    roles_before = set(row.groups.values_list("name", flat=True))
+    roles_after = roles_before if roles is None else {role.name for role in roles}
+    is_same = (before, roles_before) == (after, roles_after)
+    if not changes and is_same:
+        return
+    touches_operators = row.is_staff or row.is_superuser or bool({"is_staff", "is_superuser"} & changes.keys())
+    if (touches_operators or not is_same) and not (actor.user and actor.user.is_superuser):
+        raise RoleRequired("Only a superuser makes somebody an operator, or changes one.", mend="Ask a superuser.")
+    if (changes or not is_same) and actor.user_id == row.pk:
+        raise Conflict("Nobody changes their own rights.", mend="Ask another superuser.")
+    if row.is_forgotten:
+        raise Conflict("This person was forgotten.", mend="Invite them again: they get another account.")
+    new = {flag: value for flag, (_, value) in changes.items()}
+    if new:
+        User.objects.filter(pk=row.pk).update(**new)
+    if "is_active" in new and not is_active:
+        deactivation.lock_out(user=row, actor=actor)
+    if before != after:
+        row.user_permissions.set(after)
+    if roles_before != roles_after:
+        row.groups.set(Group.objects.filter(name__in=roles_after))
+    record(
+        Kind.USER_CHANGED,
+        actor_id=actor.user_id,
+        token_id=actor.token_id,
+        subject=f"user/{row.pk}",
+        changes={flag: list(pair) for flag, pair in changes.items()},
+        permissions_given=sorted(after - before),
+        permissions_taken=sorted(before - after),
+        roles_given=sorted(roles_after - roles_before),
+        roles_taken=sorted(roles_before - roles_after),
+    )
+
+
+@transaction.atomic
+def set_password(*, user: User, actor: Viewer, password: str) -> None:
+    """Give an account a new password, and end its sessions; tokens stay. The machine itself acts as NOBODY.
+
+    Raises RoleRequired (only superusers change operators) and Conflict (one's own, and that of a forgotten person).
+    """
+    row = User.objects.select_for_update().get(pk=user.pk)
+    if (row.is_staff or row.is_superuser) and actor.user and not actor.user.is_superuser:
+        raise RoleRequired("Only a superuser sets the password of an operator.", mend="Ask a superuser.")
+    if actor.user_id == row.pk:
+        raise Conflict("This is your own account.", mend="Change your password on your account page.")
+    if row.is_forgotten:
+        raise Conflict("This person was forgotten.", mend="Invite them again: they get another account.")
+    row.set_password(password)
+    row.save(update_fields=["password"])
+    epoch.advance()  # a session ends with the password that began it
+    record(Kind.PASSWORD_CHANGED, actor_id=actor.user_id, token_id=actor.token_id, subject=f"user/{row.pk}")
+
+
+@transaction.atomic
+def rename(*, user: User, actor: Viewer, full_name: str) -> None:
+    """Change what Larder calls a person. The audit row says that it changed and not to what: it outlives the person."""
+    User.objects.filter(pk=user.pk).update(first_name=full_name, last_name="")
+    record(
+        Kind.USER_CHANGED,
+        actor_id=actor.user_id,
+        token_id=actor.token_id,
+        subject=f"user/{user.pk}",
+        changes={"full_name": "changed"},
+    )

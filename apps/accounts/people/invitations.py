@@ -1,0 +1,167 @@
+"""One-time links with which people make their account; there is no open sign-up."""
+
+import hashlib
+import re
+import secrets
+from datetime import datetime
+
+from django.conf import settings
+from django.contrib.auth.hashers import make_password
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from apps.accounts.access import epoch
+from apps.accounts.access.gate import Viewer, operates, role_on
+from apps.accounts.models import PSEUDONYM, Grant, Invitation, Namespace, Role, User
+from apps.audit.kinds import Kind
+from apps.audit.recorder import record
+from apps.lib.errors import Conflict, Invalid, NotFound
+
+# ASCII only: two names that look alike and differ must not exist beside each other. Lower case, as sign-in reads it.
+_USERNAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,61}[a-z0-9])?", re.ASCII)
+
+# By it the admin lets staff invite.
+PERMISSION = "accounts.add_invitation"
+
+
+def _void() -> NotFound:
+    """One answer for unknown, used, withdrawn and run out: whoever guesses links learns nothing."""
+    return NotFound(
+        "This invitation does not count (any more): it was used, withdrawn, has run out, or never was.",
+        mend="Ask the person who sent it for another one.",
+    )
+
+
+def _taken(name: str) -> Conflict:
+    return Conflict(f"The user name {name} is taken.", mend="Choose another.")
+
+
+@transaction.atomic
+def invite(
+    *, actor: Viewer, note: str, namespace: Namespace | None = None, role: Role | None = None
+) -> tuple[Invitation, str]:
+    """Make an invitation; answers it with the secret of its link, which exists nowhere else. Raises Invalid."""
+    if (namespace is None) != (role is None):
+        raise Invalid("An invitation names a namespace and a role, or neither.", mend="Choose both, or none.")
+    if len(note) > 120:  # noqa: PLR2004  # the column's width
+        raise Invalid("A note has at most 120 characters.", mend="Write only whom it is for.")
+    secret = secrets.token_urlsafe(32)
+    invitation = Invitation.objects.create(
+        digest=_digest(secret),
+        note=note.strip(),
+        namespace=namespace,
+        role=role,
+        created_by=actor.user,
+        expires_at=timezone.now() + settings.INVITATION_LIFETIME,
+    )
+    record(
+        Kind.USER_INVITED,
+        actor_id=actor.user_id,
+        token_id=actor.token_id,
+        subject=f"invitation/{invitation.pk}",
+        namespace=namespace.name if namespace else "",
+        role=role.label.lower() if role else "",
+    )
+    return invitation, secret
+
+
+def find(secret: str) -> Invitation:
+    """The open invitation of a link; raises NotFound for any other."""
+    rows = Invitation.objects.filter(_is_open(timezone.now())).select_related("namespace", "created_by")
+    invitation = rows.filter(digest=_digest(secret)).first()
+    if invitation is None or not _inviter_still_may(invitation):
+        raise _void()
+    return invitation
+
+
+@transaction.atomic
+def revoke(*, invitation: Invitation, actor: Viewer) -> None:
+    """End an open invitation; for one that is used or ended nothing happens."""
+    now = timezone.now()
+    if Invitation.objects.filter(pk=invitation.pk, used_at=None, revoked_at=None).update(revoked_at=now) == 1:
+        epoch.advance()
+        record(
+            Kind.USER_INVITATION_REVOKED,
+            actor_id=actor.user_id,
+            token_id=actor.token_id,
+            subject=f"invitation/{invitation.pk}",
+        )
+
+
+def check_username(username: str) -> str:
+    """The name as it is stored; raises Invalid with the rule that it breaks."""
+    name = username.strip().lower()
+    if not _USERNAME.fullmatch(name):
+        raise Invalid(
+            "A user name has 1 to 63 letters a to z, digits, and . _ - inside.",
+            mend="Choose another, such as jo.smith.",
+        )
+    if name.startswith(PSEUDONYM):
+        raise Invalid(f"Names that begin with {PSEUDONYM} are for accounts of former users.", mend="Choose another.")
+    return name
+
+
+def accept(*, invitation: Invitation, username: str, password: str) -> User:
+    """Make the account that the invitation allows. Raises Invalid (name, password), Conflict (name taken), NotFound.
+
+    The conditional update decides between two who follow the same link at once; when the name turns out to be taken
+    the transaction takes it back, and the link can be tried again.
+    """
+    name = check_username(username)
+    try:
+        validate_password(password, User(username=name))
+    except ValidationError as error:
+        raise Invalid(" ".join(error.messages), mend="Choose another password.") from None
+    hashed = make_password(password)  # a tenth of a second by design: not while a transaction is open
+    try:
+        return _accept(invitation, name, hashed)
+    except IntegrityError:
+        raise _taken(name) from None
+
+
+@transaction.atomic
+def _accept(invitation: Invitation, name: str, hashed: str) -> User:
+    now = timezone.now()
+    won = Invitation.objects.filter(_is_open(now), pk=invitation.pk).update(used_at=now)
+    if won != 1 or not _inviter_still_may(invitation):
+        raise _void()
+    if User.objects.filter(username__iexact=name).exists():  # an older name in capitals; the constraint sees no case
+        raise _taken(name)
+    user = User.objects.create(username=name, password=hashed)
+    if invitation.namespace is not None and invitation.role is not None:
+        Grant.objects.create(
+            namespace=invitation.namespace, user=user, role=invitation.role, given_by=invitation.created_by
+        )
+    Invitation.objects.filter(pk=invitation.pk).update(used_by=user)
+    record(
+        Kind.USER_JOINED,
+        actor_id=user.pk,
+        subject=f"user/{user.pk}",
+        invitation=invitation.pk,
+        namespace=invitation.namespace.name if invitation.namespace else "",
+        role=Role(invitation.role).label.lower() if invitation.role else "",
+    )
+    return user
+
+
+def _is_open(now: datetime) -> Q:
+    return Q(used_at=None, revoked_at=None, expires_at__gt=now)
+
+
+def _inviter_still_may(invitation: Invitation) -> bool:
+    """Whether who sent it could send it today: links of somebody who lost the role must not bring people in."""
+    inviter = invitation.created_by
+    if inviter is None:  # made by `manage.py invite`
+        return True
+    if not inviter.is_active:
+        return False
+    if invitation.namespace is None:
+        return operates(Viewer(inviter)) or inviter.has_perm(PERMISSION)
+    return role_on(Viewer(inviter), invitation.namespace) == Role.OWNER
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()

@@ -1,0 +1,202 @@
+"""Teams: people who hold roles together. The edges ask the gate first; here are the rules that bind everybody."""
+
+import re
+
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+
+from apps.accounts import namespaces
+from apps.accounts.access import gate
+from apps.accounts.access.gate import Viewer, visible_namespaces, visible_teams
+from apps.accounts.models import Grant, Membership, Namespace, Role, Team, User
+from apps.audit.kinds import Kind
+from apps.audit.recorder import record
+from apps.lib.errors import Conflict, CredentialsRequired, Invalid, NotFound, RoleRequired
+
+_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*", re.ASCII)
+_RESERVED = frozenset({"new"})
+
+
+def check_name(name: str) -> None:
+    """Raises Invalid with the rule that the name breaks."""
+    if len(name) > 63 or not _NAME.fullmatch(name):  # noqa: PLR2004  # the column's width
+        raise Invalid(
+            f"{name[:80]!r} cannot name a team: it has 1 to 63 lower-case letters and digits, with single - inside.",
+            mend="Choose another, such as platform or data-eng.",
+        )
+    if name in _RESERVED:
+        raise Invalid(f"The name {name} is a part of Larder's own URLs.", mend="Choose another.")
+
+
+def creation_refused(actor: Viewer) -> str:
+    """Why the viewer may not create teams; empty when they may: whoever may create namespaces."""
+    return namespaces.creation_refused(actor, "a team")
+
+
+def create(*, name: str, actor: Viewer, description: str = "") -> Team:
+    """Make a team with its creator as first manager. Raises Invalid, Conflict,
+    CredentialsRequired or RoleRequired.
+    """
+    refused = creation_refused(actor)
+    if actor.user is None:
+        raise CredentialsRequired(refused, mend="Sign in, or send an API token with the scope manage.")
+    if refused:
+        raise RoleRequired(refused, mend="Use the page, or a token with the scope manage and no limits; or ask staff.")
+    check_name(name)
+    _check_description(description)
+    try:
+        return _create(name, description, actor.user, actor)
+    except IntegrityError:
+        seen = visible_teams(actor).filter(name=name).exists()
+        raise Conflict(
+            f"The team {name} exists already." if seen else f"The name {name} is taken.", mend="Choose another name."
+        ) from None
+
+
+@transaction.atomic
+def _create(name: str, description: str, first: User, actor: Viewer) -> Team:
+    team = Team.objects.create(name=name, description=description, created_by=first)
+    Membership.objects.create(team=team, user=first, is_manager=True, added_by=first)
+    _record(Kind.TEAM_CREATED, team, actor, manager=first.pk)
+    return team
+
+
+@transaction.atomic
+def describe(*, team: Team, description: str, actor: Viewer) -> None:
+    """Change what it says about itself. Raises Invalid."""
+    _check_description(description)
+    row = _locked(team.pk)
+    if row.description == description:
+        return
+    Team.objects.filter(pk=row.pk).update(description=description)
+    team.description = description
+    _record(Kind.TEAM_CHANGED, team, actor, changes={"description": [row.description, description]})
+
+
+@transaction.atomic
+def add(*, team: Team, user: User, actor: Viewer) -> Membership:
+    """Make somebody a member; they have the team's roles from the next request on. Doing it twice is fine."""
+    if not user.is_active:
+        raise Invalid("This account is switched off.", mend="Ask an operator to switch it on first.")
+    _locked(team.pk)
+    membership, is_new = Membership.objects.get_or_create(team=team, user=user, defaults={"added_by": actor.user})
+    if is_new:
+        _record(Kind.TEAM_MEMBER_ADDED, team, actor, user=user.pk)
+    return membership
+
+
+@transaction.atomic
+def set_manager(*, membership: Membership, is_manager: bool, actor: Viewer) -> None:
+    """Make a member a manager, or no longer one. Raises Conflict where none would be left (staff may)."""
+    _locked(membership.team_id)
+    row = _row_of(membership)
+    if row.is_manager == is_manager:
+        return
+    if not is_manager:
+        _keep_a_manager(row, actor)
+    Membership.objects.filter(pk=row.pk).update(is_manager=is_manager)
+    membership.is_manager = is_manager
+    _record(Kind.TEAM_MEMBER_CHANGED, row.team, actor, user=row.user_id, manager=is_manager)
+
+
+@transaction.atomic
+def remove(*, membership: Membership, actor: Viewer) -> None:
+    """End a membership, and with it the roles that came by the team. Doing it twice is fine.
+
+    Raises Conflict where no manager would be left (staff may), or a namespace without an owner (nobody may).
+    """
+    owned = _locked_with_namespaces(membership.team_id)
+    row = Membership.objects.select_related("user", "team").filter(pk=membership.pk).first()
+    if row is None:
+        return
+    team = row.team
+    _keep_a_manager(row, actor)
+    if row.user.is_active and not team.memberships.filter(user__is_active=True).exclude(pk=row.pk).exists():
+        _keep_owners(team, owned, f"Without {row.user} the team {team} has nobody left, and it")
+    row.delete()
+    _record(Kind.TEAM_MEMBER_REMOVED, team, actor, user=row.user_id)
+
+
+@transaction.atomic
+def delete(*, team: Team, actor: Viewer) -> None:
+    """Delete it with its memberships and roles. Raises Conflict while it is the only owner of a namespace."""
+    owned = _locked_with_namespaces(team.pk)
+    _keep_owners(team, owned, f"The team {team}")
+    held = Grant.objects.filter(team=team).select_related("namespace").order_by("namespace__name", "pk")
+    roles = {grant.namespace.name: grant.get_role_display().lower() for grant in held}
+    members = sorted(team.memberships.values_list("user", flat=True))
+    _record(Kind.TEAM_DELETED, team, actor, members=members, roles=roles)
+    Team.objects.filter(pk=team.pk).delete()
+
+
+def find(name: str) -> Team:
+    """Any team, for owners who give it a role: they name it as they name a person. Raises NotFound."""
+    team = None if "\0" in name else Team.objects.filter(name=name).first()
+    if team is None:
+        raise NotFound(f"There is no team {name}.", mend="Check the spelling, or make the team.")
+    return team
+
+
+def members_of(team: Team) -> QuerySet[Membership]:
+    """Managers first."""
+    return team.memberships.select_related("user").order_by("-is_manager", "user__username", "pk")
+
+
+def roles_of(team: Team, *, seen_by: Viewer) -> QuerySet[Grant]:
+    """What it holds, as far as the viewer sees the namespaces."""
+    rows = Grant.objects.filter(team=team, namespace__in=visible_namespaces(seen_by))
+    return rows.select_related("namespace").order_by("namespace__name", "pk")
+
+
+def _locked(pk: int) -> Team:
+    """The row as it is now; whoever else changes this team waits."""
+    row = Team.objects.select_for_update().filter(pk=pk).first()
+    if row is None:
+        raise NotFound("This team was deleted.", mend="The teams page has the list.")
+    return row
+
+
+def _locked_with_namespaces(pk: int) -> list[Namespace]:
+    """Lock what the team owns, then the team (as `namespaces.grant` does): two who leave a namespace take turns."""
+    owned = Grant.objects.filter(team=pk, role=Role.OWNER).values("namespace")
+    locked = list(Namespace.objects.select_for_update().filter(pk__in=owned).order_by("pk"))
+    team = _locked(pk)
+    if Namespace.objects.filter(pk__in=owned).exclude(pk__in=[namespace.pk for namespace in locked]).exists():
+        raise Conflict(f"Somebody has just given a namespace to the team {team}.", mend="Look, and send it again.")
+    return locked
+
+
+def _row_of(membership: Membership) -> Membership:
+    row = Membership.objects.select_related("team", "user").filter(pk=membership.pk).first()
+    if row is None:
+        raise NotFound("This person is no longer in the team.", mend="The team's page has the list.")
+    return row
+
+
+def _keep_a_manager(leaving: Membership, actor: Viewer) -> None:
+    if not leaving.is_manager or gate.operates(actor):
+        return
+    others = Membership.objects.filter(team=leaving.team_id, is_manager=True, user__is_active=True)
+    if not others.exclude(pk=leaving.pk).exists():
+        raise Conflict(
+            "A team keeps at least one manager, and this is the last one.", mend="Make somebody else manager first."
+        )
+
+
+def _keep_owners(team: Team, owned: list[Namespace], whose: str) -> None:
+    other = Grant.objects.active_owners().exclude(team=team).values("namespace")
+    orphans = [namespace.name for namespace in owned if not other.filter(namespace=namespace).exists()]
+    if orphans:
+        raise Conflict(
+            f"{whose} is the only owner of {', '.join(sorted(orphans))}.",
+            mend="Transfer it to somebody, or make somebody else owner first.",
+        )
+
+
+def _check_description(description: str) -> None:
+    if len(description) > 200:  # noqa: PLR2004  # the column's width
+        raise Invalid("A description has at most 200 characters.", mend="Shorten it.")
+
+
+def _record(kind: Kind, team: Team, actor: Viewer, **detail: object) -> None:
+    record(kind, actor_id=actor.user_id, token_id=actor.token_id, subject=f"team/{team.name}", **detail)

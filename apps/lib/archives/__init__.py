@@ -1,0 +1,1 @@
+"""Hostile archives of modules, read and written in a sandboxed child."""

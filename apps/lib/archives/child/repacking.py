@@ -1,0 +1,47 @@
+"""What the confined child runs to repack an archive as a zip that is the same whenever the members are."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from apps.lib.archives.child.reading import members, one_verdict
+from apps.lib.archives.rules.clock import Clock
+from apps.lib.archives.rules.collector import Member
+from apps.lib.archives.rules.exchange import refusal_fields
+from apps.lib.archives.rules.limits import Limits
+from apps.lib.archives.rules.outcome import Refusal, refuse
+from apps.lib.archives.zips.writer import ZipWriter
+from apps.lib.sandbox.frames import emit
+from apps.lib.sandbox.positioned import open_positioned
+
+
+def main(request: dict[str, Any], stdin: int) -> dict[str, Any]:
+    limits = Limits(**request["limits"])
+    writer = ZipWriter(emit)
+    try:
+        with one_verdict(request["form"]):
+            # Our own time only: the parent may take the output as slowly as it likes.
+            clock = Clock(limits.repack_seconds, time.process_time)
+            file = open_positioned(stdin)
+            _repack(members(file, limits, clock, request["form"], by_name=True, links=True), request, writer)
+    except Refusal as refusal:
+        return refusal_fields(refusal)
+    return {"files": writer.files}
+
+
+def _repack(found: Iterator[Member], request: dict[str, Any], writer: ZipWriter) -> None:
+    prefix = f"{request['folder']}/" if request["folder"] else ""
+    leave_out = set(request["leave_out"])
+    copies = request["copies"]
+    for entry, pieces in found:
+        # Folders have no records of their own: clients make those that files need. Links are copies of their targets.
+        if entry.is_dir or entry.link:
+            continue
+        names = copies.get(entry.name, [])
+        if entry.name.startswith(prefix) and entry.name not in leave_out:
+            names = [entry.name, *names]
+        if names:
+            writer.add([name[len(prefix) :] for name in names], pieces, executable=bool(entry.mode & 0o111))
+    if prefix and not writer.files:
+        raise refuse("folder_missing", "no file below it", "a folder of the archive", "Choose another.", prefix)
+    writer.finish()

@@ -1,0 +1,203 @@
+"""Links inside an archive: under which names its files stand once every link is followed.
+
+    tree = links.Tree(listing.entries, limits)
+    view = tree.below("modules/vpc/")       # "" for all
+    view.names; view.copies; view.broken
+
+Works on names alone, so it is bounded by them: what links multiply counts against the limits of an archive.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from posixpath import dirname
+
+from apps.lib.amounts import found_text
+from apps.lib.archives.layouts import is_left_out
+from apps.lib.archives.rules.limits import Limits, at_most
+from apps.lib.archives.rules.outcome import Entry, refuse, shown
+
+MAX_FOLLOWED = 40  # as many as Linux follows on one path
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenLink:
+    """A link that leads to no file of a module: `found` says to what, and why that is none."""
+
+    name: str
+    found: str
+
+
+@dataclass(slots=True)
+class View:
+    """What stands below a folder. All names are full names, the folder included.
+
+    `names`: every file, under each of its names; `copies`: the names that links add, by the member they lead to;
+    `followed` and `broken`: the links, without those that are left out by rule.
+    """
+
+    names: list[str] = field(default_factory=list)
+    copies: dict[str, list[str]] = field(default_factory=dict)
+    followed: list[str] = field(default_factory=list)
+    broken: list[BrokenLink] = field(default_factory=list)
+
+
+class Tree:
+    """The members of an archive as a tree of folders, files and links."""
+
+    def __init__(self, entries: Sequence[Entry], limits: Limits) -> None:
+        self._files: dict[str, Entry] = {}
+        self._links: dict[str, Entry] = {}
+        self._folders: dict[str, list[str]] = {"": []}  # path -> names of what lies directly in it
+        for entry in entries:
+            path = entry.name.removesuffix("/")
+            self._add(path, is_folder=entry.is_dir)
+            if not entry.is_dir:
+                (self._links if entry.link else self._files)[path] = entry
+        self._costs = _Costs(limits, entries)
+
+    def folder_at(self, path: str) -> str | None:
+        """The folder that the path leads to, by its own name; None if there is none."""
+        try:
+            found = self._follow("", path)
+        except _Broken:
+            return None
+        return found if found in self._folders else None
+
+    def below(self, prefix: str) -> View:
+        """What stands below a folder's own name: empty, or with a slash at its end. Raises Refusal over a limit."""
+        view = View()
+        folder = prefix.removesuffix("/")
+        self._walk(view, folder, folder, (folder,))
+        return view
+
+    def _add(self, path: str, *, is_folder: bool) -> None:
+        if is_folder:
+            if path in self._folders:
+                return
+            self._folders[path] = []
+        while path:
+            above = dirname(path)
+            is_known = above in self._folders
+            self._folders.setdefault(above, []).append(path)
+            if is_known:
+                return
+            path = above
+
+    def _walk(self, view: View, alias: str, real: str, above: tuple[str, ...]) -> None:
+        """Adds what lies in the folder `real` as if it were called `alias`. `above`: the real folders around it."""
+        for path in self._folders[real]:
+            name = f"{alias}/{path.rpartition('/')[2]}".removeprefix("/")
+            link = self._links.get(path)
+            if link is None:
+                self._take(view, name, path, above)
+            elif not is_left_out(name):
+                self._take_link(view, name, path, above)
+
+    def _take_link(self, view: View, name: str, path: str, above: tuple[str, ...]) -> None:
+        link = self._links[path]
+        if name != path:  # it lies in a folder that was linked to
+            self._costs.count(name)
+        try:
+            found = self._target(link, path)
+            _check_loop(found, path, above)
+        except _Broken as broken:
+            view.broken.append(BrokenLink(name, f"a {link.link} link to {shown(link.target) or 'nothing'}, {broken}"))
+            return
+        view.followed.append(name)
+        self._take(view, name, found, above)
+
+    def _take(self, view: View, name: str, path: str, above: tuple[str, ...]) -> None:
+        """Adds the file or folder `path`, which is no link, under a name."""
+        if path in self._folders:
+            if name != path:
+                self._costs.count(name)
+            self._walk(view, name, path, (*above, path))
+        elif name == path:
+            view.names.append(name)
+        elif not is_left_out(name):
+            self._costs.count(name, self._files[path].size)
+            view.names.append(name)
+            view.copies.setdefault(self._files[path].name, []).append(name)
+
+    def _target(self, link: Entry, path: str) -> str:
+        """The path of the file or folder that a link leads to. Raises _Broken."""
+        if link.link == "symbolic":
+            found = self._follow(dirname(path), link.target)
+        else:
+            found = link.target.removeprefix("./")
+            if found not in self._files:
+                raise _Broken("which is no file of the archive")
+        if is_left_out(found):
+            raise _Broken("which is no part of a module and left out")
+        return found
+
+    def _follow(self, folder: str, target: str) -> str:
+        """Where a path leads, seen from a folder, whatever links lie on it. Raises _Broken."""
+        at = folder.split("/") if folder else []
+        parts = _parts(target)
+        followed = 0
+        while parts:
+            part = parts.pop()
+            if part == "..":
+                if not at:
+                    raise _Broken("which is outside of the archive")
+                at.pop()
+                continue
+            path = "/".join([*at, part])
+            if link := self._links.get(path):
+                followed += 1
+                if followed > MAX_FOLLOWED:
+                    raise _Broken("which leads round in a circle")
+                if link.link == "hard":
+                    at = []
+                parts += _parts(link.target)
+            elif path in self._folders or (path in self._files and not parts):
+                at.append(part)
+            else:
+                raise _Broken("which is not in the archive")
+        return "/".join(at)
+
+
+class _Broken(Exception):
+    """A link leads nowhere; `str()` says why."""
+
+
+class _Costs:
+    """What links add to an archive, on top of what it holds already."""
+
+    def __init__(self, limits: Limits, entries: Sequence[Entry]) -> None:
+        self._limits = limits
+        self._entries = sum(not entry.link for entry in entries)
+        self._bytes = sum(entry.size for entry in entries)
+        self._name_bytes = 0
+
+    def count(self, name: str, size: int = 0) -> None:
+        limits = self._limits
+        self._entries += 1
+        self._bytes += size
+        self._name_bytes += len(name.encode("utf-8"))
+        if self._entries > limits.entries:
+            expected = at_most(limits.entries, "entries", limits.entries_setting)
+            found = f"more than {limits.entries} entries, with what links lead to"
+            raise refuse("too_many_entries", found, expected, "Leave files or links out.")
+        if self._bytes > limits.unpacked_bytes:
+            found = f"{found_text(self._bytes)} unpacked, or more, with what links lead to"
+            expected = at_most(limits.unpacked_bytes, "bytes", limits.unpacked_setting)
+            raise refuse("too_large_unpacked", found, expected, "Leave files or links out.")
+        # Links to folders make paths of any length.
+        if name.count("/") >= limits.depth or self._name_bytes > limits.directory_bytes:
+            expected = f"{at_most(limits.depth, 'levels')} and {limits.directory_bytes} bytes of names in all"
+            raise refuse("too_large_directory", "paths through links that are too long", expected, file=name)
+
+
+def _parts(target: str) -> list[str]:
+    """The parts of a path, the first one at the end. Raises _Broken unless it is relative."""
+    if target.startswith("/"):
+        raise _Broken("an absolute path")
+    return [part for part in reversed(target.split("/")) if part not in ("", ".")]
+
+
+def _check_loop(found: str, path: str, above: tuple[str, ...]) -> None:
+    """A link to a folder around itself, or around the link that led here, would never end."""
+    if found in above or not found or f"{path}/".startswith(f"{found}/"):
+        raise _Broken("which is a folder around the link")

@@ -1,0 +1,1 @@
+"""What an archive may contain, whatever its format."""

@@ -1,0 +1,102 @@
+"""What is kept of the members while they pass: the wanted texts, and the names of those that hold a private key."""
+
+import re
+from bisect import insort
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+
+from apps.lib.archives.rules.limits import Limits
+from apps.lib.archives.rules.outcome import Entry
+
+# A member and its bytes. The bytes are read in order, before the next member is asked for, or not at all.
+Member: TypeAlias = tuple[Entry, Iterator[bytes]]
+
+KEY_BYTES = 64 * 1024  # where a key has to begin
+KEY_BODY_BYTES = 8 * 1024
+MOST_KEYS = 100
+
+_PRIVATE_KEY = re.compile(
+    rb"-----BEGIN (?:(?:RSA|EC|DSA|OPENSSH|ENCRYPTED) )?PRIVATE KEY-----"
+    rb"|-----BEGIN PGP PRIVATE KEY BLOCK-----|PuTTY-User-Key-File-"  # pragma: allowlist secret (a pattern)
+)
+# A line of a key: the shortest key, of Ed25519, is 64 characters of base64, and lines are folded at 64 or later.
+# What stands in an example instead ("content+of+api+key", "MIIE...", "xxxx") has no such line.
+_KEY_LINE = re.compile(rb"[A-Za-z0-9+/]{40,}")
+_KEY_LETTERS = [re.compile(letters) for letters in (rb"[A-Z]", rb"[a-z]", rb"[0-9]")]
+
+
+class Finds:
+    """Collects from each member's first bytes.
+
+    `wanted` are patterns of whole paths in which `*` stands for anything within one part (`modules/*/*.tf`) and `**`
+    for any number of parts (`**/*.tf`), whatever the letter case. Room is given in the order of the patterns, and
+    by name within one: files that match a later pattern never crowd out those of an earlier one.
+    """
+
+    def __init__(self, wanted: Iterable[str], limits: Limits) -> None:
+        self._patterns = [_compiled(pattern) for pattern in wanted]
+        self._limits = limits
+        self._texts: list[tuple[int, str, bytes]] = []  # in the order in which room is given
+        self._size = 0
+        self.private_keys: list[str] = []
+
+    def take(self, entry: Entry, pieces: Iterator[bytes]) -> None:
+        """Reads one member to its end. A link has nothing to read: what it points to is a member as well."""
+        if entry.link:
+            return
+        rank = self._rank(entry)
+        text_bytes = 0 if rank is None else self._limits.text_bytes
+        head = _head(pieces, max(KEY_BYTES + KEY_BODY_BYTES, text_bytes))
+        if len(self.private_keys) < MOST_KEYS and _holds_key(head):
+            self.private_keys.append(entry.name)
+        if rank is not None:
+            self._keep(rank, entry.name, head[:text_bytes])
+
+    @property
+    def texts(self) -> dict[str, bytes]:
+        return {name: text for _, name, text in self._texts}
+
+    def _rank(self, entry: Entry) -> int | None:
+        if entry.is_dir:
+            return None
+        name = entry.name.casefold()
+        return next((rank for rank, pattern in enumerate(self._patterns) if pattern.fullmatch(name)), None)
+
+    def _keep(self, rank: int, name: str, text: bytes) -> None:
+        insort(self._texts, (rank, name, text))
+        self._size += len(text)
+        # What has no room now never will: whatever comes can only move it further back.
+        while self._size > self._limits.texts_bytes:
+            rank, name, text = self._texts.pop()
+            self._size -= len(text)
+            room = self._limits.texts_bytes - self._size
+            if room > 0:
+                self._texts.append((rank, name, text[:room]))
+                self._size += room
+
+
+def _holds_key(head: bytes) -> bool:
+    """Whether a private key begins there, with bytes of a key behind it. A placeholder has none."""
+    for begin in _PRIVATE_KEY.finditer(head, 0, KEY_BYTES):
+        body = head[begin.end() : begin.end() + KEY_BODY_BYTES].partition(b"-----")[0]
+        if any(_is_key_line(line) for line in _KEY_LINE.findall(body)):
+            return True
+    return False
+
+
+def _is_key_line(line: bytes) -> bool:
+    """Whether it could be base64 of random bytes: a run of one letter or a path in lower case is none."""
+    return all(letters.search(line) for letters in _KEY_LETTERS)
+
+
+def _head(pieces: Iterator[bytes], most: int) -> bytes:
+    head = bytearray()
+    for piece in pieces:
+        if len(head) < most:
+            head += piece[: most - len(head)]
+    return bytes(head)
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    parts = ("[^/]*".join(map(re.escape, part.split("*"))) for part in pattern.casefold().split("**"))
+    return re.compile(".*".join(parts))

@@ -1,0 +1,112 @@
+"""The rules of member names: what every file system of every client can hold, once, at one place."""
+
+from collections.abc import Iterable, Iterator
+from unicodedata import normalize
+
+from apps.lib.archives.rules.limits import Limits, at_most
+from apps.lib.archives.rules.outcome import shown
+from apps.lib.errors import Reason
+
+_DEVICES = frozenset(
+    ["CON", "PRN", "AUX", "NUL", "CLOCK$", "CONIN$", "CONOUT$"]
+    + [f"{port}{number}" for port in ("COM", "LPT") for number in "0123456789¹²³"]
+)
+_CONTROL_BELOW, _DELETE, _C1_BELOW = 0x20, 0x7F, 0xA0
+_RENAME = "Rename it and pack again."
+
+
+def broken_names(names: Iterable[str], limits: Limits) -> Iterator[Reason]:
+    """A reason for each bad name, in the order given, then for each two that cannot lie side by side."""
+    names = list(names)
+    bad = False
+    for name in names:
+        reason = _broken(name, limits)
+        if reason:
+            bad = True
+            yield reason
+    if not bad:
+        yield from _clashes(names)
+
+
+def _broken(name: str, limits: Limits) -> Reason | None:
+    code, found, expected = _whole(name, limits) or _parts(name, limits) or ("", "", "")
+    return Reason(code, found, expected, _RENAME, shown(name)) if code else None
+
+
+def _whole(name: str, limits: Limits) -> tuple[str, str, str] | None:
+    if not name:
+        return "name_empty", "a member without a name", "a name"
+    size = len(name.encode("utf-8"))
+    if size > limits.name_bytes:
+        return "name_too_long", f"a name of {size} bytes", at_most(limits.name_bytes, "bytes")
+    control = next(filter(_is_control, name), None)
+    if control is not None:
+        return "name_control", f"the control character {control!r} in a name", "none"
+    return _rooted(name)
+
+
+def _rooted(name: str) -> tuple[str, str, str] | None:
+    if "\\" in name:
+        return "name_backslash", "a backslash in a name", "'/' between folders"
+    if name.startswith("/"):
+        return "name_absolute", "an absolute path", "a path inside the archive"
+    if name[1:2] == ":" and name[0].isascii() and name[0].isalpha():
+        return "name_drive", f"the drive letter {name[:2]!r}", "a path inside the archive"
+    return None
+
+
+def _parts(name: str, limits: Limits) -> tuple[str, str, str] | None:
+    parts = name.removesuffix("/").split("/")
+    if len(parts) > limits.depth:
+        return "name_too_deep", f"a depth of {len(parts)}", at_most(limits.depth, "levels")
+    return next(filter(None, map(_part, parts)), None)
+
+
+def _part(part: str) -> tuple[str, str, str] | None:
+    if part in ("", ".", ".."):
+        return "name_dots", f"the path part {part!r}", "names of files and folders only"
+    if part[-1] in ". ":
+        return "name_ending", f"the path part {part[:80]!r}, which ends in a dot or a space", "another ending"
+    # Windows opens the device whatever the extension, and ignores spaces before it.
+    if part.partition(".")[0].rstrip(" ").upper() in _DEVICES:
+        return "name_device", f"{part[:80]!r}, a device name on Windows", "another name"
+    return None
+
+
+def _is_control(mark: str) -> bool:
+    code = ord(mark)
+    return code < _CONTROL_BELOW or _DELETE <= code < _C1_BELOW or mark in "\u2028\u2029"
+
+
+def _clashes(names: list[str]) -> Iterator[Reason]:
+    """Names that are one where case or composed accents do not count, and files that are folders as well."""
+    own: dict[bool, dict[str, str]] = {True: {}, False: {}}  # is it a folder's own record? -> folded path -> name
+    folders: dict[str, str] = {}  # folded path -> path, of every folder that has a record or lies on a path
+    for name in names:
+        path = name.removesuffix("/")
+        spellings, key = own[name.endswith("/")], _folded(path)
+        first = spellings.get(key)  # not setdefault and `is`: equal names of one letter are one object
+        if first is None:
+            spellings[key] = name
+        else:
+            yield _twice(name, first)
+        folder = path if name.endswith("/") else path.rpartition("/")[0]
+        while folder:
+            spelling = folders.setdefault(_folded(folder), folder)
+            if spelling is not folder:
+                if spelling != folder and first is None:
+                    yield _twice(name, spelling)
+                break  # the folders above it were seen with it
+            folder = folder.rpartition("/")[0]
+    for key in sorted(own[False].keys() & folders.keys()):
+        found = f"a folder named {shown(folders[key])!r} beside it"
+        yield Reason("file_and_folder", found, "either a file or a folder", _RENAME, shown(own[False][key]))
+
+
+def _twice(name: str, first: str) -> Reason:
+    how = "twice" if name == first else f"beside {shown(first)!r}, the same name where letter case does not count"
+    return Reason("duplicate_name", f"it {how}", "each name once", _RENAME, shown(name))
+
+
+def _folded(path: str) -> str:
+    return path.lower() if path.isascii() else normalize("NFC", normalize("NFC", path).casefold())

@@ -1,0 +1,97 @@
+"""Uploaded archives: checked and repacked in a child process that can do nothing but read them (D17).
+
+form = archives.form_of(head)                                   # None: raise archives.refuse_form(head)
+listing = archives.inspect(file, limits, wanted=["readme.md", "*.tf"], form=form)   # or Refusal, with .reasons
+layout = archives.layout_of(entry.name for entry in listing.entries)
+chunks = archives.repack(file, limits, form=form, folder=layout.top_folder, leave_out=layout.left_out)
+"""
+
+from collections.abc import Collection, Generator, Mapping, Sequence
+from dataclasses import asdict
+from typing import BinaryIO
+
+from apps.lib.archives.child.reading import read
+from apps.lib.archives.layouts import Layout, layout_of
+from apps.lib.archives.rules.exchange import raise_refusal, read_listing
+from apps.lib.archives.rules.forms import FORMS, Form, form_of, refuse_form
+from apps.lib.archives.rules.limits import Limits
+from apps.lib.archives.rules.magic import HEAD_BYTES
+from apps.lib.archives.rules.outcome import Entry, Listing, Refusal, too_expensive
+from apps.lib.sandbox import parent
+from apps.lib.sandbox.parent import CheckBroken
+
+__all__ = [
+    "FORMS",
+    "HEAD_BYTES",
+    "CheckBroken",
+    "Entry",
+    "Form",
+    "Layout",
+    "Limits",
+    "Listing",
+    "Refusal",
+    "form_of",
+    "inspect",
+    "layout_of",
+    "read",
+    "refuse_form",
+    "repack",
+]
+
+_INSPECTING = "apps.lib.archives.child.inspecting"
+_REPACKING = "apps.lib.archives.child.repacking"
+
+
+def inspect(
+    file: BinaryIO, limits: Limits, wanted: Collection[str] = (), *, form: Form = "zip", links: bool = False
+) -> Listing:
+    """Checks an archive in a child process; `file` is a real file, whose position does not matter and is not moved.
+
+    Raises Refusal where the archive is at fault (also for what it costs), CheckBroken where the check is.
+    `wanted` are patterns of paths such as `*.tf` and `modules/*/*.tf`, the most important first; the listing's `texts`
+    are filled in their order. Links are refused unless `links` is set: then they are entries without bytes, for
+    `links.Tree` to follow. Takes some 50 ms and what the archive needs, at most `limits.seconds` and a little.
+    """
+    request = {"limits": asdict(limits), "wanted": list(wanted), "form": form, "links": links}
+    costs = parent.Limits(seconds=limits.seconds, memory_bytes=limits.memory_bytes)
+    try:
+        answer = parent.run(program=_INSPECTING, request=request, stdin=file, limits=costs)
+        return read_listing(answer)
+    except parent.TooExpensive as cost:
+        raise too_expensive(str(cost)) from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise CheckBroken(f"the check answered nonsense ({error!r})") from error
+
+
+def repack(
+    file: BinaryIO,
+    limits: Limits,
+    *,
+    form: Form,
+    folder: str = "",
+    leave_out: Collection[str] = (),
+    copies: Mapping[str, Sequence[str]] | None = None,
+) -> Generator[bytes, None, None]:
+    """The files below `folder` (empty: all) as a zip, in pieces, without those whose full names `leave_out` holds.
+
+    `copies` are further full names, all below `folder`, under which a member is written, wherever it lies itself:
+    what its links come to. Links as such are not written.
+
+    The same archive, folder and names give the same bytes, as long as zlib is the same: a zip's files by name, a tar's
+    in their own order (sorting would need room for all of it). Memory stays flat here and in the child, which is
+    killed where the generator is closed. Raises as `inspect` does, also after many pieces: whoever takes them must
+    drop them then. The zip may be larger than the archive was (xz packs better), also than `packed_bytes`.
+    """
+    request = {
+        "limits": asdict(limits),
+        "form": form,
+        "folder": folder.strip("/"),
+        "leave_out": sorted(leave_out),
+        "copies": {member: list(names) for member, names in (copies or {}).items()},
+    }
+    costs = parent.Limits(seconds=limits.repack_seconds, memory_bytes=limits.memory_bytes)
+    try:
+        answer = yield from parent.stream(program=_REPACKING, request=request, stdin=file, limits=costs)
+    except parent.TooExpensive as cost:
+        raise too_expensive(str(cost)) from None
+    raise_refusal(answer)

@@ -1,0 +1,107 @@
+"""The bytes inside a gzip or xz file: one whole stream, unpacked in steps, with nothing behind it."""
+
+import lzma
+import zlib
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from apps.lib.archives.rules.clock import Clock
+from apps.lib.archives.rules.outcome import Refusal, refuse
+
+STEP = 64 * 1024
+# `xz -9` needs 65 MiB to unpack. A header may ask for 4 GiB.
+XZ_MEMORY = 100 * 1024 * 1024
+_GZIP = 16 + zlib.MAX_WBITS
+_MAGIC = {"gzip": b"\x1f\x8b", "xz": b"\xfd7zXZ\x00"}
+
+
+class Unpacked:
+    """What a compressed file holds, read from front to back."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._piece = b""
+        self._at = 0
+
+    def some(self, most: int) -> bytes:
+        """At least one byte and at most as many as asked for; none at the end."""
+        while self._at == len(self._piece):
+            following = next(self._pieces, None)
+            if following is None:
+                return b""
+            self._piece, self._at = following, 0
+        data = self._piece[self._at : self._at + most]
+        self._at += len(data)
+        return data
+
+    def up_to(self, count: int) -> bytes:
+        """So many bytes; fewer at the end."""
+        data = self.some(count)
+        while len(data) < count and (more := self.some(count - len(data))):
+            data += more
+        return data
+
+    def exactly(self, count: int, file: str) -> bytes:
+        """So many bytes of the member `file`. Raises Refusal at the end."""
+        data = self.up_to(count)
+        if len(data) < count:
+            raise ends_inside(file)
+        return data
+
+
+def ends_inside(file: str) -> Refusal:
+    return refuse("truncated", "the end of the tar inside a member", "all of it", "Pack and upload it again.", file)
+
+
+def gunzipped(file: BinaryIO, clock: Clock) -> Iterator[bytes]:
+    """The contents of a gzip file of one member. zlib checks header, CRC and length (RFC 1952)."""
+    inflater = zlib.decompressobj(_GZIP)
+    file.seek(0)
+    while not inflater.eof:
+        packed = file.read(STEP)
+        if not packed:
+            raise _cut_short("gzip")
+        try:
+            while packed and not inflater.eof:
+                clock.check()
+                yield inflater.decompress(packed, STEP)
+                packed = inflater.unconsumed_tail
+        except zlib.error as error:
+            raise _damaged("gzip", error) from error
+    _check_end("gzip", inflater.unused_data + file.read(STEP))
+
+
+def unxzed(file: BinaryIO, clock: Clock) -> Iterator[bytes]:
+    """The contents of an xz file of one stream."""
+    decoder = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=XZ_MEMORY)
+    file.seek(0)
+    try:
+        while not decoder.eof:
+            clock.check()
+            packed = file.read(STEP) if decoder.needs_input else b""
+            if not packed and decoder.needs_input:
+                raise _cut_short("xz")
+            yield decoder.decompress(packed, STEP)
+    except lzma.LZMAError as error:
+        if "memory" in str(error).lower():
+            found = f"an xz stream that takes more than {XZ_MEMORY} bytes of memory to unpack"
+            raise refuse("xz_memory", found, "what xz -9 writes, or less", "Pack it with xz -6.") from error
+        raise _damaged("xz", error) from error
+    _check_end("xz", decoder.unused_data + file.read(STEP))
+
+
+def _cut_short(kind: str) -> Refusal:
+    return refuse("truncated", f"a {kind} stream that is cut short", "all of it", "Upload it again.")
+
+
+def _damaged(kind: str, error: Exception) -> Refusal:
+    return refuse("damaged", f"broken {kind} data ({error})", f"a whole {kind} stream", "Pack and upload it again.")
+
+
+def _check_end(kind: str, rest: bytes) -> None:
+    """Some tools read on in a second stream, others stop or ignore it: two archives in one file."""
+    if rest.startswith(_MAGIC[kind]):
+        mend = f"Pack all files in one go; do not join {kind} files."
+        raise refuse("concatenated", f"a second {kind} stream behind the first", "one stream", mend)
+    if rest:
+        raise refuse("trailing_bytes", f"bytes after the end of the {kind} stream", "nothing after it")

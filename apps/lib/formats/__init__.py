@@ -1,0 +1,1 @@
+"""Documents that other programs define: registry manifests, OCI manifests, SHA256SUMS, fingerprints."""

@@ -1,0 +1,101 @@
+"""`terraform-registry-manifest.json`: which versions of the plugin protocol a provider speaks (D11: never guessed)."""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from apps.lib.amounts import found_text
+from apps.lib.archives.rules.limits import at_most
+from apps.lib.archives.rules.outcome import Refusal, refuse, shown
+from apps.lib.errors import Reason
+
+FILE_NAME = "terraform-registry-manifest.json"
+MOST_BYTES = 64 * 1024
+MOST_PROTOCOLS = 10
+
+_EXAMPLE = '{"version": 1, "metadata": {"protocol_versions": ["5.0"]}}'
+_MEND = f"Write {_EXAMPLE} with the protocols that the provider speaks."
+_PROTOCOL = re.compile(r"(?:0|[1-9][0-9]{0,2})\.(?:0|[1-9][0-9]{0,2})")
+
+
+def parse(data: bytes, *, file: str = FILE_NAME) -> list[str]:
+    """The protocols that a manifest names, in its order. `file` is its name in a refusal. Raises Refusal."""
+    fields = _object(data, file)
+    version = fields.get("version")
+    if type(version) is not int or version != 1:
+        raise _refuse("manifest-version", f'"version" {_told(version)}', '"version": 1', file)
+    metadata = fields.get("metadata")
+    if not isinstance(metadata, dict):
+        raise _refuse("manifest-metadata", f'"metadata" {_told(metadata)}', "an object", file)
+    protocols = metadata.get("protocol_versions")
+    if not isinstance(protocols, list):
+        raise _refuse("manifest-protocols", f'"protocol_versions" {_told(protocols)}', "a list of texts", file)
+    return protocols_checked(protocols, file=file)
+
+
+def protocols_checked(protocols: Sequence[Any], *, file: str = "") -> list[str]:
+    """The protocols as they were named, by a manifest or by hand. Raises Refusal for any that clients cannot read."""
+    reasons = [_reason(f"the protocol {_told(protocol)}", file) for protocol in protocols if not _is_one(protocol)]
+    if not protocols:
+        reasons = [_reason("no protocol", file)]
+    elif len(protocols) > MOST_PROTOCOLS:
+        reasons = [_reason(f"{len(protocols)} protocols", file, expected=f"at most {MOST_PROTOCOLS}")]
+    elif not reasons and len(set(protocols)) < len(protocols):
+        twice = next(protocol for at, protocol in enumerate(protocols) if protocol in protocols[:at])
+        reasons = [_reason(f"the protocol {_told(twice)} twice", file, expected="each once")]
+    if reasons:
+        raise Refusal(reasons)
+    return list(protocols)
+
+
+def _is_one(protocol: object) -> bool:
+    return isinstance(protocol, str) and _PROTOCOL.fullmatch(protocol) is not None
+
+
+def _reason(found: str, file: str, expected: str = "major and minor number, such as 5.0 or 6.0") -> Reason:
+    mend = "Name what the provider's plugin library speaks: 5.0 for SDKv2, 6.0 for the framework's default."
+    return Reason("manifest-protocols", found, expected, mend, shown(file))
+
+
+def _object(data: bytes, file: str) -> dict[str, Any]:
+    if len(data) > MOST_BYTES:
+        raise _refuse("manifest-too-large", found_text(len(data)), at_most(MOST_BYTES, "bytes"), file)
+    try:
+        fields = json.loads(data.decode("utf-8"), object_pairs_hook=_once)
+    except _Twice as twice:
+        raise _refuse("manifest-duplicate", f"the key {_told(str(twice))} twice", "each key once", file) from None
+    except UnicodeDecodeError:
+        raise _refuse("manifest-encoding", "bytes that are no UTF-8", "JSON in UTF-8", file) from None
+    except (ValueError, RecursionError) as error:
+        why = f" ({error})" if isinstance(error, json.JSONDecodeError) else ""
+        raise _refuse("manifest-not-json", f"no JSON{why}", f"a JSON object such as {_EXAMPLE}", file) from None
+    if not isinstance(fields, dict):
+        raise _refuse("manifest-not-json", _told(fields), f"a JSON object such as {_EXAMPLE}", file)
+    return fields
+
+
+class _Twice(Exception):
+    """A key that stands twice in one object: of which readers take either."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in fields:
+            raise _Twice(key)
+        fields[key] = value
+    return fields
+
+
+def _told(value: object) -> str:
+    """A value as JSON in one short line."""
+    if value is None:
+        return "that is not there or null"
+    if isinstance(value, dict | list):
+        return "a list" if isinstance(value, list) else "an object"
+    return shown(json.dumps(value)[:80])
+
+
+def _refuse(code: str, found: str, expected: str, file: str) -> Refusal:
+    return refuse(code, found, expected, _MEND, file)

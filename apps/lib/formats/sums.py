@@ -1,0 +1,174 @@
+"""SHA256SUMS: one digest and one file name a line, as `sha256sum` and GoReleaser write it.
+
+Publisher-signed sums are served byte for byte, so nothing in them can be mended here: whatever crashes a client (a
+blank line), or makes it drop all hashes but its own platform's, is refused by line and name.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from apps.lib.amounts import found_text
+from apps.lib.archives.rules.limits import at_most
+from apps.lib.archives.rules.outcome import MOST_REASONS, Refusal, refuse, shown
+from apps.lib.digests import is_sha256
+from apps.lib.errors import Reason
+
+MOST_BYTES = 1024 * 1024
+LONGEST_NAME = 255
+
+_GAP = "  "
+_SHAPE = "64 lower-case hex digits, two spaces, a file name"
+_AGAIN = "Write it again with sha256sum, and sign it again."
+# What a client takes for space between fields: Go's bytes.Fields. A line of nothing else crashes it.
+_SPACE = " \t\r\v\f"
+_FIELDS = re.compile(f"[{_SPACE}]+")
+_NAMED_LINES = 3
+_MOST_FAULTS = 1000  # a megabyte of line breaks is a million of them
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    """What is wrong with one line. Faults of equal code and `found` are told together."""
+
+    code: str
+    line: int
+    found: str
+    expected: str
+    mend: str = _AGAIN
+
+
+def parse(data: bytes, *, most_bytes: int = MOST_BYTES, setting: str = "", file: str = "") -> dict[str, str]:
+    """The sha256 of each file by its name, in the order of the lines.
+
+    `setting` is the variable behind `most_bytes`, `file` what the sums are called in a refusal. Raises Refusal.
+    """
+    lines = _lines(data, most_bytes, setting, file)
+    found = (fault for number, line in enumerate(lines, start=1) for fault in _faults(number, line))
+    faults = list(islice(found, _MOST_FAULTS))
+    if faults:
+        raise Refusal(_reasons(faults, file))
+    pairs = [(line[66:], line[:64]) for line in lines]
+    repeated = list(islice(_repeated([name for name, _ in pairs]), _MOST_FAULTS))
+    if repeated:
+        raise Refusal(_reasons(repeated, file))
+    return dict(pairs)
+
+
+def canonical(digests: Mapping[str, str]) -> bytes:
+    """The bytes that `parse` reads back as the same digests, by name. Raises Refusal where no bytes would."""
+    lines = [f"{digest}{_GAP}{name}\n" for name, digest in sorted(digests.items())]
+    data = "".join(lines).encode()
+    if parse(data, most_bytes=len(data)) != dict(digests):
+        raise refuse("sums-name", "a line break in a name", "plain file names in ASCII")
+    return data
+
+
+def _lines(data: bytes, most_bytes: int, setting: str, file: str) -> list[str]:
+    """The text in lines, without their ends. What follows the last line break is a line if it is not empty."""
+    if not data:
+        raise refuse("sums-empty", "a file of 0 bytes", "a line for each file", "Upload it again.", file)
+    if len(data) > most_bytes:
+        expected = at_most(most_bytes, "bytes", setting)
+        raise refuse("sums-too-large", found_text(len(data)), expected, "List this version's files only.", file)
+    text = _decoded(data, file)
+    return text.removesuffix("\n").split("\n")
+
+
+def _decoded(data: bytes, file: str) -> str:
+    found, at = "", 0
+    if data.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")):
+        found = "a byte order mark"
+    elif b"\0" in data:
+        found, at = "a zero byte", data.index(0)
+    else:
+        try:
+            return data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            found, at = f"the byte {data[error.start]:#04x} (no UTF-8)", error.start
+    line = data.count(b"\n", 0, at) + 1
+    raise refuse("sums-encoding", f"{found} in line {line}", "plain ASCII text", _AGAIN, file)
+
+
+def _faults(number: int, line: str) -> Iterator[_Fault]:
+    if not line.strip(_SPACE):
+        blank = "It stands between lines or behind the last one: remove it, and sign the file again."
+        yield _Fault("sums-blank-line", number, "a blank line", "none: it crashes every client", blank)
+        return
+    if line.endswith("\r"):
+        yield _Fault("sums-crlf", number, "a Windows line ending (CRLF)", "a plain line feed")
+        line = line[:-1]
+    fault = _misshapen(number, line)
+    if fault:
+        yield fault
+    else:
+        yield from _misspelt(number, line[:64], line[66:])
+
+
+def _misshapen(number: int, line: str) -> _Fault | None:
+    """A line that is not the one shape. The binary mark is told by its own name: `sha256sum -b` writes it."""
+    fields = _FIELDS.split(line.strip(_SPACE))
+    if re.fullmatch(r"[0-9A-Fa-f]{64} \*[^ ]+", line):
+        mend = "Write it with `sha256sum --text`, and sign it again."
+        return _Fault("sums-binary-mark", number, "a '*' before the file name", "two spaces and the name", mend)
+    if line.startswith("#"):
+        return _Fault("sums-malformed", number, "a comment", f"only lines of {_SHAPE}")
+    if len(fields) != 2:  # noqa: PLR2004 - digest and name
+        counted = "1 field" if len(fields) == 1 else f"{len(fields)} fields"
+        return _Fault("sums-malformed", number, counted, _SHAPE)
+    if not re.fullmatch("[0-9A-Fa-f]{64}", fields[0]):
+        found = f"a digest of {len(fields[0])} characters" if len(fields[0]) != 64 else "a digest that is not hex"  # noqa: PLR2004 - sha256
+        return _Fault("sums-malformed", number, found, _SHAPE)
+    if line != _GAP.join(fields):
+        return _Fault("sums-malformed", number, "other space than two spaces between the fields", _SHAPE)
+    return None
+
+
+def _misspelt(number: int, digest: str, name: str) -> Iterator[_Fault]:
+    if not is_sha256(digest):
+        yield _Fault("sums-upper-case", number, "an upper-case digest", "lower-case hex digits")
+    odd = _odd(name)
+    if odd:
+        mend = "List the files of one folder by their plain names."
+        yield _Fault("sums-name", number, f"{odd} in the name {shown(name)!r}", "a plain file name in ASCII", mend)
+
+
+def _odd(name: str) -> str:
+    """What no name of a release file holds; empty where there is nothing."""
+    if name in (".", ".."):
+        return "nothing but dots"
+    if len(name) > LONGEST_NAME:
+        return f"{len(name)} characters"
+    mark = next((mark for mark in name if mark in "/\\*" or not "!" <= mark <= "~"), "")
+    if mark in ("/", "\\"):
+        return "a slash"
+    return f"the character {shown(mark)!r}" if mark else ""
+
+
+def _repeated(names: Sequence[str]) -> Iterator[_Fault]:
+    first: dict[str, int] = {}
+    for number, name in enumerate(names, start=1):
+        before = first.setdefault(name, number)
+        if before != number:
+            found = f"the file {shown(name)!r} of line {before} once more"
+            yield _Fault("sums-duplicate", number, found, "each file once")
+
+
+def _reasons(faults: Sequence[_Fault], file: str) -> list[Reason]:
+    """One reason for each kind of fault, in the order of the first line that has it: a habit is told once."""
+    kinds: dict[tuple[str, str], list[_Fault]] = {}
+    for fault in faults:
+        kinds.setdefault((fault.code, fault.found), []).append(fault)
+    alike = list(kinds.values())[:MOST_REASONS]
+    return [
+        Reason(same[0].code, f"{same[0].found} in {_places(same)}", same[0].expected, same[0].mend, shown(file))
+        for same in alike
+    ]
+
+
+def _places(faults: Sequence[_Fault]) -> str:
+    numbers = [str(fault.line) for fault in faults]
+    if len(numbers) == 1:
+        return f"line {numbers[0]}"
+    return f"lines {', '.join(numbers[:_NAMED_LINES])}" + (" and more" if len(numbers) > _NAMED_LINES else "")

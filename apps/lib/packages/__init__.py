@@ -1,0 +1,1 @@
+"""Hostile packages of providers: one program in a zip."""

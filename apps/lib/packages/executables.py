@@ -1,0 +1,61 @@
+"""Which file of a package is the program: what clients would start, and nothing else that could be taken for it."""
+
+from collections.abc import Iterable, Iterator
+
+from apps.lib.archives.rules.outcome import Refusal, shown
+from apps.lib.errors import Reason
+from apps.lib.packages.heads import NoProgram, read_head
+
+_NAMED = 5
+
+
+def is_program_name(name: str, provider_type: str) -> bool:
+    """Whether clients would take a file of that name for the program: they ask for no more than this."""
+    rest = name.removeprefix(f"terraform-provider-{provider_type}")
+    return rest != name and (not rest or rest[0] in "_.") and "/" not in rest
+
+
+def only_program(names: Iterable[str], provider_type: str) -> str:
+    """The program among the names of all files. Raises Refusal where there is none, or more than one."""
+    names = list(names)
+    found = sorted(name for name in names if is_program_name(name, provider_type))
+    if len(found) == 1:
+        return found[0]
+    raise Refusal([_several(found) if found else _none(names, provider_type)])
+
+
+def _several(found: list[str]) -> Reason:
+    named = ", ".join(map(shown, found[:_NAMED]))
+    mend = "Leave all but the program out: clients start the first by name, whatever it is."
+    return Reason("package-two-executables", f"{len(found)} files named like the program ({named})", "one", mend)
+
+
+def _none(names: list[str], provider_type: str) -> Reason:
+    expected = f"one file named terraform-provider-{provider_type}, or that with _v1.2.0 behind it"
+    deeper = [name for name in names if is_program_name(name.rpartition("/")[2], provider_type)]
+    if deeper:
+        folder, _, file = deeper[0].rpartition("/")
+        mend = f"Pack it from inside its folder: cd {shown(folder)} && zip ../package.zip {shown(file)}."
+        return Reason(
+            "package-in-folder", "the program in a folder", "it at the top of the zip", mend, shown(deeper[0])
+        )
+    top = sorted(name for name in names if "/" not in name) or sorted(names)
+    top.sort(key=lambda name: not name.lower().startswith("terraform-provider-"))  # what is nearly right comes first
+    held = ", ".join(map(shown, top[:_NAMED])) + (" and more" if len(top) > _NAMED else "")
+    found = f"no program (only {held})" if held else "an empty zip"
+    mend = "Pack the program that go build made, under the provider type's own name."
+    return Reason("package-no-executable", found, expected, mend)
+
+
+def wrong_head(head: bytes, name: str, os: str, arch: str) -> Iterator[Reason]:
+    """The reason why a file that begins like this is no program for the platform, if there is one."""
+    expected = f"a program for {os}_{arch}, as the zip's name says"
+    build = f"Build it with GOOS={os} GOARCH={arch}"
+    try:
+        program = read_head(head)
+    except NoProgram as other:
+        yield Reason("package-not-a-program", shown(str(other)), expected, f"{build}.", shown(name))
+        return
+    if not program.runs_on(os, arch):
+        mend = f"{build}, or name the zip for what it holds."
+        yield Reason("package-wrong-platform", program.words, expected, mend, shown(name))

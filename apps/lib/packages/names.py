@@ -1,0 +1,122 @@
+"""The file names of a provider's build folder, as GoReleaser gives them and clients look for them in SHA256SUMS."""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from apps.lib import versions
+from apps.lib.archives.rules.outcome import Refusal, shown
+from apps.lib.errors import Invalid, Reason
+from apps.lib.packages.platforms import ARCHITECTURES, SYSTEMS, nearest
+
+Role = Literal["package", "sums", "signature", "manifest", "docs", "ignored"]
+
+_START, _END = "terraform-provider-", ".zip"
+_SHAPE = "terraform-provider-<type>_<version>_<os>_<arch>.zip"
+_DOCS = "docs.zip"
+_UNIVERSAL = "all"  # what GoReleaser calls a universal binary for macOS
+_ABOUT_THE_BUILD = ("artifacts.json", "metadata.json", "config.yaml", "CHANGELOG.md")
+_SBOM = ".sbom.json"  # after the name of a package, of a source archive, or of a bare program
+# Sums, a signature or a package in a form that no client reads: ignoring it would lose what was meant to be published.
+_NEAR_MISS = re.compile(
+    rf"_(?:sha256sums?(?:\.(?:sig|asc|gpg))?|(?:{'|'.join(SYSTEMS)})_\w+\.(?:tar\.\w+|tgz|txz|gz|7z))", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PackageName:
+    """What a package's file name says. `str()` gives it back."""
+
+    type: str
+    version: str
+    os: str
+    arch: str
+
+    def __str__(self) -> str:
+        return f"{_START}{self.type}_{self.version}_{self.os}_{self.arch}{_END}"
+
+    @property
+    def platform(self) -> str:
+        return f"{self.os}_{self.arch}"
+
+
+def name_of(filename: str) -> PackageName | None:
+    """Reads the name of a package; None where it is the name of something else.
+
+    Raises Refusal (`package-name`) where it is meant to be one but holds a version or platform that no client asks for.
+    """
+    if not (filename.startswith(_START) and filename.endswith(_END) and filename.isprintable() and "/" not in filename):
+        return None
+    parts = filename.removeprefix(_START).removesuffix(_END).split("_", 3)
+    if len(parts) != 4 or not all(parts):  # noqa: PLR2004 - the four of PackageName
+        return None
+    name = PackageName(*parts)
+    reasons = [reason for reason in (_version(name), _platform(name)) if reason]
+    if reasons:
+        raise Refusal(reasons)
+    return name
+
+
+def role_of(filename: str, *, type: str, version: str) -> Role:  # noqa: A002 - the field's word
+    """What a file of the build folder is for that version. Whether a package's platform is known, `name_of` says."""
+    stem = f"{_START}{type}_{version}_"
+    if not filename.startswith(stem):
+        return "ignored"
+    rest = filename.removeprefix(stem)
+    roles: dict[str, Role] = {
+        "SHA256SUMS": "sums",
+        "SHA256SUMS.sig": "signature",
+        "manifest.json": "manifest",
+        _DOCS: "docs",  # has no processor's name: no package can be called so
+    }
+    is_package = rest.endswith(_END) and rest not in (_END, _DOCS) and "/" not in rest
+    return "package" if is_package else roles.get(rest, "ignored")
+
+
+def is_companion(filename: str, *, type: str, version: str) -> bool:  # noqa: A002 - the field's word
+    """Whether it is an SBOM, the sources or the like of that version: SHA256SUMS may list it, no client looks for it.
+
+    What ends as a zip does was meant to be a package. GoReleaser writes a dash into the names of source archives.
+    """
+    stems = tuple(f"{_START}{type}{joint}{version}{end}" for joint in "_-" for end in "_.")
+    if not filename.startswith(stems) or filename.lower().endswith(_END):
+        return False
+    return role_of(filename, type=type, version=version) == "ignored"
+
+
+def is_byproduct(filename: str, *, type: str, version: str) -> bool:  # noqa: A002 - the field's word
+    """Whether a build leaves it beside what is published, so that a script may send the whole folder.
+
+    SHA256SUMS.<key id>.sig is such a file: it repeats SHA256SUMS.sig under the name of its key.
+    """
+    if filename in _ABOUT_THE_BUILD or filename.endswith(_SBOM):
+        return True
+    stem = f"{_START}{type}_{version}"
+    is_near_miss = _NEAR_MISS.fullmatch(filename.removeprefix(stem)) is not None
+    return is_companion(filename, type=type, version=version) and not is_near_miss
+
+
+def _version(name: PackageName) -> Reason | None:
+    try:
+        versions.parse(name.version)
+    except Invalid as error:
+        found = f"the version {shown(name.version)!r} in the name"
+        return _reason(name, found, "a version like 1.2.0 (SemVer 2.0, no leading v)", error.mend)
+    return None
+
+
+def _platform(name: PackageName) -> Reason | None:
+    if (name.os, name.arch) == ("darwin", _UNIVERSAL):
+        mend = "Pack the universal program twice: clients ask for darwin_amd64 and for darwin_arm64."
+        return _reason(name, "the platform darwin_all in the name", "one os and one arch", mend)
+    for what, word, known in (("os", name.os, SYSTEMS), ("arch", name.arch, ARCHITECTURES)):
+        if word not in known:
+            likely = nearest(word, known)
+            meant = f"Clients call it {likely}: rename the file." if likely else f"Name it {_SHAPE}."
+            found = f"the {what} {shown(word)!r} in the name"
+            return _reason(name, found, f"one of {', '.join(known)}", meant)
+    return None
+
+
+def _reason(name: PackageName, found: str, expected: str, mend: str) -> Reason:
+    return Reason("package-name", found, expected, mend, shown(str(name)))

@@ -1,0 +1,37 @@
+"""What a check of a provider package comes to, and its form as JSON between the child and us."""
+
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+from apps.lib.archives.rules.exchange import raise_refusal
+from apps.lib.archives.rules.outcome import Entry
+
+
+@dataclass(frozen=True, slots=True)
+class PackageListing:
+    """A provider zip that keeps every rule.
+
+    `digest` and `size` are of the whole zip, as it was read here; `h1` is the hash of the unpacked tree that lock files
+    hold. `executable` is the program's name; `is_runnable` whether its mode says so (a zip packed on Windows has none).
+    `protocols` come from a manifest inside (empty: there is none). `entries` as in a module's listing. `pid` is the
+    process that read it.
+    """
+
+    digest: str
+    size: int
+    h1: str
+    executable: str
+    is_runnable: bool
+    protocols: list[str]
+    entries: tuple[Entry, ...]
+    pid: int
+
+    def as_fields(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_fields(cls, fields: dict[str, Any]) -> Self:
+        """Reads what `as_fields` wrote. Raises the Refusal that the fields hold; KeyError, TypeError for neither."""
+        raise_refusal(fields)
+        return cls(**{**fields, "entries": tuple(Entry(**entry) for entry in fields["entries"])})

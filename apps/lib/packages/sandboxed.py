@@ -1,0 +1,67 @@
+"""Provider packages: what their names say, and what a child process that can only read finds in them (D17).
+
+name = packages.name_of("terraform-provider-dns_1.2.0_linux_amd64.zip")     # None: another file; or Refusal
+role = packages.role_of(filename, type="dns", version="1.2.0")              # "package", "sums", … "ignored"
+listing = packages.inspect(file, packages.limits(), provider_type=name.type, os=name.os, arch=name.arch)
+"""
+
+from dataclasses import asdict
+from typing import BinaryIO
+
+from apps.lib.archives.rules.limits import Limits
+from apps.lib.archives.rules.outcome import Refusal, too_expensive
+from apps.lib.packages.names import PackageName, Role, is_byproduct, is_companion, name_of, role_of
+from apps.lib.packages.outcome import PackageListing
+from apps.lib.packages.platforms import ARCHITECTURES, SYSTEMS
+from apps.lib.sandbox import parent
+from apps.lib.sandbox.parent import CheckBroken
+
+__all__ = [
+    "ARCHITECTURES",
+    "SYSTEMS",
+    "CheckBroken",
+    "Limits",
+    "PackageListing",
+    "PackageName",
+    "Refusal",
+    "Role",
+    "inspect",
+    "is_byproduct",
+    "is_companion",
+    "limits",
+    "name_of",
+    "role_of",
+]
+
+_INSPECTING = "apps.lib.packages.child.inspecting"
+_MIB = 1024 * 1024
+
+
+def limits(*, packed_bytes: int = 500 * _MIB, unpacked_bytes: int = 2048 * _MIB) -> Limits:
+    """What one package may cost, with the settings that a refusal names."""
+    return Limits(
+        packed_bytes=packed_bytes,
+        packed_setting="LARDER_PROVIDER_PACKAGE_MAX_BYTES",
+        unpacked_bytes=unpacked_bytes,
+        unpacked_setting="LARDER_PROVIDER_UNPACKED_MAX_BYTES",
+        file_bytes=unpacked_bytes,
+        file_setting="LARDER_PROVIDER_UNPACKED_MAX_BYTES",
+        seconds=120,  # of the processor: 2 GB take some 20
+    )
+
+
+def inspect(file: BinaryIO, limits: Limits, *, provider_type: str, os: str, arch: str) -> PackageListing:
+    """Checks a package in a child process; `file` is a real file, whose position does not matter and is not moved.
+
+    `os` and `arch` are what its name says. Raises Refusal where the package is at fault (also for what it costs),
+    CheckBroken where the check is.
+    """
+    request = {"limits": asdict(limits), "provider_type": provider_type, "os": os, "arch": arch}
+    costs = parent.Limits(seconds=limits.seconds, memory_bytes=limits.memory_bytes)
+    try:
+        answer = parent.run(program=_INSPECTING, request=request, stdin=file, limits=costs)
+        return PackageListing.from_fields(answer)
+    except parent.TooExpensive as cost:
+        raise too_expensive(str(cost)) from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise CheckBroken(f"the check answered nonsense ({error!r})") from error

@@ -1,0 +1,50 @@
+"""The child process: it starts with almost nothing and gives the rest away before it looks at its input.
+
+Started by `apps.lib.sandbox.parent` as `python -I -S -c … <orders>`, the input as its standard input.
+"""
+
+import json
+import os
+import sys
+from importlib import import_module
+from typing import Any
+
+from apps.lib.sandbox.frames import OUT_OF_MEMORY, answer
+from apps.lib.sandbox.limits import Limits
+from apps.lib.sandbox.powers import confine, die_with_parent
+
+_STDIN = 0
+
+
+def main(orders: dict[str, Any]) -> None:
+    """Runs the program that the orders name, confined, and ends the process."""
+    die_with_parent(orders["parent"])
+    sys.path.extend(orders["site_packages"])
+    program = import_module(orders["program"])
+    if hasattr(program, "prepare"):
+        program.prepare()
+    request = _request(orders["request"])
+    try:
+        confine(Limits(**orders["limits"]))
+        answer(_outcome(program.main, request))
+    except MemoryError:
+        # No document: what filled the memory is still held by the traceback, so there is no room to write one.
+        os._exit(OUT_OF_MEMORY)
+    # Nothing is left to flush, and tearing an interpreter down costs milliseconds.
+    os._exit(0)
+
+
+def _request(descriptor: int) -> dict[str, Any]:
+    with os.fdopen(descriptor, "rb") as file:
+        file.seek(0)
+        request: dict[str, Any] = json.load(file)
+    return request
+
+
+def _outcome(program: Any, request: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return {"document": program(request, _STDIN)}
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a program answers for its input; what it lets out is told, not lost
+        return {"broken": f"{type(error).__name__}: {error}"}

@@ -1,0 +1,227 @@
+"""Runs one function of ours in a child process that can do nothing but read its input and answer (D17).
+
+    document = parent.run(program="apps.modules.inspection.child", request={"files": {…}}, site_packages=True)
+
+The program is a module, named by its path:
+
+    def prepare() -> None: ...          # optional: import here what is imported late, or lies in site-packages
+    def main(request: dict[str, Any], stdin: int) -> dict[str, Any]: ...
+
+The module is imported and `prepare` called before the limits are set; in `main` nothing can be opened, imported,
+written or started any more. `request` and the document are JSON; both may be megabytes. `stdin` is the descriptor of
+the file that was handed over, to be read with `sandbox.positioned.open_positioned`. Output beside the document
+goes through `sandbox.frames.emit`, piece by piece, and comes out of `stream`.
+
+An exception that leaves `main` is CheckBroken: what is wrong with the input, the document must say.
+"""
+
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from apps.lib.sandbox.frames import DOCUMENT, HEADER_BYTES, MOST_OUTPUT, OUT_OF_MEMORY, OUTPUT
+from apps.lib.sandbox.limits import Limits
+
+__all__ = ["CheckBroken", "Limits", "TooExpensive", "run", "stream"]
+
+_ROOT = Path(__file__).resolve().parents[3]
+# -I: no variable and no folder of the caller reaches the child; -S: no site-packages. So the root is put on its path.
+_START = (
+    "import json, sys; orders = json.loads(sys.argv[1]); sys.path.insert(0, orders['root']); "
+    "from apps.lib.sandbox.child import main; main(orders)"
+)
+_STEP = 64 * 1024
+_GRACE = 3.0  # seconds beyond the child's own clock, which can say why it stopped
+# That clock counts processor time: on a busy machine it takes a multiple of it by the wall's.
+_BUSY = 3
+# What a person, a supervisor or the kernel short of memory sends says nothing about the input.
+_FROM_OUTSIDE = frozenset({signal.SIGHUP, signal.SIGINT, signal.SIGKILL, signal.SIGTERM})
+
+
+class CheckBroken(Exception):
+    """The check itself did not work: say nothing about the input, try again later."""
+
+
+class TooExpensive(Exception):
+    """The child had to be stopped for what it used up; `str()` says of what."""
+
+
+def run(
+    *,
+    program: str,
+    request: dict[str, Any],
+    stdin: BinaryIO | None = None,
+    limits: Limits | None = None,
+    site_packages: bool = False,
+    output: Callable[[bytes], None] | None = None,
+) -> dict[str, Any]:
+    """Runs the program and returns its document. Raises CheckBroken, or TooExpensive where the input is at fault.
+
+    `stdin` is a real file, whose position does not matter and is not moved. `site_packages` puts those of this
+    interpreter on the child's path. Takes some 50 ms and what the program needs.
+    """
+    pieces = stream(program=program, request=request, stdin=stdin, limits=limits, site_packages=site_packages)
+    while True:
+        try:
+            piece = next(pieces)
+        except StopIteration as end:
+            document: dict[str, Any] = end.value
+            return document
+        if output is None:
+            pieces.close()
+            raise CheckBroken(f"{program} wrote output that nobody wants")
+        output(piece)
+
+
+def stream(
+    *,
+    program: str,
+    request: dict[str, Any],
+    stdin: BinaryIO | None = None,
+    limits: Limits | None = None,
+    site_packages: bool = False,
+) -> Generator[bytes, None, dict[str, Any]]:
+    """As `run`, but yields the output as it comes and returns the document. Closing the generator kills the child.
+
+    Only time spent waiting for the child counts: who takes the output may be as slow as it likes.
+    """
+    limits = limits or Limits()
+    if stdin is not None and stdin.writable():
+        stdin.flush()  # the child sees the file, not our buffer
+    patience = _Patience(limits.seconds * _BUSY + _GRACE)
+    try:
+        child = _started(program, request, stdin, limits, site_packages=site_packages)
+    except OSError as error:
+        raise CheckBroken(f"the check cannot start: {error}") from error
+    with child:
+        try:
+            document = yield from _output(child, patience, limits)
+            child.wait(max(0.1, patience.left))
+        except (TimeoutError, subprocess.TimeoutExpired):
+            raise TooExpensive(f"more than {limits.seconds} seconds of checking") from None
+        finally:
+            child.kill()  # nothing happens where it has ended; `with` reaps it either way
+    if child.returncode:
+        raise _death(child.returncode)
+    return _read(document)
+
+
+class _Patience:
+    """How many seconds of waiting are left."""
+
+    def __init__(self, seconds: float) -> None:
+        self.left = seconds
+
+    def wait_for(self, selector: selectors.BaseSelector) -> None:
+        """Returns as soon as there is something to read. Raises TimeoutError."""
+        started = time.monotonic()
+        ready = selector.select(max(0.0, self.left))
+        self.left -= time.monotonic() - started
+        if not ready:
+            raise TimeoutError
+
+
+def _started(
+    program: str, request: dict[str, Any], stdin: BinaryIO | None, limits: Limits, *, site_packages: bool
+) -> subprocess.Popen[bytes]:
+    # Not an argument, which may be 128 KiB at most; not a pipe, which would have to be fed while the answer is read.
+    with tempfile.TemporaryFile() as asked:
+        asked.write(json.dumps(request).encode("utf-8"))
+        asked.flush()
+        orders = {
+            "root": str(_ROOT),
+            "site_packages": _site_packages() if site_packages else [],
+            "program": program,
+            "request": asked.fileno(),
+            "limits": asdict(limits),
+            "parent": os.getpid(),
+        }
+        return subprocess.Popen(  # noqa: S603  # our own interpreter and code
+            [sys.executable, "-I", "-S", "-c", _START, json.dumps(orders)],
+            stdin=subprocess.DEVNULL if stdin is None else stdin.fileno(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={},  # the worker's environment holds keys
+            cwd="/",
+            close_fds=True,
+            pass_fds=[asked.fileno()],
+            process_group=0,  # Ctrl-C at a terminal ends the worker, which may finish this check first
+        )
+
+
+def _site_packages() -> list[str]:
+    # As plain folders at the end of the path: no .pth file in them is run.
+    return list(dict.fromkeys(sysconfig.get_path(kind) for kind in ("purelib", "platlib")))
+
+
+def _output(child: subprocess.Popen[bytes], patience: _Patience, limits: Limits) -> Generator[bytes, None, bytes]:
+    """Yields the output frames and returns the document; empty where the child ended without one."""
+    document = b""
+    for kind, payload in _frames(child, patience, limits):
+        if document:
+            raise CheckBroken("the check went on after its answer")
+        if kind == DOCUMENT:
+            document = payload
+        else:
+            yield payload
+    return document
+
+
+def _frames(child: subprocess.Popen[bytes], patience: _Patience, limits: Limits) -> Iterator[tuple[bytes, bytes]]:
+    most = {OUTPUT: MOST_OUTPUT, DOCUMENT: limits.document_bytes}
+    pending = bytearray()
+    for chunk in _chunks(child, patience):
+        pending += chunk
+        while len(pending) >= HEADER_BYTES:
+            kind, length = bytes(pending[:1]), int.from_bytes(pending[1:HEADER_BYTES], "big")
+            if length > most.get(kind, -1):
+                raise CheckBroken(f"the check wrote {bytes(pending[:40])!r}, or an answer that is too long")
+            end = HEADER_BYTES + length
+            if len(pending) < end:
+                break
+            yield kind, bytes(pending[HEADER_BYTES:end])
+            del pending[:end]
+    # A child that was stopped may leave half a frame; its exit code says more than that.
+
+
+def _chunks(child: subprocess.Popen[bytes], patience: _Patience) -> Iterator[bytes]:
+    assert child.stdout is not None  # noqa: S101 - Popen was given PIPE
+    with selectors.DefaultSelector() as selector:
+        selector.register(child.stdout, selectors.EVENT_READ)
+        while True:
+            patience.wait_for(selector)
+            chunk = os.read(child.stdout.fileno(), _STEP)
+            if not chunk:
+                return
+            yield chunk
+
+
+def _read(document: bytes) -> dict[str, Any]:
+    try:
+        fields = json.loads(document)
+        if "broken" in fields:
+            raise CheckBroken(fields["broken"])
+        answer: dict[str, Any] = fields["document"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise CheckBroken(f"the check answered {document[:80]!r}") from error
+    return answer
+
+
+def _death(code: int) -> TooExpensive | CheckBroken:
+    """What a child that did not exit with 0 says: killed for its cost, or something that has to be looked into."""
+    if code == OUT_OF_MEMORY:
+        return TooExpensive("more memory than a check may use")
+    if code > 0 or -code in _FROM_OUTSIDE:
+        return CheckBroken(f"the check ended with {code}")
+    name = signal.Signals(-code).name if -code in signal.valid_signals() else str(-code)
+    return TooExpensive(f"a check that the system stopped ({name})")

@@ -1,0 +1,1 @@
+"""Reads of modules through the gate, and the documents made of them."""

@@ -1,0 +1,68 @@
+"""Reading modules for registries' list and detail documents, as browsers and update bots ask for them.
+
+Nothing here names a yanked version, or one in quarantine, but where it is asked for exactly.
+"""
+
+from collections.abc import Mapping
+
+from django.db.models import F, QuerySet
+
+from apps.accounts.access import gate
+from apps.accounts.access.gate import Viewer
+from apps.accounts.models import Namespace
+from apps.lib.addresses import ModuleAddress
+from apps.lib.errors import NotFound
+from apps.modules.models import ModuleVersion
+from apps.releases.catalogue import search
+from apps.releases.models import Kind, SearchDoc
+
+
+def listed_modules(viewer: Viewer, *, query: str = "", filters: Mapping[str, str] | None = None) -> QuerySet[SearchDoc]:
+    """Everything that the viewer may see: by name, or the best match first where something is searched for."""
+    return _with_source(
+        search.find(kind=Kind.MODULE, namespaces=gate.visible_namespaces(viewer), query=query, filters=filters or {})
+    )
+
+
+def modules_in(viewer: Viewer, name: str, *, filters: Mapping[str, str] | None = None) -> QuerySet[SearchDoc]:
+    """Those of one namespace. Raises CredentialsRequired or NotFound where it cannot be seen."""
+    return _of(gate.namespace_for(viewer, name), filters)
+
+
+def systems_of(viewer: Viewer, namespace: str, name: str) -> QuerySet[SearchDoc]:
+    """One module name in each of its systems, by name."""
+    return modules_in(viewer, namespace).filter(release__module_version__module__name=name)
+
+
+def latest_version(viewer: Viewer, address: ModuleAddress) -> ModuleVersion:
+    """The listed version that is shown where none is named, with its texts. Raises NotFound where none is listed."""
+    namespace = gate.namespace_for(viewer, address.namespace)
+    rows = ModuleVersion.objects.listed().filter(
+        module__namespace=namespace, module__name=address.name, module__system=address.system
+    )
+    found = rows.default_first().select_related("release__namespace", "module__namespace").first()
+    if found is None:
+        raise NotFound(f"There is no module {address.path_name} with a listed version in {namespace.name}.")
+    return found
+
+
+def listed_numbers(version: ModuleVersion) -> list[str]:
+    """The module's listed versions, lowest first, as the public registries order this list."""
+    rows = ModuleVersion.objects.listed().filter(module=version.module_id)
+    return list(rows.newest_first().reverse().values_list("release__version", flat=True))
+
+
+def siblings(version: ModuleVersion) -> dict[str, int]:
+    """The systems of the module's name that are listed, with their downloads."""
+    rows = _of(version.module.namespace, {}).filter(release__module_version__module__name=version.module.name)
+    return dict(rows.values_list("release__module_version__module__system", "downloads"))
+
+
+def _of(namespace: Namespace, filters: Mapping[str, str] | None) -> QuerySet[SearchDoc]:
+    only_this = Namespace.objects.filter(pk=namespace.pk)
+    docs = search.find(kind=Kind.MODULE, namespaces=only_this, filters=filters)
+    return _with_source(docs.filter(namespace=namespace))
+
+
+def _with_source(docs: QuerySet[SearchDoc]) -> QuerySet[SearchDoc]:
+    return docs.select_related("namespace").annotate(source_url=F("release__module_version__module__source_url"))

@@ -1,0 +1,39 @@
+"""What a module's publishers say of it beyond its versions: one line, and where its repository is."""
+
+from django.db import transaction
+
+from apps.accounts.access.gate import Viewer
+from apps.audit.kinds import Kind
+from apps.audit.recorder import record
+from apps.modules.catalogue import entries
+from apps.modules.models import Module
+from apps.releases.catalogue.describing import LONGEST, changed, checked_line, checked_url
+
+__all__ = ["LONGEST", "checked_url", "describe"]
+
+SHORTER = "Say in one line what the module is for; the README says the rest."
+
+
+@transaction.atomic
+def describe(*, module: Module, actor: Viewer, description: str | None = None, source_url: str | None = None) -> None:
+    """Change what is given; None leaves it. Raises Invalid.
+
+    An empty description gives way to the first words of the README. Update bots follow the URL to the changelog.
+    """
+    wanted = {
+        "description": None if description is None else checked_line("description", description, mend=SHORTER),
+        "source_url": None if source_url is None else checked_url(source_url),
+    }
+    row = Module.objects.select_for_update(no_key=True).get(pk=module.pk)
+    changes = changed(row, wanted)
+    if not changes:
+        return
+    module.description, module.source_url = row.description, row.source_url
+    entries.refresh(row)
+    record(
+        Kind.MODULE_DESCRIBED,
+        actor_id=actor.user_id,
+        token_id=actor.token_id,
+        subject=str(module.address),
+        changes=changes,
+    )

@@ -1,0 +1,109 @@
+"""Answering the questions of a held release, and taking further modules from the same upload."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import IntegrityError, transaction
+
+from apps.accounts.access import reauthorising
+from apps.accounts.access.gate import Viewer
+from apps.audit.kinds import Kind as Event
+from apps.audit.recorder import record
+from apps.jobs import queue
+from apps.lib.addresses import ModuleAddress
+from apps.lib.errors import Conflict, Invalid
+from apps.modules import publishing
+from apps.modules.checking import checks
+from apps.releases.models import Release, State
+from apps.releases.publishing import receiving, reserving, transitions
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A further module of the same upload: which folder, and what it is to be called."""
+
+    folder: str
+    address: ModuleAddress
+    version: str
+
+
+def answer(
+    *, release: Release, viewer: Viewer, confirm: Collection[str], folder: str = "", more: Sequence[Part] = ()
+) -> list[Release]:
+    """Say yes to what was asked, and the release goes on; answers it and those that begin beside it.
+
+    All of it or nothing: raises Invalid for a question that is still open, Conflict where the release waits no longer
+    or a number of `more` is taken.
+    """
+    reauthorising.authorise_again(viewer, release.namespace, only_name=release.name)
+    if release.state != State.HELD:
+        raise Conflict(f"{release} is {release.state}: it waits for no answer any more.", mend="Reload its page.")
+    confirmed = sorted({*release.confirmed, *checks.clean_confirmations(confirm)})
+    chosen = _chosen(release, folder)
+    if not chosen and _asks_for_folder(release):
+        confirmed = sorted({*confirmed, checks.CHOOSE_FOLDER})  # else the whole archive would be asked about again
+    for question in release.questions:
+        if question["code"] in checks.CONFIRMABLE and question["code"] not in confirmed:
+            raise Invalid(
+                f"One question is still open: {question['found']}.", mend="Confirm it, or cancel the release."
+            )
+    notes: dict[str, Any] = {key: value for key, value in release.notes.items() if key != "several"}
+    try:
+        with transaction.atomic():
+            begun = [_begin(release, part, viewer, confirmed) for part in more]
+            changes = {"folder": chosen, "confirmed": confirmed, "questions": [], "notes": notes, "held_until": None}
+            transitions.move(release, State.HELD, to=State.RECEIVED, **changes)
+            _note(release, viewer, confirmed)
+            queue.enqueue(publishing.JOB, target=release.pk, created_by_id=viewer.user_id)
+    except reserving.VersionTaken as taken:
+        raise Conflict(f"{taken.holder} is {taken.holder.state} already.", mend="Choose another number.") from None
+    except IntegrityError:
+        # The worker that asked has not put its job down yet.
+        raise Conflict(f"{release} is being put on hold right now.", mend="Send the answer again.") from None
+    return [release, *begun]
+
+
+def _chosen(release: Release, folder: str) -> str:
+    if not _asks_for_folder(release):
+        return release.folder
+    chosen = checks.clean_folder(folder)
+    is_whole = bool(folder) and not chosen and release.notes.get("no_root")
+    if chosen not in release.notes.get("folders", []) and not is_whole:
+        raise Invalid(
+            f"found the folder {chosen or '(none)'}, expected one that holds a module", mend="Choose one of the list."
+        )
+    return chosen
+
+
+def _asks_for_folder(release: Release) -> bool:
+    return any(question["code"] == checks.CHOOSE_FOLDER for question in release.questions)
+
+
+def _begin(held: Release, part: Part, viewer: Viewer, confirmed: list[str]) -> Release:
+    """A release of its own, that reads the bytes which were uploaded for the held one."""
+    release = reserving.reserve(
+        coordinate=publishing.coordinate_of(viewer, part.address, part.version),
+        viewer=viewer,
+        file_name=held.file_name,
+        provenance=held.provenance,
+        folder=checks.clean_folder(part.folder),
+        asks=True,
+        confirmed=confirmed,
+        staging_key=held.staging_key,
+    )
+    assert held.uploaded_size is not None  # noqa: S101  # it was received
+    receiving.accept(release=release, digest=held.uploaded_digest, size=held.uploaded_size, job=publishing.JOB)
+    return release
+
+
+def _note(release: Release, viewer: Viewer, confirmed: list[str]) -> None:
+    record(
+        Event.RELEASE_ANSWERED,
+        actor_id=viewer.user_id,
+        token_id=viewer.token_id,
+        subject=str(release),
+        release=release.pk,
+        confirmed=confirmed,
+        folder=release.folder,
+    )

@@ -1,0 +1,289 @@
+"""What makes an archive a module, decided on the listing of an archive that is already known to be harmless."""
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from apps.lib.archives import sandboxed
+from apps.lib.archives.layouts import SUBMODULES, has_submodules, is_beside_module, is_module_file
+from apps.lib.archives.links import BrokenLink, Tree, View
+from apps.lib.archives.sandboxed import Limits, Listing, Refusal
+from apps.lib.errors import Invalid, Reason
+from apps.modules.checking import loading
+from apps.modules.checking.loading import UNLOADABLE, Fault
+
+# Questions that a publisher answers with yes; `choose-folder` is answered with a folder.
+STATE_FILE, PRIVATE_KEY, CHOOSE_FOLDER = "state-file", "private-key", "choose-folder"
+CONFIRMABLE = frozenset({STATE_FILE, PRIVATE_KEY, UNLOADABLE})
+NAMES_KEPT = 100
+FOLDERS_NAMED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How an upload becomes the module's archive."""
+
+    prefix: str  # what of it is published: a folder with its slash, or "" for all
+    left_out: tuple[str, ...]  # members below `prefix` that stay out by rule
+    questions: tuple[Reason, ...]
+    is_repacked: bool
+    copies: Mapping[str, list[str]] = field(default_factory=dict)  # what links come to: see links.View
+    doubtful: Mapping[str, Reason] = field(default_factory=dict)  # broken links that a module may name
+
+
+def clean_folder(folder: str) -> str:
+    """The folder as it is compared with names: no slash at either end. Raises Invalid."""
+    cleaned = folder.strip().strip("/").removeprefix("./")
+    if len(cleaned) > 300 or "\0" in cleaned or ".." in cleaned.split("/"):  # noqa: PLR2004  # the column's length
+        raise Invalid(
+            f"found the folder {folder[:80]!r}, expected a path inside the archive such as modules/vpc",
+            mend="Name it as it stands in the archive, without a leading slash.",
+        )
+    return "" if cleaned == "." else cleaned
+
+
+def clean_confirmations(codes: Iterable[str]) -> list[str]:
+    """Raises Invalid for a code that nothing asks for: a typing error must not pass for a consent."""
+    asked = sorted({code.strip() for code in codes if code.strip()})
+    unknown = [code for code in asked if code not in CONFIRMABLE]
+    if unknown:
+        known = ", ".join(sorted(CONFIRMABLE))
+        raise Invalid(f"found the confirmation {unknown[0][:40]!r}, expected one of: {known}")
+    return asked
+
+
+def plan(
+    listing: Listing,
+    *,
+    limits: Limits,
+    notes: dict[str, Any],
+    folder: str,
+    confirmed: Collection[str] = (),
+    asks: bool = False,
+    several: bool = False,
+) -> Plan:
+    """Which part of the upload is the module. Raises Refusal where no part that was asked for is one.
+
+    `notes` is filled with what a person may want to know of the upload, however this ends.
+    """
+    names = [entry.name for entry in listing.entries if not entry.is_dir]
+    if not names:
+        raise Refusal([_empty()])
+    layout = sandboxed.layout_of(names)
+    notes |= {"form": listing.form, "top_folder": layout.top_folder, "folders": list(layout.folders)}
+    if asks and several and not folder:
+        return _asking(_choose(layout.folders, "several modules are to be published from it"))
+    tree = Tree(listing.entries, limits)
+    prefix = _prefix(tree, folder, layout.top_folder)
+    if prefix is None:
+        raise Refusal([_no_such_folder(folder, layout.folders)])
+    view = tree.below(prefix)
+    left_out = tuple(name for name in layout.left_out if name.startswith(prefix))
+    staying = set(view.names) - set(left_out)
+    if not any(_is_at_root(name.removeprefix(prefix)) for name in staying):
+        notes["no_root"] = has_submodules(name.removeprefix(prefix) for name in staying)
+        if asks and layout.folders and not (notes["no_root"] and (folder or CHOOSE_FOLDER in confirmed)):
+            return _asking(_choose(layout.folders, "no module file at its root"))
+        if not notes["no_root"]:
+            raise Refusal([_no_module_file(sorted(view.names), prefix, layout.folders)])
+    is_repacked = bool(prefix or left_out or view.followed or view.broken or listing.form != "zip")
+    notes |= {
+        "left_out": [name.removeprefix(prefix) for name in left_out[:NAMES_KEPT]],
+        "left_out_count": len(left_out),
+        "repacked": is_repacked,
+    }
+    doubtful = _settle_links(view, prefix, notes)
+    state_files = [name for name in layout.state_files if name.startswith(prefix)]
+    keys = [name for key in listing.private_keys for name in (key, *view.copies.get(key, ())) if name in staying]
+    questions = [
+        *([_state_files(state_files)] if state_files and STATE_FILE not in confirmed else []),
+        *([_private_keys(keys)] if keys and PRIVATE_KEY not in confirmed else []),
+    ]
+    return Plan(prefix, left_out, tuple(questions), is_repacked, view.copies, doubtful)
+
+
+def is_undecided(plan: Plan) -> bool:
+    """Whether it is not known yet which part of the upload is the module."""
+    return any(question.code == CHOOSE_FOLDER for question in plan.questions)
+
+
+def unloadable(faults: Collection[Fault], *, notes: dict[str, Any], confirmed: Collection[str] = ()) -> list[Reason]:
+    """What has to be asked about the faults, at most one question; the others become warnings in `notes`."""
+    asked = None if UNLOADABLE in confirmed else loading.question(faults)
+    said = [reason.as_dict() for reason in loading.warnings([one for one in faults if not (asked and one.is_loaded)])]
+    notes["warnings"] = [*notes.get("warnings", []), *said][:NAMES_KEPT]
+    return [asked] if asked else []
+
+
+def require_unchanged(plan: Plan, notes: Mapping[str, Any]) -> None:
+    """A pushed package is served under the digest that its manifest names, so nothing of it may be left out or moved.
+
+    Before anything is asked: there is no answer that would help. Raises Refusal.
+    """
+    if not plan.is_repacked:
+        return
+    if notes["form"] != "zip":
+        found = f"an archive of the form {notes['form']}"
+    elif notes["links"]:
+        found = f"links: {_named(notes['links'], 5)}"
+    elif plan.prefix:
+        found = f"all files in the folder {plan.prefix}"
+    else:
+        found = f"files that no module is published with: {_named(notes['left_out'], 5)}"
+    raise Refusal(
+        [
+            Reason(
+                code="package-would-change",
+                found=found,
+                expected="a zip of the module's files alone, with main.tf at its root: a package is served unchanged",
+                mend="Zip the contents of the module's folder, without links, state and .git, and push that; or "
+                "publish this archive in the browser or by the API, which repack it",
+            )
+        ]
+    )
+
+
+def _asking(question: Reason) -> Plan:
+    return Plan("", (), (question,), is_repacked=False)
+
+
+def _is_at_root(name: str) -> bool:
+    return "/" not in name and is_module_file(name)
+
+
+def _prefix(tree: Tree, folder: str, top_folder: str) -> str | None:
+    """Where the module begins: the folder as it stands in the archive, or below the one folder on top of all."""
+    top = f"{top_folder}/" if top_folder else ""
+    if not folder:
+        return top
+    for path in (folder, f"{top}{folder}"):
+        found = tree.folder_at(path)
+        if found is not None:
+            return f"{found}/" if found else ""
+    return None
+
+
+def refuse_named_links(plan: Plan, texts: Mapping[str, bytes]) -> None:
+    """Raises Refusal if a module file names a path on which a link was left out. `texts` by their published names."""
+    code = b"\n".join(
+        text for name, text in texts.items() if is_module_file(name.rpartition("/")[2]) and not is_beside_module(name)
+    )
+    named = [reason for name, reason in plan.doubtful.items() if _names(code, name)]
+    if named:
+        raise Refusal(named)
+
+
+def _names(code: bytes, path: str) -> bool:
+    """Whether a part of the path stands in a string as a part of a path: `"${path.module}/part"` or `"part/`."""
+    parts = [re.escape(part.encode("utf-8")) for part in path.split("/")]
+    return bool(re.search(b"|".join(rb'/%s(?=["/$%%])|"%s/' % (part, part) for part in parts), code))
+
+
+def _settle_links(view: View, prefix: str, notes: dict[str, Any]) -> dict[str, Reason]:
+    """Notes which links are followed, and which are left out; returns those of them that a module file may name.
+
+    Raises Refusal for module files and submodules: a client would miss them.
+    """
+    reasons = {link.name.removeprefix(prefix): _broken_link(link, prefix) for link in view.broken}
+    maybe = {name: reason for name, reason in reasons.items() if not is_beside_module(name)}
+    if needed := [reason for name, reason in maybe.items() if _is_loaded(name)]:
+        raise Refusal(needed)
+    notes |= {
+        "links": [
+            name.removeprefix(prefix) for name in [*view.followed, *(link.name for link in view.broken)][:NAMES_KEPT]
+        ],
+        "links_count": len(view.followed),
+        "warnings": [reason.as_dict() for reason in [*reasons.values()][:NAMES_KEPT]],
+    }
+    return maybe
+
+
+def _is_loaded(name: str) -> bool:
+    """Whether clients load what has this name, as a module file or as a submodule, before they look into any."""
+    folder, _, last = name.rpartition("/")
+    return is_module_file(last) or folder.rpartition("/")[2] == SUBMODULES
+
+
+def _named(names: Iterable[str], most: int = FOLDERS_NAMED) -> str:
+    listed = list(names)
+    more = len(listed) - most
+    return ", ".join(listed[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def _folders(folders: Iterable[str]) -> str:
+    return _named(folder or "the root" for folder in folders)
+
+
+def _empty() -> Reason:
+    return Reason(
+        code="empty",
+        found="an archive without a single file",
+        expected="the module's files, such as main.tf",
+        mend="Pack the contents of the module's folder and upload that.",
+    )
+
+
+def _no_such_folder(folder: str, folders: Collection[str]) -> Reason:
+    there = f"modules are in: {_folders(folders)}" if folders else "no folder of it holds module files"
+    return Reason(
+        code="no-such-folder",
+        file=f"{folder}/",
+        found=f"no folder {folder} in the archive ({there})",
+        expected="a folder that is in the archive",
+        mend="Name the folder as it stands in the archive.",
+    )
+
+
+def _no_module_file(names: list[str], prefix: str, folders: Collection[str]) -> Reason:
+    where = f"in {prefix}" if prefix else "at the root"
+    mend = "Pack the contents of the module's folder, so that main.tf is at the root."
+    if folders:
+        mend = f"Publish one of the folders that hold modules ({_folders(folders)}): name it as the folder (?folder=…)."
+    return Reason(
+        code="no-module-file",
+        found=f"no .tf or .tofu file {where} (there are: {_named((name.removeprefix(prefix) for name in names), 5)})",
+        expected="at least one file there that ends in .tf, .tofu, .tf.json or .tofu.json and begins with no dot",
+        mend=mend,
+    )
+
+
+def _choose(folders: Collection[str], why: str) -> Reason:
+    return Reason(
+        code=CHOOSE_FOLDER,
+        found=f"{why}; modules are in: {_folders(folders)}",
+        expected="the folder of each module",
+        mend="Choose the folder that this release is made of, and add further modules of the same upload if you like.",
+    )
+
+
+def _state_files(names: list[str]) -> Reason:
+    return Reason(
+        code=STATE_FILE,
+        file=names[0],
+        found=f"state in the archive: {_named(names, 5)}",
+        expected="no state: it names real resources and often holds secrets in clear text",
+        mend="Confirm that it is left out and the rest published (in a script: ?confirm=state-file). Whoever had the "
+        "archive had the secrets: change them.",
+    )
+
+
+def _private_keys(names: list[str]) -> Reason:
+    return Reason(
+        code=PRIVATE_KEY,
+        file=names[0],
+        found=f"private keys in the archive: {_named(names, 5)}",
+        expected="none: everybody who may read the module could use them",
+        mend="Take them out and upload again; or confirm that they are meant to be there, as in a test "
+        "(in a script: ?confirm=private-key).",
+    )
+
+
+def _broken_link(link: BrokenLink, prefix: str) -> Reason:
+    return Reason(
+        code="broken_link",
+        file=link.name.removeprefix(prefix),
+        found=link.found,
+        expected="a link to a file or folder in the archive",
+        mend="Pack the file itself in place of the link, or leave the link out.",
+    )

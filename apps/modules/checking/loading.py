@@ -1,0 +1,146 @@
+"""What clients would fail with, once they load a module or one of its submodules: asked about before it is published.
+
+Each rule was measured with `init` of terraform 1.11 and tofu 1.12, and holds for both. What one of them loads is no
+question: a false alarm costs every publisher's trust, a miss one publisher's next version.
+"""
+
+import posixpath
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from apps.lib.archives.layouts import SUBMODULES
+from apps.lib.errors import Reason
+
+UNLOADABLE = "unloadable"
+FAULTS_NAMED = 5
+WARNINGS_NAMED = 20
+MOST_WORDS = 300  # characters: a name or a source may be as long as its file
+# Files in such folders below `modules/` may be no configuration yet, whatever they are called.
+_TEMPLATES = frozenset({"file", "files", "script", "scripts", "template", "templates"})
+_LOCAL = ("./", "../")
+
+Unit = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """`is_loaded`: whether clients of the module meet it, and not only whoever uses the folder that it is in."""
+
+    file: str
+    line: int
+    message: str
+    is_loaded: bool
+
+    def __str__(self) -> str:
+        return f"{self.file}, line {self.line}: {self.message}"
+
+
+def faults_in(inspected: Mapping[str, Any], paths: Iterable[str]) -> list[Fault]:
+    """`inspected`: what `inspection` answers; `paths`: of all members of the archive. Those that count come first."""
+    units = {unit["path"]: unit for unit in inspected["units"]}
+    folders = _folders(paths)
+    loaded = _loaded(units)
+    found = [
+        Fault(note["file"], note["line"], _shortened(note["message"]), path in loaded)
+        for path, unit in units.items()
+        for note in (*inspected.get("faults", {}).get(path, ()), *_bad_calls(unit, folders))
+    ]
+    return sorted(found, key=lambda fault: not fault.is_loaded)
+
+
+def question(faults: Iterable[Fault]) -> Reason | None:
+    """What is asked about those that clients of the module meet; None where there are none."""
+    loaded = [fault for fault in faults if fault.is_loaded]
+    if not loaded:
+        return None
+    named, more = "; ".join(map(str, loaded[:FAULTS_NAMED])), len(loaded) - FAULTS_NAMED
+    return Reason(
+        code=UNLOADABLE,
+        file=loaded[0].file,
+        found=f"{named}; and {more} more" if more > 0 else named,
+        expected="configuration that clients load",
+        mend="Published as it is, clients will fail with this. Correct it and upload again; or confirm that it is "
+        "published all the same (in a script: ?confirm=unloadable).",
+    )
+
+
+def warnings(faults: Sequence[Fault]) -> list[Reason]:
+    """For the release's page: the first of them, and how many more there are."""
+    named = [_warning(fault, f"line {fault.line}: {fault.message}") for fault in faults[:WARNINGS_NAMED]]
+    more = faults[WARNINGS_NAMED:]
+    return [*named, _warning(more[0], f"and {len(more)} more like these")] if more else named
+
+
+def _warning(fault: Fault, found: str) -> Reason:
+    return Reason(
+        code=UNLOADABLE,
+        file=fault.file,
+        found=found,
+        expected="configuration that clients load",
+        mend="Clients that load this folder fail with it.",
+    )
+
+
+def _shortened(message: str) -> str:
+    return message if len(message) <= MOST_WORDS else f"{message[: MOST_WORDS - 1]}…"
+
+
+def _folders(paths: Iterable[str]) -> frozenset[str]:
+    """All that come into being where the archive is unpacked."""
+    found = {""}
+    for path in paths:
+        folder = path.rpartition("/")[0]
+        while folder not in found:
+            found.add(folder)
+            folder = folder.rpartition("/")[0]
+    return frozenset(found)
+
+
+def _loaded(units: Mapping[str, Unit]) -> set[str]:
+    """The folders that clients may address by right, root and submodules, and all that these call."""
+    waiting = [path for path, unit in units.items() if unit["kind"] in {"root", "submodule"} and not _is_template(path)]
+    found = set(waiting)
+    while waiting:
+        unit = units[waiting.pop()]
+        called = {target for call in unit["calls"] if (target := _target(unit, call)) is not None and target in units}
+        waiting += called - found
+        found |= called
+    return found
+
+
+def _is_template(path: str) -> bool:
+    _, *below = path.removeprefix(f"{SUBMODULES}/").split("/")
+    return not _TEMPLATES.isdisjoint(below)
+
+
+def _target(unit: Unit, call: Mapping[str, Any]) -> str | None:
+    """The folder that a local source names; it begins with `..` where it is none of the package. None for others."""
+    source = call["source"]
+    if not source.startswith(_LOCAL):
+        return None
+    path = posixpath.normpath(posixpath.join(unit["path"], source))
+    return "" if path == "." else path
+
+
+def _bad_calls(unit: Unit, folders: Collection[str]) -> Iterator[dict[str, Any]]:
+    """A folder without configuration is a module without blocks to both clients; one that is not there is none."""
+    for call in unit["calls"]:
+        target = _target(unit, call)
+        if target is None or target in folders or _is_for_some(unit, call["file"]):
+            continue
+        leaves = target == ".." or target.startswith("../")
+        why = "leads out of the archive" if leaves else f"names no folder of the archive (there is no {target})"
+        message = f"the source of module {call['name']}, {call['source']}, {why}"
+        yield {"file": call["file"], "line": call["line"], "message": message}
+
+
+def _is_for_some(unit: Unit, file: str) -> bool:
+    """Whether Terraform does not see the file, and sees others of the folder."""
+    tables = ("variables", "outputs", "resources", "providers", "calls", "required_version")
+    seen = {row["file"] for table in tables for row in unit[table]}
+    return _is_tofu(file) and not all(map(_is_tofu, seen))
+
+
+def _is_tofu(file: str) -> bool:
+    return file.endswith((".tofu", ".tofu.json"))

@@ -1,0 +1,145 @@
+"""What the pages know of a version, read from its archive: README, inspection, files. Made again by re-inspection."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from apps.lib.addresses import ModuleAddress
+from apps.lib.archives.layouts import is_module_file
+from apps.lib.archives.sandboxed import Entry, Listing
+from apps.modules import inspection
+from apps.modules.checking import loading
+from apps.modules.checking.loading import Fault
+from apps.modules.contents import readme
+from apps.modules.dependents.sources import target_of
+from apps.modules.inspection import README_NAMES, folders, inspecting
+from apps.modules.models import ModuleCall, ModuleVersion
+
+# What `archives.inspect` keeps the texts of; the README comes first, so that no flood of files takes its room.
+WANTED = (*README_NAMES, *inspection.WANTED)
+# The pages know of this many files; the archive itself may hold more.
+FILES_KEPT = 2_000
+# Of all folders together; those directly in modules/ and examples/ come first.
+MOST_README_BYTES = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """Columns of ModuleVersion, and the rows of its module calls."""
+
+    fields: dict[str, Any]
+    calls: list[ModuleCall]
+
+
+@dataclass(frozen=True, slots=True)
+class Inspected:
+    """`document` is what goes to ModuleVersion, but for the READMEs; `was_read` is false where the reader gave up."""
+
+    document: dict[str, Any]
+    was_read: bool
+    faults: list[Fault]
+
+
+def inspect(listing: Listing) -> Inspected:
+    """What its module files declare; some hundred milliseconds of a worker's time, so never inside a transaction."""
+    sizes = {entry.name: entry.size for entry in listing.entries if not entry.is_dir}
+    found = inspecting.inspect(listing.texts, sizes)
+    was_read = not found.pop("failed", False)
+    faults = loading.faults_in(found, [entry.name for entry in listing.entries])
+    found.pop("faults", None)
+    return Inspected(found, was_read, faults)
+
+
+def read(listing: Listing, inspected: Inspected, *, address: ModuleAddress, version: str) -> Contents:
+    """What the pages say; never inside a transaction either."""
+    sizes = {entry.name: entry.size for entry in listing.entries if not entry.is_dir}
+    found = inspected.document
+    found["file_count"] = len(sizes)
+    prefix, files = readme.page_path(address, version), _files(listing)
+    shown = frozenset(file["name"] for file in files)
+    readmes = _readmes(listing.texts)
+    texts: dict[str, str] = {}
+    room = MOST_README_BYTES
+    for unit in found["units"]:
+        source = readmes.get(unit["path"], b"") if unit["path"] else b""
+        if len(source) > room:
+            continue
+        room -= len(source)
+        unit["readme"] = readme.render(source, base=unit["path"], files=shown, prefix=prefix) if source else ""
+        unit["summary"] = readme.summary(source) if source else ""
+        if source:
+            texts[unit["path"]] = readme.text_of(source)
+    source = readmes.get("", b"")
+    if source:
+        texts[""] = readme.text_of(source)
+    fields = {
+        "readme_html": readme.render(source, files=shown, prefix=prefix) if source else "",
+        "readmes": texts,
+        "readme_renderer": readme.RENDERER,
+        "summary": readme.summary(source) if source else "",
+        "inspection": found,
+        # Without a stamp it counts as outdated: what could not be read is read again by the next re-inspection.
+        "inspector": inspection.INSPECTOR if inspected.was_read else "",
+        "files": files,
+    }
+    return Contents(fields, list(_calls(found["units"])))
+
+
+def write(version: ModuleVersion, contents: Contents) -> None:
+    """Write them to the row and replace the rows of its calls; inside the caller's transaction."""
+    for name, value in contents.fields.items():
+        setattr(version, name, value)
+    version.save()
+    version.calls.all().delete()
+    for call in contents.calls:
+        call.version = version
+    ModuleCall.objects.bulk_create(contents.calls)
+
+
+def _readmes(texts: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The README of each folder, by the order of README_NAMES."""
+    found: dict[str, bytes] = {}
+    by_rank = sorted(texts, key=lambda name: _rank(name.rpartition("/")[2]))
+    for name in by_rank:
+        folder, _, file_name = name.rpartition("/")
+        if file_name.lower() in README_NAMES:
+            found.setdefault(folder, texts[name])
+    return found
+
+
+def _rank(file_name: str) -> int:
+    lowered = file_name.lower()
+    return README_NAMES.index(lowered) if lowered in README_NAMES else len(README_NAMES)
+
+
+def _files(listing: Listing) -> list[dict[str, Any]]:
+    kept = sorted((entry for entry in listing.entries if not entry.is_dir), key=_importance)[:FILES_KEPT]
+    return [
+        {"name": entry.name, "size": entry.size, "at": entry.at, "packed": entry.packed, "method": entry.method}
+        for entry in sorted(kept, key=lambda entry: entry.name)
+    ]
+
+
+def _importance(entry: Entry) -> tuple[int, str]:
+    """What pages link to comes first: the files of modules and their READMEs, the prominent before the deeper ones."""
+    folder, _, name = entry.name.rpartition("/")
+    is_linked = is_module_file(name) or name.lower() in README_NAMES
+    rank = 0 if is_linked and folders.is_prominent(folder) else 1 if not folder else 2 if is_linked else 3
+    return rank, entry.name
+
+
+def _calls(units: list[dict[str, Any]]) -> Iterator[ModuleCall]:
+    for unit in units:
+        if unit["kind"] in {"example", "other"}:
+            continue  # nobody who uses the module installs what its examples call
+        for call in unit["calls"]:
+            target = target_of(call["source"])
+            yield ModuleCall(
+                unit=unit["path"][:300],
+                name=call["name"][:200],
+                source=call["source"][:500],
+                constraint=call["version"][:200],
+                target_namespace=target.namespace if target else "",
+                target_name=target.name if target else "",
+                target_system=target.system if target else "",
+            )

@@ -1,0 +1,118 @@
+"""The files of a published version, read one at a time out of its stored archive: one range, nothing unpacked to disk.
+
+`ModuleVersion.files` says where each lies. A hostile archive cannot lead astray here: it was checked member by member
+before it was stored, and at most as many bytes come out as are asked for.
+"""
+
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from apps.blobs import store
+from apps.lib.archives.zips import ranges
+from apps.lib.errors import NotFound, Unavailable
+from apps.modules.models import ModuleVersion
+
+MOST = 512 * 1024
+_IMAGES = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One file, by its whole path; `at` is None in rows of an older Larder, which noted only names and sizes."""
+
+    name: str
+    size: int
+    at: int | None = None
+    packed: int = 0
+    method: int = 0
+
+    @property
+    def last(self) -> str:
+        return self.name.rpartition("/")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """What lies directly in a folder: names of folders with how many files are in each, and files."""
+
+    path: str
+    folders: list[tuple[str, int]]
+    files: list[Entry]
+
+
+def entries_of(version: ModuleVersion) -> list[Entry]:
+    return [_entry(row) for row in version.files]
+
+
+def find(version: ModuleVersion, path: str) -> Entry | None:
+    return next((_entry(row) for row in version.files if row["name"] == path), None)
+
+
+def folder_of(entries: Sequence[Entry], path: str) -> Folder | None:
+    """The folder at `path` ("" is the root); None where nothing lies in it. Its parts are in the order of names."""
+    prefix = f"{path}/" if path else ""
+    folders: dict[str, int] = {}
+    files = []
+    for entry in entries:
+        if not entry.name.startswith(prefix):
+            continue
+        first, slash, _ = entry.name[len(prefix) :].partition("/")
+        if slash:
+            folders[first] = folders.get(first, 0) + 1
+        else:
+            files.append(entry)
+    if path and not (folders or files):
+        return None
+    return Folder(path, sorted(folders.items()), sorted(files, key=lambda entry: entry.name))
+
+
+def read_file(version: ModuleVersion, path: str, most: int = MOST) -> bytes:
+    """The first `most` bytes of one file. Raises NotFound, or Unavailable where storage does not give them now."""
+    entry = find(version, path)
+    if entry is None:
+        raise NotFound(f"{version} has no file {path!r}.")
+    if entry.at is None:
+        raise NotFound(
+            f"Larder did not note where {path!r} lies in the archive of {version}.",
+            mend="Ask an operator to inspect the version again, or download the archive.",
+        )
+    try:
+        return _first(version.release.digest, entry, most)
+    except (store.Missing, store.Damaged, zlib.error):
+        raise Unavailable(f"{path!r} cannot be read from storage right now; try again in a few seconds.") from None
+
+
+def image_type(data: bytes) -> str:
+    """The media type of an image that browsers may show, by its first bytes; empty for everything else."""
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp"
+    return next((kind for magic, kind in _IMAGES.items() if data.startswith(magic)), "")
+
+
+def text_of(data: bytes, *, is_cut: bool) -> str | None:
+    """The text that the bytes are; None where they are none. A cut may have gone through a character."""
+    if b"\x00" in data:
+        return None
+    for dropped in range(4 if is_cut else 1):
+        with suppress(UnicodeDecodeError):
+            return data[: len(data) - dropped].decode("utf-8-sig")
+    return None
+
+
+def _entry(row: dict[str, Any]) -> Entry:
+    return Entry(row["name"], row["size"], row.get("at"), row.get("packed", 0), row.get("method", 0))
+
+
+def _first(digest: str, entry: Entry, most: int) -> bytes:
+    def read(start: int, stop: int) -> Iterator[bytes]:
+        return store.read(digest, start=start, stop=stop)
+
+    return ranges.first_bytes(read, at=entry.at or 0, packed=entry.packed, method=entry.method, most=most)

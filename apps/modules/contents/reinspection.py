@@ -1,0 +1,57 @@
+"""Reading stored archives again when the rules of inspection got better. Their bytes stay as they are (D5)."""
+
+from django.db import IntegrityError, transaction
+from django.db.models import Q
+
+from apps.audit.kinds import Kind as Event
+from apps.audit.recorder import record
+from apps.blobs import store
+from apps.jobs import queue
+from apps.jobs.claims import Claim
+from apps.lib.archives import sandboxed
+from apps.modules import inspection, publishing
+from apps.modules.catalogue import entries
+from apps.modules.contents import extraction, readme
+from apps.modules.models import ModuleVersion, ModuleVersionQuerySet
+
+JOB = "inspect-module"
+
+
+def outdated() -> ModuleVersionQuerySet:
+    """Versions that were read by older rules than today's."""
+    stale = ~Q(inspector=inspection.INSPECTOR) | ~Q(readme_renderer=readme.RENDERER)
+    return ModuleVersion.objects.filter(stale)
+
+
+def request(versions: ModuleVersionQuerySet, *, actor_id: int | None) -> int:
+    """Queue a job for each that has none yet; answers how many were queued."""
+    queued = 0
+    for pk in versions.order_by("pk").values_list("pk", flat=True):
+        try:
+            with transaction.atomic():
+                queue.enqueue(JOB, target=pk, created_by_id=actor_id)
+        except IntegrityError:
+            continue  # one is at work on it already
+        queued += 1
+    return queued
+
+
+def run(claim: Claim) -> None:
+    rows = ModuleVersion.objects.filter(pk=claim.target).without_texts()
+    version = rows.select_related("module__namespace", "release__namespace").first()
+    if version is None:
+        return  # it was purged meanwhile
+    release = version.release
+    with store.open_blob(release.digest) as file:
+        listing = sandboxed.inspect(file, publishing.limits(), wanted=extraction.WANTED)
+    if listing.digest != release.digest:
+        raise store.Damaged(f"The stored bytes of {release} are not those that were published.")
+    found = extraction.read(
+        listing, extraction.inspect(listing), address=version.module.address, version=release.version
+    )
+    with transaction.atomic():
+        claim.guard()
+        extraction.write(version, found)
+        entries.refresh(version.module)
+        rules = f"{version.inspector}/{version.readme_renderer}"
+        record(Event.RELEASE_INSPECTED, actor_id=None, subject=str(release), release=release.pk, rules=rules)

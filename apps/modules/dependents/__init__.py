@@ -1,0 +1,1 @@
+"""Modules of this registry that call each other."""

@@ -1,0 +1,104 @@
+"""The modules of this registry that are hit when a version of another leaves the lists (D9).
+
+`releases.lifecycle.impact` knows the people.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from django.db.models import Q
+
+from apps.accounts.access.gate import Viewer, visible_namespaces
+from apps.lib import versions
+from apps.lib.addresses import ModuleAddress
+from apps.lib.constraints import Constraint
+from apps.lib.errors import Invalid
+from apps.modules import publishing
+from apps.modules.dependents import sources
+from apps.modules.models import ModuleCall
+from apps.releases.models import Kind, Release, SearchDoc
+
+# More calls of one module than this are not looked through.
+CALLS = 2_000
+MAY_FAIL = "may fail: its constraint is not known here"
+MAY_BE_IT = "may mean this version, which still answers to its tags and digest until it is in quarantine or purged"
+BY_TAG = "still gets it by its tag, until it is in quarantine or purged"
+_ROW = (
+    "version__release__namespace__name",
+    "version__release__name",
+    "version__release__version",
+    "constraint",
+    "source",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A call in the default version of another module. `instead` is what clients take then; None: they fail.
+
+    Where `note` says something, that is what becomes of it, as far as it can be told.
+    """
+
+    address: ModuleAddress
+    version: str
+    constraint: str
+    instead: str | None = None
+    note: str = ""
+
+    @property
+    def rank(self) -> int:
+        return 1 if self.note else 2 if self.instead else 0
+
+
+def callers_of(viewer: Viewer, release: Release) -> list[Caller]:
+    """Those that the viewer may see; first those that are left with nothing."""
+    defaults = SearchDoc.objects.filter(kind=Kind.MODULE, namespace__in=visible_namespaces(viewer)).values("release")
+    calls = ModuleCall.objects.to(publishing.address_of(release)).filter(version__release__in=defaults)
+    # What an example uses is not what the module's own users get; and a module does not call itself.
+    calls = calls.exclude(unit__startswith="examples/").exclude(
+        Q(version__release__namespace=release.namespace, version__release__name=release.name)
+    )
+    found = list(calls.values_list(*_ROW).distinct().order_by(*_ROW)[:CALLS])
+    if not found:
+        return []
+    this = versions.parse(release.version)
+    same = {"kind": release.kind, "namespace": release.namespace, "name": release.name}
+    left = list(Release.objects.listed().filter(**same).exclude(pk=release.pk).values_list("version", flat=True))
+    callers = dict.fromkeys(_caller(row, this, left) for row in found)
+    hit = [caller for caller in callers if caller is not None]
+    return sorted(hit, key=lambda caller: caller.rank)
+
+
+def _caller(row: tuple[str, str, str, str, str], this: versions.Version, left: Sequence[str]) -> Caller | None:
+    namespace, path_name, version, text, source = row
+    name, _, system = path_name.partition("/")
+    address = ModuleAddress(namespace, name, system)
+    reference = sources.reference_of(source)
+    if reference is not None:
+        return _by_reference(Caller(address, version, ""), reference, this, left)
+    try:
+        constraint = Constraint.parse(text)
+    except Invalid:
+        return Caller(address, version, text, note=MAY_FAIL)
+    if not constraint.allows(this):
+        return None
+    return Caller(address, version, text, constraint.highest(left))
+
+
+def _by_reference(
+    caller: Caller, reference: sources.Reference, this: versions.Version, left: Sequence[str]
+) -> Caller | None:
+    """A yanked version still answers to its tag and its digest: who names one is hit by quarantine and purge."""
+    if reference.digest:
+        return replace(caller, constraint=f"digest {reference.digest[:19]}…", note=MAY_BE_IT)
+    tag = reference.tag or "latest"
+    caller = replace(caller, constraint=f"tag {tag}")
+    if tag == "latest":
+        every = Constraint.parse("")
+        return replace(caller, instead=every.highest(left)) if every.allows(this) else None
+    try:
+        # Tags have no plus.
+        is_this = versions.parse(tag.replace("_", "+")).precedence == this.precedence
+    except Invalid:
+        return replace(caller, note=MAY_BE_IT)
+    return replace(caller, note=BY_TAG) if is_this else None

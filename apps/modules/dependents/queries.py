@@ -1,0 +1,48 @@
+"""Modules that build on each other, as far as a viewer may know of both."""
+
+from typing import Any
+
+from django.db.models import Exists, OuterRef, Subquery, Value
+from django.db.models.functions import Concat, Lower, Replace
+
+from apps.accounts.access.gate import Viewer
+from apps.lib.addresses import ModuleAddress
+from apps.modules.catalogue.reading import visible_modules
+from apps.modules.models import OCI, Module, ModuleCall, ModuleQuerySet, ModuleVersion
+from apps.releases.models import Kind, SearchDoc
+
+
+def hosted_targets(viewer: Viewer, version: ModuleVersion, unit: str) -> dict[str, ModuleAddress]:
+    """The modules of this registry that one unit of the version calls, by the name of the call, in one query."""
+    visible = visible_modules(viewer).filter(
+        namespace__canonical=_folded(OuterRef("target_namespace")),
+        canonical=_folded(Concat(OuterRef("target_name"), Value("/"), OuterRef("target_system"))),
+    )
+    calls = (
+        version.calls.filter(unit=unit)
+        .exclude(target_name="")
+        .annotate(
+            namespace=Subquery(visible.values("namespace__name")[:1]), module=Subquery(visible.values("name")[:1])
+        )
+    )
+    fields = ("name", "source", "target_namespace", "target_name", "target_system", "namespace", "module")
+    found = {}
+    for name, source, *asked, namespace, module in calls.exclude(module=None).values_list(*fields):
+        address = ModuleAddress(namespace, module, asked[2])
+        # Clients tell capitals apart, and OCI knows none.
+        if "/".join(asked) == (address.repository if source.startswith(OCI) else str(address)):
+            found[name] = address
+    return found
+
+
+def used_by(viewer: Viewer, module: Module) -> ModuleQuerySet:
+    """Modules whose default version calls this one, in the order of their addresses."""
+    defaults = SearchDoc.objects.filter(kind=Kind.MODULE).values("release")
+    calls = ModuleCall.objects.to(module.address)
+    calls = calls.filter(version__module=OuterRef("pk"), version__release__in=defaults)
+    return visible_modules(viewer).filter(Exists(calls)).exclude(pk=module.pk).alphabetical()
+
+
+def _folded(text: Any) -> Replace:
+    """As `addresses.canonical`."""
+    return Replace(Lower(text), Value("_"), Value("-"))

@@ -1,0 +1,1 @@
+"""What every page shares: errors, context, paging, theme, charts."""

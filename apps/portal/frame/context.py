@@ -1,0 +1,62 @@
+"""What the frame around every page shows: templates/base.html and its partials."""
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache, cached_property
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.urls import reverse
+
+from apps.accounts.access.gate import NOBODY, Viewer
+from apps.accounts.identity.authentication import session_viewer
+from apps.portal.frame.theme import theme_of
+from apps.portal.snippets import client_setup
+from apps.releases.catalogue import own_releases
+
+
+@dataclass(frozen=True)
+class Frame:
+    request: HttpRequest
+
+    @property
+    def version(self) -> str:
+        return larder_version()
+
+    @property
+    def public_host(self) -> str:
+        return client_setup.host()
+
+    @property
+    def theme(self) -> str:
+        return theme_of(self.request)
+
+    @cached_property
+    def viewer(self) -> Viewer:
+        """Looked up on first use: a page without a user menu, such as the admin's, asks the database nothing for it."""
+        return session_viewer(self.request) if hasattr(self.request, "user") else NOBODY
+
+    @cached_property
+    def held_count(self) -> int:
+        """How many of the viewer's releases wait for an answer: the badge of the user menu."""
+        return own_releases.count_held(self.viewer)
+
+    @property
+    def sign_in_url(self) -> str:
+        """The sign-in page, which leads back here."""
+        login, path = reverse(settings.LOGIN_URL), self.request.get_full_path()
+        if self.request.method != "GET" or self.request.path in ("/", login):
+            return login
+        return f"{login}?{urlencode({'next': path})}"
+
+
+def frame(request: HttpRequest) -> dict[str, Frame]:
+    return {"frame": Frame(request)}
+
+
+@cache
+def larder_version() -> str:
+    """pyproject.toml is the only place that states it."""
+    project = tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text())["project"]
+    return str(project["version"])

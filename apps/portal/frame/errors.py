@@ -1,0 +1,189 @@
+"""Errors as pages, in the common frame and with the request id.
+
+The settings name `RegistryErrorsMiddleware` (last) and `csrf_failed`; registry_site/urls.py names the handlers.
+"""
+
+import sys
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.urls import reverse
+
+from apps.jobs import database_availability
+from apps.lib.errors import CredentialsRequired, RegistryError
+from apps.portal.frame.form_files import FileRefused
+from apps.portal.frame.negotiation import is_htmx
+
+STATUS = {
+    "not_found": HTTPStatus.NOT_FOUND,
+    "forbidden": HTTPStatus.FORBIDDEN,
+    "conflict": HTTPStatus.CONFLICT,
+    "invalid": HTTPStatus.BAD_REQUEST,
+    "too_large": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    "too_slow": HTTPStatus.REQUEST_TIMEOUT,
+    "unavailable": HTTPStatus.SERVICE_UNAVAILABLE,
+}
+TEMPLATES = {
+    HTTPStatus.NOT_FOUND: "404.html",
+    HTTPStatus.FORBIDDEN: "403.html",
+}
+RETRY_AFTER = "2"  # seconds, as at the other edges
+
+# Nobody reads HTML there. Each edge has its own dialect for what it knows; this is for what never comes to one.
+MACHINE_PATHS = ("/v1/", "/v2/", "/api/", "/archives/", "/.well-known/")
+PAGES = ("portal", "admin")
+OCI_CODES = {
+    HTTPStatus.BAD_REQUEST: "UNSUPPORTED",
+    HTTPStatus.NOT_FOUND: "NAME_UNKNOWN",
+    HTTPStatus.INTERNAL_SERVER_ERROR: "UNAVAILABLE",
+    HTTPStatus.SERVICE_UNAVAILABLE: "UNAVAILABLE",
+}
+
+
+class RegistryErrorsMiddleware:
+    """Turns a RegistryError out of a page into the page that says so; other edges have their own dialects (D1)."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        match = request.resolver_match
+        if not isinstance(exception, RegistryError) or match is None or match.app_name not in PAGES:
+            return None
+        if isinstance(exception, CredentialsRequired):
+            return sign_in(request)
+        return refused(request, exception)
+
+
+def refused(request: HttpRequest, refusal: RegistryError) -> HttpResponse:
+    status = STATUS.get(refusal.code, HTTPStatus.BAD_REQUEST)
+    return error_page(request, status, message=str(refusal), mend=refusal.mend)
+
+
+def sign_in(request: HttpRequest) -> HttpResponse:
+    """To the sign-in page and back: the same for what is hidden and for what is not there (D8)."""
+    after = request.get_full_path() if request.method == "GET" else reverse("portal:home")
+    url = f"{reverse(settings.LOGIN_URL)}?{urlencode({'next': after})}"
+    if is_htmx(request):
+        # A fragment's place is no place for the sign-in form: the whole page goes there.
+        return HttpResponse(status=HTTPStatus.UNAUTHORIZED, headers={"HX-Redirect": url})
+    return HttpResponseRedirect(url)
+
+
+def error_page(request: HttpRequest, status: HTTPStatus, *, message: str = "", mend: str = "") -> HttpResponse:
+    context = {"message": message, "mend": mend, "status": status.value, "phrase": status.phrase}
+    context["request_id"] = request_id_of(request)
+    if status == HTTPStatus.SERVICE_UNAVAILABLE:
+        # Rendered without the request: its context processors ask the database, which may be what is away.
+        page = render_to_string("503.html", context)
+        return HttpResponse(page, status=status, headers={"Retry-After": RETRY_AFTER, "Cache-Control": "no-store"})
+    return render(request, TEMPLATES.get(status, "400.html"), context, status=status)
+
+
+def request_id_of(request: HttpRequest) -> str:
+    return str(getattr(request, "request_id", ""))
+
+
+# --- Django's own hooks: login_not_required, since LoginRequiredMiddleware looks at every view that a URL leads to ---
+
+
+@login_not_required
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    if database_availability.is_away(exception):
+        # Django takes a session that could not be saved for one that was deleted.
+        return _database_away(request)
+    if isinstance(exception, FileRefused):
+        return error_page(request, HTTPStatus.BAD_REQUEST, message=str(exception), mend=exception.mend)
+    # The exception's text stays out of the answer: it may quote secrets.
+    if _is_for_machines(request):
+        return _document(request, HTTPStatus.BAD_REQUEST, "This request could not be understood.")
+    return error_page(request, HTTPStatus.BAD_REQUEST)
+
+
+def unknown_host(request: HttpRequest) -> HttpResponse:
+    """For a Host header that is not ours: whoever reads it has typed an address, or runs the proxy before us.
+
+    What it named stands in the log and not here: no answer repeats a forged host.
+    """
+    message = f"This Larder answers to {settings.PUBLIC_HOST}, and was asked for under another name."
+    mend = f"Use {settings.PUBLIC_URL}. Whoever runs it sets its address by LARDER_PUBLIC_URL."
+    if _is_for_machines(request):
+        return _document(request, HTTPStatus.BAD_REQUEST, f"{message} {mend}")
+    return error_page(request, HTTPStatus.BAD_REQUEST, message=message, mend=mend)
+
+
+@login_not_required
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001
+    if request.resolver_match is not None and request.resolver_match.app_name == "admin":
+        message, mend = "This page of the admin needs a permission that your account does not have.", "Ask a superuser."
+        return error_page(request, HTTPStatus.FORBIDDEN, message=message, mend=mend)
+    return error_page(request, HTTPStatus.FORBIDDEN)
+
+
+@login_not_required
+def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001  # it lists every route in DEBUG
+    if _is_for_machines(request):
+        return _document(request, HTTPStatus.NOT_FOUND, "Not found")
+    return error_page(request, HTTPStatus.NOT_FOUND)
+
+
+@login_not_required
+def too_many_requests(request: HttpRequest) -> HttpResponse:
+    """For the limits on signing in and on changing a password, which allauth counts."""
+    return error_page(
+        request,
+        HTTPStatus.TOO_MANY_REQUESTS,
+        message="There were too many attempts from your address or for your account.",
+        mend="Wait a minute, then try again.",
+    )
+
+
+@login_not_required
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Rendered without the request: its context processors ask the database, which may be what is broken."""
+    if database_availability.is_away(sys.exc_info()[1]):
+        return _database_away(request)
+    if _is_for_machines(request):
+        return _document(request, HTTPStatus.INTERNAL_SERVER_ERROR, "Larder failed")
+    context: dict[str, Any] = {"request_id": request_id_of(request), "status": 500}
+    return HttpResponse(render_to_string("500.html", context), status=HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+def _database_away(request: HttpRequest) -> HttpResponse:
+    """Django saves no session after a status of 500 or more, so nothing waits for the database once more."""
+    if _is_for_machines(request):
+        response: HttpResponse = _document(request, HTTPStatus.SERVICE_UNAVAILABLE, "Larder cannot answer right now.")
+        response.headers["Retry-After"] = RETRY_AFTER
+        return response
+    return error_page(request, HTTPStatus.SERVICE_UNAVAILABLE)
+
+
+def _is_for_machines(request: HttpRequest) -> bool:
+    return f"{request.path}/".startswith(MACHINE_PATHS)
+
+
+def _document(request: HttpRequest, status: HTTPStatus, sentence: str) -> JsonResponse:
+    """OCI Distribution has objects where the other protocols have sentences."""
+    is_oci = f"{request.path}/".startswith("/v2/")
+    error = {"code": OCI_CODES[status], "message": sentence} if is_oci else sentence
+    return JsonResponse({"errors": [error]}, status=status)
+
+
+@login_not_required
+def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001  # for developers, not for people
+    return error_page(
+        request,
+        HTTPStatus.FORBIDDEN,
+        message="This form could not be matched to your browser, so nothing was changed.",
+        mend="Go back, reload the page and send it again. If it happens again, allow cookies for this site.",
+    )

@@ -1,0 +1,50 @@
+"""A module as one row of a list, with what its row needs and nothing of its versions."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from apps.lib.addresses import ModuleAddress
+from apps.lib.search_terms import words_of
+from apps.releases.catalogue import search
+from apps.releases.models import SearchDoc
+
+# What the row itself does not show, in the words of its reason.
+HIDDEN_PLACES = {
+    search.SUBMODULE: "submodule",
+    search.RESOURCE: "resource",
+    search.INPUT: "input",
+    search.OUTPUT: "output",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """A hit that the row would not show otherwise: input `enable_nat_gateway`."""
+
+    what: str
+    term: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    doc: SearchDoc
+    address: ModuleAddress
+    words: tuple[str, ...] = ()
+    why: tuple[Why, ...] = ()
+
+
+def rows_of(docs: Iterable[SearchDoc], query: str = "") -> list[Row]:
+    """For documents that come with their namespaces. One more query where something was searched for."""
+    shown, words = list(docs), tuple(words_of(query))
+    hits = search.hits(shown, query) if words else {}
+    return [Row(doc, address_of(doc), words, _why(hits.get(doc.pk, []))) for doc in shown]
+
+
+def address_of(doc: SearchDoc) -> ModuleAddress:
+    name, _, system = doc.name.partition("/")
+    return ModuleAddress(doc.namespace.name, name, system)
+
+
+def _why(hits: Iterable[search.Hit]) -> tuple[Why, ...]:
+    reasons = (Why(HIDDEN_PLACES[hit.place], hit.term) for hit in hits if hit.place in HIDDEN_PLACES)
+    return tuple(dict.fromkeys(reasons))

@@ -1,0 +1,1 @@
+"""Pages that deprecate, yank, quarantine and purge."""

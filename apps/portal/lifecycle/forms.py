@@ -1,0 +1,68 @@
+"""What each act on a version asks for."""
+
+from collections.abc import Mapping
+
+from django import forms
+
+from apps.releases.lifecycle.verbs import REASON_MOST, REPLACEMENT_MOST
+from apps.releases.models import Release
+
+
+class ReasonForm(forms.Form):
+    reason = forms.CharField(
+        max_length=REASON_MOST,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text="One or two sentences. Everybody who sees the version reads them.",
+    )
+
+
+class QuarantineForm(ReasonForm):
+    reason = forms.CharField(
+        max_length=REASON_MOST,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text="Staff read it on the version's page.",
+    )
+
+
+class RestoreForm(ReasonForm):
+    reason = forms.CharField(
+        max_length=REASON_MOST, widget=forms.Textarea(attrs={"rows": 2}), help_text="The audit keeps it."
+    )
+
+
+class DeprecateForm(ReasonForm):
+    replacement = forms.CharField(
+        max_length=REPLACEMENT_MOST,
+        required=False,
+        label="What to use instead",
+        help_text="A version (1.3.0), another address, alone or with a version behind it, or a few words.",
+    )
+
+
+class PurgeForm(ReasonForm):
+    confirm = forms.CharField(max_length=300, label="Type the address and the version")
+    reason = forms.CharField(
+        max_length=REASON_MOST,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text="It stays on the page of all versions for ever, in place of the version.",
+    )
+    field_order = ("reason", "confirm")
+
+    def __init__(self, release: Release, data: Mapping[str, str] | None = None) -> None:
+        super().__init__(data, auto_id="purge_%s")
+        self.fields["confirm"].help_text = f"Exactly: {release}"
+        self.fields["confirm"].widget.attrs |= {
+            "autocomplete": "off",
+            "autocapitalize": "none",
+            "spellcheck": "false",
+        }
+
+
+FORMS: dict[str, type[forms.Form]] = {
+    "deprecate": DeprecateForm,
+    "yank": ReasonForm,
+    "quarantine": QuarantineForm,
+    "restore": RestoreForm,
+    "verify": forms.Form,
+    "resign": forms.Form,
+}

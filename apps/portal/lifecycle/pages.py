@@ -1,0 +1,203 @@
+"""/modules/<ns>/<name>/<system>/<version>/lifecycle, and of providers: what may be done with a published version, the
+safe act first.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import URLPattern, path
+from django.views.decorators.http import require_http_methods
+
+from apps.accounts.access import gate, operators
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.models import Role
+from apps.lib.addresses import ModuleAddress, ProviderAddress
+from apps.lib.errors import Conflict, Invalid, NotFound
+from apps.modules import lifecycle as module_lifecycle
+from apps.modules.catalogue import entries as module_catalogue
+from apps.modules.catalogue.reading import module_for
+from apps.modules.dependents import impact as module_affected
+from apps.portal.frame.page_urls import kind_of, url_of
+from apps.portal.lifecycle.forms import FORMS, PurgeForm
+from apps.portal.publish.form import sentence
+from apps.providers import catalogue as provider_catalogue
+from apps.providers import lifecycle as provider_lifecycle
+from apps.providers.models import ProviderVersion, Signing
+from apps.providers.reading import provider_for
+from apps.providers.signatures import resigning
+from apps.releases import tombstones
+from apps.releases.lifecycle import impact
+from apps.releases.lifecycle.actions import OWN_YANK_HOURS, PURGE, Acts, own_yank_until, role_to_yank
+from apps.releases.models import Lifecycle, Release, State
+
+# What is said afterwards, and on which page: an act that a worker carries out leads back to where it was asked for.
+DONE = {
+    "deprecate": ("version", "{} is deprecated: it stays listed and served, and says so everywhere."),
+    "yank": ("version", "{} is yanked: no list names it any more."),
+    "quarantine": ("version", "{} is in quarantine: nothing of it is served any more."),
+    "restore": ("version", "{} is restored."),
+    "verify": ("lifecycle", "A worker reads what is stored of {} again. This page says what it found."),
+    "resign": ("lifecycle", "A worker signs {} anew."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One kind's versions: where they are and what is known of them."""
+
+    address_of: Callable[..., Any]
+    acts: Acts[Any]
+    latest_of: Callable[[Viewer, Any], Any]
+    more_acts: Mapping[str, Callable[..., Release]] = field(default_factory=dict)
+    callers_of: Callable[[Viewer, Release], Sequence[Any]] | None = None
+    signing_of: Callable[[Release], Mapping[str, Any]] | None = None
+
+    def verbs(self) -> dict[str, Callable[..., Release]]:
+        own = ("deprecate", "yank", "quarantine", "restore", "verify")
+        return {name: getattr(self.acts, name) for name in own} | dict(self.more_acts)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def version_lifecycle(request: HttpRequest, *, place: Place, version: str, **names: str) -> HttpResponse:
+    """Each act is a form of its own; `act` in the POST says which one was sent."""
+    viewer, address = session_viewer(request), place.address_of(**names)
+    release = _published(place, viewer, address, version)
+    if request.method != "POST":
+        return _page(request, viewer, place, address, release)
+    act, verbs = request.POST.get("act", ""), place.verbs()
+    if act not in verbs:
+        raise Invalid("This form names no act that there is.", mend="Go back, reload the page and send it again.")
+    form = FORMS[act](request.POST, auto_id=f"{act}_%s")
+    status = HTTPStatus.UNPROCESSABLE_ENTITY
+    if not form.is_valid():
+        return _page(request, viewer, place, address, release, bound={act: form}, status=status)
+    try:
+        verbs[act](viewer=viewer, address=address, version=version, **form.cleaned_data)
+    except Conflict as refusal:
+        seen = _published(place, viewer, address, version)
+        return _page(request, viewer, place, address, seen, refusal=sentence(refusal), status=HTTPStatus.CONFLICT)
+    except Invalid as refusal:
+        form.add_error(None, sentence(refusal))
+        return _page(request, viewer, place, address, release, bound={act: form}, status=status)
+    page, words = DONE[act]
+    messages.success(request, words.format(release))
+    return HttpResponseRedirect(url_of(address, page, release.version), status=HTTPStatus.SEE_OTHER)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def version_purge(request: HttpRequest, *, place: Place, version: str, **names: str) -> HttpResponse:
+    viewer, address = session_viewer(request), place.address_of(**names)
+    operators.operated_namespace(viewer, address.namespace, permission=PURGE, only_name=address.path_name)
+    release = _published(place, viewer, address, version, permission=PURGE)
+    form = PurgeForm(release, request.POST if request.method == "POST" else None)
+    status = HTTPStatus.OK
+    if request.method == "POST":
+        status = HTTPStatus.UNPROCESSABLE_ENTITY
+        if form.is_valid():
+            try:
+                place.acts.purge(viewer=viewer, address=address, version=version, **form.cleaned_data)
+            except Invalid as refusal:
+                form.add_error("confirm", sentence(refusal))
+            else:
+                messages.success(request, f"{release} is removed. A worker deletes its bytes now.")
+                return HttpResponseRedirect(url_of(address, "versions"), status=HTTPStatus.SEE_OTHER)
+    context = _frame(address, release) | {"form": form, "elsewhere": impact.same_bytes_elsewhere(release)}
+    return render(request, "portal/lifecycle/purge.html", context, status=status)
+
+
+def _published(place: Place, viewer: Viewer, address: Any, version: str, permission: str = "") -> Release:
+    release = place.acts.release_of(viewer, address, version, permission=permission)
+    if release.state == State.PURGED:
+        raise NotFound(tombstones.sentence_of(release), mend="There is nothing left to manage.")
+    return release
+
+
+def refused(
+    request: HttpRequest, place: Place, address: Any, version: str, *, refusal: str, status: int
+) -> HttpResponse:
+    """The page with what is wrong with something that was sent to an address of its own."""
+    viewer = session_viewer(request)
+    release = _published(place, viewer, address, version)
+    return _page(request, viewer, place, address, release, refusal=refusal, status=status)
+
+
+def _frame(address: Any, release: Release) -> dict[str, Any]:
+    kind = kind_of(address)
+    lists = {"list_page": f"portal:{kind}s", "list_name": f"{kind.capitalize()}s"}
+    return {"address": address, "release": release, **lists}
+
+
+def _page(
+    request: HttpRequest,
+    viewer: Viewer,
+    place: Place,
+    address: Any,
+    release: Release,
+    *,
+    bound: Mapping[str, forms.Form] | None = None,
+    refusal: str = "",
+    status: int = HTTPStatus.OK,
+) -> HttpResponse:
+    role = gate.role_on(viewer, release.namespace, only_name=address.path_name)
+    context = _frame(address, release) | {"refusal": refusal, "role": role}
+    context["is_owner"] = role == Role.OWNER
+    context["may_yank"] = role is not None and role.covers(role_to_yank(viewer, release))
+    context |= {"own_yank_hours": OWN_YANK_HOURS, "yankable_until": own_yank_until(release)}
+    context["is_operator"] = operators.is_operator(viewer)
+    context["forms"] = {act: form(auto_id=f"{act}_%s") for act, form in FORMS.items()} | dict(bound or {})
+    context["can_restore"] = release.quarantined_at is not None or release.lifecycle != Lifecycle.MAINTAINED
+    shown = place.latest_of(viewer, address)
+    context["latest"] = shown.release.version if shown else ""
+    if release.quarantined_at is None and release.lifecycle != Lifecycle.YANKED:
+        context["affected"] = impact.affected_by(release)
+        context["days"] = impact.DAYS
+        context["callers"] = place.callers_of(viewer, release) if place.callers_of else None
+    if place.signing_of:
+        context["signing"] = place.signing_of(release)
+    if context["is_operator"]:
+        context["elsewhere"] = impact.same_bytes_elsewhere(release)
+    return render(request, "portal/lifecycle/page.html", context, status=status)
+
+
+def _signing_of(release: Release) -> dict[str, Any]:
+    version = ProviderVersion.objects.select_related("key", "release__namespace").get(release=release)
+    return {
+        "key": version.key,
+        "newer": resigning.newer_key_of(version),
+        "is_publishers": version.signing == Signing.PUBLISHER,
+        "is_under_way": resigning.is_under_way(release),
+    }
+
+
+MODULES = Place(
+    ModuleAddress,
+    module_lifecycle.ACTS,
+    lambda viewer, address: module_catalogue.default_version(module_for(viewer, address)),
+    callers_of=module_affected.callers_of,
+)
+PROVIDERS = Place(
+    ProviderAddress,
+    provider_lifecycle.ACTS,
+    lambda viewer, address: provider_catalogue.default_version(provider_for(viewer, address)),
+    more_acts={"resign": resigning.resign},
+    signing_of=_signing_of,
+)
+
+
+def _routes(kind: str, version: str, place: Place) -> list[URLPattern]:
+    given = {"place": place}
+    return [
+        path(f"{version}/lifecycle", version_lifecycle, given, name=f"{kind}-lifecycle"),
+        path(f"{version}/lifecycle/purge", version_purge, given, name=f"{kind}-purge"),
+    ]
+
+
+urlpatterns = _routes("module", "modules/<str:namespace>/<str:name>/<str:system>/<str:version>", MODULES)
+provider_urlpatterns = _routes("provider", "providers/<str:namespace>/<str:type>/<str:version>", PROVIDERS)

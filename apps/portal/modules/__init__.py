@@ -1,0 +1,1 @@
+"""Pages of modules and their versions."""

@@ -1,0 +1,61 @@
+"""Signatures, SBOMs and attestations of a version, and other tags of its repository, as pages show them."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from apps.modules import attachments
+from apps.modules.attachments import Attachment
+from apps.modules.models import Module, ModuleVersion
+from apps.portal.snippets.client_setup import wire_host
+
+MOST = 20
+MOST_TAGS = 50
+# By a piece of the artifact type, or by how the tag of an older client ends; the first that fits.
+_NAMES = (
+    ("sigstore.bundle", "Sigstore bundle"),
+    ("cosign.artifact.sig", "Signature (cosign)"),
+    ("notary.signature", "Signature (Notation)"),
+    ("cyclonedx", "SBOM (CycloneDX)"),
+    ("spdx", "SBOM (SPDX)"),
+    ("in-toto", "Attestation (in-toto)"),
+    ("slsa", "Attestation (SLSA)"),
+    ("sarif", "Findings (SARIF)"),
+    (".sig", "Signature (cosign)"),
+    (".att", "Attestation (cosign)"),
+    (".sbom", "SBOM (cosign)"),
+)
+_DIGEST_IN_TAG = re.compile(r"^sha256-[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    title: str
+    kind: str
+    attachment: Attachment
+    command: str
+
+
+def of_version(shown: ModuleVersion) -> dict[str, Any]:
+    """Nothing of what is in quarantine; its page gives out no bytes."""
+    found = [] if shown.release.quarantined_at else attachments.of_version(shown, most=MOST + 1)
+    address = shown.module.address
+    rows = [
+        Row(_title(one.kind), _short(one.kind), one, f"oras pull {wire_host()}/{address.repository}@{one.digest}")
+        for one in found[:MOST]
+    ]
+    return {"attached": rows, "attached_most": MOST if len(found) > MOST else 0}
+
+
+def tags_of(module: Module) -> dict[str, Any]:
+    found = attachments.tags_of(module, most=MOST_TAGS + 1)
+    return {"tags": found[:MOST_TAGS], "tags_most": MOST_TAGS if len(found) > MOST_TAGS else 0}
+
+
+def _short(kind: str) -> str:
+    """The digest in a tag is the one of this very version, which the page shows already."""
+    return _DIGEST_IN_TAG.sub("tag sha256-…", kind)
+
+
+def _title(kind: str) -> str:
+    return next((name for piece, name in _NAMES if piece in kind), "Artifact")

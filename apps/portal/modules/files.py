@@ -1,0 +1,178 @@
+"""The source browser: folders and files of one version, read out of its stored archive, and each file raw.
+
+Nothing here is cached for others: it goes through the gate like every page. What is in quarantine is not there.
+"""
+
+from typing import Any
+
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import path, reverse
+from django.utils.html import format_html_join
+from django.utils.http import content_disposition_header
+from django.utils.safestring import SafeString, mark_safe
+from django.views.decorators.http import require_safe
+
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity.authentication import session_viewer
+from apps.lib.addresses import ModuleAddress
+from apps.lib.errors import NotFound, TooLarge
+from apps.lib.highlighting import highlighted, language_of
+from apps.modules.catalogue.reading import version_for
+from apps.modules.contents import files
+from apps.modules.inspection.masking import Masked, masked
+from apps.modules.models import ModuleVersion
+from apps.portal.modules.frame import frame, where
+from apps.releases.lifecycle import quarantine
+
+RAW_MOST = 8 * 1024 * 1024
+LISTED = 500
+# Other people's files on our origin: whatever they are, they load nothing, run nothing and are taken for nothing else.
+RAW_HEADERS = {
+    "Content-Security-Policy": "sandbox; default-src 'none'",
+    "X-Content-Type-Options": "nosniff",
+}
+# Text that browsers would draw or run. It is shown in the browser's page, and raw it is only downloaded.
+ACTIVE = (
+    ".svg",
+    ".svgz",
+    ".htm",
+    ".html",
+    ".xht",
+    ".xhtml",
+    ".xml",
+    ".xsl",
+    ".xslt",
+    ".mht",
+    ".mhtml",
+    ".js",
+    ".mjs",
+    ".pdf",
+)
+
+
+@login_not_required
+@require_safe
+def module_files(request: HttpRequest, namespace: str, name: str, system: str, version: str) -> HttpResponse:
+    viewer = session_viewer(request)
+    shown = _shown(viewer, ModuleAddress(namespace, name, system), version)
+    return _folder(request, viewer, shown, "")
+
+
+@login_not_required
+@require_safe
+def module_file(  # noqa: PLR0917  # the parts of its URL
+    request: HttpRequest, namespace: str, name: str, system: str, version: str, path: str
+) -> HttpResponse:
+    viewer = session_viewer(request)
+    shown = _shown(viewer, ModuleAddress(namespace, name, system), version)
+    entry = files.find(shown, path)
+    if entry is None:
+        return _folder(request, viewer, shown, path.rstrip("/"))
+    context = _context(viewer, shown, path) | {"entry": entry} | _contents(shown, entry)
+    return render(request, "portal/module/file.html", context)
+
+
+@login_not_required
+@require_safe
+def module_raw(  # noqa: PLR0917  # the parts of its URL
+    request: HttpRequest, namespace: str, name: str, system: str, version: str, path: str
+) -> HttpResponse:
+    """Text as plain text, images as images, and anything else as a download."""
+    shown = _shown(session_viewer(request), ModuleAddress(namespace, name, system), version)
+    data = files.read_file(shown, path, most=RAW_MOST + 1)
+    if len(data) > RAW_MOST:
+        raise TooLarge(
+            f"{path!r} is larger than the {RAW_MOST // 2**20} MiB that are shown of one file.",
+            mend="Download the archive of the version: it holds the whole file.",
+        )
+    kind = files.image_type(data)
+    if not kind and not path.lower().endswith(ACTIVE):
+        kind = _text_type(shown, path, data)
+    file_name = path.rpartition("/")[2]
+    disposition = content_disposition_header(as_attachment=not kind, filename=file_name) or "inline"
+    headers = RAW_HEADERS | {"Content-Disposition": disposition}
+    return HttpResponse(data, content_type=kind or "application/octet-stream", headers=headers)
+
+
+def _text_type(shown: ModuleVersion, path: str, data: bytes) -> str:
+    """Empty for what is no text, and for a text of which the page hides a part: that is only downloaded."""
+    text = files.text_of(data, is_cut=False)
+    if text is None:
+        return ""
+    seen = _masked(shown, path, text, is_cut=False)
+    return "" if seen.has_masks or seen.withheld else "text/plain; charset=utf-8"
+
+
+def _masked(shown: ModuleVersion, path: str, text: str, *, is_cut: bool) -> Masked:
+    paths = [row["name"] for row in shown.files]
+    return masked(path, text.replace("\r\n", "\n"), document=shown.inspection, paths=paths, is_cut=is_cut)
+
+
+def _shown(viewer: Viewer, address: ModuleAddress, version: str) -> ModuleVersion:
+    found = version_for(viewer, address, version)
+    quarantine.refuse_blocked(found.release)
+    return found
+
+
+def _folder(request: HttpRequest, viewer: Viewer, shown: ModuleVersion, path: str) -> HttpResponse:
+    folder = files.folder_of(files.entries_of(shown), path)
+    if folder is None:
+        raise NotFound(f"{shown} has no file {path!r}.", mend="Look through the files of the version.")
+    context = _context(viewer, shown, path)
+    prefix = f"{path}/" if path else ""
+    context["folders"] = [(name, f"{prefix}{name}", count) for name, count in folder.folders[:LISTED]]
+    context |= {"entries": folder.files[:LISTED], "entry_count": len(folder.files), "folder_count": len(folder.folders)}
+    return render(request, "portal/module/files.html", context)
+
+
+def _context(viewer: Viewer, shown: ModuleVersion, path: str) -> dict[str, Any]:
+    context = frame(viewer, shown, "module-files")
+    parts = path.split("/") if path else []
+    context["path"] = path
+    if path:
+        context["raw_path"] = reverse(
+            "portal:module-raw", args=[*where(context["address"], shown.release.version), path]
+        )
+    context["trail"] = [("/".join(parts[: position + 1]), part) for position, part in enumerate(parts)]
+    return context
+
+
+def _contents(shown: ModuleVersion, entry: files.Entry) -> dict[str, Any]:
+    """What the page shows of a file: its lines, a picture, or why neither."""
+    if entry.at is None:
+        return {"is_unindexed": True}
+    data = files.read_file(shown, entry.name)
+    if files.image_type(data):
+        return {"is_picture": True}
+    is_cut = entry.size > len(data)
+    text = files.text_of(data, is_cut=is_cut)
+    if text is None:
+        return {"is_binary": True}
+    seen = _masked(shown, entry.name, text, is_cut=is_cut)
+    if seen.withheld:
+        return {"withheld": seen.withheld}
+    lines = highlighted(seen.text, language_of(entry.name))
+    context = {"source": _numbered(lines), "line_count": len(lines), "is_cut": is_cut, "shown_bytes": len(data)}
+    return context | {"has_masks": seen.has_masks}
+
+
+def _numbered(lines: tuple[str, ...]) -> SafeString:
+    """Each line with its anchor. The number is drawn by the style sheet, so that copying takes the text alone."""
+    numbered = ((number, number, number, mark_safe(line)) for number, line in enumerate(lines, 1))  # noqa: S308  # escaped by highlighted()
+    return format_html_join(
+        "",
+        '<span class="source__line" id="L{}"><a class="source__number" href="#L{}" data-line="{}" tabindex="-1" '
+        'aria-hidden="true"></a>{}\n</span>',
+        numbered,
+    )
+
+
+_VERSION = "modules/<str:namespace>/<str:name>/<str:system>/<str:version>"
+
+urlpatterns = [
+    path(f"{_VERSION}/files", module_files, name="module-files"),
+    path(f"{_VERSION}/files/<path:path>", module_file, name="module-file"),
+    path(f"{_VERSION}/raw/<path:path>", module_raw, name="module-raw"),
+]

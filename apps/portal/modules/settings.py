@@ -1,0 +1,107 @@
+"""/modules/<ns>/<name>/<system>/settings, and of providers: what their publishers say beyond versions."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import path
+from django.views.decorators.http import require_http_methods
+
+from apps.accounts.access import gate
+from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.models import Role
+from apps.lib.addresses import ModuleAddress, ProviderAddress
+from apps.lib.errors import Invalid
+from apps.modules.catalogue import describing as module_describing
+from apps.modules.catalogue.reading import module_for
+from apps.portal.frame.page_urls import kind_of, url_of
+from apps.portal.publish.form import sentence
+from apps.providers import describing as provider_describing
+from apps.providers.reading import provider_for
+from apps.releases.catalogue.describing import LONGEST, checked_url
+
+
+class DescriptionForm(forms.Form):
+    description = forms.CharField(
+        max_length=LONGEST,
+        required=False,
+        help_text="One line, shown in lists and found by search. Empty: the first words of the README.",
+    )
+    source_url = forms.CharField(
+        max_length=LONGEST,
+        required=False,
+        label="Repository",
+        help_text="Where its code is: https://git.example.com/team/code. Update bots look for the changelog there.",
+        widget=forms.TextInput(attrs={"inputmode": "url", "autocapitalize": "none", "spellcheck": "false"}),
+    )
+
+    def clean_source_url(self) -> str:
+        try:
+            return checked_url(self.cleaned_data["source_url"])
+        except Invalid as refusal:
+            raise forms.ValidationError(sentence(refusal)) from None
+
+
+class ProviderForm(DescriptionForm):
+    description = forms.CharField(
+        max_length=LONGEST, required=False, help_text="One line, shown in lists and found by search."
+    )
+    notice = forms.CharField(
+        max_length=provider_describing.NOTICE_MOST,
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text="Clients show it as a warning to everybody who runs init, whatever the version. Empty for none.",
+    )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def module_settings(request: HttpRequest, namespace: str, name: str, system: str) -> HttpResponse:
+    def describe(module: Any, **told: Any) -> None:
+        module_describing.describe(module=module, **told)
+
+    return _settings(request, ModuleAddress(namespace, name, system), module_for, describe, DescriptionForm)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def provider_settings(request: HttpRequest, namespace: str, type: str) -> HttpResponse:  # noqa: A002  # the field's word
+    def describe(provider: Any, **told: Any) -> None:
+        provider_describing.describe(provider=provider, **told)
+
+    return _settings(request, ProviderAddress(namespace, type), provider_for, describe, ProviderForm)
+
+
+def _settings(
+    request: HttpRequest,
+    address: Any,
+    find: Callable[..., Any],
+    describe: Callable[..., None],
+    wanted: type[forms.Form],
+) -> HttpResponse:
+    viewer = session_viewer(request)
+    gate.namespace_for(viewer, address.namespace, need=Role.PUBLISHER, only_name=address.path_name)
+    found = find(viewer, address)
+    status = 200
+    if request.method == "POST":
+        form, status = wanted(request.POST), 422
+        if form.is_valid():
+            try:
+                describe(found, actor=viewer, **form.cleaned_data)
+            except Invalid as refusal:
+                form.add_error("description", sentence(refusal))
+            else:
+                messages.success(request, f"What lists say of {address} is changed.")
+                return HttpResponseRedirect(url_of(address), status=303)
+    else:
+        form = wanted(initial={field: getattr(found, field) for field in wanted.base_fields})
+    context = {"address": address, "form": form, "list_page": f"portal:{kind_of(address)}s"}
+    context["list_name"] = f"{kind_of(address).capitalize()}s"
+    return render(request, "portal/settings.html", context, status=status)
+
+
+urlpatterns = [
+    path("modules/<str:namespace>/<str:name>/<str:system>/settings", module_settings, name="module-settings"),
+    path("providers/<str:namespace>/<str:type>/settings", provider_settings, name="provider-settings"),
+]

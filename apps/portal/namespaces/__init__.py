@@ -1,0 +1,1 @@
+"""Pages of a namespace: its members, settings and signing keys."""

@@ -1,0 +1,81 @@
+"""/namespaces/<ns>/keys/<fingerprint>/retire and /revoke: with a reason, and with what it means for what it signed."""
+
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import path, reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from apps.accounts.access.gate import namespace_for
+from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.models import Role
+from apps.lib.errors import Conflict, Invalid
+from apps.portal.people import reauthentication
+from apps.portal.publish.form import sentence
+from apps.providers.signatures.keys import key_of, signed_by
+from apps.signing import keys
+
+SHOWN = 20
+DONE = {
+    "retire": "The key {} is retired: it signs nothing new, and what it signed goes on.",
+    "revoke": "The key {} is revoked: nothing that it signed is trusted any more.",
+}
+
+
+class ReasonForm(forms.Form):
+    reason = forms.CharField(
+        max_length=keys.REASON_MOST,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text="One or two sentences. Everybody who reads this namespace sees them beside the key.",
+    )
+
+    def clean_reason(self) -> str:
+        """One line, as the verbs want it: a text field may hold several."""
+        return " ".join(str(self.cleaned_data["reason"]).split())
+
+
+View = Callable[..., HttpResponse]
+
+
+def _ending(act: str, verb: Callable[..., Any], *, with_password: bool) -> View:
+    @never_cache
+    @require_http_methods(["GET", "HEAD", "POST"])
+    def view(request: HttpRequest, namespace: str, fingerprint: str) -> HttpResponse:
+        viewer = session_viewer(request)
+        row = namespace_for(viewer, namespace, need=Role.OWNER)
+        key = key_of(row, fingerprint)
+        is_post, status = request.method == "POST", HTTPStatus.OK
+        form = ReasonForm(request.POST) if is_post else ReasonForm(initial=reauthentication.kept(request))
+        if with_password and not reauthentication.typed_recently(request):
+            return reauthentication.ask(request, keep={"reason": request.POST.get("reason", "")} if is_post else None)
+        if is_post:
+            status = HTTPStatus.UNPROCESSABLE_ENTITY
+            if form.is_valid():
+                try:
+                    verb(key=key, actor=viewer, **form.cleaned_data)
+                except (Conflict, Invalid) as refusal:
+                    form.add_error(None, sentence(refusal))
+                    status = HTTPStatus.CONFLICT if isinstance(refusal, Conflict) else status
+                else:
+                    messages.success(request, DONE[act].format(key.key_id))
+                    where = reverse("portal:key", args=[row.name, key.fingerprint])
+                    return HttpResponseRedirect(where, status=HTTPStatus.SEE_OTHER)
+        versions = signed_by(key)
+        context = {"namespace": row, "key": key, "form": form, "versions": versions[:SHOWN], "count": versions.count()}
+        return render(request, f"portal/keys/{act}.html", context, status=status)
+
+    return view
+
+
+_KEY = "namespaces/<str:namespace>/keys/<str:fingerprint>"
+
+urlpatterns = [
+    path(f"{_KEY}/retire", _ending("retire", keys.retire, with_password=False), name="key-retire"),
+    path(f"{_KEY}/revoke", _ending("revoke", keys.revoke, with_password=True), name="key-revoke"),
+]

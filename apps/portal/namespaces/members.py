@@ -1,0 +1,198 @@
+"""/namespaces/<ns>/members and /transfer: who holds which role in it, people and teams; its owners' alone."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, cast
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import path, reverse
+from django.views.decorators.http import require_http_methods
+
+from apps.accounts import namespaces
+from apps.accounts.access import gate
+from apps.accounts.access.gate import Viewer, namespace_for
+from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.models import Grant, Namespace, Role, Team, User
+from apps.accounts.people import accounts, teams
+from apps.lib.errors import Conflict, Invalid, NotFound
+from apps.portal.publish.form import sentence
+
+PLAIN = {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
+
+
+class RoleForm(forms.Form):
+    role = forms.TypedChoiceField(choices=Role.choices, initial=Role.READER, coerce=lambda value: Role(int(value)))
+    holder: User | Team
+    prefix_of_ids = "give"
+
+    def __init__(self, data: Mapping[str, str] | None = None) -> None:
+        super().__init__(data, auto_id=f"{self.prefix_of_ids}-%s")  # two of them stand on one page
+
+
+class MemberForm(RoleForm):
+    username = forms.CharField(max_length=150, label="User name", widget=forms.TextInput(PLAIN))
+    field_order = ("username", "role")
+    prefix_of_ids = "person"
+
+    def clean_username(self) -> str:
+        try:
+            self.holder = accounts.find(self.cleaned_data["username"])
+        except NotFound as refusal:
+            raise forms.ValidationError(sentence(refusal)) from None
+        return self.holder.username
+
+
+class TeamForm(RoleForm):
+    team = forms.CharField(max_length=63, label="Team", widget=forms.TextInput(PLAIN))
+    field_order = ("team", "role")
+    prefix_of_ids = "team"
+
+    def clean_team(self) -> str:
+        try:
+            self.holder = teams.find(self.cleaned_data["team"].strip().lower())
+        except NotFound as refusal:
+            raise forms.ValidationError(sentence(refusal)) from None
+        return self.holder.name
+
+
+class OwnerField(forms.ModelChoiceField[Grant]):
+    def label_from_instance(self, obj: Grant) -> str:
+        return f"the team {obj.holder}" if obj.team else str(obj.holder)
+
+
+class TransferForm(forms.Form):
+    kind = forms.ChoiceField(
+        choices=[("user", "A person"), ("team", "A team")],
+        initial="user",
+        label="The new owner is",
+        widget=forms.RadioSelect,
+    )
+    to = forms.CharField(max_length=150, label="Their user name, or the team's name", widget=forms.TextInput(PLAIN))
+    giver = OwnerField(
+        queryset=Grant.objects.none(),
+        required=False,
+        label="In place of",
+        empty_label="Nobody: all owners stay",
+        help_text="This owner loses the role.",
+    )
+    keep_publisher = forms.BooleanField(required=False, label="They stay as publisher")
+    confirm = forms.CharField(max_length=63, widget=forms.TextInput(PLAIN))
+
+    def __init__(self, namespace: Namespace, own: Grant | None, data: Mapping[str, str] | None = None) -> None:
+        super().__init__(data, initial={"giver": own})
+        self.namespace = namespace
+        owners = namespaces.grants_in(namespace).filter(role=Role.OWNER)
+        cast("OwnerField", self.fields["giver"]).queryset = owners
+        self.fields["confirm"].label = f"Type {namespace.name} to confirm"
+
+    def clean_confirm(self) -> str:
+        if self.cleaned_data["confirm"].strip() != self.namespace.name:
+            raise forms.ValidationError(f"This is not {self.namespace.name}: nothing was changed.")
+        return self.namespace.name
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if cleaned.get("to"):
+            name = cleaned["to"].strip().lower()
+            try:
+                cleaned["to"] = teams.find(name) if cleaned.get("kind") == "team" else accounts.find(name)
+            except NotFound as refusal:
+                self.add_error("to", sentence(refusal))
+        return cleaned
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def members(request: HttpRequest, namespace: str) -> HttpResponse:
+    """The list; a POST gives a person or a team a role, or another one."""
+    viewer = session_viewer(request)
+    row = namespace_for(viewer, namespace, need=Role.OWNER)
+    if request.method != "POST":
+        return _members_page(request, viewer, row, status=200)
+    form: MemberForm | TeamForm = TeamForm(request.POST) if "team" in request.POST else MemberForm(request.POST)
+    status = 422
+    if form.is_valid():
+        try:
+            grant = namespaces.grant(namespace=row, holder=form.holder, role=form.cleaned_data["role"], actor=viewer)
+        except Conflict as refusal:
+            form.add_error("role", sentence(refusal))
+            status = 409
+        else:
+            messages.success(request, f"{form.holder} is {grant.get_role_display().lower()} of {row} now.")
+            return _after(viewer, row)
+    return _members_page(request, viewer, row, form, status=status)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def member_withdraw(request: HttpRequest, namespace: str, grant_id: int) -> HttpResponse:
+    viewer = session_viewer(request)
+    row = namespace_for(viewer, namespace, need=Role.OWNER)
+    grant = namespaces.grants_in(row).filter(pk=grant_id).first()
+    if grant is None:
+        raise NotFound(f"There is no such member of {row}.", mend="The members page has the list.")
+    context = {"namespace": row, "grant": grant}
+    if request.method != "POST":
+        return render(request, "portal/namespaces/withdraw.html", context)
+    try:
+        namespaces.withdraw(grant=grant, actor=viewer)
+    except Conflict as refusal:
+        return render(request, "portal/namespaces/withdraw.html", {**context, "refusal": refusal}, status=409)
+    messages.success(request, f"{grant.holder} has no role in {row} any more.")
+    return _after(viewer, row)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def transfer(request: HttpRequest, namespace: str) -> HttpResponse:
+    viewer = session_viewer(request)
+    row = namespace_for(viewer, namespace, need=Role.OWNER)
+    own = namespaces.own_grant(row, viewer)
+    form = TransferForm(row, own, request.POST if request.method == "POST" else None)
+    status = 200
+    if request.method == "POST":
+        status = 422
+        if form.is_valid():
+            chosen = {name: form.cleaned_data[name] for name in ("to", "giver", "keep_publisher")}
+            try:
+                namespaces.transfer(namespace=row, actor=viewer, **chosen)
+            except (Conflict, Invalid) as refusal:
+                form.add_error("to", sentence(refusal))
+                status = 409
+            else:
+                messages.success(request, f"{row} belongs to {chosen['to']} now.")
+                return _after(viewer, row)
+    return render(request, "portal/namespaces/transfer.html", {"namespace": row, "form": form}, status=status)
+
+
+def _members_page(
+    request: HttpRequest,
+    viewer: Viewer,
+    namespace: Namespace,
+    bound: MemberForm | TeamForm | None = None,
+    *,
+    status: int,
+) -> HttpResponse:
+    context = {
+        "namespace": namespace,
+        "grants": namespaces.grants_in(namespace),
+        "form": bound if isinstance(bound, MemberForm) else MemberForm(),
+        "team_form": bound if isinstance(bound, TeamForm) else TeamForm(),
+        "roles": Role.choices,
+        "viewer": viewer,
+    }
+    return render(request, "portal/namespaces/members.html", context, status=status)
+
+
+def _after(viewer: Viewer, namespace: Namespace) -> HttpResponseRedirect:
+    """Back to the list; home for who has just given up their own role, or that of their team."""
+    owns = gate.role_on(viewer, namespace) == Role.OWNER
+    url = reverse("portal:namespace-members", args=[namespace.name]) if owns else reverse("portal:home")
+    return HttpResponseRedirect(url, status=HTTPStatus.SEE_OTHER)
+
+
+urlpatterns = [
+    path("namespaces/<str:namespace>/members", members, name="namespace-members"),
+    path("namespaces/<str:namespace>/members/<int:grant_id>/withdraw", member_withdraw, name="namespace-withdraw"),
+    path("namespaces/<str:namespace>/transfer", transfer, name="namespace-transfer"),
+]

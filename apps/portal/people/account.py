@@ -1,0 +1,99 @@
+"""/account/: a person's own name, the way to their password, and the browsers in which they are signed in."""
+
+import re
+from http import HTTPStatus
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import path, reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import sessions
+from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.models import User
+from apps.accounts.people import accounts
+
+OTHERS = "others"
+# The first that occurs: Edge and Opera say that they are Chrome, Chrome says that it is Safari.
+BROWSERS = {"Edg": "Edge", "OPR": "Opera", "Firefox": "Firefox", "Chrome": "Chrome", "Safari": "Safari", "curl": "curl"}
+SYSTEMS = {
+    "Windows": "Windows",
+    "Android": "Android",
+    "iPhone": "iPhone",
+    "iPad": "iPad",
+    "Mac OS X": "macOS",
+    "CrOS": "ChromeOS",
+    "Linux": "Linux",
+}
+
+
+class NameForm(forms.Form):
+    full_name = forms.CharField(
+        max_length=150,
+        required=False,
+        label="Your name",
+        help_text="Larder greets you with it. Other people see your user name.",
+        widget=forms.TextInput({"autocomplete": "name"}),
+    )
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def account(request: HttpRequest) -> HttpResponse:
+    viewer = session_viewer(request)
+    user = _person(viewer)
+    form = NameForm(request.POST if request.method == "POST" else None, initial={"full_name": user.get_full_name()})
+    if form.is_valid():
+        accounts.rename(user=user, actor=viewer, full_name=form.cleaned_data["full_name"])
+        messages.success(request, "Your name is saved.")
+        return _back()
+    here = sessions.of(request)
+    rows = [(one, browser_name(one.agent), one.digest == here) for one in sessions.of_user(user)]
+    context = {
+        "form": form,
+        "sessions": sorted(rows, key=lambda row: not row[2]),  # this browser first
+        "has_others": any(not is_here for *_, is_here in rows),
+        "has_password": user.has_usable_password(),
+    }
+    return render(request, "portal/account/page.html", context, status=422 if form.is_bound else 200)
+
+
+@require_POST
+def sessions_end(request: HttpRequest) -> HttpResponse:
+    """Ends one session of the person's, or all but this one. This one ends by signing out."""
+    viewer = session_viewer(request)
+    user = _person(viewer)
+    asked, here = request.POST.get("session", ""), sessions.of(request)
+    digests = {one.digest for one in sessions.of_user(user)} if asked == OTHERS else {asked}
+    count = sessions.end(user=user, actor=viewer, digests=digests - {here})
+    if count:
+        messages.success(request, f"Signed out in {count} other browser{'' if count == 1 else 's'}.")
+    else:
+        messages.info(request, "That session had ended already.")
+    return _back()
+
+
+def browser_name(agent: str) -> str:
+    """Firefox on Linux, of what a browser calls itself."""
+    browser = next((name for mark, name in BROWSERS.items() if re.search(rf"\b{mark}\w*/", agent)), "")
+    system = next((name for mark, name in SYSTEMS.items() if mark in agent), "")
+    return " on ".join(filter(None, [browser or (system and "A browser"), system])) or "Unknown browser"
+
+
+def _person(viewer: Viewer) -> User:
+    assert viewer.user is not None  # noqa: S101  # LoginRequiredMiddleware lets nobody else in
+    return viewer.user
+
+
+def _back() -> HttpResponseRedirect:
+    return HttpResponseRedirect(reverse("portal:account"), status=HTTPStatus.SEE_OTHER)
+
+
+urlpatterns = [
+    path("account/", account, name="account"),
+    path("account/sessions/end", sessions_end, name="sessions-end"),
+]

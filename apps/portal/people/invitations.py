@@ -1,0 +1,182 @@
+"""/invitations: one-time links for new people, made by staff and by owners; and the page that such a link opens."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import cast
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import login
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.password_validation import password_validators_help_text_html, validate_password
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import path, reverse
+from django.utils import timezone
+from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
+from django.views.decorators.http import require_http_methods, require_safe
+
+from apps.accounts.access.gate import Viewer, namespaces_with_role, operates
+from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.models import Invitation, Namespace, NamespaceQuerySet, Role, User
+from apps.accounts.people import invitations
+from apps.lib.errors import Conflict, Invalid, NotFound, RoleRequired
+from apps.portal.frame import one_time_secret
+from apps.portal.publish.form import sentence
+
+
+class InvitationForm(forms.Form):
+    """Staff may invite with no role at all; an owner invites into a namespace of theirs."""
+
+    note = forms.CharField(max_length=120, label="For whom", help_text="Only for your list; they do not see it.")
+    namespace = forms.ModelChoiceField(
+        queryset=Namespace.objects.none(), to_field_name="name", empty_label="None: only an account"
+    )
+    role = forms.TypedChoiceField(choices=Role.choices, initial=Role.READER, coerce=lambda value: Role(int(value)))
+
+    def __init__(self, owned: NamespaceQuerySet, *, staff: bool, data: Mapping[str, str] | None = None) -> None:
+        super().__init__(data)
+        namespace = cast("forms.ModelChoiceField[Namespace]", self.fields["namespace"])
+        namespace.queryset = owned.alphabetical()
+        namespace.required = not staff
+
+
+class AccountForm(forms.Form):
+    """What the invited person chooses. The verb checks again; here each rule stands beside its field."""
+
+    username = forms.CharField(max_length=63, label="User name", help_text="Letters a to z, digits, and . _ - inside.")
+    password = forms.CharField(widget=forms.PasswordInput, help_text=password_validators_help_text_html)
+    again = forms.CharField(widget=forms.PasswordInput, label="Password again")
+
+    def __init__(self, data: Mapping[str, str] | None = None) -> None:
+        super().__init__(data)
+        self.fields["username"].widget.attrs |= {
+            "autocomplete": "username",
+            "autocapitalize": "none",
+            "spellcheck": "false",
+        }
+        self.fields["password"].widget.attrs["autocomplete"] = "new-password"
+        self.fields["again"].widget.attrs["autocomplete"] = "new-password"
+
+    def clean_username(self) -> str:
+        try:
+            return invitations.check_username(self.cleaned_data["username"])
+        except Invalid as refusal:
+            raise forms.ValidationError(sentence(refusal)) from None
+
+    def clean_password(self) -> str:
+        password: str = self.cleaned_data["password"]
+        validate_password(password, User(username=self.cleaned_data.get("username", "")))
+        return password
+
+    def clean_again(self) -> str:
+        again: str = self.cleaned_data["again"]
+        if "password" in self.cleaned_data and again != self.cleaned_data["password"]:
+            raise forms.ValidationError("The two passwords differ: type the same one twice.")
+        return again
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def invitation_list(request: HttpRequest) -> HttpResponse:
+    viewer = session_viewer(request)
+    owned = _inviting(viewer)
+    posted = request.POST if request.method == "POST" else None
+    form = InvitationForm(owned, staff=operates(viewer), data=posted)
+    if posted is not None and form.is_valid():
+        return _invite(request, viewer, form)
+    rows = _managed(viewer, owned).select_related("namespace", "created_by", "used_by").order_by("-created_at", "-pk")
+    context = {"invitations": rows[:200], "form": form, "now": timezone.now()}
+    return render(request, "portal/invitations/list.html", context, status=200 if posted is None else 422)
+
+
+@sensitive_variables("secret")
+def _invite(request: HttpRequest, viewer: Viewer, form: InvitationForm) -> HttpResponse:
+    namespace = form.cleaned_data["namespace"]
+    role = form.cleaned_data["role"] if namespace else None
+    made, secret = invitations.invite(actor=viewer, note=form.cleaned_data["note"], namespace=namespace, role=role)
+    return one_time_secret.redirect_to(request, reverse("portal:invitation-created", args=[made.pk]), secret)
+
+
+@sensitive_variables("secret", "link")
+@require_safe
+def invitation_created(request: HttpRequest, invitation_id: int) -> HttpResponse:
+    """Shows a new link once; after that only says that it was shown."""
+    row = _managed_one(session_viewer(request), invitation_id)
+    secret = one_time_secret.take(request)
+    link = settings.PUBLIC_URL + reverse("portal:invitation", args=[secret]) if secret else ""
+    response = render(request, "portal/invitations/reveal.html", {"invitation": row, "link": link})
+    return one_time_secret.clear(request, response)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def invitation_revoke(request: HttpRequest, invitation_id: int) -> HttpResponse:
+    viewer = session_viewer(request)
+    row = _managed_one(viewer, invitation_id)
+    if request.method != "POST":
+        return render(request, "portal/invitations/revoke.html", {"invitation": row})
+    invitations.revoke(invitation=row, actor=viewer)
+    messages.success(request, f"The link for {row} opens nothing any more.")
+    return HttpResponseRedirect(reverse("portal:invitations"), status=HTTPStatus.SEE_OTHER)
+
+
+@login_not_required
+@sensitive_post_parameters("password", "again")
+@require_http_methods(["GET", "HEAD", "POST"])
+def invitation(request: HttpRequest, secret: str) -> HttpResponse:
+    """What the link opens: nobody is signed in yet, the secret is the permission."""
+    found = invitations.find(secret)
+    form = AccountForm(request.POST if request.method == "POST" else None)
+    status = 200
+    if request.method == "POST" and not session_viewer(request).is_identified:
+        status = 422
+        if form.is_valid():
+            try:
+                return _join(request, found, form)
+            except Conflict as refusal:
+                form.add_error("username", sentence(refusal))
+                status = 409
+    response = render(request, "portal/invitations/accept.html", {"invitation": found, "form": form}, status=status)
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def _join(request: HttpRequest, found: Invitation, form: AccountForm) -> HttpResponse:
+    user = invitations.accept(
+        invitation=found, username=form.cleaned_data["username"], password=form.cleaned_data["password"]
+    )
+    login(request, user, backend=settings.AUTHENTICATION_BACKENDS[0])
+    messages.success(request, f"Welcome, {user}. You are signed in.")
+    page = reverse("portal:namespace", args=[found.namespace.name]) if found.namespace else reverse("portal:home")
+    return HttpResponseRedirect(page, status=HTTPStatus.SEE_OTHER)
+
+
+def _inviting(viewer: Viewer) -> NamespaceQuerySet:
+    """The namespaces that the viewer may invite into; raises RoleRequired for those who may not invite at all."""
+    owned = namespaces_with_role(viewer, Role.OWNER)
+    if not operates(viewer) and not owned.exists():
+        raise RoleRequired(
+            "Inviting needs the role owner in a namespace; you hold it in none.", mend="Ask an owner or an operator."
+        )
+    return owned
+
+
+def _managed(viewer: Viewer, owned: NamespaceQuerySet) -> QuerySet[Invitation]:
+    everything = Invitation.objects.all()
+    return everything if operates(viewer) else everything.filter(Q(namespace__in=owned))
+
+
+def _managed_one(viewer: Viewer, invitation_id: int) -> Invitation:
+    row = _managed(viewer, _inviting(viewer)).select_related("namespace").filter(pk=invitation_id).first()
+    if row is None:
+        raise NotFound("There is no such invitation of yours.", mend="The invitations page has the list.")
+    return row
+
+
+urlpatterns = [
+    path("invitations", invitation_list, name="invitations"),
+    path("invitations/<int:invitation_id>/created", invitation_created, name="invitation-created"),
+    path("invitations/<int:invitation_id>/revoke", invitation_revoke, name="invitation-revoke"),
+    path("invitations/<str:secret>", invitation, name="invitation"),
+]

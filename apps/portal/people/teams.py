@@ -1,0 +1,204 @@
+"""/teams: people who hold roles together. Members, staff, and owners of what it holds see a team; nobody else does."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+
+from django import forms
+from django.contrib import messages
+from django.db.models import Count, Exists, OuterRef, Q
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import path, reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from apps.accounts.access import gate
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.models import Membership, Team, User
+from apps.accounts.people import accounts, teams
+from apps.lib.errors import Conflict, Invalid, NotFound, RoleRequired
+from apps.portal.frame.paging import page_of
+from apps.portal.namespaces.members import PLAIN
+from apps.portal.publish.form import sentence
+
+PAGE = 30
+
+
+class TeamForm(forms.Form):
+    description = forms.CharField(max_length=200, required=False, help_text="One line: what its people do.")
+
+
+class NewTeamForm(TeamForm):
+    name = forms.CharField(
+        max_length=63,
+        help_text="Lower-case letters and digits, with single - between them: platform, data-eng.",
+        widget=forms.TextInput(PLAIN),
+    )
+    field_order = ("name", "description")
+
+
+class PersonForm(forms.Form):
+    username = forms.CharField(max_length=150, label="User name", widget=forms.TextInput(PLAIN))
+    user: User
+
+    def clean_username(self) -> str:
+        try:
+            self.user = accounts.find(self.cleaned_data["username"])
+        except NotFound as refusal:
+            raise forms.ValidationError(sentence(refusal)) from None
+        return self.user.username
+
+
+@require_safe
+def team_list(request: HttpRequest) -> HttpResponse:
+    viewer = session_viewer(request)
+    mine = Membership.objects.filter(team=OuterRef("pk"), user=viewer.user_id)
+    active = Q(memberships__user__is_active=True)
+    rows = gate.visible_teams(viewer).annotate(
+        people=Count("memberships", filter=active),
+        managers=Count("memberships", filter=active & Q(memberships__is_manager=True)),
+        is_mine=Exists(mine),
+        is_managed=Exists(mine.filter(is_manager=True)),
+    )
+    context = {"page": page_of(rows.order_by("-is_mine", "name"), request, size=PAGE)}
+    return render(request, "portal/teams/list.html", {**context, "may_create": not teams.creation_refused(viewer)})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def team_new(request: HttpRequest) -> HttpResponse:
+    viewer = session_viewer(request)
+    if refused := teams.creation_refused(viewer):
+        raise RoleRequired(refused, mend="Ask an operator to create it for you.")
+    form = NewTeamForm(request.POST if request.method == "POST" else None)
+    status = 200
+    if request.method == "POST":
+        status = 422
+        if form.is_valid():
+            try:
+                team = teams.create(**form.cleaned_data, actor=viewer)
+            except (Conflict, Invalid) as refusal:
+                form.add_error("name", sentence(refusal))
+                status = 409 if isinstance(refusal, Conflict) else 422
+            else:
+                messages.success(request, f"The team {team} is there, and you manage it. Add its people.")
+                return _to(team)
+    return render(request, "portal/teams/new.html", {"form": form}, status=status)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def team(request: HttpRequest, team: str) -> HttpResponse:
+    """Its people and its roles; a POST of its managers adds somebody."""
+    viewer = session_viewer(request)
+    found = gate.team_for(viewer, team, manage=request.method == "POST")
+    form, status = PersonForm(), 200
+    if request.method == "POST":
+        form, status = PersonForm(request.POST), 422
+        if form.is_valid():
+            teams.add(team=found, user=form.user, actor=viewer)
+            messages.success(request, f"{form.user} belongs to {found} now.")
+            return _to(found)
+    return _page(request, viewer, found, form, status=status)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def team_change(request: HttpRequest, team: str) -> HttpResponse:
+    viewer = session_viewer(request)
+    found = gate.team_for(viewer, team, manage=True)
+    form = _described(request.POST if request.method == "POST" else None, found)
+    if request.method != "POST" or not form.is_valid():
+        context = {"team": found, "form": form}
+        return render(request, "portal/teams/change.html", context, status=422 if form.is_bound else 200)
+    teams.describe(team=found, description=form.cleaned_data["description"], actor=viewer)
+    messages.success(request, f"The description of {found} is saved.")
+    return _to(found)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def team_delete(request: HttpRequest, team: str) -> HttpResponse:
+    viewer = session_viewer(request)
+    found = gate.team_for(viewer, team, manage=True)
+    context = {"team": found, "roles": teams.roles_of(found, seen_by=viewer), "people": found.memberships.count()}
+    if request.method != "POST":
+        return render(request, "portal/teams/delete.html", context)
+    try:
+        teams.delete(team=found, actor=viewer)
+    except Conflict as refusal:
+        return render(request, "portal/teams/delete.html", {**context, "refusal": refusal}, status=409)
+    messages.success(request, f"The team {found} is deleted.")
+    return HttpResponseRedirect(reverse("portal:teams"), status=HTTPStatus.SEE_OTHER)
+
+
+@require_POST
+def member_manager(request: HttpRequest, team: str, membership_id: int) -> HttpResponse:
+    """Make a member a manager (`manager=on`), or no longer one."""
+    viewer = session_viewer(request)
+    found = gate.team_for(viewer, team, manage=True)
+    membership = _membership(found, membership_id)
+    is_manager = request.POST.get("manager") == "on"
+    try:
+        teams.set_manager(membership=membership, is_manager=is_manager, actor=viewer)
+    except Conflict as refusal:
+        return _page(request, viewer, found, PersonForm(), refusal=refusal, status=409)
+    messages.success(request, f"{membership.user} {'manages' if is_manager else 'is a plain member of'} {found} now.")
+    return _to(found)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def member_remove(request: HttpRequest, team: str, membership_id: int) -> HttpResponse:
+    """By a manager; anybody may take themselves out."""
+    viewer = session_viewer(request)
+    membership = _membership(gate.team_for(viewer, team), membership_id)
+    leaves = membership.user_id == viewer.user_id
+    found = gate.team_for(viewer, team, manage=not leaves)
+    context = {"team": found, "membership": membership, "leaves": leaves}
+    if request.method != "POST":
+        return render(request, "portal/teams/remove.html", context)
+    try:
+        teams.remove(membership=membership, actor=viewer)
+    except Conflict as refusal:
+        return render(request, "portal/teams/remove.html", {**context, "refusal": refusal}, status=409)
+    messages.success(request, f"{membership.user} is not in the team {found} any more.")
+    if gate.visible_teams(viewer).filter(pk=found.pk).exists():
+        return _to(found)
+    return HttpResponseRedirect(reverse("portal:teams"), status=HTTPStatus.SEE_OTHER)
+
+
+def _page(
+    request: HttpRequest, viewer: Viewer, team: Team, form: PersonForm, *, status: int, refusal: Conflict | None = None
+) -> HttpResponse:
+    context = {
+        "team": team,
+        "members": teams.members_of(team),
+        "roles": teams.roles_of(team, seen_by=viewer),
+        "may_manage": gate.may_manage(viewer, team),
+        "form": form,
+        "refusal": refusal,
+        "viewer": viewer,
+    }
+    return render(request, "portal/teams/page.html", context, status=status)
+
+
+def _described(data: Mapping[str, str] | None, team: Team) -> TeamForm:
+    return TeamForm(data, initial={"description": team.description})
+
+
+def _membership(team: Team, membership_id: int) -> Membership:
+    membership = teams.members_of(team).filter(pk=membership_id).first()
+    if membership is None:
+        raise NotFound(f"There is no such member of {team}.", mend="The team's page has the list.")
+    return membership
+
+
+def _to(team: Team) -> HttpResponseRedirect:
+    return HttpResponseRedirect(reverse("portal:team", args=[team.name]), status=HTTPStatus.SEE_OTHER)
+
+
+urlpatterns = [
+    path("teams", team_list, name="teams"),
+    path("teams/new", team_new, name="team-new"),
+    path("teams/<str:team>", team, name="team"),
+    path("teams/<str:team>/change", team_change, name="team-change"),
+    path("teams/<str:team>/delete", team_delete, name="team-delete"),
+    path("teams/<str:team>/members/<int:membership_id>/manager", member_manager, name="team-manager"),
+    path("teams/<str:team>/members/<int:membership_id>/remove", member_remove, name="team-remove"),
+]

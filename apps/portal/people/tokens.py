@@ -1,0 +1,138 @@
+"""/tokens: a person's API tokens: the list, a form for another, the one page that shows it, and revoking."""
+
+from datetime import timedelta
+from http import HTTPStatus
+from typing import cast
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import path, reverse
+from django.views.decorators.debug import sensitive_variables
+from django.views.decorators.http import require_http_methods, require_safe
+
+from apps.accounts.access.gate import Viewer, visible_namespaces
+from apps.accounts.identity import tokens
+from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.models import ApiToken, Namespace, Scope, User
+from apps.lib.errors import Invalid, NotFound
+from apps.lib.hostnames import as_written
+from apps.portal.frame import one_time_secret
+from apps.portal.publish.form import sentence
+
+
+class TokenForm(forms.Form):
+    label = forms.CharField(max_length=80, help_text="What it is for, such as: CI of the network team.")
+    scope = forms.ChoiceField(choices=Scope.choices, initial=Scope.READ, widget=forms.RadioSelect)
+    namespaces = forms.ModelMultipleChoiceField(
+        queryset=Namespace.objects.none(),
+        to_field_name="name",
+        required=False,
+        help_text="Limit it to these; choose none for every namespace that you can use.",
+    )
+    only_name = forms.CharField(
+        max_length=130, required=False, label="Only this name", help_text="Publish nothing but this, such as vpc/aws."
+    )
+    days = forms.IntegerField(
+        min_value=1, max_value=tokens.LONGEST_LIFETIME.days, label="Days until it expires", help_text="At most 365."
+    )
+
+    def __init__(self, viewer: Viewer, *args: object) -> None:
+        super().__init__(*args)  # type: ignore[arg-type]  # only ever the POST data
+        namespaces = cast("forms.ModelMultipleChoiceField[Namespace]", self.fields["namespaces"])
+        namespaces.queryset = visible_namespaces(viewer).alphabetical()
+        self.fields["days"].initial = settings.TOKEN_LIFETIME.days
+        self.fields["only_name"].widget.attrs |= {
+            "autocomplete": "off",
+            "autocapitalize": "none",
+            "spellcheck": "false",
+        }
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def token_list(request: HttpRequest) -> HttpResponse:
+    viewer = session_viewer(request)
+    if request.method != "POST":
+        return _list_page(request, viewer, TokenForm(viewer), status=200)
+    form = TokenForm(viewer, request.POST)
+    if form.is_valid():
+        try:
+            return _issue(request, viewer, form)
+        except Invalid as refusal:
+            form.add_error(None, sentence(refusal))
+    return _list_page(request, viewer, form, status=422)
+
+
+@sensitive_variables("secret")
+def _issue(request: HttpRequest, viewer: Viewer, form: TokenForm) -> HttpResponse:
+    asked = form.cleaned_data
+    token, secret = tokens.issue(
+        user=_person(viewer),
+        label=asked["label"],
+        scope=asked["scope"],
+        namespaces=asked["namespaces"],
+        only_name=asked["only_name"],
+        lifetime=timedelta(days=asked["days"]),
+        actor=viewer,
+    )
+    return one_time_secret.redirect_to(request, reverse("portal:token-created", args=[token.pk]), secret)
+
+
+@sensitive_variables("secret")
+@require_safe
+def token_created(request: HttpRequest, token_id: int) -> HttpResponse:
+    """Shows a new token once; after that only says that it was shown."""
+    token = _own_token(session_viewer(request), token_id)
+    secret = one_time_secret.take(request)
+    shown = ways_to_use(secret, settings.PUBLIC_HOST) if secret else {}
+    return one_time_secret.clear(request, render(request, "portal/tokens/reveal.html", {"token": token, **shown}))
+
+
+def ways_to_use(secret: str, host: str) -> dict[str, str]:
+    """The token as the clients' files and variables want it, for this host (`name` or `name:port`, in ASCII)."""
+    name = host.rsplit(":", 1)[0] if ":" in host else host
+    ways = {
+        "secret": secret,
+        "credentials": f'credentials "{as_written(host)}" {{\n  token = "{secret}"\n}}',
+        "netrc": f"machine {name} login larder password {secret}",
+    }
+    if ":" not in host:  # a variable's name cannot hold a port; "-" is written "__" there
+        ways["variable"] = f"TF_TOKEN_{host.replace('-', '__').replace('.', '_')}={secret}"
+    return ways
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def token_revoke(request: HttpRequest, token_id: int) -> HttpResponse:
+    viewer = session_viewer(request)
+    token = _own_token(viewer, token_id)
+    if request.method != "POST":
+        return render(request, "portal/tokens/revoke.html", {"token": token})
+    tokens.revoke(token=token, actor=viewer)
+    messages.success(request, f"The token {token.start}… ({token.label}) is revoked and opens nothing any more.")
+    return HttpResponseRedirect(reverse("portal:tokens"), status=HTTPStatus.SEE_OTHER)
+
+
+def _own_token(viewer: Viewer, token_id: int) -> ApiToken:
+    token = ApiToken.objects.filter(user=_person(viewer), pk=token_id).first()
+    if token is None:
+        raise NotFound("You have no such token.", mend="Your tokens are on the tokens page.")
+    return token
+
+
+def _list_page(request: HttpRequest, viewer: Viewer, form: TokenForm, *, status: int) -> HttpResponse:
+    rows = ApiToken.objects.filter(user=_person(viewer)).newest_first().prefetch_related("namespaces")
+    return render(request, "portal/tokens/list.html", {"tokens": rows, "form": form}, status=status)
+
+
+def _person(viewer: Viewer) -> User:
+    assert viewer.user is not None  # noqa: S101  # LoginRequiredMiddleware lets nobody else in
+    return viewer.user
+
+
+urlpatterns = [
+    path("tokens", token_list, name="tokens"),
+    path("tokens/<int:token_id>/created", token_created, name="token-created"),
+    path("tokens/<int:token_id>/revoke", token_revoke, name="token-revoke"),
+]

@@ -1,0 +1,1 @@
+"""Pages of providers and their versions."""

@@ -1,0 +1,60 @@
+"""/providers: the list of those that a reader may see. One provider's pages are in provider_pages.py."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import path
+from django.views.decorators.http import require_safe
+
+from apps.accounts.access import gate
+from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.models import Namespace
+from apps.lib.addresses import ProviderAddress
+from apps.lib.search_terms import words_of
+from apps.portal.frame.paging import page_of
+from apps.portal.providers import docs as provider_docs
+from apps.portal.providers import pages
+from apps.releases.catalogue import search
+from apps.releases.models import Kind, SearchDoc
+
+PAGE = 30
+# A namespace's page lists this many, and links to the rest.
+SHOWN = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    doc: SearchDoc
+    address: ProviderAddress
+    words: tuple[str, ...] = ()
+
+
+@login_not_required
+@require_safe
+def providers(request: HttpRequest) -> HttpResponse:
+    viewer = session_viewer(request)
+    query = request.GET.get("q", "").replace("\0", "").strip()[:200]
+    docs = search.find(kind=Kind.PROVIDER, namespaces=gate.visible_namespaces(viewer), query=query)
+    page = page_of(docs.select_related("namespace"), request, size=PAGE)
+    context: dict[str, Any] = {"page": page, "rows": rows_of(page.object_list, query), "query": query}
+    return render(request, "portal/providers/list.html", context)
+
+
+def of_namespace(namespace: Namespace, *, include_unlisted: bool) -> dict[str, Any]:
+    """The first of its providers, `provider_rows`, and how many there are, `provider_count`."""
+    only_this = Namespace.objects.filter(pk=namespace.pk)
+    docs = search.find(kind=Kind.PROVIDER, namespaces=only_this, include_unlisted=include_unlisted)
+    rows = rows_of(docs.select_related("namespace")[:SHOWN])
+    return {"provider_rows": rows, "provider_count": docs.count() if len(rows) == SHOWN else len(rows)}
+
+
+def rows_of(docs: Iterable[SearchDoc], query: str = "") -> list[Row]:
+    words = tuple(words_of(query))
+    return [Row(doc, ProviderAddress(doc.namespace.name, doc.name), words) for doc in docs]
+
+
+urlpatterns = [path("providers", providers, name="providers"), *pages.urlpatterns, *provider_docs.urlpatterns]

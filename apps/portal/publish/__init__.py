@@ -1,0 +1,1 @@
+"""Publishing in the browser: forms, uploads, and the page of a release."""

@@ -1,0 +1,134 @@
+"""The answers to a held release's questions, and the further modules that are taken from the same upload."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.http import QueryDict
+
+from apps.lib import versions
+from apps.lib.addresses import ModuleAddress, check_module_name, check_system
+from apps.lib.errors import Invalid, Reason
+from apps.modules.checking import checks
+from apps.modules.checking.answers import Part
+from apps.modules.checking.loading import UNLOADABLE
+from apps.portal.publish.form import sentence
+from apps.releases.models import Release, State
+
+TOP = "."  # a choice must not be empty; checks.clean_folder reads it so
+WHOLE = "All of it: a module without a root, used by its submodules (//modules/…)"
+OPEN = "Say yes to it, or cancel the release."
+YES = {
+    checks.STATE_FILE: "Leave it out and publish the rest",
+    checks.PRIVATE_KEY: "They are meant to be there: publish them as well",
+    UNLOADABLE: "Publish it although clients will fail with it",
+}
+# terraform-<system>-<name>, the customary name of a module's repository, is the name alone.
+_REPOSITORY = re.compile(r"^(?:terraform|opentofu|tofu)-[a-z0-9]+-(?=[a-z0-9])")
+_PLAIN = {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
+
+
+class AnswerForm(forms.Form):
+    """One field for each question; `parts` are the folders that may become modules of their own."""
+
+    def __init__(self, release: Release, data: QueryDict | None = None) -> None:
+        super().__init__(data)
+        self.release = release
+        self.asked = [Reason.from_dict(one) for one in release.questions] if release.state == State.HELD else []
+        folders: list[str] = release.notes.get("folders", []) if self.asks_for_folder else []
+        for question in self.asked:
+            if question.code in YES:
+                errors = {"required": OPEN}
+                self.fields[question.code] = forms.BooleanField(label=YES[question.code], error_messages=errors)
+        if self.asks_for_folder:
+            whole = [(TOP, WHOLE)] if release.notes.get("no_root") and "" not in folders else []
+            self.fields["folder"] = forms.ChoiceField(
+                label=f"The folder of {release}",
+                choices=[*whole, *((folder or TOP, folder or "The top of the archive") for folder in folders)],
+                widget=forms.RadioSelect,
+                error_messages={"required": "Choose the folder that this release is made of."},
+            )
+        self.parts = [PartForm(release, folder, f"part-{at}", data) for at, folder in enumerate(folders)]
+
+    @property
+    def asks_for_folder(self) -> bool:
+        return any(question.code == checks.CHOOSE_FOLDER for question in self.asked)
+
+    @property
+    def questions(self) -> list[tuple[Reason, forms.BoundField | None]]:
+        """Each question with its field; None for one that this page cannot answer."""
+        names = {checks.CHOOSE_FOLDER: "folder"}
+        fields = [names.get(question.code, question.code) for question in self.asked]
+        return [
+            (question, self[name] if name in self.fields else None)
+            for question, name in zip(self.asked, fields, strict=True)
+        ]
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether a further module was ticked, or is wrong: the list is open then."""
+        return any(part["chosen"].value() or part.errors for part in self.parts)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        for part in self.parts:
+            if part.is_valid() and part.cleaned_data["chosen"] and (part.folder or TOP) == cleaned.get("folder"):
+                part.add_error("chosen", f"{part.folder or 'The top'} is the folder of {self.release} already.")
+            for errors in part.errors.values():
+                for error in errors:
+                    self.add_error(None, f"{part.folder or 'The top of the archive'}: {error}")
+        return cleaned
+
+    @property
+    def confirmed(self) -> list[str]:
+        return [code for code in YES if self.cleaned_data.get(code)]
+
+    @property
+    def more(self) -> list[Part]:
+        return [part.part() for part in self.parts if part.cleaned_data["chosen"]]
+
+
+class PartForm(forms.Form):
+    """A folder of the upload that may become a module of its own; its fields count where it is ticked."""
+
+    chosen = forms.BooleanField(required=False)
+    name = forms.CharField(required=False, max_length=64)
+    system = forms.CharField(required=False, max_length=64)
+    version = forms.CharField(required=False, max_length=128)
+
+    def __init__(self, release: Release, folder: str, prefix: str, data: QueryDict | None) -> None:
+        _, _, system = release.name.partition("/")
+        initial = {"name": name_of(folder), "system": system, "version": release.version}
+        super().__init__(data, prefix=prefix, initial=initial)
+        self.namespace = release.namespace.name
+        self.folder = folder
+        self.fields["chosen"].label = folder or "The top of the archive"
+        for name in initial:
+            self.fields[name].widget.attrs |= _PLAIN
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        if cleaned["chosen"]:
+            self._check("name", lambda name: check_module_name(name, reserved=settings.RESERVED_NAMES))
+            self._check("system", check_system)
+            self._check("version", versions.parse)
+        return cleaned
+
+    def _check(self, field: str, rule: Callable[[str], object]) -> None:
+        try:
+            rule(str(self.cleaned_data.get(field, "")))
+        except Invalid as refusal:
+            self.add_error(field, sentence(refusal))
+
+    def part(self) -> Part:
+        cleaned = self.cleaned_data
+        return Part(self.folder, ModuleAddress(self.namespace, cleaned["name"], cleaned["system"]), cleaned["version"])
+
+
+def name_of(folder: str) -> str:
+    """A module name out of a folder's: modules/My_Subnets is my_subnets; empty where nothing of it is left."""
+    last = re.sub(r"[^a-z0-9_-]+", "-", folder.rpartition("/")[2].lower())
+    plain = re.sub(r"[-_]{2,}", "-", last).strip("-_")
+    return _REPOSITORY.sub("", plain)

@@ -1,0 +1,132 @@
+"""The publish form: which module, which version, and what is wrong with either, beside the field it belongs to."""
+
+from collections.abc import Callable
+from typing import cast
+
+from django import forms
+from django.conf import settings
+from django.http import QueryDict
+
+from apps.accounts.access import gate
+from apps.accounts.access.gate import Viewer
+from apps.accounts.models import Role
+from apps.accounts.namespaces import creation_refused
+from apps.lib import versions
+from apps.lib.addresses import ModuleAddress, check_module_name, check_system
+from apps.lib.errors import Invalid, RegistryError
+from apps.modules.catalogue import reading
+from apps.modules.checking import checks
+
+NEW = "new"  # no address: those hold slashes
+NEW_PARTS = ("namespace", "name", "system")
+HELP = {
+    "name": "Letters and digits, with single - or _ between them: vpc, web_cluster. Clients tell capitals apart.",
+    "system": "What it is for, such as aws, kubernetes or local: lower-case letters and digits.",
+    "folder": "Publishes this folder only, such as modules/vpc. Leave it empty for the whole archive.",
+    "version": "Three numbers without a v: 1.2.0, or 2.0.0-rc.1 for a pre-release. No number is published twice.",
+}
+
+
+class PublishForm(forms.Form):
+    """Checks D10 here for the sake of the field that it belongs to; the verb decides (`publishing.begin`)."""
+
+    module = forms.ChoiceField()
+    namespace = forms.ChoiceField(error_messages={"required": "A new module needs a namespace."})
+    name = forms.CharField(max_length=64, error_messages={"required": "A new module needs a name."})
+    system = forms.CharField(max_length=64, error_messages={"required": "A new module needs a system."})
+    version = forms.CharField(
+        max_length=128, error_messages={"required": "Give the version of this release, such as 1.0.0."}
+    )
+    folder = forms.CharField(required=False, max_length=300, label="Folder inside the archive")
+    several = forms.BooleanField(
+        required=False, label="This archive holds several modules: let me choose after the upload"
+    )
+    file_name = forms.CharField(required=False, max_length=255, widget=forms.HiddenInput)
+    # The page's script asks about private keys before it packs a folder (templates/portal/publish/selection.html).
+    keys = forms.CharField(required=False)
+
+    def __init__(self, viewer: Viewer, data: QueryDict | None = None, *, asked: QueryDict | None = None) -> None:
+        super().__init__(data)
+        offered = gate.namespaces_with_role(viewer, Role.PUBLISHER)
+        modules = reading.visible_modules(viewer).filter(namespace__in=offered).select_related("namespace")
+        self.addresses = [str(module.address) for module in modules.alphabetical()]
+        self.may_create = not creation_refused(viewer)
+        self.namespaces = list(offered.order_by("name").values_list("name", flat=True))
+        self.initial = self._initial(asked or QueryDict())
+        self.is_new = (data or self.initial).get("module", NEW) in (NEW, "")
+        self._require()
+        self._offer("module", [(NEW, "A new module"), *((one, one) for one in self.addresses)])
+        self._offer("namespace", [(one, one) for one in self.namespaces])
+        for name, text in HELP.items():
+            self.fields[name].help_text = text
+            self.fields[name].widget.attrs |= {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
+        self.fields["folder"].widget.attrs["list"] = "module-folders"
+
+    def _require(self) -> None:
+        self.fields["module"].required = bool(self.addresses)
+        for name in NEW_PARTS:
+            self.fields[name].required = self.is_new
+
+    def _offer(self, name: str, choices: list[tuple[str, str]]) -> None:
+        cast("forms.ChoiceField", self.fields[name]).choices = choices
+
+    def _initial(self, asked: QueryDict) -> dict[str, str]:
+        """What a link such as /publish?namespace=acme&name=vpc&system=aws asks to be filled in."""
+        wanted = {name: asked.get(name, "")[:300] for name in (*NEW_PARTS, "version", "folder", "several")}
+        address = "/".join([wanted["namespace"], wanted["name"], wanted["system"]])
+        return {**wanted, "module": address if address in self.addresses else NEW}
+
+    @property
+    def wants_a_folder(self) -> bool:
+        """Whether the fields for archives of several modules have something to show."""
+        return any(self[name].value() or self[name].errors for name in ("folder", "several"))
+
+    def clean_version(self) -> str:
+        try:
+            return versions.parse(self.cleaned_data["version"].strip()).text
+        except Invalid as refusal:
+            raise forms.ValidationError(sentence(refusal)) from None
+
+    def clean_name(self) -> str:
+        return self._checked("name", lambda name: check_module_name(name, reserved=settings.RESERVED_NAMES))
+
+    def clean_system(self) -> str:
+        return self._checked("system", check_system)
+
+    def clean_folder(self) -> str:
+        try:
+            return checks.clean_folder(self.cleaned_data["folder"])
+        except Invalid as refusal:
+            raise forms.ValidationError(sentence(refusal)) from None
+
+    def _checked(self, field: str, rule: Callable[[str], object]) -> str:
+        text = str(self.cleaned_data[field])
+        try:
+            if self.is_new:
+                rule(text)
+        except Invalid as refusal:
+            raise forms.ValidationError(sentence(refusal)) from None
+        return text
+
+    @property
+    def confirmed(self) -> list[str]:
+        """What needs no second question after the upload; only of a valid form."""
+        return [checks.PRIVATE_KEY] if self.cleaned_data["keys"] == "send" else []
+
+    @property
+    def address(self) -> ModuleAddress:
+        """The module that was chosen or described; only of a valid form."""
+        cleaned = self.cleaned_data
+        parts = [cleaned[name] for name in NEW_PARTS] if self.is_new else cleaned["module"].split("/")
+        return ModuleAddress(*parts)
+
+
+def sentence(refusal: RegistryError) -> str:
+    """What is wrong and how to mend it, as sentences for a page."""
+    texts = [text for text in (str(refusal), refusal.mend) if text]
+    return " ".join(_begun(text) + ("" if text[-1] in ".?!)" else ".") for text in texts)
+
+
+def _begun(text: str) -> str:
+    """With a capital letter, but for an address: another letter case would be another name."""
+    return text if "/" in text.split(maxsplit=1)[0] else text[0].upper() + text[1:]

@@ -1,0 +1,70 @@
+"""What the two publish pages share: a small form begins a release, and what refuses it stands in the form."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any, TypeVar
+
+from django import forms
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.shortcuts import render
+from django.urls import reverse
+
+from apps.lib.errors import Conflict, Invalid, TooLarge
+from apps.portal.frame.negotiation import wants_json
+from apps.portal.publish.form import sentence
+from apps.releases.models import Release
+
+Begun = TypeVar("Begun")
+
+
+class Refused(Exception):
+    """Nothing began. The form says why, and is shown again with this status."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What stands around the form: the portal's page, or one of the admin's that shows the same form."""
+
+    template: str
+    context: Mapping[str, Any] = field(default_factory=dict)
+
+    def show(
+        self, request: HttpRequest, form: forms.Form, more: Mapping[str, Any], status: int = HTTPStatus.OK
+    ) -> HttpResponse:
+        return render(request, self.template, {**self.context, "form": form, **more}, status=status)
+
+    def again(self, request: HttpRequest, form: forms.Form, refused: Refused, more: Mapping[str, Any]) -> HttpResponse:
+        """The form again; to our script its errors by field, those of the whole form under `__all__`."""
+        if wants_json(request):
+            return JsonResponse({"errors": form.errors}, status=refused.status)
+        return self.show(request, form, more, refused.status)
+
+
+def begin(form: forms.Form, verb: Callable[[], Begun]) -> Begun:
+    """What the verb began, for a form that is whole. Raises Refused."""
+    if not form.is_valid():
+        raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY)
+    try:
+        return verb()
+    except Conflict as refusal:
+        form.add_error("version", sentence(refusal))
+        raise Refused(HTTPStatus.CONFLICT) from None
+    except Invalid as refusal:
+        form.add_error(None, sentence(refusal))
+        raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY) from None
+    except TooLarge as refusal:  # the namespace is full
+        form.add_error(None, sentence(refusal))
+        raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE) from None
+
+
+def begun(request: HttpRequest, release: Release, document: Mapping[str, Any], *, status: int = 201) -> HttpResponse:
+    """To our script where to go on, and `document`; to a browser without scripts the page that asks for the file."""
+    page = reverse("portal:release", args=[release.public_id])
+    if wants_json(request):
+        return JsonResponse({"release": page, **document}, status=status)
+    return HttpResponseRedirect(page, status=HTTPStatus.SEE_OTHER)  # a reload repeats nothing

@@ -1,0 +1,36 @@
+"""/publish: the first step of a release in the browser. A small form reserves the version and answers a ticket (D2)."""
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import path, reverse
+from django.views.decorators.http import require_http_methods
+
+from apps.accounts.identity.authentication import session_viewer
+from apps.modules import publishing
+from apps.portal.publish import frame, tickets, upload_limits
+from apps.portal.publish.form import PublishForm
+from apps.portal.publish.frame import Surroundings
+from apps.releases.models import Release
+
+PORTAL = Surroundings("portal/publish/page.html")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def publish(request: HttpRequest, around: Surroundings = PORTAL) -> HttpResponse:
+    viewer, shown = session_viewer(request), {"limits": upload_limits.shown()}
+    if request.method != "POST":
+        return around.show(request, PublishForm(viewer, asked=request.GET), shown)
+    form = PublishForm(viewer, request.POST)
+
+    def begin() -> tuple[Release, str]:
+        chosen = {name: form.cleaned_data[name] for name in ("version", "file_name", "folder", "several")}
+        return publishing.begin(viewer=viewer, address=form.address, confirm=form.confirmed, **chosen)
+
+    try:
+        release, ticket = frame.begin(form, begin)
+    except frame.Refused as refused:
+        return around.again(request, form, refused, shown)
+    tickets.keep(request, release, ticket)  # the release page offers the file form to the browser that holds it
+    return frame.begun(request, release, {"upload": reverse("portal:upload", args=[ticket])})
+
+
+urlpatterns = [path("publish", publish, name="publish")]

@@ -1,0 +1,48 @@
+"""/publish/provider: opens the draft of a provider's version, which its files then fill (provider_draft.py)."""
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import path
+from django.views.decorators.http import require_http_methods
+
+from apps.accounts.identity.authentication import session_viewer
+from apps.lib.errors import Conflict
+from apps.portal.publish import frame, upload_limits
+from apps.portal.publish.frame import Surroundings
+from apps.portal.publish.provider_form import ProviderForm
+from apps.providers import publishing, reading
+from apps.providers.drafting.documents import draft_document
+from apps.releases.models import State
+from apps.releases.publishing.drafting import Opened
+
+PORTAL = Surroundings("portal/publish/provider_page.html")
+# This many open drafts are named; who has more knows their pages.
+DRAFTS = 10
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def provider_publish(request: HttpRequest, around: Surroundings = PORTAL) -> HttpResponse:
+    viewer = session_viewer(request)
+    own = reading.open_drafts(viewer).filter(created_by=viewer.user)[:DRAFTS]
+    shown = {"limits": upload_limits.of_providers(), "drafts": own}
+    if request.method != "POST":
+        return around.show(request, ProviderForm(viewer, asked=request.GET), shown)
+    form = ProviderForm(viewer, request.POST)
+
+    def begin() -> Opened:
+        version, protocols = form.cleaned_data["version"], form.cleaned_data["protocols"]
+        opened = publishing.begin(viewer=viewer, address=form.address, version=version, protocols=protocols)
+        if opened.release.state == State.PUBLISHED:
+            raise Conflict(f"{opened.release} is published, and never changes", mend="Publish under another number.")
+        return opened
+
+    try:
+        opened = frame.begin(form, begin)
+    except frame.Refused as refused:
+        return around.again(request, form, refused, shown)
+    document = draft_document(opened.release)
+    # What our script goes on with: the files that are there already.
+    rest = {"state": document["state"], "files": document["files"]}
+    return frame.begun(request, opened.release, rest, status=201 if opened.created else 200)
+
+
+urlpatterns = [path("publish/provider", provider_publish, name="provider-publish")]

@@ -1,0 +1,177 @@
+"""/releases/<uuid>/files and what else is done with a provider's draft in the browser (D2, D24).
+
+Files come as raw PUT (our script, with progress) or as streamed multipart POST (no script). As on /uploads/, the origin
+stands in for a CSRF field, which Django would look for in the body; here the session says who sends.
+"""
+
+import uuid
+from collections.abc import Callable, Iterable
+from functools import partial
+from http import HTTPStatus
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.urls import path, reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_http_methods, require_POST
+
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity.authentication import session_viewer
+from apps.lib import bodies
+from apps.lib.errors import CredentialsRequired, Invalid, NotFound, RegistryError
+from apps.lib.packages import sandboxed
+from apps.modules.catalogue import reading
+from apps.portal.frame.negotiation import wants_json
+from apps.portal.publish import multipart_body, releases, uploads
+from apps.portal.publish.form import sentence
+from apps.portal.publish.provider_form import ProtocolsForm
+from apps.portal.publish.uploads import ForeignOrigin, check_origin, status_of
+from apps.providers import publishing
+from apps.providers.drafting import assembling, drafts
+from apps.providers.drafting.documents import file_document
+from apps.releases.models import Kind, Release
+from apps.releases.publishing.drafting import MOST_FILES
+
+# A build folder holds more than what is sent; ignored files are read past.
+MOST_PARTS = 10 * MOST_FILES
+MINE = "terraform-provider-"
+
+
+@bodies.streamed("PUT")
+@csrf_exempt
+@login_not_required  # our script reads 401 where a page would be sent to the sign-in form
+@require_http_methods(["PUT"])
+def release_file(request: HttpRequest, public_id: uuid.UUID, filename: str) -> HttpResponse:
+    """One file as the raw body: 201 with its digest, 200 where one of that name was there."""
+    try:
+        check_origin(request)
+        viewer = session_viewer(request)
+        release = _draft(viewer, public_id)
+        environ = request.environ  # type: ignore[attr-defined]  # WSGIRequest has it
+        drafts.check_length(release, filename, bodies.declared_length(environ))
+        open_body = partial(bodies.chunks, environ)
+        taken = publishing.take_file(viewer=viewer, release=release, name=filename, open_body=open_body)
+    except CredentialsRequired:
+        error = "You are no longer signed in. Sign in again in another tab, then go on from here."
+        return JsonResponse({"error": error}, status=HTTPStatus.UNAUTHORIZED)
+    except RegistryError as refusal:
+        return JsonResponse({"error": sentence(refusal)}, status=status_of(refusal))
+    return JsonResponse(file_document(taken.file), status=HTTPStatus.CREATED if taken.created else HTTPStatus.OK)
+
+
+@bodies.streamed("POST")
+@csrf_exempt
+@never_cache
+@require_POST
+def release_files(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
+    """The files of a form, each as it comes; names that mean nothing to this release are passed over, and said so."""
+    try:
+        check_origin(request)
+    except ForeignOrigin as refusal:
+        return uploads.refused(request, refusal, None)
+    viewer = session_viewer(request)
+    release = _draft(viewer, public_id)
+    chunks = bodies.chunks(request.environ)  # type: ignore[attr-defined]  # as above
+    kind = request.META.get("CONTENT_TYPE", "")
+    taken: list[str] = []
+    ignored: list[str] = []
+    try:
+        for part in multipart_body.file_parts(kind, chunks, most=MOST_PARTS):
+            name = _as_sent(release, part.file_name.replace("\\", "/").rpartition("/")[2], taken)
+            if _is_wanted(request, release, name, ignored):
+                open_body = _of(part.chunks)
+                publishing.take_file(viewer=viewer, release=release, name=name, open_body=open_body)
+                taken.append(name)
+    except RegistryError as refusal:
+        return _refused(request, release, refusal)
+    if taken:
+        messages.success(request, f"Received: {', '.join(taken)}.")
+    if ignored:
+        messages.info(request, f"Not needed, and not kept: {', '.join(ignored[:20])}.")
+    return _to_page(release)
+
+
+@never_cache
+@require_POST
+def release_file_remove(request: HttpRequest, public_id: uuid.UUID, filename: str) -> HttpResponse:
+    viewer = session_viewer(request)
+    release = _draft(viewer, public_id)
+    try:
+        publishing.remove_file(viewer=viewer, release=release, name=filename)
+    except RegistryError as refusal:
+        return _refused(request, release, refusal)
+    return _to_page(release)
+
+
+@never_cache
+@require_POST
+def release_hand_in(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
+    """A person hands in nothing that would be refused for what they can see here; our script the same."""
+    viewer = session_viewer(request)
+    release = _draft(viewer, public_id)
+    form = ProtocolsForm(request.POST)
+    try:
+        if not form.is_valid():
+            raise Invalid(" ".join(map(str, form.errors["protocols"])))
+        told = form.cleaned_data["protocols"]
+        publishing.hand_in(viewer=viewer, release=release, protocols=told, lacking_nothing=True)
+    except RegistryError as refusal:
+        return _refused(request, release, refusal)
+    return _to_page(release)
+
+
+def _draft(viewer: Viewer, public_id: uuid.UUID) -> Release:
+    release = reading.release_for(viewer, public_id)
+    if release.kind != Kind.PROVIDER:
+        raise NotFound("There is no such draft of a provider.")
+    return release
+
+
+def _as_sent(release: Release, name: str, taken: list[str]) -> str:
+    """A repository's manifest goes by its name in the build folder, unless one of that name came along or none can."""
+    renamed = drafts.manifest_name(release)
+    if name == drafts.GENERAL_MANIFEST and renamed not in taken and assembling.takes_manifest(release):
+        return renamed
+    return name
+
+
+def _is_wanted(request: HttpRequest, release: Release, name: str, ignored: list[str]) -> bool:
+    try:
+        if drafts.role_of(release, name) != "ignored":
+            return True
+    except Invalid as refusal:
+        is_known = sandboxed.is_companion(name, type=release.name, version=release.version)
+        if name.startswith(MINE) and not is_known:
+            messages.warning(request, sentence(refusal))
+            return False
+    ignored.append(name)
+    return False
+
+
+def _of(chunks: Iterable[bytes]) -> Callable[[], Iterable[bytes]]:
+    return lambda: chunks
+
+
+def _refused(request: HttpRequest, release: Release, refusal: RegistryError) -> HttpResponse:
+    if wants_json(request):
+        return JsonResponse({"error": sentence(refusal)}, status=status_of(refusal))
+    if isinstance(refusal, CredentialsRequired):
+        raise refusal
+    reading.release_for(session_viewer(request), release.public_id)  # it may be hidden from them by now
+    return releases.page(request, release, refusal=sentence(refusal), status=status_of(refusal))
+
+
+def _to_page(release: Release) -> HttpResponse:
+    return HttpResponseRedirect(reverse("portal:release", args=[release.public_id]), status=HTTPStatus.SEE_OTHER)
+
+
+_RELEASE = "releases/<uuid:public_id>"
+
+urlpatterns = [
+    path(f"{_RELEASE}/files", release_files, name="release-files"),
+    path(f"{_RELEASE}/files/<segment:filename>", release_file, name="release-file"),
+    path(f"{_RELEASE}/files/<segment:filename>/remove", release_file_remove, name="release-file-remove"),
+    path(f"{_RELEASE}/hand-in", release_hand_in, name="release-hand-in"),
+]

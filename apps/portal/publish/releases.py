@@ -1,0 +1,193 @@
+"""/releases/<uuid>: where a release stands. The page may be closed and reopened: it shows what the database says."""
+
+import hashlib
+import json
+import uuid
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import path, reverse
+from django.utils.dateparse import parse_datetime
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from apps.accounts.identity.authentication import session_viewer
+from apps.lib.addresses import ModuleAddress
+from apps.lib.errors import Conflict, Invalid
+from apps.modules import publishing
+from apps.modules.catalogue import reading
+from apps.modules.checking import answers
+from apps.portal.modules.units import Rows, Units, callable_folder
+from apps.portal.providers import release as provider_release
+from apps.portal.publish import tickets, upload_limits
+from apps.portal.publish.answer_form import AnswerForm
+from apps.portal.publish.form import sentence
+from apps.portal.snippets import module_snippets
+from apps.providers import publishing as drafting
+from apps.providers.drafting.documents import draft_document
+from apps.releases.catalogue.documents import release_document
+from apps.releases.models import Kind, Release, State
+
+STEPS = {"received": "Received", "checked": "Checked", "published": "Published"}
+# Refusals after which one of the archive's folders may be what was meant.
+OFFERS_FOLDERS = {"no-module-file", "no-such-folder"}
+
+
+@never_cache
+@require_safe
+def release_page(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
+    release = reading.release_for(session_viewer(request), public_id)
+    return page(request, release)
+
+
+@login_not_required
+@never_cache
+@require_safe
+def release_status(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
+    """The fragment that the page polls. 204 while nothing has changed: nothing flickers or is read out again."""
+    viewer = session_viewer(request)
+    if not viewer.is_identified:
+        # The session ended while the page was open: a reload leads through the sign-in page and back to the page.
+        return HttpResponse(status=HTTPStatus.UNAUTHORIZED, headers={"HX-Refresh": "true"})
+    context = _context(request, reading.release_for(viewer, public_id))
+    if request.GET.get("seen") == context["mark"]:
+        return HttpResponse(status=HTTPStatus.NO_CONTENT)
+    return render(request, "portal/release/status.html", context)
+
+
+@never_cache
+@require_POST
+def release_cancel(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
+    viewer = session_viewer(request)
+    release = reading.release_for(viewer, public_id)
+    end = drafting.cancel if release.kind == Kind.PROVIDER else publishing.cancel
+    try:
+        end(release=release, viewer=viewer)
+    except Conflict as refusal:
+        return page(request, release, refusal=sentence(refusal), status=HTTPStatus.CONFLICT)
+    return HttpResponseRedirect(reverse("portal:release", args=[public_id]), status=HTTPStatus.SEE_OTHER)
+
+
+@never_cache
+@require_POST
+def release_answer(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
+    viewer = session_viewer(request)
+    release = reading.release_for(viewer, public_id)
+    form = AnswerForm(release, request.POST)
+    if not form.is_valid():
+        return page(request, release, answer=form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+    folder = form.cleaned_data.get("folder", "")
+    try:
+        answers.answer(release=release, viewer=viewer, confirm=form.confirmed, folder=folder, more=form.more)
+    except Conflict as refusal:
+        return page(request, release, refusal=sentence(refusal), answer=form, status=HTTPStatus.CONFLICT)
+    except Invalid as refusal:
+        status = HTTPStatus.UNPROCESSABLE_ENTITY
+        return page(request, release, refusal=sentence(refusal), answer=form, status=status)
+    return HttpResponseRedirect(reverse("portal:release", args=[public_id]), status=HTTPStatus.SEE_OTHER)
+
+
+def page(
+    request: HttpRequest,
+    release: Release,
+    *,
+    refusal: str = "",
+    answer: AnswerForm | None = None,
+    status: int = HTTPStatus.OK,
+) -> HttpResponse:
+    context = {**_context(request, release), "refusal": refusal}
+    if answer is not None:
+        context["answer"] = answer  # with what was ticked and typed
+    return render(request, "portal/release/page.html", context, status=status)
+
+
+def _context(request: HttpRequest, release: Release) -> dict[str, Any]:
+    is_provider = release.kind == Kind.PROVIDER
+    document = draft_document(release) if is_provider else release_document(release)
+    ticket = "" if is_provider or release.state != State.RECEIVING else tickets.of(request, release)
+    common = {
+        "release": release,
+        "document": document,
+        "mark": _mark(document, ticket),
+        "ticket": ticket,
+        "holder": _holder(release) if document["reasons"] else None,
+        "is_reserved": release.state == State.RECEIVING and bool(release.ticket_digest),
+    }
+    if is_provider:
+        texts = provider_release.step_texts(release, document)
+        steps = [_step(step, *texts[str(step["name"])]) for step in document["steps"]]
+        if release.state == State.RECEIVING:
+            steps[0]["state"] = "waiting"  # for its publisher: nothing runs
+        return {**common, "steps": steps, **provider_release.context_of(session_viewer(request), release)}
+    return {**common, **_of_module(release, document)}
+
+
+def _of_module(release: Release, document: dict[str, Any]) -> dict[str, Any]:
+    name, _, system = release.name.partition("/")
+    address = ModuleAddress(release.namespace.name, name, system)
+    again = urlencode({"namespace": address.namespace, "name": name, "system": system, "version": release.version})
+    where = [address.namespace, name, system, release.version]
+    return {
+        "steps": [_step(step, STEPS[str(step["name"])]) for step in document["steps"]],
+        "again": again,
+        "again_url": f"{reverse('portal:publish')}?{again}",
+        "page_url": reverse("portal:module-version", args=where),
+        "list_url": reverse("portal:modules"),
+        "address": address,
+        "usage": module_snippets.module_block(address, release.version, folder=_first_folder(release)),
+        "warnings": _warnings(release),
+        "files_path": reverse("portal:module-files", args=where),
+        "limits": upload_limits.shown(),
+        "answer": AnswerForm(release),
+        "siblings": _siblings(release),
+        "offers_folders": any(reason["code"] in OFFERS_FOLDERS for reason in document["reasons"]),
+    }
+
+
+def _first_folder(release: Release) -> str:
+    """The folder that the shown block calls: the root, or a submodule of a module without one."""
+    is_published = release.state == State.PUBLISHED
+    return callable_folder(release.module_version) if is_published and release.notes.get("no_root") else ""
+
+
+def _warnings(release: Release) -> Rows:
+    """What the inspection could not read for sure. In quarantine nothing of the archive is shown."""
+    is_shown = release.state == State.PUBLISHED and release.quarantined_at is None
+    return Units.of(release.module_version).warnings if is_shown else []
+
+
+def _holder(release: Release) -> Release | None:
+    """The later release that took the version number which this one left free."""
+    same = {"kind": release.kind, "namespace": release.namespace, "name": release.name, "sort_key": release.sort_key}
+    return Release.objects.live().filter(**same).first()
+
+
+def _siblings(release: Release) -> list[Release]:
+    """The other releases that were made of the same upload."""
+    if not release.notes.get("folders"):
+        return []
+    same = Release.objects.filter(namespace=release.namespace, staging_key=release.staging_key).exclude(pk=release.pk)
+    return list(same.select_related("namespace").order_by("name", "pk"))
+
+
+def _step(step: dict[str, str | None], label: str, text: str = "") -> dict[str, Any]:
+    at = step["at"]
+    return {**step, "label": label, "text": text, "at": parse_datetime(at) if at else None}
+
+
+def _mark(document: dict[str, Any], ticket: str) -> str:
+    """Changes whenever the fragment would look different."""
+    seen = json.dumps([document, bool(ticket)], sort_keys=True)
+    return hashlib.sha256(seen.encode()).hexdigest()[:16]
+
+
+urlpatterns = [
+    path("releases/<uuid:public_id>", release_page, name="release"),
+    path("releases/<uuid:public_id>/status", release_status, name="release-status"),
+    path("releases/<uuid:public_id>/answer", release_answer, name="release-answer"),
+    path("releases/<uuid:public_id>/cancel", release_cancel, name="release-cancel"),
+]

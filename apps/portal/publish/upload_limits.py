@@ -1,0 +1,37 @@
+"""What our script is told about the limits of uploads, so that it refuses before it reads or sends a byte (D23)."""
+
+from apps.lib.packages import sandboxed
+from apps.modules import publishing
+from apps.providers.drafting import drafts
+from apps.releases.publishing import drafting
+
+
+def shown() -> dict[str, int | str]:
+    """For portal/publish/limits.html: each number with the setting that is named beside it."""
+    limits = publishing.limits()
+    return {
+        "max_bytes": limits.packed_bytes,
+        "limit_setting": limits.packed_setting,
+        "max_unpacked": limits.unpacked_bytes,
+        "unpacked_setting": limits.unpacked_setting,
+        "max_entries": limits.entries,
+        "entries_setting": limits.entries_setting,
+    }
+
+
+def of_providers() -> dict[str, int | str]:
+    """For portal/publish/provider_limits.html: what one file may have, and the names of platforms that clients know."""
+    package, package_setting = drafts.limit_of("package")
+    small, small_setting = drafts.limit_of("sums")
+    docs, docs_setting = drafts.limit_of("docs")
+    return {
+        "docs": docs,
+        "docs_setting": docs_setting,
+        "package": package,
+        "package_setting": package_setting,
+        "small": small,
+        "small_setting": small_setting,
+        "files": drafting.MOST_FILES,
+        "systems": " ".join(sandboxed.SYSTEMS),
+        "architectures": " ".join(sandboxed.ARCHITECTURES),
+    }

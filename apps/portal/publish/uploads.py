@@ -1,0 +1,119 @@
+"""/uploads/<ticket>: the bytes of a release that the publish form reserved (D2).
+
+A raw PUT (our script, with progress) or a streamed multipart POST (no script). Instead of a CSRF field, which Django
+would look for in the body, the origin and the one-time ticket are checked, and both before the first byte is read. The
+ticket needs no cookie, but it ends with the session, the account and the role of whoever asked for it.
+"""
+
+from collections.abc import Iterable
+from http import HTTPStatus
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.shortcuts import render
+from django.urls import path, reverse
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_http_methods
+
+from apps.lib import bodies
+from apps.lib.errors import RegistryError, TooLarge
+from apps.modules import publishing
+from apps.portal.frame.negotiation import wants_json
+from apps.portal.publish import multipart_body
+from apps.portal.publish.form import sentence
+from apps.portal.publish.multipart_body import MalformedForm
+from apps.releases.models import Release
+
+STATUS = {
+    "unauthenticated": HTTPStatus.UNAUTHORIZED,
+    "forbidden": HTTPStatus.FORBIDDEN,
+    "not_found": HTTPStatus.NOT_FOUND,
+    "conflict": HTTPStatus.CONFLICT,
+    "too_large": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    "too_slow": HTTPStatus.REQUEST_TIMEOUT,
+    "invalid": HTTPStatus.UNPROCESSABLE_ENTITY,
+    "unavailable": HTTPStatus.SERVICE_UNAVAILABLE,
+}
+
+
+class ForeignOrigin(RegistryError):
+    """Another site, or something that is no browser, tries to use a ticket."""
+
+    code = "foreign_origin"
+
+
+@bodies.streamed("PUT", "POST")
+@csrf_exempt
+@login_not_required
+@require_http_methods(["PUT", "POST"])
+def upload(request: HttpRequest, ticket: str) -> HttpResponse:
+    release = None
+    try:
+        check_origin(request)
+        release = publishing.authorise_ticket(ticket)
+        check_length(request)
+        file_name, chunks = _body(request)
+        publishing.receive(release=release, chunks=chunks, file_name=file_name)
+    except RegistryError as refusal:
+        return refused(request, refusal, release)
+    page = reverse("portal:release", args=[release.public_id])
+    if wants_json(request):
+        return JsonResponse({"release": page})
+    return HttpResponseRedirect(page, status=HTTPStatus.SEE_OTHER)
+
+
+def check_origin(request: HttpRequest) -> None:
+    """A browser names the origin of a page on every PUT and POST; one that hides it still says where it stands."""
+    origin = request.headers.get("Origin")
+    if origin in {settings.PUBLIC_URL, *settings.CSRF_TRUSTED_ORIGINS}:
+        return
+    if origin is None and request.headers.get("Sec-Fetch-Site") == "same-origin":
+        return
+    shown = urlsplit(settings.PUBLIC_URL).netloc
+    raise ForeignOrigin(
+        f"This upload comes from {origin or 'an unknown origin'}, and only pages of {shown} may use a ticket.",
+        mend=f"Open {settings.PUBLIC_URL} and publish from there; scripts use the API with a token.",
+    )
+
+
+def check_length(request: HttpRequest) -> None:
+    """Refuse what says that it is too large, while its ticket is good. A body without a length stops at the limit."""
+    length = bodies.declared_length(request.environ)  # type: ignore[attr-defined]  # WSGIRequest has it
+    limit = settings.MODULE_ARCHIVE_MAX_BYTES
+    overhead = multipart_body.OVERHEAD_BYTES if request.method == "POST" else 0
+    if length is not None and length > limit + overhead:
+        raise TooLarge(
+            f"The upload has {length:,} bytes; {publishing.LIMIT_SETTING} allows {limit:,}.",
+            mend="Leave out what is not part of the module, such as .git, .terraform or test data.",
+        )
+
+
+def _body(request: HttpRequest) -> tuple[str, Iterable[bytes]]:
+    """The file's name, where the request itself carries one, and its bytes as they come."""
+    chunks = bodies.chunks(request.environ)  # type: ignore[attr-defined]  # as above
+    if request.method == "PUT":
+        return "", chunks
+    part = multipart_body.file_part(request.META.get("CONTENT_TYPE", ""), chunks)
+    return part.file_name, part.chunks
+
+
+def refused(request: HttpRequest, refusal: RegistryError, release: Release | None) -> HttpResponse:
+    status = status_of(refusal)
+    page = reverse("portal:release", args=[release.public_id]) if release else None
+    if wants_json(request):
+        return JsonResponse({"error": sentence(refusal), "release": page}, status=status)
+    context = {"sentence": sentence(refusal), "release": release}
+    return render(request, "portal/publish/upload_refused.html", context, status=status)
+
+
+def status_of(refusal: RegistryError) -> HTTPStatus:
+    if isinstance(refusal, ForeignOrigin):
+        return HTTPStatus.FORBIDDEN
+    if isinstance(refusal, MalformedForm):
+        return HTTPStatus.BAD_REQUEST
+    return STATUS.get(refusal.code, HTTPStatus.UNPROCESSABLE_ENTITY)
+
+
+urlpatterns = [path("uploads/<str:ticket>", upload, name="upload")]

@@ -1,0 +1,1 @@
+"""Text to copy: configuration of clients, calls of modules, provider requirements."""

@@ -1,0 +1,135 @@
+"""What a client, a pipeline or a bot is told to use this Larder: files and commands, right for this host."""
+
+import json
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.urls import reverse
+
+from apps.lib.addresses import ModuleAddress
+from apps.lib.hostnames import as_written
+from apps.portal.people.tokens import ways_to_use
+
+TOKEN = "lrd_…"  # noqa: S105  # what stands for one
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """Text to copy; `label` says what it is."""
+
+    label: str
+    text: str
+
+
+def host() -> str:
+    """As configurations write it: with the letters of its name, which clients encode by themselves."""
+    return as_written(settings.PUBLIC_HOST)
+
+
+def wire_host() -> str:
+    """As requests name it, in ASCII: for URLs, and for programs that take an address as it is."""
+    return str(settings.PUBLIC_HOST)
+
+
+def serves_modules() -> bool:
+    """Clients take a module address for one of a registry only where its host has a dot."""
+    return "." in host()
+
+
+def is_plain_http() -> bool:
+    return bool(settings.PUBLIC_URL.startswith("http:"))
+
+
+def credentials() -> Snippet:
+    return Snippet("Credentials block", ways_to_use(TOKEN, wire_host())["credentials"])
+
+
+def variable() -> Snippet | None:
+    """None where the host has a port: no shell can export a variable whose name holds one."""
+    assignment = ways_to_use(TOKEN, wire_host()).get("variable")
+    return Snippet("Environment variable", f"export {assignment}") if assignment else None
+
+
+def netrc() -> Snippet:
+    """curl compares the host alone."""
+    return Snippet("Line of .netrc", ways_to_use(TOKEN, wire_host())["netrc"])
+
+
+def host_block() -> Snippet:
+    """For plain HTTP: discovery insists on HTTPS, and a `host` block takes its place."""
+    base = settings.PUBLIC_URL
+    services = [
+        f'    "modules.v1"   = "{base}{reverse("protocol:modules")}"',
+        f'    "providers.v1" = "{base}{reverse("protocol:providers")}"',
+    ]
+    return Snippet("Host block", "\n".join([f'host "{host()}" {{', "  services = {", *services, "  }", "}"]))
+
+
+def github_actions() -> Snippet:
+    name, secret = _variable_name(), "${{ secrets.LARDER_TOKEN }}"
+    if name:
+        text = f"steps:\n  - run: tofu init -input=false\n    env:\n      {name}: {secret}"
+    else:
+        text = f"steps:\n  - run: |\n      {_write_file()}\n      tofu init -input=false\n"
+        text += f"    env:\n      LARDER_TOKEN: {secret}"
+    return Snippet("Steps of a GitHub Actions job", text)
+
+
+def gitlab_ci() -> Snippet:
+    name = _variable_name()
+    if name:
+        text = f"plan:\n  variables:\n    {name}: $LARDER_TOKEN\n  script:\n    - tofu init -input=false"
+    else:
+        text = f"plan:\n  before_script:\n    - {_write_file()}\n  script:\n    - tofu init -input=false"
+    return Snippet("Job of GitLab CI", text)
+
+
+def any_shell() -> Snippet:
+    name = _variable_name()
+    first = f'export {name}="$LARDER_TOKEN"' if name else _write_file()
+    return Snippet("Lines for any CI", f"{first}\ntofu init -input=false")
+
+
+def publish(address: ModuleAddress, version: str) -> Snippet:
+    """Zip what git has, send it, and ask how it went."""
+    path = reverse("api:module-release", args=[address.namespace, address.name, address.system, version])
+    file, url = f"{address.name}-{version}.zip", settings.PUBLIC_URL + path
+    header = '--header "Authorization: Bearer $LARDER_TOKEN"'
+    lines = [
+        f"git archive --format=zip --output={file} HEAD",
+        f"curl --fail-with-body {header} \\",
+        f"  --upload-file {file} {url}",
+        "# 202: it is being checked. The same address tells how far it is:",
+        f"curl {header} {url}",
+    ]
+    return Snippet("Commands that publish", "\n".join(lines))
+
+
+def renovate() -> Snippet:
+    rule = {
+        "hostType": "terraform-module",
+        "matchHost": f"{settings.PUBLIC_URL}/",
+        "token": "{{ secrets.LARDER_TOKEN }}",
+    }
+    return Snippet("Host rule of Renovate", json.dumps({"hostRules": [rule]}, indent=2))
+
+
+def ask_discovery() -> Snippet:
+    url = settings.PUBLIC_URL + reverse("protocol:discovery")
+    return Snippet("Command that asks for the discovery document", f"curl --include {url}")
+
+
+def proxy() -> Snippet:
+    name = wire_host().rpartition(":")[0] or wire_host()
+    return Snippet(
+        "Proxy variables", f"export HTTPS_PROXY=http://proxy.example.com:3128\nexport NO_PROXY={name}  # to go past it"
+    )
+
+
+def _variable_name() -> str:
+    return ways_to_use(TOKEN, wire_host()).get("variable", "").partition("=")[0]
+
+
+def _write_file() -> str:
+    """Without the token in the text of the command: shells that print what they run would show it."""
+    return f"""printf 'credentials "%s" {{ token = "%s" }}\\n' '{host()}' "$LARDER_TOKEN" > ~/.tofurc"""

@@ -1,0 +1,113 @@
+"""Text that people paste: right for this host, this module and this version as it stands."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.urls import reverse
+
+from apps.lib import versions
+from apps.lib.addresses import ModuleAddress
+from apps.portal.snippets import client_setup, oci_snippets
+
+_LABEL = re.compile(r"[A-Za-z_][\w-]*")
+_EMPTY_VALUES = (
+    (("string",), '""'),
+    (("number",), "0"),
+    (("bool",), "false"),
+    (("list", "set", "tuple"), "[]"),
+    (("map", "object"), "{}"),
+)
+LONGEST_TYPE = 60
+OCI_HINT = "For OpenTofu 1.10 and later. Without ?tag= it is the highest stable version; ?digest= pins the bytes."
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """One way to write the block."""
+
+    title: str
+    text: str
+    hint: str = ""
+
+
+def usages(
+    address: ModuleAddress, version: str, *, folder: str = "", inputs: Iterable[Mapping[str, Any]] = ()
+) -> list[Usage]:
+    """The block for exactly this version, for what is compatible with it, and with the inputs that it must be given."""
+    found = [Usage("Exactly this version", module_block(address, version, folder=folder))]
+    if not versions.parse(version).is_prerelease:  # no range finds a pre-release
+        found.append(
+            Usage(
+                "Compatible versions",
+                module_block(address, compatible(version), folder=folder),
+                "The highest version within the range is installed: fixes and additions come by themselves.",
+            )
+        )
+    package = oci_snippets.block(address, version, folder=folder, label=label_of(address, folder))
+    found.append(Usage("As an OCI package", package, OCI_HINT))
+    lines = [_input_line(one) for one in inputs if _LABEL.fullmatch(one["name"])]
+    if lines:
+        block = module_block(address, version, folder=folder, lines=lines)
+        found.append(Usage("With its required inputs", block, "Fill in your own values."))
+    return found
+
+
+def submodule_usages(address: ModuleAddress, version: str, folders: Iterable[str]) -> list[Usage]:
+    """The block of each submodule, for a module that has no root to call."""
+    return [Usage(folder, module_block(address, version, folder=folder)) for folder in folders]
+
+
+def module_block(address: ModuleAddress, version: str, *, folder: str = "", lines: Iterable[str] = ()) -> str:
+    """The block for a configuration."""
+    source = f"{client_setup.host()}/{address}" + (f"//{folder}" if folder else "")
+    inside = [f'source  = "{source}"', f'version = "{version}"']
+    inside += ["", *lines] if lines else []
+    body = "\n".join(f"  {line}" if line else "" for line in inside)
+    return f'module "{label_of(address, folder)}" {{\n{body}\n}}'
+
+
+def label_of(address: ModuleAddress, folder: str = "") -> str:
+    """The name of the folder or of the module. Clients take none that begins with a digit, as both may."""
+    names = [name for name in (folder.rpartition("/")[2], address.name) if name]
+    return next(label for name in names for label in (name, f"module_{name}") if _LABEL.fullmatch(label))
+
+
+def compatible(version: str) -> str:
+    """`~> 1.2` for 1.2.3, which is 1.2 and later before 2.0; below 1.0.0 each minor version may break."""
+    major, minor, patch = version.partition("+")[0].split(".")
+    return f"~> {major}.{minor}" if int(major) else f"~> {major}.{minor}.{patch}"
+
+
+def credentials_block() -> str:
+    """For the CLI configuration file: a host with a port cannot be written as a TF_TOKEN_ variable."""
+    return f'credentials "{client_setup.host()}" {{\n  token = "lrd_…"\n}}'
+
+
+def publish_command(address: ModuleAddress, latest: str) -> str:
+    """One curl line that publishes the version after `latest`."""
+    version = next_version(latest)
+    path = reverse("api:module-release", args=[address.namespace, address.name, address.system, version])
+    return (
+        'curl --fail-with-body --header "Authorization: Bearer $LARDER_TOKEN" \\\n'
+        f"  --upload-file {address.name}-{version}.zip \\\n"
+        f"  {settings.PUBLIC_URL}{path}"
+    )
+
+
+def next_version(latest: str) -> str:
+    """What probably comes next: 1.2.0 -> 1.3.0, and 2.0.0-rc.1 -> 2.0.0."""
+    core, is_prerelease = latest.partition("+")[0].partition("-")[0], versions.parse(latest).is_prerelease
+    major, minor, _ = core.split(".")
+    return core if is_prerelease else f"{major}.{int(minor) + 1}.0"
+
+
+def _input_line(variable: Mapping[str, Any]) -> str:
+    """`cidr = "" # string`: the type in one line, for what is pasted must not run on behind the comment."""
+    kind = " ".join(variable["type"].split())
+    begin = re.split(r"\W", kind, maxsplit=1)[0]
+    value = next((value for names, value in _EMPTY_VALUES if begin in names), "null")
+    shown = kind if len(kind) <= LONGEST_TYPE else f"{kind[: LONGEST_TYPE - 1]}…"
+    return f"{variable['name']} = {value}" + (f" # {shown}" if kind else "")

@@ -1,0 +1,70 @@
+"""What a client is told to use this Larder over OCI: commands and blocks, right for this host."""
+
+from django.conf import settings
+
+from apps.lib.addresses import ModuleAddress
+from apps.lib.formats.oci_manifests import MODULE_PACKAGE, ZIP
+from apps.lib.hostnames import as_written
+from apps.portal.snippets.client_setup import TOKEN, Snippet, wire_host
+
+# For whoever has not got one: any user name will do.
+USER = "token"
+# Any fixed time: oras writes the present one otherwise, and the same zip becomes another package.
+CREATED = '--annotation "org.opencontainers.image.created=$(git log -1 --format=%cI)"'
+
+
+def block(address: ModuleAddress, version: str, *, label: str, folder: str = "") -> str:
+    """A module block with an `oci://` source. A `version` beside it is an error: the tag is the version."""
+    inside = f"//{folder}" if folder else ""
+    source = f"oci://{wire_host()}/{address.repository}{inside}?tag={version.replace('+', '_')}"
+    return f'module "{label}" {{\n  source = "{source}"\n}}'
+
+
+def logins() -> list[Snippet]:
+    """They write `~/.docker/config.json`, or podman's file, where OpenTofu looks as well."""
+    return [
+        Snippet(
+            f"Login with {program}", f'echo "$LARDER_TOKEN" | {program} login {wire_host()} --username {USER} {stdin}'
+        )
+        for program, stdin in (("docker", "--password-stdin"), ("oras", "--password-stdin"))
+    ]
+
+
+def credentials() -> Snippet:
+    body = f'  username = "{USER}"\n  password = "{TOKEN}"'
+    return Snippet("OCI credentials block", f'oci_credentials "{wire_host()}" {{\n{body}\n}}')
+
+
+def mirror() -> Snippet | None:
+    """`include` and `exclude` say who is asked for what: a mirror that is asked for what it has not got ends `init`.
+
+    None where no host name is known by which clients call our providers.
+    """
+    if not settings.HOSTNAMES:
+        return None
+    template = f'"{wire_host()}/providers/${{hostname}}/${{namespace}}/${{type}}"'
+    names = ", ".join(f'"{as_written(name)}/*/*"' for name in sorted(settings.HOSTNAMES))
+    lines = [
+        "provider_installation {",
+        "  oci_mirror {",
+        f"    repository_template = {template}",
+        f"    include             = [{names}]",
+        "  }",
+        "  direct {",
+        f"    exclude = [{names}]",
+        "  }",
+        "}",
+    ]
+    return Snippet("Provider installation by the OCI mirror", "\n".join(lines))
+
+
+def push(address: ModuleAddress, version: str) -> Snippet:
+    """Zip what git has, and push it under the version's tag."""
+    file = f"{address.name}-{version}.zip"
+    lines = [
+        f"git archive --format=zip --output={file} HEAD",
+        f"oras push --artifact-type {MODULE_PACKAGE} \\",
+        f"  {CREATED} \\",
+        f"  {wire_host()}/{address.repository}:{version.replace('+', '_')} {file}:{ZIP}",
+    ]
+    return Snippet("Commands that push a package", "\n".join(lines))

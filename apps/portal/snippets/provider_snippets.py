@@ -1,0 +1,50 @@
+"""Text about a provider that people paste: right for this host and this version as it stands."""
+
+from collections.abc import Iterable
+
+from apps.lib import versions
+from apps.lib.addresses import ProviderAddress
+from apps.portal.snippets import client_setup
+from apps.portal.snippets.module_snippets import Usage, compatible
+
+
+def usages(address: ProviderAddress, version: str) -> list[Usage]:
+    """The block for exactly this version, and for what is compatible with it."""
+    found = [Usage("Exactly this version", required_block(address, version))]
+    if not versions.parse(version).is_prerelease:  # no range finds a pre-release
+        hint = "The highest version within the range is installed, and the lock file keeps it until an upgrade."
+        found.append(Usage("Compatible versions", required_block(address, compatible(version)), hint))
+    return found
+
+
+def required_block(address: ProviderAddress, constraint: str) -> str:
+    source = f"{client_setup.host()}/{address.source}"
+    return (
+        "terraform {\n  required_providers {\n"
+        f'    {address.type} = {{\n      source  = "{source}"\n      version = "{constraint}"\n    }}\n'
+        "  }\n}"
+    )
+
+
+def lock_block(address: ProviderAddress, version: str, *, h1: Iterable[str], zh: Iterable[str]) -> str:
+    """For `.terraform.lock.hcl`, as the clients write it: every platform's hashes, so that it serves all machines."""
+    hashes = [*sorted(set(h1)), *sorted(set(zh))]
+    lines = "".join(f'    "{one}",\n' for one in hashes)
+    source = f"{client_setup.host()}/{address.source}"
+    return (
+        f'provider "{source}" {{\n  version     = "{version}"\n  constraints = "{version}"\n'
+        f"  hashes = [\n{lines}  ]\n}}"
+    )
+
+
+def verify_commands(sums_name: str, key_id: str) -> list[tuple[str, str]]:
+    """What to type beside the downloaded files, step by step."""
+    return [
+        ("Save the public key of its page as key.asc, take it in, and compare the fingerprint", "gpg --import key.asc"),
+        (f"Check that the key {key_id} signed the checksums", f"gpg --verify {sums_name}.sig {sums_name}"),
+        (
+            "Or check it without taking the key in",
+            f"gpg --dearmor < key.asc > key.gpg && gpgv --keyring ./key.gpg {sums_name}.sig {sums_name}",
+        ),
+        ("Check the zips that lie beside them", f"sha256sum --check --ignore-missing {sums_name}"),
+    ]

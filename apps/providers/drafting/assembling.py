@@ -1,0 +1,263 @@
+"""From the files of a draft to what is published: packages that were looked into, sums, and a signature (D11)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from django.conf import settings
+
+from apps.blobs import store
+from apps.jobs.claims import Outage
+from apps.lib.archives.sandboxed import Refusal
+from apps.lib.digests import Tally
+from apps.lib.errors import Conflict, Invalid, Reason
+from apps.lib.formats import sums
+from apps.lib.packages import sandboxed
+from apps.lib.packages.sandboxed import PackageListing
+from apps.providers.drafting import drafts, protocols
+from apps.providers.drafting.drafts import Files
+from apps.providers.models import Package, Signing
+from apps.releases.models import Release, ReleaseFile, State
+from apps.signing import keys, signer, verifying
+from apps.signing.models import SigningKey
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """SHA256SUMS as it will be served, and by whom it is signed. `signature` is None until the registry has signed."""
+
+    signing: Signing
+    key: SigningKey
+    sums: bytes
+    signature: bytes | None
+
+    @property
+    def sums_digest(self) -> str:
+        return digest_of(self.sums)
+
+    @property
+    def signature_digest(self) -> str:
+        assert self.signature is not None  # noqa: S101  # the step before has signed
+        return digest_of(self.signature)
+
+
+def inspect_all(release: Release, files: Files) -> list[tuple[Package, PackageListing]]:
+    """Every zip, read as it is staged. Raises Refusal with what is wrong with each of them."""
+    found, reasons = [], []
+    for file, name in files.packages:
+        try:
+            listing = _inspect(release, file, name)
+        except Refusal as refusal:
+            reasons += [_in_file(reason, file.name) for reason in refusal.reasons]
+            continue
+        package = Package(
+            os=name.os, arch=name.arch, filename=file.name, digest=file.digest, size=file.size, h1=listing.h1
+        )
+        found.append((package, listing))
+    if reasons:
+        raise Refusal(reasons)
+    return found
+
+
+def protocols_of(release: Release, files: Files, listings: Iterable[tuple[Package, PackageListing]]) -> list[str]:
+    """What the manifest, the packages themselves and the publisher say; raises Refusal unless they agree."""
+    told: dict[str, list[str]] = {}
+    if files.manifest is not None:
+        told[files.manifest.name] = protocols.read_manifest(_read(files.manifest), file=files.manifest.name)
+    for package, listing in listings:
+        told[package.filename] = protocols.cleaned(listing.protocols, file=package.filename)
+    return protocols.agreed(told | {"the draft": drafts.told_protocols(release)})
+
+
+def takes_manifest(release: Release) -> bool:
+    """Whether a manifest can join the draft: sums that are there already have to list it."""
+    sums_file = drafts.files_of(release).sums
+    if sums_file is None or release.state != State.RECEIVING:
+        return True
+    name = drafts.manifest_name(release).encode()
+    return any(line.endswith(b"  " + name) for line in _read(sums_file).splitlines())
+
+
+def settle(release: Release, files: Files, found: Sequence[Package]) -> Settled:
+    """Publisher-signed where sums and signature came with the packages; else the registry's to sign, if it can."""
+    if files.signature is not None and files.sums is None:
+        raise Refusal([drafts.sums_missing(release)])
+    theirs = _read(files.sums) if files.sums else b""
+    if files.sums is not None:
+        listed = sums.parse(
+            theirs, most_bytes=settings.SUMS_MAX_BYTES, setting=drafts.SMALL_SETTING, file=files.sums.name
+        )
+        _match(listed, release, files)
+    if files.signature is not None:
+        key = _vouching_key(release, data=theirs, signature=_read(files.signature), file=files.signature.name)
+        return Settled(Signing.PUBLISHER, key, theirs, _read(files.signature))
+    ours = keys.signing_key_of(release.namespace)
+    if ours is None:
+        raise Refusal([drafts.not_signable(release)])
+    return Settled(Signing.REGISTRY, ours, sums.canonical({one.filename: one.digest for one in found}), None)
+
+
+def signed(settled: Settled) -> Settled:
+    """With the registry's own signature. A worker that holds no key-encryption key lets the job wait."""
+    try:
+        return replace(settled, signature=signer.sign(key=settled.key, data=settled.sums))
+    except signer.SignerUnavailable as away:
+        raise Outage(str(away)) from away
+    except Conflict:
+        raise Refusal([_key_ended(settled.key)]) from None
+
+
+def names_of(release: Release, settled: Settled) -> dict[str, str]:
+    """Sums and signature by their digests, with the names that clients see."""
+    sums_name = drafts.sums_name(release)
+    return {settled.sums_digest: sums_name, settled.signature_digest: f"{sums_name}.sig"}
+
+
+def store_signed(release: Release, settled: Settled) -> None:
+    """Keep sums and signature as blobs, the registry's and the publisher's in the same way."""
+    assert settled.signature is not None  # noqa: S101  # the step before has signed
+    store_small(f"{release.staging_key}.sums", settled.sums)
+    store_small(f"{release.staging_key}.sig", settled.signature)
+
+
+def store_small(key: str, data: bytes) -> None:
+    """Keep bytes as a blob, by way of that key in staging."""
+    staged = store.stage(key, [data])
+    store.store_staged(key, digest=staged.digest, size=staged.size)
+    store.discard_staged(key)
+
+
+def require_usable(key: SigningKey, *, now: datetime) -> None:
+    """The last look, inside the finalising transaction: raises Refusal where the key was ended meanwhile."""
+    locked = SigningKey.objects.select_for_update(no_key=True).usable(now)
+    if not locked.filter(pk=key.pk).exists():
+        raise Refusal([_key_ended(key)])
+
+
+def limits() -> sandboxed.Limits:
+    packed, unpacked = settings.PROVIDER_PACKAGE_MAX_BYTES, settings.PROVIDER_UNPACKED_MAX_BYTES
+    return replace(sandboxed.limits(packed_bytes=packed, unpacked_bytes=unpacked), entries=settings.ARCHIVE_MAX_ENTRIES)
+
+
+def _key_ended(key: SigningKey) -> Reason:
+    return Reason(
+        code="key-ended",
+        found=f"that the key {key} expired, was retired or revoked while this was checked",
+        expected="a signature by an active key",
+        mend="Publish again with an active key of the namespace",
+    )
+
+
+def _inspect(release: Release, file: ReleaseFile, name: sandboxed.PackageName) -> PackageListing:
+    with store.open_staged(file.staging_key) as staged:
+        listing = sandboxed.inspect(staged, limits(), provider_type=release.name, os=name.os, arch=name.arch)
+    if (listing.digest, listing.size) != (file.digest, file.size):
+        # Storage gave other bytes than those that were received. Each attempt reads them anew; five are enough.
+        raise store.Damaged(f"The staged bytes of {file.name} are not those that were received.")
+    return listing
+
+
+def _in_file(reason: Reason, name: str) -> Reason:
+    """The reason with the zip's name before that of the member."""
+    return replace(reason, file=f"{name}: {reason.file}" if reason.file else name)
+
+
+def _vouching_key(release: Release, *, data: bytes, signature: bytes, file: str) -> SigningKey:
+    registered = keys.publisher_keys_of(release.namespace)
+    if not registered:
+        raise Refusal([drafts.no_vouching_key(release)])
+    try:
+        return verifying.verify(data=data, signature=signature, keys=registered)
+    except verifying.BadSignature as bad:
+        raise Refusal([replace(bad.reason, file=bad.reason.file or file)]) from None
+
+
+def _match(listed: Mapping[str, str], release: Release, files: Files) -> None:
+    """Every line has its file, every file its line, and both the same digest: else a client finds out.
+
+    SBOMs and the like of this version are passed over: GoReleaser lists all that it made, and clients want packages.
+    """
+    there = {file.name: file.digest for file, _ in files.packages}
+    if files.manifest is not None:
+        there[files.manifest.name] = files.manifest.digest
+    where = drafts.sums_name(release)
+    docs = drafts.docs_name(release)
+    reasons = [_lists_docs(docs, where)] if docs in listed else []
+    passed_over = {one for one in listed if sandboxed.is_companion(one, type=release.name, version=release.version)}
+    missing = listed.keys() - there.keys() - passed_over - {docs}
+    reasons += [_no_file(release, name, where) for name in sorted(missing)]
+    reasons += [_no_line(name, where) for name in sorted(there.keys() - listed.keys())]
+    for name in sorted(listed.keys() & there.keys()):
+        if listed[name] != there[name]:
+            reasons.append(_wrong_digest(name, listed[name], there[name], where))
+    if reasons:
+        raise Refusal(reasons)
+
+
+def _no_file(release: Release, name: str, where: str) -> Reason:
+    return Reason(
+        code="sums-file-missing",
+        found=f"a line for {name}, which was not uploaded",
+        expected="a file for every line, but for SBOMs, sources and the like of this version",
+        mend=_send_or_strike(release, name),
+        file=where,
+    )
+
+
+def _send_or_strike(release: Release, name: str) -> str:
+    """Nobody is told to send what the draft would refuse or ignore."""
+    without = f"Write and sign the sums without it: {release} has no such file"
+    try:
+        if drafts.role_of(release, name) == "ignored":
+            return without
+    except Invalid:
+        return without
+    rewrite = "or write and sign the sums without it"
+    if name == drafts.manifest_name(release):
+        return f"Send {name} too: it is {drafts.GENERAL_MANIFEST} of the repository, renamed; {rewrite}"
+    return f"Send {name} too, {rewrite}"
+
+
+def _lists_docs(name: str, where: str) -> Reason:
+    return Reason(
+        code="sums-lists-docs",
+        found=f"a line for {name}",
+        expected="lines for packages and the manifest: documentation is nothing that clients verify, and may change",
+        mend="Write and sign the sums without that line",
+        file=where,
+    )
+
+
+def _no_line(name: str, where: str) -> Reason:
+    return Reason(
+        code="sums-line-missing",
+        found=f"no line for {name}",
+        expected="a line for every package and for the manifest",
+        mend=f"Write and sign the sums of all files, or leave {name} out",
+        file=where,
+    )
+
+
+def _wrong_digest(name: str, listed: str, there: str, where: str) -> Reason:
+    return Reason(
+        code="sums-digest-differs",
+        found=f"{listed} for {name}",
+        expected=f"{there}, the sha256 of the file that was uploaded",
+        mend="Send the files of one and the same build",
+        file=where,
+    )
+
+
+def _read(file: ReleaseFile) -> bytes:
+    """A small file, as a whole. Its size was limited when it came in."""
+    with store.open_staged(file.staging_key) as staged:
+        data = staged.read()
+    if digest_of(data) != file.digest:
+        raise store.Damaged(f"The staged bytes of {file.name} are not those that were received.")
+    return data
+
+
+def digest_of(data: bytes) -> str:
+    tally = Tally()
+    tally.update(data)
+    return tally.hexdigest

@@ -1,0 +1,181 @@
+"""What a draft holds and what it lacks, as far as the names of its files tell (D24). Nothing here reads their bytes."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from apps.accounts.models import Namespace
+from apps.lib.errors import Invalid, Reason, TooLarge
+from apps.lib.packages import sandboxed as packages
+from apps.lib.packages.sandboxed import PackageName, Role
+from apps.providers.drafting import protocols
+from apps.providers.models import Signing
+from apps.releases.models import Release, ReleaseFile
+from apps.signing import keys
+from apps.signing.models import Custody, SigningKey
+
+PACKAGE_SETTING, SMALL_SETTING = "LARDER_PROVIDER_PACKAGE_MAX_BYTES", "LARDER_SUMS_MAX_BYTES"
+DOCS_SETTING = "LARDER_PROVIDER_DOCS_MAX_BYTES"
+# What a repository calls it; GoReleaser lists it as …_manifest.json, and does not copy it to the build folder.
+GENERAL_MANIFEST = "terraform-registry-manifest.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The files of a draft by their roles."""
+
+    packages: tuple[tuple[ReleaseFile, PackageName], ...]  # by file name
+    sums: ReleaseFile | None
+    signature: ReleaseFile | None
+    manifest: ReleaseFile | None
+    docs: ReleaseFile | None = None
+
+    @property
+    def signing(self) -> Signing:
+        """Publisher-signed where both are there; whatever else is for the registry to sign, if it can."""
+        return Signing.PUBLISHER if self.sums and self.signature else Signing.REGISTRY
+
+
+def role_of(release: Release, name: str) -> Role:
+    """What a file of that name is to this release: "ignored" for a byproduct of the build.
+
+    Raises Invalid for any other name, naming the names that are expected.
+    """
+    role = packages.role_of(name, type=release.name, version=release.version)
+    if role == "ignored" and packages.is_byproduct(name, type=release.name, version=release.version):
+        return role
+    if role == "ignored" or (role == "package" and packages.name_of(name) is None):
+        stem = _stem(release)
+        usual = "Name the files as GoReleaser does; other files of the build folder need not be sent."
+        raise Invalid(
+            f"found the file name {name[:200]!a}, expected {stem}_<os>_<arch>.zip, {stem}_SHA256SUMS, "
+            f"{stem}_SHA256SUMS.sig, {stem}_manifest.json or {stem}_docs.zip",
+            mend=f"Send it as {manifest_name(release)}." if name == GENERAL_MANIFEST else usual,
+        )
+    return role
+
+
+def limit_of(role: Role) -> tuple[int, str]:
+    """The most bytes that a file in this role may have, and the setting that says so."""
+    if role in ("package", "ignored"):  # a source archive may be large
+        return settings.PROVIDER_PACKAGE_MAX_BYTES, PACKAGE_SETTING
+    if role == "docs":
+        return settings.PROVIDER_DOCS_MAX_BYTES, DOCS_SETTING
+    return settings.SUMS_MAX_BYTES, SMALL_SETTING
+
+
+def check_length(release: Release, name: str, length: int | None) -> None:
+    """Refuse what the request's head already tells, before a byte is read: raises TooLarge, and Invalid for a name."""
+    limit, setting = limit_of(role_of(release, name))
+    if length is not None and length > limit:
+        raise TooLarge(
+            f"{name} has {length} bytes, expected at most {limit} (limit {setting}).",
+            mend="Build it smaller, or ask an operator for more.",
+        )
+
+
+def files_of(release: Release) -> Files:
+    found: dict[Role, ReleaseFile] = {}
+    zips = []
+    for file in release.files.order_by("name"):
+        name = packages.name_of(file.name)
+        if name is not None:
+            zips.append((file, name))
+        else:
+            found[role_of(release, file.name)] = file
+    return Files(tuple(zips), found.get("sums"), found.get("signature"), found.get("manifest"), found.get("docs"))
+
+
+def told_protocols(release: Release) -> list[str]:
+    """What its publisher said of the protocols when the draft was opened."""
+    return list(release.notes.get("told_protocols", []))
+
+
+def missing(release: Release, files: Files) -> list[Reason]:
+    """What stands between this draft and its publication, in the words in which the worker would reject it."""
+    lacks = []
+    if not files.packages:
+        lacks.append(_no_packages(release))
+    if files.signature and not files.sums:
+        lacks.append(sums_missing(release))
+    elif files.signing == Signing.REGISTRY and keys.signing_key_of(release.namespace) is None:
+        lacks.append(not_signable(release))
+    elif files.signing == Signing.PUBLISHER and not keys.vouching_keys_of(release.namespace):
+        lacks.append(no_vouching_key(release))
+    if not files.manifest and not told_protocols(release):
+        lacks.append(protocols.UNKNOWN)
+    return lacks
+
+
+def signers(namespaces: QuerySet[Namespace]) -> dict[str, list[str]]:
+    """Who could sign a release today, by the namespace's name: its publishers, the registry, or nobody. Two queries."""
+    good = SigningKey.objects.usable(timezone.now()).filter(namespace__in=namespaces)
+    able = good.filter(Q(custody=Custody.PUBLISHER) | Q(private_key__isnull=False))
+    found: dict[str, list[str]] = {name: [] for name in namespaces.order_by("name").values_list("name", flat=True)}
+    for name, custody in able.order_by("custody").values_list("namespace__name", "custody").distinct():
+        found[name].append(custody)
+    return found
+
+
+def blocking(reasons: Iterable[Reason]) -> list[Reason]:
+    """Those without which there is nothing that a worker could look at."""
+    return [reason for reason in reasons if reason.code == "no-packages"]
+
+
+def sums_missing(release: Release) -> Reason:
+    return Reason(
+        code="sums-missing",
+        found="a signature without the SHA256SUMS that it signs",
+        expected="both, or neither",
+        mend=f"Send {_stem(release)}_SHA256SUMS too, or leave the signature out and let this registry sign",
+        file=f"{_stem(release)}_SHA256SUMS.sig",
+    )
+
+
+def not_signable(release: Release) -> Reason:
+    return Reason(
+        code="not-signed",
+        found=f"no signed SHA256SUMS, and {release.namespace.name} has no active key that this registry signs with",
+        expected="one of two ways: sums with their signature, or a registry-held key",
+        mend=f"Send {_stem(release)}_SHA256SUMS and its .sig, made with a key that is registered for "
+        f"{release.namespace.name}; or have one of its owners create a registry-held key, and publish again",
+    )
+
+
+def no_vouching_key(release: Release) -> Reason:
+    return Reason(
+        code="no-registered-key",
+        found=f"a signature, and no active public key that is registered for {release.namespace.name}",
+        expected="a signature by a registered key",
+        mend=f"Have an owner of {release.namespace.name} register the public key; or leave SHA256SUMS and signature "
+        "out where this registry is to sign",
+        file=f"{_stem(release)}_SHA256SUMS.sig",
+    )
+
+
+def _no_packages(release: Release) -> Reason:
+    return Reason(
+        code="no-packages",
+        found="no package",
+        expected=f"at least one {_stem(release)}_<os>_<arch>.zip",
+        mend="Send the zip of each platform, then hand the draft in",
+    )
+
+
+def sums_name(release: Release) -> str:
+    return f"{_stem(release)}_SHA256SUMS"
+
+
+def manifest_name(release: Release) -> str:
+    return f"{_stem(release)}_manifest.json"
+
+
+def docs_name(release: Release) -> str:
+    return f"{_stem(release)}_docs.zip"
+
+
+def _stem(release: Release) -> str:
+    return f"terraform-provider-{release.name}_{release.version}"

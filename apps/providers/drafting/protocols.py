@@ -1,0 +1,67 @@
+"""Which plugin protocols a provider speaks: told by its manifest or by its publisher, never guessed (D11)."""
+
+from collections.abc import Iterable, Mapping
+
+from apps.lib.archives.sandboxed import Refusal
+from apps.lib.errors import Reason
+from apps.lib.formats import registry_manifest
+
+# What clients of today accept (>= 5, < 7): one of a provider's protocols must be among them.
+SPOKEN = ("5", "6")
+
+
+def cleaned(protocols: Iterable[object], *, file: str = "") -> list[str]:
+    """What was told, in order and each once; nothing where nothing was. Raises Refusal."""
+    found = list(protocols)
+    if not found:
+        return []
+    told = sorted(
+        registry_manifest.protocols_checked(found, file=file), key=lambda one: [int(part) for part in one.split(".")]
+    )
+    if not any(one.partition(".")[0] in SPOKEN for one in told):
+        raise Refusal([_unspoken(told, file)])
+    return told
+
+
+def read_manifest(data: bytes, *, file: str) -> list[str]:
+    """What a `terraform-registry-manifest.json` says. Raises Refusal."""
+    return cleaned(registry_manifest.parse(data, file=file), file=file)
+
+
+def agreed(told: Mapping[str, list[str]]) -> list[str]:
+    """What all that was told agrees on; the keys say where. Raises Refusal: for nothing told, or two different."""
+    said = {where: protocols for where, protocols in told.items() if protocols}
+    if not said:
+        raise Refusal([UNKNOWN])
+    (first, protocols), *others = said.items()
+    for where, other in others:
+        if other != protocols:
+            raise Refusal([_differing(first, protocols, where, other)])
+    return protocols
+
+
+UNKNOWN = Reason(
+    code="protocols-unknown",
+    found="no manifest, and nobody who said which plugin protocols the provider speaks",
+    expected='the file …_manifest.json, or {"protocols": ["5.0"]} where the draft is opened',
+    mend="Which protocols does it speak? SDKv2 is 5.0, the plugin framework 6.0, or as its main.go says",
+)
+
+
+def _unspoken(told: list[str], file: str) -> Reason:
+    return Reason(
+        code="protocols-unspoken",
+        found=", ".join(told),
+        expected="one that clients speak: 5.x or 6.x",
+        mend="Build the provider for one of them",
+        file=file,
+    )
+
+
+def _differing(first: str, protocols: list[str], where: str, other: list[str]) -> Reason:
+    return Reason(
+        code="protocols-differ",
+        found=f"{', '.join(protocols)} in {first} and {', '.join(other)} in {where}",
+        expected="the same protocols wherever they are named",
+        mend="Open the draft without protocols where a manifest names them, or mend the manifest",
+    )

@@ -1,0 +1,1 @@
+"""Who signed a provider version, and the signatures that come later."""

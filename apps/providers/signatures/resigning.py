@@ -1,0 +1,213 @@
+"""Signing a published version anew: another signature over the same SHA256SUMS (D11).
+
+For a key that has expired, or must not be trusted any more. The registry signs with the namespace's newest key, in a
+worker; or an owner brings a signature that the publisher made. Packages and sums stay what they are, so lock files
+hold; the old signature stays readable, because links to it are out.
+"""
+
+import uuid
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import structlog
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from apps.accounts.access.gate import Viewer
+from apps.accounts.models import Role
+from apps.audit.kinds import Kind as Event
+from apps.audit.recorder import record
+from apps.blobs import store
+from apps.jobs import queue
+from apps.jobs.claims import Claim
+from apps.jobs.models import WORKING, Job
+from apps.lib.addresses import ProviderAddress
+from apps.lib.archives.sandboxed import Refusal
+from apps.lib.digests import counted
+from apps.lib.errors import Conflict
+from apps.providers import lifecycle
+from apps.providers.drafting import assembling
+from apps.providers.models import FormerSignature, ProviderVersion, Signing
+from apps.releases.lifecycle import purging, release_blobs
+from apps.releases.models import Release, State
+from apps.releases.tombstones import sentence_of
+from apps.signing import keys, verifying
+from apps.signing.models import SigningKey
+from apps.signing.models import State as KeyState
+
+JOB = "resign-provider"
+
+# The admin asks for it too.
+PERMISSION = "providers.resign_providerversion"
+
+log = structlog.get_logger("larder.providers")
+
+
+def resign(*, viewer: Viewer, address: ProviderAddress, version: str) -> Release:
+    """Ask a worker for it: only there private keys are opened. Owners. Raises Conflict where it cannot be done."""
+    row = _signed_version(viewer, address, version)
+    release, key = row.release, _key_for(row)
+    try:
+        with transaction.atomic():
+            queue.enqueue(JOB, target=release.pk, created_by_id=viewer.user_id)
+            _record(Event.RELEASE_RESIGN_REQUESTED, release, viewer, key=key.fingerprint)
+    except IntegrityError:
+        raise Conflict(f"{release} is being signed anew already.", mend="Wait for the worker.") from None
+    return release
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """`changed` is False where the version bears a signature by this key already: it stays as it was."""
+
+    version: ProviderVersion
+    changed: bool
+
+
+def accept_signature(
+    *, viewer: Viewer, address: ProviderAddress, version: str, open_body: Callable[[], Iterable[bytes]]
+) -> Accepted:
+    """Serve a signature that the publisher made with a registered, active key over the published sums. Owners.
+
+    Raises BadSignature and TooLarge for the signature, Conflict where the version or the key ended meanwhile.
+    """
+    row = _signed_version(viewer, address, version)
+    data = b"".join(counted(open_body(), limit=verifying.LARGEST, what="The signature"))
+    try:
+        sums = _sums_of(row)
+    except (store.Missing, store.Damaged):
+        raise store.DamagedInStorage(row.sums_digest) from None
+    key = verifying.verify(data=sums, signature=data, keys=keys.publisher_keys_of(row.release.namespace))
+    if key.pk == row.key_id:
+        return Accepted(row, changed=False)
+    settled = assembling.Settled(Signing.PUBLISHER, key, sums, data)
+    release_blobs.note(row.release, assembling.names_of(row.release, settled))
+    assembling.store_small(f"resign-{uuid.uuid4().hex}.sig", data)
+    try:
+        with transaction.atomic():
+            is_replaced = _serve(row, settled, actor=viewer)
+    except Refusal as refusal:
+        reason = refusal.reasons[0]
+        raise Conflict(f"Found {reason.found}, expected {reason.expected}.", mend=reason.mend) from None
+    row.release.refresh_from_db(fields=["state"])
+    if not is_replaced:
+        if row.release.state == State.PURGED:
+            purging.remove_later(row.release)  # the first run may have looked before these bytes were stored
+        raise Conflict(f"{row} was changed meanwhile.", mend="Look at the version's page, then send it again.")
+    row.refresh_from_db()
+    return Accepted(row, changed=True)
+
+
+def is_under_way(release: Release) -> bool:
+    return Job.objects.filter(kind=JOB, target=release.pk, state__in=WORKING).exists()
+
+
+def newer_key_of(version: ProviderVersion) -> SigningKey | None:
+    """The registry's key that would sign it now; None where the publisher's key is good, or there is no newer one."""
+    newest = None if _is_vouched_for(version) else keys.signing_key_of(version.release.namespace)
+    return newest if newest is not None and newest.pk != version.key_id else None
+
+
+def run(claim: Claim) -> None:
+    """The worker's half. Safe to repeat: a version that bears the newest key's signature is left as it is."""
+    rows = ProviderVersion.objects.select_related("key", "release__namespace", "provider__namespace")
+    version = rows.filter(release=claim.target, release__state=State.PUBLISHED).first()
+    if version is None:
+        return
+    if claim.exhausted:
+        log.error("resign-gave-up", release=str(version.release))
+        return
+    key = newer_key_of(version)
+    if key is None:
+        return
+    settled = assembling.Settled(Signing.REGISTRY, key, _sums_of(version), None)
+    _replace(claim, version, assembling.signed(settled))
+
+
+def _replace(claim: Claim, version: ProviderVersion, settled: assembling.Settled) -> None:
+    """Noted, stored, and only then served: from the commit on, documents name the new signature."""
+    release, digest, signature = version.release, settled.signature_digest, settled.signature
+    assert signature is not None  # noqa: S101  # assembling.signed has made and verified it
+    release_blobs.note(release, assembling.names_of(release, settled), claim=claim)
+    assembling.store_small(f"resign-{claim.job_id}-{claim.fence}.sig", signature)
+    with transaction.atomic():
+        claim.guard()
+        is_replaced = _serve(version, settled, actor=None)
+    if not is_replaced:  # it was purged meanwhile, and whoever removed its bytes may have been faster than this
+        purging.remove(release, digest, claim)
+
+
+def _serve(version: ProviderVersion, settled: assembling.Settled, *, actor: Viewer | None) -> bool:
+    """Inside a transaction: name the new signature in documents from now on. Raises Refusal where its key has ended.
+
+    False where somebody else was faster, or the version was purged.
+    """
+    assembling.require_usable(settled.key, now=timezone.now())
+    same = ProviderVersion.objects.filter(pk=version.pk, signature_digest=version.signature_digest)
+    changes = {"key": settled.key, "signature_digest": settled.signature_digest, "signing": settled.signing}
+    if not same.filter(release__state=State.PUBLISHED).update(**changes):
+        return False
+    FormerSignature.objects.get_or_create(
+        version=version, digest=version.signature_digest, defaults={"key": version.key}
+    )
+    _record(
+        Event.RELEASE_RESIGNED,
+        version.release,
+        actor,
+        before={"key": version.key.fingerprint, "signature": version.signature_digest},
+        after={"key": settled.key.fingerprint, "signature": settled.signature_digest},
+    )
+    log.info("resigned", release=str(version.release), key=settled.key.fingerprint)
+    return True
+
+
+def _signed_version(viewer: Viewer, address: ProviderAddress, version: str) -> ProviderVersion:
+    """Asks the gate: for owners. Raises Conflict for a tombstone."""
+    release = lifecycle.release_of(viewer, address, version, need=Role.OWNER, permission=PERMISSION)
+    if release.state == State.PURGED:
+        raise Conflict(sentence_of(release), mend="There is nothing left to sign.")
+    return ProviderVersion.objects.select_related("key", "release__namespace").get(release=release)
+
+
+def _sums_of(version: ProviderVersion) -> bytes:
+    sums = b"".join(store.read_unverified(version.sums_digest))
+    if assembling.digest_of(sums) != version.sums_digest:
+        raise store.Damaged(f"The stored sums of {version} are not those that were published: nothing signs them.")
+    return sums
+
+
+def _is_vouched_for(version: ProviderVersion) -> bool:
+    """Whether its publisher's key is good: the registry's signature does not replace a better proof."""
+    is_good = version.key.state == KeyState.ACTIVE and not version.key.is_expired
+    return version.signing == Signing.PUBLISHER and is_good
+
+
+def _key_for(version: ProviderVersion) -> SigningKey:
+    namespace = version.release.namespace
+    if _is_vouched_for(version):
+        raise Conflict(
+            f"{version} is signed by its publisher, with the key {version.key}, which is in use.",
+            mend="Send a signature by another key of the publisher, or retire or revoke this key first.",
+        )
+    newest = keys.signing_key_of(namespace)
+    if newest is None:
+        raise Conflict(
+            f"{namespace} has no active key that the registry holds.", mend="Have one made on the page of its keys."
+        )
+    if newest.pk == version.key_id:
+        raise Conflict(
+            f"{version} is signed with {newest} already, the newest active key of {namespace} that the registry holds.",
+            mend="Have another key made first, on the page of the namespace's keys.",
+        )
+    return newest
+
+
+def _record(kind: Event, release: Release, actor: Viewer | None, **detail: object) -> None:
+    record(
+        kind,
+        actor_id=actor.user_id if actor else None,
+        token_id=actor.token_id if actor else None,
+        subject=str(release),
+        release=release.pk,
+        **detail,
+    )

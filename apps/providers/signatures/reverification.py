@@ -1,0 +1,35 @@
+"""Verifying a published provider version again: its stored bytes, and its signature with nothing but the public key."""
+
+from collections.abc import Iterator
+
+from apps.blobs import store
+from apps.jobs.claims import Claim
+from apps.providers.models import ProviderVersion
+from apps.releases.lifecycle import verification
+from apps.releases.lifecycle.verification import Finding, Outcome
+from apps.releases.models import Release
+from apps.signing.verifying import BadSignature, verify
+
+JOB = "verify-provider"
+
+
+def run(claim: Claim) -> None:
+    verification.run(claim, further=signature_of)
+
+
+def signature_of(release: Release) -> Iterator[Finding]:
+    """Whether the signature that is served stands, by the rules that clients go by: a key that has expired or was
+    retired goes on, a revoked one does not. Bytes that are not there were found before.
+    """
+    version = ProviderVersion.objects.select_related("key").get(release=release)
+    name, digest = f"signature by {version.key}", version.signature_digest
+    try:
+        sums, signature = (b"".join(store.read_unverified(one)) for one in (version.sums_digest, digest))
+    except store.Missing:
+        return
+    try:
+        verify(data=sums, signature=signature, keys=[version.key], kept=True)
+    except BadSignature as refused:
+        yield Finding(name, digest, Outcome.REFUSED, refused.reason.found)
+    else:
+        yield Finding(name, digest, Outcome.SOUND, version.key.fingerprint)

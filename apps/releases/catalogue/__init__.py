@@ -1,0 +1,1 @@
+"""Reads over releases: search, download counts, the documents of a release."""

@@ -1,0 +1,171 @@
+"""How often a release is fetched: counted in memory, written in bulk by a thread of its own (D15).
+
+One download is one answered request for the place of an archive: what a client then fetches, and how often, is not ours
+to see once a cache stands in front.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+
+from django.db import IntegrityError, connections, transaction
+from django.db.models import F, Q
+from django.utils import timezone
+
+from apps.accounts.models import User
+from apps.jobs import database_availability
+from apps.lib.write_behind import Notes, NotWritten
+from apps.releases.models import DownloadCount, Fetch, Release, SearchDoc
+
+WRITE_EVERY = timedelta(seconds=5)
+# Whoever invents versions for the User-Agent makes no rows without bound: the rest of a day is `other`.
+MOST_CLIENTS = 50
+OTHER = "other"
+# Releases (on one day) that are kept while the database is away.
+MOST_RELEASES = 10_000
+# In one statement.
+ROWS = 500
+_CLIENT = re.compile(r"\b(OpenTofu|Terraform)/([0-9]{1,4}(?:\.[0-9]{1,4}){1,3})(?![0-9.])", re.ASCII)
+
+
+@dataclass(slots=True)
+class Tally:
+    """The downloads of one release on one day: by which clients, and by whom where that is known."""
+
+    clients: Counter[str] = field(default_factory=Counter)
+    people: Counter[int] = field(default_factory=Counter)
+
+    @property
+    def total(self) -> int:
+        return self.clients.total()
+
+    def add(self, other: "Tally") -> "Tally":
+        self.clients.update(_within(other.clients, self.clients))
+        self.people.update(other.people)
+        return self
+
+
+Batch = dict[tuple[int, date], Tally]
+
+
+class DownloadNotes:
+    """What this process has answered and not yet written."""
+
+    def __init__(self) -> None:
+        self._notes: Notes[tuple[int, date], Tally] = Notes(
+            "downloads",
+            write=write,
+            merge=Tally.add,
+            every=WRITE_EVERY,
+            most=MOST_RELEASES,
+            rest=connections.close_all,
+        )
+        self.flush, self.start = self._notes.flush, self._notes.start
+
+    def note(self, release_id: int, user_id: int | None, client: str) -> None:
+        """Count one download, on the day that it is in UTC."""
+        people = Counter() if user_id is None else Counter([user_id])
+        self._notes.note((release_id, timezone.now().date()), Tally(Counter([client]), people))
+
+
+def client_of(user_agent: str) -> str:
+    """`OpenTofu 1.12.6` of a User-Agent, without what may follow the numbers; `other` where it is no such client's."""
+    found = _CLIENT.search(user_agent)
+    return f"{found[1]} {found[2]}" if found else OTHER
+
+
+def write(batch: Batch) -> int:
+    """Add the batch to the rows, all of it or nothing (NotWritten); answers how many downloads that were.
+
+    The releases are locked first, in one order, so that processes take turns: what is read below stays true until the
+    commit, and nobody inserts the same rows. (SQLite lets one write at a time in any case.) What was fetched of a
+    release that is gone since is dropped.
+    """
+    try:
+        with transaction.atomic():
+            ids = {release_id for release_id, _ in batch}
+            rows = Release.objects.filter(pk__in=ids).select_for_update(no_key=True).order_by("pk")
+            releases = {release.pk: release for release in rows.only("kind", "namespace_id", "name")}
+            known = {key: tally for key, tally in batch.items() if key[0] in releases}
+            if known:
+                _write_counts(known)
+                _write_fetches(known)
+                _write_docs(known, releases)
+    except (*database_availability.AWAY, IntegrityError) as error:
+        raise NotWritten(str(error)) from error
+    return sum(tally.total for tally in known.values())
+
+
+def _write_counts(batch: Batch) -> None:
+    releases, days = {key[0] for key in batch}, {key[1] for key in batch}
+    rows: defaultdict[tuple[int, date], dict[str, DownloadCount]] = defaultdict(dict)
+    for row in DownloadCount.objects.filter(release__in=releases, day__in=days):
+        rows[row.release_id, row.day][row.client] = row
+    changed, new = [], []
+    for (release_id, day), tally in batch.items():
+        found = rows[release_id, day]
+        for client, count in _within(tally.clients, found).items():
+            if client in found:
+                found[client].count = F("count") + count
+                changed.append(found[client])
+            else:
+                new.append(DownloadCount(release_id=release_id, day=day, client=client, count=count))
+    DownloadCount.objects.bulk_update(changed, ["count"], batch_size=ROWS)
+    DownloadCount.objects.bulk_create(new, batch_size=ROWS)
+
+
+def _within(counts: Mapping[str, int], known: Collection[str]) -> Counter[str]:
+    """The counts with no more names than there is room for beside those that are known; the rest is `other`."""
+    named, within = set(known) - {OTHER}, Counter[str]()
+    for client, count in counts.items():
+        if client not in named and len(named) >= MOST_CLIENTS:
+            within[OTHER] += count
+            continue
+        if client != OTHER:
+            named.add(client)
+        within[client] += count
+    return within
+
+
+def _write_fetches(batch: Batch) -> None:
+    added: dict[tuple[int, int], Fetch] = {}
+    for (release_id, day), tally in sorted(batch.items(), key=lambda item: item[0]):
+        for user_id, count in tally.people.items():
+            fetch = added.setdefault((release_id, user_id), Fetch(release_id=release_id, user_id=user_id))
+            fetch.last_on, fetch.count = day, fetch.count + count
+    if not added:
+        return
+    there = set(User.objects.filter(pk__in={user_id for _, user_id in added}).values_list("pk", flat=True))
+    releases = {release_id for release_id, _ in added}
+    changed = []
+    for row in Fetch.objects.filter(release__in=releases, user__in=there):
+        more = added.pop((row.release_id, row.user_id), None)
+        if more is not None:
+            row.last_on, row.count = max(row.last_on, more.last_on), F("count") + more.count
+            changed.append(row)
+    Fetch.objects.bulk_update(changed, ["last_on", "count"], batch_size=ROWS)
+    Fetch.objects.bulk_create([row for row in added.values() if row.user_id in there], batch_size=ROWS)
+
+
+def _write_docs(batch: Batch, releases: Mapping[int, Release]) -> None:
+    added: Counter[tuple[str, int, str]] = Counter()
+    for (release_id, _), tally in batch.items():
+        release = releases[release_id]
+        added[release.kind, release.namespace_id, release.name] += tally.total
+    named = Q(namespace__in={key[1] for key in added}, name__in={key[2] for key in added})
+    docs = SearchDoc.objects.filter(named).select_for_update(no_key=True).order_by("pk")
+    changed = []
+    for doc in docs.only("kind", "namespace_id", "name", "downloads"):
+        count = added[doc.kind, doc.namespace_id, doc.name]
+        if count:
+            doc.downloads = F("downloads") + count
+            changed.append(doc)
+    SearchDoc.objects.bulk_update(changed, ["downloads"], batch_size=ROWS)
+
+
+_notes = DownloadNotes()
+note = _notes.note
+flush = _notes.flush
+start = _notes.start

@@ -1,0 +1,1 @@
+"""A published version afterwards: deprecated, yanked, quarantined, purged, verified."""

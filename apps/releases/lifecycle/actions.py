@@ -1,0 +1,175 @@
+"""What is done with a published version at its address (D9), for every kind: the gate, the verb, the catalogue.
+
+Deprecating breaks nobody, so publishers do it. Yanking breaks those who pinned or locked the version, so it needs an
+owner, and so does taking a yank back; for 72 hours, while few have, publishers yank what they published themselves.
+Quarantine, purge and verifying are for staff.
+A refused attempt is recorded by the gate, which is asked outside the transaction so that its row stays.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Generic, Protocol, TypeVar
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from apps.accounts.access import gate, operators
+from apps.accounts.access.gate import Viewer
+from apps.accounts.models import Role
+from apps.lib.errors import Invalid, NotFound, RoleRequired
+from apps.releases.lifecycle import purging, verbs, verification
+from apps.releases.models import Lifecycle, Release, State
+
+# The permissions of staff: the admin asks for the same ones before it offers an act.
+DEPRECATE, YANK, QUARANTINE, RESTORE, PURGE, VERIFY = (
+    f"releases.{act}_release" for act in ("deprecate", "yank", "quarantine", "restore", "purge", "verify")
+)
+
+
+# For so long after it was published, a version is yanked by whoever published it.
+OWN_YANK_HOURS = 72
+
+
+def role_to_yank(viewer: Viewer, release: Release) -> Role:
+    """The role that yanking needs, or taking back a yank: publishers take back only their own."""
+    is_own = release.created_by_id is not None and release.created_by_id == viewer.user_id
+    until = own_yank_until(release)
+    is_new = until is not None and timezone.now() < until
+    is_theirs_to_restore = release.lifecycle != Lifecycle.YANKED or release.lifecycle_by_id == viewer.user_id
+    return Role.PUBLISHER if is_own and is_new and is_theirs_to_restore else Role.OWNER
+
+
+def own_yank_until(release: Release) -> datetime | None:
+    return release.published_at + timedelta(hours=OWN_YANK_HOURS) if release.published_at else None
+
+
+class Address(Protocol):
+    @property
+    def namespace(self) -> str: ...
+
+    @property
+    def path_name(self) -> str: ...
+
+
+A = TypeVar("A", bound=Address)
+
+
+@dataclass(frozen=True, slots=True)
+class Acts(Generic[A]):
+    """The acts on one kind's versions. The kind says where they are, and what else changes with them."""
+
+    # The releases, in any state, that bear a number. Raises NotFound where no version can.
+    coordinate_of: Callable[[A, str], Q]
+    # Writes down anew what lists say of the module or provider; inside the transaction of the act.
+    refresh: Callable[[Release], None]
+    # Deletes the kind's own rows of a version that is purged.
+    drop: Callable[[Release], None]
+    verify_job: str = verification.JOB
+
+    def deprecate(self, *, viewer: Viewer, address: A, version: str, reason: str, replacement: str = "") -> Release:
+        """Advise against a version; it stays listed and served. Publishers."""
+        release = self.release_of(viewer, address, version, permission=DEPRECATE)
+        act = partial(verbs.deprecate, release=release, actor=viewer, reason=reason, replacement=replacement)
+        return self._done(release, act)
+
+    def yank(self, *, viewer: Viewer, address: A, version: str, reason: str) -> Release:
+        """Take a version out of lists; exact downloads and pages go on. Owners; publishers for `role_to_yank`."""
+        release = self._yankable(viewer, address, version, YANK)
+        return self._done(release, partial(verbs.yank, release=release, actor=viewer, reason=reason))
+
+    def quarantine(self, *, viewer: Viewer, address: A, version: str, reason: str) -> Release:
+        """Serve nothing of a version, nor of others with the same bytes. Staff."""
+        release = self._operated(viewer, address, version, QUARANTINE)
+        return self._done(release, partial(verbs.quarantine, release=release, actor=viewer, reason=reason))
+
+    def restore(self, *, viewer: Viewer, address: A, version: str, reason: str) -> Release:
+        """Undo a deprecation (publishers), a yank (who may yank) or a quarantine (staff), whichever lies on top."""
+        release = self.release_of(viewer, address, version, permission=RESTORE)
+        if release.quarantined_at is not None:
+            release = self._operated(viewer, address, version, RESTORE)
+        elif release.lifecycle == Lifecycle.YANKED:
+            release = self._yankable(viewer, address, version, RESTORE)
+        else:
+            release = self.release_of(viewer, address, version, permission=RESTORE)
+        return self._done(release, partial(verbs.restore, release=release, actor=viewer, reason=reason))
+
+    def purge(self, *, viewer: Viewer, address: A, version: str, reason: str, confirm: str) -> Release:
+        """Remove a version for good: its rows now, its bytes by a worker. The number stays taken. Staff.
+
+        `confirm` is the full address and version, as somebody typed it.
+        """
+        return self._purge(self._operated(viewer, address, version, PURGE), viewer, reason, confirm)
+
+    def purge_here(self, *, address: A, version: str, reason: str, confirm: str) -> Release:
+        """As `purge`, for whoever sits at the machine itself: Larder asks no gate then, and the audit names nobody."""
+        return self._purge(self._found(address, version), gate.NOBODY, reason, confirm)
+
+    def verify(self, *, viewer: Viewer, address: A, version: str) -> Release:
+        """Have a worker read its stored bytes again. Staff."""
+        release = self._operated(viewer, address, version, VERIFY)
+        verification.request(release, actor=viewer, job=self.verify_job)
+        return release
+
+    def release_of(
+        self, viewer: Viewer, address: A, version: str, *, need: Role = Role.PUBLISHER, permission: str = ""
+    ) -> Release:
+        """The published version, for those who may act on it; one in quarantine for staff alone. Staff who hold no role
+        there themselves need the permission of the act as well.
+        """
+        name, only_name = address.namespace, address.path_name
+        if permission:
+            operators.namespace_for_act(viewer, name, need=need, permission=permission, only_name=only_name)
+        else:
+            gate.namespace_for(viewer, name, need=need, only_name=only_name)
+        release = self._found(address, version)
+        if release.quarantined_at is not None and not operators.is_operator(viewer):
+            raise _unknown(address, version)
+        return release
+
+    def _yankable(self, viewer: Viewer, address: A, version: str, permission: str) -> Release:
+        need = role_to_yank(viewer, self.release_of(viewer, address, version, permission=permission))
+        try:
+            return self.release_of(viewer, address, version, need=need, permission=permission)
+        except RoleRequired as refusal:
+            own = f"Publishers yank what they published themselves, for {OWN_YANK_HOURS} hours."
+            raise RoleRequired(str(refusal), mend=f"{refusal.mend} {own}".strip()) from None
+
+    def _operated(self, viewer: Viewer, address: A, version: str, permission: str) -> Release:
+        operators.operated_namespace(viewer, address.namespace, permission=permission, only_name=address.path_name)
+        return self._found(address, version)
+
+    def _found(self, address: A, version: str) -> Release:
+        """What bears that number; a tombstone too, of which the verbs say what it is."""
+        states = [State.PUBLISHED, State.PURGED]
+        rows = Release.objects.filter(self.coordinate_of(address, version), state__in=states)
+        release = rows.select_related("namespace", "lifecycle_by", "quarantined_by").first()
+        if release is None:
+            raise _unknown(address, version)
+        return release
+
+    def _purge(self, release: Release, actor: Viewer, reason: str, confirm: str) -> Release:
+        if confirm.split() != str(release).split():
+            raise Invalid(
+                f"The confirmation reads {confirm[:200]!r}, expected {str(release)!r}.",
+                mend="Type the address and the version exactly: this cannot be undone.",
+            )
+
+        def act() -> None:
+            purging.purge(release=release, actor=actor, reason=reason)
+            self.drop(release)
+
+        return self._done(release, act)
+
+    def _done(self, release: Release, act: Callable[[], None]) -> Release:
+        """The act and what lists say afterwards, in one transaction."""
+        with transaction.atomic():
+            act()
+            self.refresh(release)
+        return release
+
+
+def _unknown(address: Address, version: str) -> NotFound:
+    return NotFound(f"There is no version {version} of {address}.")

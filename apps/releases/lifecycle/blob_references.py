@@ -1,0 +1,14 @@
+"""Which blobs releases need: asked by whoever removes bytes (`blobs.references`)."""
+
+from django.db.models import Exists, OuterRef, Q
+
+from apps.releases.models import WORKING, Release, ReleaseBlob, State
+
+_LIVING = [*WORKING, State.PUBLISHED]
+
+
+def holds() -> Q:
+    """Whether one that lives, or may live, is made of it: digests are written down before the bytes are stored."""
+    whole = Release.objects.filter(digest=OuterRef("digest"), state__in=_LIVING)
+    part = ReleaseBlob.objects.filter(digest=OuterRef("digest"), release__state__in=_LIVING)
+    return Q(Exists(whole)) | Q(Exists(part))

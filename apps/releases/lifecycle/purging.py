@@ -1,0 +1,112 @@
+"""Removing a published version for good (D9). Its rows go in one transaction, its bytes by a worker afterwards.
+
+The ledger's entry stays, and so does the release as a tombstone: the number is never used again (D5).
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+
+import structlog
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from apps.accounts.access.gate import Viewer
+from apps.audit.kinds import Kind as Event
+from apps.audit.recorder import record
+from apps.blobs import store
+from apps.jobs import queue
+from apps.jobs.claims import Claim, Outage
+from apps.lib.errors import Conflict
+from apps.releases.lifecycle import blob_references, release_blobs
+from apps.releases.lifecycle.verbs import checked_reason
+from apps.releases.models import WORKING, Release, ReleaseQuerySet, State
+from apps.releases.publishing.transitions import move
+from apps.releases.tombstones import sentence_of
+
+JOB = "purge-blob"
+
+# Rooms above that keep ways of their own to a release's bytes take them away here: this room knows none of them.
+_forgetters: list[Callable[[Release], None]] = []
+
+log = structlog.get_logger("larder.releases")
+
+
+def also(forget: Callable[[Release], None]) -> None:
+    """Call this too, inside the transaction that makes a tombstone of a release."""
+    if forget not in _forgetters:
+        _forgetters.append(forget)
+
+
+@transaction.atomic
+def purge(*, release: Release, actor: Viewer, reason: str) -> None:
+    """Make a tombstone of it and ask a worker to remove its bytes. Raises Invalid, Conflict.
+
+    A quarantine stays on the tombstone: where others have the same bytes, these go on being blocked.
+    """
+    reason = checked_reason(reason)
+    if release.state == State.PURGED:
+        raise Conflict(sentence_of(release), mend="There is nothing left to purge.")
+    changes = {"lifecycle_reason": reason, "lifecycle_at": timezone.now(), "lifecycle_by": actor.user}
+    move(release, State.PUBLISHED, to=State.PURGED, lifecycle_replacement="", **changes)
+    record(
+        Event.RELEASE_PURGED,
+        actor_id=actor.user_id,
+        token_id=actor.token_id,
+        subject=str(release),
+        release=release.pk,
+        reason=reason,
+        digest=release.digest,
+    )
+    for forget in _forgetters:
+        forget(release)
+    queue.enqueue(JOB, target=release.pk, created_by_id=actor.user_id)
+
+
+def remove_later(release: Release) -> None:
+    """Have a worker remove the bytes of a tombstone once more, for what was stored while it was purged."""
+    with suppress(IntegrityError), transaction.atomic():  # one that waits already sees them
+        queue.enqueue(JOB, target=release.pk, created_by_id=None)
+
+
+def run(claim: Claim) -> None:
+    """The worker's half: remove the bytes, unless another release, or a repository, has the same. Safe to repeat."""
+    release = Release.objects.select_related("namespace").get(pk=claim.target)
+    if claim.exhausted:
+        log.error("purge-gave-up", release=str(release), digest=release.digest)
+        return
+    kept = [digest for digest in release_blobs.blobs_of(release) if not remove(release, digest, claim)]
+    for digest in kept:
+        is_kept = _others(release, digest).filter(state=State.PUBLISHED).exists() or store.is_referred_to(digest)
+        if not is_kept:
+            # What is on its way may still be refused, and then nobody would come back for the bytes.
+            raise Outage("an upload of the same bytes is on its way: its end decides")
+    with transaction.atomic():
+        claim.guard()
+        record(
+            Event.RELEASE_BYTES_REMOVED,
+            actor_id=None,
+            subject=str(release),
+            release=release.pk,
+            digest=release.digest,
+            removed=not kept,
+            kept=kept,
+        )
+    log.info("purged", release=str(release), digest=release.digest, kept=len(kept))
+
+
+def remove(release: Release, digest: str, claim: Claim) -> bool:
+    """Remove one blob of what is no longer published; False where another release needs it, and it stays."""
+    wanted = partial(_is_wanted, release, digest, claim)
+    return store.remove(digest, is_wanted=wanted, instead_of=blob_references.holds)
+
+
+def _is_wanted(release: Release, digest: str, claim: Claim) -> bool:
+    """Whether another release lives, or may live, from the same bytes. The guard is the last look before they go."""
+    with transaction.atomic():
+        claim.guard()
+        return _others(release, digest).filter(state__in=[*WORKING, State.PUBLISHED]).exists()
+
+
+def _others(release: Release, digest: str) -> ReleaseQuerySet:
+    return Release.objects.holding(digest).exclude(pk=release.pk)

@@ -1,0 +1,149 @@
+"""What is said of a published version, and unsaid (D9): deprecate, yank, quarantine, restore. It knows no kinds.
+
+Each verb is one conditional UPDATE with its audit row: of two who come at once, the second reads what the first did.
+Who may do what is the matter of the kind that composes them (`modules.lifecycle`).
+"""
+
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from apps.accounts.access.gate import Viewer
+from apps.audit.kinds import Kind as Event
+from apps.audit.recorder import record
+from apps.lib.errors import Conflict, Invalid
+from apps.releases.models import Lifecycle, Release, State
+from apps.releases.publishing.transitions import Moved
+
+REASON_MOST = 500
+REPLACEMENT_MOST = 200
+
+
+@transaction.atomic
+def deprecate(*, release: Release, actor: Viewer, reason: str, replacement: str = "") -> None:
+    """Advise against it, without taking it from anybody: it stays listed and served. Raises Invalid, Conflict."""
+    reason, replacement = checked_reason(reason), checked_replacement(replacement)
+    _refuse_unless_open(release)
+    if release.lifecycle != Lifecycle.MAINTAINED:
+        raise Conflict(standing_of(release), mend="Restore it first: then it can be deprecated anew.")
+    _say(release, actor, lifecycle=Lifecycle.DEPRECATED, lifecycle_reason=reason, lifecycle_replacement=replacement)
+    _record(Event.RELEASE_DEPRECATED, release, actor, reason, replacement=replacement)
+
+
+@transaction.atomic
+def yank(*, release: Release, actor: Viewer, reason: str) -> None:
+    """Take it out of version lists. Its pages and exact downloads still answer. Raises Invalid, Conflict.
+
+    What a deprecation named as its replacement stays: whoever is hit needs it more than before.
+    """
+    reason = checked_reason(reason)
+    _refuse_unless_open(release)
+    if release.lifecycle == Lifecycle.YANKED:
+        raise Conflict(standing_of(release), mend="Restore it first, if its reason is to be another one.")
+    was = release.lifecycle
+    _say(release, actor, lifecycle=Lifecycle.YANKED, lifecycle_reason=reason)
+    _record(Event.RELEASE_YANKED, release, actor, reason, before=was)
+
+
+@transaction.atomic
+def quarantine(*, release: Release, actor: Viewer, reason: str) -> None:
+    """Serve nothing of it any more, nor of any other release with the same bytes. Raises Invalid, Conflict."""
+    reason = checked_reason(reason)
+    _refuse_unless_open(release)
+    now = timezone.now()
+    _change(release, quarantined_at=now, quarantine_reason=reason, quarantined_by=actor.user)
+    _record(Event.RELEASE_QUARANTINED, release, actor, reason, digest=release.digest)
+
+
+@transaction.atomic
+def restore(*, release: Release, actor: Viewer, reason: str) -> None:
+    """Undo what lies on top: a quarantine (what was under it holds again), else a yank or a deprecation.
+
+    A version that was deprecated before it was yanked is maintained afterwards. Raises Invalid, Conflict.
+    """
+    reason = checked_reason(reason)
+    if release.quarantined_at is not None:
+        _change(release, quarantined_at=None, quarantine_reason="", quarantined_by=None)
+        _record(Event.RELEASE_RESTORED, release, actor, reason, before="quarantined")
+        return
+    _refuse_unless_open(release)
+    if release.lifecycle == Lifecycle.MAINTAINED:
+        raise Conflict(f"{release} is maintained: there is nothing to restore.")
+    was = release.lifecycle
+    nothing = {"lifecycle_reason": "", "lifecycle_replacement": "", "lifecycle_at": None, "lifecycle_by": None}
+    _change(release, lifecycle=Lifecycle.MAINTAINED, **nothing)
+    _record(Event.RELEASE_RESTORED, release, actor, reason, before=was)
+
+
+def checked_reason(text: str) -> str:
+    """One line of plain text. Raises Invalid where there is none, or too much of it."""
+    return _checked(
+        "reason", text, REASON_MOST, "Say it in one or two sentences: whoever is hit will read it.", least=1
+    )
+
+
+def checked_replacement(text: str) -> str:
+    return _checked("replacement", text, REPLACEMENT_MOST, "Name a module, a version of it, or say it in a few words.")
+
+
+def standing_of(release: Release) -> str:
+    """`acme/vpc/aws 1.2.0 is yanked since 2026-11-20 14:03 UTC, by alice: it deletes …`, as a sentence."""
+    if release.quarantined_at is not None:
+        about = ("in quarantine", release.quarantined_at, release.quarantined_by, release.quarantine_reason)
+    elif release.lifecycle_at is not None:
+        about = (release.lifecycle, release.lifecycle_at, release.lifecycle_by, release.lifecycle_reason)
+    else:
+        return f"{release} is maintained."
+    what, at, by, why = about
+    who = by.username if by else "somebody who has left"
+    return f"{release} is {what} since {at:%Y-%m-%d %H:%M} UTC, by {who}: {ended(why)}"
+
+
+def ended(text: str) -> str:
+    return text if text[-1:] in (".", "!", "?") else f"{text}."
+
+
+def _refuse_unless_open(release: Release) -> None:
+    if release.state != State.PUBLISHED:
+        raise Conflict(f"{release} is {release.state}: only a published version has a lifecycle.")
+    if release.quarantined_at is not None:
+        raise Conflict(standing_of(release), mend="Only restoring it is possible now, or purging it.")
+
+
+def _say(release: Release, actor: Viewer, **changes: Any) -> None:
+    _change(release, lifecycle_at=timezone.now(), lifecycle_by=actor.user, **changes)
+
+
+def _change(release: Release, **changes: Any) -> None:
+    """Compare and set: the row is as this object says, or Moved is raised."""
+    same = Release.objects.filter(
+        pk=release.pk, state=release.state, lifecycle=release.lifecycle, quarantined_at=release.quarantined_at
+    )
+    if same.update(**changes) != 1:
+        raise Moved(f"Somebody else has just changed {release}.", mend="Look at it again before you do this.")
+    for name, value in changes.items():
+        setattr(release, name, value)
+
+
+def _record(kind: Event, release: Release, actor: Viewer, reason: str, **detail: Any) -> None:
+    record(
+        kind,
+        actor_id=actor.user_id,
+        token_id=actor.token_id,
+        subject=str(release),
+        release=release.pk,
+        reason=reason,
+        **detail,
+    )
+
+
+def _checked(what: str, text: str, most: int, mend: str, *, least: int = 0) -> str:
+    line = " ".join(text.split())
+    if len(line) < least:
+        raise Invalid(f"The {what} is empty.", mend=mend)
+    if len(line) > most:
+        raise Invalid(f"The {what} has {len(line)} characters, expected at most {most}.", mend=mend)
+    if not line.isprintable():
+        raise Invalid(f"The {what} holds control characters, expected one line of plain text.", mend=mend)
+    return line

@@ -1,0 +1,256 @@
+"""A release that is made of several files: opened as a draft, filled file by file in any order, handed in (D24).
+
+A draft is `receiving` and belongs to whoever opened it. What was handed in is compared with, and never changed: who
+sends the same files again hears that they are there, and who sends others hears what is there.
+"""
+
+import hashlib
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Sum
+from django.utils import timezone
+
+from apps.accounts.access import reauthorising
+from apps.accounts.access.gate import Viewer
+from apps.audit.kinds import Kind as Event
+from apps.audit.recorder import record
+from apps.blobs import store
+from apps.jobs import database_availability
+from apps.lib.digests import Tally, counted
+from apps.lib.errors import Conflict, Invalid, NotFound, TooLarge
+from apps.releases.models import Release, ReleaseFile, State
+from apps.releases.publishing import quotas, receiving, reserving
+from apps.releases.publishing.fault_injection import reach
+from apps.releases.publishing.transitions import Moved, move
+
+# Each file renews a draft for so long; and a draft ends before the sweep of staging (24 hours) takes its first files,
+# with some time left for the worker.
+IDLE = timedelta(hours=4)
+MOST = timedelta(hours=20)
+MOST_FILES = 100
+HANDED_IN = (State.RECEIVED, State.CHECKING, State.SIGNING, State.PUBLISHED)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """`created` is False where it was there: the person's own draft, or the version that is published."""
+
+    release: Release
+    created: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """`created` is False where the release had a file of this name, with the same bytes or with others."""
+
+    file: ReleaseFile
+    created: bool
+
+
+def open_draft(
+    *, coordinate: reserving.Coordinate, viewer: Viewer, provenance: dict[str, str], **fields: Any
+) -> Opened:
+    """Take the version number for files that come one by one. Raises Conflict where somebody else has it.
+
+    What the person has handed in already, and what is published, is answered as well: the files that follow are
+    compared with it, so that a script may run twice.
+    """
+    until = timezone.now() + IDLE
+    try:
+        release = reserving.reserve(
+            coordinate=coordinate, viewer=viewer, file_name="", provenance=provenance, receiving_until=until, **fields
+        )
+    except reserving.VersionTaken as taken:
+        require_own(taken.holder, viewer)
+        return Opened(taken.holder, created=False)
+    reach("after:reserve", release)
+    return Opened(release, created=True)
+
+
+def receive_file(
+    *,
+    release: Release,
+    viewer: Viewer,
+    name: str,
+    open_body: Callable[[], Iterable[bytes]],
+    limit: int,
+    setting: str,
+) -> Received:
+    """Stream one file into staging and write it down; another of the same name is replaced once this one is whole.
+
+    Raises Conflict, TooLarge, QuotaFull or Invalid, and what the gate raises where the viewer may no longer publish
+    when the last byte has come; whatever goes wrong leaves the draft as it was.
+    """
+    require_own(release, viewer)
+
+    def authorise() -> None:
+        database_availability.look_again()
+        reauthorising.authorise_again(viewer, release.namespace, only_name=release.name)
+
+    def body() -> Iterable[bytes]:
+        return reauthorising.authorised_to_the_end(
+            counted(open_body(), limit=limit, what=name, setting=setting), authorise
+        )
+
+    known = release.files.filter(name=name).first()
+    if release.state != State.RECEIVING:
+        if known is None:
+            raise Conflict(f"{release} is {release.state}: its files are settled, and {name} is not among them.")
+        return _compared(release, known, body())
+    key = f"{release.staging_key}.{uuid.uuid4().hex}"
+    staged = store.stage(key, body())
+    reach("after:receive_file", release)
+    try:
+        if staged.size == 0:
+            raise Invalid(f"{name} holds no bytes.", mend="Send the file itself as the body of the request.")
+        database_availability.look_again()
+        received, superfluous = _note(release, viewer, name, key, staged)
+    except BaseException:
+        store.discard_staged(key)
+        raise
+    if superfluous:
+        store.discard_staged(superfluous)
+    return received
+
+
+def ignore_file(
+    *,
+    release: Release,
+    viewer: Viewer,
+    name: str,
+    open_body: Callable[[], Iterable[bytes]],
+    limit: int,
+    setting: str,
+) -> Received:
+    """Read a file to its end, as its sender expects, and store nothing: the row that is answered is not saved."""
+    require_own(release, viewer)
+    tally = Tally()
+    for chunk in counted(open_body(), limit=limit, what=name, setting=setting):
+        tally.update(chunk)
+    return Received(ReleaseFile(release=release, name=name, digest=tally.hexdigest, size=tally.size), created=False)
+
+
+def remove_file(*, release: Release, viewer: Viewer, name: str) -> None:
+    """Take a file out of a draft. Raises NotFound where there is none of that name."""
+    require_own(release, viewer)
+    if release.state != State.RECEIVING:
+        mend = "Publish other files under another version number."
+        raise Conflict(f"{release} is {release.state}: its files are settled.", mend=mend)
+    with transaction.atomic():
+        _renew(release)
+        file = release.files.filter(name=name).first()
+        if file is None:
+            raise NotFound(f"{release} has no file {name!r}.", mend="Ask for the draft to see what it has.")
+        file.delete()
+        _sum_up(release)
+        _record(Event.RELEASE_FILE_REMOVED, release, viewer, file)
+    store.discard_staged(file.staging_key)
+
+
+def hand_in(
+    *, release: Release, viewer: Viewer, job: str, digest_of: Callable[[Sequence[ReleaseFile]], str]
+) -> Release:
+    """The draft is whole: accept it with its job (D4). What was handed in before, or is published, stays as it is.
+
+    So it does for whoever comes second of two at once. Raises Moved where the draft was ended meanwhile, and what the
+    gate raises where the viewer may no longer publish.
+
+    `digest_of` says what of the files makes two uploads the same.
+    """
+    require_own(release, viewer)
+    if release.state != State.RECEIVING:
+        return release
+    try:
+        with transaction.atomic():
+            refused = reauthorising.refusal(viewer, release.namespace, only_name=release.name)
+            if refused is None:
+                _renew(release)  # the row stays locked: no file comes or goes until the end
+                files = list(release.files.order_by("name"))
+                size = sum(file.size for file in files)
+                receiving.accept(release=release, digest=digest_of(files), size=size, job=job)
+        if refused is not None:
+            raise refused
+    except Moved:
+        release.refresh_from_db()
+        if release.state not in HANDED_IN:
+            raise
+        return release
+    reach("after:accept", release)
+    return release
+
+
+def require_own(release: Release, viewer: Viewer) -> None:
+    """A draft is filled by whoever opened it. Raises Conflict."""
+    if release.state == State.PUBLISHED or release.created_by_id == viewer.user_id:
+        return
+    was = "opened" if release.state == State.RECEIVING else f"handed in (it is {release.state})"
+    raise Conflict(
+        f"{release} was {was} by somebody else.",
+        mend="Ask for it in a while, or publish under another version number.",
+    )
+
+
+def _renew(release: Release) -> None:
+    """Raises Moved where it is no draft any more. Its row stays locked until the transaction ends."""
+    move(release, State.RECEIVING, to=State.RECEIVING, receiving_until=_renewed(release))
+
+
+def _renewed(release: Release) -> datetime:
+    return min(timezone.now() + IDLE, release.created_at + MOST)
+
+
+def _note(release: Release, viewer: Viewer, name: str, key: str, staged: store.Staged) -> tuple[Received, str]:
+    """Write the file down; answers it, and the key of what is staged in vain now."""
+    with transaction.atomic():
+        _renew(release)
+        known = release.files.filter(name=name).first()
+        if known is not None and known.digest == staged.digest:
+            return Received(known, created=False), key
+        if known is None and release.files.count() >= MOST_FILES:
+            raise TooLarge(f"{release} has {MOST_FILES} files already, and no release may have more.")
+        values = {"staging_key": key, "digest": staged.digest, "size": staged.size}
+        file, created = ReleaseFile.objects.update_or_create(release=release, name=name, defaults=values)
+        total = _sum_up(release)
+        quotas.check(release.namespace, more_bytes=total, more_versions=1, newcomer=release)
+        _record(Event.RELEASE_FILE_RECEIVED, release, viewer, file)
+    return Received(file, created=created), known.staging_key if known else ""
+
+
+def _sum_up(release: Release) -> int:
+    """The draft's size, which the namespace's quota counts from now on."""
+    total: int = release.files.aggregate(total=Sum("size"))["total"] or 0
+    Release.objects.filter(pk=release.pk).update(uploaded_size=total)
+    release.uploaded_size = total
+    return total
+
+
+def _compared(release: Release, known: ReleaseFile, chunks: Iterable[bytes]) -> Received:
+    database_availability.look_again()
+    tally = hashlib.sha256()
+    for chunk in chunks:
+        tally.update(chunk)
+    sent = tally.hexdigest()
+    if sent != known.digest:
+        raise Conflict(
+            f"{release} is already {release.state} with {known.name} as sha256:{known.digest}; you sent sha256:{sent}.",
+            mend="A published version never changes: publish your files under another version number.",
+        )
+    return Received(known, created=False)
+
+
+def _record(kind: Event, release: Release, viewer: Viewer, file: ReleaseFile) -> None:
+    record(
+        kind,
+        actor_id=viewer.user_id,
+        token_id=viewer.token_id,
+        subject=str(release),
+        release=release.pk,
+        file=file.name,
+        digest=file.digest,
+        size=file.size,
+    )

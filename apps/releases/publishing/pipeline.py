@@ -1,0 +1,196 @@
+"""The publish pipeline's frame and the steps that every kind shares (D4, D5; the order of writes is 3.1 of the facts).
+
+A kind composes its own tuple of steps. Every step may run twice; every write to the database goes through the claim's
+guard, so that a worker that slept through its lease changes nothing.
+"""
+
+import os
+import platform
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import structlog
+from django.db import transaction
+from django.utils import timezone
+
+from apps.audit.kinds import Kind as Event
+from apps.audit.recorder import record
+from apps.blobs import store
+from apps.jobs.claims import Claim
+from apps.lib.archives.sandboxed import Refusal
+from apps.lib.errors import Reason
+from apps.releases.models import READY, WORKING, Release, State
+from apps.releases.publishing import ledger, staging, transitions
+from apps.releases.publishing.fault_injection import reach
+
+log = structlog.get_logger("larder.releases")
+
+GIVEN_UP = Reason(
+    code="gave-up",
+    found="every attempt to check this archive ended before it came to a verdict",
+    expected="a verdict",
+    mend="Upload it again under the same number; if it happens again, ask an operator for the job's log.",
+)
+
+
+@dataclass(slots=True)
+class Work:
+    """One attempt at one release. `findings` is what the kind's own check leaves for its own finalise."""
+
+    claim: Claim
+    release: Release
+    findings: dict[str, Any] = field(default_factory=dict)
+    # What the worker noticed, kept with the release however it ends.
+    notes: dict[str, Any] = field(default_factory=dict)
+    # Where the archive lies that is checked and stored: the upload itself, or what it was repacked to.
+    archive_key: str = ""
+
+
+class Questions(Exception):
+    """The check needs a person's word before it goes on; each question is a Reason whose code is what is confirmed."""
+
+    def __init__(self, reasons: Sequence[Reason]) -> None:
+        super().__init__("; ".join(reason.code for reason in reasons))
+        self.reasons = list(reasons)
+
+
+Step = Callable[[Work], None]
+
+
+def points(steps: Sequence[Step]) -> list[str]:
+    """The fault points of a pipeline, in order: tests kill a worker at each."""
+    return [f"{when}:{step.__name__}" for step in steps for when in ("before", "after")]
+
+
+def run(claim: Claim, steps: Sequence[Step]) -> None:
+    release = Release.objects.select_related("namespace").get(pk=claim.target)
+    work = Work(claim, release)
+    if release.state in READY and claim.exhausted:
+        transitions.fail(release, GIVEN_UP, claim=claim)
+    elif release.state in READY:
+        try:
+            _walk(work, steps)
+        except Questions as asked:
+            _ask(work, asked.reasons)
+        except Refusal as refusal:
+            if any(reason.code == "unreadable" for reason in refusal.reasons):
+                log.error("unforeseen-archive", release=str(release))  # noqa: TRY400  # a defect of our reader
+            transitions.reject(release, refusal.reasons, claim=claim, notes=work.notes)
+    # Ended before, in an attempt that died on its way out, or just now: what is left is to clean.
+    if release.state not in WORKING:
+        clean(work)
+
+
+def _ask(work: Work, questions: Sequence[Reason]) -> None:
+    """Hold the release where somebody watches; a script is refused, with the words that say how it confirms."""
+    if work.release.asks:
+        transitions.hold(work.release, questions, claim=work.claim, notes=work.notes)
+    else:
+        transitions.reject(work.release, questions, claim=work.claim, notes=work.notes)
+
+
+def _walk(work: Work, steps: Sequence[Step]) -> None:
+    for step in steps:
+        reach(f"before:{step.__name__}", work.release)
+        step(work)
+        log.info("step", step=step.__name__, release=str(work.release))
+        reach(f"after:{step.__name__}", work.release)
+
+
+def take_up(work: Work) -> None:
+    """received → checking; again after a worker died in the middle of it, or of signing."""
+    with transaction.atomic():
+        work.claim.guard()
+        transitions.move(
+            work.release,
+            *READY,
+            to=State.CHECKING,
+            checking_at=work.release.checking_at or timezone.now(),
+        )
+
+
+def note_checked(work: Work, *, digest: str, size: int) -> None:
+    """Write down what the worker found the bytes to be, and which process found it."""
+    worker = f"{platform.node()}:{os.getpid()}"
+    with transaction.atomic():
+        work.claim.guard()
+        transitions.move(
+            work.release,
+            State.CHECKING,
+            to=State.CHECKING,
+            digest=digest,
+            size=size,
+            checked_at=timezone.now(),
+            notes=work.notes,
+            provenance={**work.release.provenance, "checked_by": worker},
+        )
+
+
+def move_on(work: Work, state: State) -> None:
+    """checking → `state`, for kinds that have more to do than to check."""
+    with transaction.atomic():
+        work.claim.guard()
+        transitions.move(work.release, State.CHECKING, to=state)
+
+
+def note_signed(work: Work) -> None:
+    """Write down that a signature stands, whoever made it, and which process has looked at it."""
+    worker = f"{platform.node()}:{os.getpid()}"
+    with transaction.atomic():
+        work.claim.guard()
+        transitions.move(
+            work.release,
+            State.CHECKING,
+            State.SIGNING,
+            to=State(work.release.state),
+            signed_at=timezone.now(),
+            provenance={**work.release.provenance, "signed_by": worker},
+        )
+
+
+def store_archive(work: Work) -> None:
+    """Staging → content-addressed storage, create only."""
+    assert work.release.size is not None  # noqa: S101  # the check before this step has set it
+    store.store_staged(work.archive_key or work.release.staging_key, digest=work.release.digest, size=work.release.size)
+
+
+def enter_ledger(work: Work) -> None:
+    try:
+        ledger.enter(work.release, digest=work.release.digest)
+    except ledger.LedgerConflict as conflict:
+        log.error("ledger-conflict", release=str(work.release), known=conflict.known)  # noqa: TRY400  # an alarm, no crash
+        reason = Reason(
+            code="ledger-conflict",
+            found=str(conflict),
+            expected="a version number that was never published",
+            mend=conflict.mend,
+        )
+        raise Refusal([reason]) from None
+
+
+def finalise(work: Work, describe: Callable[[Work], None], catalogue: Callable[[Work], None]) -> None:
+    """One transaction: the kind's own rows, the state, the audit row. From its commit on, readers see the version.
+
+    `catalogue` comes last: what lists say of it counts the version that is published by then.
+    """
+    with transaction.atomic():
+        work.claim.guard()
+        describe(work)
+        now = timezone.now()
+        ready = (State.CHECKING, State.SIGNING)
+        transitions.move(work.release, *ready, to=State.PUBLISHED, published_at=now, finished_at=now)
+        record(
+            Event.RELEASE_PUBLISHED,
+            actor_id=work.release.created_by_id,
+            token_id=work.release.token_id,
+            subject=str(work.release),
+            release=work.release.pk,
+            digest=work.release.digest,
+        )
+        catalogue(work)
+
+
+def clean(work: Work) -> None:
+    """Drop the staged bytes."""
+    staging.drop(work.release)

@@ -1,0 +1,174 @@
+"""Receiving the bytes of a reserved release: streamed to staging, counted and hashed, accepted with their job."""
+
+import hashlib
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+
+from django.db import transaction
+from django.utils import timezone
+
+from apps.accounts.access.gate import Viewer
+from apps.accounts.access.reauthorising import REFUSALS
+from apps.audit.kinds import Kind as Event
+from apps.audit.recorder import record
+from apps.blobs import store
+from apps.jobs import database_availability, queue
+from apps.lib.digests import counted
+from apps.lib.errors import Conflict, Invalid, Reason, TooLarge
+from apps.releases.models import Release, State
+from apps.releases.publishing import quotas, staging
+from apps.releases.publishing.fault_injection import reach
+from apps.releases.publishing.reserving import (
+    NO_LONGER_ALLOWED,
+    UNFINISHED,
+    UPLOAD_LEASE,
+    StillArriving,
+    VersionTaken,
+    refusal_of_maker,
+)
+from apps.releases.publishing.transitions import Moved, move, reject
+
+RENEWAL_SECONDS = 10.0
+# How long the second of two simultaneous uploads waits to learn what the first one brought.
+SETTLE_SECONDS = 5.0
+
+
+def receive(*, release: Release, chunks: Iterable[bytes], limit: int, setting: str, job: str) -> Release:
+    """Stream the body into staging, then accept it: state, digest, size and job row in one transaction (D4).
+
+    Memory stays flat in the size of the body. Whatever goes wrong leaves no bytes behind and the version number free.
+    Whoever reserved it must be allowed to publish until then: raises what the gate raises.
+    """
+    try:
+        body = counted(chunks, limit=limit, what="The archive", setting=setting)
+        staged = store.stage(release.staging_key, _renewing(release, body))
+        database_availability.look_again()
+        if staged.size == 0:
+            raise Invalid("The upload holds no bytes.", mend="Send the archive itself as the body of the request.")
+    except BaseException as error:
+        _abandon(release, error)
+        raise
+    reach("after:receive", release)
+    try:
+        with transaction.atomic():
+            refused = refusal_of_maker(release)
+            if refused is None:
+                accept(release=release, digest=staged.digest, size=staged.size, job=job)
+        if refused is not None:
+            raise refused
+    except Moved:
+        store.discard_staged(release.staging_key)
+        raise
+    except (quotas.QuotaFull, *REFUSALS, *database_availability.AWAY) as error:
+        _abandon(release, error)
+        raise
+    reach("after:accept", release)
+    return release
+
+
+def accept(*, release: Release, digest: str, size: int, job: str) -> None:
+    """Raises Moved, or QuotaFull: only now is it known how much room the upload takes.
+
+    The caller asks the gate again, in the same transaction.
+    """
+    with transaction.atomic():
+        quotas.check(release.namespace, more_bytes=size, more_versions=1, newcomer=release)
+        move(
+            release,
+            State.RECEIVING,
+            to=State.RECEIVED,
+            uploaded_digest=digest,
+            uploaded_size=size,
+            received_at=timezone.now(),
+            receiving_until=None,
+        )
+        record(
+            Event.RELEASE_RECEIVED,
+            actor_id=release.created_by_id,
+            token_id=release.token_id,
+            subject=str(release),
+            release=release.pk,
+            digest=digest,
+            size=size,
+        )
+        queue.enqueue(job, target=release.pk, created_by_id=release.created_by_id)
+
+
+def _renewing(release: Release, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Keep the reservation while bytes flow, so that only an upload whose process died lapses."""
+    renewed = time.monotonic()
+    for chunk in chunks:
+        if time.monotonic() - renewed > RENEWAL_SECONDS:
+            renewed = time.monotonic()
+            # A database that is away for a moment costs no upload: in the end `accept` sees whose the number is.
+            database_availability.is_done(lambda: _renew(release))
+        yield chunk
+
+
+def _renew(release: Release) -> None:
+    """Raises Moved, and what the gate raises: an upload that will be refused need not go on for an hour."""
+    if refused := refusal_of_maker(release):
+        raise refused
+    held = Release.objects.filter(pk=release.pk, state=State.RECEIVING)
+    if held.update(receiving_until=timezone.now() + UPLOAD_LEASE) != 1:
+        raise Moved(f"{release} was cancelled while it was being uploaded.")
+
+
+def _abandon(release: Release, error: BaseException) -> None:
+    reason = NO_LONGER_ALLOWED if isinstance(error, REFUSALS) else UNFINISHED
+    if isinstance(error, TooLarge | Invalid):
+        reason = Reason(
+            code="quota-full" if isinstance(error, quotas.QuotaFull) else "upload-" + error.code.replace("_", "-"),
+            found=str(error).rstrip("."),
+            expected="one whole archive within the limits",
+            mend=error.mend or UNFINISHED.mend,
+        )
+
+    def give_up() -> None:
+        # A commit that broke off may have come through: then it is received, and stays.
+        with suppress(Moved, store.StorageUnavailable):
+            reject(release, [reason], sources=[State.RECEIVING], actor_id=release.created_by_id)
+            staging.drop(release)
+
+    # Where the database stays away the reservation lapses by itself.
+    database_availability.do_when_back(give_up, seconds=UPLOAD_LEASE.total_seconds())
+
+
+def same_bytes(taken: VersionTaken, chunks: Iterable[bytes], *, viewer: Viewer, limit: int, setting: str) -> Release:
+    """The release that holds the version number, where the body is byte for byte what was uploaded for it (D5).
+
+    Anything else raises Conflict, naming both digests; StillArriving where the viewer's own upload has not come to its
+    end. The body is hashed and forgotten.
+    """
+    database_availability.look_again()
+    tally = hashlib.sha256()
+    for chunk in counted(chunks, limit=limit, what="The archive", setting=setting):
+        tally.update(chunk)
+    sent = tally.hexdigest()
+    holder = _settled(taken.holder)
+    if holder.state in (State.REJECTED, State.FAILED):
+        raise Conflict(f"Another upload of {holder} has just ended as {holder.state}.", mend="Send yours again now.")
+    if holder.state == State.RECEIVING and holder.created_by_id == viewer.user_id:
+        raise StillArriving(holder)
+    if holder.state == State.RECEIVING:
+        raise Conflict(
+            f"{holder} is being uploaded by somebody else right now.",
+            mend="Ask again in a minute, or publish your archive under another version number.",
+        )
+    if holder.uploaded_digest != sent:
+        raise Conflict(
+            f"{holder} is already {holder.state} with the archive sha256:{holder.uploaded_digest}; "
+            f"you sent sha256:{sent}.",
+            mend="A published version never changes: publish your archive under another version number.",
+        )
+    return holder
+
+
+def _settled(holder: Release) -> Release:
+    deadline = time.monotonic() + SETTLE_SECONDS
+    while holder.state == State.RECEIVING and not holder.ticket_digest and time.monotonic() < deadline:
+        database_availability.look_again()
+        time.sleep(0.1)
+        holder.refresh_from_db(fields=["state", "uploaded_digest", "ticket_digest", "receiving_until"])
+    return holder

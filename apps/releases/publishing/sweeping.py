@@ -1,0 +1,67 @@
+"""Ending what nobody will end: reservations whose upload died or whose maker may no longer publish, and releases whose
+job an operator cancelled.
+"""
+
+from collections.abc import Callable
+
+from django.db.models import Exists, OuterRef, QuerySet
+from django.utils import timezone
+
+from apps.accounts.access import reauthorising
+from apps.accounts.access.gate import Viewer
+from apps.jobs.models import WORKING as JOB_WORKING
+from apps.jobs.models import Job
+from apps.lib.errors import Reason
+from apps.releases.models import READY, Release, State
+from apps.releases.publishing import staging
+from apps.releases.publishing.reserving import NO_LONGER_ALLOWED, UNFINISHED, UPLOAD_LEASE
+from apps.releases.publishing.transitions import Moved, reject
+
+AT_ONCE = 500
+CANCELLED = Reason(
+    code="job-cancelled",
+    found="a check that an operator cancelled",
+    expected="a verdict",
+    mend="Ask an operator why, or upload it again; the version number is free.",
+)
+UNANSWERED = Reason(
+    code="unanswered",
+    found="questions about the archive that nobody answered in time",
+    expected="an answer on the release's page",
+    mend="Upload it again and answer them; the version number is free.",
+)
+
+
+def sweep() -> int:
+    """Reject each of them and drop what was staged for it; answers how many there were."""
+    lapsed = Release.objects.filter(state=State.RECEIVING, receiving_until__lt=timezone.now())
+    at_work = Job.objects.filter(target=OuterRef("pk"), kind__startswith="publish-", state__in=JOB_WORKING)
+    # The job row is written in the transaction that makes a release `received`: without one it was cancelled.
+    orphaned = Release.objects.filter(~Exists(at_work), state__in=READY)
+    unanswered = Release.objects.filter(state=State.HELD, held_until__lt=timezone.now())
+    ended = _end(lapsed, UNFINISHED) + _end(orphaned, CANCELLED) + _end(unanswered, UNANSWERED)
+    # Tickets and drafts that wait. An upload under way renews for less, and asks the gate by itself.
+    waiting = Release.objects.filter(state=State.RECEIVING, receiving_until__gt=timezone.now() + UPLOAD_LEASE)
+    return ended + _end(waiting, NO_LONGER_ALLOWED, unless=_may_go_on)
+
+
+def _may_go_on(release: Release) -> bool:
+    """A ticket is its session's. A draft is its person's: any session or token of theirs fills it."""
+    session = release.session_digest if release.ticket_digest else ""
+    return reauthorising.is_allowed(
+        Viewer(release.created_by, session=session), release.namespace, only_name=release.name
+    )
+
+
+def _end(releases: QuerySet[Release], reason: Reason, *, unless: Callable[[Release], bool] = lambda _: False) -> int:
+    ended = 0
+    for release in releases.select_related("namespace", "created_by").order_by("pk")[:AT_ONCE]:
+        if unless(release):
+            continue
+        try:
+            reject(release, [reason], sources=[State(release.state)])
+        except Moved:
+            continue  # it came to life meanwhile
+        staging.drop(release)
+        ended += 1
+    return ended

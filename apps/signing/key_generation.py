@@ -1,0 +1,163 @@
+"""Making and importing the keys that the registry holds: on worker hosts only, in throw-away homes (D12)."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import structlog
+from django.conf import settings
+from django.db import transaction
+
+from apps.accounts.access.gate import Viewer
+from apps.accounts.models import Namespace
+from apps.audit.kinds import Kind
+from apps.audit.recorder import record
+from apps.jobs.claims import Claim, Outage
+from apps.lib.errors import Invalid
+from apps.signing import armor, gnupg_home, keys, vault
+from apps.signing.armor import ParsedKey
+from apps.signing.gpg import LONGEST, SHORT, Gpg, environment, program
+from apps.signing.models import Custody, PrivateKey, SigningKey, State
+
+JOB = keys.JOB
+BAD_PASSPHRASE = 11  # GPG_ERR_BAD_PASSPHRASE of libgpg-error
+GAVE_UP = "No worker could make it; the worker's log says why. Ask for it again."
+
+log = structlog.get_logger("larder.signing")
+
+_RECIPES = {"ed25519": "Key-Type: eddsa\nKey-Curve: ed25519\n", "rsa4096": "Key-Type: RSA\nKey-Length: 4096\n"}
+# No expiry date: old releases would warn from then on, and owners can retire a key on any day.
+_RECIPE = "{kind}Key-Usage: sign\nName-Real: {name}\nExpire-Date: 0\n%no-protection\n%commit\n"
+
+
+def run(claim: Claim) -> None:
+    """Make the key that was asked for. Safe to repeat: what was made and not stored is gone with its home."""
+    key = SigningKey.objects.select_related("namespace").get(pk=claim.target)
+    if key.state != State.PENDING:
+        return
+    if claim.exhausted:
+        with transaction.atomic():
+            claim.guard()
+            SigningKey.objects.filter(pk=key.pk, state=State.PENDING).update(reason=GAVE_UP)
+        log.error("key_gave_up", key=key.pk, namespace=str(key.namespace))
+        return
+    try:
+        parsed, secret = generate(key.algorithm, name=f"{key.namespace} at {settings.PUBLIC_HOST}")
+        _store(claim, key, parsed, secret)
+    except vault.SignerUnavailable as away:
+        raise Outage(str(away)) from away
+
+
+def generate(algorithm: str, *, name: str) -> tuple[ParsedKey, bytes]:
+    """A new key: what is public of it, and the private half without a passphrase."""
+    with gnupg_home.home(private=True) as home:
+        gpg = Gpg(home, private=True, seconds=LONGEST, options=armor.MINIMAL)
+        made = gpg.gen_key(_RECIPE.format(kind=_RECIPES[algorithm], name=name))
+        secret = _private_half(gpg, str(made.fingerprint)) if made.fingerprint else b""
+        if not secret:
+            raise RuntimeError(f"gpg made no key: {made.status}")
+        return armor.read(gpg), secret
+
+
+def import_key(*, namespace: Namespace, material: bytes, passphrase: str, actor: Viewer) -> SigningKey:
+    """Take a private key that was made elsewhere; the passphrase is taken off, the vault protects it from then on.
+
+    One that is held already is renewed, where its owner has extended it since.
+    Raises Invalid, Conflict and SignerUnavailable.
+    """
+    with gnupg_home.home(private=True) as home:
+        gpg = Gpg(home, private=True, options=armor.MINIMAL)
+        imported = gpg.import_keys(material, passphrase=passphrase or None)
+        if imported.sec_imported != 1 or len(set(imported.fingerprints)) != 1:
+            raise _not_one_key()
+        parsed = _read_with_what_is_known(gpg, namespace)
+        if passphrase:
+            _take_passphrase_off(home, parsed.fingerprint, passphrase)
+        secret = _private_half(gpg, parsed.fingerprint)
+        if not secret:
+            raise _not_one_key()
+    with transaction.atomic():
+        try:
+            key = keys.add_held(namespace=namespace, parsed=parsed, actor=actor)
+        except keys.AlreadyRegistered as taken:
+            if taken.known.custody != Custody.REGISTRY:
+                raise
+            key = taken.known
+            keys.renew(key, parsed, actor)
+            PrivateKey.objects.filter(key=key).delete()
+        vault.seal(key, secret).save()
+    return key
+
+
+def _read_with_what_is_known(gpg: Gpg, namespace: Namespace) -> ParsedKey:
+    """As `armor.parse` with `known`: no subkey is lost with which older releases were signed."""
+    parsed = armor.read(gpg)
+    for key in keys.namespace_keys(namespace).filter(fingerprint=parsed.fingerprint, custody=Custody.REGISTRY):
+        gpg.import_keys(key.armor)
+        parsed = armor.read(gpg)
+    return parsed
+
+
+def _store(claim: Claim, key: SigningKey, parsed: ParsedKey, secret: bytes) -> None:
+    key.fingerprint = parsed.fingerprint
+    private = vault.seal(key, secret)
+    with transaction.atomic():
+        claim.guard()
+        SigningKey.objects.filter(pk=key.pk, state=State.PENDING).update(
+            state=State.ACTIVE,
+            fingerprint=parsed.fingerprint,
+            key_id=parsed.key_id,
+            armor=parsed.armor,
+            algorithm=parsed.algorithm,
+            uid=parsed.uid,
+            made_at=parsed.made_at,
+            expires_at=parsed.expires_at,
+            reason="",
+        )
+        PrivateKey.objects.bulk_create([private])
+        record(
+            Kind.KEY_MADE,
+            actor_id=None,
+            subject=str(key.namespace),
+            key=key.pk,
+            fingerprint=parsed.fingerprint,
+            algorithm=parsed.algorithm,
+        )
+
+
+def _not_one_key() -> Invalid:
+    return Invalid(
+        "The file does not hold exactly one private key that this passphrase opens.",
+        mend="Export it with: gpg --export-secret-keys FINGERPRINT",
+    )
+
+
+def _private_half(gpg: Gpg, fingerprint: str) -> bytes:
+    """Empty where gpg cannot open it."""
+    exported = gpg.export_keys(fingerprint, secret=True, armor=False, expect_passphrase=False)
+    return exported if isinstance(exported, bytes) else exported.encode("latin-1")
+
+
+def _take_passphrase_off(home: Path, fingerprint: str, passphrase: str) -> None:
+    # python-gnupg has no call for it. gpg asks for the old one, then for a new one for each part: none.
+    answers = f"{passphrase}\n" + "\n" * 8
+    way = ["--no-options", "--no-tty", "--pinentry-mode", "loopback", "--command-fd", "0", "--status-fd", "1"]
+    done = subprocess.run(  # noqa: S603  # a list; fingerprints and paths are ours
+        [program("gpg"), "--homedir", str(home), *way, "--passwd", fingerprint],
+        input=answers.encode(),
+        env=environment(home),
+        capture_output=True,
+        timeout=SHORT,
+        check=False,
+    )
+    if done.returncode != 0 and _error_code(done.stdout) == BAD_PASSPHRASE:
+        # GnuPG 2.4 notices it here; 2.2 already refused to import.
+        raise _not_one_key()
+    if done.returncode != 0:
+        raise Invalid("gpg does not take the passphrase off.", mend="Take it off with gpg --passwd and try again.")
+
+
+def _error_code(status: bytes) -> int:
+    """The code of gpg's last error; the upper half of the number says which part of GnuPG met it."""
+    numbers = re.findall(rb"^\[GNUPG:\] ERROR \S+ (\d+)", status, re.MULTILINE)
+    return int(numbers[-1]) & 0xFFFF if numbers else 0

@@ -1,0 +1,1 @@
+"""Cache, broker and database settings that one machine needs."""

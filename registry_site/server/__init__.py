@@ -1,0 +1,1 @@
+"""Serving HTTP: bodies, connections, compression, health, static files."""

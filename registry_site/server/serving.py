@@ -1,0 +1,150 @@
+"""The three processes of a Larder: web, worker and beat. `manage.py up` starts the very same ones as children."""
+
+import contextlib
+import os
+import signal
+import sys
+import time
+import warnings
+from threading import Event, Thread
+from typing import Any
+
+import structlog
+from celery import signals
+from celery.worker import state as celery_state
+from django.conf import settings
+from granian.constants import Interfaces, SSLProtocols
+from granian.http import HTTP1Settings, HTTP2Settings
+from granian.log import LogLevels
+from granian.server import Server
+
+from apps.jobs import heartbeats
+from apps.jobs.claims import worker_name
+from registry_site import env
+from registry_site.backends.database import give_up_connections
+from registry_site.celery import app
+from registry_site.startup import certificates, die_with_parent
+
+# The head of a request, over HTTP/1.1 (granian's own limits are 400 KB) and over HTTP/2 (16 MiB).
+HEAD_BYTES = 64 * 1024
+ENDED_UNASKED = 1
+stop_asked = Event()
+
+log = structlog.get_logger("larder.serving")
+
+
+def tls_files() -> certificates.Served | None:
+    return certificates.served(
+        settings.TLS,
+        data_dir=settings.DATA_DIR,
+        listen_host=settings.LISTEN_HOST,
+        public_url=settings.PUBLIC_URL,
+        system_bundle=env.text("SSL_CERT_FILE"),
+    )
+
+
+def broker_is_a_folder() -> bool:
+    """Such a broker serves one host and one worker, so that worker may keep the clock as well."""
+    return bool(settings.BROKER_URL.startswith("filesystem"))
+
+
+class WebServer(Server):  # type: ignore[misc,valid-type]  # a variable: it has another class without the GIL
+    def shutdown(self, exit_code: int = 0) -> None:
+        """Have /readyz say so for a while, so that nobody sends new requests; then granian drains those that run."""
+        for process in self.wrks:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process.inner.pid, signal.SIGUSR1)
+        time.sleep(settings.STOP_NOTICE)
+        super().shutdown(exit_code)
+
+
+def web() -> None:
+    """Serve HTTP until SIGTERM or SIGINT."""
+    files = tls_files()
+    # Its workers are forks of this process: they must not share its database connections.
+    give_up_connections()
+    server = WebServer(
+        "registry_site.asgi:application",
+        address=settings.LISTEN_HOST,
+        port=settings.LISTEN_PORT,
+        interface=Interfaces.ASGINL,
+        workers=settings.WEB_PROCESSES,
+        websockets=False,
+        workers_kill_timeout=settings.DRAIN_TIME,
+        http1_settings=HTTP1Settings(header_read_timeout=settings.CLIENT_TIMEOUT * 1000, max_buffer_size=HEAD_BYTES),
+        # Who does not answer a ping is gone, or is still sending the head of a request.
+        http2_settings=HTTP2Settings(
+            keep_alive_interval=settings.CLIENT_TIMEOUT * 1000,
+            keep_alive_timeout=10,
+            max_concurrent_streams=100,
+            max_headers_size=HEAD_BYTES,
+            max_send_buffer_size=2 * HEAD_BYTES,
+        ),
+        respawn_failed_workers=True,
+        # Only errors: at start it warns about every thread count above twice the cores, which suits CPU-bound
+        # applications; ours wait for the disk and the database.
+        log_level=LogLevels.debug if settings.LOG_LEVEL == "DEBUG" else LogLevels.error,
+        log_dictconfig={"formatters": {}, "handlers": {}, "loggers": {"_granian": {"propagate": True}}},
+        ssl_cert=files.certificate if files else None,
+        ssl_key=files.key if files else None,
+        ssl_protocol_min=SSLProtocols.tls12,
+    )
+    server.serve()
+    if not server.interrupt_signal:
+        sys.exit(ENDED_UNASKED)
+
+
+def worker(*, with_beat: bool) -> None:
+    """Do the work that is rung for until SIGTERM; then finish what runs, take nothing new.
+
+    Exits with 0 only where a signal asked for it. Celery does so after its own "Unrecoverable error" as well, which
+    tells whoever supervises it that all is well.
+    """
+    _end_children_with(os.getpid())
+    signals.worker_shutting_down.connect(lambda **_: stop_asked.set(), weak=False)
+    signals.worker_ready.connect(_report, weak=False)
+    # Celery's advice against root is about what messages may carry; ours are JSON with one number.
+    warnings.filterwarnings("ignore", message="(?s).*superuser privileges")
+    pool = ["--pool", settings.WORKER_POOL, "--concurrency", str(settings.WORKER_CONCURRENCY)]
+    beat_too = ["--beat"] if with_beat else []
+    # These talk to other workers, which have nothing to say: the database holds the work.
+    alone = ["--without-gossip", "--without-mingle", "--without-heartbeat"]
+    _celery("worker", *pool, *beat_too, *alone)
+    if not stop_asked.is_set():
+        sys.exit(ENDED_UNASKED)
+
+
+def beat() -> None:
+    """Ring for the regular work; one of these for all hosts, and two of them do no harm."""
+    _celery("beat")
+
+
+def _report(sender: Any, **_: Any) -> None:
+    """Say at once that a worker is there: the clock's first heartbeat comes ten seconds later."""
+    clock = sender.controller.beat
+    if clock is not None:
+        Thread(target=_end_without, args=(clock,), name="clock-watch", daemon=True).start()
+    heartbeats.beat(worker_name())
+    give_up_connections()
+
+
+def _end_without(clock: Any) -> None:
+    """End the worker, so that it is started again, once its clock has ended: nothing would ring for forgotten jobs."""
+    clock.join()
+    if not stop_asked.is_set():
+        log.error("clock_ended", status=clock.exitcode)
+        celery_state.should_stop = ENDED_UNASKED  # type: ignore[assignment]  # the stubs know only its first value
+
+
+def _celery(*arguments: str) -> None:
+    app.start(["--quiet", *arguments, "--loglevel", settings.LOG_LEVEL])
+
+
+def _end_children_with(worker_pid: int) -> None:
+    """Beat (with --beat) and the processes of a prefork pool are children of the worker, grandchildren of `up`."""
+
+    def arm(**_: Any) -> None:
+        die_with_parent.arm(worker_pid)
+
+    signals.beat_embedded_init.connect(arm, weak=False)
+    signals.worker_process_init.connect(arm, weak=False)

@@ -1,0 +1,162 @@
+"""What must be in place before anything serves: the data folder and its lock, the secret key, tables, static files."""
+
+import fcntl
+import hashlib
+import io
+import os
+import secrets
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib.staticfiles.finders import get_finders
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management import call_command
+from django.db import DatabaseError, connection, connections
+
+from registry_site import env
+from registry_site.server.files import replace
+
+# Any number will do, as long as all hosts lock the same one: "Larder" in ASCII.
+ADVISORY_LOCK = 0x4C6172646572
+# Metadata is read and written in milliseconds: what takes longer than this holds up others for nothing.
+TIME_OUTS = {"statement_timeout": "10s", "idle_in_transaction_session_timeout": "30s", "lock_timeout": "5s"}
+NO_TIME_OUTS = "; ".join(f"SET LOCAL {name} = 0" for name in TIME_OUTS)
+
+
+NO_KEY_YET = (
+    "There is no secret key yet. Name the file that all hosts share by LARDER_SECRET_KEY_FILE; on a single host "
+    "`manage.py up` makes one."
+)
+
+
+class CannotStartError(Exception):
+    """A sentence for the person at the terminal: what is in the way, and what to do about it."""
+
+
+def data_folder(path: Path) -> None:
+    """Make the folder, for its owner alone: it holds keys, sessions and unpublished work."""
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.chmod(0o700)
+    except OSError as error:
+        raise CannotStartError(f"The data folder {path} cannot be made or kept private: {error.strerror}.") from error
+
+
+@contextmanager
+def only_one(data_dir: Path) -> Iterator[None]:
+    """Hold the lock file of a data folder. The kernel lets go of it when the process ends, however it ends."""
+    with (data_dir / "lock").open("a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            holder = file.read().strip() or "unknown"
+            raise CannotStartError(
+                f"Larder runs already on the data folder {data_dir} (process {holder}). Stop that one first, "
+                "or give this one its own folder and port: LARDER_DATA_DIR=… LARDER_LISTEN=127.0.0.1:8444"
+            ) from None
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        yield
+
+
+def secret_key(data_dir: Path) -> None:
+    """Make the key of sessions, tickets and capability URLs, once, unless a file was named for it."""
+    if env.text("LARDER_SECRET_KEY_FILE") or (data_dir / "secret_key").is_file():
+        return
+    key = secrets.token_urlsafe(48)
+    replace(data_dir / "secret_key", key.encode(), mode=0o600)
+    # This process has read its settings already; the children will read the file.
+    settings.SECRET_KEY = key
+
+
+def require_secret_key() -> None:
+    try:
+        _ = settings.SECRET_KEY
+    except ImproperlyConfigured:
+        raise CannotStartError(NO_KEY_YET) from None
+
+
+def port_is_free(host: str, port: int) -> None:
+    """Refuse a port that somebody listens on.
+
+    granian binds with SO_REUSEPORT, so the kernel would let two Larders share one port and give each half of the
+    requests. A socket without that option finds out.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise CannotStartError(
+                f"Larder cannot listen on {host}:{port}: {error.strerror}. "
+                "Choose another address, for example LARDER_LISTEN=127.0.0.1:8444"
+            ) from error
+
+
+@contextmanager
+def one_host_at_a_time() -> Iterator[None]:
+    """On PostgreSQL several hosts may start at once: one migrates and makes the first data, the others wait."""
+    if connection.vendor != "postgresql":
+        yield
+        return
+    # A transaction of another connection holds the lock: behind PgBouncer a session ends with each transaction.
+    holder = connections.create_connection(connection.alias)
+    try:
+        holder.set_autocommit(False)
+        with holder.cursor() as cursor:
+            cursor.execute(NO_TIME_OUTS)
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [ADVISORY_LOCK])
+        _limit_time()
+        with connection.execute_wrapper(_without_time_outs):
+            yield
+    finally:
+        with suppress(DatabaseError):
+            holder.rollback()
+            holder.set_autocommit(True)
+        holder.close()
+        connection.close()
+
+
+def _without_time_outs(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:  # noqa: FBT001  # Django calls it so
+    """Migrations may take long. Each transaction says so again: the next one may be in another session."""
+    if context["connection"].in_atomic_block:
+        context["cursor"].cursor.execute(NO_TIME_OUTS)
+    return execute(sql, params, many, context)
+
+
+def _limit_time() -> None:
+    """Give our role its time-outs in this database, for every session that begins from now on. What is set stays."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_user, current_database()")
+        role, database = (connection.ops.quote_name(name.replace('"', '""')) for name in cursor.fetchone())
+        cursor.execute(
+            "SELECT unnest(setconfig) FROM pg_db_role_setting JOIN pg_roles ON pg_roles.oid = setrole "
+            "LEFT JOIN pg_database ON pg_database.oid = setdatabase "
+            "WHERE rolname = current_user AND coalesce(datname, current_database()) = current_database()"
+        )
+        found = {row[0].partition("=")[0] for row in cursor.fetchall()}
+        for name, value in TIME_OUTS.items():
+            if name not in found:
+                cursor.execute(f"ALTER ROLE {role} IN DATABASE {database} SET {name} = '{value}'")
+
+
+def static_files() -> None:
+    """Collect static files unless nothing has changed since the last time, which a digest of names and dates tells."""
+    root = Path(settings.STATIC_ROOT)
+    stamp = root / ".collected"
+    digest = hashlib.sha256()
+    for finder in get_finders():
+        for name, storage in finder.list([]):
+            found = Path(storage.path(name)).stat()
+            digest.update(f"{name}\0{found.st_size}\0{found.st_mtime_ns}\n".encode())
+    if stamp.is_file() and stamp.read_text() == digest.hexdigest():
+        return
+    call_command("collectstatic", interactive=False, clear=root.is_dir(), verbosity=0, stdout=io.StringIO())
+    replace(stamp, digest.hexdigest().encode(), mode=0o600)

@@ -1,0 +1,230 @@
+"""What the web server shows on TLS: a development CA of this data folder, or a certificate of the operator's (D21).
+
+The CA is worth stealing once somebody trusts it, so it may sign only for the hosts of this Larder (name constraints,
+RFC 5280 section 4.2.1.10), and its key stays in the data folder with mode 0600.
+"""
+
+import ssl
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address, ip_network
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from django.core.exceptions import ImproperlyConfigured
+
+from registry_site.server.files import replace
+
+CA_LIFETIME = timedelta(days=3652)
+# Browsers and Apple's platforms refuse server certificates that are valid for longer than 398 days.
+LEAF_LIFETIME = timedelta(days=397)
+RENEW_BEFORE = timedelta(days=30)
+CLOCK_SKEW = timedelta(hours=1)
+ALWAYS = ("localhost", "127.0.0.1", "::1")
+SYSTEM_BUNDLES = (
+    "/etc/ssl/certs/ca-certificates.crt",  # Debian, Ubuntu, Arch, Gentoo
+    "/etc/pki/tls/certs/ca-bundle.crt",  # Fedora, RHEL
+    "/etc/ssl/ca-bundle.pem",  # openSUSE
+    "/etc/ssl/cert.pem",  # Alpine, macOS, BSD
+    "/opt/homebrew/etc/openssl@3/cert.pem",
+)
+
+
+@dataclass(frozen=True)
+class Served:
+    """The files of the web server; `ca` and `bundle` only where the CA is ours."""
+
+    certificate: Path
+    key: Path
+    ca: Path | None = None
+    bundle: Path | None = None
+
+
+def served(tls: str, *, data_dir: Path, listen_host: str, public_url: str, system_bundle: str = "") -> Served | None:
+    """Make or renew what is needed for LARDER_TLS and say where it lies. None: plain HTTP."""
+    if tls == "off":
+        return None
+    folder = data_dir / "tls"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if tls != "auto":
+        return _given(tls, folder)
+    hosts = names_for(listen_host, urlsplit(public_url).hostname or "")
+    files = Served(folder / "server.pem", folder / "server.key", folder / "ca.pem", folder / "bundle.pem")
+    authority, authority_key = _authority(folder, hosts)
+    if not _is_current(files.certificate, files.key, authority, hosts):
+        key, certificate = _issue(hosts, authority, authority_key)
+        replace(files.key, _pkcs8(key), mode=0o600)
+        replace(files.certificate, _pem(certificate), mode=0o644)
+    trusted = system_roots(system_bundle, besides=folder / "bundle.pem")
+    replace(folder / "bundle.pem", trusted + _pem(authority), mode=0o644)
+    return files
+
+
+def names_for(listen_host: str, public_host: str) -> list[str]:
+    """Every name under which this Larder is asked for, sorted; 0.0.0.0 and :: are no names."""
+    wanted = {*ALWAYS, listen_host, public_host}
+    return sorted(name for name in wanted if name and name not in ("0.0.0.0", "::"))  # noqa: S104
+
+
+def system_roots(preferred: str, *, besides: Path) -> bytes:
+    """The roots that this machine trusts already, as PEM; empty where there is no such file.
+
+    `preferred` is SSL_CERT_FILE of our own environment, unless a shell that pasted our lines set it to `besides`.
+    """
+    candidates = [preferred, ssl.get_default_verify_paths().cafile or "", *SYSTEM_BUNDLES]
+    for candidate in map(Path, filter(None, candidates)):
+        if candidate.is_file() and candidate.resolve() != besides.resolve():
+            return candidate.read_bytes().rstrip(b"\n") + b"\n"
+    return b""
+
+
+def _authority(folder: Path, hosts: list[str]) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
+    """The CA of this folder. A new one where there is none, where it ends soon, or where it may not sign for a host."""
+    path, key_path = folder / "ca.pem", folder / "ca.key"
+    if path.is_file() and key_path.is_file():
+        certificate = x509.load_pem_x509_certificate(path.read_bytes())
+        key = serialization.load_pem_private_key(key_path.read_bytes(), None)
+        outlives = certificate.not_valid_after_utc > _now() + LEAF_LIFETIME
+        if isinstance(key, ec.EllipticCurvePrivateKey) and outlives and _may_sign_for(certificate) >= set(hosts):
+            return certificate, key
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name(
+        [
+            x509.NameAttribute(NameOID.ORGANIZATION_NAME, "Larder"),
+            # Two CAs of one name confuse trust stores, which look issuers up by name.
+            x509.NameAttribute(NameOID.COMMON_NAME, f"Larder development CA {x509.random_serial_number() % 10**6:06d}"),
+        ]
+    )
+    builder = (
+        _builder(name, name, key.public_key(), CA_LIFETIME)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(_usage(signs_certificates=True), critical=True)
+        .add_extension(x509.NameConstraints([_subtree(host) for host in hosts], None), critical=True)
+    )
+    certificate = builder.sign(key, hashes.SHA256())
+    replace(key_path, _pkcs8(key), mode=0o600)
+    replace(path, _pem(certificate), mode=0o644)
+    return certificate, key
+
+
+def _issue(
+    hosts: list[str], authority: x509.Certificate, authority_key: ec.EllipticCurvePrivateKey
+) -> tuple[ec.EllipticCurvePrivateKey, x509.Certificate]:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Larder")])
+    issuer_key = authority.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
+    builder = (
+        _builder(name, authority.subject, key.public_key(), LEAF_LIFETIME)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(_usage(signs_certificates=False), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(x509.SubjectAlternativeName([_general_name(host) for host in hosts]), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(issuer_key), critical=False)
+    )
+    return key, builder.sign(authority_key, hashes.SHA256())
+
+
+def _is_current(path: Path, key_path: Path, authority: x509.Certificate, hosts: list[str]) -> bool:
+    if not (path.is_file() and key_path.is_file()):
+        return False
+    certificate = x509.load_pem_x509_certificate(path.read_bytes())
+    try:
+        certificate.verify_directly_issued_by(authority)
+    except Exception:  # noqa: BLE001 - each backend has its own way to say no, and a new certificate mends all of them
+        return False
+    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    is_fresh = certificate.not_valid_after_utc - _now() > RENEW_BEFORE
+    return is_fresh and {_text(name) for name in names} == set(hosts)
+
+
+def _given(tls: str, folder: Path) -> Served:
+    """A certificate and key of the operator's. The key is kept once more as PKCS#8, the only form granian reads."""
+    certificate, _, key = tls.rpartition(":")
+    for path in (certificate, key):
+        if not path or not Path(path).is_file():
+            raise ImproperlyConfigured(f"LARDER_TLS={tls!r}: expected auto, off, or /path/cert.pem:/path/key.pem")
+    try:
+        private = serialization.load_pem_private_key(Path(key).read_bytes(), None)
+    except (TypeError, ValueError) as error:
+        raise ImproperlyConfigured(f"LARDER_TLS: {key} holds no PEM key without a passphrase: {error}") from None
+    replace(folder / "given.key", _pkcs8(private), mode=0o600)
+    return Served(Path(certificate).resolve(), folder / "given.key")
+
+
+def _builder(
+    subject: x509.Name, issuer: x509.Name, public_key: ec.EllipticCurvePublicKey, lifetime: timedelta
+) -> x509.CertificateBuilder:
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(public_key)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(_now() - CLOCK_SKEW)
+        .not_valid_after(_now() - CLOCK_SKEW + lifetime)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(public_key), critical=False)
+    )
+
+
+def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=not signs_certificates,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=signs_certificates,
+        crl_sign=signs_certificates,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _general_name(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
+
+
+def _subtree(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ip_network(host))
+    except ValueError:
+        return x509.DNSName(host)
+
+
+def _may_sign_for(authority: x509.Certificate) -> set[str]:
+    try:
+        constraints = authority.extensions.get_extension_for_class(x509.NameConstraints).value
+    except x509.ExtensionNotFound:
+        return set()
+    return {_text(name) for name in constraints.permitted_subtrees or ()}
+
+
+def _text(name: x509.GeneralName) -> str:
+    """127.0.0.1 for an address as well as for the network of that one address."""
+    return str(name.value).removesuffix("/32").removesuffix("/128")
+
+
+def _pkcs8(key: PrivateKeyTypes) -> bytes:
+    form = serialization.PrivateFormat.PKCS8
+    return key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption())
+
+
+def _pem(certificate: x509.Certificate) -> bytes:
+    return certificate.public_bytes(serialization.Encoding.PEM)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def fingerprint(path: Path) -> str:
+    """SHA-256 of the certificate, as trust stores show it."""
+    return x509.load_pem_x509_certificate(path.read_bytes()).fingerprint(hashes.SHA256()).hex(":").upper()

@@ -1,0 +1,49 @@
+"""Running `manage.py`: what stops a command is one sentence for the person at the terminal, and never a traceback."""
+
+import sys
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management import execute_from_command_line
+from django.db import DatabaseError, InterfaceError, OperationalError, connection
+
+from registry_site import env
+from registry_site.startup import bootstrap, schema
+
+
+def run(arguments: list[str]) -> None:
+    """Run one command. `--traceback` shows where an error came from, as Django's own does."""
+    env.use_settings()
+    try:
+        execute_from_command_line(arguments)
+    except (ImproperlyConfigured, DatabaseError, InterfaceError) as error:
+        sentence = sentence_for(error)
+        if not sentence or "--traceback" in arguments:
+            raise
+        sys.exit(sentence)
+    except OSError as error:
+        path = str(error.filename or "")
+        if not path.startswith(str(settings.DATA_DIR)) or "--traceback" in arguments:
+            raise
+        sys.exit(f"The data folder of LARDER_DATA_DIR cannot be used: {path}: {error.strerror}.")
+
+
+def sentence_for(error: Exception) -> str:
+    """Empty for what is a defect of the command."""
+    if isinstance(error, ImproperlyConfigured):
+        # Django's own sentence would send people to settings.py.
+        return bootstrap.NO_KEY_YET if "SECRET_KEY setting" in str(error) else str(error)
+    try:
+        lacking = schema.lacking()
+    except (DatabaseError, InterfaceError):
+        if str(connection.settings_dict["NAME"]).startswith(f"{settings.DATA_DIR}/") and not settings.DATA_DIR.is_dir():
+            return f"The data folder of LARDER_DATA_DIR cannot be used: {settings.DATA_DIR} is not there."
+        return f"The database of LARDER_DATABASE_URL cannot be used: {first_line(error)}"
+    if lacking:
+        return schema.sentence(lacking)
+    return first_line(error) if isinstance(error, OperationalError | InterfaceError) else ""
+
+
+def first_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[0]

@@ -1,0 +1,190 @@
+"""Whether the tables of the database are those that this version's models expect.
+
+Django trusts its list of applied migrations. Where a migration was changed after it ran somewhere, or a newer Larder
+has migrated the database, that list is no proof: pages then fail one by one with `no such column`.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+
+import structlog
+from django.apps import apps
+from django.apps.registry import Apps
+from django.core.management import call_command
+from django.core.management.commands.migrate import Command as Migrate
+from django.db import DatabaseError, connection, models
+from django.db.migrations.exceptions import InconsistentMigrationHistory
+from django.db.migrations.executor import MigrationExecutor
+
+from apps.jobs import database_availability
+from registry_site.startup.bootstrap import CannotStartError
+
+SHOWN = 3
+NO_TABLES = "The database has no tables yet: run `manage.py migrate` first."
+START_ANEW = "keep them aside and start with an empty database (another LARDER_DATA_DIR or LARDER_DATABASE_URL)"
+
+log = structlog.get_logger("larder.start")
+
+# Each names every column of every table in one query: table, column, and whether an insert has to name it.
+_COLUMNS = {
+    "sqlite": """
+        SELECT tables.name, columns.name, columns."notnull" AND columns.dflt_value IS NULL AND NOT columns.pk
+        FROM sqlite_master AS tables JOIN pragma_table_info(tables.name) AS columns WHERE tables.type = 'table'""",
+    "postgresql": """
+        SELECT table_name, column_name, is_nullable = 'NO' AND column_default IS NULL AND is_identity = 'NO'
+        FROM information_schema.columns WHERE table_schema = ANY (current_schemas(false))""",
+}
+# A unique constraint with a condition is an index to both databases.
+_RULES = {
+    "sqlite": "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL",
+    "postgresql": """
+        SELECT 'index', indexname, '' FROM pg_indexes WHERE schemaname = ANY (current_schemas(false))
+        UNION ALL SELECT 'constraint', conname, '' FROM pg_constraint""",
+}
+
+
+@dataclass
+class _Found:
+    columns: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    needed: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    rules: set[str] = field(default_factory=set)
+
+
+def bring_up_to_date() -> None:
+    """Migrate. Raises CannotStartError where that fails, or where the tables are not those of the migrations."""
+    try:
+        check_recorded()
+        # Django's own command: ours would take the lock that is held already, and let go of it.
+        call_command(Migrate(), interactive=False, verbosity=0)
+        check()
+    except (DatabaseError, InconsistentMigrationHistory) as error:
+        raise (_cannot_migrate(error) or error) from error
+    call_command("createcachetable", verbosity=0)
+    import_module("apps.accounts.access.staff_roles").bring_up_to_date()  # its models want the applications loaded
+
+
+def require() -> None:
+    """For a process that does not migrate: raises CannotStartError where the tables are not this version's.
+
+    A PostgreSQL that is away is no reason to stop: it comes back, and until then requests are answered with 503.
+    """
+    if connection.vendor == "sqlite" and not Path(str(connection.settings_dict["NAME"])).is_file():
+        raise CannotStartError(NO_TABLES)
+    try:
+        check()
+    except database_availability.AWAY as error:
+        if connection.vendor == "sqlite":
+            raise
+        log.warning("schema_not_checked", reason=str(error).strip().splitlines()[0])
+    finally:
+        connection.close()
+
+
+def check() -> None:
+    """Raises CannotStartError unless this version can work with the tables that are there."""
+    if migrations := lacking():
+        raise CannotStartError(sentence(migrations))
+    _refuse(list(mismatches(apps)))
+
+
+def check_recorded() -> None:
+    """Raises CannotStartError unless the tables are those of the migrations that are recorded, before any other runs.
+
+    Afterwards it is too late: SQLite makes a table again for many a change, and where the old one lacks a column it
+    writes the column's name as a text into every row.
+    """
+    loader = MigrationExecutor(connection).loader
+    applied = [node for node in loader.graph.nodes if node in loader.applied_migrations]
+    if applied and len(applied) < len(loader.graph.nodes):
+        _refuse(list(mismatches(loader.project_state(applied).apps)))
+
+
+def _refuse(found: list[str]) -> None:
+    if not found:
+        return
+    more = f", and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    raise CannotStartError(
+        "The tables of the database are not those of the migrations that it lists as applied: "
+        f"{'; '.join(found[:SHOWN])}{more}. They were made by a development version whose migrations changed later, or "
+        f"by a newer Larder. Nothing was changed. Run the version that made them; or {START_ANEW} and publish again; "
+        "or restore a backup of this version."
+    )
+
+
+def lacking() -> list[str]:
+    """The migrations that are not applied yet, as `accounts.0001_initial`."""
+    executor = MigrationExecutor(connection)
+    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    return [f"{migration.app_label}.{migration.name}" for migration, _ in plan]
+
+
+def sentence(migrations: list[str]) -> str:
+    first = migrations[0]
+    if first.endswith(".0001_initial") and len(migrations) > 1 and _is_empty():
+        return NO_TABLES
+    more = f" and {len(migrations) - 1} more" if len(migrations) > 1 else ""
+    return f"The database lacks {first}{more}, which this version needs: run `manage.py migrate` first."
+
+
+def _is_empty() -> bool:
+    with connection.cursor() as cursor:
+        return "accounts_user" not in connection.introspection.table_names(cursor)
+
+
+def _cannot_migrate(error: Exception) -> CannotStartError | None:
+    """What to say of a migration that failed, or None where the tables are not the reason."""
+    try:
+        waiting = lacking()
+    except DatabaseError:
+        return None  # the database is away
+    return CannotStartError(
+        f"The database cannot be brought to this version: {type(error).__name__} ({error}) while "
+        f"{waiting[0] if waiting else 'the list of migrations'} was applied. The migrations before it are kept. "
+        "Tables of a development version whose migrations changed later cannot be upgraded: run the version that made "
+        f"them; or {START_ANEW}."
+    )
+
+
+def mismatches(of: Apps) -> Iterator[str]:
+    """What would make a query of ours fail, or lose a constraint or an index: one phrase each.
+
+    What the models do not know does no harm, unless every insert would have to name it.
+    """
+    found = _read()
+    for model in of.get_models(include_auto_created=True):
+        meta = model._meta  # noqa: SLF001  # Django's documented name for it
+        if not meta.managed or meta.proxy:
+            continue
+        table = meta.db_table
+        if table not in found.columns:
+            yield f"there is no table {table}"
+            continue
+        expected = {column.column for column in meta.local_concrete_fields if column.column}
+        yield from (f"{table} has no column {name}" for name in sorted(expected - found.columns[table]))
+        yield from (f"{table} wants an unknown column {name}" for name in sorted(found.needed[table] - expected))
+        yield from (f"{table} has no {name}" for name in sorted(_rules(model) - found.rules))
+
+
+def _rules(model: type[models.Model]) -> set[str]:
+    """The constraints and indexes that have names of ours. Those that Django names are not looked for."""
+    meta = model._meta  # noqa: SLF001
+    return {rule.name for rule in (*meta.constraints, *meta.indexes) if rule.name}
+
+
+def _read() -> _Found:
+    found = _Found()
+    with connection.cursor() as cursor:
+        cursor.execute(_COLUMNS[connection.vendor])
+        for table, column, is_needed in cursor.fetchall():
+            found.columns[table].add(column)
+            if is_needed:
+                found.needed[table].add(column)
+        cursor.execute(_RULES[connection.vendor])
+        for kind, name, sql in cursor.fetchall():
+            # SQLite keeps the constraints of a table in its text alone.
+            found.rules |= set(re.findall(r'CONSTRAINT "([^"]+)"', sql)) if kind == "table" else {name}
+    return found

@@ -1,0 +1,108 @@
+"""What `manage.py up` says once Larder answers: where it is, who may enter, and how a client gets to trust it."""
+
+import shlex
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from apps.lib.hostnames import as_written
+from registry_site.server.files import replace
+from registry_site.startup import certificates
+from registry_site.startup.certificates import Served
+from registry_site.startup.first_run import ADMIN, DEMO_ADDRESS, DEMO_VERSION
+
+COPY_FROM = "# --- copy from here ---"
+COPY_TO = "# --- to here ---"
+RULE = "-" * 72
+
+
+def text(
+    *,
+    public_url: str,
+    data_dir: Path,
+    files: Served | None,
+    password: str | None,
+    has_demo: bool = True,
+    container: str = "",
+) -> str:
+    """Everything, as lines for a terminal. `password` only on the first run: it is shown once.
+
+    `container` is the name under which `docker cp` knows us, where the lines are pasted outside of it.
+    """
+    lines = ["", RULE, f"Larder is ready: {public_url}", ""]
+    if password:
+        lines += [f"Sign in as {ADMIN} with the password {password}", "It is shown this once.", ""]
+    lines += [f"Data: {data_dir}", *trust(files, container), ""]
+    if has_demo:
+        lines += _lines_to_paste(public_url, client_environment(files, data_dir), container)
+    return "\n".join([*lines, "Ctrl-C stops it.", RULE, ""])
+
+
+def _lines_to_paste(public_url: str, environment: dict[str, str], container: str) -> list[str]:
+    lines = ["Try it: paste these lines into a shell."]
+    if "." not in (urlsplit(public_url).hostname or "") and ":" not in (urlsplit(public_url).hostname or ""):
+        lines.append("(Module addresses need a dot in the host name: ask for this Larder under one that has it.)")
+    return [*lines, "", COPY_FROM, *trial(as_written(urlsplit(public_url).netloc), environment, container), COPY_TO, ""]
+
+
+def trust(files: Served | None, container: str) -> list[str]:
+    """How the certificate becomes trusted on this system."""
+    if files is None or files.ca is None:
+        return []
+    lines = [f"Certificate authority: {files.ca}", f"  SHA-256 {certificates.fingerprint(files.ca)}"]
+    if container:
+        return [*lines, f"Copy it out, to trust it:  docker cp {container}:{files.ca} larder-ca.pem"]
+    if sys.platform == "linux":
+        lines.append(f"Trust it in this shell:  export SSL_CERT_FILE={shlex.quote(str(files.bundle))}")
+    # Go reads the system's store on macOS and Windows and no variable there (terraform issue 28551).
+    lines.append("Trust it everywhere:     make trust")
+    return lines
+
+
+def client_environment(files: Served | None, data_dir: Path) -> dict[str, str]:
+    """What a client must find in its environment to reach this Larder."""
+    if files is None:
+        return {"TF_CLI_CONFIG_FILE": str(data_dir / "tofu.rc")}
+    return {"SSL_CERT_FILE": str(files.bundle)} if files.bundle else {}
+
+
+def trial(host: str, environment: dict[str, str], container: str) -> list[str]:
+    """Lines for any POSIX shell, `bash -eu` as well, that install and apply the demo module in a fresh folder."""
+    copies = []
+    exports = [f"export {name}={shlex.quote(value)}" for name, value in environment.items()]
+    if container:
+        copies = [f'docker cp {container}:{shlex.quote(value)} "$PWD/"' for value in environment.values()]
+        exports = [f'export {name}="$PWD/{Path(value).name}"' for name, value in environment.items()]
+    return [
+        'cd "$(mktemp -d)"',
+        "cat > main.tf <<'END'",
+        'module "hello" {',
+        f'  source  = "{host}/{DEMO_ADDRESS}"',
+        f'  version = "{DEMO_VERSION}"',
+        "}",
+        'output "greeting" {',
+        "  value = module.hello.greeting",
+        "}",
+        "END",
+        *copies,
+        *exports,
+        "export CHECKPOINT_DISABLE=1",
+        "client=$(command -v tofu || command -v terraform || echo tofu)",
+        '"$client" init -input=false',
+        '"$client" apply -auto-approve -input=false',
+    ]
+
+
+def write_client_configuration(public_url: str, data_dir: Path) -> Path:
+    """A CLI configuration for plain HTTP: a `host` block answers discovery, the one step that insists on HTTPS."""
+    host = as_written(urlsplit(public_url).netloc)
+    path = data_dir / "tofu.rc"
+    content = (
+        f'host "{host}" {{\n  services = {{\n'
+        f'    "modules.v1"   = "{public_url}/v1/modules/"\n'
+        f'    "providers.v1" = "{public_url}/v1/providers/"\n  }}\n}}\n\n'
+        f"# For private namespaces: a token from {public_url}/tokens\n"
+        f'# credentials "{host}" {{\n#   token = "lrd_…"\n# }}\n'
+    )
+    replace(path, content.encode(), mode=0o600)
+    return path
