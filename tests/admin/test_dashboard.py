@@ -14,8 +14,9 @@ from apps.modules.models import ModuleVersion
 from apps.releases.models import Release
 from apps.signing.models import SigningKey
 from registry_site.server import health
-from tests.admin import provider_rows, rows
-from tests.portal.provider_rows import provider_version, row_of_key
+from tests.admin import rows
+from tests.admin.releases import provider_rows
+from tests.portal.providers.rows import provider_version, row_of_key
 
 
 def tiles(client):

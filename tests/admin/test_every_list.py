@@ -8,8 +8,9 @@ from django.urls import reverse
 from apps.accounts.models import Grant, Invitation, Namespace, Team, User
 from apps.audit.models import AuditEvent
 from apps.modules.models import ModuleVersion
-from tests.admin import oci_rows, provider_rows, rows
+from tests.admin import rows
 from tests.admin.lists import first, list_of, name_of, page_of, queries_of
+from tests.admin.releases import oci_rows, provider_rows
 from tests.admin.test_export import export
 
 SHELVES = (rows, provider_rows, oci_rows)

@@ -11,8 +11,9 @@ from apps.modules.models import ModuleVersion
 from apps.providers.models import ProviderVersion
 from apps.releases.models import Release
 from apps.signing.models import SigningKey
-from tests.admin import provider_rows, rows
+from tests.admin import rows
 from tests.admin.lists import first, list_of, page_of
+from tests.admin.releases import provider_rows
 
 
 def job_on(row, kind):

@@ -11,8 +11,9 @@ from apps.accounts.models import Namespace, Team, User
 from apps.modules.models import ModuleVersion
 from apps.providers.models import ProviderVersion
 from apps.releases.models import Release
-from tests.admin import oci_rows, provider_rows, rows
+from tests.admin import rows
 from tests.admin.lists import list_of, page_of
+from tests.admin.releases import oci_rows, provider_rows
 from tests.conftest import person
 
 LINK = re.compile(r'<a\s[^>]*href="(/[^"#?]*)')

@@ -11,7 +11,7 @@ from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.providers.models import Provider, ProviderVersion
 from apps.releases.models import Release, SearchDoc
-from tests.portal.provider_rows import provider_version, row_of_key
+from tests.portal.providers.rows import provider_version, row_of_key
 
 PROVIDER = "/api/v1/providers/acme/dns"
 URL = f"{PROVIDER}/1.2.0"

@@ -6,7 +6,7 @@ import pytest
 
 from apps.blobs import store
 from apps.providers.models import Provider, ProviderVersion
-from tests.lib.test_packages_names import BYPRODUCTS
+from tests.lib.packages.test_names import BYPRODUCTS
 from tests.providers.conftest import desk, held, registered, worker
 from tests.providers.desk import LINUX, MANIFEST, SIGNATURE, STEM, SUMS, body, codes, dist, signed, work
 

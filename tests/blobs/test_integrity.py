@@ -10,7 +10,7 @@ from apps.blobs import integrity, scrub, store
 from apps.blobs.backends import STEP
 from apps.blobs.models import Blob, Problem
 from apps.blobs.tasks import recheck
-from tests.blobs.test_scrubbing import kept, key_of
+from tests.blobs.test_scrub import kept, key_of
 
 pytestmark = pytest.mark.django_db
 LARGE = 3 * STEP + 17

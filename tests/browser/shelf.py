@@ -120,7 +120,7 @@ from tests.builders import docs
 from tests.builders.archives import MODULE, PRIVATE_KEY, module_zip
 from tests.builders.keys import signing_key
 from tests.builders.tars import gz, module_tar
-from tests.protocol.providers import add_key, add_version
+from tests.protocol.providers.cast import add_key, add_version
 admin = User.objects.get(username="admin")
 bob = User.objects.create_user("bob", password="bob likes pears")
 grant = Grant.objects.create(namespace=Namespace.objects.get(name="shelf"), user=bob, role=Role.READER)

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from tests.browser.publishing import expect_published
 from tests.browser.test_publish_provider import build, choose, folder, pytestmark, row, send
 from tests.builders.keys import signing_key
-from tests.lib.test_packages_names import COMPANIONS, NO_COMPANIONS, SOURCES
+from tests.lib.packages.test_names import COMPANIONS, NO_COMPANIONS, SOURCES
 from tests.live import Live
 
 __all__ = ["folder", "pytestmark"]

@@ -3,7 +3,7 @@
 import pytest
 
 from apps.lib.archives import layouts
-from tests.lib.test_private_keys import KEYS, PLACEHOLDERS
+from tests.lib.archives.test_private_keys import KEYS, PLACEHOLDERS
 
 pytestmark = [pytest.mark.live, pytest.mark.once]
 

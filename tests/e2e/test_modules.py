@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from tests.e2e.conftest import archive
-from tests.e2e.proxy import proxy
+from tests.e2e.server.proxy import proxy
 from tests.e2e.workspace import access_lines, said
 from tests.live import start_live
 

@@ -9,7 +9,7 @@ import pytest
 from tests.builders.keys import gpg_home
 from tests.conftest import need
 from tests.e2e.providers import PLATFORMS, download, lock_of, require, said_by, sha256, sums_of
-from tests.e2e.proxy import proxy
+from tests.e2e.server.proxy import proxy
 from tests.e2e.workspace import access_lines, said
 
 pytestmark = [pytest.mark.live, pytest.mark.once]

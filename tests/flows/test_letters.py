@@ -16,7 +16,7 @@ from apps.oci import garbage
 from apps.oci.models import Manifest
 from tests.builders.archives import MODULE, module_zip
 from tests.oci.manifests.documents import Repo, attached, digest_of, package
-from tests.protocol import providers
+from tests.protocol.providers import cast
 
 MODULE_PATH = "/v1/modules/Azure/My_AKS/azurerm"
 REPOSITORY = "azure/my_aks/azurerm"
@@ -153,7 +153,7 @@ def test_a_token_for_one_name_counts_over_oci_as_well(azure, put, bearer, alice,
 def test_clients_fold_the_namespace_of_a_provider_so_its_folded_form_answers(client, db):
     """`My_Team/dns` in a configuration is `my-team/dns` on the wire at best: clients take no `_`, and no capitals."""
     team = Namespace.objects.create(name="My_Team", canonical="my-team", visibility=Visibility.PUBLIC)
-    providers.add_version(providers.frozen_key(team), None, "dns", "1.2.0")
+    cast.add_version(cast.frozen_key(team), None, "dns", "1.2.0")
     settings_host = next(iter(settings.HOSTNAMES))
 
     listed = client.get("/v1/providers/my-team/dns/versions")

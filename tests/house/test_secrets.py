@@ -37,9 +37,9 @@ SHAPES = (
 OF_TESTS = {
     "tests/builders/archives.py": {"Private Key"},
     "tests/builders/canaries.py": {"Private Key", "JSON Web Token"},
-    "tests/lib/test_private_keys.py": {"Private Key"},
+    "tests/lib/archives/test_private_keys.py": {"Private Key"},
     "tests/lib/test_redaction.py": {"Private Key"},
-    "tests/site/test_certificates.py": {"Private Key"},
+    "tests/site/startup/test_certificates.py": {"Private Key"},
 }
 
 

@@ -22,7 +22,7 @@ from apps.releases.models import Release, State
 from apps.signing.models import Custody, SigningKey
 from tests.builders.archives import MODULE, module_zip
 from tests.house import oci
-from tests.protocol import providers
+from tests.protocol.providers import cast
 
 ABSENT = "missing"
 NAMES = {"private": "acme", "internal": "hall", "public": "pantry"}
@@ -91,7 +91,7 @@ def _place(name, users, published):
     made, secret = invitations.invite(actor=dora, note="", namespace=namespace, role=Role.READER)
     token, _ = tokens.issue(user=users["dora"], label="hers", scope=Scope.READ, actor=dora)
     team = teams.create(name=f"{name}-cooks", actor=dora)
-    dns = providers.add_version(providers.frozen_key(namespace), None, "dns", "1.0.0")
+    dns = cast.add_version(cast.frozen_key(namespace), None, "dns", "1.0.0")
     dns.docs_pages.create(kind="resources", slug="record", name="dns_record", html="<p>A record.</p>")
     draft = _draft(namespace.name, users["alice"])
     file_name = "vpc-aws-1.0.0.zip"

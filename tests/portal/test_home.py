@@ -6,7 +6,7 @@ from apps.accounts.models import Grant, Membership, Namespace, Role, Team
 from apps.modules.catalogue import entries
 from apps.providers import catalogue as provider_catalogue
 from apps.releases.models import Release, SearchDoc
-from tests.portal.provider_rows import provider_version, row_of_key
+from tests.portal.providers.rows import provider_version, row_of_key
 from tests.portal.rows import add_module, add_modules
 
 

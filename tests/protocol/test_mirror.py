@@ -12,7 +12,7 @@ from django.test import Client
 
 from apps.releases.catalogue import downloads
 from apps.releases.models import DownloadCount, Lifecycle, Release
-from tests.protocol import providers
+from tests.protocol.providers import cast
 
 HOST = "registry.acme.example"
 INDEX = f"/v1/mirror/{HOST}/acme/dns/index.json"
@@ -29,9 +29,9 @@ def hostnames(settings):
 @pytest.fixture
 def dns(acme, pantry):
     for namespace in (acme, pantry):
-        key = providers.frozen_key(namespace)
+        key = cast.frozen_key(namespace)
         for number in ("1.2.0", "2.0.0-rc.1", "1.10.0"):
-            providers.add_version(key, None, "dns", number)
+            cast.add_version(key, None, "dns", number)
 
 
 def versions(response) -> list[str]:
@@ -121,7 +121,7 @@ def test_a_yanked_version_leaves_the_index_and_a_quarantined_one_everything(tofu
     Release.objects.filter(version="1.2.0").update(lifecycle=Lifecycle.YANKED)
     assert versions(client.get(INDEX)) == ["2.0.0-rc.1", "1.10.0"]
     assert archives(client.get(VERSION))
-    Release.objects.filter(version="1.2.0").update(quarantined_at=providers.FIRST)
+    Release.objects.filter(version="1.2.0").update(quarantined_at=cast.FIRST)
     assert client.get(VERSION).content == NOT_HERE
 
 
@@ -150,7 +150,7 @@ def test_an_answer_for_archives_is_one_download_and_not_here_is_none(tofu, bob, 
 
 def test_documents_cost_the_same_at_any_length(tofu, bob, dns, acme, django_assert_max_num_queries):
     for position in range(30):
-        providers.add_row(acme.signing_keys.get(), "dns", f"9.{position}.0", sums="a" * 64, signature="b" * 64)
+        cast.add_row(acme.signing_keys.get(), "dns", f"9.{position}.0", sums="a" * 64, signature="b" * 64)
     client = tofu(bob)
     for url in (INDEX, VERSION):
         with django_assert_max_num_queries(5):

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from tests.protocol import providers
+from tests.protocol.providers import cast
 
 ODD = [
     "a%00b",
@@ -56,7 +56,7 @@ ODD = [
 )
 def test_odd_names_are_answered_in_this_dialect(tofu, bob, acme, published, path):
     published("acme/vpc/aws", "1.2.0")
-    providers.add_version(providers.frozen_key(acme), None, "dns", "1.2.0")
+    cast.add_version(cast.frozen_key(acme), None, "dns", "1.2.0")
     clients = (tofu(bob), tofu())
 
     for odd, client in itertools.product(ODD, clients):
@@ -77,7 +77,7 @@ def test_what_is_not_there_is_404_for_every_method(tofu, db, path, method):
 
 @pytest.mark.parametrize("odd", ODD)
 def test_a_mirror_answers_odd_versions_as_not_here(tofu, bob, acme, odd):
-    providers.add_version(providers.frozen_key(acme), None, "dns", "1.2.0")
+    cast.add_version(cast.frozen_key(acme), None, "dns", "1.2.0")
     response = tofu(bob).get(f"/v1/mirror/127.0.0.1/acme/dns/{odd}.json")
 
     assert response.status_code in (200, 404)

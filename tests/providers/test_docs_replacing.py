@@ -15,7 +15,7 @@ from apps.providers.tasks import read_provider_docs
 from apps.releases.models import Release
 from tests.builders import docs
 from tests.builders.keys import signing_key
-from tests.protocol import providers as shelf
+from tests.protocol.providers import cast as shelf
 
 URL = "/api/v1/providers/acme/dns/1.2.0/docs"
 

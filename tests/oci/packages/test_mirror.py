@@ -10,7 +10,7 @@ from apps.providers.models import Package, ProviderVersion
 from apps.releases.catalogue import downloads
 from apps.releases.models import DownloadCount, Release
 from tests.oci.manifests.documents import Repo, code_of, digest_of
-from tests.protocol.providers import add_version, frozen_key
+from tests.protocol.providers.cast import add_version, frozen_key
 from tests.providers import desk
 
 HOST = "registry.example.com"

@@ -1,0 +1,81 @@
+"""Signing keys in the admin: retired and revoked with a reason by the verbs, and never a private half."""
+
+import pytest
+from django.contrib import admin
+from django.contrib.auth.models import Permission
+
+from apps.audit.models import AuditEvent
+from apps.signing.models import PrivateKey, SigningKey
+from tests.admin.lists import list_of, page_of
+from tests.admin.releases import provider_rows
+
+
+@pytest.fixture
+def keys(db):
+    provider_rows.make(0, 3)
+    return list(SigningKey.objects.order_by("pk"))
+
+
+def ask(client, act, *chosen, **more):
+    form = {"action": act, "index": "0", "_selected_action": [row.pk for row in chosen]}
+    return client.post(list_of(SigningKey), form | more)
+
+
+def do(client, act, *chosen, reason):
+    form = {"action": act, "apply": "1", "_selected_action": [row.pk for row in chosen], "reason": reason}
+    return client.post(list_of(SigningKey), form, follow=True)
+
+
+def states():
+    return list(SigningKey.objects.order_by("pk").values_list("state", flat=True))
+
+
+@pytest.mark.parametrize("act", ["retire", "revoke"])
+def test_each_act_asks_first_and_says_how_much_was_signed(desk, keys, act):
+    page = ask(desk, act, *keys[:2])
+
+    assert page.status_code == 200
+    assert 'name="reason"' in page.text
+    assert "kitchen1" in page.text
+    assert [key.release_count for key in page.context["shown"]] == [1, 1]
+    assert do(desk, act, keys[0], reason="  ").context["form"].errors["reason"]
+    assert states() == ["active"] * 3
+
+
+@pytest.mark.parametrize("act", ["retire", "revoke"])
+def test_keys_are_ended_by_their_verb(desk, keys, olga, act):
+    page = do(desk, act, *keys[:2], reason="Their laptops\nwere stolen.")
+
+    assert "d: 2." in page.text
+    assert states() == [f"{act}d", f"{act}d", "active"]
+    assert {key.reason for key in SigningKey.objects.exclude(state="active")} == {"Their laptops were stolen."}
+    assert AuditEvent.objects.filter(kind=f"namespace:key:{act}d", actor_id=olga.pk).count() == 2
+
+
+def test_a_refusal_is_shown_and_the_others_go_on(desk, keys):
+    do(desk, "revoke", keys[0], reason="It leaked.")
+    page = do(desk, "retire", *keys[:2], reason="Too old.")
+
+    assert "is revoked: only one that is active" in page.text
+    assert states() == ["revoked", "retired", "active"]
+
+
+def test_who_may_only_look_ends_no_key(browser_of, bob, keys):
+    bob.is_staff = True
+    bob.save()
+    bob.user_permissions.add(Permission.objects.get(codename="view_signingkey"))
+    client = browser_of(bob)
+
+    assert client.get(list_of(SigningKey)).status_code == 200
+    do(client, "revoke", keys[0], reason="It leaked.")
+    assert states() == ["active"] * 3
+
+
+def test_the_private_half_is_on_no_page(desk, keys):
+    PrivateKey.objects.create(key=keys[0], nonce=b"n" * 12, ciphertext=b"sealed-bytes", kek_id="which-kek")
+
+    assert PrivateKey not in admin.site._registry
+    for page in (list_of(SigningKey), page_of(keys[0])):
+        text = desk.get(page).text
+        assert "sealed" not in text
+        assert "which-kek" not in text

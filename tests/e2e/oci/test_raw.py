@@ -1,0 +1,149 @@
+"""Requests below /v2/ as no library sends them: odd headers, odd spellings, and bodies that end early."""
+
+import hashlib
+import http.client
+import json
+import socket
+import ssl
+
+import pytest
+
+from tests.e2e.oci.programs import ARTIFACT_TYPE
+
+pytestmark = [pytest.mark.live, pytest.mark.once]
+
+NAME = "acme/raw/aws"
+EMPTY = "sha256:" + hashlib.sha256(b"").hexdigest()
+
+
+@pytest.fixture
+def tls(live):
+    return ssl.create_default_context(cafile=live.ca_bundle)
+
+
+@pytest.fixture
+def ask(live, shelf, tls):
+    """Status, headers and body of one request on a connection of its own. Headers may repeat."""
+
+    def send(method, path, *headers, body=b"", secret=shelf.manage):
+        host, _, port = live.host.partition(":")
+        connection = http.client.HTTPSConnection(host, int(port), context=tls, timeout=30)
+        connection.putrequest(method, path, skip_accept_encoding=True)
+        for name, value in headers:
+            connection.putheader(name, value)
+        if secret:
+            connection.putheader("Authorization", f"Bearer {secret}")
+        if body or method in ("POST", "PUT", "PATCH"):
+            connection.putheader("Content-Length", str(len(body)))
+        connection.endheaders(body)
+        answer = connection.getresponse()
+        found = answer.status, answer.headers, answer.read()
+        connection.close()
+        return found
+
+    return send
+
+
+def test_accept_in_six_lines_and_gzip_change_nothing(ask):
+    lines = [("Accept", f"application/vnd.docker.distribution.manifest.v{n}+json") for n in range(6)]
+
+    status, headers, body = ask("GET", "/v2/open/vpc/aws/manifests/1.2.0", *lines, ("Accept-Encoding", "gzip"))
+
+    assert (status, headers["Content-Encoding"]) == (200, None)
+    assert int(headers["Content-Length"]) == len(body)
+    assert headers["Content-Type"] == "application/vnd.oci.image.manifest.v1+json"
+    assert json.loads(body)["artifactType"] == ARTIFACT_TYPE
+
+
+def test_a_colon_may_be_spelled_in_per_cent(ask):
+    _, headers, body = ask("GET", "/v2/open/vpc/aws/manifests/1.2.0")
+    digest = headers["Docker-Content-Digest"]
+
+    assert ask("GET", f"/v2/open/vpc/aws/manifests/{digest.replace(':', '%3A')}")[2] == body
+    assert ask("GET", f"/v2/open/vpc/aws/manifests/{digest.replace(':', '%3a')}")[2] == body
+
+
+def test_a_head_has_every_header_and_no_body(ask):
+    got, head = (ask(method, "/v2/open/vpc/aws/manifests/1.2.0") for method in ("GET", "HEAD"))
+
+    assert head[2] == b""
+    for name in ("Content-Length", "Content-Type", "Docker-Content-Digest", "Docker-Distribution-Api-Version"):
+        assert head[1][name] == got[1][name] is not None, name
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v2/acme/../../etc/manifests/latest",
+        "/v2//vpc/aws/manifests/latest",
+        "/v2/acme/vpc/aws//manifests/latest",
+        "/v2/acme/vpc/aws/tags/list%0a",
+        "/v2/acme%2Fvpc%2F..%2Fvpc/aws/manifests/latest",
+        "/v2/ACME/vpc/aws/manifests/latest",
+        "/v2/acme/vpc/aws/___/manifests/latest",
+        "/v2/acme/%00/aws/manifests/latest",
+        '/v2/acme/"/aws/manifests/latest',
+        "/v2/acme/%0d%0aSet-Cookie:x=1/aws/manifests/latest",
+    ],
+)
+@pytest.mark.parametrize("who", ["somebody", "nobody"])
+def test_a_name_that_is_none_is_refused_and_gets_into_no_header(ask, path, who):
+    status, headers, body = ask("GET", path, **({"secret": ""} if who == "nobody" else {}))
+
+    assert status in (400, 401, 404)
+    assert json.loads(body)["errors"][0]["code"] in ("NAME_INVALID", "NAME_UNKNOWN", "MANIFEST_UNKNOWN")
+    assert headers["Set-Cookie"] is None
+
+
+@pytest.mark.parametrize("header", ["0-4", "bytes 0-4/5", "bytes=0-4"])
+def test_a_chunk_may_be_announced_in_each_spelling(ask, header):
+    _, headers, _ = ask("POST", f"/v2/{NAME}/blobs/uploads/")
+
+    status, headers, _ = ask("PATCH", headers["Location"], ("Content-Range", header), body=b"12345")
+
+    assert (status, headers["Range"]) == (202, "0-4")
+    assert ask("DELETE", headers["Location"])[0] == 204
+
+
+def test_a_location_is_relative_whatever_the_proxy_says(ask):
+    forged = (("X-Forwarded-Host", "evil.example.org"), ("X-Forwarded-Proto", "http"))
+
+    _, headers, _ = ask("POST", f"/v2/{NAME}/blobs/uploads/", *forged)
+
+    assert headers["Location"].startswith(f"/v2/{NAME}/blobs/uploads/")
+    refused = ask("GET", "/v2/", *forged, secret="")[1]["WWW-Authenticate"]
+    assert "evil" not in refused
+    assert 'realm="https://' in refused
+
+
+def test_a_chunk_that_breaks_off_leaves_the_upload_where_it_was(live, shelf, ask, tls):
+    _, headers, _ = ask("POST", f"/v2/{NAME}/blobs/uploads/")
+    where = headers["Location"]
+    host, _, port = live.host.partition(":")
+    head = (
+        f"PATCH {where} HTTP/1.1\r\nHost: {live.host}\r\nAuthorization: Bearer {shelf.manage}\r\n"
+        "Content-Type: application/octet-stream\r\nContent-Length: 1000000\r\n\r\n"
+    )
+    with socket.create_connection((host, int(port))) as plain, tls.wrap_socket(plain, server_hostname=host) as gone:
+        gone.sendall(head.encode() + b"x" * 300_000)
+
+    data = b"the same chunk once more"
+    digest = f"sha256:{hashlib.sha256(data).hexdigest()}"
+    status = 0
+    for _ in range(50):  # the server notices when it reads
+        status, headers, _ = ask("PATCH", where, ("Content-Range", f"0-{len(data) - 1}"), body=data)
+        if status == 202:
+            break
+    assert (status, headers["Range"]) == (202, f"0-{len(data) - 1}")
+    assert ask("PUT", f"{headers['Location']}?digest={digest}")[0] == 201
+    assert ask("GET", f"/v2/{NAME}/blobs/{digest}")[2] == data
+
+
+def test_a_refused_push_is_answered_before_its_body(ask):
+    status, headers, body = ask(
+        "POST", f"/v2/{NAME}/blobs/uploads/?digest={EMPTY}", ("Expect", "100-continue"), body=b"x" * 1000, secret=""
+    )
+
+    assert status == 401
+    assert headers["WWW-Authenticate"].endswith(f'scope="repository:{NAME}:pull,push"')
+    assert json.loads(body)["errors"][0]["code"] == "UNAUTHORIZED"

@@ -1,0 +1,88 @@
+"""skopeo from Debian: log in, copy in and out, list, inspect, delete; anonymous and with credentials."""
+
+import json
+
+import pytest
+
+from tests.conftest import need
+from tests.e2e.oci.programs import Program, bytes_of, layout
+
+pytestmark = [pytest.mark.live, pytest.mark.once]
+
+
+@pytest.fixture
+def skopeo(live, tmp_path):
+    return Program(need("skopeo"), tmp_path, live)
+
+
+@pytest.fixture
+def copied(live, shelf, skopeo, tmp_path):
+    """Copies a layout in with Alice's token; answers its address and manifest."""
+
+    def copy(name: str):
+        image = layout(tmp_path / "layout", name)
+        address = f"docker://{live.host}/{name}:made"
+        skopeo.done("--insecure-policy", "copy", "--dest-creds", f"ci:{shelf.manage}", "oci:layout:made", address)
+        return address, image
+
+    return copy
+
+
+def test_a_wrong_password_does_not_log_in(live, shelf, skopeo):
+    said = skopeo.refused("login", "--username", "ci", "--password-stdin", live.host, stdin="nonsense")
+    assert "invalid username/password" in said or "unauthorized" in said
+
+    assert "Login Succeeded" in skopeo.done(
+        "login", "--username", "ci", "--password-stdin", live.host, stdin=shelf.manage
+    )
+
+
+def test_what_was_copied_in_is_listed_read_copied_out_and_deleted(live, shelf, skopeo, copied, tmp_path):
+    address, image = copied("acme/skopeo/image")
+    repository = address.rpartition(":")[0]
+    skopeo.done("login", "--username", "ci", "--password-stdin", live.host, stdin=shelf.manage)
+
+    assert json.loads(skopeo.done("list-tags", repository))["Tags"] == ["made"]
+    assert skopeo.done("inspect", "--raw", address).encode() == image.raw
+    assert json.loads(skopeo.done("inspect", address))["Digest"] == image.digest
+    skopeo.done("--insecure-policy", "copy", address, "oci:out:made")
+    assert bytes_of(tmp_path / "out", image.digest) == image.raw
+    for layer in image.fields["layers"]:
+        assert bytes_of(tmp_path / "out", layer["digest"]) == bytes_of(tmp_path / "layout", layer["digest"])
+
+    skopeo.done("delete", address)
+
+    assert "manifest unknown" in skopeo.refused("inspect", "--raw", address).lower()
+
+
+def test_nobody_reads_what_is_public_and_nothing_else(live, shelf, skopeo, copied, tmp_path):
+    address, image = copied("open/skopeo/image")
+
+    skopeo.done("--insecure-policy", "copy", address, "oci:out:made")
+    assert bytes_of(tmp_path / "out", image.digest) == image.raw
+    assert json.loads(skopeo.done("list-tags", address.rpartition(":")[0]))["Tags"] == ["made"]
+
+    hidden = skopeo.refused("inspect", "--raw", f"docker://{live.host}/acme/vpc/aws:1.2.0")
+    missing = skopeo.refused("inspect", "--raw", f"docker://{live.host}/nowhere/vpc/aws:1.2.0")
+    assert hidden.split("msg=")[-1].replace("acme", "nowhere") == missing.split("msg=")[-1]
+    skopeo.refused("--insecure-policy", "copy", "oci:layout:made", address)
+    skopeo.refused("delete", address)
+    assert skopeo.done("inspect", "--raw", address).encode() == image.raw
+
+
+def test_a_release_is_a_package(live, shelf, skopeo):
+    address = f"docker://{live.host}/open/vpc/aws"
+
+    assert {"1.0.0", "1.1.0", "1.2.0", "latest"} <= set(json.loads(skopeo.done("list-tags", address))["Tags"])
+    found = json.loads(skopeo.done("inspect", "--raw", f"{address}:1.2.0"))
+    assert found["artifactType"] == "application/vnd.opentofu.modulepkg"
+    assert [layer["mediaType"] for layer in found["layers"]] == ["archive/zip"]
+
+
+def test_a_reader_may_not_push(live, shelf, skopeo, tmp_path):
+    layout(tmp_path / "layout", "refused")
+    to = f"docker://{live.host}/acme/skopeo/refused:made"
+
+    said = skopeo.refused("--insecure-policy", "copy", "--dest-creds", f"ci:{shelf.read}", "oci:layout:made", to)
+
+    assert "denied" in said.lower()

@@ -1,0 +1,205 @@
+"""Slow and silent clients take nobody's answer away, and are cut off (A34)."""
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+
+from tests.builders.archives import MODULE, module_zip
+from tests.e2e.server import slow_clients
+from tests.e2e.server.slow_clients import Client, hang
+from tests.live import Live, start_live
+from tests.site.processes import eventually
+
+pytestmark = [pytest.mark.live, pytest.mark.once]
+
+THREADS = 4
+SLOW = 20
+TIMEOUT = 5
+NOTICE = 8
+READS = ("/healthz", "/readyz", "/v1/modules/demo/hello/local/versions")
+
+
+@pytest.fixture(scope="module")
+def larder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """Patient for three seconds, with fewer threads than there are slow clients."""
+    variables = {
+        "LARDER_WEB_THREADS": str(THREADS),
+        "LARDER_UPLOAD_THREADS": str(THREADS),
+        "LARDER_CLIENT_TIMEOUT_SECONDS": str(TIMEOUT),
+        "LARDER_STOP_NOTICE_SECONDS": str(NOTICE),
+    }
+    with start_live(tmp_path_factory.mktemp("slow"), **variables) as larder:
+        yield larder
+
+
+@pytest.fixture(scope="module")
+def token(larder: Live) -> str:
+    return larder.token()
+
+
+def http1(larder: Live, line: str, *fields: str, length: int = 100_000) -> bytes:
+    head = [f"{line} HTTP/1.1", f"Host: {larder.host}", *fields, f"Content-Length: {length}"]
+    return "\r\n".join([*head, "", ""]).encode()
+
+
+CSRF = "a" * 32
+FORM = ("Content-Type: application/x-www-form-urlencoded", f"Cookie: __Host-larder-csrf={CSRF}")
+UPLOAD = "/api/v1/modules/demo/slow/local/1.0.0"
+
+
+def kinds(larder: Live, token: str) -> dict[str, tuple[Client, int]]:
+    """Each kind's client, and how many of them are twenty slow ones."""
+
+    def http2(method: str, path: str, more: dict[str, str], count: int = 1) -> Client:
+        fields = {":method": method, ":path": path, **more}
+        return slow_clients.streams(count, fields, drip=b"a", host=larder.host)
+
+    form = {
+        "content-type": "application/x-www-form-urlencoded",
+        "cookie": f"__Host-larder-csrf={CSRF}",
+        "origin": larder.url,
+    }
+    length = {"content-length": "100000"}
+    bearer = {"authorization": f"Bearer {token}"}
+    # One frame of a head that never ends: the method and a field, and more to come.
+    endless = slow_clients.PREFACE + b"\0\0\1\1\0\0\0\0\1\x82"
+    return {
+        "no TLS": (slow_clients.no_tls, SLOW),
+        "silence": (slow_clients.raw(b""), SLOW),
+        "silence over HTTP/2": (slow_clients.raw(b"PRI * HTT", protocol="h2"), SLOW),
+        "head": (slow_clients.raw(b"GET / HTTP/1.1\r\n", b"X-A: b\r\n"), SLOW),
+        "head over HTTP/2": (slow_clients.raw(endless, protocol="h2"), SLOW),
+        "form": (
+            slow_clients.raw(http1(larder, "POST /account/login/", *FORM, f"Origin: {larder.url}"), b"a"),
+            SLOW,
+        ),
+        "form over HTTP/2": (http2("POST", "/account/login/", form), SLOW),
+        "form with a length over HTTP/2": (
+            http2("POST", "/account/login/", form | {"content-length": "1000"}),
+            SLOW,
+        ),
+        "refused": (slow_clients.raw(http1(larder, f"PUT {UPLOAD}"), b"a"), SLOW),
+        "refused over HTTP/2": (http2("PUT", UPLOAD, {}), SLOW),
+        "refused with a length over HTTP/2": (http2("PUT", UPLOAD, length), SLOW),
+        "refused, one connection": (http2("PUT", UPLOAD, length, SLOW), 1),
+        "upload": (slow_clients.raw(http1(larder, f"PUT {UPLOAD}", f"Authorization: Bearer {token}"), b"a"), SLOW),
+        "upload over HTTP/2": (http2("PUT", UPLOAD, bearer), SLOW),
+        "upload, one connection": (http2("PUT", UPLOAD, bearer, SLOW), 1),
+    }
+
+
+TOGETHER = {
+    "heads": ["no TLS", "silence", "silence over HTTP/2", "head", "head over HTTP/2"],
+    "forms": ["form", "form over HTTP/2", "form with a length over HTTP/2"],
+    "refused bodies": [
+        "refused",
+        "refused over HTTP/2",
+        "refused with a length over HTTP/2",
+        "refused, one connection",
+    ],
+    "uploads": ["upload", "upload over HTTP/2", "upload, one connection"],
+}
+
+
+def is_answered(larder: Live, path: str) -> bool:
+    """Over a new connection, as whoever comes now would open it. On a busy machine it may itself be too slow."""
+    try:
+        with larder.client() as client:
+            return client.get(path).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def assert_others_are_answered(larder: Live) -> None:
+    for path in READS * 3:
+        eventually(lambda path=path: is_answered(larder, path), what=path)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("group", TOGETHER)
+def test_slow_clients_take_nobodys_answer_and_are_cut(larder: Live, token: str, group: str) -> None:
+    clients = kinds(larder, token)
+    with contextlib.ExitStack() as stack:
+        slow = {kind: stack.enter_context(hang(larder.url, *clients[kind])) for kind in TOGETHER[group]}
+        eventually(lambda: all(seen.connected >= clients[kind][1] for kind, seen in slow.items()), seconds=90)
+        assert_others_are_answered(larder)
+        for kind, seen in slow.items():
+            eventually(lambda seen=seen: seen.cut >= SLOW, seconds=90, what=f"cut: {kind}")  # type: ignore[misc]
+
+
+def test_downloads_that_nobody_reads_are_cut_and_take_neither_answers_nor_memory(larder: Live, token: str) -> None:
+    release = larder.publish(
+        "demo/big/local", "1.0.0", module_zip(MODULE | {"large.bin": os.urandom(8_000_000)}), token
+    )
+    assert release["state"] == "published", release
+    with larder.client() as client:
+        path = client.get("/v1/modules/demo/big/local/1.0.0/download").json()["location"].partition("?")[0]
+    before = larder.output.read_text().count("client_stalled")
+
+    with hang(larder.url, slow_clients.unread(path, larder.host), count=90) as slow:
+        eventually(lambda: slow.connected == 90, seconds=60)
+        assert_others_are_answered(larder)
+        eventually(lambda: larder.output.read_text().count("client_stalled") - before == 90, seconds=60)
+
+
+@pytest.mark.parametrize("is_http2", [False, True])
+def test_an_upload_that_is_slow_but_goes_on_is_not_cut(larder: Live, token: str, is_http2: bool) -> None:
+    data = module_zip(MODULE | {"large.bin": os.urandom(100_000)}, comment=str(is_http2).encode())
+
+    def slowly() -> Iterator[bytes]:
+        for start in range(0, len(data), 10_000):
+            yield data[start : start + 10_000]
+            time.sleep(0.15 * TIMEOUT)
+
+    path = f"/api/v1/modules/demo/patient/local/1.{int(is_http2)}.0"
+    started = time.monotonic()
+    with httpx.Client(base_url=larder.url, verify=False, http2=is_http2, timeout=60) as client:  # noqa: S501
+        answer = client.put(path, content=slowly(), headers={"Authorization": f"Bearer {token}"})
+
+    assert answer.status_code == 202, answer.text
+    assert time.monotonic() - started > TIMEOUT
+
+
+def test_who_is_cut_is_told_so_in_the_dialect_of_the_edge(larder: Live, token: str) -> None:
+    said: dict[str, Callable[[httpx.Response], object]] = {
+        "/account/login/": lambda answer: "<html" in answer.text and "too slowly" in answer.text,
+        "/api/v1/namespaces/demo": lambda answer: answer.json()["error"]["code"] == "too_slow",
+        "/v2/demo/hello/local/manifests/9.9.9": lambda answer: (
+            answer.json()["errors"][0]["code"] == "BLOB_UPLOAD_INVALID"
+        ),
+    }
+
+    def silent() -> Iterator[bytes]:
+        yield b"{"
+        time.sleep(2 * TIMEOUT)
+        yield b" " * 999
+
+    def ask(path: str) -> httpx.Response:
+        method = "POST" if path.startswith("/account") else "PUT"
+        with larder.client(token) as client:
+            return client.request(method, path, content=silent(), headers={"Content-Length": "1000"})
+
+    with ThreadPoolExecutor() as at_once:
+        answers = dict(zip(said, at_once.map(ask, said), strict=True))
+    for path, answer in answers.items():
+        assert answer.status_code == 408, path
+        assert said[path](answer), answer.text
+
+
+def test_a_stop_is_said_by_readyz_first_while_requests_go_on(larder: Live) -> None:
+    """The last of this file: it ends the Larder."""
+
+    def seen() -> tuple[int, str, int]:
+        with larder.client() as client:
+            ready = client.get("/readyz")
+            return ready.status_code, ready.json()["status"], client.get(READS[2]).status_code
+
+    assert seen() == (200, "ok", 200)
+    larder.process.send_signal(signal.SIGTERM)
+    eventually(lambda: seen() == (503, "stopping", 200), seconds=NOTICE)
+    assert larder.process.wait(30) == 0

@@ -1,0 +1,127 @@
+"""Archives through the child process: the same verdict as here, at a cost that is bounded."""
+
+import io
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from apps.lib.archives import sandboxed
+from tests.builders.archives import corpus, module_zip
+from tests.builders.zips import Member, build, zeros_bomb
+
+ROOT = Path(sandboxed.__file__).parents[3]
+MIB = 1 << 20
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's own means: Linux only")
+
+
+@pytest.fixture
+def inspect(tmp_path: Path) -> Callable[..., sandboxed.Listing]:
+    def run(data: bytes, limits: sandboxed.Limits | None = None, *wanted: str) -> sandboxed.Listing:
+        path = tmp_path / "archive.zip"
+        path.write_bytes(data)
+        with path.open("rb") as file:
+            return sandboxed.inspect(file, limits or sandboxed.Limits(), wanted)
+
+    return run
+
+
+def endless() -> bytes:
+    """Ten gigabytes of zeros: where the limits are raised, many seconds of honest work."""
+    return zeros_bomb(256 * MIB, count=40)
+
+
+def code_of(refusal: pytest.ExceptionInfo[sandboxed.Refusal]) -> str:
+    return refusal.value.reasons[0].code
+
+
+def test_another_process_reads_the_archive_and_says_the_same(inspect):
+    data = module_zip()
+    there, here = (
+        inspect(data, None, "readme.md"),
+        sandboxed.read(io.BytesIO(data), sandboxed.Limits(), ["readme.md"]),
+    )
+
+    assert there.pid != here.pid == os.getpid()
+    assert (there.digest, there.size, there.entries, there.texts) == (here.digest, here.size, here.entries, here.texts)
+
+
+def test_names_and_texts_come_through_whole(inspect):
+    listing = inspect(module_zip({"日本/\"'.tf": "", "README.md": bytes(range(256))}), None, "readme.md")
+
+    assert [entry.name for entry in listing.entries] == ["日本/\"'.tf", "README.md"]
+    assert listing.texts == {"README.md": bytes(range(256))}
+
+
+def test_every_reason_comes_through_the_pipe(inspect):
+    for case in corpus()[:60:3]:
+        if case.reason_code and isinstance(case.data, bytes):
+            with pytest.raises(sandboxed.Refusal) as refusal:
+                inspect(case.data)
+            assert code_of(refusal) == case.reason_code
+
+
+def test_a_control_character_is_shown_although_the_child_can_import_nothing(inspect):
+    with pytest.raises(sandboxed.Refusal) as refusal:
+        inspect(build([Member("a\x1bb\u2028\x85.tf")]))
+
+    assert refusal.value.reasons[0].file == r"a\x1bb\u2028\x85.tf"
+
+
+def test_the_child_stops_by_its_own_clock(inspect):
+    started = time.monotonic()
+    with pytest.raises(sandboxed.Refusal) as refusal:
+        inspect(endless(), sandboxed.Limits(unpacked_bytes=1 << 40, ratio=1 << 20, seconds=1))
+
+    assert code_of(refusal) == "too_slow"
+    assert time.monotonic() - started < 6
+
+
+def test_a_check_that_answers_nonsense_is_broken(inspect, monkeypatch):
+    monkeypatch.setattr(sandboxed, "_INSPECTING", "tests.lib.sandbox.programs")
+
+    with pytest.raises(sandboxed.CheckBroken):
+        inspect(module_zip())
+
+
+def test_a_check_that_cannot_start_is_broken(inspect, monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+
+    with pytest.raises(sandboxed.CheckBroken, match="cannot start"):
+        inspect(module_zip())
+
+
+@linux
+def test_the_memory_limit_holds(inspect):
+    data = build([Member(f"{'n' * 100}{number}.tf", method=0) for number in range(60_000)])
+
+    with pytest.raises(sandboxed.Refusal) as refusal:
+        inspect(data, sandboxed.Limits(memory_bytes=48 * MIB))
+
+    assert code_of(refusal) == "too_expensive"
+    assert len(inspect(data).entries) == 60_000
+
+
+def test_a_bomb_is_refused_quickly_and_in_little_memory(tmp_path: Path):
+    path = tmp_path / "bomb.zip"
+    path.write_bytes(zeros_bomb(500 * MIB, declared=500 * MIB - 1))
+    code = (
+        "import sys, resource; sys.path.insert(0, sys.argv[1]); from apps.lib.archives import sandboxed as archives\n"
+        "try:\n    archives.inspect(open(sys.argv[2], 'rb'), archives.Limits(ratio=1 << 20))\n"
+        "except archives.Refusal as refusal:\n"
+        "    print(refusal.reasons[0].code, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    )
+    started = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(ROOT), str(path)], capture_output=True, text=True, check=True
+    )
+
+    verdict, kilobytes = done.stdout.split()
+    assert verdict == "size_mismatch"
+    assert time.monotonic() - started < 5
+    assert int(kilobytes) < 40_000

@@ -1,0 +1,232 @@
+"""The confined child: it can do nothing but read and answer, costs what it may, and never outlives its parent."""
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from apps.lib.sandbox import parent as confined
+
+T = TypeVar("T")
+ROOT = Path(confined.__file__).parents[3]
+PROGRAM = "tests.lib.sandbox.programs"
+MIB = 1 << 20
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's own means: Linux only")
+
+
+@pytest.fixture
+def run():
+    def run(do: str, limits: confined.Limits | None = None, **request: Any) -> dict[str, Any]:
+        with tempfile.TemporaryFile() as file:
+            file.write(b"the input")
+            return confined.run(program=PROGRAM, request={"do": do, **request}, stdin=file, limits=limits)
+
+    return run
+
+
+def test_it_answers_from_another_process_and_sees_only_what_it_is_handed(run, monkeypatch):
+    monkeypatch.setenv("LARDER_SECRET", "s3cret")
+    big = "ü\U0001f600" * 200_000  # more than an argument may hold
+
+    told = run("tell", text=big)
+
+    assert told["asked"] == big
+    assert told["read"] == "the input"
+    assert told["prepared"] == ["before the limits"]
+    assert told["pid"] != os.getpid()
+    assert not [name for name in told["environment"] if name.startswith(("LARDER", "PATH", "HOME"))]
+    assert not [folder for folder in told["path"] if "site-packages" in folder]
+
+
+def test_it_inherits_no_open_file(run):
+    with tempfile.TemporaryFile() as secret:
+        os.set_inheritable(secret.fileno(), True)
+        assert run("descriptors") == {"open": [0, 1, 2]}
+
+
+def test_site_packages_are_there_where_they_are_asked_for():
+    told = confined.run(
+        program="tests.lib.sandbox.parser", request={"text": "a = 1\n"}, limits=confined.Limits(), site_packages=True
+    )
+    assert told == {"root": "config_file"}
+
+
+def test_the_position_of_the_file_does_not_matter_and_stays():
+    with tempfile.TemporaryFile() as file:
+        file.write(b"not flushed")
+        at = file.tell()
+
+        told = confined.run(program=PROGRAM, request={"do": "tell", "text": ""}, stdin=file)
+
+        assert told["read"] == "not flushed"
+        assert file.tell() == os.lseek(file.fileno(), 0, os.SEEK_CUR) == at
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "open('/etc/passwd')",
+        "open('/tmp/written', 'w')",
+        "import socket; socket.socket()",
+        "os.pipe()",
+        "os.dup(0)",
+        "import wave",
+        "os.open('/', os.O_RDONLY)",
+    ],
+)
+def test_nothing_can_be_opened(run, code: str):
+    assert run("attempt", code=code)["failed"] in ("OSError", "ModuleNotFoundError", "ImportError")
+
+
+@linux
+def test_no_process_can_be_started(run):
+    assert run("become_nobody") == {"failed": "BlockingIOError"}
+
+
+@pytest.mark.parametrize(
+    ("do", "seconds", "word"),
+    [
+        ("sleep", 1, "1 seconds"),
+        ("burn", 0, "SIGXCPU"),
+        ("abort", 9, "SIGABRT"),
+        ("crash", 9, "SIGSEGV"),
+        ("fill", 9, "memory"),
+    ],
+)
+@linux
+def test_a_child_that_must_be_stopped_cost_too_much(run, monkeypatch, do: str, seconds: int, word: str):
+    monkeypatch.setattr(confined, "_GRACE", 0.2 if do == "sleep" else 30.0)  # the machine may be busy
+
+    with pytest.raises(confined.TooExpensive, match=word):
+        run(do, confined.Limits(seconds=seconds))
+
+    assert children() == []
+
+
+@pytest.mark.parametrize(
+    ("do", "request_"),
+    [
+        ("break_down", {}),
+        ("no_such_function", {}),
+        ("leave", {"code": 0}),
+        ("leave", {"code": 3}),
+        ("scribble", {"text": "[]"}),
+        ("scribble", {"text": "D\0\0\0\2[]"}),
+        ("scribble", {"text": "D\0\0\0\x0f{'document': 1}"}),
+        ("scribble_for_ever", {}),
+        ("kill", {}),
+        ("kill", {"signal": 15}),
+        ("pour", {}),
+    ],
+    ids=str,
+)
+def test_a_check_that_breaks_says_nothing_about_the_input(run, do: str, request_: dict[str, Any]):
+    with pytest.raises(confined.CheckBroken):
+        run(do, **request_)
+
+    assert children() == []
+
+
+def test_a_check_that_cannot_start_is_broken(run, monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+
+    with pytest.raises(confined.CheckBroken, match="cannot start"):
+        run("tell", text="")
+
+
+def test_a_program_that_is_not_there_is_broken():
+    with pytest.raises(confined.CheckBroken):
+        confined.run(program="apps.lib.no_such_program", request={})
+
+
+def test_output_comes_in_order_with_the_document_behind_it():
+    pieces: list[bytes] = []
+
+    document = confined.run(program=PROGRAM, request={"do": "pour", "pieces": 30}, output=pieces.append)
+
+    assert document == {"pieces": 30}
+    assert b"".join(pieces) == b"".join(number.to_bytes(4, "big") * 10_000 for number in range(30))
+
+
+def test_time_that_the_taker_takes_does_not_count(monkeypatch):
+    monkeypatch.setattr(confined, "_GRACE", 2.0)
+    limits = confined.Limits(seconds=0)
+    pieces = confined.stream(program=PROGRAM, request={"do": "pour", "pieces": 20}, limits=limits)
+
+    taken = []
+    for piece in pieces:
+        time.sleep(0.15)
+        taken.append(len(piece))
+
+    assert taken == [40_000] * 20
+
+
+def test_a_taker_that_stops_ends_the_child():
+    pieces = confined.stream(program=PROGRAM, request={"do": "pour"})
+    next(pieces)
+    assert len(children()) == 1
+
+    pieces.close()
+
+    assert children() == []
+
+
+@linux
+def test_the_child_dies_with_a_parent_that_is_killed():
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); from apps.lib.sandbox import parent as confined; "
+        f"confined.run(program={PROGRAM!r}, request={{'do': 'sleep'}})"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, str(ROOT)]) as parent:
+        child = wait_for(lambda: next(iter(children(parent.pid)), None))
+        time.sleep(0.3)  # so that it has asked the kernel for the signal
+        parent.kill()
+
+    wait_for(lambda: not alive(child))
+
+
+def test_our_own_limits_are_untouched(run):
+    run("tell", text="")
+
+    assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > 0
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 0
+
+
+def children(parent: int | None = None) -> list[int]:
+    """The processes that the parent (by default this one) started for a check and that are still there."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+            command = (stat.parent / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if int(fields[1]) == (parent or os.getpid()) and (b"sandbox" in command or fields[0] == "Z"):
+            found.append(int(stat.parent.name))
+    return found
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    # An orphan is reaped by whoever is process 1 here, perhaps late: a zombie is as dead as it gets.
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def wait_for(condition: Callable[[], T | None], seconds: float = 5) -> T:
+    """What the condition gives as soon as it is true. Fails after the seconds."""
+    end = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.02)
+    return found

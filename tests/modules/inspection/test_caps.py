@@ -1,0 +1,114 @@
+"""What is not even parsed: too large, too deep, too many, cut, no text."""
+
+import json
+
+import pytest
+
+from apps.modules.inspection import units
+from apps.modules.inspection.caps import MOST_DOCUMENT_BYTES
+from tests.modules.inspection.inspections import messages, of_default, unit_of
+
+pytestmark = pytest.mark.once
+
+MIB = 1024 * 1024
+
+
+def module_of(texts, sizes=None):
+    lengths = {path: len(text) for path, text in texts.items()}
+    return units.read_module(texts, lengths | (sizes or {}))["units"]
+
+
+def test_a_byte_order_mark_is_taken_off():
+    assert unit_of(b'\xef\xbb\xbfvariable "x" {}\n').parts["variables"][0]["line"] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "place"),
+    [
+        (b"a = 1\nb = \0\n", "not read: it holds a NUL byte, so it is no text", (2, 5)),
+        (b'a = "\xc3\xa4\xff"\n', "not read: it is not UTF-8", (1, 7)),
+        (b"a = 1\n\xff\xfea", "not read: it is not UTF-8", (2, 1)),
+    ],
+)
+def test_a_file_that_is_no_text_is_left_out_with_a_warning(text, message, place):
+    unit = unit_of("variable y {}", bad_tf=text)
+    assert [entry["name"] for entry in unit.parts["variables"]] == ["y"]
+    assert [(note.file, note.message, (note.line, note.column)) for note in unit.notes] == [("bad.tf", message, place)]
+
+
+def test_a_file_of_five_megabytes_is_left_out_whether_its_text_was_cut_or_not():
+    for text in (b"# x\n" * (5 * MIB // 4), b"# x\n"):
+        (unit,) = module_of({"main.tf": b"variable y {}", "big.tf": text}, {"big.tf": 5 * MIB})
+        assert [entry["name"] for entry in unit["variables"]] == ["y"]
+        assert [note["message"] for note in unit["warnings"]] == [
+            "not read: it has 5242880 bytes, at most 1048576 are read"
+        ]
+
+
+def test_a_text_that_was_cut_or_not_handed_over_is_left_out():
+    (unit,) = module_of({"main.tf": b"variable y {}"}, {"main.tf": 500, "other.tf": 7})
+    assert unit["variables"] == []
+    assert [note["message"] for note in unit["warnings"]] == [
+        "not read: only 13 of its 500 bytes were at hand",
+        "not read: only 0 of its 7 bytes were at hand",
+    ]
+
+
+@pytest.mark.parametrize("bracket", ["[]", "()", "{}"])
+def test_a_hundred_thousand_brackets_are_left_out(bracket):
+    text = f'variable "x" {{\n  default = {bracket[0] * 100_000}{bracket[1] * 100_000}\n}}\n'
+    unit = unit_of("variable y {}", deep_tf=text)
+    assert [entry["name"] for entry in unit.parts["variables"]] == ["y"]
+    assert [(note.line, note.message) for note in unit.notes] == [
+        (2, "not read: more than 200 brackets are open at once")
+    ]
+
+
+def test_templates_and_strings_in_each_other_count_as_brackets():
+    assert messages(unit_of('x = "' + '${"' * 100_000)) == ["not read: more than 200 brackets are open at once"]
+
+
+def test_so_many_brackets_as_anybody_writes_are_read():
+    found = of_default("[" * 199 + "]" * 199)
+    assert json.dumps(found["value"]) == "[" * 199 + "]" * 199
+
+
+def test_at_most_four_thousand_files_are_read():
+    texts = {f"f{number:04}.tf": f"variable v{number} {{}}\n".encode() for number in range(4001)}
+    texts["modules/a/main.tf"] = b"variable x {}\n"
+    root, submodule = module_of(texts)
+    assert len(root["variables"]) == 4000
+    assert [(note["file"], note["message"]) for note in root["warnings"]] == [
+        ("f4000.tf", "not read, and 0 more of this folder: at most 4000 module files of an archive are")
+    ]
+    assert (submodule["variables"], len(submodule["warnings"])) == ([], 1)
+
+
+def test_an_override_that_is_one_file_too_many_makes_defaults_unknown():
+    texts = {f"f{number:04}.tf": f"variable v{number} {{\n  default = 1\n}}\n".encode() for number in range(4000)}
+    texts["z_override.tf"] = b"variable v1 {\n  sensitive = true\n}\n"
+    (root,) = module_of(texts)
+    assert {entry["default"] for entry in root["variables"]} == {"(unknown)"}
+
+
+def test_a_value_that_fills_pages_is_not_shown():
+    unit = unit_of('variable "x" {\n  default = "%s"\n}\n' % ("y" * 70_000))
+    assert unit.parts["variables"][0]["default"] == "(unknown)"
+    assert messages(unit) == ["not shown: this value is longer than 65536 bytes"]
+
+
+def test_a_unit_has_at_most_a_hundred_warnings():
+    (root,) = module_of({"main.tf": b'x = "\n' * 5000})
+    assert len(root["warnings"]) == 100
+    assert root["warnings"][-1]["message"] == "and more warnings than are shown"
+
+
+def test_a_document_that_no_page_could_hold_loses_entries_of_its_longest_units():
+    texts = {"main.tf": b'variable "y" {}\n'}
+    texts |= {f"modules/m{a}/v.tf": b"".join(b"output o%d {}\n" % n for n in range(10_000 * a)) for a in (1, 3)}
+    document = {"units": module_of(texts)}
+    assert len(json.dumps(document)) <= MOST_DOCUMENT_BYTES
+    root, small, large = document["units"]
+    assert (len(root["variables"]), len(small["outputs"]), len(large["outputs"])) == (1, 10_000, 15_000)
+    assert large["warnings"][0]["message"].endswith(", and 15000 of 30000 entries")
+    assert root["warnings"] == small["warnings"] == []

@@ -1,0 +1,214 @@
+"""What a unit lists of its blocks, each with file and line."""
+
+import pytest
+
+from tests.modules.inspection.inspections import messages, unit_of, variable
+
+pytestmark = pytest.mark.once
+
+
+def test_a_variable_has_everything_that_its_block_says():
+    found = variable(
+        """\
+# Line one.
+variable "x" {
+  type        = number
+  default     = 3
+  description = "How many."
+  nullable    = false
+  ephemeral   = true
+  deprecated  = "Use y."
+
+  validation {
+    condition     = var.x > 0
+    error_message = "More than none."
+  }
+
+  validation {
+    condition     = var.x < 9
+    error_message = "Not ${"so"} many."
+  }
+}
+"""
+    )
+    assert found == {
+        "name": "x",
+        "type": "number",
+        "default": "3",
+        "value": 3,
+        "required": False,
+        "description": "How many.",
+        "sensitive": False,
+        "nullable": False,
+        "ephemeral": True,
+        "deprecated": "Use y.",
+        "validations": ["More than none.", '"Not ${"so"} many."'],
+        "file": "main.tf",
+        "line": 2,
+    }
+
+
+def test_an_output_has_everything_but_its_value():
+    text = 'output "x" {\n  value = var.secret\n  description = "It."\n  sensitive = true\n  deprecated = "Use y."\n}\n'
+    assert unit_of(text).parts["outputs"] == [
+        {
+            "name": "x",
+            "description": "It.",
+            "sensitive": True,
+            "ephemeral": False,
+            "deprecated": "Use y.",
+            "file": "main.tf",
+            "line": 1,
+        }
+    ]
+
+
+def test_resources_data_sources_and_ephemeral_ones_are_told_apart():
+    text = 'resource "a_b" "r" {}\ndata "a_c" "d" {}\nephemeral "a_d" "e" {}\ncheck "c" {\n  data "h_e" "in" {}\n}\n'
+    listed = [
+        (entry["mode"], entry["type"], entry["name"], entry["line"]) for entry in unit_of(text).parts["resources"]
+    ]
+    assert listed == [
+        ("managed", "a_b", "r", 1),
+        ("data", "a_c", "d", 2),
+        ("ephemeral", "a_d", "e", 3),
+        ("data", "h_e", "in", 5),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("argument", "provider"),
+    [
+        ("", "aws"),
+        ("provider = aws.replica", "aws"),
+        ("provider = google-beta", "google-beta"),
+        ('provider = "other.alias"', "other"),
+        ("provider = aws.by_region[each.key]", "aws"),
+    ],
+)
+def test_a_resource_names_its_provider(argument, provider):
+    text = f'resource "aws_x" "y" {{\n  {argument}\n}}\n'
+    assert unit_of(text).parts["resources"][0]["provider"] == provider
+
+
+def test_a_type_without_an_underscore_is_its_provider():
+    assert unit_of('data "http" "x" {}').parts["resources"][0]["provider"] == "http"
+
+
+PROVIDERS = """\
+terraform {
+  required_providers {
+    aws = {
+      source                = "hashicorp/aws"
+      version               = ">= 5.0"
+      configuration_aliases = [aws, aws.replica]
+    }
+    old = "~> 2.0"
+    (var.odd) = { source = "a/b" }
+  }
+}
+provider "aws" {
+  version = "< 7"
+}
+provider "older" {
+  version = "~> 1.0"
+}
+resource "used_thing" "x" {}
+resource "terraform_data" "x" {}
+"""
+
+
+def test_providers_are_those_required_configured_or_only_used():
+    text = PROVIDERS.replace('    (var.odd) = { source = "a/b" }\n', "")
+    assert unit_of(text).parts["providers"] == [
+        {
+            "name": "aws",
+            "source": "hashicorp/aws",
+            "version": ">= 5.0, < 7",
+            "aliases": ["aws", "aws.replica"],
+            "file": "main.tf",
+            "line": 3,
+        },
+        {"name": "old", "source": "", "version": "~> 2.0", "aliases": [], "file": "main.tf", "line": 8},
+        {"name": "older", "source": "", "version": "~> 1.0", "aliases": [], "file": "main.tf", "line": 14},
+        {"name": "used", "source": "", "version": "", "aliases": [], "file": "main.tf", "line": 17},
+    ]
+
+
+def test_a_requirement_whose_name_has_to_be_evaluated_costs_a_warning_at_most():
+    assert unit_of(PROVIDERS).notes
+
+
+def test_required_versions_are_listed_with_their_places():
+    unit = unit_of(
+        'terraform {\n  required_version = ">= 1.6"\n}\n', more_tf='terraform {\n  required_version = "< 2"\n}\n'
+    )
+    assert unit.parts["required_version"] == [
+        {"text": ">= 1.6", "file": "main.tf", "line": 2},
+        {"text": "< 2", "file": "more.tf", "line": 2},
+    ]
+
+
+def test_calls_have_source_and_version():
+    text = 'module "a" {\n  source  = "x/y/z"\n  version = "~> 1"\n}\nmodule "b" {\n  source = "${var.base}/b"\n}\n'
+    assert unit_of(text).parts["calls"] == [
+        {"name": "a", "source": "x/y/z", "version": "~> 1", "file": "main.tf", "line": 1},
+        {"name": "b", "source": '"${var.base}/b"', "version": "", "file": "main.tf", "line": 5},
+    ]
+
+
+def test_blocks_that_are_not_shown_cost_no_warning():
+    text = """\
+moved {
+  from = a.b
+  to   = a.c
+}
+removed {
+  from = a.d
+  lifecycle { destroy = false }
+}
+import {
+  to = a.c
+  id = "1"
+}
+check "x" {
+  assert {
+    condition     = true
+    error_message = "No."
+  }
+}
+terraform {
+  encryption {
+    method "aes_gcm" "m" { keys = key_provider.pbkdf2.k }
+  }
+  cloud {}
+}
+locals { a = provider::x::y(1) }
+something_new "of" "tomorrow" {}
+"""
+    unit = unit_of(text)
+    assert unit.notes == []
+    assert not any(unit.parts.values())
+
+
+def test_names_need_no_quotes():
+    assert unit_of("variable x {}\nresource a_b c {}").parts["resources"][0]["name"] == "c"
+
+
+@pytest.mark.parametrize("text", ['variable "a${b}" {}', "variable {}", 'variable "a" "b" {}', 'variable "" {}'])
+def test_a_block_with_labels_that_cannot_be_is_passed_over_with_a_warning(text):
+    unit = unit_of(f"{text}\nvariable y {{}}\n")
+    assert [entry["name"] for entry in unit.parts["variables"]] == ["y"]
+    assert messages(unit) == ["not read: this block has 1 label, each a plain name"]
+
+
+def test_of_two_with_the_same_name_the_first_counts():
+    unit = unit_of('variable "x" {\n  default = 1\n}\n', more_tf='variable "x" {\n  default = 2\n}\n')
+    assert [entry["value"] for entry in unit.parts["variables"]] == [1]
+    assert messages(unit) == ["variable x is declared in main.tf, line 1, already"]
+
+
+def test_an_argument_that_is_set_twice_is_unknown():
+    unit = unit_of('variable "x" {\n  default = 1\n  default = 2\n}\n')
+    assert (unit.parts["variables"][0]["default"], "value" in unit.parts["variables"][0]) == ("(unknown)", False)
+    assert messages(unit) == ["default is set a second time, so which one holds is unknown"]

@@ -1,0 +1,104 @@
+"""apps/portal/frame/charts.py: pictures of numbers, as SVG that a strict policy lets through."""
+
+import re
+from xml.etree import ElementTree as ET
+
+import pytest
+from django.conf import settings
+
+from apps.portal.frame.charts import Series, bars, ceiling, highest, sparkline
+from tests.portal.frame.test_contrast import COLOURS, contrast
+
+pytestmark = pytest.mark.once
+
+CSS = (settings.BASE_DIR / "static" / "css" / "components" / "charts.css").read_text()
+TONES = dict(re.findall(r"--chart-(\w+): light-dark\((#\w+, #\w+)\)", CSS))
+
+
+def parsed(svg: str) -> ET.Element:
+    return ET.fromstring(svg)  # noqa: S314  # our own text
+
+
+@pytest.mark.parametrize(
+    ("highest_value", "top"),
+    [(0, 2), (1, 2), (2, 2), (3, 4), (9, 10), (11, 12), (17, 20), (61, 80), (100, 100), (101, 120), (234_567, 300_000)],
+)
+def test_the_scale_ends_at_a_number_that_reads_well(highest_value, top):
+    assert ceiling(highest_value) == top
+    assert top % 2 == 0
+
+
+def test_a_bar_is_as_high_as_its_value():
+    chart = parsed(bars(["1 Nov", "2 Nov"], [Series("Downloads", [50, 100])], title="Downloads"))
+
+    pieces = [rect for rect in chart.iter("rect") if "piece--hit" not in rect.attrib["class"]]
+    assert [(rect.attrib["height"], rect.attrib["y"]) for rect in pieces] == [("50", "50"), ("100", "0")]
+    assert [rect.attrib["x"] for rect in pieces] == ["1", "11"]
+
+
+def test_pieces_stand_on_each_other_in_the_order_of_the_series():
+    series = [Series("1.0.0", [60], "1"), Series("other", [40], "other")]
+    chart = parsed(bars(["1 Nov"], series, title="Downloads"))
+
+    pieces = {rect.attrib["class"].split("--")[1]: rect.attrib for rect in chart.iter("rect")}
+    assert highest(series) == 100
+    assert (pieces["1"]["y"], pieces["1"]["height"]) == ("40", "60")
+    assert (pieces["other"]["y"], pieces["other"]["height"]) == ("0", "40")
+
+
+def test_a_little_beside_much_is_still_seen():
+    chart = parsed(bars(["1 Nov", "2 Nov"], [Series("Downloads", [1, 9000])], title="Downloads"))
+
+    assert next(rect for rect in chart.iter("rect") if rect.attrib["width"] == "8").attrib["height"] == "1"
+
+
+def test_it_says_what_it_is_and_what_each_bar_is():
+    series = [Series("1.0.0", [1200, 0]), Series("other", [34, 0], "other")]
+    chart = parsed(bars(["1 Nov", "2 Nov"], series, title="Downloads by day: 1,234"))
+
+    assert chart.attrib["role"] == "img"
+    assert chart[0].tag == "title"
+    assert [title.text for title in chart.iter("title")] == [
+        "Downloads by day: 1,234",
+        "1 Nov: 1,234 (1.0.0 1,200, other 34)",
+        "2 Nov: 0",
+    ]
+
+
+@pytest.mark.parametrize("values", [[], [0], [0, 0, 0], [5], [1, 2, 3]])
+def test_a_sparkline_has_a_point_for_each_value_within_its_box(values):
+    chart = parsed(sparkline(values, title="Downloads"))
+
+    points = [tuple(map(float, point.split(","))) for point in next(chart.iter("polyline")).attrib["points"].split()]
+    assert len(points) == len(values)
+    assert all(0 <= y <= 30 for _, y in points)
+    assert chart[0].text == "Downloads"
+
+
+def test_names_cannot_break_out_of_the_picture():
+    chart = bars(["<b>"], [Series('"><script>', [1]), Series("&", [1])], title="<i>")
+
+    assert "<b>" not in chart
+    assert "<script>" not in chart
+    assert parsed(chart)[0].text == "<i>"
+
+
+def test_nothing_in_it_needs_an_inline_style():
+    svg = bars(["1 Nov"], [Series("a", [1])], title="t") + sparkline([1, 2], title="t")
+
+    assert "style" not in svg
+    assert not re.search(r"\son\w+=", svg)
+
+
+@pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
+@pytest.mark.parametrize("tone", sorted(TONES))
+def test_each_colour_stands_out_from_the_surface(tone, theme):
+    """WCAG 2.2, 1.4.11: 3 to 1 for what a picture is understood by."""
+    assert contrast(TONES[tone].split(", ")[theme], COLOURS["surface"][theme]) >= 3
+
+
+def test_every_series_has_its_colour_in_picture_and_legend():
+    assert set(TONES) == {"1", "2", "3", "4", "5", "other"}
+    for tone in set(TONES) - {"1"}:
+        assert f".chart__piece--{tone} " in CSS
+        assert f".legend__mark--{tone} " in CSS

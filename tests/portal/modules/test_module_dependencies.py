@@ -1,0 +1,192 @@
+"""/modules/<address>/<version>/dependencies: what a module builds on, and who builds on it"""
+
+import html
+
+import pytest
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from apps.accounts.models import Namespace, Visibility
+from apps.modules.catalogue import entries
+from apps.modules.models import Module, ModuleCall, ModuleVersion
+from apps.releases.models import Release
+from tests.builders.archives import MODULE, module_zip
+from tests.portal.providers.rows import provider_version, row_of_key
+from tests.portal.rows import add_module, add_modules
+
+AT = "/modules/acme/vpc/aws/1.0.0/dependencies"
+LABEL = "/modules/acme/label/null/1.0.0/dependencies"
+CALLS = """
+terraform {{
+  required_providers {{
+    aws = {{
+      source                = "hashicorp/aws"
+      version               = ">= 5.0, < 7.0"
+      configuration_aliases = [aws.peer]
+    }}
+  }}
+}}
+module "label" {{
+  source  = "{host}/pantry/label/null"
+  version = "~> 1.0"
+}}
+module "secret" {{
+  source = "{host}/vault/keys/aws//modules/inner"
+}}
+module "elsewhere" {{
+  source = "terraform-aws-modules/vpc/aws"
+}}
+module "inner" {{
+  source = "./modules/inner"
+}}
+module "up" {{
+  source = "../outside"
+}}
+"""
+
+
+@pytest.fixture
+def vault(db):
+    """A private namespace that only staff see."""
+    found = Namespace.objects.create(name="vault", canonical="vault", visibility=Visibility.PRIVATE)
+    add_module(found, "keys/aws", "1.0.0")
+    return found
+
+
+@pytest.fixture
+def vpc(settings, vault, published):
+    settings.PUBLIC_HOST = "registry.xn--bcher-kva.example"  # what configurations write as below
+    published("pantry/label/null", "1.0.0")
+    files = {"main.tf": CALLS.format(host="registry.bücher.example"), "modules/inner/main.tf": "# inner\n"}
+    return published("acme/vpc/aws", "1.0.0", data=module_zip(files))
+
+
+def text_of(response):
+    assert response.status_code == 200
+    return html.unescape(response.content.decode())
+
+
+def test_providers_of_this_registry_lead_to_their_pages(settings, published, browser_of, bob, acme, vault):
+    settings.PUBLIC_HOST, settings.HOSTNAMES = "xn--bcher-kva.example:8443", ["registry.example.com"]
+    team = Namespace.objects.create(name="My_Team", canonical="my-team", visibility=Visibility.PUBLIC)
+    for namespace, number in ((acme, 1), (vault, 2), (team, 3)):
+        provider_version(namespace, "dns", "1.0.0", key=row_of_key(namespace, number))
+    sources = [
+        "Registry.example.com/acme/dns",
+        "bücher.example:8443/my-team/dns",
+        "bücher.example:8443/vault/dns",
+        "acme/dns",
+        "else.where/acme/dns",
+    ]
+    needed = "".join(f'p{number} = {{ source = "{source}" }}\n' for number, source in enumerate(sources))
+    published(
+        "acme/vpc/aws", "1.0.0", data=module_zip({"main.tf": f"terraform {{ required_providers {{\n{needed}}} }}"})
+    )
+    page = text_of(browser_of(bob).get(AT))
+
+    for name, source in zip(("acme", "My_Team"), sources, strict=False):
+        assert f'href="/providers/{name}/dns">{source}</a> <span class="badge badge--accent">In this registry' in page
+    for other in sources[2:]:
+        assert f"<code>{other}</code>" in page, "hidden from Bob, or somebody else's"
+
+
+def calls(module, *targets, unit=""):
+    """As if the default version of the module called each target."""
+    version = ModuleVersion.objects.get(module=module)
+    ModuleCall.objects.bulk_create(
+        ModuleCall(
+            version=version,
+            unit=unit,
+            name="x",
+            source=f"here/{target}",
+            **dict(zip(("target_namespace", "target_name", "target_system"), target.split("/"), strict=True)),
+        )
+        for target in targets
+    )
+
+
+def test_providers_show_source_constraint_and_what_is_passed_in(browser_of, bob, vpc):
+    text = text_of(browser_of(bob).get(AT))
+
+    for expected in ("hashicorp/aws", ">= 5.0, < 7.0", "aws.peer"):
+        assert f"<code>{expected}</code>" in text
+
+
+def test_a_call_leads_to_what_its_reader_may_see(browser_of, bob, olga, vpc):
+    bobs, olgas = text_of(browser_of(bob).get(AT)), text_of(browser_of(olga).get(AT))
+
+    assert 'href="/modules/pantry/label/null"' in bobs
+    assert 'href="/modules/vault/keys/aws"' not in bobs
+    assert "registry.bücher.example/vault/keys/aws//modules/inner" in bobs  # the author's words, which Bob may read
+    assert 'href="/modules/vault/keys/aws"' in olgas
+    assert bobs.count("In this registry") == 1
+
+
+def test_a_call_of_a_submodule_leads_to_its_page(browser_of, bob, vpc):
+    text = text_of(browser_of(bob).get(AT))
+
+    assert 'href="/modules/acme/vpc/aws/1.0.0/submodules/inner">./modules/inner</a>' in text
+    assert "<code>../outside</code>" in text
+
+
+def test_used_by_names_modules_that_the_reader_may_see(client, browser_of, olga, charlie, pantry, acme, vault):
+    target = add_module(pantry, "label/null", "1.0.0")
+    calls(add_module(pantry, "open/aws", "1.0.0"), "pantry/label/null")
+    calls(add_module(acme, "closed/aws", "1.0.0"), "pantry/label/null", "pantry/label/null")
+    calls(target, "pantry/label/null", unit="modules/inner")  # itself: no news
+    url = "/modules/pantry/label/null/1.0.0/dependencies"
+
+    for reader, count in ((client, 1), (browser_of(charlie), 1), (browser_of(olga), 2)):
+        text = text_of(reader.get(url))
+        assert f'Used by <span class="count">{count}<' in text
+        assert 'href="/modules/pantry/open/aws"' in text
+        assert ("closed" in text) is (count == 2)
+
+
+def test_only_the_default_version_of_a_module_uses_others(browser_of, bob, acme):
+    add_module(acme, "label/null", "1.0.0")
+    user = add_module(acme, "user/aws", "1.0.0", "2.0.0")
+    old = ModuleVersion.objects.get(module=user, release__version="1.0.0")
+    place = {"target_namespace": "acme", "target_name": "label", "target_system": "null"}
+    ModuleCall.objects.create(version=old, name="x", source="x", **place)
+
+    assert 'Used by <span class="count">0<' in text_of(browser_of(bob).get(LABEL))
+
+
+def test_a_module_with_neither_says_so(browser_of, bob, published):
+    published("acme/vpc/aws", "1.0.0", data=module_zip({"main.tf": "# nothing\n"}))
+
+    text = text_of(browser_of(bob).get(AT))
+
+    assert "needs no provider and calls no other module" in text
+    assert "No module that you may see in this registry calls this one." in text
+
+
+def test_many_users_have_pages_and_cost_no_more(browser_of, bob, acme, published):
+    published("acme/vpc/aws", "1.0.0", data=module_zip(MODULE))
+    browser, costs = browser_of(bob), []
+    for first, last in ((0, 10), (10, 120)):
+        for module in add_modules(acme, [f"user{number:03}/aws" for number in range(first, last)]):
+            calls(module, "acme/vpc/aws")
+        with CaptureQueriesContext(connection) as queries:
+            text = text_of(browser.get(AT))
+        costs.append(len(queries))
+
+    assert costs[0] == costs[1] <= 12
+    assert 'Used by <span class="count">120<' in text
+    assert "user049" in text
+    assert "user050" not in text
+    assert "user119" in text_of(browser.get(f"{AT}?page=3"))
+
+
+def test_quarantined_callers_are_not_counted(browser_of, bob, acme, published, olga):
+    """Their module has no default version any more."""
+    add_module(acme, "label/null", "1.0.0")
+    user = add_module(acme, "user/aws", "1.0.0")
+    calls(user, "acme/label/null")
+    Release.objects.filter(name="user/aws").update(quarantined_at=timezone.now())
+    with transaction.atomic():
+        entries.refresh(Module.objects.select_related("namespace").get(pk=user.pk))
+
+    assert 'Used by <span class="count">0<' in text_of(browser_of(bob).get(LABEL))

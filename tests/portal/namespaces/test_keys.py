@@ -1,0 +1,298 @@
+"""/namespaces/<ns>/keys: shown to readers, added in two steps, made by a worker, retired and revoked."""
+
+import html
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from apps.accounts.models import Grant, Role
+from apps.audit.models import AuditEvent
+from apps.portal.people import reauthentication
+from apps.signing.models import SigningKey
+from tests.builders.keys import signing_key
+from tests.portal.providers.rows import provider_version, row_of_key
+
+KEYS = "/namespaces/acme/keys"
+ADD = f"{KEYS}/add"
+
+
+def confirm(client, user, path="/"):
+    """Type the password, as the page before asks for it."""
+    form = {"password": f"{user.username} likes pears", "next": path}
+    return client.post(reverse("account_reauthenticate"), form)
+
+
+@pytest.fixture
+def browser(dora, browser_of):
+    """Dora's, who has just typed her password."""
+    client = browser_of(dora)
+    assert confirm(client, dora, ADD).headers["Location"] == ADD
+    return client
+
+
+@pytest.fixture
+def registered(browser):
+    key = signing_key("ed25519")
+    assert browser.post(ADD, {"armor": key.armor, "step": "save"}).status_code == 303
+    return SigningKey.objects.get(fingerprint=key.fingerprint)
+
+
+def text_of(response):
+    return html.unescape(response.content.decode())
+
+
+def test_what_was_parsed_is_shown_before_anything_is_saved(browser):
+    key = signing_key("ed25519")
+    page = browser.post(ADD, {"armor": key.armor, "source": "Cooks", "source_url": ""})
+
+    assert page.status_code == 200
+    found = text_of(page)
+    assert "Ed25519 Tester <ed25519@example.com>" in found
+    assert f"{key.fingerprint[:4]} {key.fingerprint[4:8]} " in found
+    assert "Nothing is saved yet" in found
+    assert not SigningKey.objects.exists()
+
+    sent = {field.name: field.value() or "" for field in page.context["form"]}
+    saved = browser.post(ADD, sent | {"step": "save"})
+    assert saved.status_code == 303
+    assert saved.headers["Location"] == f"{KEYS}/{key.fingerprint}"
+    row = SigningKey.objects.get()
+    assert (row.state, row.custody, row.source) == ("active", "publisher", "Cooks")
+    assert AuditEvent.objects.filter(kind="namespace:key:registered").count() == 1
+
+
+def test_something_can_be_changed_before_it_is_saved(browser):
+    key = signing_key("ed25519")
+    page = browser.post(ADD, {"armor": key.armor, "source": "Coks", "step": "change"})
+
+    assert page.status_code == 200
+    assert 'value="Coks"' in page.text
+    assert key.armor.splitlines()[3] in page.text
+    assert not SigningKey.objects.exists()
+
+
+def test_a_private_key_is_refused_and_not_shown_again(browser):
+    key = signing_key("ed25519")
+    page = browser.post(ADD, {"armor": key.secret_armor})
+
+    assert page.status_code == 422
+    assert "must be revoked now" in text_of(page)
+    assert key.secret_armor.splitlines()[3] not in page.text
+    assert browser.post(ADD, {"armor": key.secret_armor, "step": "save"}).status_code == 422
+    assert key.secret_armor.splitlines()[3] not in str(dict(browser.session))
+    assert not SigningKey.objects.exists()
+
+
+@pytest.mark.parametrize("kind", ["rsa1024", "dsa", "expired", "revoked", "certify-only"])
+def test_a_key_that_cannot_serve_is_refused_at_its_field(browser, kind):
+    page = browser.post(ADD, {"armor": signing_key(kind).armor, "step": "save"})
+
+    assert page.status_code == 422
+    assert page.context["form"].errors["armor"]
+    assert not SigningKey.objects.exists()
+
+
+def test_a_key_that_is_there_already_is_a_conflict(browser, registered):
+    page = browser.post(ADD, {"armor": registered.armor, "step": "save"})
+
+    assert page.status_code == 409
+    assert "registered in acme already" in text_of(page)
+
+
+def test_an_address_that_is_none_is_refused(browser):
+    sent = {"armor": signing_key("ed25519").armor, "source_url": "javascript:alert(1)", "step": "save"}
+    page = browser.post(ADD, sent)
+
+    assert page.status_code == 422
+    assert not SigningKey.objects.exists()
+
+
+# --- The password ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", [ADD, f"{KEYS}/create"])
+def test_nobody_adds_a_key_without_a_recent_password(dora, browser_of, path):
+    client = browser_of(dora)
+    for answer in (client.get(path), client.post(path, {"algorithm": "ed25519", "armor": "x"})):
+        if answer.status_code != 422:
+            assert answer.headers["Location"] == f"{reverse('account_reauthenticate')}?next={path.replace('/', '%2F')}"
+    assert not SigningKey.objects.exists()
+
+
+def test_a_password_counts_for_a_quarter_of_an_hour(browser, monkeypatch):
+    assert browser.get(ADD).status_code == 200
+    monkeypatch.setattr(reauthentication, "WITHIN", timedelta(0))
+    assert browser.get(ADD).status_code == 302
+
+
+def test_the_password_of_the_sign_in_counts(client, dora):
+    client.post(reverse("account_login"), {"login": "dora", "password": "dora likes pears"})
+    assert client.get(ADD).status_code == 200
+
+
+def test_what_was_typed_waits_for_the_password(dora, browser_of):
+    client, key = browser_of(dora), signing_key("ed25519")
+    asked = client.post(ADD, {"armor": key.armor, "source": "Cooks", "step": "save"})
+    assert asked.status_code == 302
+    assert not SigningKey.objects.exists()
+
+    back = confirm(client, dora, ADD).headers["Location"]
+    page = client.get(back)
+    assert 'value="Cooks"' in page.text
+    assert key.armor.splitlines()[3] in page.text
+    assert 'value="Cooks"' not in client.get(ADD).text, "once"
+
+
+def test_a_wrong_password_opens_nothing(dora, browser_of):
+    client = browser_of(dora)
+    client.post(reverse("account_reauthenticate"), {"password": "wrong", "next": ADD})
+    assert client.get(ADD).status_code == 302
+
+
+# --- Made by a worker ------------------------------------------------------------------------------------------------
+
+
+def test_a_key_is_asked_for_and_the_page_says_that_it_is_being_made(browser, bob, browser_of):
+    assert browser.get(f"{KEYS}/create").status_code == 200
+    assert browser.post(f"{KEYS}/create", {"algorithm": "ed25519"}).headers["Location"] == KEYS
+    page = browser_of(bob).get(KEYS)
+
+    assert "Being made" in page.text
+    assert f'hx-get="{KEYS}/status?seen=' in page.text
+    assert "Reload to see how it goes on" in page.text
+    assert browser.post(f"{KEYS}/create", {"algorithm": "ed25519"}).status_code == 409
+    assert browser.post(f"{KEYS}/create", {"algorithm": "dsa"}).status_code == 422
+
+
+def test_the_poll_answers_only_what_has_changed(browser):
+    browser.post(f"{KEYS}/create", {"algorithm": "ed25519"})
+    seen = browser.get(KEYS).context["mark"]
+    assert browser.get(f"{KEYS}/status?seen={seen}").status_code == 204
+
+    fields = {"fingerprint": "A" * 40, "key_id": "A" * 16, "armor": "x", "state": "active"}
+    SigningKey.objects.update(**fields)
+    made = browser.get(f"{KEYS}/status?seen={seen}")
+    assert made.status_code == 200
+    assert "AAAA AAAA" in made.text
+    assert "hx-get" not in made.text
+
+
+def test_a_key_that_no_worker_could_make_says_so(browser):
+    browser.post(f"{KEYS}/create", {"algorithm": "ed25519"})
+    SigningKey.objects.update(reason="No worker could make it.")
+    page = browser.get(KEYS)
+
+    assert "Not made" in page.text
+    assert "hx-get" not in page.text
+
+
+# --- What is shown ---------------------------------------------------------------------------------------------------
+
+
+def test_readers_see_the_keys_and_no_way_to_change_them(bob, browser_of, registered):
+    for path in (KEYS, f"{KEYS}/{registered.fingerprint}"):
+        page = browser_of(bob).get(path)
+        assert page.status_code == 200
+        assert " ".join(registered.fingerprint[n : n + 4] for n in range(0, 20, 4)) in page.text
+        assert "/revoke" not in page.text
+        assert ADD not in page.text
+
+
+def test_the_keys_of_a_public_namespace_are_for_everybody(client, pantry):
+    key = row_of_key(pantry, 1)
+    assert client.get("/namespaces/pantry/keys").status_code == 200
+    assert client.get(f"/namespaces/pantry/keys/{key.fingerprint}").status_code == 200
+    assert client.get(f"/namespaces/pantry/keys/{'0' * 40}").status_code == 404
+
+
+def test_a_key_says_what_it_has_signed(browser, registered, acme):
+    for number in range(3):
+        provider_version(acme, "cloud", f"1.{number}.0", key=registered)
+    page = browser.get(f"{KEYS}/{registered.fingerprint}")
+
+    assert [str(row) for row in page.context["page"].object_list] == [f"acme/cloud 1.{n}.0" for n in (2, 1, 0)]
+    assert "First used" in page.text
+    assert "3 releases" in browser.get(KEYS).text
+
+
+def test_the_list_takes_as_many_queries_for_many_keys(browser, acme, django_assert_num_queries, registered):
+    browser.get(KEYS)
+    with django_assert_num_queries(7):
+        browser.get(KEYS)
+    for number in range(30):
+        provider_version(acme, f"cloud{number}", "1.0.0", key=row_of_key(acme, number))
+    with django_assert_num_queries(7):
+        browser.get(KEYS)
+
+
+@pytest.mark.parametrize(
+    ("left", "tone", "says"),
+    [
+        (timedelta(days=59), "info", "expires in 5"),
+        (timedelta(days=29), "warn", "expires in 2"),
+        (timedelta(days=6, hours=1), "bad", "expires in 6 days"),
+        (timedelta(days=-1), "bad", "has expired"),
+        (timedelta(days=61), None, ""),
+        (None, None, ""),
+    ],
+    ids=["in 59 days", "in 29 days", "in 6 days", "yesterday", "in 61 days", "never"],
+)
+def test_the_end_of_a_key_is_told_ahead(browser, acme, dora, browser_of, left, tone, says):
+    key = row_of_key(acme, 1, expires_at=timezone.now() + left if left is not None else None)
+    for path in (KEYS, "/namespaces/acme", f"{KEYS}/{key.fingerprint}"):
+        page = browser.get(path).text
+        assert says in page if tone else "callout" not in page, path
+        if tone:
+            assert f"callout--{tone}" in page
+
+
+def test_only_owners_are_told_on_the_namespaces_page(bob, browser_of, acme):
+    row_of_key(acme, 1, expires_at=timezone.now() + timedelta(days=3))
+    assert "data-expiry" not in browser_of(bob).get("/namespaces/acme").text
+
+
+def test_a_retired_key_ends_without_a_warning(browser, acme):
+    row_of_key(acme, 1, state="retired", expires_at=timezone.now() + timedelta(days=3))
+    assert "data-expiry" not in browser.get(KEYS).text
+
+
+# --- Ending ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("act", ["retire", "revoke"])
+def test_a_key_is_ended_with_a_reason_that_everybody_reads(browser, bob, browser_of, registered, acme, act):
+    provider_version(acme, "cloud", "1.0.0", key=registered)
+    url = f"{KEYS}/{registered.fingerprint}"
+    asked = browser.get(f"{url}/{act}")
+    assert asked.status_code == 200
+    assert "acme/cloud" in asked.text
+    assert browser.post(f"{url}/{act}", {"reason": " "}).status_code == 422
+
+    done = browser.post(f"{url}/{act}", {"reason": "Its laptop\r\nwas stolen."})
+    assert (done.status_code, done.headers["Location"]) == (303, url)
+    registered.refresh_from_db()
+    assert (registered.state, registered.reason) == (f"{act}d", "Its laptop was stolen.")
+    assert "Its laptop was stolen." in browser_of(bob).get(url).text
+    assert browser.post(f"{url}/{act}", {"reason": "Again."}).status_code == 409
+
+
+def test_a_revocation_waits_for_the_password_with_its_reason(dora, browser_of, acme):
+    key, client = row_of_key(acme, 1), browser_of(dora)
+    url = f"{KEYS}/{key.fingerprint}/revoke"
+    assert client.post(url, {"reason": "It leaked."}).status_code == 302
+    key.refresh_from_db()
+    assert key.state == "active"
+
+    page = client.get(confirm(client, dora, url).headers["Location"])
+    assert "It leaked." in page.text
+
+
+def test_publishers_change_no_key(alice, browser_of, acme):
+    key, client = row_of_key(acme, 1), browser_of(alice)
+    confirm(client, alice)
+    for path in ("add", "create", f"{key.fingerprint}/retire", f"{key.fingerprint}/revoke"):
+        assert client.post(f"{KEYS}/{path}", {"reason": "No.", "algorithm": "ed25519"}).status_code == 403
+    Grant.objects.filter(user=alice, namespace=acme).update(role=Role.OWNER)
+    assert client.post(f"{KEYS}/{key.fingerprint}/retire", {"reason": "Yes."}).status_code == 303

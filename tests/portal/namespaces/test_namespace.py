@@ -1,0 +1,87 @@
+"""/namespaces/<name>"""
+
+import pytest
+
+from apps.accounts.models import Grant, Membership, Role, Team, User
+from apps.providers import catalogue
+from tests.portal.providers.rows import provider_version, row_of_key
+from tests.portal.rows import add_module, add_modules
+
+SIGN_IN = "/account/login/?next=%2Fnamespaces%2F"
+
+
+@pytest.mark.parametrize(("who", "status"), [("alice", 200), ("bob", 200), ("olga", 200), ("charlie", 404)])
+def test_only_members_and_staff_see_a_private_one(request, browser_of, acme, who, status):
+    assert browser_of(request.getfixturevalue(who)).get("/namespaces/acme").status_code == status
+
+
+@pytest.mark.parametrize("name", ["acme", "not-there"])
+def test_nobody_is_asked_to_sign_in_for_hidden_and_missing_ones_alike(client, acme, name):
+    response = client.get(f"/namespaces/{name}")
+
+    assert (response.status_code, response["Location"]) == (302, SIGN_IN + name)
+
+
+def test_visitors_see_public_modules_and_not_who_works_on_them(client, pantry, alice):
+    add_module(pantry, "label/null", "1.0.0")
+
+    page = client.get("/namespaces/pantry").content.decode()
+
+    assert "/modules/pantry/label/null" in page
+    assert "member" not in page
+
+
+@pytest.mark.parametrize(
+    ("who", "publishes", "manages"),
+    [("bob", False, False), ("alice", True, False), ("dora", True, True), ("olga", True, True)],
+)
+def test_it_offers_what_the_role_allows(request, browser_of, acme, who, publishes, manages):
+    page = browser_of(request.getfixturevalue(who)).get("/namespaces/acme").content.decode()
+
+    assert ('href="/publish?namespace=acme"' in page) is publishes
+    assert ('href="/namespaces/acme/members"' in page) is manages
+
+
+def test_it_tells_members_their_role_and_number(browser_of, alice, bob, dora):
+    page = browser_of(bob).get("/namespaces/acme").content.decode()
+
+    assert "3 members" in page
+    assert "You act as reader" in page
+
+
+def test_readers_see_who_owns_it_and_a_refusal_names_them(browser_of, tofu, bob, dora, charlie, acme, pantry):
+    cooks = Team.objects.create(name="cooks")
+    Membership.objects.create(team=cooks, user=dora)
+    Grant.objects.create(namespace=acme, team=cooks, role=Role.OWNER)
+    retired = User.objects.create_user("retired", is_active=False)
+    Grant.objects.create(namespace=acme, user=retired, role=Role.OWNER)
+
+    assert "Owned by dora, the team cooks</span>" in browser_of(bob).get("/namespaces/acme").content.decode()
+    refused = tofu(bob).post("/api/v1/providers/acme/dns/1.0.0").json()["error"]
+    assert refused["mend"] == "Ask an owner of acme for the role publisher: dora, the team cooks."
+    assert "No active owner" in browser_of(charlie).get("/namespaces/pantry").content.decode()
+    refused = tofu(charlie).post("/api/v1/providers/pantry/dns/1.0.0").json()["error"]
+    assert "pantry has no active owner: ask an operator" in refused["mend"]
+
+
+def test_it_counts_modules_and_providers(client, pantry):
+    add_module(pantry, "label/null", "1.0.0")
+    catalogue.refresh(provider_version(pantry, "dns", "1.0.0", key=row_of_key(pantry, 1)).provider)
+    page = client.get("/namespaces/pantry").content.decode()
+
+    assert "1 module</span>" in page
+    assert "1 provider</span>" in page
+    assert "Owned by" not in page, "who works here is for those who are signed in"
+
+
+@pytest.mark.parametrize("count", [10, 300])
+def test_it_costs_the_same_at_any_size(browser_of, bob, acme, django_user_model, django_assert_max_num_queries, count):
+    add_modules(acme, [f"part-{position}/aws" for position in range(count)])
+    people = django_user_model.objects.bulk_create(
+        [django_user_model(username=f"person-{position}") for position in range(count)]
+    )
+    Grant.objects.bulk_create([Grant(namespace=acme, user=one, role=Role.READER) for one in people])
+    browser = browser_of(bob)
+
+    with django_assert_max_num_queries(10):
+        assert browser.get("/namespaces/acme").status_code == 200

@@ -1,0 +1,246 @@
+"""The documentation tab: its pages, their list and filter, other versions, and the form for another archive."""
+
+import html
+import re
+
+import pytest
+from django.conf import settings
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from apps.jobs.models import Job
+from apps.lib.addresses import ProviderAddress
+from apps.providers.docs import drafted, layouts, rendering, replacing
+from apps.providers.models import DocsPage
+from apps.providers.tasks import read_provider_docs
+from apps.releases.models import Release
+from tests.builders import docs
+from tests.builders.hostile import PAYLOADS, findings_in
+from tests.portal.providers.rows import provider_version, row_of_key
+
+V = "/providers/acme/dns/1.2.0"
+D = f"{V}/docs"
+ORIGIN = {"Origin": settings.PUBLIC_URL}
+
+
+def document(version, files=docs.TODAY):
+    drafted.write(version, docs.pages(files, version.provider.address, version.release.version))
+
+
+@pytest.fixture
+def bare(acme):
+    """A version without documentation."""
+    return provider_version(acme, "dns", "1.2.0", key=row_of_key(acme, 1))
+
+
+@pytest.fixture
+def dns(bare):
+    document(bare)
+    return bare
+
+
+@pytest.fixture
+def browser(bob, browser_of):
+    return browser_of(bob)
+
+
+@pytest.fixture
+def publisher(alice, browser_of):
+    return browser_of(alice)
+
+
+def send(client, data, name="docs.zip", **headers):
+    body = f'--cut\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'.encode()
+    body += data + b"\r\n--cut--\r\n"
+    return client.post(f"{D}/archive", body, "multipart/form-data; boundary=cut", headers=headers or ORIGIN)
+
+
+def shown_items(page):
+    items = re.findall(r'<li class="docs__item"[^>]*?( hidden)?><a[^>]*>([^<]+)</a>', page.text)
+    return [name for hidden, name in items if not hidden]
+
+
+def test_the_overview_stands_beside_the_list_of_all_pages(browser, dns):
+    page = browser.get(D)
+
+    assert page.status_code == 200
+    assert "Looks after" in page.text
+    assert shown_items(page) == [
+        "Overview",
+        "Getting started",
+        "dns_record",
+        "dns_zone",
+        "dns_a_record_set",
+        "dns_key",
+        "reverse",
+    ]
+    assert re.findall(r"<summary>([\w ]+) <span", page.text) == [
+        "Guides",
+        "Resources",
+        "Data sources",
+        "Ephemeral resources",
+        "Functions",
+    ]
+    assert 'class="docs__group">Records &amp; Sets<' in page.text
+    assert f'href="{D}" aria-current="page">Documentation' in page.text
+
+
+def test_a_page_has_a_title_a_trail_and_its_place_in_the_list(browser, dns):
+    page = browser.get(f"{D}/resources/record")
+
+    assert "<title>dns_record, acme/dns 1.2.0" in page.text
+    assert '<li aria-current="page">dns_record</li>' in page.text
+    assert re.search(rf'href="{D}/resources/record" aria-current="page">dns_record<', page.text)
+    assert 'id="user-content-argument-reference"' in page.text
+    assert "markdown-alert-warning" in page.text
+
+
+def test_every_link_between_pages_leads_to_a_page(browser, dns):
+    for row in dns.docs_pages.all():
+        for href in re.findall(rf'href="({D}[^"#]*)', row.html):
+            assert browser.get(href).status_code == 200, href
+
+
+def test_pages_are_where_the_renderer_thinks_they_are():
+    address = ProviderAddress("acme", "dns")
+    for version in ("1.2.0", "1.2.0+build.5"):
+        route = reverse("portal:provider-docs", args=["acme", "dns", version])
+        assert rendering.docs_path(address, version) == route
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("zone", ["dns_zone"]),
+        ("DNS record", ["dns_record", "dns_a_record_set"]),
+        ("sets", ["dns_record"]),
+        ("nothing", []),
+        ("%00", None),
+    ],
+)
+def test_the_list_is_filtered_without_a_script(browser, dns, query, found):
+    page = browser.get(f"{D}?q={query}")
+    assert page.status_code == 200
+    if found is not None:
+        assert shown_items(page) == found
+        assert f"{len(found)} of 7" in page.text
+
+
+def test_another_version_shows_the_same_page_where_it_has_it(browser, acme, dns):
+    newer = provider_version(acme, "dns", "1.3.0", key=dns.key)
+    document(newer, {name: text for name, text in docs.TODAY.items() if "zone" not in name})
+    record, zone = browser.get(f"{D}/resources/record").text, browser.get(f"{D}/resources/zone").text
+
+    assert 'href="/providers/acme/dns/1.3.0/docs/resources/record"' in record
+    assert 'href="/providers/acme/dns/1.3.0/docs/resources/zone"' not in zone
+    assert 'href="/providers/acme/dns/1.3.0/docs"' in zone
+
+
+@pytest.mark.parametrize("path", ["resources/absent", "secrets/record", "overview/record", "resources/record/more"])
+def test_what_is_no_page_is_not_found(browser, dns, path):
+    assert browser.get(f"{D}/{path}").status_code == 404
+
+
+def test_without_documentation_readers_and_publishers_hear_what_they_can_do(browser, publisher, bare):
+    assert "have sent none" in html.unescape(browser.get(D).text)
+    assert f'href="{D}/archive"' not in browser.get(D).text
+    assert f'href="{D}/archive"' in publisher.get(D).text
+
+
+def test_without_an_overview_the_list_is_there(browser, bare):
+    document(bare, {"docs/resources/zone.md": "no heading"})
+    page = browser.get(D)
+    assert "no overview" in page.text
+    assert shown_items(page) == ["dns_zone"]
+    assert "<h2>dns_zone</h2>" in browser.get(f"{D}/resources/zone").text
+
+
+def test_what_is_in_quarantine_shows_none(browser, browser_of, olga, dns):
+    Release.objects.filter(pk=dns.release_id).update(quarantined_at=timezone.now(), quarantine_reason="Looked at.")
+    assert browser.get(D).status_code == 404
+    staff = browser_of(olga)
+    assert "Looks after" not in staff.get(D).text
+    assert staff.get(f"{D}/resources/record").status_code == 404
+
+
+def test_pages_take_as_many_queries_beside_many_and_never_all_texts(browser, acme, dns):
+    browser.get(D)
+    counts = []
+    for start, stop in ((0, 5), (5, 40)):
+        for number in range(start, stop):
+            provider_version(acme, "dns", f"3.{number}.0", key=dns.key)
+            DocsPage.objects.create(version=dns, kind="resources", slug=f"r{number}", name=f"dns_r{number}", html="x")
+        with CaptureQueriesContext(connection) as queries:
+            assert browser.get(f"{D}/resources/record").status_code == 200
+        counts.append(len(queries))
+        assert sum('"providers_docspage"."html"' in query["sql"] for query in queries) == 1
+
+    assert counts[0] == counts[1] <= 16
+
+
+def test_hostile_words_stay_words_wherever_they_stand(browser, bare):
+    texts: dict[layouts.Place, bytes] = {}
+    for number, text in enumerate(PAYLOADS):
+        front = " ".join(text.split()).replace('"', "")
+        lines = "\n".join(f'{key}: "{front}"' for key in ("page_title", "subcategory", "description"))
+        source = f"---\n{lines}\n---\n# {text}\n\n-> {text}\n"
+        place = layouts.place_of(f"guides/p{number}.md")
+        assert place is not None
+        texts[place] = source.encode()
+    drafted.write(bare, rendering.render(texts, address=bare.provider.address, version="1.2.0"))
+    for path in [D, f"{D}?q=script", *(f"{D}/guides/p{number}" for number in range(0, len(PAYLOADS), 25))]:
+        assert findings_in(browser.get(path).text) == []
+    for page in bare.docs_pages.all():
+        assert findings_in(page.html) == []
+
+
+# --- The form for another archive -------------------------------------------------------------------------------------
+
+
+def test_an_archive_is_sent_read_and_shown(publisher, bare):
+    answer = send(publisher, docs.archive())
+    assert (answer.status_code, answer.headers["Location"]) == (303, f"{D}/archive")
+    page = publisher.get(f"{D}/archive")
+    assert "Being read" in page.text
+    assert 'hx-trigger="every 2s"' in page.text
+    for job in Job.objects.filter(kind=replacing.JOB):
+        read_provider_docs(job_id=job.pk)
+
+    page = publisher.get(f"{D}/archive")
+    assert "Shown" in page.text
+    assert "hx-trigger" not in page.text
+    assert "Looks after" in publisher.get(D).text
+
+
+def test_what_is_refused_says_why(publisher, dns):
+    send(publisher, docs.archive({"README.md": "x"}))
+    for job in Job.objects.filter(kind=replacing.JOB):
+        read_provider_docs(job_id=job.pk)
+    page = html.unescape(publisher.get(f"{D}/archive").text)
+    assert "Refused" in page
+    assert "docs/resources/<name>.md" in page
+    assert "Looks after" in publisher.get(D).text
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "status"), [(b"x" * 300, "docs.zip", 413), (b"", "docs.zip", 422), (b"", "", 422)]
+)
+def test_what_cannot_be_taken_in_is_said_beside_the_form(publisher, bare, settings, data, name, status):
+    settings.PROVIDER_DOCS_MAX_BYTES = 200
+    answer = send(publisher, data, name)
+    assert answer.status_code == status
+    assert 'role="alert"' in answer.text
+    assert not bare.docs_archives.exists()
+
+
+def test_only_pages_of_this_site_may_send_one(publisher, bare):
+    answer = send(publisher, docs.archive(), Origin="https://evil.example")
+    assert answer.status_code == 403
+    assert not bare.docs_archives.exists()
+
+
+def test_readers_may_not(browser, bare):
+    assert browser.get(f"{D}/archive").status_code == 403
+    assert send(browser, docs.archive()).status_code == 403

@@ -1,0 +1,203 @@
+"""The pages on which a provider's version is managed, and what is said of the provider."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from apps.jobs.models import Job
+from apps.providers.signatures import resigning
+from apps.releases.models import DownloadCount, Fetch, Release, ReleaseBlob
+from apps.signing.models import PrivateKey
+from tests.portal.providers.rows import provider_version, row_of_key
+
+PAGE = "/providers/acme/dns/1.2.0"
+URL = f"{PAGE}/lifecycle"
+
+
+@pytest.fixture
+def key(acme):
+    return row_of_key(acme, 1, custody="registry")
+
+
+@pytest.fixture
+def out(acme, alice, key):
+    return provider_version(acme, "dns", "1.2.0", key=key, user=alice)
+
+
+@pytest.fixture
+def newer(acme, out):
+    """A newer key whose private half is here."""
+    made = row_of_key(acme, 2, custody="registry")
+    PrivateKey.objects.create(key=made, nonce=b"n", ciphertext=b"c", kek_id="k")
+    return made
+
+
+def text_of(response):
+    return " ".join(response.content.decode().split())
+
+
+def send(browser, act, reason="It loses records.", **more):
+    return browser.post(URL, {"act": act, "reason": reason, **more})
+
+
+def test_the_safe_act_stands_first(out, browser_of, dora):
+    page = text_of(browser_of(dora).get(URL))
+
+    assert page.index('id="deprecate"') < page.index('id="yank"')
+    assert "Breaks nobody" in page
+    assert 'id="quarantine"' not in page, "that is for staff"
+    assert "Modules here that call it" not in page, "modules do not call providers"
+
+
+@pytest.mark.parametrize(
+    ("act", "words"), [("deprecate", "This version is deprecated"), ("yank", "This version is yanked")]
+)
+def test_an_act_leads_to_the_versions_page_and_can_be_undone(out, browser_of, dora, act, words):
+    browser = browser_of(dora)
+    response = send(browser, act)
+    assert (response.status_code, response.url) == (303, PAGE)
+    page = text_of(browser.get(PAGE))
+    assert words in page
+    assert "It loses records." in page
+    assert send(browser, "restore", reason="Mended.").url == PAGE
+    assert words not in text_of(browser.get(PAGE))
+
+
+def test_a_replacement_leads_to_another_version_or_provider(acme, out, key, browser_of, alice):
+    browser = browser_of(alice)
+    send(browser, "deprecate", replacement="acme/names 2.0.0")
+
+    assert '<a class="mono" href="/providers/acme/names/2.0.0">acme/names 2.0.0</a>' in text_of(browser.get(PAGE))
+
+
+def test_it_names_who_fetched_it_lately(out, browser_of, dora, bob, charlie):
+    today = timezone.now().date()
+    Fetch.objects.create(release=out.release, user=bob, last_on=today, count=7)
+    Fetch.objects.create(release=out.release, user=charlie, last_on=today - timedelta(days=40), count=2)
+    DownloadCount.objects.create(release=out.release, day=today, client="OpenTofu 1.12.6", count=12)
+    page = text_of(browser_of(dora).get(URL))
+    people = page.partition("data-people")[2].partition("</section>")[0]
+
+    assert "bob" in people
+    assert "7 times" in people
+    assert "charlie" not in people
+    assert "3 downloads came without a token" in people
+    assert "OpenTofu 1.12.6" in page.partition("data-clients")[2].partition("</section>")[0]
+
+
+def test_a_publisher_may_deprecate_and_is_told_who_yanks(out, browser_of, alice, bob):
+    Release.objects.update(published_at=timezone.now() - timedelta(hours=72))
+    assert "Yanking needs an owner of acme" in text_of(browser_of(alice).get(URL))
+    assert send(browser_of(alice), "yank").status_code == 403
+    assert browser_of(bob).get(URL).status_code == 403
+    assert f'href="{URL}#deprecate"' in text_of(browser_of(alice).get(PAGE))
+    assert "Manage this version" not in text_of(browser_of(bob).get(PAGE))
+
+
+def test_a_quarantine_is_for_staff_who_see_what_else_stops(acme, pantry, out, key, browser_of, olga, dora):
+    twin = provider_version(pantry, "copy", "3.0.0", key=row_of_key(pantry, 3))
+    shared = ReleaseBlob.objects.filter(release=out.release, name__endswith="linux_amd64.zip").get()
+    ReleaseBlob.objects.create(release=twin.release, digest=shared.digest, name="other.zip")
+
+    assert "pantry/copy 3.0.0" in text_of(browser_of(olga).get(URL))
+    assert "pantry/copy 3.0.0" in text_of(browser_of(olga).get(f"{URL}/purge"))
+    assert "pantry/copy 3.0.0" not in text_of(browser_of(dora).get(URL))
+    assert send(browser_of(dora), "quarantine").status_code == 403
+    assert send(browser_of(olga), "quarantine", reason="Malware.").url == PAGE
+    assert browser_of(dora).get(PAGE).status_code == browser_of(dora).get(URL).status_code == 404
+    page = text_of(browser_of(olga).get(PAGE))
+    assert "This version is in quarantine" in page
+    for words in ("> Older version<", "A newer version is available", "Clients still install", "> Latest<"):
+        assert words not in page
+    assert send(browser_of(olga), "restore").url == PAGE
+    assert browser_of(dora).get(PAGE).status_code == 200
+
+
+def test_purging_asks_for_the_whole_name_and_leads_to_the_tombstone(out, browser_of, olga, dora):
+    browser = browser_of(olga)
+    assert browser_of(dora).get(f"{URL}/purge").status_code == 403
+    wrong = browser.post(f"{URL}/purge", {"reason": "A key.", "confirm": "acme/dns"})
+    assert wrong.status_code == 422
+    assert "expected &#x27;acme/dns 1.2.0&#x27;" in text_of(wrong)
+    right = browser.post(f"{URL}/purge", {"reason": "A key.", "confirm": "acme/dns 1.2.0"})
+
+    assert (right.status_code, right.url) == (303, "/providers/acme/dns/versions")
+    assert "A key." in text_of(browser.get(right.url))
+    assert "acme/dns 1.2.0 was removed on" in text_of(browser.get(URL))
+
+
+def test_an_owner_has_it_signed_anew(out, newer, browser_of, dora, alice):
+    assert "Signing a version again needs an owner of acme" in text_of(browser_of(alice).get(URL))
+    assert send(browser_of(alice), "resign").status_code == 403
+    browser = browser_of(dora)
+    assert newer.key_id in text_of(browser.get(URL)).partition('id="resign"')[2]
+    assert send(browser, "resign").url == URL
+    assert Job.objects.get(kind=resigning.JOB).target == out.release_id
+    assert 'data-resign="under-way"' in text_of(browser.get(URL))
+    assert send(browser, "resign").status_code == 409
+
+
+def test_where_it_cannot_be_signed_anew_the_page_says_why(acme, out, browser_of, dora):
+    browser = browser_of(dora)
+    assert "Have another key made" in text_of(browser.get(URL))
+    assert send(browser, "resign").status_code == 409
+    provider_version(acme, "mail", "1.2.0", key=row_of_key(acme, 4))
+    page = text_of(browser.get(URL.replace("dns", "mail")))
+    assert "The publisher's new signature" in page
+    assert 'value="resign"' not in page
+
+
+def test_staff_have_it_verified_and_see_what_was_found(out, browser_of, olga, dora):
+    browser = browser_of(olga)
+    assert "not been verified since it was published" in text_of(browser.get(URL))
+    assert send(browser, "verify").url == URL
+    assert send(browser, "verify").status_code == 409
+    assert send(browser_of(dora), "verify").status_code == 403
+    now, name = timezone.now(), "terraform-provider-dns_1.2.0_linux_amd64.zip"
+    Release.objects.update(verified_at=now, verified_as="sound")
+    assert 'data-verified="sound"' in text_of(browser.get(PAGE))
+    finding = {"name": name, "digest": "a" * 64, "outcome": "missing", "found": "nothing"}
+    Release.objects.update(verified_as="missing", verified_findings=[finding])
+
+    for page in (PAGE, URL):
+        assert "Its stored bytes are not what was published" in text_of(browser.get(page))
+    assert "stored bytes" not in text_of(browser_of(dora).get(PAGE))
+
+
+def test_the_notice_stands_on_every_page_of_the_provider(out, browser_of, alice, bob):
+    url = "/providers/acme/dns/settings"
+    browser = browser_of(alice)
+    assert f'href="{url}"' in text_of(browser.get(PAGE))
+    told = {"description": "Our zones", "source_url": "https://git.example.com/dns", "notice": "Move by May."}
+    response = browser.post(url, told)
+    assert (response.status_code, response.url) == (303, "/providers/acme/dns")
+    assert "Move by May." in text_of(browser.get(PAGE))
+    assert "Move by May." in text_of(browser.get(url))
+    assert browser_of(bob).get(url).status_code == 403
+    refused = browser.post(url, told | {"source_url": "ftp://x"})
+    assert refused.status_code == 422
+    assert "https://" in text_of(refused)
+
+
+def test_it_costs_the_same_with_many_who_fetched_it(out, newer, browser_of, dora, django_user_model):
+    browser = browser_of(dora)
+    costs = []
+    for start, stop in ((0, 2), (2, 20)):
+        for number in range(start, stop):
+            user = django_user_model.objects.create_user(f"cook{number}")
+            Fetch.objects.create(release=out.release, user=user, last_on=timezone.now().date(), count=1)
+        with CaptureQueriesContext(connection) as queries:
+            assert browser.get(URL).status_code == 200
+        costs.append(len(queries))
+
+    assert costs[0] == costs[1] <= 30
+
+
+def test_an_act_that_there_is_none_of_is_refused(out, browser_of, dora, published):
+    assert send(browser_of(dora), "purge").status_code == 400
+    published()
+    module = browser_of(dora).post("/modules/acme/vpc/aws/1.2.0/lifecycle", {"act": "resign"})
+    assert module.status_code == 400, "a module has no signature"

@@ -1,0 +1,199 @@
+"""/providers: the list, and what the pages of one version say: usage, platforms, how to verify it, all versions."""
+
+import hashlib
+import html
+import re
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from apps.lib.formats import sums
+from apps.portal.providers.listing import SHOWN
+from apps.providers import catalogue
+from apps.providers.models import Package, Provider
+from apps.releases.models import Release
+from tests.builders.keys import signing_key
+from tests.portal.providers.rows import provider_version, row_of_key
+from tests.protocol.providers import cast as shelf
+
+V = "/providers/acme/dns/1.2.0"
+PLATFORMS = ("darwin_arm64", "linux_amd64", "linux_arm64")
+
+
+@pytest.fixture
+def dns(acme):
+    """acme/dns 1.2.0 with true bytes and a true signature."""
+    key = shelf.add_key(acme, signing_key("ed25519"), custody="publisher", uid="Cooks <cooks@example.com>")
+    version = shelf.add_version(key, signing_key("ed25519"), "dns", "1.2.0", PLATFORMS)
+    catalogue.refresh(version.provider)
+    return version
+
+
+@pytest.fixture
+def browser(bob, browser_of):
+    return browser_of(bob)
+
+
+def text_of(response):
+    assert response.status_code == 200
+    return html.unescape(response.content.decode())
+
+
+def test_the_list_shows_what_a_reader_may_see(browser, browser_of, charlie, dns):
+    assert [str(row.address) for row in browser.get("/providers").context["rows"]] == ["acme/dns"]
+    assert browser.get("/providers?q=dn").context["rows"]
+    assert "Nothing is called so" in text_of(browser.get("/providers?q=cloud"))
+    for client in (browser_of(charlie), browser_of(None)):
+        assert "acme/dns" not in text_of(client.get("/providers"))
+
+
+def test_a_namespace_lists_its_providers(browser, dns):
+    assert 'href="/providers/acme/dns"' in text_of(browser.get("/namespaces/acme"))
+
+
+def test_it_says_how_to_use_it_on_this_host(browser, dns, settings):
+    page = text_of(browser.get("/providers/acme/dns"))
+
+    assert f'dns = {{\n      source  = "{settings.PUBLIC_HOST}/acme/dns"\n      version = "1.2.0"' in page
+    assert 'version = "~> 1.2"' in page
+    assert "Publisher-signed" in page
+    assert "the client needs a token" in page
+    assert text_of(browser.get(V)).count('aria-current="page"') == page.count('aria-current="page"')
+
+
+def test_the_matrix_shows_what_is_there_and_what_is_not(browser, dns):
+    page = browser.get(f"{V}/platforms")
+    cells = {(os, arch): one for os, row in page.context["matrix"] for arch, one in row}
+
+    assert sorted(f"{os}_{arch}" for (os, arch), one in cells.items() if one) == sorted(PLATFORMS)
+    assert cells["darwin", "amd64"] is None
+    for package in dns.packages.all():
+        assert package.zh in page.text
+        assert html.escape(package.h1) in page.text
+        assert package.filename in page.text
+
+
+def test_verify_shows_the_very_sums_and_a_lock_block_of_every_line(browser, dns):
+    page = browser.get(f"{V}/verify")
+    found = text_of(page)
+    served = page.context["sums"]
+
+    assert served in found
+    assert "gpg --verify terraform-provider-dns_1.2.0_SHA256SUMS.sig" in found
+    zh = re.findall(r'"zh:([0-9a-f]{64})"', page.context["lock"])
+    assert sorted(zh) == sorted(sums.parse(served.encode()).values())
+    assert sorted(re.findall(r'"(h1:[^"]+)"', page.context["lock"])) == sorted(one.h1 for one in dns.packages.all())
+    assert dns.key.key_id in found
+    assert "Cooks <cooks@example.com>" in found
+
+
+def test_its_links_lead_to_the_bytes(browser, dns, client):
+    for path, digest in (
+        (f"{V}/sums", dns.sums_digest),
+        (f"{V}/signature", dns.signature_digest),
+        (f"{V}/packages/linux/amd64", dns.packages.get(os="linux", arch="amd64").digest),
+    ):
+        answer = browser.get(path)
+        assert (answer.status_code, answer.headers["Cache-Control"]) == (302, "no-store")
+        assert digest in answer.headers["Location"]
+        served = client.get(answer.headers["Location"])
+        assert hashlib.sha256(b"".join(served.streaming_content)).hexdigest() == digest
+    assert browser.get(f"{V}/packages/plan9/amd64").status_code == 404
+
+
+def test_lost_sums_leave_the_page_standing(browser, acme):
+    provider_version(acme, "dns", "1.2.0", key=row_of_key(acme, 1))
+    page = browser.get(f"{V}/verify")
+
+    assert page.status_code == 200
+    assert len(re.findall('"zh:', page.context["lock"])) == 3
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"lifecycle": "deprecated", "lifecycle_reason": "Old.", "lifecycle_replacement": "2.0.0"}, "is deprecated"),
+        ({"lifecycle": "yanked", "lifecycle_reason": "Old."}, "is yanked"),
+    ],
+    ids=["deprecated", "yanked"],
+)
+def test_its_lifecycle_stands_on_every_page(browser, dns, fields, says):
+    Release.objects.filter(pk=dns.release_id).update(**fields, lifecycle_at=timezone.now())
+    for path in (V, f"{V}/platforms", f"{V}/verify"):
+        page = text_of(browser.get(path))
+        assert says in page
+        assert "Old." in page
+    assert "Old." in text_of(browser.get("/providers/acme/dns/versions"))
+
+
+def test_what_is_in_quarantine_is_there_for_staff_alone_and_without_bytes(browser, browser_of, olga, dns):
+    Release.objects.filter(pk=dns.release_id).update(quarantined_at=timezone.now(), quarantine_reason="Looked at.")
+    staff = browser_of(olga)
+
+    for path in (V, f"{V}/platforms", f"{V}/verify"):
+        assert browser.get(path).status_code == 404
+        page = staff.get(path)
+        assert "in quarantine" in text_of(page)
+        assert page.context.get("lock") is None
+    for path in (f"{V}/sums", f"{V}/signature", f"{V}/packages/linux/amd64"):
+        assert staff.get(path).status_code == 404
+
+
+def test_a_revoked_key_is_told_on_every_page(browser, dns):
+    dns.key.state, dns.key.reason = "revoked", "Its laptop was stolen."
+    dns.key.save()
+    for path in (V, f"{V}/platforms", f"{V}/verify"):
+        assert "Its laptop was stolen." in text_of(browser.get(path))
+
+
+def test_all_versions_are_listed_and_the_highest_stable_one_is_shown(browser, acme, dns):
+    for number in ("1.10.0", "2.0.0-rc.1"):
+        provider_version(acme, "dns", number, key=dns.key)
+    page = browser.get("/providers/acme/dns/versions")
+
+    assert [row.version for row in page.context["page"].object_list] == ["2.0.0-rc.1", "1.10.0", "1.2.0"]
+    assert browser.get("/providers/acme/dns").context["release"].version == "1.10.0"
+    assert "A newer version is available" in text_of(browser.get(V))
+
+
+def test_a_provider_whose_versions_are_gone_shows_them_all_the_same(browser, dns, acme):
+    Release.objects.filter(pk=dns.release_id).update(state="purged")
+    Package.objects.all().delete()
+    dns.delete()
+    assert browser.get("/providers/acme/dns").status_code == 302
+    assert "Removed" in text_of(browser.get("/providers/acme/dns/versions"))
+
+
+@pytest.mark.parametrize("path", ["/providers/acme/cloud", f"{V[:-1]}9", "/providers/acme/dns/latest"])
+def test_what_is_not_there_is_not_found(browser, dns, path):
+    assert browser.get(path).status_code == 404
+
+
+def test_hostile_words_stay_words(browser, dns):
+    Provider.objects.update(
+        description="<script>alert(1)</script>", notice='"><img src=x>', source_url="javascript:a()"
+    )
+    catalogue.refresh(Provider.objects.get())
+    for path in (V, "/providers", "/namespaces/acme"):
+        page = browser.get(path).text
+        assert "<script>alert" not in page
+        assert "<img src=x" not in page
+        assert 'href="javascript' not in page
+
+
+@pytest.mark.parametrize("path", ["/providers", "/providers/acme/dns/versions", f"{V}/platforms", "/namespaces/acme"])
+def test_pages_take_as_many_queries_beside_many(browser, acme, dns, path):
+    browser.get(path)
+    counts = []
+    # From so many on, a namespace counts those that its page does not show.
+    for start, stop in ((0, SHOWN), (SHOWN, SHOWN + 40)):
+        for number in range(start, stop):
+            provider_version(acme, "dns", f"3.{number}.0", key=dns.key)
+            catalogue.refresh(provider_version(acme, f"cloud{number}", "1.0.0", key=dns.key).provider)
+        with CaptureQueriesContext(connection) as queries:
+            assert browser.get(path).status_code == 200
+        counts.append(len(queries))
+
+    assert counts[0] == counts[1] <= 14

@@ -1,0 +1,47 @@
+"""The commands of the Verify tab, typed as they stand there: gpg, gpgv and sha256sum agree with what is served."""
+
+import hashlib
+import html
+import os
+import subprocess
+
+import pytest
+
+from tests.builders.keys import signing_key
+from tests.protocol.providers import cast as shelf
+
+
+def bytes_of(answer, client):
+    return b"".join(client.get(answer.headers["Location"]).streaming_content)
+
+
+@pytest.mark.parametrize("tool", ["gpg --verify", "gpgv", "sha256sum"])
+def test_its_commands_succeed_and_fail_as_they_should(acme, bob, browser_of, client, tmp_path, tool):
+    made = signing_key("ed25519")
+    version = shelf.add_version(shelf.add_key(acme, made), made, "dns", "1.2.0")
+    browser, at = browser_of(bob), "/providers/acme/dns/1.2.0"
+    page = browser.get(f"{at}/verify")
+    sums = page.context["sums_name"]
+    (tmp_path / "key.asc").write_text(version.key.armor)
+    (tmp_path / sums).write_bytes(bytes_of(browser.get(f"{at}/sums"), client))
+    (tmp_path / f"{sums}.sig").write_bytes(bytes_of(browser.get(f"{at}/signature"), client))
+    for one in version.packages.all():
+        data = bytes_of(browser.get(f"{at}/packages/{one.os}/{one.arch}"), client)
+        assert hashlib.sha256(data).hexdigest() == one.digest
+        (tmp_path / one.filename).write_bytes(data)
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+
+    def typed(command):
+        environment = {**os.environ, "GNUPGHOME": str(home)}
+        done = subprocess.run(["sh", "-c", command], cwd=tmp_path, env=environment, capture_output=True, check=False)
+        return done.returncode
+
+    commands = [command for _, command in page.context["commands"]]
+    assert all(command in html.unescape(page.text) for command in commands)
+    assert [typed(command) for command in commands] == [0, 0, 0, 0]
+    if tool == "sha256sum":
+        (tmp_path / version.packages.earliest("pk").filename).write_bytes(b"something else")
+    else:
+        (tmp_path / sums).write_bytes(b"something else")
+    assert typed(next(command for command in commands if tool in command)) != 0

@@ -1,0 +1,139 @@
+"""A package, its sums and its signature on the wire: as a module's archive, and all three stop with their version."""
+
+import json
+
+import pytest
+from django.test import Client
+
+from apps.accounts.models import Visibility
+from apps.releases.lifecycle.quarantine import blocked
+from apps.releases.models import Lifecycle, Release
+from tests.protocol.providers import cast
+
+LINKS = ("download_url", "shasums_url", "shasums_signature_url")
+TYPES = ("application/zip", "text/plain; charset=utf-8", "application/octet-stream")
+
+
+@pytest.fixture
+def links(tofu, bob, acme, pantry):
+    """The three links of acme/dns 1.2.0, or of the public pantry/dns 1.2.0: other bytes, for another type."""
+    cast.add_version(cast.frozen_key(acme), None, "dns", "1.2.0")
+    cast.add_version(cast.frozen_key(pantry), None, "names", "1.2.0")
+    client = tofu(bob)
+
+    def of(name: str) -> list[str]:
+        url = {"acme": "/v1/providers/acme/dns", "pantry": "/v1/providers/pantry/names"}[name]
+        document = json.loads(client.get(f"{url}/1.2.0/download/linux/amd64").content)
+        return [document[link] for link in LINKS]
+
+    return of
+
+
+def statuses(urls, client=None) -> set[int]:
+    return {(client or Client()).head(url).status_code for url in urls}
+
+
+def plain(urls) -> list[str]:
+    return ["/archives/" + "/".join(url.split("/")[-2:]) for url in urls]
+
+
+@pytest.mark.parametrize(("name", "cache"), [("acme", "private"), ("pantry", "public, max-age=300")])
+def test_m11_they_serve_head_get_and_ranges_many_times_and_unencoded(links, name, cache):
+    for url, media_type in zip(links(name), TYPES, strict=True):
+        client = Client(headers={"Accept-Encoding": "gzip, br"})
+        head, whole, again = client.head(url), client.get(url), client.get(url)
+        part = client.get(url, headers={"Range": "bytes=2-5"})
+        body = whole.getvalue()
+
+        assert body == again.getvalue()
+        assert (part.status_code, part.getvalue()) == (206, body[2:6])
+        assert head.headers["Content-Length"] == str(len(body))
+        for response in (head, whole):
+            assert response.headers["Content-Type"] == media_type
+            assert response.headers["Cache-Control"] == cache
+            assert response.headers["X-Content-Type-Options"] == "nosniff"
+            assert "Content-Encoding" not in response.headers
+            assert response.headers["Content-Disposition"].endswith(f'"{url.rpartition("/")[2]}"')
+
+
+@pytest.mark.parametrize(
+    ("who", "status"), [("alice", 200), ("bob", 200), ("charlie", 404), ("olga", 200), (None, 401)]
+)
+def test_without_its_capability_a_private_one_needs_a_token_that_shows_it(request, tofu, links, who, status):
+    client = tofu(request.getfixturevalue(who) if who else None)
+
+    assert statuses(plain(links("acme")), client) == {status}
+
+
+def test_a_capability_opens_one_name_only(links):
+    for url in links("acme"):
+        head, _, name = url.rpartition("/")
+        assert Client().head(f"{head}/other-{name}").status_code == 403
+
+
+def test_the_end_of_being_public_shows_at_once(links, pantry):
+    urls = links("pantry")
+    assert statuses(urls) == {200}
+    pantry.visibility = Visibility.PRIVATE
+    pantry.save(update_fields=["visibility"])
+
+    assert statuses(urls) == {401}
+
+
+def test_a_yank_stops_none_of_them(links):
+    urls = links("acme")
+    Release.objects.update(lifecycle=Lifecycle.YANKED)
+
+    assert statuses(urls) == {200}
+
+
+def test_quarantine_stops_package_sums_and_signature_by_every_link(links, tofu, olga):
+    private, public = links("acme"), links("pantry")
+    Release.objects.update(quarantined_at=cast.FIRST)
+
+    assert statuses(private) == {404}
+    assert statuses(plain(private), tofu(olga)) == {404}
+    assert statuses(public) == {401}
+    Release.objects.update(quarantined_at=None)
+    assert statuses(private) == statuses(public) == {200}
+
+
+def test_quarantine_is_about_bytes_wherever_they_are(links, published, pantry):
+    """The same zip as a module's archive, and as the package of another provider."""
+    private = links("acme")
+    digest = private[0].split("/")[-2]
+    module = published("pantry/vpc/aws", "1.2.0")
+    Release.objects.filter(pk=module.pk).update(digest=digest)
+    other = cast.add_row(pantry.signing_keys.get(), "other", "1.0.0", sums="a" * 64, signature="b" * 64)
+    cast.add_package(other, "other_linux_amd64.zip", digest, 1)
+    assert statuses(plain(private[:1])) == {200}, "the bytes are public by these"
+    Release.objects.filter(namespace__name="acme").update(quarantined_at=cast.FIRST)
+
+    assert statuses(plain(private[:1])) == {401}
+    assert statuses(links("pantry")) == {200}
+
+
+def test_while_the_database_is_away_links_go_on_and_the_last_known_quarantine_holds(links, database_away):
+    stopped, free = links("acme"), links("pantry")
+    assert statuses(free) == {200}
+    with database_away():
+        assert statuses([*stopped, *free]) == {200}
+    Release.objects.filter(namespace__name="acme").update(quarantined_at=cast.FIRST)
+    blocked.renew()
+    with database_away():
+        assert statuses(stopped) == {404}
+        assert statuses(free) == {200}
+
+
+@pytest.mark.parametrize(("name", "queries"), [("acme", 1), ("pantry", 1)])
+def test_each_fetch_costs_one_query(links, django_assert_num_queries, name, queries):
+    for url in links(name):
+        with django_assert_num_queries(queries):
+            assert Client().head(url).status_code == 200
+
+
+@pytest.mark.parametrize("name", ["x_SHA256SUMS.asc", "SHA256SUMS", "x.sig", "x_SHA256SUMS.sig.sig", "x_sha256sums"])
+def test_file_names_that_no_answer_has_are_not_served(links, name):
+    head, _, _ = plain(links("pantry"))[1].rpartition("/")
+
+    assert Client().get(f"{head}/{name}").status_code == 401

@@ -1,0 +1,175 @@
+"""GET /v1/providers/<namespace>/<type>/versions"""
+
+import json
+import uuid
+
+import pytest
+from django.test import Client
+from semver import Version
+
+from apps.lib import versions
+from apps.lib.addresses import ProviderAddress, check_provider_type
+from apps.lib.errors import Invalid
+from apps.releases.models import Lifecycle, Release
+from tests.protocol.providers import cast
+
+URL = "/v1/providers/acme/dns/versions"
+
+
+@pytest.fixture
+def key(acme):
+    return cast.frozen_key(acme)
+
+
+@pytest.fixture
+def dns(key):
+    for number in ("1.2.0", "2.0.0-rc.1", "1.10.0", "1.9.9+b1"):
+        cast.add_version(key, None, "dns", number)
+    return key
+
+
+def numbers(response) -> list[str]:
+    return [one["version"] for one in json.loads(response.content)["versions"]]
+
+
+def test_versions_document_is_frozen(tofu, bob, dns, golden):
+    """tofu and terraform parse this. Changing a byte needs a reason in the commit."""
+    response = tofu(bob).get(URL)
+
+    assert response.status_code == 200
+    assert response.headers["Content-Type"] == "application/json"
+    assert response.headers["Cache-Control"] == "private, no-cache"
+    assert response.headers["Vary"] == "Authorization"
+    assert response.content == golden("providers_v1/versions.json")
+
+
+def test_m7_every_number_is_strict_semver_without_v_highest_first(tofu, bob, dns):
+    found = numbers(tofu(bob).get(URL))
+
+    assert found == ["2.0.0-rc.1", "1.10.0", "1.9.9+b1", "1.2.0"]
+    assert found == sorted(found, key=Version.parse, reverse=True)
+
+
+@pytest.mark.parametrize("name", ["terraform-x", "opentofu-x", "DNS", "d_ns", "d--ns", "-dns", "dns-", "d.ns"])
+def test_s14_types_that_clients_refuse_are_refused_here(tofu, bob, dns, name):
+    with pytest.raises(Invalid):
+        check_provider_type(name)
+
+    assert tofu(bob).get(f"/v1/providers/acme/{name}/versions").status_code == 404
+
+
+def test_m12_only_a_yank_or_a_quarantine_takes_a_version_from_the_list(tofu, bob, dns):
+    Release.objects.filter(version="1.2.0").update(lifecycle=Lifecycle.YANKED)
+    Release.objects.filter(version="1.10.0").update(quarantined_at=cast.FIRST)
+    Release.objects.filter(version="2.0.0-rc.1").update(lifecycle=Lifecycle.DEPRECATED, lifecycle_reason="Old.")
+
+    assert numbers(tofu(bob).get(URL)) == ["2.0.0-rc.1", "1.9.9+b1"]
+
+
+def test_where_all_are_yanked_the_list_is_empty_and_where_all_are_in_quarantine_it_is_unknown(tofu, bob, dns):
+    Release.objects.update(lifecycle=Lifecycle.YANKED)
+    assert json.loads(tofu(bob).get(URL).content) == {"versions": [], "warnings": []}
+    Release.objects.update(quarantined_at=cast.FIRST)
+    assert tofu(bob).get(URL).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("who", "private", "internal", "public"),
+    [
+        ("alice", 200, 200, 200),
+        ("bob", 200, 200, 200),
+        ("charlie", 404, 200, 200),
+        ("olga", 200, 200, 200),
+        (None, 401, 401, 200),
+    ],
+)
+def test_m14_visibility_decides_who_reads(request, tofu, acme, hall, pantry, who, private, internal, public):
+    for namespace in (acme, hall, pantry):
+        cast.add_version(cast.frozen_key(namespace), None, "dns", "1.0.0")
+    client = tofu(request.getfixturevalue(who) if who else None)
+
+    found = [client.get(f"/v1/providers/{name}/dns/versions").status_code for name in ("acme", "hall", "pantry")]
+    assert found == [private, internal, public]
+
+
+@pytest.mark.parametrize("path", ["acme/dns", "acme/nothing", "nowhere/dns", "hall/dns", "Acme/dns"])
+@pytest.mark.parametrize("end", ["versions", "1.2.0/download/linux/amd64"])
+def test_m14_nobody_reads_the_same_401_for_hidden_and_unknown(tofu, dns, hall, pantry, golden, path, end):
+    response = tofu().get(f"/v1/providers/{path}/{end}")
+
+    assert response.status_code == 401
+    assert response.headers["WWW-Authenticate"] == (
+        'Bearer realm="Larder", error_description="This is unknown or private: check the spelling, or log in."'
+    )
+    assert response.content == golden("modules_v1/error-401.json")
+
+
+@pytest.mark.parametrize("end", ["versions", "1.2.0/download/linux/amd64"])
+def test_m14_a_stranger_reads_the_same_404_for_hidden_and_unknown(tofu, charlie, dns, end):
+    hidden, unknown = (tofu(charlie).get(f"/v1/providers/{name}/dns/{end}") for name in ("acme", "acmx"))
+
+    assert (hidden.status_code, unknown.status_code) == (404, 404)
+    assert hidden.content.replace(b"acme", b"") == unknown.content.replace(b"acmx", b"")
+
+
+def test_m14_a_bad_token_is_401_even_where_nobody_needs_one(pantry):
+    cast.add_version(cast.frozen_key(pantry), None, "dns", "1.0.0")
+    response = Client(headers={"Authorization": "Bearer nonsense"}).get("/v1/providers/pantry/dns/versions")
+
+    assert response.status_code == 401
+
+
+@pytest.mark.parametrize("state", ["receiving", "received", "checking", "held", "signing", "rejected", "failed"])
+def test_m13_what_is_on_its_way_is_not_listed(tofu, bob, dns, state):
+    """Its row as a version comes into being in the transaction that publishes it."""
+    on_its_way = Release.objects.get(version="1.10.0")
+    on_its_way.pk, on_its_way.public_id, on_its_way.version, on_its_way.state = None, uuid.uuid4(), "3.0.0", state
+    on_its_way.sort_key = versions.sort_key("3.0.0")
+    on_its_way.save(force_insert=True)
+
+    assert "3.0.0" not in numbers(tofu(bob).get(URL))
+    assert tofu(bob).get("/v1/providers/acme/dns/3.0.0/download/linux/amd64").status_code == 404
+
+
+@pytest.mark.parametrize("platforms", [1, 12])
+@pytest.mark.parametrize("count", [1, 30])
+def test_m15_it_costs_four_queries_at_any_length(tofu, bob, key, django_assert_num_queries, count, platforms):
+    for position in range(count):
+        version = cast.add_row(key, "dns", f"1.{position}.0", sums="a" * 64, signature="b" * 64)
+        for place in range(platforms):
+            cast.add_package(version, f"dns_linux_arch{place}.zip", f"{place:064x}", 1)
+    client = tofu(bob)
+    with django_assert_num_queries(4):  # token, gate, versions, packages
+        response = client.get(URL)
+
+    assert len(numbers(response)) == count
+    assert {len(one["platforms"]) for one in json.loads(response.content)["versions"]} == {platforms}
+
+
+@pytest.mark.parametrize("method", ["post", "put", "patch", "delete", "options"])
+@pytest.mark.parametrize("end", ["versions", "1.2.0/download/linux/amd64"])
+def test_other_methods_are_refused_in_json(tofu, bob, dns, method, end):
+    response = getattr(tofu(bob), method)(f"/v1/providers/acme/dns/{end}")
+
+    assert response.status_code == 405
+    assert response.headers["Content-Type"] == "application/json"
+
+
+def test_head_answers_as_get_without_a_body(tofu, bob, dns):
+    response = tofu(bob).head(URL)
+
+    assert (response.status_code, response.content) == (200, b"")
+
+
+def test_m15_while_the_database_is_away_it_says_when_to_ask_again(tofu, bob, dns, database_away, golden):
+    client = tofu(bob)
+    with database_away():
+        response = client.get(URL)
+
+    assert (response.status_code, response.headers["Retry-After"]) == (503, "2")
+    assert response.content == golden("modules_v1/error-503.json")
+
+
+def test_what_it_begins_with_is_no_service_of_its_own(tofu, bob):
+    assert ProviderAddress("acme", "dns") == ProviderAddress.parse("acme/dns")
+    assert tofu(bob).get("/v1/providers/").status_code == 404
