@@ -22,7 +22,7 @@ from apps.jobs import targets
 from apps.jobs.models import Job
 from apps.jobs.models import State as JobState
 from apps.portal.publish import module, provider
-from apps.portal.publish.frame import Surroundings
+from apps.portal.publish.frame import PageFrame
 from registry_site.admin_tiles import TILES
 
 JOBS_SHOWN = 5
@@ -52,12 +52,12 @@ class LarderAdminSite(AdminSite):
     def upload(self, request: HttpRequest) -> HttpResponse:
         """The portal's form, scripts, ticket and verb in the admin's frame (D19); the release's page follows."""
         frame = {**self.each_context(request), "title": "Upload release"}
-        return module.publish(request, Surroundings("admin/upload.html", frame))
+        return module.publish(request, PageFrame("admin/upload.html", frame))
 
     def upload_provider(self, request: HttpRequest) -> HttpResponse:
         """The same for providers: a draft, its files, and handing in on the release's page."""
         frame = {**self.each_context(request), "title": "Upload provider release"}
-        around = Surroundings("admin/upload_provider.html", frame)
+        around = PageFrame("admin/upload_provider.html", frame)
         return provider.provider_publish(request, around)
 
     def register(

@@ -98,7 +98,7 @@ app.autodiscover_tasks()
 
 
 @signals.setup_logging.connect
-def keep_our_logging(**_: Any) -> None:
+def configure_logging(**_: Any) -> None:
     """Celery leaves logging alone when somebody listens here: settings.py has configured it."""
 
 

@@ -136,7 +136,7 @@ class ReadableRequests:
         return self.get_response(request)
 
 
-class HostIsOurs:
+class AllowedHosts:
     """Refuses what asks for another host, in words that whoever typed the address or runs the proxy can act on.
 
     Clusters and load balancers ask a process for its health by its address: /healthz and /readyz answer to any name.

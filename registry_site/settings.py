@@ -82,7 +82,7 @@ MIDDLEWARE = [
     "registry_site.middleware.RequestIdMiddleware",
     "registry_site.server.compression.CompressionMiddleware",
     "registry_site.middleware.SecurityHeadersMiddleware",
-    "registry_site.middleware.HostIsOurs",
+    "registry_site.middleware.AllowedHosts",
     "registry_site.middleware.ReadableRequests",
     "registry_site.middleware.SmallBodies",
     "django.middleware.security.SecurityMiddleware",

@@ -10,5 +10,5 @@ class AccountsConfig(AppConfig):
         from apps.accounts.identity import sign_ins
 
         user_logged_in.connect(sign_ins.record_sign_in, dispatch_uid="audit-sign-in")
-        user_logged_out.connect(sign_ins.note_sign_out, dispatch_uid="epoch-sign-out")
+        user_logged_out.connect(sign_ins.record_sign_out, dispatch_uid="epoch-sign-out")
         user_login_failed.connect(sign_ins.record_failed_sign_in, dispatch_uid="audit-failed-sign-in")

@@ -147,7 +147,7 @@ def set_quotas(*, namespace: Namespace, actor: Viewer, **quotas: int | None) -> 
 def grant(*, namespace: Namespace, holder: User | Team, role: Role, actor: Viewer) -> Grant:
     """Give a person or a team the role, in place of the one they have. Raises Conflict when no owner would be left."""
     _locked(namespace)  # two owners who demote each other take turns
-    who = _holder(holder)
+    who = _grantee(holder)
     existing = Grant.objects.filter(namespace=namespace, **who).first()
     if existing and existing.role == role:
         return existing
@@ -197,7 +197,7 @@ def transfer(
     Without a giver nobody loses anything: staff hand on what a leaver has left. Raises Conflict and Invalid.
     """
     _locked(namespace)
-    who = _holder(to)
+    who = _grantee(to)
     before = Grant.objects.select_related("team").filter(pk=giver.pk, namespace=namespace).first() if giver else None
     if giver and (before is None or before.role != Role.OWNER):
         raise Conflict("Who is to be replaced owns it no more.", mend="Look at the members page, and begin again.")
@@ -250,7 +250,7 @@ def _locked(namespace: Namespace) -> Namespace:
     return Namespace.objects.select_for_update().get(pk=namespace.pk)
 
 
-def _holder(holder: User | Team) -> dict[str, Any]:
+def _grantee(holder: User | Team) -> dict[str, Any]:
     """For queries. A team's row is locked after the namespace's, and so cannot vanish in between."""
     if isinstance(holder, User):
         return {"user": holder}

@@ -7,20 +7,20 @@ from django.db.models import Count, IntegerField, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.utils.functional import cached_property
 
-COUNTED_MOST = 10_000
+MAX_COUNTED_ROWS = 10_000
 
 
 class Many(int):
-    """`COUNTED_MOST`, and more that nobody counted; a page says so."""
+    """`MAX_COUNTED_ROWS`, and more that nobody counted; a page says so."""
 
     def __str__(self) -> str:
         return f"{int(self):,}+"
 
 
 def bounded_count(rows: QuerySet[Any]) -> int:
-    """Count up to `COUNTED_MOST` in one query that reads no further; beyond that the answer is `Many`."""
-    seen = rows.order_by().values("pk")[: COUNTED_MOST + 1].count()
-    return seen if seen <= COUNTED_MOST else Many(COUNTED_MOST)
+    """Count up to `MAX_COUNTED_ROWS` in one query that reads no further; beyond that the answer is `Many`."""
+    seen = rows.order_by().values("pk")[: MAX_COUNTED_ROWS + 1].count()
+    return seen if seen <= MAX_COUNTED_ROWS else Many(MAX_COUNTED_ROWS)
 
 
 def count_of(rows: QuerySet[Any], by: str) -> Coalesce:

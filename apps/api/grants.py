@@ -57,7 +57,7 @@ class GrantDetail(ApiView):
         self.require_token()
         found = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
         role = ROLES[validated(GrantInput, read_json(request))["role"]]
-        holder = teams.find(team) if team else accounts.find(user)
+        holder = teams.team_named(team) if team else accounts.user_named(user)
         return Response(grant_document(namespaces.grant(namespace=found, holder=holder, role=role, actor=self.viewer)))
 
     def delete(self, request: Request, namespace: str, user: str = "", team: str = "") -> Response:  # noqa: ARG002
@@ -79,7 +79,7 @@ class Transfer(ApiView):
         wanted = validated(TransferInput, read_json(request))
         if ("to_user" in wanted) == ("to_team" in wanted):
             raise Invalid("A namespace goes to one new owner.", mend="Send either to_user or to_team.")
-        to = accounts.find(wanted["to_user"]) if "to_user" in wanted else teams.find(wanted["to_team"])
+        to = accounts.user_named(wanted["to_user"]) if "to_user" in wanted else teams.team_named(wanted["to_team"])
         namespaces.transfer(
             namespace=found,
             to=to,

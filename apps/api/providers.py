@@ -43,7 +43,7 @@ class ProviderRelease(ApiView):
         """201 with a fresh draft; 200 with the one that was opened before, or with what is published already."""
         self.require_token()
         address = ProviderAddress(namespace, type)
-        publishing.coordinate_of(self.viewer, address, version)  # no body is read for those who may not publish
+        publishing.authorise_coordinate(self.viewer, address, version)  # no body is read for those who may not publish
         opened = publishing.begin(viewer=self.viewer, address=address, version=version, **_wanted(request))
         status = HTTPStatus.CREATED if opened.created else HTTPStatus.OK
         return _released(opened.release, status)

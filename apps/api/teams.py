@@ -80,7 +80,7 @@ class MemberDetail(ApiView):
         self.require_token()
         found = gate.team_for(self.viewer, team, manage=True)
         wanted = validated(MemberInput, read_json(request))
-        membership = teams.add(team=found, user=accounts.find(user), actor=self.viewer)
+        membership = teams.add(team=found, user=accounts.user_named(user), actor=self.viewer)
         if "manager" in wanted:
             teams.set_manager(membership=membership, is_manager=wanted["manager"], actor=self.viewer)
         return Response(member_document(membership))

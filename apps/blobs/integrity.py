@@ -20,7 +20,7 @@ from apps.blobs.backends import STEP
 from apps.blobs.models import Blob, Problem, State
 from apps.blobs.renewing import EVERY, Renewed
 from apps.lib.errors import Unavailable
-from apps.lib.write_behind import Notes, NotWritten
+from apps.lib.write_behind import NotWritten, WriteBehind
 
 # More findings than this are one finding: storage is lost.
 MAX_FINDINGS = 50_000
@@ -43,7 +43,7 @@ class KnownProblems(Renewed[Mapping[str, str]]):
 
     def __init__(self) -> None:
         super().__init__("damaged-blobs", {})
-        self._notes: Notes[str, datetime] = Notes(
+        self._notes: WriteBehind[str, datetime] = WriteBehind(
             self.name, write=_write, merge=max, every=EVERY, most=MAX_FINDINGS, rest=connections.close_all
         )
         self.flush = self._notes.flush

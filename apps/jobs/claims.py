@@ -20,7 +20,7 @@ from apps.jobs.leases import renewed
 from apps.jobs.models import WORKING, Job, State
 from apps.lib.redaction import redact
 
-BACKOFF_MOST = 30  # seconds between two tries while something is away
+MAX_BACKOFF_SECONDS = 30  # seconds between two tries while something is away
 WRITE_BACK_TRIES = 5
 _ERROR_MAX = 1000
 
@@ -138,7 +138,7 @@ def _failed_once(held: Claim, error: BaseException) -> dict[str, object]:
         "state": State.QUEUED,
         "lease_until": None,
         "rung_at": None,
-        "not_before": Now() + timedelta(seconds=BACKOFF_MOST) if held.exhausted else None,
+        "not_before": Now() + timedelta(seconds=MAX_BACKOFF_SECONDS) if held.exhausted else None,
         "error": _text_of(error),
     }
 
@@ -146,7 +146,7 @@ def _failed_once(held: Claim, error: BaseException) -> dict[str, object]:
 def _postponed(held: Claim, error: BaseException) -> dict[str, object]:
     """Back to the queue without the attempt, after 2, 4, 8 … 30 s: fences count all claims, attempts only own ones."""
     met = held.fence - held.attempt + 1
-    pause = timedelta(seconds=min(2 ** min(met, 5), BACKOFF_MOST))
+    pause = timedelta(seconds=min(2 ** min(met, 5), MAX_BACKOFF_SECONDS))
     return {
         "state": State.QUEUED,
         "attempts": held.attempt - 1,

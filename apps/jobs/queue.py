@@ -16,7 +16,7 @@ from apps.lib.errors import Conflict
 
 # A request waits this long for the broker, and no longer: the reaper rings again.
 RING_SECONDS = 2.0
-REAP_AT_MOST = 200
+REAP_BATCH_SIZE = 200
 
 log = structlog.get_logger("larder.jobs")
 
@@ -62,7 +62,7 @@ def ring(job: Job) -> bool:
 def reap() -> int:
     """Ring for each job that everybody forgot; return how many rings went out. Any number may run at once."""
     rung = 0
-    for job in Job.objects.forgotten().order_by("pk")[:REAP_AT_MOST]:
+    for job in Job.objects.forgotten().order_by("pk")[:REAP_BATCH_SIZE]:
         # Two reapers see the same job. Noting the ring and taking the lapsed lease back makes it one that nobody
         # forgot, so the second update finds no row. The worker that slept may still finish, if nobody claims before.
         won = Job.objects.forgotten().filter(pk=job.pk).update(state=State.QUEUED, lease_until=None, rung_at=Now())

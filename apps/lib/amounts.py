@@ -10,6 +10,6 @@ def limit_text(size: int) -> str:
     return f"{size // MIB:,} MiB" if size and size % MIB == 0 else f"{size:,} bytes"
 
 
-def found_text(size: int) -> str:
+def amount_text(size: int) -> str:
     """100.1 MiB: rounded up, so that what breaks a limit reads larger than the limit."""
     return f"{size:,} bytes" if size < MIB else f"{math.ceil(size / MIB * 10) / 10:,.1f} MiB"

@@ -12,7 +12,7 @@ from apps.lib.errors import Invalid, RegistryError, TooLarge
 View = TypeVar("View")
 
 STEP = 512 * 1024
-_MOST_DIGITS = 18
+_MAX_DIGITS = 18
 # In a WSGI environ: the RegistryError that says why the body was not read.
 REFUSAL = "larder.body_refusal"
 
@@ -80,7 +80,7 @@ def declared_length(environ: Mapping[str, Any]) -> int | None:
     text = str(environ.get("CONTENT_LENGTH") or "").strip()
     if not text:
         return None
-    if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS):
+    if not (text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS):
         raise Invalid(f"Content-Length is {text[:40]!r}, expected a plain decimal number of bytes")
     return int(text)
 

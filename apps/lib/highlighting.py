@@ -16,7 +16,7 @@ from pygments.lexer import ExtendedRegexLexer, Lexer, LexerContext
 from pygments.lexers import get_lexer_by_name
 from pygments.token import Comment, Generic, Keyword, Name, Number, Operator, Punctuation, String, Text, _TokenType
 
-MOST = 128 * 1024
+MAX_CHARACTERS = 128 * 1024
 LONGEST_LINE = 400
 SECONDS = 0.3
 
@@ -86,7 +86,7 @@ def lines_of(text: str, language: str, *, seconds: float) -> tuple[str, ...]:
     lines = text.replace("\r\n", "\n").split("\n")
     if lines[-1] == "":
         lines.pop()
-    if not lines or not language or len(text) > MOST or any(len(line) > LONGEST_LINE for line in lines):
+    if not lines or not language or len(text) > MAX_CHARACTERS or any(len(line) > LONGEST_LINE for line in lines):
         return tuple(escape(line) for line in lines)
     return tuple(_lines(_lexer(language), "\n".join(lines), seconds))
 

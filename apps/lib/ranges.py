@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)", re.ASCII | re.IGNORECASE)
-_MOST_DIGITS = 18
-_BEYOND = 10**_MOST_DIGITS  # the end of anything
+_MAX_DIGITS = 18
+_BEYOND = 10**_MAX_DIGITS  # the end of anything
 
 
 class Unsatisfiable(Exception):
@@ -35,4 +35,4 @@ def asked(headers: Mapping[str, str], *, size: int, etag: str) -> range | None:
 def _number(digits: str) -> int:
     """However many there are: Python refuses to read thousands of them, and nothing has so many bytes."""
     digits = digits.lstrip("0")
-    return int(digits or "0") if len(digits) <= _MOST_DIGITS else _BEYOND
+    return int(digits or "0") if len(digits) <= _MAX_DIGITS else _BEYOND

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 
 LONGEST = 64  # bytes of a term
-MOST_WORDS = 8
+MAX_WORDS = 8
 
 _INSIDE = re.compile(r"(?<=[^\W_])[\W_]+(?=[^\W_])")
 _EDGE = re.compile(r"^[\W_]+|[\W_]+$")
@@ -27,7 +27,7 @@ def terms_of(text: str) -> Iterator[str]:
 def words_of(query: str) -> list[str]:
     """What every hit must hold: `acme/vpc` is two words. More than eight help nobody."""
     chunks = (_EDGE.sub("", chunk) for chunk in _folded(query).replace("/", " ").split())
-    return list(dict.fromkeys(cut(chunk) for chunk in chunks if chunk))[:MOST_WORDS]
+    return list(dict.fromkeys(cut(chunk) for chunk in chunks if chunk))[:MAX_WORDS]
 
 
 def spellings(word: str) -> list[str]:

@@ -7,8 +7,8 @@ import semver
 
 from apps.lib.errors import Invalid
 
-MOST_CHARACTERS = 128
-MOST_DIGITS = 18
+MAX_CHARACTERS = 128
+MAX_DIGITS = 18
 
 _RELEASE, _PRERELEASE = b"\x01", b"\x00"
 _NUMERIC, _WORD, _END = b"\x01", b"\x02", b"\x00"
@@ -63,8 +63,8 @@ def guess(filename: str) -> str | None:
 
 
 def _parsed(text: str) -> semver.Version:
-    if len(text) > MOST_CHARACTERS:
-        raise Invalid(f"a version of {len(text)} characters, expected at most {MOST_CHARACTERS}", mend="Shorten it.")
+    if len(text) > MAX_CHARACTERS:
+        raise Invalid(f"a version of {len(text)} characters, expected at most {MAX_CHARACTERS}", mend="Shorten it.")
     # semver's pattern ends in `$`, which lets a final line break through, and its \d knows other scripts' digits.
     if not text.isascii() or not text.isprintable():
         raise _invalid(text)
@@ -74,9 +74,9 @@ def _parsed(text: str) -> semver.Version:
         raise _invalid(text) from error
     numbers = [*text.partition("+")[0].partition("-")[0].split("."), *(parsed.prerelease or "").split(".")]
     longest = max((number for number in numbers if number.isdigit()), key=len)
-    if len(longest) > MOST_DIGITS:
+    if len(longest) > MAX_DIGITS:
         raise Invalid(
-            f"version {text!r} has a number of {len(longest)} digits, expected at most {MOST_DIGITS}",
+            f"version {text!r} has a number of {len(longest)} digits, expected at most {MAX_DIGITS}",
             mend="Use smaller numbers.",
         )
     return parsed

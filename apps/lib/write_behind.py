@@ -17,7 +17,7 @@ class NotWritten(Exception):
     """The place to write to is away: the batch is kept for the next time."""
 
 
-class Notes(Generic[K, V]):
+class WriteBehind(Generic[K, V]):
     """Values by key; those of one key are merged. A crash loses what came since the last write, a clean stop nothing.
 
     `write` answers how much it changed; it writes all of a batch, or nothing and raises NotWritten. While it cannot

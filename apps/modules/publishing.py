@@ -27,7 +27,7 @@ from apps.modules.models import Module, ModuleVersion
 from apps.releases.lifecycle import quarantine
 from apps.releases.models import Kind, Release, State
 from apps.releases.publishing import pipeline, receiving, reserving, staging, transitions
-from apps.releases.publishing.fault_injection import reach
+from apps.releases.publishing.fault_injection import fault_point
 from apps.releases.publishing.pipeline import Questions, Step, Work
 
 JOB = "publish-module"
@@ -72,7 +72,7 @@ def begin(
     `folder` is the part of the archive to publish; `several`: let its publisher choose folders after the upload;
     `confirm`: what the page has asked already.
     """
-    coordinate = coordinate_of(viewer, address, version)
+    coordinate = authorise_coordinate(viewer, address, version)
     confirmed = checks.clean_confirmations(confirm)
     brief = _Brief(file_name, checks.clean_folder(folder), asks=True, several=several, confirmed=confirmed)
     ticket = reserving.new_ticket()
@@ -84,7 +84,7 @@ def begin(
 
 
 def release_of_ticket(ticket: str) -> Release:
-    return reserving.held_by_ticket(ticket)
+    return reserving.release_of_ticket(ticket)
 
 
 def authorise_ticket(ticket: str) -> Release:
@@ -114,7 +114,7 @@ def publish(
 
     Nobody watches: a question that `confirm` does not answer beforehand refuses the archive.
     """
-    coordinate = coordinate_of(viewer, address, version)
+    coordinate = authorise_coordinate(viewer, address, version)
     brief = _Brief(file_name, checks.clean_folder(folder), confirmed=checks.clean_confirmations(confirm))
     try:
         release = _reserve(coordinate, viewer, brief)
@@ -148,7 +148,7 @@ def publish_package(
     """A package that was pushed over OCI: its archive is served as it is, by the manifest with that digest, or not at
     all. Raises reserving.VersionTaken with whoever holds the number: the caller knows what the same package is.
     """
-    coordinate = coordinate_of(viewer, address, version)
+    coordinate = authorise_coordinate(viewer, address, version)
     release = _reserve(coordinate, viewer, _Brief(file_name, "", manifest=manifest))
     return _receive(release, open_archive())
 
@@ -169,7 +169,7 @@ def cancel(*, release: Release, viewer: Viewer) -> None:
         staging.drop(release)
 
 
-def coordinate_of(viewer: Viewer, address: ModuleAddress, version: str) -> reserving.Coordinate:
+def authorise_coordinate(viewer: Viewer, address: ModuleAddress, version: str) -> reserving.Coordinate:
     namespace = gate.namespace_for(viewer, address.namespace, need=Role.PUBLISHER, only_name=address.path_name)
     check_address(namespace, address)
     return reserving.Coordinate(Kind.MODULE, namespace, address.path_name, versions.parse(version))
@@ -206,7 +206,7 @@ def _reserve(coordinate: reserving.Coordinate, viewer: Viewer, brief: _Brief, ti
         confirmed=list(brief.confirmed),
         notes={"several": True} if brief.several else {},
     )
-    reach("after:reserve", release)
+    fault_point("after:reserve", release)
     return release
 
 
@@ -266,7 +266,7 @@ def check(work: Work) -> None:
             store.discard_staged(work.archive_key)  # it is made again once they are answered
         raise Questions(questions)
     work.findings["inspected"] = inspected
-    pipeline.note_checked(work, digest=listing.digest, size=listing.size)
+    pipeline.record_checked(work, digest=listing.digest, size=listing.size)
     work.findings["listing"] = listing
 
 

@@ -64,7 +64,7 @@ class Asked:
     def docs(self, viewer: Viewer, **other: Any) -> QuerySet[SearchDoc]:
         """What it finds; `other` changes a part of the question."""
         question = {"filters": self.filters, "include_unlisted": self.yanked, **other}
-        return search.find(
+        return search.search(
             kind=Kind.MODULE,
             namespaces=gate.visible_namespaces(viewer),
             query=self.q,
@@ -117,7 +117,7 @@ def namespace(request: HttpRequest, name: str) -> HttpResponse:
     role = gate.role_on(viewer, found) if viewer.is_identified else None
     only_this = Namespace.objects.filter(pk=found.pk)
     # Who works here finds what is yanked altogether as well, or nobody could restore it.
-    docs = search.find(kind=Kind.MODULE, namespaces=only_this, include_unlisted=role is not None)
+    docs = search.search(kind=Kind.MODULE, namespaces=only_this, include_unlisted=role is not None)
     page = page_of(docs.filter(namespace=found).select_related("namespace"), request, size=PAGE)
     context: dict[str, Any] = {"namespace": found, "page": page, "rows": rows_of(page.object_list), "role": role}
     context |= listing.of_namespace(found, include_unlisted=role is not None)

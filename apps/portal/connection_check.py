@@ -21,7 +21,7 @@ from apps.accounts.models import ApiToken, Role
 
 TIMEOUT = 3.0
 REMEMBERED = 10.0  # seconds: whoever asks again and again costs one request in that time
-MOST_BYTES = 64 * 1024
+MAX_BYTES = 64 * 1024
 NAMES = 20
 
 
@@ -112,7 +112,7 @@ def _get(url: str) -> tuple[int, str, bytes]:
     try:
         connection.request("GET", parts.path, headers={"Accept": "application/json", "User-Agent": "Larder"})
         answer = connection.getresponse()
-        return answer.status, answer.headers.get_content_type(), answer.read(MOST_BYTES)
+        return answer.status, answer.headers.get_content_type(), answer.read(MAX_BYTES)
     finally:
         connection.close()
 

@@ -41,7 +41,7 @@ class Place:
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     viewer = session_viewer(request)
-    providers = search.find(kind=Kind.PROVIDER, namespaces=gate.visible_namespaces(viewer))
+    providers = search.search(kind=Kind.PROVIDER, namespaces=gate.visible_namespaces(viewer))
     context: dict[str, Any] = {"module_count": listed(viewer).count(), "provider_count": providers.count()}
     # The publisher's name is for members; the query is the same for everybody.
     recent = listed(viewer, sort=search.UPDATED).annotate(publisher=F("release__created_by__username"))
@@ -61,7 +61,7 @@ def home(request: HttpRequest) -> HttpResponse:
 
 def listed(viewer: Viewer, *, sort: str = search.BY_NAME) -> QuerySet[SearchDoc]:
     namespaces = gate.visible_namespaces(viewer)
-    return search.find(kind=Kind.MODULE, namespaces=namespaces, sort=sort).select_related("namespace")
+    return search.search(kind=Kind.MODULE, namespaces=namespaces, sort=sort).select_related("namespace")
 
 
 def own_namespaces(user: User) -> QuerySet[Any, Any]:

@@ -21,13 +21,13 @@ from apps.modules.models import ModuleVersion
 from apps.protocol.base import ProtocolView
 
 LIMIT = 15
-MOST = 100
+MAX_LIMIT = 100
 LAST_OFFSET = 1_000_000
 
 
 def list_document(request: Request, docs: QuerySet[Any]) -> dict[str, Any]:
     """A page of a list. One row more than asked for is read, which tells whether there is a next page."""
-    limit = min(_number(request, "limit", LIMIT) or LIMIT, MOST)
+    limit = min(_number(request, "limit", LIMIT) or LIMIT, MAX_LIMIT)
     offset = _number(request, "offset", 0)
     # Nothing is verified here, so nothing is left where a client asks for that alone.
     rows = [] if request.GET.get("verified") == "true" else list(docs[offset : offset + limit + 1])

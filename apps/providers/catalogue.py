@@ -7,7 +7,7 @@ from apps.releases.catalogue import search
 from apps.releases.models import Kind, Lifecycle
 
 # A search document holds so many words, and each name is several.
-MOST_DOCUMENTED = 500
+MAX_DOCUMENTED_NAMES = 500
 
 
 def refresh(provider: Provider) -> None:
@@ -38,7 +38,7 @@ def refresh(provider: Provider) -> None:
 def _documented(shown: ProviderVersion) -> list[str]:
     """What its documentation names: resources, data sources, functions and the like."""
     rows = DocsPage.objects.filter(version=shown).exclude(kind__in=[DocsKind.OVERVIEW, DocsKind.GUIDE])
-    return list(rows.order_by("name").values_list("name", flat=True)[:MOST_DOCUMENTED])
+    return list(rows.order_by("name").values_list("name", flat=True)[:MAX_DOCUMENTED_NAMES])
 
 
 def default_version(provider: Provider) -> ProviderVersion | None:

@@ -9,7 +9,7 @@ from apps.providers import catalogue
 from apps.providers.models import Provider
 from apps.releases.catalogue.describing import changed, checked_line, checked_url
 
-NOTICE_MOST = 500
+MAX_NOTICE_CHARACTERS = 500
 SHORTER = "Say in one line what the provider is for; its documentation says the rest."
 BRIEFER = "It stands in a terminal at every init: say the one thing that users must know, and link to the rest."
 
@@ -27,7 +27,7 @@ def describe(
     wanted = {
         "description": None if description is None else checked_line("description", description, mend=SHORTER),
         "source_url": None if source_url is None else checked_url(source_url),
-        "notice": None if notice is None else checked_line("notice", notice, most=NOTICE_MOST, mend=BRIEFER),
+        "notice": None if notice is None else checked_line("notice", notice, most=MAX_NOTICE_CHARACTERS, mend=BRIEFER),
     }
     row = Provider.objects.select_for_update(no_key=True).get(pk=provider.pk)
     changes = changed(row, wanted)

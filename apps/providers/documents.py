@@ -15,7 +15,7 @@ from apps.releases.models import Lifecycle
 from apps.signing.models import SigningKey, State
 
 # A warning stands in a terminal, at every init.
-MOST_NAMED = 5
+MAX_PLATFORMS_NAMED = 5
 
 Document = dict[str, Any]
 
@@ -78,9 +78,9 @@ def _deprecations(versions: Iterable[ProviderVersion]) -> list[str]:
 
 def _named(numbers: Sequence[str]) -> str:
     """`version 1.0.0`, `versions 1.1.0, 1.0.0`, and how many more there are."""
-    more = len(numbers) - MOST_NAMED
+    more = len(numbers) - MAX_PLATFORMS_NAMED
     rest = f" and {more} more" if more > 0 else ""
-    return f"version{'s' if len(numbers) > 1 else ''} {', '.join(numbers[:MOST_NAMED])}{rest}"
+    return f"version{'s' if len(numbers) > 1 else ''} {', '.join(numbers[:MAX_PLATFORMS_NAMED])}{rest}"
 
 
 def download_document(

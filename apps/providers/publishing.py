@@ -43,8 +43,8 @@ def open_draft(*, viewer: Viewer, address: ProviderAddress, version: str, protoc
 
 def begin(*, viewer: Viewer, address: ProviderAddress, version: str, protocols: Sequence[str] = ()) -> Opened:
     """As `open_draft`, and says whether it was opened now. `protocols` are for builds without a manifest."""
-    coordinate = coordinate_of(viewer, address, version)
-    notes = _notes(protocols)
+    coordinate = authorise_coordinate(viewer, address, version)
+    notes = _warnings(protocols)
     opened = drafting.open_draft(
         coordinate=coordinate,
         viewer=viewer,
@@ -106,7 +106,7 @@ def cancel(*, viewer: Viewer, release: Release) -> None:
     staging.drop(release)
 
 
-def coordinate_of(viewer: Viewer, address: ProviderAddress, version: str) -> reserving.Coordinate:
+def authorise_coordinate(viewer: Viewer, address: ProviderAddress, version: str) -> reserving.Coordinate:
     namespace = gate.namespace_for(viewer, address.namespace, need=Role.PUBLISHER, only_name=address.type)
     check_provider_type(address.type, reserved=settings.RESERVED_NAMES)
     return reserving.Coordinate(Kind.PROVIDER, namespace, address.type, versions.parse(version))
@@ -118,11 +118,11 @@ def _require_publisher(viewer: Viewer, release: Release) -> None:
 
 def _tell(release: Release, viewer: Viewer, protocols: Sequence[str]) -> None:
     drafting.require_own(release, viewer)
-    if drafts.told_protocols(release) != (notes := _notes(protocols)).get("told_protocols", []):
+    if drafts.told_protocols(release) != (notes := _warnings(protocols)).get("told_protocols", []):
         transitions.move(release, State.RECEIVING, to=State.RECEIVING, notes=notes)
 
 
-def _notes(told: Sequence[str]) -> dict[str, list[str]]:
+def _warnings(told: Sequence[str]) -> dict[str, list[str]]:
     cleaned = protocols.cleaned(told)
     return {"told_protocols": cleaned} if cleaned else {}
 
@@ -160,7 +160,7 @@ def settle_sums(work: Work) -> None:
     work.notes["signing"] = settled.signing.value
     work.findings["settled"] = settled
     size = sum(package.size for package in packages)
-    pipeline.note_checked(work, digest=settled.sums_digest, size=size)
+    pipeline.record_checked(work, digest=settled.sums_digest, size=size)
 
 
 def sign(work: Work) -> None:
@@ -172,7 +172,7 @@ def sign(work: Work) -> None:
     if settled.signature is None:
         pipeline.move_on(work, State.SIGNING)
         work.findings["settled"] = assembling.signed(settled)
-    pipeline.note_signed(work)
+    pipeline.record_signed(work)
 
 
 def store_files(work: Work) -> None:
@@ -184,7 +184,7 @@ def store_files(work: Work) -> None:
     settled: assembling.Settled = work.findings["settled"]
     stored = [file for file, _ in files.packages] + ([files.docs] if files.docs else [])
     names = {file.digest: file.name for file in stored}
-    release_blobs.note(work.release, names | assembling.names_of(work.release, settled), claim=work.claim)
+    release_blobs.record_blobs(work.release, names | assembling.names_of(work.release, settled), claim=work.claim)
     for file in stored:
         store.store_staged(file.staging_key, digest=file.digest, size=file.size)
     assembling.store_signed(work.release, settled)
@@ -233,7 +233,7 @@ def _describe(work: Work) -> None:
         sums_digest=settled.sums_digest,
         signature_digest=settled.signature_digest,
     )
-    package_manifests.note_digests(version, packages)
+    package_manifests.store_digests(version, packages)
     version.save()
     for package in packages:
         package.version = version

@@ -9,10 +9,10 @@ class ReleasesConfig(AppConfig):
         from apps.blobs import references
         from apps.jobs import targets
         from apps.releases.lifecycle import purging, verification
-        from apps.releases.lifecycle.blob_references import holds
+        from apps.releases.lifecycle.blob_references import referenced_by_release
         from apps.releases.publishing.job_targets import RELEASES
         from apps.releases.publishing.quotas import versions_in
 
-        references.register(holds)
+        references.register(referenced_by_release)
         namespace_deletion.register(versions_in)
         targets.register(RELEASES, purging.JOB, verification.JOB)

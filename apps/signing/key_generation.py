@@ -78,7 +78,7 @@ def import_key(*, namespace: Namespace, material: bytes, passphrase: str, actor:
             raise _not_one_key()
     with transaction.atomic():
         try:
-            key = keys.add_held(namespace=namespace, parsed=parsed, actor=actor)
+            key = keys.add_private(namespace=namespace, parsed=parsed, actor=actor)
         except keys.AlreadyRegistered as taken:
             if taken.known.custody != Custody.REGISTRY:
                 raise

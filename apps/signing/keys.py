@@ -100,7 +100,7 @@ def renew(key: SigningKey, parsed: ParsedKey, actor: Viewer, **said: str) -> Non
     _record(Kind.KEY_RENEWED, key, actor, expired_at=before, expires_at=_when(key.expires_at))
 
 
-def add_held(*, namespace: Namespace, parsed: ParsedKey, actor: Viewer) -> SigningKey:
+def add_private(*, namespace: Namespace, parsed: ParsedKey, actor: Viewer) -> SigningKey:
     """A key whose private half the caller stores in the same transaction. Raises Conflict."""
     key = _add(namespace, parsed, Custody.REGISTRY, actor)
     _record(Kind.KEY_REGISTERED, key, actor, source="imported by a command")

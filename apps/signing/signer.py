@@ -16,7 +16,7 @@ from apps.signing.vault import SealBroken, SignerUnavailable
 __all__ = ["SealBroken", "SignerUnavailable", "SigningFailed", "sign"]
 
 # Each signature runs a gpg and an agent with 32 kB of locked memory each; more at once only wait for one another.
-AT_ONCE = threading.BoundedSemaphore(4)
+CONCURRENCY = threading.BoundedSemaphore(4)
 
 # Clients take a signature from the future for an expired one. By the database's clock, which all hosts share.
 CLOCK_MAY_DIFFER = timedelta(minutes=10)
@@ -48,7 +48,7 @@ def sign(*, key: SigningKey, data: bytes) -> bytes:
         raise Conflict(f"The private half of {key} is not stored here.", mend="Have another key made.")
     secret = vault.unseal(private)
     now: datetime = private.now
-    with AT_ONCE:
+    with CONCURRENCY:
         signature = _sign(key, secret, data)
         made_at = _verify(key, signature, data)
     if abs(made_at - now) > CLOCK_MAY_DIFFER:

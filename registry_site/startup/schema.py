@@ -48,7 +48,7 @@ _RULES = {
 
 
 @dataclass
-class _Found:
+class _State:
     columns: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     needed: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     rules: set[str] = field(default_factory=set)
@@ -175,8 +175,8 @@ def _rules(model: type[models.Model]) -> set[str]:
     return {rule.name for rule in (*meta.constraints, *meta.indexes) if rule.name}
 
 
-def _read() -> _Found:
-    found = _Found()
+def _read() -> _State:
+    found = _State()
     with connection.cursor() as cursor:
         cursor.execute(_COLUMNS[connection.vendor])
         for table, column, is_needed in cursor.fetchall():

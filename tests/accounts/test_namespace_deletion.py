@@ -108,7 +108,7 @@ def test_purged_numbers_stay_taken_when_it_comes_back(tofu, put, acme, dora, olg
 
 def test_who_publishes_meanwhile_finds_it_gone(acme, dora, alice):
     """The gate let them in before; the reservation looks under the namespace's lock."""
-    held = publishing.coordinate_of(Viewer(alice), ModuleAddress("acme", "vpc", "aws"), "1.0.0")
+    held = publishing.authorise_coordinate(Viewer(alice), ModuleAddress("acme", "vpc", "aws"), "1.0.0")
     namespace_deletion.delete(namespace=acme, actor=Viewer(dora))
 
     with pytest.raises(NotFound, match="was deleted"):

@@ -14,7 +14,7 @@ from tests.admin import rows
 from tests.admin.lists import list_of
 
 COUNTS = re.compile(r"\s*SELECT COUNT\(", re.IGNORECASE)
-BOUND = f"LIMIT {counting.COUNTED_MOST + 1}"
+BOUND = f"LIMIT {counting.MAX_COUNTED_ROWS + 1}"
 
 
 def counted(client, url):
@@ -42,7 +42,7 @@ def test_the_dashboard_stops_counting_too(desk):
 
 
 def test_what_is_not_counted_is_said_to_be_more(desk, monkeypatch):
-    monkeypatch.setattr(counting, "COUNTED_MOST", 60)
+    monkeypatch.setattr(counting, "MAX_COUNTED_ROWS", 60)
     AuditEvent.objects.bulk_create(AuditEvent(kind="operation:job:retried", subject=f"job {n}") for n in range(200))
     page = desk.get(list_of(AuditEvent))
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.lib.amounts import MIB, found_text, limit_text
+from apps.lib.amounts import MIB, amount_text, limit_text
 from apps.lib.archives.rules.limits import at_most
 
 
@@ -22,5 +22,5 @@ def test_another_unit_stays_as_it_is():
 
 @pytest.mark.parametrize("excess", [1, 100_000])
 def test_what_breaks_a_limit_reads_larger_than_it(excess):
-    assert found_text(100 * MIB + excess) == "100.1 MiB"
-    assert found_text(2000) == "2,000 bytes"
+    assert amount_text(100 * MIB + excess) == "100.1 MiB"
+    assert amount_text(2000) == "2,000 bytes"

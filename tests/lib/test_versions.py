@@ -36,7 +36,7 @@ word = st.from_regex(r"[0-9]{0,5}[A-Za-z-][0-9A-Za-z-]{0,10}", fullmatch=True)
 identifiers = st.lists(st.one_of(number, word), max_size=4)
 prerelease = identifiers.map(lambda parts: "-" + ".".join(parts) if parts else "")
 version = st.builds("{}.{}.{}{}".format, number, number, number, prerelease).filter(
-    lambda text: len(text) <= versions.MOST_CHARACTERS and semver.Version.is_valid(text)
+    lambda text: len(text) <= versions.MAX_CHARACTERS and semver.Version.is_valid(text)
 )
 
 
@@ -97,7 +97,7 @@ def test_it_refuses_what_is_no_version_and_suggests_one(text: str, mend: str):
 
     assert mend in refusal.value.mend
     assert "expected" in str(refusal.value)
-    assert repr(text) in str(refusal.value) or len(text) > versions.MOST_CHARACTERS
+    assert repr(text) in str(refusal.value) or len(text) > versions.MAX_CHARACTERS
 
 
 @pytest.mark.parametrize("text", ["1.0.0-" + "a" * 122, "999999999999999999.0.0", "1.0.0-999999999999999999"])

@@ -9,7 +9,7 @@ from operator import add
 
 import pytest
 
-from apps.lib.write_behind import Notes, NotWritten
+from apps.lib.write_behind import NotWritten, WriteBehind
 
 TICK = timedelta(milliseconds=5)
 
@@ -39,7 +39,7 @@ def shelf():
 
 @pytest.fixture
 def notes(shelf):
-    return Notes("test", write=shelf.write, merge=add, every=TICK, most=3, rest=lambda: None)
+    return WriteBehind("test", write=shelf.write, merge=add, every=TICK, most=3, rest=lambda: None)
 
 
 def test_values_of_one_key_are_merged(notes, shelf):
@@ -131,7 +131,7 @@ def test_the_thread_survives_a_defect_in_the_writing(caplog):
         written.set()
         return 1
 
-    notes = Notes("test", write=write, merge=add, every=TICK, most=9, rest=lambda: None)
+    notes = WriteBehind("test", write=write, merge=add, every=TICK, most=9, rest=lambda: None)
     notes.note("bad", 1)
     with pytest.raises(ValueError, match="a defect"):
         notes.flush()

@@ -35,7 +35,7 @@ def test_it_reads_each_file_as_it_was_packed(version):
 
 def test_it_reads_no_more_than_it_is_asked_for(version):
     assert files.read_file(version, "large.tf", most=100) == LARGE.encode()[:100]
-    assert len(files.read_file(version, "large.tf")) == files.MOST
+    assert len(files.read_file(version, "large.tf")) == files.MAX_FILE_BYTES
 
 
 def test_it_asks_storage_for_one_range(version, monkeypatch):
@@ -50,7 +50,7 @@ def test_it_asks_storage_for_one_range(version, monkeypatch):
 
     files.read_file(version, "main.tf")
 
-    entry = files.find(version, "main.tf")
+    entry = files.entry_at(version, "main.tf")
     assert entry is not None
     assert entry.at is not None
     assert ranges == [(entry.at, entry.at + entry.packed)]

@@ -11,7 +11,7 @@ PRIVATE, PUBLIC = "/v1/modules/acme/vpc/aws/1.2.0/download", "/v1/modules/pantry
 @pytest.fixture(autouse=True)
 def nothing_noted(monkeypatch):
     """Notes of this test alone: those of the process hold what other tests asked for."""
-    notes = downloads.DownloadNotes()
+    notes = downloads.DownloadBuffer()
     monkeypatch.setattr(downloads, "note", notes.note)
     monkeypatch.setattr(downloads, "flush", notes.flush)
 

@@ -232,13 +232,13 @@ def test_an_archive_without_a_page_is_refused_with_what_is_expected():
 
 def test_a_page_that_is_too_long_is_refused_by_its_name():
     with pytest.raises(Refusal) as refused:
-        read(docs.archive({"docs/index.md": "x" * (sources.MOST_TEXT + 1)}))
+        read(docs.archive({"docs/index.md": "x" * (sources.MAX_TEXT_BYTES + 1)}))
     assert [(reason.code, reason.file) for reason in refused.value.reasons] == [("docs-too-long", "docs/index.md")]
 
 
 def test_more_text_than_a_version_may_have_is_refused(monkeypatch):
-    monkeypatch.setattr(sources, "MOST_TEXTS", 50)
-    monkeypatch.setattr(layouts, "MOST_PAGES", 1)
+    monkeypatch.setattr(sources, "MAX_TOTAL_TEXT_BYTES", 50)
+    monkeypatch.setattr(layouts, "MAX_PAGES", 1)
     monkeypatch.setattr(sources, "MOST_PAGES", 1)
     with pytest.raises(Refusal) as refused:
         read(docs.archive({"docs/index.md": "x" * 40, "docs/resources/a.md": "y" * 40}))

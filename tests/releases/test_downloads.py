@@ -9,7 +9,7 @@ from django.db import OperationalError, connection
 
 from apps.accounts.models import User
 from apps.releases.catalogue import downloads, search
-from apps.releases.catalogue.downloads import DownloadNotes, client_of
+from apps.releases.catalogue.downloads import DownloadBuffer, client_of
 from apps.releases.models import DownloadCount, Fetch, Release, SearchDoc
 from tests.builders.outages import database_away
 from tests.portal.rows import add_module
@@ -29,8 +29,8 @@ def releases(acme) -> list[Release]:
 
 
 @pytest.fixture
-def notes() -> DownloadNotes:
-    return DownloadNotes()
+def notes() -> DownloadBuffer:
+    return DownloadBuffer()
 
 
 def counts() -> dict[tuple[str, str], int]:
@@ -137,7 +137,7 @@ def test_a_hostile_client_makes_no_rows_without_bound(notes, releases):
     notes.flush()
 
     found = counts()
-    assert len(found) == downloads.MOST_CLIENTS + 1 + 1  # the rest, and the other release
+    assert len(found) == downloads.MAX_CLIENTS + 1 + 1  # the rest, and the other release
     assert found["1.0.0", "OpenTofu 1.7.0"] == 2
     assert found["1.0.0", "other"] == 390
     assert found["1.1.0", TOFU] == 1
@@ -189,7 +189,7 @@ def test_processes_that_write_at_once_lose_nothing(releases, alice):
     barrier = threading.Barrier(6)
 
     def process() -> None:
-        mine = DownloadNotes()
+        mine = DownloadBuffer()
         barrier.wait(30)
         for turn in range(8):
             for release in releases:

@@ -14,7 +14,7 @@ EVERYWHERE = Namespace.objects.all
 
 
 def found(query="", **more):
-    rows = search.find(kind="module", namespaces=EVERYWHERE(), query=query, **more)
+    rows = search.search(kind="module", namespaces=EVERYWHERE(), query=query, **more)
     return [str(doc) for doc in rows.select_related("namespace")]
 
 
@@ -168,7 +168,7 @@ def test_the_next_version_takes_words_and_facets_along(acme):
 def test_a_giant_keeps_its_best_words(acme):
     doc = add_doc(acme, "giant/aws", outputs=[f"output{number}" for number in range(3_000)])
 
-    assert SearchTerm.objects.filter(doc=doc).count() == search.MOST_TERMS
+    assert SearchTerm.objects.filter(doc=doc).count() == search.MAX_TERMS
     assert found("giant") == ["acme/giant/aws"]
 
 
@@ -183,7 +183,7 @@ def test_dropping_loses_no_downloads(acme):
 
 
 def test_it_says_why_something_was_found(shelf):
-    docs = list(search.find(kind="module", namespaces=EVERYWHERE(), query="vpc aws"))
+    docs = list(search.search(kind="module", namespaces=EVERYWHERE(), query="vpc aws"))
     why = {doc.name: [(hit.place, hit.term) for hit in hits] for doc, hits in _with_hits(docs, "vpc aws")}
 
     assert why["cluster/aws"] == [(search.RESOURCE, "aws_vpc"), (search.PLACE, "aws")]
@@ -198,7 +198,7 @@ def _with_hits(docs, query):
 
 
 def test_a_part_is_shown_with_the_identifier_it_stands_in(shelf):
-    docs = list(search.find(kind="module", namespaces=EVERYWHERE(), query="nat"))
+    docs = list(search.search(kind="module", namespaces=EVERYWHERE(), query="nat"))
 
     assert [(doc.name, hits) for doc, hits in _with_hits(docs, "nat")] == [
         ("vpc/aws", [search.Hit("nat", search.INPUT, "enable_nat_gateway")])
@@ -235,7 +235,7 @@ def test_two_who_write_at_once_leave_one_document():
 
 def test_it_shows_what_the_reader_may_see(shelf, alice, bob, charlie):
     def seen(viewer):
-        rows = search.find(kind="module", namespaces=gate.visible_namespaces(viewer))
+        rows = search.search(kind="module", namespaces=gate.visible_namespaces(viewer))
         return {doc.namespace.name for doc in rows.select_related("namespace")}
 
     assert seen(NOBODY) == {"pantry"}

@@ -86,7 +86,7 @@ def test_counts_equal_those_by_hand(sixty, alice, bob, charlie, unlisted):
                 "include_unlisted": unlisted,
             }
             expected = by_hand(sixty, seen, words, filters, unlisted=unlisted)
-            rows = search.find(**asked)
+            rows = search.search(**asked)
             assert rows.count() == len(expected)
             assert {str(doc) for doc in rows.select_related("namespace")} == {one["address"] for one in expected}
             _compare_facets(search.facet_counts(**asked), sixty, seen, words, filters, unlisted)
@@ -109,8 +109,8 @@ def _values(one, facet):
 
 
 def test_a_new_grant_counts_at_once(sixty, charlie, acme):
-    before = search.find(kind="module", namespaces=gate.visible_namespaces(Viewer(charlie))).count()
+    before = search.search(kind="module", namespaces=gate.visible_namespaces(Viewer(charlie))).count()
     Grant.objects.create(namespace=acme, user=charlie, role=1)
-    after = search.find(kind="module", namespaces=gate.visible_namespaces(Viewer(charlie))).count()
+    after = search.search(kind="module", namespaces=gate.visible_namespaces(Viewer(charlie))).count()
 
     assert after - before == len([one for one in sixty if one["namespace"] == "acme" and one["listed"]]) > 0

@@ -173,5 +173,5 @@ def test_a13_sixty_four_at_once_all_succeed_and_leave_nothing(pantry: Namespace,
         signatures = list(pool.map(one, range(64)))
     assert len(set(signatures)) == 64
     assert verify(data=DATA + b"63", signature=signatures[63], keys=[key]) == key
-    assert signer.AT_ONCE.acquire(blocking=False)
-    signer.AT_ONCE.release()
+    assert signer.CONCURRENCY.acquire(blocking=False)
+    signer.CONCURRENCY.release()

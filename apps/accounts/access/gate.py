@@ -90,7 +90,7 @@ def visible_namespaces(viewer: Viewer) -> NamespaceQuerySet:
     if viewer.user is None:
         return Namespace.objects.filter(public)
     return Namespace.objects.filter(
-        public | (_held(viewer, Role.READER) | Q(visibility=Visibility.INTERNAL)) & _reach(viewer)
+        public | (_granted(viewer, Role.READER) | Q(visibility=Visibility.INTERNAL)) & _covers(viewer)
     )
 
 
@@ -98,7 +98,7 @@ def namespaces_with_role(viewer: Viewer, need: Role) -> NamespaceQuerySet:
     """Those where the viewer has at least the role, publisher or owner, without regard to a token's `only_name`."""
     if viewer.user is None or (viewer.token and not Scope(viewer.token.scope).role.covers(need)):
         return Namespace.objects.none()
-    return Namespace.objects.filter(_held(viewer, need) & _reach(viewer))
+    return Namespace.objects.filter(_granted(viewer, need) & _covers(viewer))
 
 
 def grants_of(user: User | None) -> QuerySet[Grant]:
@@ -274,14 +274,14 @@ def _cap_of(token: ApiToken, only_name: str) -> tuple[Role, str]:
     return cap, f"has only the scope {token.scope}"
 
 
-def _held(viewer: Viewer, need: Role) -> Q:
+def _granted(viewer: Viewer, need: Role) -> Q:
     """Where the person, whatever the token, holds at least the role; staff read everywhere."""
     if operates(viewer) or (viewer.user is not None and viewer.user.is_staff and need == Role.READER):
         return _EVERYWHERE
     return Q(pk__in=grants_of(viewer.user).filter(role__gte=need).values("namespace"))
 
 
-def _reach(viewer: Viewer) -> Q:
+def _covers(viewer: Viewer) -> Q:
     """Whether the token's list of namespaces reaches the row; without a token, or a list, all are reached."""
     if viewer.token is None or not viewer.token.is_limited:
         return _EVERYWHERE

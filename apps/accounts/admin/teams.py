@@ -47,7 +47,7 @@ class MembershipInline(Autocompletes, admin.TabularInline[Membership, Team]):
         return rows.order_by("-is_manager", "user__username", "pk")
 
 
-class HeldInline(admin.TabularInline[Grant, Team]):
+class GrantInline(admin.TabularInline[Grant, Team]):
     """Shown here, given and withdrawn at the namespace."""
 
     model = Grant
@@ -75,7 +75,7 @@ class TeamAdmin(LarderAdmin[Team]):
     search_fields = ("name",)
     search_help_text = "The beginning of a name."
     fields = ("name", "description")
-    inlines = (MembershipInline, HeldInline)
+    inlines = (MembershipInline, GrantInline)
     csv_columns = ("name", "description", "created_by__username", "created_at")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Team]:

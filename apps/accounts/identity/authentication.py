@@ -45,7 +45,11 @@ def viewer_of(request: Request) -> Viewer:
 
 def session_viewer(request: HttpRequest) -> Viewer:
     """Who asks for a page: the person who is signed in."""
-    return Viewer(user=request.user, session=sessions.of(request)) if isinstance(request.user, User) else NOBODY
+    return (
+        Viewer(user=request.user, session=sessions.digest_of_request(request))
+        if isinstance(request.user, User)
+        else NOBODY
+    )
 
 
 def _secret_of(header: str) -> str:

@@ -98,7 +98,7 @@ def end(*, user: User, actor: Viewer, digests: Collection[str] | None = None) ->
     return count
 
 
-def of(request: HttpRequest) -> str:
+def digest_of_request(request: HttpRequest) -> str:
     """The digest of the request's session, or the empty string."""
     cookie = request.session.session_key if hasattr(request, "session") else None
     return digest_of(cookie) if cookie else ""

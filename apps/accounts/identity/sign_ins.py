@@ -17,7 +17,7 @@ def record_sign_in(*, request: HttpRequest | None, user: User, **_: Any) -> None
     record(Kind.USER_SIGNED_IN, actor_id=user.pk, subject=f"user/{user.pk}", client=address_of(request))
 
 
-def note_sign_out(*, user: User | None, **_: Any) -> None:
+def record_sign_out(*, user: User | None, **_: Any) -> None:
     if user is not None:
         epoch.advance()
 

@@ -8,20 +8,20 @@ from django.db.models import Q
 from django.utils import timezone
 
 from apps.accounts.models import ApiToken
-from apps.lib.write_behind import Notes, NotWritten
+from apps.lib.write_behind import NotWritten, WriteBehind
 
 PRECISION = timedelta(minutes=1)
 WRITE_EVERY = timedelta(seconds=10)
-MOST_TOKENS = 100_000
+MAX_TOKENS = 100_000
 
 
-class UsageNotes:
+class UsageBuffer:
     """What this process has seen and not yet written."""
 
     def __init__(self) -> None:
         # The thread's own connection is not worth standing open: close_all closes those of the calling thread.
-        self._notes: Notes[int, datetime] = Notes(
-            "token-usage", write=_write, merge=max, every=WRITE_EVERY, most=MOST_TOKENS, rest=connections.close_all
+        self._notes: WriteBehind[int, datetime] = WriteBehind(
+            "token-usage", write=_write, merge=max, every=WRITE_EVERY, most=MAX_TOKENS, rest=connections.close_all
         )
         self.flush, self.start = self._notes.flush, self._notes.start
 
@@ -42,7 +42,7 @@ def _write(seen: Mapping[int, datetime]) -> int:
         raise NotWritten(str(error)) from error
 
 
-_notes = UsageNotes()
+_notes = UsageBuffer()
 note = _notes.note
 flush = _notes.flush
 start = _notes.start

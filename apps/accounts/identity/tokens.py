@@ -165,7 +165,7 @@ def with_id(number: int) -> ApiToken | None:
     return token if token is not None and token.is_usable and token.user.is_active else None
 
 
-def find(secret: str) -> ApiToken | None:
+def token_for_secret(secret: str) -> ApiToken | None:
     """As `identify`, for those who need no reason."""
     try:
         return identify(secret)

@@ -16,7 +16,7 @@ from apps.lib.errors import Conflict, NotFound, RoleRequired
 FLAGS = ("is_active", "is_staff", "is_superuser")
 
 
-def find(name: str) -> User:
+def user_named(name: str) -> User:
     """The active account that somebody names in a form or a URL. Raises NotFound."""
     wanted = name.strip().lower()
     user = None if "\0" in wanted else User.objects.filter(username=wanted, is_active=True).first()

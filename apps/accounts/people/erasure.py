@@ -17,7 +17,7 @@ from apps.lib.errors import Conflict, Invalid
 
 
 @transaction.atomic
-def forget(*, user: User, actor: Viewer, hand_to: User | None = None) -> None:
+def erase(*, user: User, actor: Viewer, hand_to: User | None = None) -> None:
     """Take away all that is theirs, and their name; what they published stays, by a former user.
 
     `hand_to` becomes owner and manager where they were the only one. Raises Conflict, with the list, where there is

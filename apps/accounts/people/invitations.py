@@ -68,7 +68,7 @@ def invite(
     return invitation, secret
 
 
-def find(secret: str) -> Invitation:
+def invitation_for_secret(secret: str) -> Invitation:
     """The open invitation of a link; raises NotFound for any other."""
     rows = Invitation.objects.filter(_is_open(timezone.now())).select_related("namespace", "created_by")
     invitation = rows.filter(digest=_digest(secret)).first()

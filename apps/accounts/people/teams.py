@@ -129,7 +129,7 @@ def delete(*, team: Team, actor: Viewer) -> None:
     Team.objects.filter(pk=team.pk).delete()
 
 
-def find(name: str) -> Team:
+def team_named(name: str) -> Team:
     """Any team, for owners who give it a role: they name it as they name a person. Raises NotFound."""
     team = None if "\0" in name else Team.objects.filter(name=name).first()
     if team is None:

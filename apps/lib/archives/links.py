@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from posixpath import dirname
 
-from apps.lib.amounts import found_text
+from apps.lib.amounts import amount_text
 from apps.lib.archives.layouts import is_left_out
 from apps.lib.archives.rules.limits import Limits, at_most
 from apps.lib.archives.rules.outcome import Entry, refuse, shown
@@ -181,7 +181,7 @@ class _Costs:
             found = f"more than {limits.entries} entries, with what links lead to"
             raise refuse("too_many_entries", found, expected, "Leave files or links out.")
         if self._bytes > limits.unpacked_bytes:
-            found = f"{found_text(self._bytes)} unpacked, or more, with what links lead to"
+            found = f"{amount_text(self._bytes)} unpacked, or more, with what links lead to"
             expected = at_most(limits.unpacked_bytes, "bytes", limits.unpacked_setting)
             raise refuse("too_large_unpacked", found, expected, "Leave files or links out.")
         # Links to folders make paths of any length.

@@ -5,14 +5,14 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from apps.lib.amounts import found_text
+from apps.lib.amounts import amount_text
 from apps.lib.archives.rules.limits import at_most
 from apps.lib.archives.rules.outcome import Refusal, refuse, shown
 from apps.lib.errors import Reason
 
 FILE_NAME = "terraform-registry-manifest.json"
-MOST_BYTES = 64 * 1024
-MOST_PROTOCOLS = 10
+MAX_BYTES = 64 * 1024
+MAX_PROTOCOLS = 10
 
 _EXAMPLE = '{"version": 1, "metadata": {"protocol_versions": ["5.0"]}}'
 _MEND = f"Write {_EXAMPLE} with the protocols that the provider speaks."
@@ -39,8 +39,8 @@ def protocols_checked(protocols: Sequence[Any], *, file: str = "") -> list[str]:
     reasons = [_reason(f"the protocol {_told(protocol)}", file) for protocol in protocols if not _is_one(protocol)]
     if not protocols:
         reasons = [_reason("no protocol", file)]
-    elif len(protocols) > MOST_PROTOCOLS:
-        reasons = [_reason(f"{len(protocols)} protocols", file, expected=f"at most {MOST_PROTOCOLS}")]
+    elif len(protocols) > MAX_PROTOCOLS:
+        reasons = [_reason(f"{len(protocols)} protocols", file, expected=f"at most {MAX_PROTOCOLS}")]
     elif not reasons and len(set(protocols)) < len(protocols):
         twice = next(protocol for at, protocol in enumerate(protocols) if protocol in protocols[:at])
         reasons = [_reason(f"the protocol {_told(twice)} twice", file, expected="each once")]
@@ -59,8 +59,8 @@ def _reason(found: str, file: str, expected: str = "major and minor number, such
 
 
 def _object(data: bytes, file: str) -> dict[str, Any]:
-    if len(data) > MOST_BYTES:
-        raise _refuse("manifest-too-large", found_text(len(data)), at_most(MOST_BYTES, "bytes"), file)
+    if len(data) > MAX_BYTES:
+        raise _refuse("manifest-too-large", amount_text(len(data)), at_most(MAX_BYTES, "bytes"), file)
     try:
         fields = json.loads(data.decode("utf-8"), object_pairs_hook=_once)
     except _Twice as twice:

@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from apps.lib.amounts import found_text
+from apps.lib.amounts import amount_text
 from apps.lib.archives.rules.limits import at_most
 from apps.lib.archives.rules.outcome import MOST_REASONS, Refusal, refuse, shown
 from apps.lib.digests import is_sha256
 from apps.lib.errors import Reason
 
-MOST_BYTES = 1024 * 1024
+MAX_BYTES = 1024 * 1024
 LONGEST_NAME = 255
 
 _GAP = "  "
@@ -25,7 +25,7 @@ _AGAIN = "Write it again with sha256sum, and sign it again."
 _SPACE = " \t\r\v\f"
 _FIELDS = re.compile(f"[{_SPACE}]+")
 _NAMED_LINES = 3
-_MOST_FAULTS = 1000  # a megabyte of line breaks is a million of them
+_MAX_FAULTS = 1000  # a megabyte of line breaks is a million of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +39,18 @@ class _Fault:
     mend: str = _AGAIN
 
 
-def parse(data: bytes, *, most_bytes: int = MOST_BYTES, setting: str = "", file: str = "") -> dict[str, str]:
+def parse(data: bytes, *, most_bytes: int = MAX_BYTES, setting: str = "", file: str = "") -> dict[str, str]:
     """The sha256 of each file by its name, in the order of the lines.
 
     `setting` is the variable behind `most_bytes`, `file` what the sums are called in a refusal. Raises Refusal.
     """
     lines = _lines(data, most_bytes, setting, file)
     found = (fault for number, line in enumerate(lines, start=1) for fault in _faults(number, line))
-    faults = list(islice(found, _MOST_FAULTS))
+    faults = list(islice(found, _MAX_FAULTS))
     if faults:
         raise Refusal(_reasons(faults, file))
     pairs = [(line[66:], line[:64]) for line in lines]
-    repeated = list(islice(_repeated([name for name, _ in pairs]), _MOST_FAULTS))
+    repeated = list(islice(_repeated([name for name, _ in pairs]), _MAX_FAULTS))
     if repeated:
         raise Refusal(_reasons(repeated, file))
     return dict(pairs)
@@ -71,7 +71,7 @@ def _lines(data: bytes, most_bytes: int, setting: str, file: str) -> list[str]:
         raise refuse("sums-empty", "a file of 0 bytes", "a line for each file", "Upload it again.", file)
     if len(data) > most_bytes:
         expected = at_most(most_bytes, "bytes", setting)
-        raise refuse("sums-too-large", found_text(len(data)), expected, "List this version's files only.", file)
+        raise refuse("sums-too-large", amount_text(len(data)), expected, "List this version's files only.", file)
     text = _decoded(data, file)
     return text.removesuffix("\n").split("\n")
 

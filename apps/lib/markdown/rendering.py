@@ -28,11 +28,11 @@ RENDERER = "5"
 MAX_CHARACTERS = 512 * 1024
 # Some rules take the square of a paragraph's length, and a table of nothing but bars gives a hundred times its size.
 # No author comes near either; what lies beyond is shown as text, or not at all.
-MOST_INLINE = 16 * 1024
-MOST_TOKENS = 30_000
-MOST_DESCRIPTION = 8 * 1024
+MAX_INLINE_CHARACTERS = 16 * 1024
+MAX_TOKENS = 30_000
+MAX_DESCRIPTION_CHARACTERS = 8 * 1024
 SUMMARY = 300
-MOST_SUMMARY_TOKENS = 2_000
+MAX_SUMMARY_TOKENS = 2_000
 ANCHOR_PREFIX = "user-content-"
 _FOLDS = ("details", "summary")
 # References that lead nowhere stay as they are written; so do tags outside TAGS.
@@ -89,7 +89,7 @@ def summary(source: bytes) -> str:
     Badges, headings, comments and what is folded away in <details> are passed over.
     """
     # The whole text is read for its blocks: what an image or a link refers to usually stands at its end.
-    env = {"place": _Anywhere(), "most_tokens": MOST_SUMMARY_TOKENS}
+    env = {"place": _Anywhere(), "most_tokens": MAX_SUMMARY_TOKENS}
     tokens = _parser().parse(text_of(source)[:MAX_CHARACTERS], env)
     folds: list[str] = []
     for before, token in pairwise(tokens):
@@ -105,7 +105,7 @@ def summary(source: bytes) -> str:
 def describe(text: str) -> str:
     """A variable's or output's description: Markdown without headings, images and HTML, for a cell of a table."""
     parser = _plain_parser()
-    shown = text if len(text) <= MOST_DESCRIPTION else f"{text[:MOST_DESCRIPTION]}…"
+    shown = text if len(text) <= MAX_DESCRIPTION_CHARACTERS else f"{text[:MAX_DESCRIPTION_CHARACTERS]}…"
     return _cleaner((), ()).clean(str(parser.render(shown.replace("\x00", "\ufffd"), {}))).strip()
 
 
@@ -138,7 +138,7 @@ def _plain_parser() -> MarkdownIt:
 
 
 def _bound(state: StateCore) -> None:
-    del state.tokens[state.env.get("most_tokens", MOST_TOKENS) :]  # the sanitiser closes what is still open
+    del state.tokens[state.env.get("most_tokens", MAX_TOKENS) :]  # the sanitiser closes what is still open
 
 
 def _inline(state: StateCore) -> None:
@@ -146,7 +146,7 @@ def _inline(state: StateCore) -> None:
         if token.type != "inline":
             continue
         token.children = token.children or []
-        if len(token.content) > MOST_INLINE:
+        if len(token.content) > MAX_INLINE_CHARACTERS:
             token.children.append(Token("text", "", 0, content=token.content))
         else:
             state.md.inline.parse(token.content, state.md, state.env, token.children)

@@ -20,7 +20,7 @@ from apps.releases.models import Kind, SearchDoc
 def listed_modules(viewer: Viewer, *, query: str = "", filters: Mapping[str, str] | None = None) -> QuerySet[SearchDoc]:
     """Everything that the viewer may see: by name, or the best match first where something is searched for."""
     return _with_source(
-        search.find(kind=Kind.MODULE, namespaces=gate.visible_namespaces(viewer), query=query, filters=filters or {})
+        search.search(kind=Kind.MODULE, namespaces=gate.visible_namespaces(viewer), query=query, filters=filters or {})
     )
 
 
@@ -60,7 +60,7 @@ def siblings(version: ModuleVersion) -> dict[str, int]:
 
 def _of(namespace: Namespace, filters: Mapping[str, str] | None) -> QuerySet[SearchDoc]:
     only_this = Namespace.objects.filter(pk=namespace.pk)
-    docs = search.find(kind=Kind.MODULE, namespaces=only_this, filters=filters)
+    docs = search.search(kind=Kind.MODULE, namespaces=only_this, filters=filters)
     return _with_source(docs.filter(namespace=namespace))
 
 

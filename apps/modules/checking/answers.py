@@ -54,7 +54,7 @@ def answer(
             begun = [_begin(release, part, viewer, confirmed) for part in more]
             changes = {"folder": chosen, "confirmed": confirmed, "questions": [], "notes": notes, "held_until": None}
             transitions.move(release, State.HELD, to=State.RECEIVED, **changes)
-            _note(release, viewer, confirmed)
+            _record(release, viewer, confirmed)
             queue.enqueue(publishing.JOB, target=release.pk, created_by_id=viewer.user_id)
     except reserving.VersionTaken as taken:
         raise Conflict(f"{taken.holder} is {taken.holder.state} already.", mend="Choose another number.") from None
@@ -83,7 +83,7 @@ def _asks_for_folder(release: Release) -> bool:
 def _begin(held: Release, part: Part, viewer: Viewer, confirmed: list[str]) -> Release:
     """A release of its own, that reads the bytes which were uploaded for the held one."""
     release = reserving.reserve(
-        coordinate=publishing.coordinate_of(viewer, part.address, part.version),
+        coordinate=publishing.authorise_coordinate(viewer, part.address, part.version),
         viewer=viewer,
         file_name=held.file_name,
         provenance=held.provenance,
@@ -97,7 +97,7 @@ def _begin(held: Release, part: Part, viewer: Viewer, confirmed: list[str]) -> R
     return release
 
 
-def _note(release: Release, viewer: Viewer, confirmed: list[str]) -> None:
+def _record(release: Release, viewer: Viewer, confirmed: list[str]) -> None:
     record(
         Event.RELEASE_ANSWERED,
         actor_id=viewer.user_id,

@@ -15,7 +15,7 @@ from apps.lib.errors import Reason
 UNLOADABLE = "unloadable"
 FAULTS_NAMED = 5
 WARNINGS_NAMED = 20
-MOST_WORDS = 300  # characters: a name or a source may be as long as its file
+MAX_NAME_CHARACTERS = 300  # characters: a name or a source may be as long as its file
 # Files in such folders below `modules/` may be no configuration yet, whatever they are called.
 _TEMPLATES = frozenset({"file", "files", "script", "scripts", "template", "templates"})
 _LOCAL = ("./", "../")
@@ -83,7 +83,7 @@ def _warning(fault: Fault, found: str) -> Reason:
 
 
 def _shortened(message: str) -> str:
-    return message if len(message) <= MOST_WORDS else f"{message[: MOST_WORDS - 1]}…"
+    return message if len(message) <= MAX_NAME_CHARACTERS else f"{message[: MAX_NAME_CHARACTERS - 1]}…"
 
 
 def _folders(paths: Iterable[str]) -> frozenset[str]:

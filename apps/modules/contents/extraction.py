@@ -20,7 +20,7 @@ WANTED = (*README_NAMES, *inspection.WANTED)
 # The pages know of this many files; the archive itself may hold more.
 FILES_KEPT = 2_000
 # Of all folders together; those directly in modules/ and examples/ come first.
-MOST_README_BYTES = 4 * 1024 * 1024
+MAX_README_BYTES = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def read(listing: Listing, inspected: Inspected, *, address: ModuleAddress, vers
     shown = frozenset(file["name"] for file in files)
     readmes = _readmes(listing.texts)
     texts: dict[str, str] = {}
-    room = MOST_README_BYTES
+    room = MAX_README_BYTES
     for unit in found["units"]:
         source = readmes.get(unit["path"], b"") if unit["path"] else b""
         if len(source) > room:

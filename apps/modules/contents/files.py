@@ -15,7 +15,7 @@ from apps.lib.archives.zips import ranges
 from apps.lib.errors import NotFound, Unavailable
 from apps.modules.models import ModuleVersion
 
-MOST = 512 * 1024
+MAX_FILE_BYTES = 512 * 1024
 _IMAGES = {
     b"\x89PNG\r\n\x1a\n": "image/png",
     b"\xff\xd8\xff": "image/jpeg",
@@ -52,7 +52,7 @@ def entries_of(version: ModuleVersion) -> list[Entry]:
     return [_entry(row) for row in version.files]
 
 
-def find(version: ModuleVersion, path: str) -> Entry | None:
+def entry_at(version: ModuleVersion, path: str) -> Entry | None:
     return next((_entry(row) for row in version.files if row["name"] == path), None)
 
 
@@ -74,9 +74,9 @@ def folder_of(entries: Sequence[Entry], path: str) -> Folder | None:
     return Folder(path, sorted(folders.items()), sorted(files, key=lambda entry: entry.name))
 
 
-def read_file(version: ModuleVersion, path: str, most: int = MOST) -> bytes:
+def read_file(version: ModuleVersion, path: str, most: int = MAX_FILE_BYTES) -> bytes:
     """The first `most` bytes of one file. Raises NotFound, or Unavailable where storage does not give them now."""
-    entry = find(version, path)
+    entry = entry_at(version, path)
     if entry is None:
         raise NotFound(f"{version} has no file {path!r}.")
     if entry.at is None:

@@ -40,7 +40,7 @@ class Frame:
     @cached_property
     def held_count(self) -> int:
         """How many of the viewer's releases wait for an answer: the badge of the user menu."""
-        return own_releases.count_held(self.viewer)
+        return own_releases.count_waiting(self.viewer)
 
     @property
     def sign_in_url(self) -> str:

@@ -37,7 +37,7 @@ def redirect_to(request: HttpRequest, page: str, secret: str) -> HttpResponseRed
 
 
 @sensitive_variables("key", "sealed")
-def take(request: HttpRequest) -> str:
+def reveal(request: HttpRequest) -> str:
     """The secret that waits for this page, or the empty string: it was shown, has lapsed, or is another browser's."""
     waiting = dict(request.session.get(_SESSION_KEY, {}))
     sealed, key = waiting.pop(request.path, ""), request.COOKIES.get(COOKIE_NAME, "")

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 
 from django import forms
 
-from apps.releases.lifecycle.verbs import REASON_MOST, REPLACEMENT_MOST
+from apps.releases.lifecycle.verbs import MAX_REASON_CHARACTERS, MAX_REPLACEMENT_CHARACTERS
 from apps.releases.models import Release
 
 
 class ReasonForm(forms.Form):
     reason = forms.CharField(
-        max_length=REASON_MOST,
+        max_length=MAX_REASON_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 2}),
         help_text="One or two sentences. Everybody who sees the version reads them.",
     )
@@ -18,7 +18,7 @@ class ReasonForm(forms.Form):
 
 class QuarantineForm(ReasonForm):
     reason = forms.CharField(
-        max_length=REASON_MOST,
+        max_length=MAX_REASON_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 2}),
         help_text="Staff read it on the version's page.",
     )
@@ -26,13 +26,13 @@ class QuarantineForm(ReasonForm):
 
 class RestoreForm(ReasonForm):
     reason = forms.CharField(
-        max_length=REASON_MOST, widget=forms.Textarea(attrs={"rows": 2}), help_text="The audit keeps it."
+        max_length=MAX_REASON_CHARACTERS, widget=forms.Textarea(attrs={"rows": 2}), help_text="The audit keeps it."
     )
 
 
 class DeprecateForm(ReasonForm):
     replacement = forms.CharField(
-        max_length=REPLACEMENT_MOST,
+        max_length=MAX_REPLACEMENT_CHARACTERS,
         required=False,
         label="What to use instead",
         help_text="A version (1.3.0), another address, alone or with a version behind it, or a few words.",
@@ -42,7 +42,7 @@ class DeprecateForm(ReasonForm):
 class PurgeForm(ReasonForm):
     confirm = forms.CharField(max_length=300, label="Type the address and the version")
     reason = forms.CharField(
-        max_length=REASON_MOST,
+        max_length=MAX_REASON_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 2}),
         help_text="It stays on the page of all versions for ever, in place of the version.",
     )

@@ -9,8 +9,8 @@ from apps.modules.attachments import Attachment
 from apps.modules.models import Module, ModuleVersion
 from apps.portal.snippets.client_setup import wire_host
 
-MOST = 20
-MOST_TAGS = 50
+MAX_ATTACHMENTS = 20
+MAX_TAGS = 50
 # By a piece of the artifact type, or by how the tag of an older client ends; the first that fits.
 _NAMES = (
     ("sigstore.bundle", "Sigstore bundle"),
@@ -38,18 +38,18 @@ class Row:
 
 def of_version(shown: ModuleVersion) -> dict[str, Any]:
     """Nothing of what is in quarantine; its page gives out no bytes."""
-    found = [] if shown.release.quarantined_at else attachments.of_version(shown, most=MOST + 1)
+    found = [] if shown.release.quarantined_at else attachments.of_version(shown, most=MAX_ATTACHMENTS + 1)
     address = shown.module.address
     rows = [
         Row(_title(one.kind), _short(one.kind), one, f"oras pull {wire_host()}/{address.repository}@{one.digest}")
-        for one in found[:MOST]
+        for one in found[:MAX_ATTACHMENTS]
     ]
-    return {"attached": rows, "attached_most": MOST if len(found) > MOST else 0}
+    return {"attached": rows, "attached_most": MAX_ATTACHMENTS if len(found) > MAX_ATTACHMENTS else 0}
 
 
 def tags_of(module: Module) -> dict[str, Any]:
-    found = attachments.tags_of(module, most=MOST_TAGS + 1)
-    return {"tags": found[:MOST_TAGS], "tags_most": MOST_TAGS if len(found) > MOST_TAGS else 0}
+    found = attachments.tags_of(module, most=MAX_TAGS + 1)
+    return {"tags": found[:MAX_TAGS], "tags_most": MAX_TAGS if len(found) > MAX_TAGS else 0}
 
 
 def _short(kind: str) -> str:

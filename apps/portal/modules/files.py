@@ -26,7 +26,7 @@ from apps.modules.models import ModuleVersion
 from apps.portal.modules.frame import frame, where
 from apps.releases.lifecycle import quarantine
 
-RAW_MOST = 8 * 1024 * 1024
+MAX_RAW_BYTES = 8 * 1024 * 1024
 LISTED = 500
 # Other people's files on our origin: whatever they are, they load nothing, run nothing and are taken for nothing else.
 RAW_HEADERS = {
@@ -67,7 +67,7 @@ def module_file(  # noqa: PLR0917  # the parts of its URL
 ) -> HttpResponse:
     viewer = session_viewer(request)
     shown = _shown(viewer, ModuleAddress(namespace, name, system), version)
-    entry = files.find(shown, path)
+    entry = files.entry_at(shown, path)
     if entry is None:
         return _folder(request, viewer, shown, path.rstrip("/"))
     context = _context(viewer, shown, path) | {"entry": entry} | _contents(shown, entry)
@@ -81,10 +81,10 @@ def module_raw(  # noqa: PLR0917  # the parts of its URL
 ) -> HttpResponse:
     """Text as plain text, images as images, and anything else as a download."""
     shown = _shown(session_viewer(request), ModuleAddress(namespace, name, system), version)
-    data = files.read_file(shown, path, most=RAW_MOST + 1)
-    if len(data) > RAW_MOST:
+    data = files.read_file(shown, path, most=MAX_RAW_BYTES + 1)
+    if len(data) > MAX_RAW_BYTES:
         raise TooLarge(
-            f"{path!r} is larger than the {RAW_MOST // 2**20} MiB that are shown of one file.",
+            f"{path!r} is larger than the {MAX_RAW_BYTES // 2**20} MiB that are shown of one file.",
             mend="Download the archive of the version: it holds the whole file.",
         )
     kind = files.image_type(data)

@@ -50,7 +50,7 @@ class ProviderForm(DescriptionForm):
         max_length=LONGEST, required=False, help_text="One line, shown in lists and found by search."
     )
     notice = forms.CharField(
-        max_length=provider_describing.NOTICE_MOST,
+        max_length=provider_describing.MAX_NOTICE_CHARACTERS,
         required=False,
         widget=forms.Textarea(attrs={"rows": 2}),
         help_text="Clients show it as a warning to everybody who runs init, whatever the version. Empty for none.",

@@ -77,7 +77,7 @@ def key_add(request: HttpRequest, namespace: str) -> HttpResponse:
     if request.method != "POST":
         if not reauthentication.typed_recently(request):
             return reauthentication.ask(request)
-        return _add_page(request, row, KeyForm(initial=reauthentication.kept(request)))
+        return _add_page(request, row, KeyForm(initial=reauthentication.remembered_form(request)))
     form, step = KeyForm(request.POST), request.POST.get("step")
     if not form.is_valid():
         return _add_page(request, row, _without_secret(form, request.POST), status=HTTPStatus.UNPROCESSABLE_ENTITY)

@@ -51,7 +51,7 @@ def _ending(act: str, verb: Callable[..., Any], *, with_password: bool) -> View:
         row = namespace_for(viewer, namespace, need=Role.OWNER)
         key = key_of(row, fingerprint)
         is_post, status = request.method == "POST", HTTPStatus.OK
-        form = ReasonForm(request.POST) if is_post else ReasonForm(initial=reauthentication.kept(request))
+        form = ReasonForm(request.POST) if is_post else ReasonForm(initial=reauthentication.remembered_form(request))
         if with_password and not reauthentication.typed_recently(request):
             return reauthentication.ask(request, keep={"reason": request.POST.get("reason", "")} if is_post else None)
         if is_post:

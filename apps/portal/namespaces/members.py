@@ -39,7 +39,7 @@ class MemberForm(RoleForm):
 
     def clean_username(self) -> str:
         try:
-            self.holder = accounts.find(self.cleaned_data["username"])
+            self.holder = accounts.user_named(self.cleaned_data["username"])
         except NotFound as refusal:
             raise forms.ValidationError(sentence(refusal)) from None
         return self.holder.username
@@ -52,7 +52,7 @@ class TeamForm(RoleForm):
 
     def clean_team(self) -> str:
         try:
-            self.holder = teams.find(self.cleaned_data["team"].strip().lower())
+            self.holder = teams.team_named(self.cleaned_data["team"].strip().lower())
         except NotFound as refusal:
             raise forms.ValidationError(sentence(refusal)) from None
         return self.holder.name
@@ -98,7 +98,7 @@ class TransferForm(forms.Form):
         if cleaned.get("to"):
             name = cleaned["to"].strip().lower()
             try:
-                cleaned["to"] = teams.find(name) if cleaned.get("kind") == "team" else accounts.find(name)
+                cleaned["to"] = teams.team_named(name) if cleaned.get("kind") == "team" else accounts.user_named(name)
             except NotFound as refusal:
                 self.add_error("to", sentence(refusal))
         return cleaned

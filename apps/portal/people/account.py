@@ -51,7 +51,7 @@ def account(request: HttpRequest) -> HttpResponse:
         accounts.rename(user=user, actor=viewer, full_name=form.cleaned_data["full_name"])
         messages.success(request, "Your name is saved.")
         return _back()
-    here = sessions.of(request)
+    here = sessions.digest_of_request(request)
     rows = [(one, browser_name(one.agent), one.digest == here) for one in sessions.of_user(user)]
     context = {
         "form": form,
@@ -67,7 +67,7 @@ def sessions_end(request: HttpRequest) -> HttpResponse:
     """Ends one session of the person's, or all but this one. This one ends by signing out."""
     viewer = session_viewer(request)
     user = _person(viewer)
-    asked, here = request.POST.get("session", ""), sessions.of(request)
+    asked, here = request.POST.get("session", ""), sessions.digest_of_request(request)
     digests = {one.digest for one in sessions.of_user(user)} if asked == OTHERS else {asked}
     count = sessions.end(user=user, actor=viewer, digests=digests - {here})
     if count:

@@ -104,7 +104,7 @@ def _invite(request: HttpRequest, viewer: Viewer, form: InvitationForm) -> HttpR
 def invitation_created(request: HttpRequest, invitation_id: int) -> HttpResponse:
     """Shows a new link once; after that only says that it was shown."""
     row = _managed_one(session_viewer(request), invitation_id)
-    secret = one_time_secret.take(request)
+    secret = one_time_secret.reveal(request)
     link = settings.PUBLIC_URL + reverse("portal:invitation", args=[secret]) if secret else ""
     response = render(request, "portal/invitations/reveal.html", {"invitation": row, "link": link})
     return one_time_secret.clear(request, response)
@@ -126,7 +126,7 @@ def invitation_revoke(request: HttpRequest, invitation_id: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def invitation(request: HttpRequest, secret: str) -> HttpResponse:
     """What the link opens: nobody is signed in yet, the secret is the permission."""
-    found = invitations.find(secret)
+    found = invitations.invitation_for_secret(secret)
     form = AccountForm(request.POST if request.method == "POST" else None)
     status = 200
     if request.method == "POST" and not session_viewer(request).is_identified:

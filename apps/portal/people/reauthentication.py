@@ -9,29 +9,29 @@ from django.http import HttpRequest, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 
-WITHIN = timedelta(minutes=15)
-_KEPT = "kept-for-password"
+MAX_AGE = timedelta(minutes=15)
+_REMEMBERED = "kept-for-password"
 
 
 def typed_recently(request: HttpRequest) -> bool:
     """At the sign-in or since; allauth's own question does not count a sign-in of a minute ago."""
     records = get_authentication_records(request, request.user)
     at = max((record["at"] for record in records if record.get("method") == "password"), default=0)
-    return timezone.now().timestamp() - at < WITHIN.total_seconds()
+    return timezone.now().timestamp() - at < MAX_AGE.total_seconds()
 
 
 def ask(request: HttpRequest, *, keep: Mapping[str, str] | None = None) -> HttpResponseRedirect:
-    """To the page that asks for it, and back here; `keep` is what was typed, for `kept` to find. Never a secret."""
+    """Redirect to the password page and back. `keep`: what was typed so far, for `remembered_form`; never a secret."""
     if keep is not None:
-        request.session[_KEPT] = {"path": request.path, "fields": dict(keep)}
+        request.session[_REMEMBERED] = {"path": request.path, "fields": dict(keep)}
     return HttpResponseRedirect(f"{reverse('account_reauthenticate')}?{urlencode({'next': request.path})}")
 
 
-def kept(request: HttpRequest) -> dict[str, str] | None:
+def remembered_form(request: HttpRequest) -> dict[str, str] | None:
     """What was typed on this page before the password was asked for; once."""
-    found = request.session.get(_KEPT)
+    found = request.session.get(_REMEMBERED)
     if found is None or found["path"] != request.path:
         return None
-    del request.session[_KEPT]
+    del request.session[_REMEMBERED]
     fields: dict[str, str] = found["fields"]
     return fields

@@ -43,7 +43,7 @@ class PersonForm(forms.Form):
 
     def clean_username(self) -> str:
         try:
-            self.user = accounts.find(self.cleaned_data["username"])
+            self.user = accounts.user_named(self.cleaned_data["username"])
         except NotFound as refusal:
             raise forms.ValidationError(sentence(refusal)) from None
         return self.user.username

@@ -85,7 +85,7 @@ def _issue(request: HttpRequest, viewer: Viewer, form: TokenForm) -> HttpRespons
 def token_created(request: HttpRequest, token_id: int) -> HttpResponse:
     """Shows a new token once; after that only says that it was shown."""
     token = _own_token(session_viewer(request), token_id)
-    secret = one_time_secret.take(request)
+    secret = one_time_secret.reveal(request)
     shown = ways_to_use(secret, settings.PUBLIC_HOST) if secret else {}
     return one_time_secret.clear(request, render(request, "portal/tokens/reveal.html", {"token": token, **shown}))
 

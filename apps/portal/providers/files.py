@@ -17,7 +17,7 @@ from apps.providers import reading
 from apps.providers.documents import sums_name
 from apps.providers.models import ProviderVersion
 
-SHOWN_MOST = 64 * 1024
+MAX_SHOWN_BYTES = 64 * 1024
 
 
 @login_not_required
@@ -52,7 +52,7 @@ def provider_signature(request: HttpRequest, namespace: str, type: str, version:
 def sums_of(shown: ProviderVersion) -> str:
     """SHA256SUMS as it is stored and served; empty where storage lost or damaged it, or it is too long for a page."""
     try:
-        if (store.size_of(shown.sums_digest) or 0) > SHOWN_MOST:
+        if (store.size_of(shown.sums_digest) or 0) > MAX_SHOWN_BYTES:
             return ""
         return b"".join(store.read(shown.sums_digest)).decode("utf-8", "replace")
     except (NotFound, store.DamagedInStorage):

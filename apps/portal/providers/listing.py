@@ -38,7 +38,7 @@ class Row:
 def providers(request: HttpRequest) -> HttpResponse:
     viewer = session_viewer(request)
     query = request.GET.get("q", "").replace("\0", "").strip()[:200]
-    docs = search.find(kind=Kind.PROVIDER, namespaces=gate.visible_namespaces(viewer), query=query)
+    docs = search.search(kind=Kind.PROVIDER, namespaces=gate.visible_namespaces(viewer), query=query)
     page = page_of(docs.select_related("namespace"), request, size=PAGE)
     context: dict[str, Any] = {"page": page, "rows": rows_of(page.object_list, query), "query": query}
     return render(request, "portal/providers/list.html", context)
@@ -47,7 +47,7 @@ def providers(request: HttpRequest) -> HttpResponse:
 def of_namespace(namespace: Namespace, *, include_unlisted: bool) -> dict[str, Any]:
     """The first of its providers, `provider_rows`, and how many there are, `provider_count`."""
     only_this = Namespace.objects.filter(pk=namespace.pk)
-    docs = search.find(kind=Kind.PROVIDER, namespaces=only_this, include_unlisted=include_unlisted)
+    docs = search.search(kind=Kind.PROVIDER, namespaces=only_this, include_unlisted=include_unlisted)
     rows = rows_of(docs.select_related("namespace")[:SHOWN])
     return {"provider_rows": rows, "provider_count": docs.count() if len(rows) == SHOWN else len(rows)}
 

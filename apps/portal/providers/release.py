@@ -59,7 +59,7 @@ def context_of(viewer: Viewer, release: Release) -> dict[str, Any]:
     context["missing"] = [reason for reason in missing if reason.code != "protocols-unknown"]
     context["is_publisher_signed"] = files.signing == Signing.PUBLISHER
     context["signers"] = drafts.signers(type(release.namespace).objects.filter(pk=release.namespace_id))
-    context["limits"] = upload_limits.of_providers()
+    context["limits"] = upload_limits.for_providers()
     return context
 
 

@@ -27,7 +27,7 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class PageFrame:
     """What stands around the form: the portal's page, or one of the admin's that shows the same form."""
 
     template: str

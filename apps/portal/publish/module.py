@@ -8,15 +8,15 @@ from apps.accounts.identity.authentication import session_viewer
 from apps.modules import publishing
 from apps.portal.publish import frame, tickets, upload_limits
 from apps.portal.publish.form import PublishForm
-from apps.portal.publish.frame import Surroundings
+from apps.portal.publish.frame import PageFrame
 from apps.releases.models import Release
 
-PORTAL = Surroundings("portal/publish/page.html")
+PORTAL = PageFrame("portal/publish/page.html")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def publish(request: HttpRequest, around: Surroundings = PORTAL) -> HttpResponse:
-    viewer, shown = session_viewer(request), {"limits": upload_limits.shown()}
+def publish(request: HttpRequest, around: PageFrame = PORTAL) -> HttpResponse:
+    viewer, shown = session_viewer(request), {"limits": upload_limits.for_modules()}
     if request.method != "POST":
         return around.show(request, PublishForm(viewer, asked=request.GET), shown)
     form = PublishForm(viewer, request.POST)
@@ -29,7 +29,7 @@ def publish(request: HttpRequest, around: Surroundings = PORTAL) -> HttpResponse
         release, ticket = frame.begin(form, begin)
     except frame.Refused as refused:
         return around.again(request, form, refused, shown)
-    tickets.keep(request, release, ticket)  # the release page offers the file form to the browser that holds it
+    tickets.remember(request, release, ticket)  # the release page offers the file form to the browser that holds it
     return frame.begun(request, release, {"upload": reverse("portal:upload", args=[ticket])})
 
 

@@ -7,23 +7,23 @@ from django.views.decorators.http import require_http_methods
 from apps.accounts.identity.authentication import session_viewer
 from apps.lib.errors import Conflict
 from apps.portal.publish import frame, upload_limits
-from apps.portal.publish.frame import Surroundings
+from apps.portal.publish.frame import PageFrame
 from apps.portal.publish.provider_form import ProviderForm
 from apps.providers import publishing, reading
 from apps.providers.drafting.documents import draft_document
 from apps.releases.models import State
 from apps.releases.publishing.drafting import Opened
 
-PORTAL = Surroundings("portal/publish/provider_page.html")
+PORTAL = PageFrame("portal/publish/provider_page.html")
 # This many open drafts are named; who has more knows their pages.
 DRAFTS = 10
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def provider_publish(request: HttpRequest, around: Surroundings = PORTAL) -> HttpResponse:
+def provider_publish(request: HttpRequest, around: PageFrame = PORTAL) -> HttpResponse:
     viewer = session_viewer(request)
     own = reading.open_drafts(viewer).filter(created_by=viewer.user)[:DRAFTS]
-    shown = {"limits": upload_limits.of_providers(), "drafts": own}
+    shown = {"limits": upload_limits.for_providers(), "drafts": own}
     if request.method != "POST":
         return around.show(request, ProviderForm(viewer, asked=request.GET), shown)
     form = ProviderForm(viewer, request.POST)

@@ -32,10 +32,10 @@ from apps.providers import publishing
 from apps.providers.drafting import assembling, drafts
 from apps.providers.drafting.documents import file_document
 from apps.releases.models import Kind, Release
-from apps.releases.publishing.drafting import MOST_FILES
+from apps.releases.publishing.drafting import MAX_FILES
 
 # A build folder holds more than what is sent; ignored files are read past.
-MOST_PARTS = 10 * MOST_FILES
+MAX_PARTS = 10 * MAX_FILES
 MINE = "terraform-provider-"
 
 
@@ -78,7 +78,7 @@ def release_files(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     taken: list[str] = []
     ignored: list[str] = []
     try:
-        for part in multipart_body.file_parts(kind, chunks, most=MOST_PARTS):
+        for part in multipart_body.file_parts(kind, chunks, most=MAX_PARTS):
             name = _as_sent(release, part.file_name.replace("\\", "/").rpartition("/")[2], taken)
             if _is_wanted(request, release, name, ignored):
                 open_body = _of(part.chunks)

@@ -108,13 +108,13 @@ def page(
 def _context(request: HttpRequest, release: Release) -> dict[str, Any]:
     is_provider = release.kind == Kind.PROVIDER
     document = draft_document(release) if is_provider else release_document(release)
-    ticket = "" if is_provider or release.state != State.RECEIVING else tickets.of(request, release)
+    ticket = "" if is_provider or release.state != State.RECEIVING else tickets.ticket_for(request, release)
     common = {
         "release": release,
         "document": document,
         "mark": _mark(document, ticket),
         "ticket": ticket,
-        "holder": _holder(release) if document["reasons"] else None,
+        "holder": _taken_by(release) if document["reasons"] else None,
         "is_reserved": release.state == State.RECEIVING and bool(release.ticket_digest),
     }
     if is_provider:
@@ -141,7 +141,7 @@ def _of_module(release: Release, document: dict[str, Any]) -> dict[str, Any]:
         "usage": module_snippets.module_block(address, release.version, folder=_first_folder(release)),
         "warnings": _warnings(release),
         "files_path": reverse("portal:module-files", args=where),
-        "limits": upload_limits.shown(),
+        "limits": upload_limits.for_modules(),
         "answer": AnswerForm(release),
         "siblings": _siblings(release),
         "offers_folders": any(reason["code"] in OFFERS_FOLDERS for reason in document["reasons"]),
@@ -160,7 +160,7 @@ def _warnings(release: Release) -> Rows:
     return Units.of(release.module_version).warnings if is_shown else []
 
 
-def _holder(release: Release) -> Release | None:
+def _taken_by(release: Release) -> Release | None:
     """The later release that took the version number which this one left free."""
     same = {"kind": release.kind, "namespace": release.namespace, "name": release.name, "sort_key": release.sort_key}
     return Release.objects.live().filter(**same).first()

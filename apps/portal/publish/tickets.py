@@ -9,17 +9,17 @@ from apps.lib.errors import RegistryError
 from apps.modules import publishing
 from apps.releases.models import Release
 
-KEPT = 8
+MAX_TICKETS = 8
 _KEY = "upload-tickets"
 
 
-def keep(request: HttpRequest, release: Release, ticket: str) -> None:
+def remember(request: HttpRequest, release: Release, ticket: str) -> None:
     held = dict(request.session.get(_KEY, {}))
     held[str(release.public_id)] = ticket
-    request.session[_KEY] = dict(list(held.items())[-KEPT:])
+    request.session[_KEY] = dict(list(held.items())[-MAX_TICKETS:])
 
 
-def of(request: HttpRequest, release: Release) -> str:
+def ticket_for(request: HttpRequest, release: Release) -> str:
     """The unused ticket that this browser holds for the release, or the empty string."""
     ticket = str(request.session.get(_KEY, {}).get(str(release.public_id), ""))
     if not ticket:

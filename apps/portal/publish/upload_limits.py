@@ -6,7 +6,7 @@ from apps.providers.drafting import drafts
 from apps.releases.publishing import drafting
 
 
-def shown() -> dict[str, int | str]:
+def for_modules() -> dict[str, int | str]:
     """For portal/publish/limits.html: each number with the setting that is named beside it."""
     limits = publishing.limits()
     return {
@@ -19,7 +19,7 @@ def shown() -> dict[str, int | str]:
     }
 
 
-def of_providers() -> dict[str, int | str]:
+def for_providers() -> dict[str, int | str]:
     """For portal/publish/provider_limits.html: what one file may have, and the names of platforms that clients know."""
     package, package_setting = drafts.limit_of("package")
     small, small_setting = drafts.limit_of("sums")
@@ -31,7 +31,7 @@ def of_providers() -> dict[str, int | str]:
         "package_setting": package_setting,
         "small": small,
         "small_setting": small_setting,
-        "files": drafting.MOST_FILES,
+        "files": drafting.MAX_FILES,
         "systems": " ".join(sandboxed.SYSTEMS),
         "architectures": " ".join(sandboxed.ARCHITECTURES),
     }

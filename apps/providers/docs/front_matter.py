@@ -7,8 +7,8 @@ objects takes those, and passes over the rest.
 import re
 from dataclasses import dataclass
 
-MOST_BYTES = 16 * 1024
-MOST_VALUE = 300
+MAX_BYTES = 16 * 1024
+MAX_VALUE_CHARACTERS = 300
 _KNOWN = ("subcategory", "page_title", "description")
 _PAIR = re.compile(r"([A-Za-z_][\w-]{0,40}):(?:[ \t]+(.*))?$")
 _BLOCK = re.compile(r"[|>][+-]?\d?$")
@@ -33,7 +33,7 @@ def split(text: str) -> tuple[FrontMatter, str]:
         if line.rstrip() in (_FENCE, "..."):
             return FrontMatter(**_values(lines[1:number])), "\n".join(lines[number + 1 :])
         seen += len(line)
-        if seen > MOST_BYTES:
+        if seen > MAX_BYTES:
             break
     return FrontMatter(), text
 
@@ -69,4 +69,4 @@ def _scalar(raw: str) -> str:
 def _line(text: str) -> str:
     line = " ".join(text.split())
     shown = "".join(mark if mark.isprintable() else "\ufffd" for mark in line)
-    return shown if len(shown) <= MOST_VALUE else f"{shown[: MOST_VALUE - 1]}…"
+    return shown if len(shown) <= MAX_VALUE_CHARACTERS else f"{shown[: MAX_VALUE_CHARACTERS - 1]}…"

@@ -20,7 +20,7 @@ FOLDERS = {
 }
 ROOTS = ("docs/", "website/docs/")
 INDEX = "index"
-MOST_PAGES = 4_000
+MAX_PAGES = 4_000
 _SUFFIX = re.compile(r"\.(?:html\.markdown|html\.md|markdown|md)$", re.IGNORECASE)
 _SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 

@@ -63,7 +63,7 @@ def receive(*, viewer: Viewer, version: ProviderVersion, open_body: Callable[[],
         if not staged.size:
             raise Invalid("The upload holds no bytes.", mend="Send the zip itself as the body of the request.")
         database_availability.look_again()
-        received = _note(viewer, version, key, staged)
+        received = _record_received(viewer, version, key, staged)
         kept = received.created
     finally:
         if not kept:
@@ -72,7 +72,7 @@ def receive(*, viewer: Viewer, version: ProviderVersion, open_body: Callable[[],
 
 
 @transaction.atomic
-def _note(viewer: Viewer, version: ProviderVersion, key: str, staged: store.Staged) -> Received:
+def _record_received(viewer: Viewer, version: ProviderVersion, key: str, staged: store.Staged) -> Received:
     ProviderVersion.objects.select_for_update(no_key=True).get(pk=version.pk)  # one after the other
     known = version.docs_archives.filter(state__in=[DocsState.RECEIVED, DocsState.SHOWN]).order_by("-pk").first()
     if known is not None and known.digest == staged.digest:
@@ -130,7 +130,7 @@ def run(claim: Claim) -> None:
         _refuse(archive, refusal.reasons, claim)
         return
     pages = list(rendering.render(texts, address=version.provider.address, version=release.version))
-    release_blobs.note(release, {archive.digest: drafts.docs_name(release)}, claim=claim)
+    release_blobs.record_blobs(release, {archive.digest: drafts.docs_name(release)}, claim=claim)
     store.store_staged(archive.staging_key, digest=archive.digest, size=archive.size)
     _show(archive, pages, claim)
     store.discard_staged(archive.staging_key)

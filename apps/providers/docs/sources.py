@@ -13,11 +13,11 @@ from apps.lib.archives.sandboxed import Entry, Limits, Refusal
 from apps.lib.archives.zips import ranges
 from apps.lib.errors import Reason
 from apps.providers.docs import layouts
-from apps.providers.docs.layouts import MOST_PAGES, Place
+from apps.providers.docs.layouts import MAX_PAGES, Place
 from apps.providers.drafting import drafts
 
-MOST_TEXT = 512 * 1024
-MOST_TEXTS = 24 * 1024 * 1024
+MAX_TEXT_BYTES = 512 * 1024
+MAX_TOTAL_TEXT_BYTES = 24 * 1024 * 1024
 _UNPACKED = 256 * 1024 * 1024
 # One `*` is one part of a path; which of these are pages, `layouts` says.
 _FOLDERS = ("", "docs/", "website/docs/", "*/", "*/docs/", "*/website/docs/")
@@ -43,11 +43,11 @@ def archive_texts(file: BinaryIO, *, digest: str) -> dict[Place, bytes]:
 def package_texts(digest: str, entries: Iterable[Entry]) -> dict[Place, bytes]:
     """The pages in a package's `docs/`. What is too long or too much is left out: clients want the rest of it."""
     files = {entry.name: entry for entry in entries if not entry.is_dir}
-    found, left = layouts.pages_in(files, is_archive=False), MOST_TEXTS
+    found, left = layouts.pages_in(files, is_archive=False), MAX_TOTAL_TEXT_BYTES
     texts: dict[Place, bytes] = {}
-    for place, name in list(found.items())[:MOST_PAGES]:
+    for place, name in list(found.items())[:MAX_PAGES]:
         entry = files[name]
-        if entry.size > min(MOST_TEXT, left):
+        if entry.size > min(MAX_TEXT_BYTES, left):
             log.warning("docs_page_left_out", package=digest, page=name[:200], size=entry.size)
             continue
         left -= entry.size
@@ -65,8 +65,8 @@ def _limits() -> Limits:
         unpacked_bytes=_UNPACKED,
         unpacked_setting="",
         entries=settings.ARCHIVE_MAX_ENTRIES,
-        text_bytes=MOST_TEXT,
-        texts_bytes=MOST_TEXTS,
+        text_bytes=MAX_TEXT_BYTES,
+        texts_bytes=MAX_TOTAL_TEXT_BYTES,
     )
 
 
@@ -74,20 +74,22 @@ def _wrong(found: Mapping[Place, str], sizes: Mapping[str, int]) -> Iterator[Rea
     if not found:
         mend = "Zip the folder docs of the provider's repository, with its name"
         yield Reason("docs-none", "no page", "docs/index.md, docs/resources/<name>.md and the like", mend)
-    if len(found) > MOST_PAGES:
-        yield Reason("docs-too-many", f"{len(found)} pages", f"at most {MOST_PAGES}", "Leave out old pages")
+    if len(found) > MAX_PAGES:
+        yield Reason("docs-too-many", f"{len(found)} pages", f"at most {MAX_PAGES}", "Leave out old pages")
     for name in found.values():
-        if sizes[name] > MOST_TEXT:
+        if sizes[name] > MAX_TEXT_BYTES:
             mend = "Make several pages of it"
-            yield Reason("docs-too-long", f"{sizes[name]} bytes", f"at most {MOST_TEXT} for a page", mend, name[:200])
+            yield Reason(
+                "docs-too-long", f"{sizes[name]} bytes", f"at most {MAX_TEXT_BYTES} for a page", mend, name[:200]
+            )
     total = sum(sizes[name] for name in found.values())
-    if total > MOST_TEXTS:
+    if total > MAX_TOTAL_TEXT_BYTES:
         mend = "Leave out what clients of today do not need"
-        yield Reason("docs-too-much", f"{total} bytes of text", f"at most {MOST_TEXTS}", mend)
+        yield Reason("docs-too-much", f"{total} bytes of text", f"at most {MAX_TOTAL_TEXT_BYTES}", mend)
 
 
 def _read(digest: str, entry: Entry) -> bytes:
     def read(start: int, stop: int) -> Iterator[bytes]:
         return store.read(digest, start=start, stop=stop)
 
-    return ranges.first_bytes(read, at=entry.at, packed=entry.packed, method=entry.method, most=MOST_TEXT)
+    return ranges.first_bytes(read, at=entry.at, packed=entry.packed, method=entry.method, most=MAX_TEXT_BYTES)

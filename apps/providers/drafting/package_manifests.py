@@ -36,7 +36,7 @@ def version_index(release: Release, packages: Iterable[Package]) -> bytes:
     return index(PROVIDER, targets, target_type=PROVIDER_TARGET, annotations=_annotations(release))
 
 
-def note_digests(version: ProviderVersion, packages: Iterable[Package]) -> None:
+def store_digests(version: ProviderVersion, packages: Iterable[Package]) -> None:
     """Set the digests on rows that are about to be written."""
     listed = list(packages)
     for package in listed:

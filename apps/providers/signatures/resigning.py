@@ -81,7 +81,7 @@ def accept_signature(
     if key.pk == row.key_id:
         return Accepted(row, changed=False)
     settled = assembling.Settled(Signing.PUBLISHER, key, sums, data)
-    release_blobs.note(row.release, assembling.names_of(row.release, settled))
+    release_blobs.record_blobs(row.release, assembling.names_of(row.release, settled))
     assembling.store_small(f"resign-{uuid.uuid4().hex}.sig", data)
     try:
         with transaction.atomic():
@@ -128,7 +128,7 @@ def _replace(claim: Claim, version: ProviderVersion, settled: assembling.Settled
     """Noted, stored, and only then served: from the commit on, documents name the new signature."""
     release, digest, signature = version.release, settled.signature_digest, settled.signature
     assert signature is not None  # noqa: S101  # assembling.signed has made and verified it
-    release_blobs.note(release, assembling.names_of(release, settled), claim=claim)
+    release_blobs.record_blobs(release, assembling.names_of(release, settled), claim=claim)
     assembling.store_small(f"resign-{claim.job_id}-{claim.fence}.sig", signature)
     with transaction.atomic():
         claim.guard()

@@ -19,7 +19,7 @@ from apps.admin_base.base import ACTION_ROWS
 from apps.lib.errors import RegistryError
 from apps.releases.lifecycle import impact
 from apps.releases.lifecycle.actions import Acts
-from apps.releases.lifecycle.verbs import REASON_MOST, REPLACEMENT_MOST
+from apps.releases.lifecycle.verbs import MAX_REASON_CHARACTERS, MAX_REPLACEMENT_CHARACTERS
 from apps.releases.models import Release
 
 # Who would be hit is looked up for so many of the selected rows; each costs a few queries.
@@ -28,7 +28,7 @@ ROWS_SHOWN = 20
 
 class ReasonForm(forms.Form):
     reason = forms.CharField(
-        max_length=REASON_MOST,
+        max_length=MAX_REASON_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 3, "cols": 60}),
         help_text="One or two sentences. Everybody who sees the version reads them.",
     )
@@ -36,7 +36,7 @@ class ReasonForm(forms.Form):
 
 class DeprecateForm(ReasonForm):
     replacement = forms.CharField(
-        max_length=REPLACEMENT_MOST,
+        max_length=MAX_REPLACEMENT_CHARACTERS,
         required=False,
         label="What to use instead",
         widget=forms.TextInput(attrs={"size": 60}),

@@ -16,15 +16,15 @@ from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.jobs import database_availability
-from apps.lib.write_behind import Notes, NotWritten
+from apps.lib.write_behind import NotWritten, WriteBehind
 from apps.releases.models import DownloadCount, Fetch, Release, SearchDoc
 
 WRITE_EVERY = timedelta(seconds=5)
 # Whoever invents versions for the User-Agent makes no rows without bound: the rest of a day is `other`.
-MOST_CLIENTS = 50
+MAX_CLIENTS = 50
 OTHER = "other"
 # Releases (on one day) that are kept while the database is away.
-MOST_RELEASES = 10_000
+MAX_RELEASES = 10_000
 # In one statement.
 ROWS = 500
 _CLIENT = re.compile(r"\b(OpenTofu|Terraform)/([0-9]{1,4}(?:\.[0-9]{1,4}){1,3})(?![0-9.])", re.ASCII)
@@ -50,16 +50,16 @@ class Tally:
 Batch = dict[tuple[int, date], Tally]
 
 
-class DownloadNotes:
+class DownloadBuffer:
     """What this process has answered and not yet written."""
 
     def __init__(self) -> None:
-        self._notes: Notes[tuple[int, date], Tally] = Notes(
+        self._notes: WriteBehind[tuple[int, date], Tally] = WriteBehind(
             "downloads",
             write=write,
             merge=Tally.add,
             every=WRITE_EVERY,
-            most=MOST_RELEASES,
+            most=MAX_RELEASES,
             rest=connections.close_all,
         )
         self.flush, self.start = self._notes.flush, self._notes.start
@@ -120,7 +120,7 @@ def _within(counts: Mapping[str, int], known: Collection[str]) -> Counter[str]:
     """The counts with no more names than there is room for beside those that are known; the rest is `other`."""
     named, within = set(known) - {OTHER}, Counter[str]()
     for client, count in counts.items():
-        if client not in named and len(named) >= MOST_CLIENTS:
+        if client not in named and len(named) >= MAX_CLIENTS:
             within[OTHER] += count
             continue
         if client != OTHER:
@@ -165,7 +165,7 @@ def _write_docs(batch: Batch, releases: Mapping[int, Release]) -> None:
     SearchDoc.objects.bulk_update(changed, ["downloads"], batch_size=ROWS)
 
 
-_notes = DownloadNotes()
+_notes = DownloadBuffer()
 note = _notes.note
 flush = _notes.flush
 start = _notes.start

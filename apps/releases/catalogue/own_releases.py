@@ -41,7 +41,7 @@ def counts(viewer: Viewer) -> dict[str, int]:
     return _own(viewer).aggregate(**asked)
 
 
-def count_held(viewer: Viewer) -> int:
+def count_waiting(viewer: Viewer) -> int:
     """How many wait for the viewer's answer."""
     return _own(viewer).filter(state=State.HELD).count() if viewer.is_identified else 0
 

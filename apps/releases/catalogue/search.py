@@ -47,8 +47,8 @@ OUTPUT = 2
 
 RELEVANCE, BY_NAME, UPDATED, DOWNLOADS = SORTS = ("relevance", "name", "updated", "downloads")
 FACETS = ("namespace", "system", "provider")
-MOST_TERMS = 2_000
-MOST_VALUES = 50
+MAX_TERMS = 2_000
+MAX_FACET_VALUES = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ def _weighed(words: Mapping[int, Iterable[str]]) -> dict[bytes, int]:
     for weight in sorted(words, reverse=True):
         for text in words[weight]:
             for term in terms_of(text):
-                if len(weighed) == MOST_TERMS:
+                if len(weighed) == MAX_TERMS:
                     return weighed
                 weighed.setdefault(term.encode(), weight)
     return weighed
@@ -183,7 +183,7 @@ def _replace_facets(doc: SearchDoc, wanted: set[tuple[str, str]]) -> None:
 # --- Reading ----------------------------------------------------------------------------------------------------------
 
 
-def find(
+def search(
     *,
     kind: str,
     namespaces: QuerySet[Namespace],
@@ -309,7 +309,7 @@ def _values(rows: QuerySet[SearchDoc], facet: str, chosen: str) -> list[FacetVal
         column, counted = "value", SearchFacet.objects.filter(facet=facet, doc__in=rows.values("pk"))
     first = Case(When(**{column: chosen}, then=0), default=1, output_field=IntegerField())
     grouped = counted.order_by().values(column).annotate(n=Count("pk")).order_by(first, "-n", _Bytewise(column))
-    found = [FacetValue(value, count) for value, count in grouped.values_list(column, "n")[:MOST_VALUES]]
+    found = [FacetValue(value, count) for value, count in grouped.values_list(column, "n")[:MAX_FACET_VALUES]]
     if chosen and all(one.value != chosen for one in found):
         found.append(FacetValue(chosen, 0))
     return sorted(found, key=lambda one: (-one.count, one.value))

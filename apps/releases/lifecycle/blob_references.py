@@ -7,7 +7,7 @@ from apps.releases.models import WORKING, Release, ReleaseBlob, State
 _LIVING = [*WORKING, State.PUBLISHED]
 
 
-def holds() -> Q:
+def referenced_by_release() -> Q:
     """Whether one that lives, or may live, is made of it: digests are written down before the bytes are stored."""
     whole = Release.objects.filter(digest=OuterRef("digest"), state__in=_LIVING)
     part = ReleaseBlob.objects.filter(digest=OuterRef("digest"), release__state__in=_LIVING)

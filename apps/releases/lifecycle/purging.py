@@ -98,7 +98,7 @@ def run(claim: Claim) -> None:
 def remove(release: Release, digest: str, claim: Claim) -> bool:
     """Remove one blob of what is no longer published; False where another release needs it, and it stays."""
     wanted = partial(_is_wanted, release, digest, claim)
-    return store.remove(digest, is_wanted=wanted, instead_of=blob_references.holds)
+    return store.remove(digest, is_wanted=wanted, instead_of=blob_references.referenced_by_release)
 
 
 def _is_wanted(release: Release, digest: str, claim: Claim) -> bool:

@@ -11,7 +11,7 @@ from apps.lib.errors import NotFound, Reason
 from apps.releases.models import Release, ReleaseBlob
 
 # 64 characters each: a few MB. More than this in quarantine at once is an incident that stops more than downloads.
-MOST = 50_000
+MAX_DIGESTS = 50_000
 
 
 class Blocked(Renewed[frozenset[str]]):
@@ -25,7 +25,10 @@ class Blocked(Renewed[frozenset[str]]):
         rows = Release.objects.filter(quarantined_at__isnull=False).order_by("-quarantined_at", "-pk")
         parts = ReleaseBlob.objects.filter(release__quarantined_at__isnull=False)
         newest = parts.order_by("-release__quarantined_at", "-pk")
-        found = [*rows.values_list("digest", flat=True)[:MOST], *newest.values_list("digest", flat=True)[:MOST]]
+        found = [
+            *rows.values_list("digest", flat=True)[:MAX_DIGESTS],
+            *newest.values_list("digest", flat=True)[:MAX_DIGESTS],
+        ]
         return frozenset(found)
 
 

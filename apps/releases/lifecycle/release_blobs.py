@@ -12,7 +12,7 @@ from apps.jobs.claims import Claim
 from apps.releases.models import Release, ReleaseBlob
 
 
-def note(release: Release, names: Mapping[str, str], *, claim: Claim | None = None) -> None:
+def record_blobs(release: Release, names: Mapping[str, str], *, claim: Claim | None = None) -> None:
     """`names`: digest -> what clients call it. Call it before the bytes are stored; the same again is success.
 
     `claim`: the job that stores them, where a worker does.

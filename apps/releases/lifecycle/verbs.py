@@ -16,8 +16,8 @@ from apps.lib.errors import Conflict, Invalid
 from apps.releases.models import Lifecycle, Release, State
 from apps.releases.publishing.transitions import Moved
 
-REASON_MOST = 500
-REPLACEMENT_MOST = 200
+MAX_REASON_CHARACTERS = 500
+MAX_REPLACEMENT_CHARACTERS = 200
 
 
 @transaction.atomic
@@ -79,12 +79,14 @@ def restore(*, release: Release, actor: Viewer, reason: str) -> None:
 def checked_reason(text: str) -> str:
     """One line of plain text. Raises Invalid where there is none, or too much of it."""
     return _checked(
-        "reason", text, REASON_MOST, "Say it in one or two sentences: whoever is hit will read it.", least=1
+        "reason", text, MAX_REASON_CHARACTERS, "Say it in one or two sentences: whoever is hit will read it.", least=1
     )
 
 
 def checked_replacement(text: str) -> str:
-    return _checked("replacement", text, REPLACEMENT_MOST, "Name a module, a version of it, or say it in a few words.")
+    return _checked(
+        "replacement", text, MAX_REPLACEMENT_CHARACTERS, "Name a module, a version of it, or say it in a few words."
+    )
 
 
 def standing_of(release: Release) -> str:

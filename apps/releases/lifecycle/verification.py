@@ -71,10 +71,10 @@ def run(claim: Claim, further: Callable[[Release], Iterable[Finding]] = lambda _
         return
     findings = [_read(name, digest) for digest, name in release_blobs.blobs_of(release).items()]
     findings += further(release)
-    _note(release, findings, claim)
+    _record(release, findings, claim)
 
 
-def _note(release: Release, findings: Sequence[Finding], claim: Claim) -> None:
+def _record(release: Release, findings: Sequence[Finding], claim: Claim) -> None:
     outcome = max((one.outcome for one in findings), key=list(Outcome).index)
     unsound = [asdict(one) for one in findings if one.outcome != Outcome.SOUND]
     with transaction.atomic():

@@ -25,14 +25,14 @@ from apps.lib.digests import Tally, counted
 from apps.lib.errors import Conflict, Invalid, NotFound, TooLarge
 from apps.releases.models import Release, ReleaseFile, State
 from apps.releases.publishing import quotas, receiving, reserving
-from apps.releases.publishing.fault_injection import reach
+from apps.releases.publishing.fault_injection import fault_point
 from apps.releases.publishing.transitions import Moved, move
 
 # Each file renews a draft for so long; and a draft ends before the sweep of staging (24 hours) takes its first files,
 # with some time left for the worker.
 IDLE = timedelta(hours=4)
-MOST = timedelta(hours=20)
-MOST_FILES = 100
+MAX_AGE = timedelta(hours=20)
+MAX_FILES = 100
 HANDED_IN = (State.RECEIVED, State.CHECKING, State.SIGNING, State.PUBLISHED)
 
 
@@ -68,7 +68,7 @@ def open_draft(
     except reserving.VersionTaken as taken:
         require_own(taken.holder, viewer)
         return Opened(taken.holder, created=False)
-    reach("after:reserve", release)
+    fault_point("after:reserve", release)
     return Opened(release, created=True)
 
 
@@ -104,12 +104,12 @@ def receive_file(
         return _compared(release, known, body())
     key = f"{release.staging_key}.{uuid.uuid4().hex}"
     staged = store.stage(key, body())
-    reach("after:receive_file", release)
+    fault_point("after:receive_file", release)
     try:
         if staged.size == 0:
             raise Invalid(f"{name} holds no bytes.", mend="Send the file itself as the body of the request.")
         database_availability.look_again()
-        received, superfluous = _note(release, viewer, name, key, staged)
+        received, superfluous = _record_file(release, viewer, name, key, staged)
     except BaseException:
         store.discard_staged(key)
         raise
@@ -180,7 +180,7 @@ def hand_in(
         if release.state not in HANDED_IN:
             raise
         return release
-    reach("after:accept", release)
+    fault_point("after:accept", release)
     return release
 
 
@@ -201,18 +201,18 @@ def _renew(release: Release) -> None:
 
 
 def _renewed(release: Release) -> datetime:
-    return min(timezone.now() + IDLE, release.created_at + MOST)
+    return min(timezone.now() + IDLE, release.created_at + MAX_AGE)
 
 
-def _note(release: Release, viewer: Viewer, name: str, key: str, staged: store.Staged) -> tuple[Received, str]:
+def _record_file(release: Release, viewer: Viewer, name: str, key: str, staged: store.Staged) -> tuple[Received, str]:
     """Write the file down; answers it, and the key of what is staged in vain now."""
     with transaction.atomic():
         _renew(release)
         known = release.files.filter(name=name).first()
         if known is not None and known.digest == staged.digest:
             return Received(known, created=False), key
-        if known is None and release.files.count() >= MOST_FILES:
-            raise TooLarge(f"{release} has {MOST_FILES} files already, and no release may have more.")
+        if known is None and release.files.count() >= MAX_FILES:
+            raise TooLarge(f"{release} has {MAX_FILES} files already, and no release may have more.")
         values = {"staging_key": key, "digest": staged.digest, "size": staged.size}
         file, created = ReleaseFile.objects.update_or_create(release=release, name=name, defaults=values)
         total = _sum_up(release)

@@ -15,7 +15,7 @@ from apps.releases.models import Release
 log = structlog.get_logger("larder.faults")
 
 
-def reach(point: str, release: Release) -> None:
+def fault_point(point: str, release: Release) -> None:
     for entry in settings.CRASH_AT:
         where, _, version = entry.removeprefix("stop:").partition("@")
         if where == point and version in ("", release.version):

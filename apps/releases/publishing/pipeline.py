@@ -22,7 +22,7 @@ from apps.lib.archives.sandboxed import Refusal
 from apps.lib.errors import Reason
 from apps.releases.models import READY, WORKING, Release, State
 from apps.releases.publishing import ledger, staging, transitions
-from apps.releases.publishing.fault_injection import reach
+from apps.releases.publishing.fault_injection import fault_point
 
 log = structlog.get_logger("larder.releases")
 
@@ -85,17 +85,17 @@ def run(claim: Claim, steps: Sequence[Step]) -> None:
 def _ask(work: Work, questions: Sequence[Reason]) -> None:
     """Hold the release where somebody watches; a script is refused, with the words that say how it confirms."""
     if work.release.asks:
-        transitions.hold(work.release, questions, claim=work.claim, notes=work.notes)
+        transitions.put_on_hold(work.release, questions, claim=work.claim, notes=work.notes)
     else:
         transitions.reject(work.release, questions, claim=work.claim, notes=work.notes)
 
 
 def _walk(work: Work, steps: Sequence[Step]) -> None:
     for step in steps:
-        reach(f"before:{step.__name__}", work.release)
+        fault_point(f"before:{step.__name__}", work.release)
         step(work)
         log.info("step", step=step.__name__, release=str(work.release))
-        reach(f"after:{step.__name__}", work.release)
+        fault_point(f"after:{step.__name__}", work.release)
 
 
 def take_up(work: Work) -> None:
@@ -110,7 +110,7 @@ def take_up(work: Work) -> None:
         )
 
 
-def note_checked(work: Work, *, digest: str, size: int) -> None:
+def record_checked(work: Work, *, digest: str, size: int) -> None:
     """Write down what the worker found the bytes to be, and which process found it."""
     worker = f"{platform.node()}:{os.getpid()}"
     with transaction.atomic():
@@ -134,7 +134,7 @@ def move_on(work: Work, state: State) -> None:
         transitions.move(work.release, State.CHECKING, to=state)
 
 
-def note_signed(work: Work) -> None:
+def record_signed(work: Work) -> None:
     """Write down that a signature stands, whoever made it, and which process has looked at it."""
     worker = f"{platform.node()}:{os.getpid()}"
     with transaction.atomic():

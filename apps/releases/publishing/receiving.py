@@ -18,7 +18,7 @@ from apps.lib.digests import counted
 from apps.lib.errors import Conflict, Invalid, Reason, TooLarge
 from apps.releases.models import Release, State
 from apps.releases.publishing import quotas, staging
-from apps.releases.publishing.fault_injection import reach
+from apps.releases.publishing.fault_injection import fault_point
 from apps.releases.publishing.reserving import (
     NO_LONGER_ALLOWED,
     UNFINISHED,
@@ -49,7 +49,7 @@ def receive(*, release: Release, chunks: Iterable[bytes], limit: int, setting: s
     except BaseException as error:
         _abandon(release, error)
         raise
-    reach("after:receive", release)
+    fault_point("after:receive", release)
     try:
         with transaction.atomic():
             refused = refusal_of_maker(release)
@@ -63,7 +63,7 @@ def receive(*, release: Release, chunks: Iterable[bytes], limit: int, setting: s
     except (quotas.QuotaFull, *REFUSALS, *database_availability.AWAY) as error:
         _abandon(release, error)
         raise
-    reach("after:accept", release)
+    fault_point("after:accept", release)
     return release
 
 

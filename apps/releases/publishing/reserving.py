@@ -165,7 +165,7 @@ def ticket_digest(ticket: str) -> str:
     return hashlib.sha256(ticket.encode()).hexdigest()
 
 
-def held_by_ticket(ticket: str) -> Release:
+def release_of_ticket(ticket: str) -> Release:
     """The reservation that an unused ticket belongs to; raises NotFound, which also hides whether it ever was one."""
     waiting = Release.objects.filter(
         ticket_digest=ticket_digest(ticket), state=State.RECEIVING, receiving_until__gt=timezone.now()
@@ -180,11 +180,11 @@ def held_by_ticket(ticket: str) -> Release:
 
 
 def authorise_ticket(ticket: str) -> Release:
-    """As `held_by_ticket`, for whoever is about to send the bytes: the gate is asked again, for whoever reserved it.
+    """As `release_of_ticket`, for whoever is about to send the bytes: the gate is asked again, for whoever reserved it.
 
     Where that says no, the reservation ends and the number is free. Raises what the gate raises.
     """
-    release = held_by_ticket(ticket)
+    release = release_of_ticket(ticket)
     if refused := refusal_of_maker(release):
         with suppress(Moved):
             reject(release, [NO_LONGER_ALLOWED], sources=[State.RECEIVING], actor_id=release.created_by_id)

@@ -17,7 +17,7 @@ from apps.releases.publishing import staging
 from apps.releases.publishing.reserving import NO_LONGER_ALLOWED, UNFINISHED, UPLOAD_LEASE
 from apps.releases.publishing.transitions import Moved, reject
 
-AT_ONCE = 500
+BATCH_SIZE = 500
 CANCELLED = Reason(
     code="job-cancelled",
     found="a check that an operator cancelled",
@@ -55,7 +55,7 @@ def _may_go_on(release: Release) -> bool:
 
 def _end(releases: QuerySet[Release], reason: Reason, *, unless: Callable[[Release], bool] = lambda _: False) -> int:
     ended = 0
-    for release in releases.select_related("namespace", "created_by").order_by("pk")[:AT_ONCE]:
+    for release in releases.select_related("namespace", "created_by").order_by("pk")[:BATCH_SIZE]:
         if unless(release):
             continue
         try:

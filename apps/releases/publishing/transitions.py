@@ -28,7 +28,7 @@ def move(release: Release, *sources: State, to: State, **changes: Any) -> None:
         setattr(release, name, value)
 
 
-def hold(release: Release, questions: Sequence[Reason], *, claim: Claim, notes: Mapping[str, Any]) -> None:
+def put_on_hold(release: Release, questions: Sequence[Reason], *, claim: Claim, notes: Mapping[str, Any]) -> None:
     """Stop until the publisher has answered; the version number stays theirs meanwhile."""
     asked = [question.as_dict() for question in questions]
     until = timezone.now() + settings.HELD_LIFETIME

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
-from apps.accounts.identity.token_usage import UsageNotes
+from apps.accounts.identity.token_usage import UsageBuffer
 from apps.accounts.models import ApiToken, Scope
 
 
@@ -18,7 +18,7 @@ def token(alice):
 
 @pytest.fixture
 def notes():
-    return UsageNotes()
+    return UsageBuffer()
 
 
 def test_noting_asks_the_database_nothing(notes, token, django_assert_num_queries):

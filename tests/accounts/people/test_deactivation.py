@@ -56,7 +56,7 @@ def test_links_that_they_sent_are_revoked(acme, dora, olga, event_kinds):
     switch(dora, olga, on=True)
 
     with pytest.raises(NotFound):
-        invitations.find(secret)
+        invitations.invitation_for_secret(secret)
     assert Invitation.objects.get(revoked_at=None) == kept
     assert event_kinds()[2:] == ["account:user:invitation-revoked", "account:user:changed", "account:user:changed"]
 

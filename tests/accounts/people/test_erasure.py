@@ -175,6 +175,6 @@ def test_forgotten_is_for_good(zerafina, olga):
     forget()
     zerafina.refresh_from_db()
     with pytest.raises(Conflict, match="forgotten already"):
-        erasure.forget(user=zerafina, actor=NOBODY)
+        erasure.erase(user=zerafina, actor=NOBODY)
     with pytest.raises(Conflict, match="was forgotten"):
         accounts.change(user=zerafina, actor=Viewer(olga), is_active=True, is_staff=False, is_superuser=False)

@@ -26,7 +26,7 @@ def accept(invitation: Invitation, username: str = "erin", password: str = PASSW
 
 
 def test_it_makes_the_account_with_its_role(invited, acme, event_kinds):
-    user = accept(invitations.find(invited[1]))
+    user = accept(invitations.invitation_for_secret(invited[1]))
 
     assert user.check_password(PASSWORD)
     assert Grant.objects.get(user=user, namespace=acme).role == Role.PUBLISHER
@@ -35,10 +35,10 @@ def test_it_makes_the_account_with_its_role(invited, acme, event_kinds):
 
 
 def test_it_works_once(invited):
-    accept(invitations.find(invited[1]))
+    accept(invitations.invitation_for_secret(invited[1]))
 
     with pytest.raises(NotFound):
-        invitations.find(invited[1])
+        invitations.invitation_for_secret(invited[1])
     with pytest.raises(NotFound):
         accept(invited[0], "frank")
     assert not User.objects.filter(username="frank").exists()
@@ -50,7 +50,7 @@ def test_every_link_that_does_not_count_reads_the_same(invited, dora):
         Invitation.objects.update(**{"used_at": None, "revoked_at": None, **change})
         for secret in (invited[1], "made-up", ""):
             with pytest.raises(NotFound) as refused:
-                invitations.find(secret)
+                invitations.invitation_for_secret(secret)
             texts.add(f"{refused.value} {refused.value.mend}")
 
     assert len(texts) == 1
@@ -58,14 +58,14 @@ def test_every_link_that_does_not_count_reads_the_same(invited, dora):
 
 @pytest.mark.parametrize("change", [{"is_active": False}, {}])
 def test_the_link_of_somebody_who_lost_the_role_brings_nobody_in(invited, dora, olga, acme, change):
-    found = invitations.find(invited[1])
+    found = invitations.invitation_for_secret(invited[1])
     if change:
         User.objects.filter(pk=dora.pk).update(**change)
     else:
         Grant.objects.filter(user=dora).delete()
 
     with pytest.raises(NotFound):
-        invitations.find(invited[1])
+        invitations.invitation_for_secret(invited[1])
     found = Invitation.objects.get(pk=found.pk)
     with pytest.raises(NotFound):
         accept(found)
@@ -75,7 +75,7 @@ def test_the_link_of_somebody_who_lost_the_role_brings_nobody_in(invited, dora, 
 def test_one_from_the_command_line_needs_no_inviter(db):
     _, secret = invitations.invite(actor=NOBODY, note="the first")
 
-    assert accept(invitations.find(secret)).is_staff is False
+    assert accept(invitations.invitation_for_secret(secret)).is_staff is False
 
 
 @pytest.mark.parametrize("username", ["", "-erin", "erin.", "er in", "\u0435rin", "erin@acme", "a" * 64, "../erin"])
@@ -90,7 +90,7 @@ def test_a_taken_name_leaves_the_link_usable(invited, bob, taken):
     with pytest.raises(Conflict):
         accept(invited[0], "bob")
 
-    assert accept(invitations.find(invited[1]), "Erin").username == "erin"
+    assert accept(invitations.invitation_for_secret(invited[1]), "Erin").username == "erin"
 
 
 @pytest.mark.parametrize("password", ["short", "password1234", "123456789012345", "erin.smith.erin"])
@@ -104,7 +104,7 @@ def test_a_withdrawn_link_is_dead_and_withdrawing_twice_records_once(invited, do
         invitations.revoke(invitation=invited[0], actor=Viewer(dora))
 
     with pytest.raises(NotFound):
-        invitations.find(invited[1])
+        invitations.invitation_for_secret(invited[1])
     assert event_kinds().count("account:user:invitation-revoked") == 1
 
 
@@ -113,7 +113,7 @@ def test_of_two_who_follow_it_at_once_one_gets_in(invited):
     ready = Barrier(2)
 
     def run(name: str) -> object:
-        found = invitations.find(invited[1])
+        found = invitations.invitation_for_secret(invited[1])
         ready.wait()
         try:
             return accept(found, name)

@@ -59,7 +59,7 @@ def test_nobody_sets_their_own_here_or_that_of_an_operator_or_of_a_forgotten_per
     assert "Only a superuser" in browser_of(helper).post(entry(olga), NEW).text
     assert has_password(olga, "olga likes pears")
     assert browser_of(helper).post(entry(alice), NEW).status_code == 302
-    erasure.forget(user=alice, actor=NOBODY, hand_to=None)
+    erasure.erase(user=alice, actor=NOBODY, hand_to=None)
     assert "was forgotten" in desk.post(entry(alice), NEW).text
 
 

@@ -48,7 +48,7 @@ BROKEN = (
     ("metadata as a list", b'{"version": 1, "metadata": ["5.0"]}', "manifest-metadata"),
     ("no protocols", b'{"version": 1, "metadata": {}}', "manifest-protocols"),
     ("one protocol as text", of("5.0"), "manifest-protocols"),
-    ("too long", of(["5.0"]) + b" " * registry_manifest.MOST_BYTES, "manifest-too-large"),
+    ("too long", of(["5.0"]) + b" " * registry_manifest.MAX_BYTES, "manifest-too-large"),
 )
 PROTOCOLS: tuple[tuple[str, list[object]], ...] = (
     ("none", []),

@@ -168,7 +168,7 @@ def test_a_release_is_there_by_its_tag_its_digest_and_as_latest(repo, published)
 
 
 def test_reading_a_release_counts_as_a_download_and_asking_for_it_does_not(repo, published, monkeypatch):
-    notes = downloads.DownloadNotes()  # those of the process hold what other tests asked for
+    notes = downloads.DownloadBuffer()  # those of the process hold what other tests asked for
     monkeypatch.setattr(downloads, "note", notes.note)
     release = published("pantry/vpc/aws", "1.2.0")
     at = repo()

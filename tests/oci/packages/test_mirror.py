@@ -33,7 +33,7 @@ def shelf(pantry):
         made = [add_version(key, None, "dns", number, **more) for number in numbers]
         for version in made:
             packages = list(Package.objects.filter(version=version))
-            package_manifests.note_digests(version, packages)
+            package_manifests.store_digests(version, packages)
             version.save()
             Package.objects.bulk_update(packages, ["manifest_digest"])
         return made
@@ -58,7 +58,7 @@ def test_its_documents_are_frozen(shelf, mirror, golden):
     # Go's zips differ with zlib: the digest of this one is made the same everywhere.
     Package.objects.filter(version=version).update(digest="ab" * 32, size=1234)
     packages = list(Package.objects.filter(version=version))
-    package_manifests.note_digests(version, packages)
+    package_manifests.store_digests(version, packages)
     version.save()
     Package.objects.bulk_update(packages, ["manifest_digest"])
 

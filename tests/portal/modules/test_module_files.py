@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from apps.modules.models import ModuleVersion
-from apps.portal.modules.files import RAW_MOST
+from apps.portal.modules.files import MAX_RAW_BYTES
 from apps.releases.models import Release
 from tests.builders.archives import MODULE, module_zip
 from tests.builders.modules import picture
@@ -135,11 +135,11 @@ def test_raw_is_taken_for_nothing_but_what_it_is(ask, path, content_type, dispos
 
 
 def test_a_file_beyond_the_limit_is_not_sent(ask, monkeypatch):
-    monkeypatch.setattr("apps.portal.modules.files.RAW_MOST", 100)
+    monkeypatch.setattr("apps.portal.modules.files.MAX_RAW_BYTES", 100)
 
     response = ask("/raw/large.tf")
 
-    assert RAW_MOST > 1_000_000
+    assert MAX_RAW_BYTES > 1_000_000
     assert response.status_code == 413
     assert "Download the archive" in response.content.decode()
 

@@ -123,7 +123,7 @@ def test_nobody_adds_a_key_without_a_recent_password(dora, browser_of, path):
 
 def test_a_password_counts_for_a_quarter_of_an_hour(browser, monkeypatch):
     assert browser.get(ADD).status_code == 200
-    monkeypatch.setattr(reauthentication, "WITHIN", timedelta(0))
+    monkeypatch.setattr(reauthentication, "MAX_AGE", timedelta(0))
     assert browser.get(ADD).status_code == 302
 
 

@@ -71,7 +71,7 @@ def change_password(user: User) -> None:
 
 
 def forget(user: User) -> None:
-    erasure.forget(user=user, actor=NOBODY)
+    erasure.erase(user=user, actor=NOBODY)
 
 
 # What ends, and what an upload that is out or under way reads then (D8): acme is private.

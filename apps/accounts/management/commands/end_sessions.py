@@ -19,7 +19,7 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         try:
-            user = accounts.find(options["name"])
+            user = accounts.user_named(options["name"])
         except RegistryError as refused:
             raise CommandError(f"{refused} {refused.mend}") from None
         count = sessions.end(user=user, actor=NOBODY)

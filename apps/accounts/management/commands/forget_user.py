@@ -33,7 +33,7 @@ class Command(BaseCommand):
             if input(f"Type {name} to go on: ").strip() != name:
                 raise CommandError("Nothing was changed.")
         try:
-            erasure.forget(user=user, actor=NOBODY, hand_to=hand_to)
+            erasure.erase(user=user, actor=NOBODY, hand_to=hand_to)
         except RegistryError as refused:
             raise CommandError(f"{refused} {refused.mend}") from None
         self.stderr.write(

@@ -22,7 +22,7 @@ class Command(BaseCommand):
     def handle(self, **options: Any) -> None:
         password = secrets.token_urlsafe(PASSWORD_BYTES)
         try:
-            user = accounts.find(options["name"])
+            user = accounts.user_named(options["name"])
             accounts.set_password(user=user, actor=NOBODY, password=password)
         except RegistryError as refused:
             raise CommandError(f"{refused} {refused.mend}") from None

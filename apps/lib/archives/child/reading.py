@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
 
-from apps.lib.amounts import found_text
+from apps.lib.amounts import amount_text
 from apps.lib.archives.rules.clock import Clock
 from apps.lib.archives.rules.collector import Finds, Member
 from apps.lib.archives.rules.forms import Form
@@ -45,7 +45,7 @@ def members(
     size = file.seek(0, os.SEEK_END)
     if size > limits.packed_bytes:
         expected = at_most(limits.packed_bytes, "bytes", limits.packed_setting)
-        raise refuse("too_large", f"an archive of {found_text(size)}", expected, "Leave files out.")
+        raise refuse("too_large", f"an archive of {amount_text(size)}", expected, "Leave files out.")
     if form == "zip":
         return zip_members(file, limits, clock, by_name=by_name, links=links)
     return tar_members(file, form, limits, clock, links=links)

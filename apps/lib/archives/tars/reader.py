@@ -9,7 +9,7 @@ import stat
 from collections.abc import Iterator
 from typing import BinaryIO, Literal
 
-from apps.lib.amounts import found_text
+from apps.lib.amounts import amount_text
 from apps.lib.archives.rules.clock import Clock
 from apps.lib.archives.rules.collector import Member
 from apps.lib.archives.rules.limits import Limits, at_most
@@ -165,14 +165,14 @@ class _Reader:
         self._total += size
         if size > limits.file_bytes:
             expected = at_most(limits.file_bytes, "bytes", limits.file_setting)
-            raise refuse("too_large_file", f"{found_text(size)} unpacked", expected, "Leave it out.", name)
+            raise refuse("too_large_file", f"{amount_text(size)} unpacked", expected, "Leave it out.", name)
         if self._total > limits.unpacked_bytes:
             expected = at_most(limits.unpacked_bytes, "bytes", limits.unpacked_setting)
             raise refuse(
-                "too_large_unpacked", f"{found_text(self._total)} unpacked, or more", expected, "Leave files out."
+                "too_large_unpacked", f"{amount_text(self._total)} unpacked, or more", expected, "Leave files out."
             )
         if self._total > limits.ratio_from and self._total > limits.ratio * self._packed:
-            found = f"{found_text(self._total)} unpacked, or more, from {found_text(self._packed)}"
+            found = f"{amount_text(self._total)} unpacked, or more, from {amount_text(self._packed)}"
             raise refuse("ratio", found, f"at most {limits.ratio} times the packed size", "Leave the padding out.")
 
     def _pieces(self, entry: Entry) -> Iterator[bytes]:

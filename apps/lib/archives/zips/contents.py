@@ -4,7 +4,7 @@ import zlib
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from apps.lib.amounts import found_text
+from apps.lib.amounts import amount_text
 from apps.lib.archives.rules.clock import Clock
 from apps.lib.archives.rules.limits import Limits, at_most
 from apps.lib.archives.rules.outcome import refuse
@@ -21,13 +21,13 @@ def check_declared(records: list[Record], packed: int, limits: Limits) -> None:
         if record.size > limits.file_bytes:
             expected = at_most(limits.file_bytes, "bytes", limits.file_setting)
             raise refuse(
-                "too_large_file", f"{found_text(record.size)} unpacked", expected, "Leave it out.", record.name
+                "too_large_file", f"{amount_text(record.size)} unpacked", expected, "Leave it out.", record.name
             )
     if total > limits.unpacked_bytes:
         expected = at_most(limits.unpacked_bytes, "bytes", limits.unpacked_setting)
-        raise refuse("too_large_unpacked", f"{found_text(total)} unpacked", expected, "Leave files out.")
+        raise refuse("too_large_unpacked", f"{amount_text(total)} unpacked", expected, "Leave files out.")
     if total > limits.ratio_from and total > limits.ratio * packed:
-        found = f"{found_text(total)} unpacked from {found_text(packed)}"
+        found = f"{amount_text(total)} unpacked from {amount_text(packed)}"
         raise refuse("ratio", found, f"at most {limits.ratio} times the packed size", "Leave the padding out.")
 
 

@@ -66,7 +66,7 @@ def _listing(raw: FollowedReader, found: Iterator[Member], request: dict[str, An
 def _kept(name: str, provider_type: str) -> int:
     """How many of a member's first bytes are looked at."""
     if name == registry_manifest.FILE_NAME:
-        return registry_manifest.MOST_BYTES + 1  # one more, so that what is too long is seen to be
+        return registry_manifest.MAX_BYTES + 1  # one more, so that what is too long is seen to be
     return HEAD_BYTES if is_program_name(name, provider_type) else 0
 
 
