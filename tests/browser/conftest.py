@@ -22,6 +22,7 @@ REPORT_VIOLATIONS = """
   });
 """
 SERIOUS = {"serious", "critical"}
+AXE = Axe().axe_script
 # As patient as the pages' own time-outs: a worker that is busy with another test's archive is no failure.
 expect.set_options(timeout=20_000)
 
@@ -130,10 +131,20 @@ def open_browser(
         yield open_
 
 
-@pytest.fixture
-def shelf_page(chromium: Browser, full_shelf: Shelf, signed_in_at_the_shelf: Any, watch: Watch) -> Iterator[Page]:
+@pytest.fixture(scope="module")
+def shelf_browser(chromium: Browser, full_shelf: Shelf, signed_in_at_the_shelf: Any) -> Iterator[tuple[Page, Watch]]:
+    """One page for all tests of a file, and what it said since the last of them."""
+    watch = Watch()
     with browsing(chromium, full_shelf.live, signed_in_at_the_shelf, watch) as open_:
-        yield open_().new_page()
+        yield open_().new_page(), watch
+
+
+@pytest.fixture
+def shelf_page(shelf_browser: tuple[Page, Watch]) -> Iterator[Page]:
+    page, watch = shelf_browser
+    watch.said.clear()
+    yield page
+    assert watch.unexpected() == []
 
 
 @pytest.fixture
@@ -155,7 +166,9 @@ def archive(tmp_path: Path) -> Callable[..., Path]:
 
 def serious_findings(page: Page) -> list[str]:
     """What axe finds and calls serious or critical, one line each."""
-    found = Axe().run(page).response["violations"]
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE)
+    found = page.evaluate("axe.run({resultTypes: ['violations']}).then(results => results.violations)")
     return [
         f"{violation['id']}: {[node['target'] for node in violation['nodes']]}"
         for violation in found
