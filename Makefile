@@ -26,7 +26,7 @@ test-python: ## Run a part of the suite on another Python (PYTHON=python3.14), o
 	@.venv-$(notdir $(PYTHON))/bin/pytest $(PARALLEL) $(PYTHON_TESTS)
 
 lint: ## Check style and formatting
-	@$(BIN)/ruff check && $(BIN)/ruff format --check
+	@$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/djlint --quiet templates
 
 types: ## Check types
 	@$(BIN)/mypy
