@@ -60,9 +60,17 @@ _SHARED: list[structlog.types.Processor] = [
 ]
 
 
+def shorten(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """For a terminal: the time of day alone, and nothing that is empty."""
+    event["timestamp"] = str(event["timestamp"])[11:19]
+    return {key: value for key, value in event.items() if value != ""}
+
+
 def formatter(*, as_json: bool) -> structlog.stdlib.ProcessorFormatter:
-    renderer: structlog.types.Processor = (
-        structlog.processors.JSONRenderer() if as_json else structlog.dev.ConsoleRenderer(colors=False)
+    renderers: list[structlog.types.Processor] = (
+        [structlog.processors.JSONRenderer()]
+        if as_json
+        else [shorten, structlog.dev.ConsoleRenderer(colors=False, pad_event_to=0, pad_level=False)]
     )
     return structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=_SHARED,
@@ -70,7 +78,7 @@ def formatter(*, as_json: bool) -> structlog.stdlib.ProcessorFormatter:
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
             structlog.processors.format_exc_info,
             redact_values,
-            renderer,
+            *renderers,
             redact_line,
         ],
     )

@@ -1,5 +1,6 @@
 """Django's settings, in the order of Django's settings index. docs/configuration.md explains every variable."""
 
+import sys
 from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
@@ -321,7 +322,7 @@ REST_FRAMEWORK = {
 
 # --- Logging --------------------------------------------------------------------------------------
 
-LOG_FORMAT = env.choice("LARDER_LOG_FORMAT", "json", "console")
+LOG_FORMAT = env.choice("LARDER_LOG_FORMAT", *(("console", "json") if sys.stderr.isatty() else ("json", "console")))
 LOG_LEVEL = env.choice("LARDER_LOG_LEVEL", "INFO", "DEBUG", "WARNING", "ERROR")
 LOGGING_CONFIG = None
 logs.configure(level=LOG_LEVEL, as_json=LOG_FORMAT == "json")

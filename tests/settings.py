@@ -14,7 +14,7 @@ atexit.register(shutil.rmtree, _data, ignore_errors=True)
 (_data / "secret_key").write_text("only-for-tests-" + "x" * 50)
 # Assigned and not preset: the workers of xdist inherit this process's environment, and each needs its own.
 os.environ["LARDER_DATA_DIR"] = str(_data)
-env.preset(LARDER_LOG_LEVEL="ERROR")
+env.preset(LARDER_LOG_LEVEL="ERROR", LARDER_LOG_FORMAT="json")
 
 from registry_site.settings import *  # noqa: E402, F403  # the values above must be there first
 from registry_site.settings import DATABASES  # noqa: E402

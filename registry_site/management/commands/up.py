@@ -11,7 +11,10 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connections
 
 from apps.accounts.access import epoch
+from apps.jobs import heartbeats
+from apps.jobs.models import WORKING, Job
 from apps.lib.errors import RegistryError
+from apps.modules import publishing
 from registry_site import env, logs
 from registry_site.server import serving
 from registry_site.startup import bootstrap, die_with_parent, first_run, probe, schema, shared_keys, startup_message
@@ -56,18 +59,21 @@ class Command(BaseCommand):
             if problem := shared_keys.compare_secret_key():
                 self.say(problem)
             password = first_run.create_admin(env.text("LARDER_ADMIN_PASSWORD"))
+        readiness = Readiness(files)
         bootstrap.static_files()
         connections.close_all()
         try:
-            self.show_life(supervisor, files, password)
+            self.show_life(supervisor, readiness, password)
             supervisor.run()
         finally:
             supervisor.stop()
         self.say("Larder has stopped.")
 
-    def show_life(self, supervisor: Supervisor, files: Served | None, password: str | None) -> None:
-        """Wait until it answers, publish the demo where nothing is published, and say how to go on."""
-        readiness = Readiness(files)
+    def show_life(self, supervisor: Supervisor, readiness: "Readiness", password: str | None) -> None:
+        """Wait until it answers, publish the demo where nothing is published, and say how to go on.
+
+        The message comes after every line that a start logs, so that it stays on the screen.
+        """
         if not supervisor.wait(readiness.is_up, seconds=READY_SECONDS) and not supervisor.stopping.is_set():
             self.keep_password(password)
             raise bootstrap.CannotStartError(f"The web server did not answer within {READY_SECONDS} s: see the log.")
@@ -82,7 +88,7 @@ class Command(BaseCommand):
             startup_message.text(
                 public_url=settings.PUBLIC_URL,
                 data_dir=settings.DATA_DIR,
-                files=files,
+                files=readiness.files,
                 password=password,
                 # Container engines name a container's host after its id, which `docker cp` takes.
                 container=socket.gethostname() if settings.IN_CONTAINER else "",
@@ -100,11 +106,10 @@ class Command(BaseCommand):
             self.say(f"The demo module was not published: {refusal}")
             return
 
-        def is_done() -> bool:
+        # The job ends after the last line that the worker logs about the release.
+        job = Job.objects.filter(target=release.pk, kind=publishing.JOB, state__in=WORKING)
+        if supervisor.wait(lambda: not job.exists(), seconds=PUBLISH_SECONDS):
             release.refresh_from_db()
-            return not release.is_working
-
-        if supervisor.wait(is_done, seconds=PUBLISH_SECONDS):
             self.say(f"{release}: {release.state}")
         connections.close_all()
 
@@ -119,11 +124,12 @@ class Command(BaseCommand):
 
 
 class Readiness:
-    """What the two health pages answered last."""
+    """Asks the two health pages. Make one before the start: a worker that reported earlier does not count."""
 
     def __init__(self, files: Served | None) -> None:
         self.files = files
         self.missing = ""
+        self.last_report = heartbeats.newest()
 
     def ask(self, path: str) -> probe.Answer:
         listen = (settings.LISTEN_HOST, settings.LISTEN_PORT)
@@ -135,8 +141,12 @@ class Readiness:
     def is_ready(self) -> bool:
         answer = self.ask("/readyz")
         self.missing = "; ".join(f"{part}: {state}" for part, state in answer.parts.items() if state != "ok")
+        if answer.status != 200 or self.missing:  # noqa: PLR2004
+            return False
         # Ready for a publication as well, which needs a worker.
-        return answer.status == 200 and not self.missing  # noqa: PLR2004
+        if heartbeats.newest() == self.last_report:
+            self.missing = "worker: none has reported since the start"
+        return not self.missing
 
 
 def children() -> list[Child]:

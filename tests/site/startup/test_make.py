@@ -1,13 +1,18 @@
 """The two commands of the README, from a fresh copy of the checkout and an empty home."""
 
+import contextlib
 import os
+import pty
+import re
 import shutil
 import signal
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
 
+from registry_site.startup import startup_message
 from tests.conftest import need
 from tests.live import CHECKOUT
 from tests.postgres import free_port
@@ -35,6 +40,38 @@ def clone(tmp_path: Path) -> Path:
     return copy
 
 
+def record(screen: int, output: Path) -> None:
+    """Write what a terminal shows to a file, until its last writer is gone."""
+    with output.open("wb", buffering=0) as sink, contextlib.suppress(OSError), open(screen, "rb", buffering=0) as shown:
+        while data := shown.read(65536):
+            sink.write(data.replace(b"\r\n", b"\n"))
+
+
+def look_at(text: str) -> None:
+    """On a terminal: lines for people, nothing of Larder's own probes, and the message at the end."""
+    log, _, after = text.partition("Larder is ready: ")
+    assert '{"' not in log
+    assert re.search(r"^\d\d:\d\d:\d\d \[info\] step .*demo/hello/local 1.0.0.* step=check$", log, re.MULTILINE)
+    assert "/readyz" not in log
+    assert "/healthz" not in log
+    assert after.rstrip().endswith(f"Ctrl-C stops it.\n{startup_message.RULE}"), "the message is the last on the screen"
+
+
+def type_the_readme(clone: Path, listen: str, environment: dict[str, str], *, client: str) -> None:
+    """Paste the README's lines that publish a module and a provider, and install both."""
+    readme = (clone / "README.md").read_text().replace("127.0.0.1:8443", listen)
+    lines = "".join(re.findall(r"```sh\n(.*?)```", readme, re.DOTALL)[1:])
+    is_published = """grep -q '"state": *"published"'"""
+    module = "$larder/api/v1/modules/acme/vpc/aws/1.0.0"
+    wait = f"until api {module} | {is_published} && api $version | {is_published}; do sleep 0.2; done"
+    subprocess.run(["bash", "-eu"], input=lines + wait, cwd=clone, env=environment, text=True, check=True, timeout=60)
+    work = clone / "work"
+    work.mkdir()
+    (work / "main.tf").write_text("\n".join(re.findall(r"```hcl\n(.*?)```", readme, re.DOTALL)))
+    trust = {"SSL_CERT_FILE": str(clone / "var" / "tls" / "bundle.pem"), "CHECKPOINT_DISABLE": "1"}
+    subprocess.run([client, "init", "-input=false"], cwd=work, env=environment | trust, check=True, timeout=60)
+
+
 @pytest.mark.live
 @pytest.mark.timeout(600)
 def test_make_run_from_a_fresh_clone_ends_in_apply_complete(clone: Path, tmp_path: Path) -> None:
@@ -42,15 +79,20 @@ def test_make_run_from_a_fresh_clone_ends_in_apply_complete(clone: Path, tmp_pat
     home = tmp_path / "home"
     home.mkdir()
     output = tmp_path / "output.txt"
-    environment = {"HOME": str(home), "PATH": os.environ["PATH"], "LARDER_LISTEN": f"127.0.0.1:{free_port()}"}
-    with output.open("wb") as sink:
-        make = subprocess.Popen(
-            ["make", "run"], cwd=clone, env=environment, stdout=sink, stderr=subprocess.STDOUT, start_new_session=True
-        )
+    listen = f"127.0.0.1:{free_port()}"
+    environment = {"HOME": str(home), "PATH": os.environ["PATH"], "LARDER_LISTEN": listen}
+    screen, device = pty.openpty()
+    make = subprocess.Popen(
+        ["make", "run"], cwd=clone, env=environment, stdout=device, stderr=device, start_new_session=True
+    )
+    os.close(device)
+    threading.Thread(target=record, args=(screen, output), daemon=True).start()
     try:
         eventually(lambda: "Ctrl-C stops it." in output.read_text() or make.poll() is not None, seconds=400)
         assert make.poll() is None, output.read_text()[-3000:]
+        look_at(output.read_text())
         assert "Apply complete!" in paste(printed_lines(output), tmp_path, client=client)
+        type_the_readme(clone, listen, environment, client=client)
         everyone = descendants(make.pid)
     finally:
         # Ctrl-C: the terminal sends it to the whole foreground group.
