@@ -103,8 +103,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if missing:
             item.add_marker(pytest.mark.skip(reason=postgres.MISSING))
-        if "tests/lib/" in item.nodeid:
-            item.add_marker(pytest.mark.once)  # plain Python
         if item.get_closest_marker("live"):
             # A whole Larder is dear: the tests that share one share a worker; others start their own, a file at a time.
             asked = getattr(item, "fixturenames", ())

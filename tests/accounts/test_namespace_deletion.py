@@ -20,6 +20,8 @@ from apps.releases.publishing import reserving
 from tests.conftest import person
 from tests.oci.uploading import Uploader, sha256
 
+pytestmark = pytest.mark.both
+
 URL = "/api/v1/namespaces/acme"
 BODY = json.dumps({"visibility": "internal", "description": "Again."})
 

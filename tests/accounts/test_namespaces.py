@@ -12,6 +12,8 @@ from apps.accounts.identity import tokens
 from apps.accounts.models import Grant, Namespace, Role, Scope, Visibility
 from apps.lib.errors import Conflict, CredentialsRequired, Invalid, RegistryError, RoleRequired
 
+pytestmark = pytest.mark.both
+
 
 def create(actor: Viewer, name: str = "tools", visibility: str = Visibility.PRIVATE, **more):
     return namespaces.create(name=name, visibility=visibility, actor=actor, **more)

@@ -13,6 +13,8 @@ from apps.audit.models import AuditEvent
 from tests.admin import rows
 from tests.admin.lists import list_of
 
+pytestmark = pytest.mark.both
+
 COUNTS = re.compile(r"\s*SELECT COUNT\(", re.IGNORECASE)
 BOUND = f"LIMIT {counting.MAX_COUNTED_ROWS + 1}"
 

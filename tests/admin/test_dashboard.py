@@ -18,6 +18,8 @@ from tests.admin import rows
 from tests.admin.releases import provider_rows
 from tests.portal.providers.rows import provider_version, row_of_key
 
+pytestmark = pytest.mark.both
+
 
 def tiles(client):
     groups = client.get(reverse("admin:index")).context["groups"]

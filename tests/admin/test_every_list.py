@@ -13,6 +13,8 @@ from tests.admin.lists import first, list_of, name_of, page_of, queries_of
 from tests.admin.releases import oci_rows, provider_rows
 from tests.admin.test_export import export
 
+pytestmark = pytest.mark.both
+
 SHELVES = (rows, provider_rows, oci_rows)
 EDITED = (Namespace, Team, Grant, User, Invitation)
 LISTED = [(shelf, model) for shelf in SHELVES for model in shelf.LISTED]

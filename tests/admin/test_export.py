@@ -15,6 +15,8 @@ from apps.releases.models import Release
 from tests.admin import rows
 from tests.admin.lists import list_of
 
+pytestmark = pytest.mark.both
+
 
 def export(client, model, *chosen, everything=False, **query):
     """The parsed lines and the answer."""

@@ -15,6 +15,8 @@ from tests.admin import rows
 from tests.admin.lists import first, list_of, page_of
 from tests.admin.releases import provider_rows
 
+pytestmark = pytest.mark.both
+
 
 def job_on(row, kind):
     return Job.objects.create(kind=kind, target=row.pk)

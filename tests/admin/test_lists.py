@@ -14,6 +14,8 @@ from apps.releases.models import DownloadCount, Release, SearchDoc
 from tests.admin import rows
 from tests.admin.lists import list_of, page_of, queries_of
 
+pytestmark = pytest.mark.both
+
 SELECT = re.compile(r"<select[^>]*>")
 NAME = re.compile(r'name="([^"]+)"')
 

@@ -9,6 +9,8 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Grant, Namespace, Role, Scope, Team
 from apps.accounts.people import teams
 
+pytestmark = pytest.mark.both
+
 URL = "/api/v1/namespaces/acme"
 
 

@@ -5,6 +5,8 @@ from django.test import Client
 
 from apps.accounts.models import Grant, Namespace, Role, Scope
 
+pytestmark = pytest.mark.both
+
 URL = "/api/v1/namespaces/acme"
 
 

@@ -13,6 +13,8 @@ from tests.oci.manifests.test_races import together
 from tests.providers.conftest import desk, registered
 from tests.providers.desk import LINUX, STEM, Desk, body, dist, signed, work
 
+pytestmark = pytest.mark.both
+
 __all__ = ["desk", "registered"]
 
 

@@ -12,7 +12,7 @@ DATA = bytes(range(256)) * 4000
 DIGEST = hashlib.sha256(DATA).hexdigest()
 KEY = f"sha256/{DIGEST[:2]}/{DIGEST}"
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both]
 
 
 def in_chunks():

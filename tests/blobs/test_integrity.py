@@ -12,7 +12,7 @@ from apps.blobs.models import Blob, Problem
 from apps.blobs.tasks import recheck
 from tests.blobs.test_scrub import kept, key_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both]
 LARGE = 3 * STEP + 17
 
 

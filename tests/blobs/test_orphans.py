@@ -19,7 +19,7 @@ DATA = b"nobody's" * 1000
 DIGEST = hashlib.sha256(DATA).hexdigest()
 KEY = f"sha256/{DIGEST[:2]}/{DIGEST}"
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both]
 
 
 def digest_of(number: int) -> str:

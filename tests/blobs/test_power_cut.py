@@ -15,8 +15,6 @@ from tests.builders.held import held_key
 from tests.powercut import power_cut
 
 __all__ = ["power_cut"]
-pytestmark = pytest.mark.once
-
 DATA = [b"a", b"b" * 70_000, b"c"]
 WHOLE = b"".join(DATA)
 DIGEST = hashlib.sha256(WHOLE).hexdigest()

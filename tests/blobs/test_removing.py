@@ -11,7 +11,7 @@ DATA = b"an archive" * 1000
 DIGEST = hashlib.sha256(DATA).hexdigest()
 KEY = f"sha256/{DIGEST[:2]}/{DIGEST}"
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both]
 
 
 @pytest.fixture

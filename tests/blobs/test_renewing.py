@@ -3,10 +3,13 @@
 import threading
 from datetime import timedelta
 
+import pytest
 from django.db import OperationalError
 
 from apps.blobs import renewing
 from apps.blobs.renewing import Renewed
+
+pytestmark = pytest.mark.both
 
 
 class Counter(Renewed[int]):

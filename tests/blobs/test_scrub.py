@@ -14,7 +14,7 @@ from apps.blobs.tasks import scrub as task
 from registry_site.celery import app
 from tests.blobs import s3_server
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both]
 HOUR = timedelta(hours=1)
 
 

@@ -147,6 +147,7 @@ def test_storing_what_was_never_staged_is_refused(db, backend):
         store.store_staged("one", digest=DIGEST, size=len(DATA))
 
 
+@pytest.mark.both
 @pytest.mark.django_db(transaction=True)
 def test_it_refuses_to_work_inside_a_transaction(backend):
     store.stage("one", [DATA])

@@ -10,7 +10,7 @@ from tests.browser.publishing import expect_published
 from tests.builders.archives import module_zip
 from tests.live import Live
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 
 
 @pytest.fixture

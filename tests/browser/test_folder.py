@@ -17,7 +17,7 @@ from tests.browser.publishing import describe, drop, expect_published, publish
 from tests.builders.archives import PRIVATE_KEY
 from tests.live import Live
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 from tests.builders import modules
 from tests.builders.archives import MODULE, module_zip
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from playwright.sync_api import Page
 from tests.browser.conftest import serious_findings
 from tests.browser.shelf import SPACE, Shelf
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 WIDTHS = (320, 768, 1440)
 THEMES: dict[int, Literal["light", "dark"]] = {320: "light", 1440: "dark"}
 ROOT = {"namespace": SPACE, "name": "network", "system": "aws"}
@@ -157,7 +157,6 @@ def portal_routes(patterns: Any = None) -> set[str]:
     return found
 
 
-@pytest.mark.once
 def test_every_route_of_the_portal_is_a_page_here_or_known_to_be_none():
     assert portal_routes() == set(PAGES) | NO_PAGES
 

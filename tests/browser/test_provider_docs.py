@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from tests.builders import docs, providers
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 AT = "/providers/shelf/dns"
 
 

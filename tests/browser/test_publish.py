@@ -13,7 +13,7 @@ from tests.browser.processes import worker_of
 from tests.browser.publishing import describe, expect_published, step, tab_to
 from tests.live import Live
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 OpenBrowser = Callable[..., BrowserContext]
 
 

@@ -16,7 +16,7 @@ from tests.builders.keys import signing_key
 from tests.builders.zips import Member
 from tests.live import Live
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 OpenBrowser = Callable[..., BrowserContext]
 PLATFORMS = ("darwin_arm64", "linux_amd64", "linux_arm64")
 PAGE = "/publish/provider"

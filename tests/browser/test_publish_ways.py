@@ -14,7 +14,7 @@ from tests.browser.conftest import Watch, serious_findings
 from tests.browser.publishing import describe, expect_published, publish, step, tab_to
 from tests.builders.archives import MODULE, PRIVATE_KEY, module_zip
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 OpenBrowser = Callable[..., BrowserContext]
 SECRETS = {**MODULE, "terraform.tfstate": "{}", "tests/id_rsa": PRIVATE_KEY}
 MONOREPO = {

@@ -10,7 +10,7 @@ from playwright.sync_api import Page
 from tests.browser.publishing import describe, expect_published, publish
 from tests.browser.shelf import REAL, SPACE, Shelf
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 
 
 def folders(files: Mapping[str, bytes], above: str) -> list[str]:

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from tests.browser.conftest import serious_findings
 from tests.builders.archives import module_zip
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 
 NAMES = ("quagga/aws", "quagga_herd/aws", "quokka/google")
 

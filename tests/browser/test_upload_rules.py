@@ -5,7 +5,7 @@ import pytest
 from apps.lib.archives import layouts
 from tests.lib.archives.test_private_keys import KEYS, PLACEHOLDERS
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 
 
 def test_the_browser_leaves_out_what_the_server_leaves_out(page):

@@ -9,7 +9,7 @@ import pytest
 from tests.builders.archives import module_zip
 from tests.conftest import need
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 
 FRAMINGS = {
     "http1-length": ["--http1.1", "--upload-file", "{}"],

@@ -8,7 +8,7 @@ from tests.builders.archives import module_zip
 from tests.e2e.workspace import Workspace
 from tests.live import Live
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 
 MODULE = {"main.tf": 'output "a" { value = 1 }\n'}
 

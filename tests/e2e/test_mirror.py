@@ -5,7 +5,7 @@ import pytest
 from tests.e2e.providers import configure, download, lock_of, require, said_by
 from tests.e2e.workspace import access_lines, said
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 
 # The host of the public URL is what LARDER_HOSTNAMES has where nobody sets it.
 HOST = "127.0.0.1"

@@ -10,7 +10,7 @@ from tests.e2e.server.proxy import proxy
 from tests.e2e.workspace import access_lines, said
 from tests.live import start_live
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 
 
 def test_case_1_it_installs_from_a_private_namespace_with_a_token_in_the_cli_configuration(live, shelf, terraform):

@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import need
 from tests.live import CHECKOUT
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 
 
 def test_the_lines_of_the_document_publish_and_install_a_provider(live, tmp_path):

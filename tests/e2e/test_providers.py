@@ -12,7 +12,7 @@ from tests.e2e.providers import PLATFORMS, download, lock_of, require, said_by, 
 from tests.e2e.server.proxy import proxy
 from tests.e2e.workspace import access_lines, said
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 
 ALL = ["shed/dns", "shed/names", "yard/dns", "yard/names"]
 

@@ -7,7 +7,7 @@ import pytest
 from tests.builders.keys import signing_key
 from tests.e2e.providers import download, lock_of, require
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 
 
 def resign(live, depot, address, version):

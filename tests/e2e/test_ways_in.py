@@ -6,7 +6,7 @@ from tests.builders import modules
 from tests.builders.archives import module_zip
 from tests.builders.tars import Item, gz, module_tar, tar, xz
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 ONE = {"main.tf": 'output "one" {\n  value = file("${path.module}/text.txt")\n}\n', "text.txt": "one"}
 OUTPUT = b'output "word" {\n  value = var.word\n}\n'
 

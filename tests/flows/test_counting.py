@@ -14,7 +14,7 @@ import pytest
 from tests import postgres
 from tests.live import Live, start_live, wait_until_ready
 
-pytestmark = [pytest.mark.live, pytest.mark.once, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 
 URL = "/v1/modules/demo/hello/local/1.0.0/download"
 OURS = {"User-Agent": "OpenTofu/1.12.6"}

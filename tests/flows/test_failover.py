@@ -17,7 +17,7 @@ from tests.builders.archives import MODULE, module_zip
 from tests.live import Live, start_live
 from tests.oci.manifests.documents import IMAGE, digest_of, image
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 
 REPOSITORY = "/v2/spare/raw/local"
 STEP = 256 * 1024

@@ -14,7 +14,7 @@ from bench.trees import descendants, pss
 from tests.builders.archives import module_zip
 from tests.live import Live
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 
 MUTANTS = 2_000
 # What the first ones cost is the code and the caches that the processes had not needed before.

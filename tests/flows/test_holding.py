@@ -19,6 +19,8 @@ from apps.releases.publishing import sweeping
 from tests.builders.archives import MODULE, PRIVATE_KEY, module_zip
 from tests.flows.test_ways_in import MONOREPO
 
+pytestmark = pytest.mark.both
+
 VPC = ModuleAddress("acme", "vpc", "aws")
 SECRETS = {**MODULE, "terraform.tfstate": "{}", "id_rsa": PRIVATE_KEY}
 

@@ -18,6 +18,8 @@ from tests.builders.archives import MODULE, module_zip
 from tests.oci.manifests.documents import Repo, attached, digest_of, package
 from tests.protocol.providers import cast
 
+pytestmark = pytest.mark.both
+
 MODULE_PATH = "/v1/modules/Azure/My_AKS/azurerm"
 REPOSITORY = "azure/my_aks/azurerm"
 ZIP = module_zip()

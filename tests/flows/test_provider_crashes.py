@@ -10,7 +10,7 @@ from apps.releases.publishing.pipeline import points
 from tests.builders import providers
 from tests.live import Live, start_live
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 
 POINTS = points(STEPS)
 # A short lease keeps the test short. One release at a time: a kill hits at its point, and nobody else half-way.

@@ -16,6 +16,8 @@ from apps.releases.models import Release
 from apps.releases.publishing import reserving
 from tests.builders.archives import corpus, module_zip
 
+pytestmark = pytest.mark.both
+
 PATH = "/api/v1/modules/acme/vpc/aws/1.2.0"
 
 

@@ -20,6 +20,8 @@ from apps.releases.models import DownloadCount, Release
 from apps.releases.tasks import purge_blob
 from tests.builders.archives import module_zip
 
+pytestmark = pytest.mark.both
+
 PATH = "/api/v1/modules/acme/vpc/aws/1.2.0"
 DATA = module_zip(comment=b"to be purged")
 DIGEST = hashlib.sha256(DATA).hexdigest()

@@ -10,6 +10,8 @@ from tests.builders.archives import module_zip
 from tests.providers.conftest import held, worker
 from tests.providers.desk import LINUX, URL, Desk, codes, zips
 
+pytestmark = pytest.mark.both
+
 __all__ = ["held", "worker"]
 
 WHY = {"reason": "It calls home."}

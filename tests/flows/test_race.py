@@ -10,7 +10,7 @@ import pytest
 from tests.builders.archives import module_zip
 from tests.live import Live
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 
 CLIENTS = 64
 

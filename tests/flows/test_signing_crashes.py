@@ -13,7 +13,7 @@ from tests.flows.test_provider_crashes import check_signature, hand_in, make_key
 from tests.live import Live, start_live
 from tests.signing.conftest import agents_in, homes_of
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 
 KILLS = 20
 RELEASES = 4

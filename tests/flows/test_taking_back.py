@@ -11,7 +11,7 @@ import pytest
 from tests.builders.archives import module_zip
 from tests.live import Live
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 
 ADDRESS = "acme/vpc/aws"
 REQUESTS = 200

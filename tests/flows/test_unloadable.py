@@ -127,7 +127,6 @@ def test_nothing_is_asked_where_some_client_loads_it(put, files):
     assert (release.state, release.reasons) == ("published", [])
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("client", CLIENTS)
 def test_real_clients_say_the_same(client, tmp_path):
     def get(cases) -> str:

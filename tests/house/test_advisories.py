@@ -8,8 +8,6 @@ import pytest
 
 from tests.house import sources
 
-pytestmark = pytest.mark.once
-
 # It stands for pip-audit and its source, which may be out of reach here.
 PIP_AUDIT = """
 import json, os, sys

@@ -1,12 +1,11 @@
 """What must not come back: the easy toys and the habits that the architecture forbids."""
 
 import ast
+import re
 
 import pytest
 
 from tests.house import sources
-
-pytestmark = pytest.mark.once
 
 OURS = sources.python_files("apps", "registry_site")
 UPLOAD_PATHS = [
@@ -110,3 +109,13 @@ def test_every_ignored_type_error_has_a_code_and_a_reason():
         if "type: ignore" in line and not ("type: ignore[" in line and "#" in line.split("type: ignore[", 1)[1])
     ]
     assert bare == []
+
+
+def test_what_a_database_decides_is_tested_on_both():
+    """Constraints, locks and transactions: SQLite has one writer at a time, and checks less."""
+    decided = r"IntegrityError|ProtectedError|select_for_update|transaction=True|connection\.vendor"
+    files = [
+        path for path in sources.python_files("tests") if path.name.startswith("test_") and path.name != "test_bans.py"
+    ]
+    once = [path for path in files if not re.search(r"pytest\.mark\.(both|live)", sources.text_of(path))]
+    assert sources.files_with(decided, once) == []

@@ -23,8 +23,6 @@ from tests.house.routes import METHODS, all_routes
 from tests.house.test_policy import scene
 
 __all__ = ["scene"]
-pytestmark = pytest.mark.once
-
 ROUTES = [route for route in all_routes() if route.name]
 ROOMS = ["account", "admin", "api", "oci", "portal", "protocol"]
 QUERY = "&".join(

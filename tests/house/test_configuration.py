@@ -9,8 +9,6 @@ from django.conf import settings
 from registry_site import env
 from tests.house import sources
 
-pytestmark = pytest.mark.once
-
 READERS = {"text", "choice", "switch", "number", "words", "folder", "address", "url", "secrets_from", "trusted_proxies"}
 PAGE = sources.CHECKOUT / "docs" / "configuration.md"
 HEADING = re.compile(r"^### `([A-Z_]+)`$", re.MULTILINE)

@@ -2,12 +2,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.house import sources
 
 
-@pytest.mark.once
 def test_imports_point_down():
     """The contracts stand in pyproject.toml; docs/ARCHITECTURE.md shows them as a picture."""
     linter = Path(sys.executable).parent / "lint-imports"

@@ -6,8 +6,6 @@ import pytest
 
 from tests.house import sources
 
-pytestmark = pytest.mark.once
-
 DOCUMENTS = [*sources.CHECKOUT.glob("*.md"), *(sources.CHECKOUT / "docs").glob("*.md")]
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#]+)")
 TARGET = re.compile(r"^([a-z][a-z-]*):", re.MULTILINE)

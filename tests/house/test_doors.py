@@ -19,8 +19,6 @@ from tests.house.test_policy import ROUTES, TABLES, cells_of, client_of, scene
 from tests.signing.test_armor import armored, packet
 
 __all__ = ["client_of", "scene"]
-pytestmark = pytest.mark.once
-
 SUCCESS = (200, 201, 202, 204, 303)
 ROWS = {"providers.providerversion": ProviderVersion.objects, "signing.signingkey": SigningKey.objects}
 # Fields of requests whose text clients may be told.

@@ -15,8 +15,6 @@ from tests.house import couriers, doors, visible
 from tests.house.couriers import Courier
 from tests.providers.desk import LINUX, MANIFEST, SIGNATURE, SUMS, hold, register, signed
 
-pytestmark = pytest.mark.once
-
 KINDS = sorted(doors.group("files"))
 GOOD = providers.dist("dns", "1.2.0", ["linux_amd64"])
 DIGEST = GOOD[SUMS][:64]

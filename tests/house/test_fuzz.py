@@ -15,6 +15,8 @@ from registry_site.server.request import Utf8Request
 from tests.house import fuzz, sources, world
 from tests.house.routes import all_routes
 
+pytestmark = pytest.mark.both
+
 # Twenty rounds of some seeds were run by hand: raise it to look for more.
 SEED, ROUNDS = 11, 3
 # Who may do much gets far: nobody and a publisher, an owner, staff; by token where clients speak, else by session.

@@ -2,11 +2,7 @@
 
 import ast
 
-import pytest
-
 from tests.house import sources
-
-pytestmark = pytest.mark.once
 
 FORBIDDEN_NAMES = {"utils", "helpers", "common", "misc", "services"}
 FILE_LINES, FUNCTION_LINES, TEST_FILE_LINES, TEMPLATE_LINES = 400, 80, 300, 150

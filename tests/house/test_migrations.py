@@ -7,6 +7,8 @@ from django.core.management import call_command
 
 from tests.house import sources
 
+pytestmark = pytest.mark.both
+
 
 @pytest.mark.django_db
 def test_no_migration_is_missing():
@@ -22,7 +24,6 @@ def test_no_migration_is_missing():
 EXCEPTIONS: dict[str, set[str]] = {}
 
 
-@pytest.mark.once
 def test_no_migration_imports_our_code():
     migrations = [path for path in sources.python_files("apps") if path.parent.name == "migrations"]
     found = {
@@ -38,7 +39,6 @@ def test_no_migration_imports_our_code():
 LANDED = Path(__file__).with_name("landed_migrations.txt")
 
 
-@pytest.mark.once
 def test_a_landed_migration_never_changes():
     """Databases that ran it would differ from those that run it now, and nothing would notice before a page fails.
 

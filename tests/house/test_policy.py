@@ -16,6 +16,8 @@ from apps.audit.models import AuditEvent
 from tests.house import sources, world
 from tests.house.routes import METHODS, all_routes
 
+pytestmark = pytest.mark.both
+
 POLICY = tomllib.loads((sources.CHECKOUT / "tests/house/policy.toml").read_text())
 COLUMNS = POLICY["columns"]
 TABLES = POLICY["route"]
@@ -121,12 +123,10 @@ def test_each_cell_answers_as_the_policy_says(scene, client_of, name):
     assert silent == [], "a change without an audit row"
 
 
-@pytest.mark.once
 def test_every_route_is_listed():
     assert set(ROUTES) == set(TABLES)
 
 
-@pytest.mark.once
 def test_every_route_has_a_name():
     unnamed = {route.pattern for route in all_routes() if route.name is None and not route.is_admin}
     assert unnamed == set(POLICY["unnamed"]["patterns"])
@@ -141,7 +141,6 @@ def test_what_no_route_knows_is_not_found_for_anybody(client_of):
         assert {case: answer.status_code for case, answer in answers.items()} == dict.fromkeys(answers, 404), who
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("name", sorted(TABLES))
 def test_what_is_hidden_answers_as_what_is_missing(name):
     """D8, on the policy itself: strangers learn nothing from the difference, because there is none."""

@@ -7,6 +7,8 @@ from tests.conftest import person
 from tests.house import world
 from tests.house.test_policy import TABLES, ask, cells_of, client_of, columns_of
 
+pytestmark = pytest.mark.both
+
 __all__ = ["client_of"]
 
 ROWS = ("private", "internal", "public")

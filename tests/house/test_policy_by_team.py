@@ -6,6 +6,8 @@ from apps.accounts.models import Grant, Membership, Team
 from tests.house import world
 from tests.house.test_policy import ask, cells_of, client_of
 
+pytestmark = pytest.mark.both
+
 __all__ = ["client_of"]
 
 ROUTES = [

@@ -10,8 +10,6 @@ from detect_secrets.settings import transient_settings
 from apps.accounts.identity import tokens
 from tests.house import sources
 
-pytestmark = pytest.mark.once
-
 # Those that know a secret by its shape. What guesses by entropy or by a variable's name cries at every digest.
 SHAPES = (
     "AWSKeyDetector",

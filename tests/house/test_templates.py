@@ -9,8 +9,6 @@ from django.urls import get_resolver
 
 from tests.house import sources
 
-pytestmark = pytest.mark.once
-
 TEMPLATES = sources.templates()
 STYLES = sorted(path for path in (sources.CHECKOUT / "static").rglob("*.css"))
 SCRIPTS = sorted(path for path in (sources.CHECKOUT / "static" / "js").rglob("*.js"))

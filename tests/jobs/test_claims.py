@@ -16,6 +16,8 @@ from apps.jobs import queue
 from apps.jobs.claims import Claim, LostLease, Outage, claim
 from apps.jobs.models import Job, State
 
+pytestmark = pytest.mark.both
+
 LEASE = timedelta(seconds=31)
 
 

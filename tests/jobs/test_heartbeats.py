@@ -1,11 +1,14 @@
 from datetime import timedelta
 
+import pytest
 from django.db.models import F
 from django.utils import timezone
 
 from apps.jobs import heartbeats
 from apps.jobs.models import Heartbeat
 from apps.jobs.tasks import heartbeat
+
+pytestmark = pytest.mark.both
 
 
 def test_nobody_has_beaten_yet(db):

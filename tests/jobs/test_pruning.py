@@ -20,6 +20,8 @@ from apps.jobs.models import Job, State
 from apps.jobs.tasks import prune as prune_jobs
 from registry_site.celery import app
 
+pytestmark = pytest.mark.both
+
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
@@ -81,7 +83,6 @@ def test_sessions_that_expired_go_and_others_stay_signed_in(bob):
     assert sum(browser.get("/tokens").status_code == 200 for browser in browsers) == 1
 
 
-@pytest.mark.once
 def test_the_clock_knows_them():
     every_night = {"audit.prune", "jobs.prune", "accounts.prune_sessions"}
 

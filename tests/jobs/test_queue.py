@@ -17,6 +17,8 @@ from apps.jobs.tasks import reap
 from apps.lib.errors import Conflict
 from tests.jobs.conftest import becomes_the_broker
 
+pytestmark = pytest.mark.both
+
 HALF_A_MINUTE = timedelta(seconds=31)
 
 

@@ -5,8 +5,6 @@ import pytest
 import structlog
 from django.db import OperationalError
 
-pytestmark = pytest.mark.once
-
 
 @pytest.fixture
 def log():

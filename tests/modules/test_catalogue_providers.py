@@ -7,6 +7,8 @@ import pytest
 from apps.modules.catalogue.entries import provider_address
 from tests.builders.archives import module_zip
 
+pytestmark = pytest.mark.both
+
 ROOT = """
 terraform {
   required_providers {

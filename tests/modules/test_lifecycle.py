@@ -12,6 +12,8 @@ from apps.modules.models import Module
 from apps.releases.lifecycle.actions import Acts
 from apps.releases.models import Release, SearchDoc
 
+pytestmark = pytest.mark.both
+
 ADDRESS = ModuleAddress("acme", "vpc", "aws")
 
 

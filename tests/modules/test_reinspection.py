@@ -15,7 +15,7 @@ from apps.modules.models import ModuleVersion
 from apps.modules.tasks import inspect_module
 from tests.builders.archives import module_zip
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both]
 
 
 @pytest.fixture

@@ -14,6 +14,8 @@ from apps.oci import registry_tokens
 from apps.oci.models import RepositoryBlob
 from tests.oci.uploading import Uploader, code_of, sha256, sha512
 
+pytestmark = pytest.mark.both
+
 DATA = b"<script>alert('a layer')</script>" * 50
 DIGEST = sha256(DATA)
 PUBLIC = "pantry/vpc/aws"

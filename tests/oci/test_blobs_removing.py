@@ -14,6 +14,8 @@ from apps.releases.lifecycle import purging
 from apps.releases.tasks import purge_blob
 from tests.oci.uploading import code_of, sha256, sha512
 
+pytestmark = pytest.mark.both
+
 DATA = b"a layer" * 100
 DIGEST = sha256(DATA)
 PLAIN = DIGEST.partition(":")[2]

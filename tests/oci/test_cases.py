@@ -6,6 +6,8 @@ import pytest
 
 from tests.live import CHECKOUT
 
+pytestmark = pytest.mark.both
+
 CASES = {
     1: "a chunk of unknown length",
     2: "large manifests",

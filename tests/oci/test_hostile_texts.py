@@ -6,6 +6,8 @@ import pytest
 
 from tests.oci.manifests.documents import INDEX, digest_of, image
 
+pytestmark = pytest.mark.both
+
 HOSTILE = {"NUL": "%00", "after a NUL": "x%00", "surrogate": "%ED%A0%80", "long": "x" * 100_000, "byte": "%FF"}
 NOTHING = {"schemaVersion": 2, "mediaType": INDEX, "manifests": []}
 ZEROS = "sha256:" + "0" * 64

@@ -6,6 +6,8 @@ from apps.accounts.models import Grant, Role, Scope
 from apps.oci.models import RepositoryBlob
 from tests.oci.uploading import code_of, sha256, sha512
 
+pytestmark = pytest.mark.both
+
 DATA = b"a shared layer" * 100
 PRIVATE, PUBLIC, HALL = "acme/vpc/aws", "pantry/vpc/aws", "hall/vpc/aws"
 

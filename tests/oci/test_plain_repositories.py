@@ -12,6 +12,8 @@ from apps.releases.models import Release
 from tests.builders.archives import module_zip
 from tests.oci.manifests.documents import code_of, digest_of, image, package
 
+pytestmark = pytest.mark.both
+
 LAYER = b"anything at all"
 RAW = image(LAYER)
 NAMES = ["pantry", "pantry/one", "pantry/a/b/c/d", "pantry/tools/my-image", "pantry/a__b/c", "pantry/v1.2/x"]

@@ -6,6 +6,8 @@ from apps.blobs.models import Blob, State
 from apps.oci.models import Repository, UploadSession
 from tests.oci.uploading import code_of, sha256, sha512
 
+pytestmark = pytest.mark.both
+
 DATA = bytes(range(256)) * 40
 
 

@@ -9,6 +9,8 @@ from django.utils import timezone
 from apps.oci.models import UploadSession
 from tests.oci.uploading import code_of, sha256, sha512
 
+pytestmark = pytest.mark.both
+
 DATA = b"0123456789" * 30
 FIRST, SECOND, THIRD = DATA[:100], DATA[100:200], DATA[200:]
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 
 REPOSITORY = "/v2/layers/raw/local/blobs"
 DATA = os.urandom(8 * 1024 * 1024)

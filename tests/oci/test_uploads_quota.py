@@ -7,6 +7,8 @@ from apps.releases.publishing import quotas
 from tests.oci.manifests.documents import image
 from tests.oci.uploading import code_of, sha256
 
+pytestmark = pytest.mark.both
+
 DATA = b"a layer" * 100
 
 

@@ -14,7 +14,7 @@ from tests.oci.uploading import sha256, sha512
 
 DATA = b"a layer" * 5000
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both]
 
 
 def at_once(*calls: Callable[[], Any]) -> Counter[int]:

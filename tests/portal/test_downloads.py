@@ -12,6 +12,8 @@ from apps.portal.modules.downloads import downloads_card
 from apps.releases.models import DownloadCount, Release, SearchDoc
 from tests.portal.rows import add_module
 
+pytestmark = pytest.mark.both
+
 URL = "/modules/acme/vpc/aws/downloads"
 NUMBERS = [f"1.{minor}.0" for minor in range(8)]
 

@@ -9,6 +9,8 @@ from apps.releases.models import Release, SearchDoc
 from tests.portal.providers.rows import provider_version, row_of_key
 from tests.portal.rows import add_module, add_modules
 
+pytestmark = pytest.mark.both
+
 
 def test_it_shows_visitors_public_modules_and_the_way_in(client, pantry, acme):
     add_module(pantry, "label/null", "1.0.0")

@@ -5,6 +5,8 @@ import pytest
 from apps.releases.catalogue import downloads
 from apps.releases.models import DownloadCount, Fetch
 
+pytestmark = pytest.mark.both
+
 PRIVATE, PUBLIC = "/v1/modules/acme/vpc/aws/1.2.0/download", "/v1/modules/pantry/vpc/aws/1.2.0/download"
 
 

@@ -7,6 +7,8 @@ import pytest
 
 from tests.protocol.providers import cast
 
+pytestmark = pytest.mark.both
+
 ODD = [
     "a%00b",
     "%00",

@@ -10,6 +10,8 @@ from django.test import Client
 
 from apps.protocol.locations import location_of
 
+pytestmark = pytest.mark.both
+
 
 @pytest.mark.parametrize("end", ["versions", "1.2.0/download"])
 @pytest.mark.parametrize("who", ["bob", None])

@@ -12,6 +12,8 @@ from apps.protocol.locations import location_of
 from apps.releases.lifecycle.quarantine import Blocked, blocked
 from apps.releases.models import Release
 
+pytestmark = pytest.mark.both
+
 
 @pytest.fixture
 def act(olga):

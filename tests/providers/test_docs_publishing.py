@@ -7,6 +7,8 @@ from apps.releases.models import ReleaseFile
 from tests.builders import docs, providers
 from tests.providers.desk import LINUX, PLATFORMS, STEM, SUMS, codes, dist, signed, zips
 
+pytestmark = pytest.mark.both
+
 DOCS = f"{STEM}_docs.zip"
 
 

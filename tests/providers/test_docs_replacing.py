@@ -17,6 +17,8 @@ from tests.builders import docs
 from tests.builders.keys import signing_key
 from tests.protocol.providers import cast as shelf
 
+pytestmark = pytest.mark.both
+
 URL = "/api/v1/providers/acme/dns/1.2.0/docs"
 
 

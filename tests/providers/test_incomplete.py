@@ -8,6 +8,8 @@ from apps.providers.models import Package, Provider, ProviderVersion
 from apps.releases.models import Release
 from tests.providers.desk import dist, signed, zips
 
+pytestmark = pytest.mark.both
+
 DIGEST = "0" * 64
 
 

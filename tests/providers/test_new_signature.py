@@ -22,6 +22,8 @@ from tests.builders.keys import signing_key
 from tests.providers.desk import SIGNATURE, SUMS, URL, dist, hold, register, signed
 from tests.providers.test_resign import DOWNLOAD, key_ids, resign, run, verified
 
+pytestmark = pytest.mark.both
+
 FILES = dist()
 PLACE = f"{URL}/SHA256SUMS.sig"
 PAGE = "/providers/acme/dns/1.2.0/lifecycle"

@@ -21,6 +21,8 @@ from apps.signing import keys, vault, verifying
 from tests.builders.keys import signing_key
 from tests.providers.desk import LINUX, SIGNATURE, STEM, SUMS, Desk, body, codes, dist, hold, signed, work, zips
 
+pytestmark = pytest.mark.both
+
 ADDRESS = ProviderAddress("acme", "dns")
 
 

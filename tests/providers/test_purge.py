@@ -21,6 +21,8 @@ from apps.releases.tasks import purge_blob
 from tests.builders.keys import signing_key
 from tests.providers.desk import URL, Desk, dist, hold, register, signed, zips
 
+pytestmark = pytest.mark.both
+
 ADDRESS = ProviderAddress("acme", "dns")
 LEDGER = "ledger/provider/acme/dns/1.2.0.json"
 CONFIRM = "acme/dns 1.2.0"

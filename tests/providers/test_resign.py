@@ -21,6 +21,8 @@ from apps.signing.models import SigningKey
 from tests.builders.keys import gpg, gpg_home, signing_key
 from tests.providers.desk import URL, dist, hold, signed, zips
 
+pytestmark = pytest.mark.both
+
 ADDRESS = ProviderAddress("acme", "dns")
 DOWNLOAD = "/v1/providers/acme/dns/1.2.0/download/linux/amd64"
 

@@ -15,6 +15,8 @@ from apps.releases.models import Release
 from apps.signing import keys
 from tests.providers.desk import LINUX, SIGNATURE, URL, dist, signed
 
+pytestmark = pytest.mark.both
+
 
 @pytest.fixture
 def version(desk, registered) -> ProviderVersion:

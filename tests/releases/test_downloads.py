@@ -14,6 +14,8 @@ from apps.releases.models import DownloadCount, Fetch, Release, SearchDoc
 from tests.builders.outages import database_away
 from tests.portal.rows import add_module
 
+pytestmark = pytest.mark.both
+
 __all__ = ["database_away"]
 
 TOFU, TERRAFORM = "OpenTofu 1.12.6", "Terraform 1.11.4"

@@ -14,6 +14,8 @@ from apps.releases.lifecycle import purging, verbs
 from apps.releases.models import Release, SearchDoc, State
 from apps.releases.tombstones import sentence_of
 
+pytestmark = pytest.mark.both
+
 
 @pytest.mark.parametrize("state", sorted(set(State.values) - {"published"}))
 @pytest.mark.parametrize("verb", ["deprecate", "yank", "quarantine", "restore"])

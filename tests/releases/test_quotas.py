@@ -18,6 +18,8 @@ from apps.releases.models import Release, State
 from apps.releases.publishing import quotas
 from tests.builders.archives import module_zip
 
+pytestmark = pytest.mark.both
+
 ADDRESS = ModuleAddress.parse("acme/vpc/aws")
 ARCHIVE = module_zip(comment=b"-" * 20)
 

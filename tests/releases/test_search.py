@@ -10,6 +10,8 @@ from apps.releases.catalogue import search
 from apps.releases.models import DownloadCount, SearchDoc, SearchFacet, SearchTerm
 from tests.releases.docs import add_doc
 
+pytestmark = pytest.mark.both
+
 EVERYWHERE = Namespace.objects.all
 
 

@@ -12,6 +12,8 @@ from apps.accounts.models import Grant
 from apps.releases.catalogue import search
 from tests.releases.docs import add_doc
 
+pytestmark = pytest.mark.both
+
 SYSTEMS = ["aws", "google", "null"]
 PROVIDERS = ["hashicorp/aws", "hashicorp/google", "hashicorp/random", "tls"]
 INPUTS = ["cidr", "enable_nat_gateway", "tags", "subnet_ids", "Name"]

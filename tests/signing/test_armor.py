@@ -9,8 +9,6 @@ from apps.signing import armor
 from apps.signing.armor import KeyRefused, parse
 from tests.builders.keys import gpg, gpg_home, signing_key
 
-pytestmark = pytest.mark.once
-
 
 def refusal_of(text: str) -> KeyRefused:
     with pytest.raises(KeyRefused) as refused:

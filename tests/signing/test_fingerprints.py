@@ -15,7 +15,7 @@ from apps.signing.models import KeyFingerprint
 from registry_site.startup import checks, shared_keys
 from tests.builders.held import held_key
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both]
 
 OLD, NEW, OTHER = "old pears " * 5, "new pears " * 5, "other pears " * 5
 NEW_KEK = "ab" * 32 + "\n"

@@ -16,8 +16,6 @@ from apps.signing.gpg import Gpg
 from tests.builders.keys import signing_key
 from tests.signing.conftest import agents_in, homes_of
 
-pytestmark = pytest.mark.once
-
 # Signs for ever in as many processes as it is told, and says their numbers.
 SIGNERS = """
 import os, sys

@@ -22,6 +22,8 @@ from apps.signing.signer import sign
 from apps.signing.verifying import verify
 from tests.builders.keys import PASSPHRASE, signing_key
 
+pytestmark = pytest.mark.both
+
 Make = Callable[[], None]
 
 

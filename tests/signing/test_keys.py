@@ -14,6 +14,8 @@ from apps.signing.models import Custody, SigningKey, State
 from tests.builders.held import held_key, key_row
 from tests.builders.keys import signing_key
 
+pytestmark = pytest.mark.both
+
 
 def events() -> list[str]:
     return list(

@@ -7,7 +7,7 @@ import pytest
 
 from tests.live import Live
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 
 REQUEST = """
 from apps.accounts.access.gate import NOBODY

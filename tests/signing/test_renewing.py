@@ -16,6 +16,8 @@ from apps.signing.verifying import verify
 from tests.builders.held import key_row
 from tests.builders.keys import extended, signing_key
 
+pytestmark = pytest.mark.both
+
 YEAR = timedelta(days=365)
 
 

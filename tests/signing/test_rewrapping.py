@@ -14,6 +14,8 @@ from apps.signing.models import PrivateKey, SigningKey
 from apps.signing.signer import SealBroken, SignerUnavailable, sign
 from tests.builders.held import held_key
 
+pytestmark = pytest.mark.both
+
 KEK = Path(settings.DATA_DIR) / "signing" / "kek"
 NEW, NEWER = "ab" * 32, "cd" * 32
 

@@ -23,6 +23,8 @@ from tests.builders.keys import gpg as run_gpg
 from tests.builders.keys import gpg_home, signing_key
 from tests.signing.conftest import agents_in, homes_of
 
+pytestmark = pytest.mark.both
+
 DATA = b"0" * 64 + b"  terraform-provider-maps_1.0.0_linux_amd64.zip\n"
 
 

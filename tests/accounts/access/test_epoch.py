@@ -24,7 +24,7 @@ from apps.audit.models import AuditEvent
 from apps.blobs import backends, counters, store
 from tests.accounts.identity.test_sign_in import sign_in
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both]
 TABLES = (Epoch, ApiToken, Invitation, Session)
 WHO = "/api/v1/namespaces/acme"
 

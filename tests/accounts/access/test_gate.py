@@ -8,6 +8,8 @@ from apps.accounts.models import Namespace, Role, Scope
 from apps.audit.models import AuditEvent
 from apps.lib.errors import CredentialsRequired, NotFound, RegistryError, RoleRequired, UnknownOrPrivate
 
+pytestmark = pytest.mark.both
+
 NEEDS = (Role.READER, Role.PUBLISHER, Role.OWNER)
 STATUS = {CredentialsRequired: 401, UnknownOrPrivate: 401, RoleRequired: 403, NotFound: 404}
 

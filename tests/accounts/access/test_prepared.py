@@ -11,7 +11,7 @@ from apps.accounts.access.prepared import Prepared
 from apps.accounts.models import Membership, Namespace, User
 from apps.releases.models import Release
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both]
 
 
 def test_each_asks_for_its_own_values(acme: Namespace, pantry: Namespace) -> None:

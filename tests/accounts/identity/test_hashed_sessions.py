@@ -16,7 +16,7 @@ from django.utils import timezone
 from apps.accounts.identity import sessions
 from tests.accounts.identity.test_sign_in import sign_in
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both]
 PAGE = "/tokens"
 
 

@@ -9,6 +9,8 @@ from django.urls import reverse
 from apps.accounts.models import User
 from apps.audit.models import AuditEvent
 
+pytestmark = pytest.mark.both
+
 
 def sign_in(client: Client, username: str, password: str | None = None, url: str | None = None):
     url = url or reverse("account_login")

@@ -10,6 +10,8 @@ from apps.accounts.identity import tokens
 from apps.accounts.identity.token_usage import UsageBuffer
 from apps.accounts.models import ApiToken, Scope
 
+pytestmark = pytest.mark.both
+
 
 @pytest.fixture
 def token(alice):

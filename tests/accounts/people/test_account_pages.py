@@ -45,7 +45,6 @@ def without_password(bob, tolerant):
     return tolerant(bob)
 
 
-@pytest.mark.once
 def test_every_page_of_allauth_is_named_here():
     assert set(PAGES) > SERVED
     assert {"email/", "password/reset/", "signup/", "inactive/", "confirm-email/MQ:1abc/"} <= set(UNSERVED)

@@ -9,6 +9,8 @@ from apps.accounts.models import Grant, Invitation, Namespace, Role, Team
 from apps.accounts.people import accounts, deactivation, invitations, teams
 from apps.lib.errors import NotFound
 
+pytestmark = pytest.mark.both
+
 
 def switch(user, actor, *, on):
     accounts.change(

@@ -22,6 +22,8 @@ from apps.lib.errors import Conflict, Invalid
 from apps.releases.models import Fetch, Release
 from tests.conftest import person
 
+pytestmark = pytest.mark.both
+
 NAME, ADDRESS = "zerafina.quill", "zerafina@quill.example"
 
 

@@ -13,6 +13,8 @@ from apps.accounts.models import Grant, Invitation, Role, User
 from apps.accounts.people import invitations
 from apps.lib.errors import Conflict, Invalid, NotFound, RegistryError
 
+pytestmark = pytest.mark.both
+
 PASSWORD = "ripe plums in august"
 
 

@@ -14,6 +14,8 @@ from apps.accounts.people import teams
 from apps.audit.models import AuditEvent
 from apps.lib.errors import Conflict, CredentialsRequired, Invalid, NotFound, RegistryError, RoleRequired
 
+pytestmark = pytest.mark.both
+
 
 @pytest.fixture
 def cooks(dora, charlie) -> Team:

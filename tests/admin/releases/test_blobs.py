@@ -8,6 +8,8 @@ from apps.blobs.models import Blob
 from tests.admin.rows import digest_of
 from tests.admin.test_dashboard import tiles
 
+pytestmark = pytest.mark.both
+
 LIST = reverse("admin:blobs_blob_changelist")
 
 

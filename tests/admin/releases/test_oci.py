@@ -17,6 +17,8 @@ from tests.admin.releases.test_verbs import run
 from tests.admin.rows import digest_of
 from tests.oci.uploading import Uploader
 
+pytestmark = pytest.mark.both
+
 
 def test_lists_read_no_documents(desk):
     oci_rows.make(0, 3)

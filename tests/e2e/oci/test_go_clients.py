@@ -8,7 +8,7 @@ from tests.builders.archives import module_zip
 from tests.conftest import need
 from tests.e2e.oci.programs import ARTIFACT_TYPE, Program, layout
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import oras.client
 import pytest
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 
 from tests.e2e.oci.programs import ARTIFACT_TYPE
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 
 NAME = "acme/raw/aws"
 EMPTY = "sha256:" + hashlib.sha256(b"").hexdigest()

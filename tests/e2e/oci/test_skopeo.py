@@ -7,7 +7,7 @@ import pytest
 from tests.conftest import need
 from tests.e2e.oci.programs import Program, bytes_of, layout
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 
 
 @pytest.fixture

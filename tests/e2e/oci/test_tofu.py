@@ -12,7 +12,7 @@ from tests.e2e.oci.clients import NotHere, Pusher, Tofu, digest_of
 from tests.e2e.providers import configure, lock_of, require, said_by
 from tests.e2e.workspace import Workspace, access_lines, said
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 
 # The host of the public URL is what LARDER_HOSTNAMES has where nobody sets it.
 MIRROR = "providers/127.0.0.1"

@@ -11,7 +11,7 @@ import pytest
 from bench.trees import descendants
 from tests.builders.archives import module_zip
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 
 
 class BrokenOff(Exception):

@@ -6,7 +6,7 @@ import pytest
 
 from tests.conftest import need
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 
 PATHS = {
     "release's manifest": ("/v2/acme/vpc/aws/manifests/1.2.0", 200),

@@ -9,7 +9,7 @@ from bench.trees import Peak, pss
 from tests.conftest import need
 from tests.live import Live
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 
 SIZE = 300_000_000
 ROUTES = [

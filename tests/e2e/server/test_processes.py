@@ -8,7 +8,7 @@ import pytest
 from bench.trees import Peak, pss
 from tests.builders.archives import module_zip
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 
 STEP = 256 * 1024
 

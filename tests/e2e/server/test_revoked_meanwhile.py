@@ -11,7 +11,7 @@ import pytest
 from tests.builders.archives import MODULE, module_zip
 from tests.live import Live
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 # Small bodies are gathered before anybody is asked whether they may come; this one is not.
 ZIP = module_zip(MODULE | {"large.bin": random.Random(5).randbytes(60_000)})
 FIRST = 30_000

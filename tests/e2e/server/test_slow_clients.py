@@ -16,7 +16,7 @@ from tests.e2e.server.slow_clients import Client, hang
 from tests.live import Live, start_live
 from tests.site.processes import eventually
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 
 THREADS = 4
 SLOW = 20

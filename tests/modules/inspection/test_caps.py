@@ -8,8 +8,6 @@ from apps.modules.inspection import units
 from apps.modules.inspection.caps import MOST_DOCUMENT_BYTES
 from tests.modules.inspection.inspections import messages, of_default, unit_of
 
-pytestmark = pytest.mark.once
-
 MIB = 1024 * 1024
 
 

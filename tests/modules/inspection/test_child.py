@@ -6,8 +6,6 @@ from apps.lib.sandbox import parent
 from apps.modules.inspection import inspecting, units
 from tests.builders import modules
 
-pytestmark = pytest.mark.once
-
 
 def sizes_of(files):
     return {path: len(data) for path, data in files.items()}

@@ -4,8 +4,6 @@ import pytest
 
 from tests.modules.inspection.inspections import messages, unit_of, variable
 
-pytestmark = pytest.mark.once
-
 
 def test_a_variable_has_everything_that_its_block_says():
     found = variable(

@@ -4,8 +4,6 @@ import pytest
 
 from tests.modules.inspection.inspections import of_default, unit_of
 
-pytestmark = pytest.mark.once
-
 
 def names(unit):
     return [entry["name"] for entry in unit.parts["variables"]]

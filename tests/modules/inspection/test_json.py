@@ -6,8 +6,6 @@ import pytest
 
 from tests.modules.inspection.inspections import as_json, messages, unit_of
 
-pytestmark = pytest.mark.once
-
 NATIVE = """\
 terraform {
   required_version = ">= 1.6"

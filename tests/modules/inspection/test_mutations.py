@@ -11,8 +11,6 @@ from apps.modules.inspection import units
 from apps.modules.inspection.files import NET
 from tests.builders import modules
 
-pytestmark = pytest.mark.once
-
 SECRET = b"hunter2"
 GUARDED = b'variable "guarded" {\n  default   = "hunter2"\n  sensitive = true\n}\n'
 NATIVE = [

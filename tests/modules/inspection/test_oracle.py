@@ -9,8 +9,6 @@ from apps.modules.inspection.declarations import BUILT_IN
 from apps.modules.inspection.units import read_unit
 from tests.builders import modules
 
-pytestmark = pytest.mark.once
-
 CORPUS = Path(__file__).parents[1] / "hcl" / "corpus"
 # python-hcl2 8.1.4 refuses these, OpenTofu does not.
 BEYOND_THE_ORACLE = {

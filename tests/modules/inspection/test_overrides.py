@@ -1,10 +1,6 @@
 """override.tf and *_override.tf are merged in last, argument by argument."""
 
-import pytest
-
 from tests.modules.inspection.inspections import messages, unit_of
-
-pytestmark = pytest.mark.once
 
 
 def test_arguments_replace_and_the_others_stay():

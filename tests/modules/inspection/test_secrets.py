@@ -6,8 +6,6 @@ import pytest
 
 from tests.modules.inspection.inspections import as_json, unit_of
 
-pytestmark = pytest.mark.once
-
 SECRET = "hunter2"
 DECLARED = f'variable "x" {{\n  default = "{SECRET}"\n%s}}\n'
 SENSITIVE = "  sensitive = true\n"

@@ -6,8 +6,6 @@ import pytest
 
 from apps.modules.inspection import units
 
-pytestmark = pytest.mark.once
-
 MOST = 40_000
 LONG = "x" * 1_000
 SECRET = 'variable "s" {\n  default = "hunter2"\n  sensitive = true\n}\n'

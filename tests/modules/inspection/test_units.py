@@ -7,8 +7,6 @@ import pytest
 from apps.modules.inspection import WANTED, units
 from tests.builders import modules
 
-pytestmark = pytest.mark.once
-
 
 def read(*paths, text=b"variable x {}\n"):
     texts = dict.fromkeys(paths, text)

@@ -4,8 +4,6 @@ import pytest
 
 from tests.modules.inspection.inspections import of_default, variable
 
-pytestmark = pytest.mark.once
-
 TYPE = """\
 variable "x" {
   type = object({

@@ -16,7 +16,7 @@ from registry_site.celery import app
 from tests.oci.manifests.documents import digest_of, image
 from tests.oci.packages.samples import NAME, purge
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both]
 
 DATA = b"nobody came back for this" * 50
 

@@ -9,7 +9,7 @@ from apps.oci.models import Manifest, RepositoryBlob
 from tests.oci.manifests.documents import attached, digest_of, image, index
 from tests.oci.packages.samples import NAME, RAW, ZIP, purge
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both]
 
 LAYER = b"a layer" * 100
 

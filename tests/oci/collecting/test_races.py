@@ -17,7 +17,7 @@ from apps.oci import collecting
 from apps.oci.models import Manifest, RepositoryBlob, UploadSession
 from tests.oci.manifests.documents import Repo, digest_of, image
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both]
 
 GRACE = timedelta(seconds=3)
 SECONDS = 15

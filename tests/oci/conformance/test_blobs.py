@@ -4,7 +4,7 @@ import pytest
 
 from tests.oci.conformance.registry import digest_of, location
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 
 ALGORITHMS = ("sha256", "sha512")
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.oci.conformance.content import BUNDLES, INDEX
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 
 
 @pytest.mark.parametrize("group", BUNDLES)

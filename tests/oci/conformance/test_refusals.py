@@ -6,7 +6,7 @@ from tests.oci.conformance.conftest import NAMESPACE
 from tests.oci.conformance.content import IMAGE, INDEX, Bundle, Document
 from tests.oci.conformance.registry import Registry, digest_of
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 
 BAD = "sha256:baddigeststring"
 

@@ -6,7 +6,7 @@ from tests.oci.conformance.conftest import NAMESPACE
 from tests.oci.conformance.content import Bundle
 from tests.oci.conformance.registry import Registry, location
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 
 
 @pytest.fixture

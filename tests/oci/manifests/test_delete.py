@@ -10,6 +10,8 @@ from apps.oci.models import Manifest, ManifestBlob, RepositoryBlob, Tag
 from tests.builders.archives import module_zip
 from tests.oci.manifests.documents import attached, code_of, digest_of, image, index, package
 
+pytestmark = pytest.mark.both
+
 
 def test_a_tag_goes_alone(repo):
     at = repo()

@@ -19,6 +19,8 @@ from tests.oci.manifests.documents import (
     index,
 )
 
+pytestmark = pytest.mark.both
+
 
 def test_a_push_by_tag_is_stored_byte_for_byte_and_said_so(repo):
     at = repo()

@@ -9,7 +9,7 @@ from apps.audit.models import AuditEvent
 from apps.oci.models import Manifest, Repository, RepositoryBlob, Tag
 from tests.oci.manifests.documents import digest_of, image
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both]
 
 
 def together(*acts):

@@ -8,6 +8,8 @@ from apps.oci import referrers
 from apps.oci.models import Manifest, Repository
 from tests.oci.manifests.documents import INDEX, SBOM, attached, code_of, digest_of, image, index
 
+pytestmark = pytest.mark.both
+
 SIGNATURE = "application/vnd.dev.sigstore.bundle.v0.3+json"
 NOTHING = {"schemaVersion": 2, "mediaType": INDEX, "manifests": []}
 SUBJECT = digest_of(image())

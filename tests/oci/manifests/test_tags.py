@@ -7,6 +7,8 @@ from apps.oci import registry_tokens
 from apps.oci.models import Manifest, Repository, Tag
 from tests.oci.manifests.documents import attached, code_of, digest_of, image, package
 
+pytestmark = pytest.mark.both
+
 MIXED = [f"{'vV_'[number % 3]}{number:03}{'aZ.-'[number % 4]}" for number in range(250)]
 
 

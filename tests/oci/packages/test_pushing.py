@@ -16,6 +16,8 @@ from apps.releases.tasks import purge_blob
 from tests.oci.manifests.documents import MODULE_PACKAGE, code_of, descriptor, digest_of, image
 from tests.oci.packages.samples import LATER, NAME, RAW, ZIP, purge
 
+pytestmark = pytest.mark.both
+
 
 def listed(client, name: str = NAME) -> list[str]:
     document = client.get(f"/v1/modules/{name}/versions").json()
@@ -64,7 +66,6 @@ def test_other_tags_are_ordinary_ones(push, pusher, client, tag):
     assert pusher(NAME).get(tag).content == RAW
 
 
-@pytest.mark.once
 @pytest.mark.parametrize(
     ("tag", "is_one"),
     [("1.2.0", True), ("1.2.0-rc.1", True), ("1.2.0_b.5", True), ("1.2.0-rc.1_b", True)]

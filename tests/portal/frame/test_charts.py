@@ -9,8 +9,6 @@ from django.conf import settings
 from apps.portal.frame.charts import Series, bars, ceiling, highest, sparkline
 from tests.portal.frame.test_contrast import COLOURS, contrast
 
-pytestmark = pytest.mark.once
-
 CSS = (settings.BASE_DIR / "static" / "css" / "components" / "charts.css").read_text()
 TONES = dict(re.findall(r"--chart-(\w+): light-dark\((#\w+, #\w+)\)", CSS))
 

@@ -5,8 +5,6 @@ import re
 import pytest
 from django.conf import settings
 
-pytestmark = pytest.mark.once
-
 TOKENS = (settings.BASE_DIR / "static" / "css" / "tokens.css").read_text()
 COLOURS = {name: (light, dark) for name, light, dark in re.findall(r"--([\w-]+): light-dark\((#\w+), (#\w+)\)", TOKENS)}
 SURFACES = ["paper", "surface", "surface-sunken", "surface-hover"]

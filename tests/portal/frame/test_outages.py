@@ -8,7 +8,7 @@ from django.db import OperationalError, connection
 from django.test import Client
 from django.urls import reverse
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both]
 
 PAGES = ["/", "/modules", "/tokens", "/namespaces/acme", "/modules/acme/vpc/aws", "/admin/", "/no/such/page"]
 

@@ -11,6 +11,8 @@ from django.test.utils import CaptureQueriesContext
 from apps.oci.models import Manifest, Tag
 from tests.oci.manifests.documents import Repo, attached, digest_of, image
 
+pytestmark = pytest.mark.both
+
 NAME = "pantry/vpc/aws"
 PAGE = f"/modules/{NAME}/1.2.0"
 VERSIONS = f"/modules/{NAME}/versions"

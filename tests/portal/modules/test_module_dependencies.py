@@ -15,6 +15,8 @@ from tests.builders.archives import MODULE, module_zip
 from tests.portal.providers.rows import provider_version, row_of_key
 from tests.portal.rows import add_module, add_modules
 
+pytestmark = pytest.mark.both
+
 AT = "/modules/acme/vpc/aws/1.0.0/dependencies"
 LABEL = "/modules/acme/label/null/1.0.0/dependencies"
 CALLS = """

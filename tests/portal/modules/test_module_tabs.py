@@ -116,7 +116,6 @@ def test_the_readme_leads_to_the_files_of_its_own_version(page, network):
     assert 'src="/modules/acme/network/aws/1.1.0/raw/docs/diagram.png"' in text
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("version", ["1.0.0", "1.0.0-rc.1", "1.0.0+build.7"])
 def test_the_worker_and_the_routes_agree_on_addresses(version):
     address = ModuleAddress("acme", "my_vpc", "aws")
@@ -194,7 +193,6 @@ def test_nobody_is_handed_the_block_of_a_yanked_version(page, network, lifecycle
     assert ("Show the block all the same" in text) is (lifecycle == "yanked")
 
 
-@pytest.mark.once
 @pytest.mark.parametrize(
     ("version", "expected"),
     [("1.2.3", '"~> 1.2"'), ("0.3.1", '"~> 0.3.1"'), ("2.0.0-rc.1", None), ("1.0.0+b", '"~> 1.0"')],
@@ -209,7 +207,6 @@ def test_a_range_is_offered_where_a_range_finds_the_version(version, expected):
     assert expected is None or f"version = {expected}" in found[1].text
 
 
-@pytest.mark.once
 def test_required_inputs_are_filled_in_by_their_types():
     inputs = [
         {"name": "zones", "type": "list(object({\n  id = string\n}))"},

@@ -88,19 +88,16 @@ def evil(acme):
     Release.objects.update(notes={"left_out": list(PAYLOADS), "form": PAYLOADS[0]}, uploaded_digest="0" * 64)
 
 
-@pytest.mark.once
 def test_the_check_itself_finds_what_it_looks_for():
     unescaped = [text for text in PAYLOADS if text.lstrip().startswith("<") and findings_in(text)]
     assert len(unescaped) > 80
 
 
-@pytest.mark.once
 def test_no_readme_acts():
     found = {text: findings_in(readme.render(text.encode(), prefix=AT, files=["x"])) for text in PAYLOADS}
     assert {text: findings for text, findings in found.items() if findings} == {}
 
 
-@pytest.mark.once
 def test_no_readme_acts_among_others():
     """What one payload leaves open must not turn the next one into something else."""
     for one, other in itertools.pairwise(PAYLOADS):
@@ -108,7 +105,6 @@ def test_no_readme_acts_among_others():
             assert findings_in(readme.render(f"{one}{between}{other}".encode())) == [], (one, other)
 
 
-@pytest.mark.once
 def test_no_description_acts():
     found = {text: findings_in(readme.describe(text)) for text in PAYLOADS}
     assert {text: findings for text, findings in found.items() if findings} == {}

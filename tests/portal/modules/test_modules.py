@@ -11,6 +11,8 @@ from apps.modules.models import Module
 from apps.releases.models import Lifecycle, Release
 from tests.portal.rows import add_module, add_modules
 
+pytestmark = pytest.mark.both
+
 
 def listed(response):
     return re.findall(r'<a href="/modules/([^"/]+/[^"/]+/[^"/]+)">', response.content.decode())

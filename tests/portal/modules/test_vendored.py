@@ -6,8 +6,6 @@ import tomllib
 import pytest
 from django.conf import settings
 
-pytestmark = pytest.mark.once
-
 VENDOR = settings.BASE_DIR / "static" / "vendor"
 PACKAGES = tomllib.loads((VENDOR / "VENDORED.toml").read_text())["vendored"]
 SUMS = {name: digest for package in PACKAGES for name, digest in package["sha256"].items()}

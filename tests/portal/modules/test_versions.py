@@ -11,6 +11,8 @@ from apps.modules import lifecycle
 from apps.modules.models import ModuleVersion
 from apps.releases.models import DownloadCount
 
+pytestmark = pytest.mark.both
+
 URL = "/modules/acme/vpc/aws/versions"
 ADDRESS = ModuleAddress("acme", "vpc", "aws")
 

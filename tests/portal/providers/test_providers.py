@@ -18,6 +18,8 @@ from tests.builders.keys import signing_key
 from tests.portal.providers.rows import provider_version, row_of_key
 from tests.protocol.providers import cast as shelf
 
+pytestmark = pytest.mark.both
+
 V = "/providers/acme/dns/1.2.0"
 PLATFORMS = ("darwin_arm64", "linux_amd64", "linux_arm64")
 

@@ -9,6 +9,8 @@ from apps.lib import versions
 from apps.modules.models import ModuleVersion
 from apps.releases.models import Release
 
+pytestmark = pytest.mark.both
+
 HELD = "data-held-count>1<"
 
 

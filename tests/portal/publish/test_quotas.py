@@ -5,6 +5,8 @@ import pytest
 from apps.accounts.models import Namespace
 from apps.releases.models import Release, State
 
+pytestmark = pytest.mark.both
+
 USAGE = "/namespaces/acme/usage"
 
 

@@ -9,6 +9,8 @@ from django.test.utils import CaptureQueriesContext
 from tests.portal.rows import add_modules
 from tests.protocol import catalogue
 
+pytestmark = pytest.mark.both
+
 
 @pytest.fixture
 def vpc(acme, pantry, hall):

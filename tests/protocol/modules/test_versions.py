@@ -7,6 +7,8 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.models import Scope
 
+pytestmark = pytest.mark.both
+
 URL = "/v1/modules/acme/vpc/aws/versions"
 PUBLIC_URL = "/v1/modules/pantry/vpc/aws/versions"
 

@@ -8,6 +8,8 @@ from apps.accounts.access.gate import Viewer
 from apps.lib.addresses import ModuleAddress
 from apps.modules import lifecycle
 
+pytestmark = pytest.mark.both
+
 VERSIONS = "/v1/modules/acme/vpc/aws/versions"
 DOWNLOAD = "/v1/modules/acme/vpc/aws/1.2.0/download"
 

@@ -13,6 +13,8 @@ from apps.lib.errors import Invalid
 from apps.releases.models import Lifecycle, Release
 from tests.protocol.providers import cast
 
+pytestmark = pytest.mark.both
+
 URL = "/v1/providers/acme/dns/versions"
 
 

@@ -22,6 +22,8 @@ from tests.conftest import need
 from tests.live import CHECKOUT
 from tests.postgres import free_port
 
+pytestmark = pytest.mark.both
+
 MOST_WRONG = 10
 # Far more than one second for the first question, and far less than for ever, which a hung server takes.
 PATIENCE = 30.0
@@ -115,7 +117,6 @@ def test_a_hung_redis_is_asked_by_one_request_and_not_by_each(hanging):
     assert sum(took >= ours.TIMEOUT_SECONDS for took in asked) <= 1, asked
 
 
-@pytest.mark.once
 def test_it_counts_together_again_once_redis_is_back(settings, monkeypatch, tmp_path):
     monkeypatch.setattr(ours, "ASK_AGAIN_SECONDS", 0.1)
     port = free_port()
@@ -151,7 +152,6 @@ def wait_until(condition) -> None:
         time.sleep(0.1)
 
 
-@pytest.mark.once
 def test_the_variable_leads_to_this_cache(tmp_path):
     code = "from django.core.cache import cache; cache.set('pears', 3); print(cache.get('pears'))"
     done = subprocess.run(

@@ -16,7 +16,6 @@ from tests.oci.manifests.documents import IMAGE, digest_of, image
 
 pytestmark = [
     pytest.mark.live,
-    pytest.mark.once,
     pytest.mark.skipif(postgres.programs() is None, reason=postgres.MISSING),
 ]
 

@@ -15,7 +15,6 @@ from registry_site.postgres import base
 from tests import postgres
 
 pytestmark = [
-    pytest.mark.once,
     pytest.mark.skipif(postgres.programs() is None, reason=postgres.MISSING),
 ]
 

@@ -8,12 +8,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import pytest
 from kombu import Connection, Consumer, Producer, Queue
 
 from tests.live import CHECKOUT
-
-pytestmark = pytest.mark.once
 
 QUEUE = Queue("celery", routing_key="celery")
 WRITERS, MESSAGES = 3, 300

@@ -13,7 +13,7 @@ import pytest
 from tests.live import CHECKOUT, Live
 from tests.postgres import free_port
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 
 
 def second_host(live: Live, folder: Path) -> dict[str, str]:

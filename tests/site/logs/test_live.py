@@ -10,7 +10,7 @@ from tests.builders import canaries
 from tests.builders.archives import module_zip
 from tests.site.processes import eventually
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 LINK = f"/invitations/{canaries.INVITATION}?token={canaries.TOKEN}&code={canaries.CODE}"
 
 

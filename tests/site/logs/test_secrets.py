@@ -14,7 +14,6 @@ from registry_site import logs
 from tests.builders import canaries
 
 FORMATS = ["json", "console"]
-pytestmark = pytest.mark.once
 
 
 class Thing:

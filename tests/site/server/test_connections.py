@@ -15,8 +15,6 @@ from registry_site.server import connections
 from registry_site.server.connections import Connections, Peer
 from tests.site.processes import eventually
 
-pytestmark = pytest.mark.once
-
 Pair = tuple[socket.socket, Peer]
 
 

@@ -11,8 +11,6 @@ from apps.lib.errors import TooLarge, Unavailable
 from registry_site.server import request_body
 from registry_site.server.request_body import EACH, Gathering, Sender
 
-pytestmark = pytest.mark.once
-
 
 class Client:
     """Its messages come when the test lets them."""

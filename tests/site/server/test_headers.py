@@ -3,8 +3,6 @@
 import pytest
 from django.test import Client
 
-pytestmark = pytest.mark.once
-
 POLICY = {
     "default-src": {"'none'"},
     "script-src": {"'self'"},

@@ -12,6 +12,8 @@ from apps.blobs import store
 from apps.jobs import heartbeats
 from registry_site.server import health
 
+pytestmark = pytest.mark.both
+
 
 @pytest.fixture(autouse=True)
 def nothing_found_yet() -> Iterator[None]:

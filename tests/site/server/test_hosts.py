@@ -72,7 +72,6 @@ def settings_of(tmp_path, named: dict[str, str], expression: str) -> str:
     ).stdout
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("host", ["registry.bücher.example", "registry.xn--bcher-kva.example"])
 def test_a_host_name_with_other_letters_is_compared_in_ascii(tmp_path, host):
     expression = "settings.PUBLIC_URL, *settings.ALLOWED_HOSTS, *settings.HOSTNAMES, *settings.CSRF_TRUSTED_ORIGINS"
@@ -85,7 +84,6 @@ def test_a_host_name_with_other_letters_is_compared_in_ascii(tmp_path, host):
     assert printed.isascii()
 
 
-@pytest.mark.once
 def test_the_names_of_addresses_are_answered_too(tmp_path):
     named = {"LARDER_PUBLIC_URL": "https://larder.example", "LARDER_HOSTNAMES": "tofu.example,bücher.example"}
     printed = settings_of(tmp_path, named, "*settings.ALLOWED_HOSTS")

@@ -2,7 +2,6 @@ import pytest
 
 
 @pytest.mark.live
-@pytest.mark.once
 def test_a_codec_that_is_no_charset_is_ignored(live):
     """Django's own request raises LookupError before any middleware, and the connection ends without an answer."""
     with live.client() as client:

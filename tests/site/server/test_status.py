@@ -11,6 +11,8 @@ from apps.portal.frame.context import larder_version
 from registry_site import status
 from registry_site.server import health
 
+pytestmark = pytest.mark.both
+
 JSON = {"Accept": "application/json"}
 SECRET = "cannot reach s3.internal.example as larder"
 

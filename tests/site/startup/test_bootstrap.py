@@ -9,8 +9,6 @@ import pytest
 
 from tests.live import CHECKOUT
 
-pytestmark = pytest.mark.once
-
 # A Python that says it is of another version, to whoever asks by -c; in all else the one that runs these tests.
 OTHER_PYTHON = """#!/bin/sh
 if [ "$1" = -c ]; then shift; exec {python} -c "import sys; sys.version_info = (3, {minor}, 0, 'final', 0)

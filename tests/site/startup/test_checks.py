@@ -10,6 +10,8 @@ from django.conf import settings
 from apps.lib.forwarding import TrustedProxies
 from registry_site.startup import checks
 
+pytestmark = pytest.mark.both
+
 
 def ids(found):
     return [message.id for message in found]

@@ -38,7 +38,6 @@ def refusal(done: "subprocess.CompletedProcess[str]") -> str:
     return said[0]
 
 
-@pytest.mark.once
 @pytest.mark.parametrize(
     ("variables", "expected"),
     [
@@ -57,7 +56,6 @@ def test_any_command_ends_with_one_sentence(tmp_path, variables, expected):
     assert "hunter2" not in said
 
 
-@pytest.mark.once
 def test_make_run_says_the_same(tmp_path):
     url = "postgres://larder:hunter2@127.0.0.1:1/larder"
     assert "Connection refused" in refusal(manage(tmp_path, "up", LARDER_LISTEN=free(), LARDER_DATABASE_URL=url))
@@ -68,13 +66,11 @@ def free() -> str:
     return f"127.0.0.1:{postgres.free_port()}"
 
 
-@pytest.mark.once
 def test_whoever_looks_for_the_cause_sees_the_traceback(tmp_path):
     done = manage(tmp_path, "token", "--user", "a", "--scope", "read", "--traceback", LARDER_WEB_THREADS="x")
     assert "Traceback" in done.stderr
 
 
-@pytest.mark.once
 @pytest.mark.parametrize(
     "value",
     [
@@ -99,7 +95,6 @@ def test_a_database_url_that_names_no_database_is_refused_without_its_password(m
     assert "hunter" not in str(refused.value).replace("begins with 'hunter2'", "")
 
 
-@pytest.mark.once
 @pytest.mark.parametrize(
     ("read", "value"),
     [
@@ -122,7 +117,6 @@ def test_a_value_that_cannot_be_used_is_refused_by_its_name(monkeypatch, read, v
         read("LARDER_TEST_VALUE")
 
 
-@pytest.mark.once
 def test_each_line_of_a_file_is_a_secret_and_none_is_easy(tmp_path):
     file = tmp_path / "keys"
     for text, expected in (
@@ -142,7 +136,6 @@ def test_each_line_of_a_file_is_a_secret_and_none_is_easy(tmp_path):
         env.secrets_from("LARDER_TEST_NONE", file)
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("process", [["web"], ["worker"], ["worker", "--beat"], ["beat"]], ids=" ".join)
 def test_a_process_on_an_empty_database_says_what_to_run(tmp_path, process):
     assert "There is no secret key yet" in refusal(manage(tmp_path, *process))
@@ -170,7 +163,6 @@ def test_an_error_of_a_command_itself_keeps_its_traceback():
     )
 
 
-@pytest.mark.once
 def test_the_key_of_nobody_is_explained_in_our_words():
     error = ImproperlyConfigured("The SECRET_KEY setting must not be empty.")
     assert command_line.sentence_for(error) == bootstrap.NO_KEY_YET
@@ -182,7 +174,6 @@ CREATE EVENT TRIGGER slowly ON ddl_command_start WHEN TAG IN ('CREATE TABLE') EX
 """
 
 
-@pytest.mark.once
 def test_migrations_by_hand_outlast_the_statement_time_out(tmp_path):
     """Each table takes longer to make than any statement may."""
     if postgres.programs() is None:

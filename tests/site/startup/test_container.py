@@ -13,8 +13,6 @@ import pytest
 from tests.live import CHECKOUT, Live, start_live
 from tests.site.startup.test_first_run import printed_lines
 
-pytestmark = pytest.mark.once
-
 DOCKERFILE = (CHECKOUT / "Dockerfile").read_text()
 HEALTHCHECK = re.findall(r'"([^"]+)"', re.findall(r"^HEALTHCHECK .*CMD (\[.*\])$", DOCKERFILE, re.MULTILINE)[0])
 # It stands for the host's `docker`: the container's files are this machine's own.

@@ -17,6 +17,8 @@ from tests.conftest import CLIENTS, need
 from tests.live import Live, start_live
 from tests.site.processes import eventually
 
+pytestmark = pytest.mark.both
+
 
 def printed_lines(output: Path) -> str:
     """What stands between the markers, as a person would copy it."""
@@ -43,7 +45,6 @@ def paste(lines: str, folder: Path, *, client: str) -> str:
 
 
 @pytest.mark.live
-@pytest.mark.once
 @pytest.mark.parametrize("client", CLIENTS)
 def test_the_printed_lines_install_and_apply_over_tls(live: Live, tmp_path: Path, client: str) -> None:
     said = paste(printed_lines(live.output), tmp_path, client=need(client))
@@ -52,7 +53,6 @@ def test_the_printed_lines_install_and_apply_over_tls(live: Live, tmp_path: Path
 
 
 @pytest.mark.live
-@pytest.mark.once
 def test_the_printed_lines_install_and_apply_without_tls(tmp_path: Path) -> None:
     client = need("terraform")
     with start_live(tmp_path / "plain", LARDER_TLS="off") as plain:

@@ -19,8 +19,6 @@ from tests.postgres import free_port
 from tests.site.processes import descendants, eventually, parents
 from tests.site.startup.test_first_run import paste, printed_lines
 
-pytestmark = pytest.mark.once
-
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:

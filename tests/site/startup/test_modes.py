@@ -11,8 +11,6 @@ from registry_site.startup import bootstrap, certificates, startup_message
 from tests.blobs.test_power_cut import DIGEST, KEY, WHOLE
 from tests.site.backends.test_folder_broker import connect, ring
 
-pytestmark = pytest.mark.once
-
 
 @pytest.fixture(autouse=True)
 def generous_umask():

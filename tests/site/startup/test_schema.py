@@ -15,6 +15,8 @@ from registry_site.startup.bootstrap import CannotStartError
 from tests.live import CHECKOUT
 from tests.postgres import free_port
 
+pytestmark = pytest.mark.both
+
 
 @pytest.mark.django_db
 def test_the_tables_that_the_migrations_made_are_those_of_the_models():
@@ -76,7 +78,6 @@ def manage(environment: dict[str, str], *arguments: str) -> "subprocess.Complete
     )
 
 
-@pytest.mark.once
 def test_no_process_starts_on_tables_that_do_not_match(environment: dict[str, str], tmp_path: Path):
     """An edited migration: recorded as applied, and one of its columns was never made."""
     (tmp_path / "data").mkdir(mode=0o700)
@@ -93,7 +94,6 @@ def test_no_process_starts_on_tables_that_do_not_match(environment: dict[str, st
         assert "Traceback" not in done.stderr
 
 
-@pytest.mark.once
 def test_a_migration_that_fails_is_a_sentence(environment: dict[str, str], tmp_path: Path):
     (tmp_path / "data").mkdir(mode=0o700)
     assert manage(environment, "migrate", "--verbosity=0").returncode == 0
@@ -109,7 +109,6 @@ def test_a_migration_that_fails_is_a_sentence(environment: dict[str, str], tmp_p
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("command", ["up", "migrate"])
 def test_tables_of_an_edited_migration_are_refused_before_another_runs(
     environment: dict[str, str], tmp_path: Path, command: str

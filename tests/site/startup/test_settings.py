@@ -16,8 +16,6 @@ from kombu.exceptions import ContentDisallowed
 from registry_site.celery import app
 from tests.live import CHECKOUT
 
-pytestmark = pytest.mark.once
-
 
 def in_a_web_thread(work):
     """What it answers in a thread of its own, whose database connection is opened as those of a web process are."""
@@ -42,6 +40,7 @@ def pragmas():
         return found
 
 
+@pytest.mark.both
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has its own ways, and this test its own below")
 def test_sqlite_writes_through_to_the_disk():

@@ -15,7 +15,7 @@ import pytest
 from tests.live import CHECKOUT, Live, start_live
 from tests.site.processes import child, command_line, descendants, eventually, parents
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 
 
 @pytest.fixture(scope="module")
