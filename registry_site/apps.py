@@ -5,7 +5,7 @@ from django.contrib.admin import apps as admin_apps
 
 
 class RegistrySiteConfig(AppConfig):
-    """The composition root is an app for its management commands, and for making the Celery app the current one."""
+    """The composition root is an app for its commands, and for what has to be done once all apps are loaded."""
 
     name = "registry_site"
     default = True
@@ -15,6 +15,7 @@ class RegistrySiteConfig(AppConfig):
         import_module("registry_site.celery")
         import_module("registry_site.startup.checks")
         import_module("registry_site.error_log")
+        import_module("registry_site.wiring").connect()
 
 
 class LarderAdminConfig(admin_apps.AdminConfig):

@@ -18,18 +18,12 @@ from apps.lib.errors import Conflict
 
 # Says what of its room is in the namespace, such as "2 versions"; empty where there is nothing.
 Contents = Callable[[Namespace], str]
-_contents: list[Contents] = []
+asked: tuple[Contents, ...] = ()  # by registry_site/wiring.py
 PERMISSION = "accounts.delete_namespace"
 
 
-def register(contents: Contents) -> None:
-    """For rooms above, once, when they are loaded."""
-    if contents not in _contents:
-        _contents.append(contents)
-
-
 def contents_of(namespace: Namespace) -> list[str]:
-    return [found for contents in _contents if (found := contents(namespace))]
+    return [found for contents in asked if (found := contents(namespace))]
 
 
 def delete(*, namespace: Namespace, actor: Viewer) -> None:

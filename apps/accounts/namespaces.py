@@ -18,6 +18,15 @@ from apps.lib.errors import Conflict, CredentialsRequired, Invalid, NotFound, Ro
 LARGEST_QUOTA = {"quota_bytes": 2**63 - 1, "quota_versions": 2**31 - 1}
 
 
+def limits_of(namespace: Namespace) -> tuple[int, int]:
+    """Bytes and versions that the namespace may hold; 0 is no limit."""
+    own_bytes, own_versions = namespace.quota_bytes, namespace.quota_versions
+    return (
+        settings.NAMESPACE_MAX_BYTES if own_bytes is None else own_bytes,
+        settings.NAMESPACE_MAX_VERSIONS if own_versions is None else own_versions,
+    )
+
+
 def creation_refused(actor: Viewer, what: str = "a namespace") -> str:
     """Why the viewer may not create namespaces (or teams); empty when they may. Any person, or only staff, by a
     setting.

@@ -1,6 +1,6 @@
-"""Who needs a blob. Rooms above say so once, when they are loaded; whoever removes bytes asks all of them here.
+"""Who needs a blob: every row that refers to it by a foreign key, and what rooms above know by its digest alone.
 
-Whatever refers to a blob by a foreign key holds it without saying so. A room that keeps digests alone registers.
+Whoever removes bytes asks here. registry_site/wiring.py says whom to ask.
 """
 
 from collections.abc import Callable
@@ -11,17 +11,12 @@ from apps.blobs.models import Blob
 
 # Of a query for blobs: whether something of that room needs this one (`OuterRef("digest")` inside).
 Holder = Callable[[], Q]
-_holders: list[Holder] = []
-
-
-def register(holder: Holder) -> None:
-    if holder not in _holders:
-        _holders.append(holder)
+asked: tuple[Holder, ...] = ()
 
 
 def unheld(rows: QuerySet[Blob], *, but: Holder | None = None) -> QuerySet[Blob]:
     """Those of them that nobody needs, `but` perhaps that one. Only a look: `store.remove` decides."""
-    return rows.filter(*(~Q(holds) for holds in _referring()), *(~holder() for holder in _holders if holder != but))
+    return rows.filter(*(~Q(holds) for holds in _referring()), *(~holder() for holder in asked if holder != but))
 
 
 def is_held(digest: str, *, but: Holder | None = None) -> bool:

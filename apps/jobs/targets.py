@@ -1,4 +1,4 @@
-"""What jobs work on. Rooms above say so once, when they are loaded; a page of jobs asks for all its targets at once."""
+"""The rows that jobs work on, as rooms above know them (registry_site/wiring.py): one query a source for a page."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -17,11 +17,7 @@ class Source:
     find: Callable[[str], Q]
 
 
-_sources: dict[str, Source] = {}
-
-
-def register(source: Source, *kinds: str) -> None:
-    _sources.update(dict.fromkeys(kinds, source))
+asked: dict[str, Source] = {}  # by the kind of the job
 
 
 def attach(jobs: Iterable[Job]) -> list[Job]:
@@ -29,11 +25,11 @@ def attach(jobs: Iterable[Job]) -> list[Job]:
     found = list(jobs)
     wanted: dict[Source, set[int]] = {}
     for job in found:
-        if job.kind in _sources:
-            wanted.setdefault(_sources[job.kind], set()).add(job.target)
+        if job.kind in asked:
+            wanted.setdefault(asked[job.kind], set()).add(job.target)
     rows = {source: source.rows().in_bulk(targets) for source, targets in wanted.items()}
     for job in found:
-        source = _sources.get(job.kind)
+        source = asked.get(job.kind)
         job.row = rows[source].get(job.target) if source else None
     return found
 
@@ -41,7 +37,7 @@ def attach(jobs: Iterable[Job]) -> list[Job]:
 def matching(word: str) -> Q:
     """Jobs on rows that the word finds, such as an address or its beginning."""
     found = Q(pk__in=[])
-    for source in set(_sources.values()):
-        kinds = [kind for kind, one in _sources.items() if one is source]
+    for source in set(asked.values()):
+        kinds = [kind for kind, one in asked.items() if one is source]
         found |= Q(kind__in=kinds, target__in=source.rows().filter(source.find(word)).order_by().values("pk"))
     return found

@@ -1,6 +1,7 @@
 """The lifecycle of a module's version (D9); the frame, and who may do what, is `releases.lifecycle.actions`."""
 
 from apps.lib.addresses import ModuleAddress
+from apps.modules import pushed_manifests
 from apps.modules.catalogue import entries, reading
 from apps.modules.models import Module, ModuleVersion
 from apps.releases.lifecycle.actions import Acts
@@ -13,6 +14,7 @@ def _refresh(release: Release) -> None:
 
 
 def _drop(release: Release) -> None:
+    pushed_manifests.drop(release)
     ModuleVersion.objects.filter(release=release).delete()
 
 

@@ -9,7 +9,7 @@ from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.identity import token_usage
 from apps.accounts.identity.authentication import TokenAuthentication, viewer_of
 from apps.accounts.models import ApiToken, User
-from apps.oci import registry_tokens
+from apps.oci.tokens import registry_tokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,11 +16,12 @@ from rest_framework.views import APIView
 from apps.accounts.access import reauthorising
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.negotiation import IgnoreAccept
+from apps.artifacts import names
+from apps.artifacts.models import Repository
 from apps.lib import bodies
-from apps.oci import references, repositories
+from apps.oci import repositories
 from apps.oci.authentication import Caller, RegistryAuthentication, caller_of
 from apps.oci.errors import exception_handler
-from apps.oci.models import Repository
 
 PULL, PUSH, DELETE = "pull", "pull,push", "delete"
 
@@ -77,7 +78,7 @@ class OciView(APIView):
         """Bearer, first and alone: a Basic one kills anonymous pulls. Exactly this scope, or clients ask twice."""
         realm = f"{settings.PUBLIC_URL}/v2/token"
         parts = [f'Bearer realm="{realm}"', f'service="{settings.PUBLIC_HOST}"']
-        if references.is_name(name):  # nothing else gets into a header
+        if names.is_name(name):  # nothing else gets into a header
             parts.append(f'scope="repository:{name}:{self.actions()}"')
         if self.request.auth is not None:
             parts.append('error="insufficient_scope"')

@@ -6,24 +6,23 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, OuterRef, ProtectedError, QuerySet, Sum
+from django.db.models import Exists, OuterRef, ProtectedError, QuerySet
 from django.utils import timezone
 
 from apps.accounts.access import gate
 from apps.accounts.access.prepared import Prepared
-from apps.accounts.models import Namespace, Role
+from apps.accounts.models import Role
+from apps.artifacts.errors import BlobUnknown, Unsupported
+from apps.artifacts.models import RepositoryBlob
+from apps.artifacts.names import Digest, ProviderMirror
 from apps.blobs import store
 from apps.blobs.models import Blob, State
 from apps.lib.errors import Unavailable
 from apps.lib.formats.oci_manifests import EMPTY_BYTES, EMPTY_DIGEST
 from apps.oci import mirrors, packages, repositories
 from apps.oci.authentication import Caller
-from apps.oci.errors import BlobUnknown, Unsupported
-from apps.oci.models import Manifest, RepositoryBlob
-from apps.oci.references import Digest, ProviderMirror
 from apps.oci.repositories import Found
 from apps.releases.models import Release
-from apps.releases.publishing.quotas import COUNTED
 
 _EMPTY_SHA256 = EMPTY_DIGEST.partition(":")[2]
 # Who may push is told once that a blob is there and does not send it: it must stay until the manifest comes.
@@ -116,24 +115,6 @@ def delete(found: Found, digest: Digest) -> None:
         raise Unsupported(
             f"A manifest of {found.address} uses {digest}.", mend="Delete the manifests that use it first."
         ) from None
-
-
-def pushed_bytes(namespace: Namespace) -> int:
-    """What a namespace's repositories hold beside its releases, which count by themselves: each blob once, and each
-    manifest, which lies in the database.
-    """
-    released = Release.objects.filter(namespace=namespace, digest=OuterRef("digest"), state__in=COUNTED)
-    held = RepositoryBlob.objects.filter(repository__namespace=namespace, blob=OuterRef("pk"))
-    blobs = Blob.objects.filter(Exists(held), ~Exists(released))
-    manifests = Manifest.objects.filter(repository__namespace=namespace)
-    return sum(rows.aggregate(stored=Sum("size"))["stored"] or 0 for rows in (blobs, manifests))
-
-
-def pushed_in(namespace: Namespace) -> str:
-    """What keeps a namespace from being deleted. Blobs that no manifest names go by themselves."""
-    manifests = Manifest.objects.filter(repository__namespace=namespace).count()
-    blobs = RepositoryBlob.objects.filter(repository__namespace=namespace).count()
-    return f"what was pushed over OCI ({manifests:,} manifests, {blobs:,} blobs)" if manifests or blobs else ""
 
 
 def unknown(digest: Digest) -> BlobUnknown:

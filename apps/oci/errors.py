@@ -1,7 +1,7 @@
 """The error dialect of OCI Distribution: `{"errors": [{"code", "message", "detail"}]}` for every failure."""
 
 from http import HTTPStatus
-from typing import Any, ClassVar
+from typing import Any
 
 import structlog
 from django.core.exceptions import SuspiciousOperation
@@ -17,75 +17,14 @@ AWAY = "Larder cannot answer right now; try again in a few seconds."
 log = structlog.get_logger("larder.oci")
 
 
-class OciRefusal(RegistryError):
-    """A failure that the specification has a code for."""
-
-    code = "oci"
-    oci_code: ClassVar[str] = "UNSUPPORTED"
-    status: ClassVar[int] = HTTPStatus.BAD_REQUEST
-
-
-class NameInvalid(OciRefusal):
-    oci_code = "NAME_INVALID"
-
-
-class NameUnknown(OciRefusal):
-    oci_code, status = "NAME_UNKNOWN", HTTPStatus.NOT_FOUND
-
-
-class DigestInvalid(OciRefusal):
-    oci_code = "DIGEST_INVALID"
-
-
-class BlobUnknown(OciRefusal):
-    oci_code, status = "BLOB_UNKNOWN", HTTPStatus.NOT_FOUND
-
-
-class UploadUnknown(OciRefusal):
-    oci_code, status = "BLOB_UPLOAD_UNKNOWN", HTTPStatus.NOT_FOUND
-
-
-class UploadInvalid(OciRefusal):
-    oci_code = "BLOB_UPLOAD_INVALID"
-
-
-class ManifestUnknown(OciRefusal):
-    oci_code, status = "MANIFEST_UNKNOWN", HTTPStatus.NOT_FOUND
-
-
-class ManifestInvalid(OciRefusal):
-    oci_code = "MANIFEST_INVALID"
-
-
-class ManifestBlobUnknown(OciRefusal):
-    oci_code, status = "MANIFEST_BLOB_UNKNOWN", HTTPStatus.NOT_FOUND
-
-
-class TooLarge(OciRefusal):
-    oci_code, status = "SIZE_INVALID", HTTPStatus.REQUEST_ENTITY_TOO_LARGE
-
-
-class TooManyTags(OciRefusal):
-    oci_code, status = "SIZE_INVALID", HTTPStatus.REQUEST_URI_TOO_LONG
-
-
-class VersionTaken(OciRefusal):
-    """Not 403: oras-py authenticates again on that."""
-
-    oci_code, status = "DENIED", HTTPStatus.CONFLICT
-
-
-class Unsupported(OciRefusal):
-    oci_code, status = "UNSUPPORTED", HTTPStatus.METHOD_NOT_ALLOWED
-
-
-class TooManyAttempts(OciRefusal):
+class TooManyAttempts(RegistryError):
     """For wrong passwords alone: clients end at the first 429, so nothing honest is ever told this."""
 
-    oci_code, status = "TOOMANYREQUESTS", HTTPStatus.TOO_MANY_REQUESTS
+    code = "too_many_attempts"
 
 
-# What verbs below this room raise. `unauthenticated` is answered by the view, which knows the challenge.
+# By the code of a refusal: the status, and the specification's code. `unauthenticated` is answered by the view, which
+# knows the challenge. A version that is taken is a conflict and not 403, on which oras-py authenticates again.
 _BY_CODE: dict[str, tuple[int, str]] = {
     "unauthenticated": (HTTPStatus.UNAUTHORIZED, "UNAUTHORIZED"),
     "forbidden": (HTTPStatus.FORBIDDEN, "DENIED"),
@@ -96,6 +35,19 @@ _BY_CODE: dict[str, tuple[int, str]] = {
     "disconnected": (HTTPStatus.BAD_REQUEST, "BLOB_UPLOAD_INVALID"),
     "too_slow": (HTTPStatus.REQUEST_TIMEOUT, "BLOB_UPLOAD_INVALID"),
     "unavailable": (HTTPStatus.SERVICE_UNAVAILABLE, "UNAVAILABLE"),
+    "too_many_attempts": (HTTPStatus.TOO_MANY_REQUESTS, "TOOMANYREQUESTS"),
+    "name_invalid": (HTTPStatus.BAD_REQUEST, "NAME_INVALID"),
+    "name_unknown": (HTTPStatus.NOT_FOUND, "NAME_UNKNOWN"),
+    "digest_invalid": (HTTPStatus.BAD_REQUEST, "DIGEST_INVALID"),
+    "blob_unknown": (HTTPStatus.NOT_FOUND, "BLOB_UNKNOWN"),
+    "blob_upload_unknown": (HTTPStatus.NOT_FOUND, "BLOB_UPLOAD_UNKNOWN"),
+    "blob_upload_invalid": (HTTPStatus.BAD_REQUEST, "BLOB_UPLOAD_INVALID"),
+    "blob_upload_out_of_order": (HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, "BLOB_UPLOAD_INVALID"),
+    "manifest_unknown": (HTTPStatus.NOT_FOUND, "MANIFEST_UNKNOWN"),
+    "manifest_invalid": (HTTPStatus.BAD_REQUEST, "MANIFEST_INVALID"),
+    "manifest_blob_unknown": (HTTPStatus.NOT_FOUND, "MANIFEST_BLOB_UNKNOWN"),
+    "too_many_tags": (HTTPStatus.REQUEST_URI_TOO_LONG, "SIZE_INVALID"),
+    "unsupported": (HTTPStatus.METHOD_NOT_ALLOWED, "UNSUPPORTED"),
 }
 _BY_STATUS = {
     HTTPStatus.UNAUTHORIZED: "UNAUTHORIZED",
@@ -123,8 +75,6 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
 
 
 def _found(error: Exception) -> tuple[int, str, str]:
-    if isinstance(error, OciRefusal):
-        return error.status, error.oci_code, f"{error} {error.mend}".strip()
     if isinstance(error, RegistryError) and error.code in _BY_CODE:
         return *_BY_CODE[error.code], f"{error} {error.mend}".strip()
     if isinstance(error, AuthenticationFailed):

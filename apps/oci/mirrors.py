@@ -9,14 +9,14 @@ from django.conf import settings
 
 from apps.accounts.access import gate
 from apps.accounts.models import Namespace
+from apps.artifacts.errors import BlobUnknown, ManifestUnknown, NameUnknown
+from apps.artifacts.names import Digest, ProviderMirror, tag_of, version_of
 from apps.lib import versions
 from apps.lib.addresses import canonical
 from apps.lib.errors import CredentialsRequired, Invalid, NotFound
 from apps.lib.formats.oci_manifests import EMPTY_DIGEST, IMAGE_INDEX, IMAGE_MANIFEST, digest_of
 from apps.lib.hostnames import normalised
 from apps.oci.authentication import Caller
-from apps.oci.errors import BlobUnknown, ManifestUnknown, NameUnknown
-from apps.oci.references import Digest, ProviderMirror, tag_of, version_of
 from apps.oci.repositories import unknown
 from apps.oci.served import Served
 from apps.providers.drafting.package_manifests import package_manifest, version_index

@@ -3,13 +3,17 @@
 from django.db import transaction
 
 from apps.accounts.access import gate
+from apps.artifacts import ingest, manifest_references, uploads
+from apps.artifacts.errors import BlobUnknown
+from apps.artifacts.manifest_format import ParsedManifest
+from apps.artifacts.models import Repository, RepositoryBlob
+from apps.artifacts.names import Digest, ProviderMirror, parse_name
 from apps.blobs.models import Blob, State
 from apps.lib.errors import RegistryError
 from apps.oci import blobs, repositories
 from apps.oci.authentication import Caller
-from apps.oci.keeping import show
-from apps.oci.models import Repository, RepositoryBlob
-from apps.oci.references import Digest, ProviderMirror, parse_name
+from apps.oci.repositories import Found
+from apps.releases.publishing.quotas import require_bytes
 
 
 def mount(caller: Caller, repository: Repository, digest: Digest, source: str | None) -> RepositoryBlob | None:
@@ -24,7 +28,24 @@ def mount(caller: Caller, repository: Repository, digest: Digest, source: str | 
         # Locked until it is referred to, as in `arriving.claim`.
         ready = Blob.objects.select_for_update(no_key=True).filter(digest=sha256, state=State.READY)
         blob = ready.first()
-        return show(repository, blob) if blob else None
+        return ingest.show(repository, blob, require_room=require_bytes) if blob else None
+
+
+def mount_named(caller: Caller, repository: Repository, parsed: ParsedManifest) -> None:
+    """Mount what a manifest names and only releases have here: clients saw it there, and will not push it.
+
+    Not inside a transaction. Raises ManifestBlobUnknown, QuotaFull.
+    """
+    found = Found.of(repository)
+    for descriptor in manifest_references.missing(repository, parsed):
+        try:
+            readable = blobs.size_and_source(found, descriptor.digest)
+        except BlobUnknown:
+            raise manifest_references.unknown(descriptor, "blob") from None
+        if readable.inline is None:
+            mount(caller, repository, descriptor.digest, str(repository))
+        else:
+            uploads.whole(repository, descriptor.digest, [readable.inline], require_room=require_bytes)
 
 
 def _in_source(caller: Caller, source: str, digest: Digest) -> str | None:

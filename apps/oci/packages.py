@@ -1,14 +1,14 @@
 """Module packages: what a tag or a digest of a module's repository means, and how a pushed one becomes a release."""
 
 from apps.accounts.access.prepared import Prepared
+from apps.artifacts.errors import ManifestUnknown
+from apps.artifacts.models import Manifest, Tag
+from apps.artifacts.names import is_release_tag, tag_of, version_of
 from apps.lib import versions
 from apps.lib.formats.oci_manifests import IMAGE_MANIFEST, digest_of
 from apps.modules import package_manifest
 from apps.modules.models import ModuleVersion, ModuleVersionQuerySet
-from apps.oci.errors import ManifestUnknown
-from apps.oci.models import Manifest, Tag
-from apps.oci.pushing import check, publish
-from apps.oci.references import is_release_tag, tag_of, version_of
+from apps.oci.publishing import check, publish
 from apps.oci.repositories import Found, versions_of
 from apps.oci.served import Served
 from apps.releases.models import Kind, Lifecycle, Release, ReleaseQuerySet

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 from urllib.parse import urlencode
 
-from apps.oci.errors import OciRefusal
+from apps.lib.errors import Invalid
 
 _MOST_DIGITS = 18
 
 
 def page_of(names: Iterable[str], query: Mapping[str, str], path: str) -> tuple[list[str], dict[str, str]]:
-    """The page that `n` and `last` ask for, and the header that leads to the next. Raises OciRefusal.
+    """The page that `n` and `last` ask for, and the header that leads to the next. Raises Invalid.
 
     `last` need not exist. No names and no Link for `n=0`: there is no next page of nothing.
     """
@@ -28,5 +28,5 @@ def page_of(names: Iterable[str], query: Mapping[str, str], path: str) -> tuple[
 def number(text: str, refusal: str) -> int:
     """A number of a query. `refusal` is the sentence where it is none, with `{}` for what was found."""
     if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS):
-        raise OciRefusal(refusal.format(repr(text[:40])))
+        raise Invalid(refusal.format(repr(text[:40])))
     return int(text)

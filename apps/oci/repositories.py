@@ -11,15 +11,15 @@ from apps.accounts.access import gate, reauthorising
 from apps.accounts.access.gate import Viewer
 from apps.accounts.access.prepared import Prepared
 from apps.accounts.models import Namespace, Role
+from apps.artifacts.errors import NameInvalid, NameUnknown, Unsupported
+from apps.artifacts.models import Repository
+from apps.artifacts.names import ProviderMirror, RepositoryAddress, name_of, parse_name
 from apps.jobs import database_availability
 from apps.lib.addresses import OCI_WORDS, ModuleAddress, canonical
 from apps.lib.errors import CredentialsRequired, Invalid, NotFound
 from apps.modules import publishing
 from apps.modules.models import Module, ModuleVersion, ModuleVersionQuerySet
 from apps.oci.authentication import Caller
-from apps.oci.errors import NameInvalid, NameUnknown, Unsupported
-from apps.oci.models import Repository
-from apps.oci.references import ProviderMirror, RepositoryAddress, name_of, parse_name
 
 _ROW = Prepared(
     lambda namespace, path: Repository.objects.filter(namespace=namespace, path=path), namespace=int, path=str

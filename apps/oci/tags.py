@@ -2,8 +2,8 @@
 
 from django.db.models import Exists, OuterRef, QuerySet
 
+from apps.artifacts.models import Tag
 from apps.oci import packages
-from apps.oci.models import Tag
 from apps.oci.repositories import Found, versions_of
 
 

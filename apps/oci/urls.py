@@ -2,15 +2,15 @@
 
 from django.urls import include, path, re_path
 
+from apps.artifacts.errors import NameUnknown
 from apps.oci.base import OciView
-from apps.oci.blob_views import urlpatterns as blob_urls
-from apps.oci.errors import NameUnknown
-from apps.oci.manifest_views import urlpatterns as manifest_urls
-from apps.oci.ping import Ping
-from apps.oci.referrer_views import urlpatterns as referrer_urls
-from apps.oci.tag_views import urlpatterns as tag_urls
-from apps.oci.token_views import urlpatterns as token_urls
-from apps.oci.upload_views import urlpatterns as upload_urls
+from apps.oci.tokens.views import urlpatterns as token_urls
+from apps.oci.views.blobs import urlpatterns as blob_urls
+from apps.oci.views.manifests import urlpatterns as manifest_urls
+from apps.oci.views.ping import Ping
+from apps.oci.views.referrers import urlpatterns as referrer_urls
+from apps.oci.views.tags import urlpatterns as tag_urls
+from apps.oci.views.uploads import urlpatterns as upload_urls
 
 
 class Unknown(OciView):

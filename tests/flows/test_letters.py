@@ -10,10 +10,10 @@ from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Namespace, Scope, Visibility
+from apps.artifacts import garbage
+from apps.artifacts.models import Manifest
 from apps.lib.addresses import ModuleAddress
 from apps.modules import lifecycle
-from apps.oci import garbage
-from apps.oci.models import Manifest
 from tests.builders.archives import MODULE, module_zip
 from tests.oci.manifests.documents import Repo, attached, digest_of, package
 from tests.protocol.providers import cast

@@ -3,10 +3,12 @@
 import uuid
 
 from apps.accounts.access.gate import Viewer
+from apps.artifacts import uploads
+from apps.artifacts.names import Digest
 from apps.lib.addresses import ModuleAddress
-from apps.oci import manifests, repositories, uploads
+from apps.oci import manifests, repositories
 from apps.oci.authentication import Caller
-from apps.oci.references import Digest
+from apps.releases.publishing.quotas import require_bytes
 
 BLOB = b"a blob of the policy"
 INDEX = "application/vnd.oci.image.index.v1+json"
@@ -25,9 +27,9 @@ def place(namespace, alice):
     """A blob, a tagged index and an upload of Alice's, in the repository of a module."""
     caller = Caller(Viewer(alice), has_token=True)
     repository = repositories.for_push(caller, ModuleAddress(namespace, "vpc", "aws"))
-    uploads.whole(repository, Digest.of(BLOB), iter([BLOB]))
+    uploads.whole(repository, Digest.of(BLOB), iter([BLOB]), require_room=require_bytes)
     manifests.put(caller, repository, TAG, raw=RAW, content_type=INDEX)
-    return values(namespace) | {"number": uploads.begin(caller, repository).pk}
+    return values(namespace) | {"number": uploads.begin(caller.viewer, repository).pk}
 
 
 def values(namespace):

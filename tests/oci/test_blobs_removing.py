@@ -4,12 +4,12 @@ import pytest
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Scope
+from apps.artifacts.models import Manifest, ManifestBlob, Repository, RepositoryBlob
 from apps.blobs import store
 from apps.blobs.models import Blob, State
 from apps.jobs.models import Job
 from apps.lib.addresses import ModuleAddress
 from apps.modules import lifecycle
-from apps.oci.models import Manifest, ManifestBlob, Repository, RepositoryBlob
 from apps.releases.lifecycle import purging
 from apps.releases.tasks import purge_blob
 from tests.oci.uploading import code_of, sha256, sha512

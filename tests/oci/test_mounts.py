@@ -3,7 +3,7 @@
 import pytest
 
 from apps.accounts.models import Grant, Role, Scope
-from apps.oci.models import RepositoryBlob
+from apps.artifacts.models import RepositoryBlob
 from tests.oci.uploading import code_of, sha256, sha512
 
 pytestmark = pytest.mark.both

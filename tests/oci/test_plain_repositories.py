@@ -6,8 +6,8 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.models import Namespace
-from apps.oci import garbage
-from apps.oci.models import Repository
+from apps.artifacts import garbage
+from apps.artifacts.models import Repository
 from apps.releases.models import Release
 from tests.builders.archives import module_zip
 from tests.oci.manifests.documents import code_of, digest_of, image, package

@@ -12,7 +12,7 @@ from django.utils import timezone
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken, Scope
-from apps.oci import guessing, registry_tokens
+from apps.oci.tokens import registry_tokens, throttling
 from tests.oci.uploading import headers_of
 
 FORM = "application/x-www-form-urlencoded"
@@ -164,17 +164,17 @@ def test_130_tokens_in_a_burst_are_honest_use(secret):
 
 
 def test_only_wrong_passwords_are_throttled(secret):
-    statuses = [ask(basic("nonsense")).status_code for _ in range(2 * guessing.MOST)]
+    statuses = [ask(basic("nonsense")).status_code for _ in range(2 * throttling.MOST)]
 
     assert set(statuses) <= {401, 429}
-    assert statuses[: guessing.MOST] == [401] * guessing.MOST
+    assert statuses[: throttling.MOST] == [401] * throttling.MOST
     # The minute may change once in between; then the count begins again.
     assert ask(basic(secret)).status_code == 200
     assert post(f"grant_type=password&password={secret}").status_code == 200
 
 
 def test_a_throttled_guess_is_told_when_to_come_back(db, monkeypatch):
-    monkeypatch.setattr(guessing, "MOST", 0)
+    monkeypatch.setattr(throttling, "MOST", 0)
 
     answer = post("grant_type=refresh_token&refresh_token=nonsense")
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from apps.artifacts.models import Repository, UploadSession
 from apps.blobs.models import Blob, State
-from apps.oci.models import Repository, UploadSession
 from tests.oci.uploading import code_of, sha256, sha512
 
 pytestmark = pytest.mark.both

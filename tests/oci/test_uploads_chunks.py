@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from apps.oci.models import UploadSession
+from apps.artifacts.models import UploadSession
 from tests.oci.uploading import code_of, sha256, sha512
 
 pytestmark = pytest.mark.both

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from apps.artifacts.models import Repository, RepositoryBlob, UploadSession
 from apps.blobs.models import Blob, State
-from apps.oci.models import Repository, RepositoryBlob, UploadSession
 from tests.oci.uploading import sha256, sha512
 
 DATA = b"a layer" * 5000

@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from apps.modules import attachments
-from apps.modules.attachments import Attachment
+from apps.artifacts import attachments
+from apps.artifacts.attachments import Attachment
 from apps.modules.models import Module, ModuleVersion
 from apps.portal.snippets.client_setup import wire_host
 
@@ -38,8 +38,12 @@ class Row:
 
 def of_version(shown: ModuleVersion) -> dict[str, Any]:
     """Nothing of what is in quarantine; its page gives out no bytes."""
-    found = [] if shown.release.quarantined_at else attachments.of_version(shown, most=MAX_ATTACHMENTS + 1)
-    address = shown.module.address
+    module, digest = shown.module, shown.manifest_digest
+    address = module.address
+    found = []
+    if digest and not shown.release.quarantined_at:
+        path = address.path_name.lower()
+        found = attachments.attached_to(module.namespace, path, digest, most=MAX_ATTACHMENTS + 1)
     rows = [
         Row(_title(one.kind), _short(one.kind), one, f"oras pull {wire_host()}/{address.repository}@{one.digest}")
         for one in found[:MAX_ATTACHMENTS]
@@ -48,7 +52,7 @@ def of_version(shown: ModuleVersion) -> dict[str, Any]:
 
 
 def tags_of(module: Module) -> dict[str, Any]:
-    found = attachments.tags_of(module, most=MAX_TAGS + 1)
+    found = attachments.moved_tags(module.namespace, module.address.path_name.lower(), most=MAX_TAGS + 1)
     return {"tags": found[:MAX_TAGS], "tags_most": MAX_TAGS if len(found) > MAX_TAGS else 0}
 
 

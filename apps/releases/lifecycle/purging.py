@@ -3,7 +3,6 @@
 The ledger's entry stays, and so does the release as a tombstone: the number is never used again (D5).
 """
 
-from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
@@ -26,16 +25,7 @@ from apps.releases.tombstones import sentence_of
 
 JOB = "purge-blob"
 
-# Rooms above that keep ways of their own to a release's bytes take them away here: this room knows none of them.
-_forgetters: list[Callable[[Release], None]] = []
-
 log = structlog.get_logger("larder.releases")
-
-
-def also(forget: Callable[[Release], None]) -> None:
-    """Call this too, inside the transaction that makes a tombstone of a release."""
-    if forget not in _forgetters:
-        _forgetters.append(forget)
 
 
 @transaction.atomic
@@ -58,8 +48,6 @@ def purge(*, release: Release, actor: Viewer, reason: str) -> None:
         reason=reason,
         digest=release.digest,
     )
-    for forget in _forgetters:
-        forget(release)
     queue.enqueue(JOB, target=release.pk, created_by_id=actor.user_id)
 
 

@@ -1,13 +1,13 @@
 """How much a namespace may hold: bytes in storage and versions. Staff set both; 0 is no limit."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from django.conf import settings
 from django.db.models import BigIntegerField, Case, Count, F, Q, Sum, Value, When
 from django.db.models.functions import Coalesce
 
 from apps.accounts.models import Namespace
+from apps.accounts.namespaces import limits_of
+from apps.artifacts import repositories
 from apps.lib.errors import NotFound, TooLarge
 from apps.releases.models import LIVE, WORKING, Release, State
 
@@ -19,15 +19,6 @@ STORED = Coalesce(
     Value(0),
     output_field=BigIntegerField(),
 )
-
-# Rooms above that keep bytes in a namespace say here how many: this one knows only releases.
-_sources: list[Callable[[Namespace], int]] = []
-
-
-def also(source: Callable[[Namespace], int]) -> None:
-    """Count these bytes, too."""
-    if source not in _sources:
-        _sources.append(source)
 
 
 class QuotaFull(TooLarge):
@@ -46,12 +37,11 @@ class Usage:
 
 def usage(namespace: Namespace, *, without: Release | None = None) -> Usage:
     """Few queries. The namespace's own limits count, and the registry's where it has none."""
-    rows = Release.objects.filter(namespace=namespace, state__in=COUNTED)
-    if without is not None:
-        rows = rows.exclude(pk=without.pk)
+    counted = Release.objects.filter(namespace=namespace, state__in=COUNTED)
+    rows = counted if without is None else counted.exclude(pk=without.pk)
     found = rows.aggregate(versions=Count("pk"), stored=Sum(STORED))
-    max_bytes, max_versions = limits(namespace)
-    stored = (found["stored"] or 0) + sum(source(namespace) for source in _sources)
+    max_bytes, max_versions = limits_of(namespace)
+    stored = (found["stored"] or 0) + repositories.stored_bytes(namespace, beside=counted)
     return Usage(stored, found["versions"], max_bytes, max_versions)
 
 
@@ -94,15 +84,6 @@ def versions_in(namespace: Namespace) -> str:
     return _many(found["published"] + found["working"], "version") if found["published"] + found["working"] else ""
 
 
-def limits(namespace: Namespace) -> tuple[int, int]:
-    """Bytes and versions that the namespace may hold."""
-    own_bytes, own_versions = namespace.quota_bytes, namespace.quota_versions
-    return (
-        settings.NAMESPACE_MAX_BYTES if own_bytes is None else own_bytes,
-        settings.NAMESPACE_MAX_VERSIONS if own_versions is None else own_versions,
-    )
-
-
 def check(
     namespace: Namespace, *, more_bytes: int = 0, more_versions: int = 0, newcomer: Release | None = None
 ) -> None:
@@ -117,7 +98,7 @@ def check(
     row = Namespace.objects.select_for_update(no_key=True).filter(pk=namespace.pk).first()
     if row is None:
         raise NotFound(f"The namespace {namespace.name} was deleted.", mend="Create it again first.")
-    if not any(limits(row)):
+    if not any(limits_of(row)):
         return
     used = usage(row, without=newcomer)
     if used.max_versions and used.versions + more_versions > used.max_versions:
@@ -125,6 +106,12 @@ def check(
     if used.max_bytes and used.bytes + more_bytes > used.max_bytes:
         this = f", and this one has {more_bytes:,}" if more_bytes > 1 else ""
         raise _full(row, f"its quota is {_many(used.max_bytes, 'byte')}, {used.bytes:,} are used{this}")
+
+
+def require_bytes(namespace: Namespace, more_bytes: int) -> None:
+    """As `check`, for bytes without a release; it locks nothing where there is no limit."""
+    if any(limits_of(namespace)):
+        check(namespace, more_bytes=more_bytes)
 
 
 def _full(namespace: Namespace, why: str) -> QuotaFull:

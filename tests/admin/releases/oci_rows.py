@@ -5,8 +5,8 @@ from datetime import timedelta
 from django.utils import timezone
 
 from apps.accounts.models import Namespace, User
+from apps.artifacts.models import Collection, Manifest, Repository, RepositoryBlob, Tag, UploadSession
 from apps.blobs.models import Blob
-from apps.oci.models import Collection, Manifest, Repository, RepositoryBlob, Tag, UploadSession
 from tests.admin.rows import digest_of
 
 LISTED = (Repository, Manifest, Tag, UploadSession, Collection)

@@ -8,9 +8,9 @@ from django.db import connection
 from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 
+from apps.artifacts.models import Collection, Manifest, Repository, RepositoryBlob, Tag, UploadSession
 from apps.audit.models import AuditEvent
 from apps.blobs.models import Blob
-from apps.oci.models import Collection, Manifest, Repository, RepositoryBlob, Tag, UploadSession
 from tests.admin.lists import first, list_of, page_of
 from tests.admin.releases import oci_rows
 from tests.admin.releases.test_verbs import run

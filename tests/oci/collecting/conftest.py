@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 from django.db.models import F
 
+from apps.artifacts.models import Manifest, RepositoryBlob, Tag, UploadSession
 from apps.blobs.models import Blob
-from apps.oci.models import Manifest, RepositoryBlob, Tag, UploadSession
 
 DAYS = timedelta(days=3)
 

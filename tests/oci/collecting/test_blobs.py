@@ -7,11 +7,11 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
+from apps.artifacts import gc
+from apps.artifacts.models import Collection, RepositoryBlob, UploadSession
+from apps.artifacts.tasks import collect as task
 from apps.blobs import store
 from apps.blobs.models import Blob, State
-from apps.oci import collecting
-from apps.oci.models import Collection, RepositoryBlob, UploadSession
-from apps.oci.tasks import collect as task
 from registry_site.celery import app
 from tests.oci.manifests.documents import digest_of, image
 from tests.oci.packages.samples import NAME, purge
@@ -30,11 +30,11 @@ def blob_status(one, data=DATA):
 def test_a_blob_without_a_manifest_goes_after_the_grace(repo, days_pass, stored_files):
     one = repo()
     one.blob(DATA)
-    collecting.collect()
+    gc.collect()
     assert blob_status(one) == 200
 
     days_pass()
-    collecting.collect()
+    gc.collect()
     assert (blob_status(one), stored_files()) == (404, [])
 
 
@@ -44,7 +44,7 @@ def test_a_pusher_who_is_told_that_it_is_there_finds_it_there(repo, days_pass):
     days_pass()
     assert one.client.head(f"/v2/{one.name}/blobs/{digest_of(DATA)}").status_code == 200
 
-    assert collecting.collect().repository_blobs == 0
+    assert gc.collect().repository_blobs == 0
     one.blob(b"{}")
     assert one.put(image(DATA), "main").status_code == 201
 
@@ -54,7 +54,7 @@ def test_bytes_that_are_deleted_over_the_api_go_too(repo, days_pass, stored_file
     one.blob(DATA)
     days_pass()
     one.client.delete(f"/v2/{one.name}/blobs/{digest_of(DATA)}")
-    collecting.collect()
+    gc.collect()
     assert stored_files() == []
 
 
@@ -64,10 +64,10 @@ def test_an_upload_that_lapsed_goes_with_its_chunks(repo, days_pass, stored_file
     url = one.client.post(f"/v2/{one.name}/blobs/uploads/").headers["Location"]
     for _ in range(chunks):
         assert one.client.generic("PATCH", url, DATA, "application/octet-stream").status_code == 202
-    assert collecting.collect().uploads == 0
+    assert gc.collect().uploads == 0
 
     days_pass()
-    assert collecting.collect().uploads == 1
+    assert gc.collect().uploads == 1
     assert (stored_files(), UploadSession.objects.count()) == ([], 0)
     assert one.client.get(url).status_code == 404
 
@@ -79,14 +79,14 @@ def test_an_upload_that_somebody_sends_to_is_left_alone(repo, days_pass):
     UploadSession.objects.update(
         lease=UploadSession.objects.get().pk, lease_until=timezone.now() + timedelta(minutes=1)
     )
-    assert collecting.collect().uploads == 0
+    assert gc.collect().uploads == 0
 
 
 def test_the_bytes_of_releases_are_held_by_them(repo, days_pass, published):
     release = published(NAME, "1.2.0")
     days_pass()
 
-    assert collecting.collect().blobs == 0
+    assert gc.collect().blobs == 0
     assert store.remove(release.digest) is False
     assert store.size_of(release.digest) == release.size
 
@@ -96,7 +96,7 @@ def test_a_release_on_its_way_holds_what_it_stored_and_a_rejected_one_does_not(d
     release = published(NAME, "1.2.0")
     type(release).objects.filter(pk=release.pk).update(state="checking" if state == "working" else state)
     days_pass()
-    assert collecting.collect().blobs == (0 if state == "working" else 1)
+    assert gc.collect().blobs == (0 if state == "working" else 1)
 
 
 def test_what_was_claimed_and_never_stored_is_cleared_away(repo, days_pass):
@@ -104,11 +104,11 @@ def test_what_was_claimed_and_never_stored_is_cleared_away(repo, days_pass):
     one.blob(DATA)
     RepositoryBlob.objects.all().delete()
     Blob.objects.update(state=State.CLAIMED)
-    collecting.collect()
+    gc.collect()
     assert Blob.objects.count() == 1
 
     days_pass()
-    collecting.collect()
+    gc.collect()
     assert Blob.objects.count() == 0
 
 
@@ -122,12 +122,12 @@ def test_what_was_pushed_here_goes_with_the_purged_release_but_not_from_elsewher
     purge(olga, "1.2.0")
     work()
     days_pass()
-    collecting.collect()
+    gc.collect()
     assert blob_status(other, data) == 200
 
     other.delete("copy")
     days_pass()
-    collecting.collect()
+    gc.collect()
     assert (blob_status(other, data), [key for key in stored_files() if release.digest in key]) == (404, [])
 
 
@@ -158,13 +158,13 @@ def test_a_run_that_ends_early_is_taken_up_by_the_next(repo, days_pass, monkeypa
     for number in range(5):
         one.blob(DATA + b"%d" % number)
     days_pass()
-    monkeypatch.setattr(collecting, "AT_ONCE", 2)
+    monkeypatch.setattr(gc, "AT_ONCE", 2)
 
-    figures = collecting.collect(most=timedelta(0))
+    figures = gc.collect(most=timedelta(0))
     assert (figures.is_complete, figures.blobs, Blob.objects.count()) == (False, 0, 5)
-    figures = collecting.collect()
+    figures = gc.collect()
     assert (figures.is_complete, figures.repository_blobs, figures.blobs) == (True, 5, 5)
-    assert collecting.collect().blobs == 0
+    assert gc.collect().blobs == 0
 
 
 def test_while_storage_is_away_nothing_is_lost_and_the_next_run_goes_on(repo, days_pass, monkeypatch, stored_files):
@@ -178,10 +178,10 @@ def test_while_storage_is_away_nothing_is_lost_and_the_next_run_goes_on(repo, da
 
     with monkeypatch.context() as patch:
         patch.setattr("apps.blobs.local.LocalBackend.delete", away)
-        figures = collecting.collect()
+        figures = gc.collect()
     assert (figures.is_complete, figures.blobs, len(stored_files())) == (False, 0, 5)
 
-    assert collecting.collect().blobs == 5
+    assert gc.collect().blobs == 5
     assert stored_files() == []
 
 
@@ -198,7 +198,7 @@ def test_every_run_leaves_its_figures_for_a_quarter(repo, days_pass):
     young = Collection.objects.create(begun_at=timezone.now() - timedelta(days=89))
     repo().blob(DATA)
     days_pass()
-    run = collecting.collect()
+    run = gc.collect()
 
     assert set(Collection.objects.values_list("pk", flat=True)) == {young.pk, run.pk}
     run.refresh_from_db()

@@ -2,10 +2,10 @@
 
 import pytest
 
+from apps.artifacts import gc
+from apps.artifacts.models import Manifest, RepositoryBlob
 from apps.audit.models import AuditEvent
 from apps.blobs.models import Blob
-from apps.oci import collecting
-from apps.oci.models import Manifest, RepositoryBlob
 from tests.oci.manifests.documents import attached, digest_of, image, index
 from tests.oci.packages.samples import NAME, RAW, ZIP, purge
 
@@ -19,7 +19,7 @@ def test_what_has_a_tag_stays_with_all_that_it_names(repo, days_pass):
     one.push(image(LAYER), "main", LAYER)
     days_pass()
 
-    assert collecting.collect().sentence.startswith("0 uploads, 0 tags, 0 manifests, 0 blobs of repositories, 0 blobs")
+    assert gc.collect().sentence.startswith("0 uploads, 0 tags, 0 manifests, 0 blobs of repositories, 0 blobs")
     assert one.get("main").status_code == 200
     assert one.client.head(f"/v2/{one.name}/blobs/{digest_of(LAYER)}").status_code == 200
 
@@ -28,7 +28,7 @@ def test_what_has_none_goes_with_its_layers_and_their_bytes(repo, days_pass, sto
     one = repo()
     digest = one.push(image(LAYER), "", LAYER)
     days_pass()
-    figures = collecting.collect()
+    figures = gc.collect()
 
     assert (figures.manifests, figures.repository_blobs, figures.blobs) == (1, 2, 2)
     assert figures.bytes == len(LAYER) + 2
@@ -39,7 +39,7 @@ def test_what_has_none_goes_with_its_layers_and_their_bytes(repo, days_pass, sto
 def test_what_is_young_stays(repo, stored_files):
     repo().push(image(LAYER), "", LAYER)
 
-    assert collecting.collect().manifests == 0
+    assert gc.collect().manifests == 0
     assert len(stored_files()) == 2
 
 
@@ -52,11 +52,11 @@ def test_what_loses_its_tag_stays_for_as_long_as_what_is_pushed(repo, days_pass,
         one.delete("main")
     else:
         one.push(image(), "main")
-    collecting.collect()
+    gc.collect()
     assert one.get(digest).status_code == 200
 
     days_pass()
-    collecting.collect()
+    gc.collect()
     assert one.get(digest).status_code == 404
 
 
@@ -65,12 +65,12 @@ def test_the_manifests_of_an_index_stay_and_go_with_it(repo, days_pass, stored_f
     one.push(child, "", LAYER)
     one.push(index(child), "all")
     days_pass()
-    collecting.collect()
+    gc.collect()
     assert one.get(digest_of(child)).status_code == 200
 
     one.delete("all")
     days_pass()
-    assert collecting.collect().manifests == 2
+    assert gc.collect().manifests == 2
     assert stored_files() == []
 
 
@@ -80,23 +80,23 @@ def test_what_is_attached_stays_and_goes_with_its_subject(repo, days_pass, store
     sbom = one.push(attached(subject))
     signature = one.push(attached(attached(subject), "application/vnd.example.signature"))
     days_pass()
-    collecting.collect()
+    gc.collect()
     assert [one.get(digest).status_code for digest in (sbom, signature)] == [200, 200]
 
     one.delete("main")
     days_pass()
-    assert collecting.collect().manifests == 3
+    assert gc.collect().manifests == 3
     assert stored_files() == []
 
 
 def test_what_is_attached_waits_for_its_subject(repo, days_pass):
     one, subject = repo(), image(LAYER)
     early = one.push(attached(subject))
-    collecting.collect()
+    gc.collect()
     assert one.get(early).status_code == 200
 
     days_pass()
-    collecting.collect()
+    gc.collect()
     assert one.get(early).status_code == 404
 
 
@@ -106,11 +106,11 @@ def test_an_artifact_of_a_release_stays_until_the_release_is_purged(repo, days_p
     subject = one.get("1.2.0").content
     sbom = one.push(attached(subject))
     days_pass()
-    collecting.collect()
+    gc.collect()
     assert one.get(sbom).status_code == 200
 
     purge(olga, "1.2.0")
-    collecting.collect()
+    gc.collect()
     assert one.get(sbom).status_code == 404
 
 
@@ -121,13 +121,13 @@ def test_the_pushed_manifest_of_a_release_stays(repo, days_pass, work, settings)
         one.blob(data)
     assert one.put(RAW, "1.2.0").status_code == 503
     days_pass()
-    collecting.collect()
+    gc.collect()
     assert Manifest.objects.count() == 1, "its release is on its way"
 
     work()
     assert one.put(RAW, "1.2.0").status_code == 201
     days_pass()
-    collecting.collect()
+    gc.collect()
     assert one.get("1.2.0").content == RAW
     assert RepositoryBlob.objects.count() == 2
 
@@ -137,7 +137,7 @@ def test_the_same_in_another_repository_is_no_reason_to_stay(repo, days_pass):
     digest = mine.push(image(LAYER), "", LAYER)
     other.push(image(LAYER), "main", LAYER)
     days_pass()
-    figures = collecting.collect()
+    figures = gc.collect()
 
     assert (figures.manifests, figures.repository_blobs, figures.blobs) == (1, 2, 0)
     assert (mine.get(digest).status_code, other.get(digest).status_code) == (404, 200)
@@ -149,12 +149,12 @@ def test_case_25_what_a_tag_attaches_goes_with_its_subject(repo, days_pass, stor
     tag = digest.replace(":", "-") + ".sig"
     one.push(signature, tag, b"signature")
     days_pass()
-    assert collecting.collect().tags == 0
+    assert gc.collect().tags == 0
     assert one.get(tag).content == signature
 
     one.delete(digest)
-    assert collecting.collect(dry_run=True).tags == 1
-    figures = collecting.collect()
+    assert gc.collect(dry_run=True).tags == 1
+    figures = gc.collect()
     assert (figures.tags, figures.manifests, one.get(tag).status_code) == (1, 1, 404)
     assert stored_files() == []
     assert AuditEvent.objects.filter(kind="namespace:tag:deleted").latest("pk").detail["tags"] == [tag]
@@ -164,9 +164,9 @@ def test_one_that_came_before_its_subject_has_a_day(repo, days_pass):
     one, subject = repo(), image(LAYER)
     tag = digest_of(subject).replace(":", "-") + ".sig"
     one.push(image(b"signature"), tag, b"signature")
-    assert collecting.collect().tags == 0
+    assert gc.collect().tags == 0
     one.push(subject, "main", LAYER)
     days_pass()
 
-    assert collecting.collect().tags == 0
+    assert gc.collect().tags == 0
     assert one.get(tag).status_code == 200

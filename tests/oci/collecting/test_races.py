@@ -12,9 +12,9 @@ from datetime import timedelta
 import pytest
 from django.db import OperationalError, connection
 
+from apps.artifacts import gc
+from apps.artifacts.models import Manifest, RepositoryBlob, UploadSession
 from apps.blobs.models import Blob
-from apps.oci import collecting
-from apps.oci.models import Manifest, RepositoryBlob, UploadSession
 from tests.oci.manifests.documents import Repo, digest_of, image
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both]
@@ -119,7 +119,7 @@ def test_nobody_loses_what_they_were_told_is_there_and_nothing_leaks(
 
     def collect() -> None:
         try:
-            figures = collecting.collect()
+            figures = gc.collect()
         except OperationalError as busy:  # SQLite has one writer at a time
             if "locked" not in str(busy):
                 raise
@@ -144,6 +144,6 @@ def test_nobody_loses_what_they_were_told_is_there_and_nothing_leaks(
         for tag in repo(name).tags().json()["tags"]:
             repo(name).delete(tag)
     days_pass()
-    collecting.collect()
+    gc.collect()
     assert (Manifest.objects.count(), RepositoryBlob.objects.count(), UploadSession.objects.count()) == (0, 0, 0)
     assert (Blob.objects.count(), stored_files()) == (0, [])

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from apps.accounts.models import Scope
+from apps.artifacts.models import Manifest, ManifestBlob, RepositoryBlob, Tag
 from apps.audit.models import AuditEvent
-from apps.oci.models import Manifest, ManifestBlob, RepositoryBlob, Tag
 from tests.builders.archives import module_zip
 from tests.oci.manifests.documents import attached, code_of, digest_of, image, index, package
 

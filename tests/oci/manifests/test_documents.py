@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from apps.oci import manifest_documents
-from apps.oci.errors import ManifestInvalid
+from apps.artifacts import manifest_format
+from apps.artifacts.errors import ManifestInvalid
 from tests.oci.manifests.documents import (
     IMAGE,
     INDEX,
@@ -37,7 +37,7 @@ def layer(**more):
 
 def refusal_of(raw, content_type=IMAGE):
     with pytest.raises(ManifestInvalid) as caught:
-        manifest_documents.parse(raw, content_type)
+        manifest_format.parse(raw, content_type)
     return str(caught.value)
 
 
@@ -135,7 +135,7 @@ def test_a_manifest_is_read(media_type):
         unknown={"a": 1},
     )
 
-    found = manifest_documents.parse(raw, media_type + ' ; charset="utf-8"')
+    found = manifest_format.parse(raw, media_type + ' ; charset="utf-8"')
 
     assert (found.media_type, found.artifact_type, found.subject) == (media_type, SBOM, "")
     assert [str(one.digest) for one in found.blobs] == [digest_of(b"{}"), digest_of(b"layer")]
@@ -144,14 +144,14 @@ def test_a_manifest_is_read(media_type):
 
 def test_lists_that_are_null_are_empty():
     """Go's clients write them so."""
-    assert len(manifest_documents.parse(image(layers=None, annotations=None, subject=None), IMAGE).blobs) == 1
-    found = manifest_documents.parse(index(manifests=None, mediaType=LIST), LIST)
+    assert len(manifest_format.parse(image(layers=None, annotations=None, subject=None), IMAGE).blobs) == 1
+    found = manifest_format.parse(index(manifests=None, mediaType=LIST), LIST)
     assert (found.blobs, found.children, found.artifact_type) == ((), (), "")
 
 
 def test_only_an_image_manifest_is_a_module_package():
-    assert manifest_documents.parse(image(artifactType=MODULE_PACKAGE), IMAGE).is_module_package
-    assert not manifest_documents.parse(index(artifactType=MODULE_PACKAGE), INDEX).is_module_package
+    assert manifest_format.parse(image(artifactType=MODULE_PACKAGE), IMAGE).is_module_package
+    assert not manifest_format.parse(index(artifactType=MODULE_PACKAGE), INDEX).is_module_package
 
 
 def test_a_refusal_reaches_the_client_and_leaves_nothing(repo):

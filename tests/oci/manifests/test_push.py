@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from apps.artifacts.models import Manifest, ManifestBlob, ManifestChild, Tag
 from apps.audit.models import AuditEvent
-from apps.oci.models import Manifest, ManifestBlob, ManifestChild, Tag
 from tests.oci.manifests.documents import (
     EMPTY,
     IMAGE,

@@ -5,8 +5,8 @@ import threading
 import pytest
 from django.db import connection
 
+from apps.artifacts.models import Manifest, Repository, RepositoryBlob, Tag
 from apps.audit.models import AuditEvent
-from apps.oci.models import Manifest, Repository, RepositoryBlob, Tag
 from tests.oci.manifests.documents import digest_of, image
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both]

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from apps.oci import referrers
-from apps.oci.models import Manifest, Repository
+from apps.artifacts import referrers
+from apps.artifacts.models import Manifest, Repository
 from tests.oci.manifests.documents import INDEX, SBOM, attached, code_of, digest_of, image, index
 
 pytestmark = pytest.mark.both

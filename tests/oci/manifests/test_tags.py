@@ -3,8 +3,8 @@
 import pytest
 
 from apps.accounts.models import Scope
-from apps.oci import registry_tokens
-from apps.oci.models import Manifest, Repository, Tag
+from apps.artifacts.models import Manifest, Repository, Tag
+from apps.oci.tokens import registry_tokens
 from tests.oci.manifests.documents import attached, code_of, digest_of, image, package
 
 pytestmark = pytest.mark.both

@@ -6,10 +6,10 @@ import hashlib
 
 import pytest
 
+from apps.artifacts import names
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.modules.models import ModuleVersion
-from apps.oci import references
 from apps.releases.lifecycle import purging
 from apps.releases.models import Release
 from apps.releases.tasks import purge_blob
@@ -72,7 +72,7 @@ def test_other_tags_are_ordinary_ones(push, pusher, client, tag):
     + [(tag, False) for tag in ("v1.2.0", "1.2", "01.2.3", "latest", "1.2.0_", "1.2.0_a_b", "x" * 129)],
 )
 def test_which_tags_are_versions(tag, is_one):
-    assert references.is_release_tag(tag) is is_one
+    assert names.is_release_tag(tag) is is_one
 
 
 def test_the_same_push_again_is_welcome_and_changes_nothing(push):

@@ -8,7 +8,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from apps.oci.models import Manifest, Tag
+from apps.artifacts.models import Manifest, Tag
 from tests.oci.manifests.documents import Repo, attached, digest_of, image
 
 pytestmark = pytest.mark.both

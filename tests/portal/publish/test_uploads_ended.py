@@ -14,9 +14,9 @@ from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.identity import sessions, tokens
 from apps.accounts.models import ApiToken, Grant, Namespace, Role, Scope, User
 from apps.accounts.people import accounts, erasure, teams
+from apps.artifacts.models import RepositoryBlob
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
-from apps.oci.models import RepositoryBlob
 from apps.releases.models import Release, ReleaseFile, State
 from apps.releases.publishing import sweeping
 from tests.builders.archives import module_zip

@@ -16,7 +16,7 @@ from django.core.cache.backends.locmem import LocMemCache
 from django.test import Client
 from django.urls import reverse
 
-from apps.oci import guessing
+from apps.oci.tokens import throttling
 from registry_site.backends import cache as ours
 from tests.conftest import need
 from tests.live import CHECKOUT
@@ -85,12 +85,12 @@ def test_wrong_passwords_at_the_token_service_are_401_and_then_429(request, stat
     request.getfixturevalue(state)
     began = time.monotonic()
     # One minute's count: the next minute would begin another.
-    if time.time() % guessing.WINDOW > guessing.WINDOW - 5:
+    if time.time() % throttling.WINDOW > throttling.WINDOW - 5:
         time.sleep(6)
 
-    said = [Client().get("/v2/token", headers={"Authorization": "Basic eDp5"}) for _ in range(guessing.MOST + 1)]
+    said = [Client().get("/v2/token", headers={"Authorization": "Basic eDp5"}) for _ in range(throttling.MOST + 1)]
 
-    assert [answer.status_code for answer in said] == [401] * guessing.MOST + [429]
+    assert [answer.status_code for answer in said] == [401] * throttling.MOST + [429]
     assert said[-1].json()["errors"][0]["code"] == "TOOMANYREQUESTS"
     assert time.monotonic() - began < PATIENCE + 6
 

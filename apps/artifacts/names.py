@@ -9,10 +9,10 @@ import re
 from dataclasses import dataclass
 from typing import Self
 
+from apps.artifacts.errors import DigestInvalid, NameInvalid
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.errors import Invalid
-from apps.oci.errors import DigestInvalid, NameInvalid
 
 _COMPONENT = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
 _NAME = re.compile(rf"{_COMPONENT}(?:/{_COMPONENT})*", re.ASCII)

@@ -20,9 +20,9 @@ from apps.accounts.models import ApiToken
 from apps.lib.bodies import chunks
 from apps.lib.digests import counted
 from apps.lib.errors import CredentialsRequired, Invalid
-from apps.oci import guessing, registry_tokens, scopes
 from apps.oci.base import OciView
 from apps.oci.errors import TooManyAttempts
+from apps.oci.tokens import registry_tokens, scopes, throttling
 
 FORM_MAX_BYTES = 64 * 1024
 _MOST_FIELDS = 200
@@ -52,7 +52,7 @@ class Token(OciView):
     def handle_exception(self, exc: Exception) -> Response:
         if isinstance(exc, AuthenticationFailed | CredentialsRequired):
             try:
-                guessing.note_wrong(address_of(self.request))
+                throttling.note_wrong(address_of(self.request))
             except TooManyAttempts as refusal:
                 exc = refusal
         return super().handle_exception(exc)

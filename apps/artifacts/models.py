@@ -6,9 +6,9 @@ from django.db.models import Q
 from django.utils import timezone
 
 from apps.accounts.models import ApiToken, Namespace
+from apps.artifacts.names import RepositoryAddress, address_of, name_of
 from apps.blobs.models import Blob
 from apps.lib.addresses import ModuleAddress
-from apps.oci.references import RepositoryAddress, address_of, name_of
 
 # What a garbage collection counts.
 COLLECTED = ("uploads", "tags", "manifests", "repository_blobs", "blobs", "bytes")

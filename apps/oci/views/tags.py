@@ -4,10 +4,10 @@ from django.urls import path, re_path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from apps.artifacts.names import ProviderMirror, parse_name
 from apps.lib.errors import CredentialsRequired
 from apps.oci import mirrors, paging, repositories, tags
 from apps.oci.base import OciView
-from apps.oci.references import ProviderMirror, parse_name
 
 
 class TagList(OciView):

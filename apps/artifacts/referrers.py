@@ -6,12 +6,11 @@ Known from the manifests themselves; the fallback tags `sha256-<hex>` of other r
 from dataclasses import dataclass, field
 from typing import Any
 
+from apps.accounts.models import Namespace
+from apps.artifacts.manifest_format import MEDIA_TYPE
+from apps.artifacts.models import Manifest
+from apps.artifacts.names import Digest
 from apps.lib.formats.oci_manifests import IMAGE_INDEX
-from apps.oci import paging
-from apps.oci.manifest_documents import MEDIA_TYPE
-from apps.oci.models import Manifest
-from apps.oci.references import Digest
-from apps.oci.repositories import Found
 
 MOST = 1000
 MOST_BYTES = 4 * 1024 * 1024  # what clients read of an index
@@ -25,16 +24,15 @@ class Page:
     next_after: str = ""
 
 
-def attached_to(found: Found, subject: Digest, *, artifact_type: str = "", after: str = "") -> Page:
+def attached_to(namespace: Namespace, path: str, subject: Digest, *, artifact_type: str = "", after: int = 0) -> Page:
     """Oldest first. Nothing is attached to what is not there, nor in a repository that nobody pushed to yet."""
     if artifact_type and not MEDIA_TYPE.fullmatch(artifact_type):
         return Page()  # nor has anything such a type: it is not asked for, as PostgreSQL takes no NUL in a text
-    path = found.address.path_name
-    rows = Manifest.objects.filter(repository__namespace=found.namespace, repository__path=path, subject=str(subject))
+    rows = Manifest.objects.filter(repository__namespace=namespace, repository__path=path, subject=str(subject))
     if artifact_type:
         rows = rows.filter(artifact_type=artifact_type)
     if after:
-        rows = rows.filter(pk__gt=paging.number(after, "last is {}: follow the Link of the page before."))
+        rows = rows.filter(pk__gt=after)
     sizes = list(rows.order_by("pk").values_list("pk", "size")[: MOST + 1])
     shown = _that_fit(sizes)
     if not shown:

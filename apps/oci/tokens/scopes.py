@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from apps.oci import references
+from apps.artifacts import names
 
 _ACTIONS = ("pull", "push", "delete")
 
@@ -14,7 +14,7 @@ def understood(asked: Iterable[str]) -> str:
         kind, _, rest = scope.partition(":")
         name, _, actions = rest.rpartition(":")
         wanted = set(_ACTIONS if actions == "*" else actions.split(",")).intersection(_ACTIONS)
-        if kind == "repository" and wanted and references.is_name(name):
+        if kind == "repository" and wanted and names.is_name(name):
             found.setdefault(name, set()).update(wanted)
     return " ".join(
         f"repository:{name}:{','.join(action for action in _ACTIONS if action in wanted)}"

@@ -1,8 +1,8 @@
 from celery import shared_task
 
-from apps.oci import collecting
+from apps.artifacts import gc
 
 
 @shared_task(name="oci.collect")
 def collect(**_: object) -> None:
-    collecting.collect()
+    gc.collect()

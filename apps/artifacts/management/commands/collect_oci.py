@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from apps.oci import collecting
+from apps.artifacts import gc
 
 
 class Command(BaseCommand):
@@ -15,7 +15,7 @@ class Command(BaseCommand):
         parser.add_argument("--dry-run", action="store_true", help="Count what would go first, and remove nothing.")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        figures = collecting.collect(dry_run=options["dry_run"])
+        figures = gc.collect(dry_run=options["dry_run"])
         self.stdout.write(f"{'Would remove' if options['dry_run'] else 'Removed'} {figures.sentence}.")
         if not figures.is_complete:
             self.stdout.write("There is more: the next run goes on.")

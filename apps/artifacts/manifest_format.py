@@ -1,4 +1,4 @@
-"""What a pushed manifest says: read strictly, since others will read it after us, and kept as it came.
+"""Reads a pushed manifest strictly, since others will read it after us.
 
 https://github.com/opencontainers/image-spec/blob/v1.1.1/manifest.md and image-index.md
 """
@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from apps.artifacts.errors import DigestInvalid, ManifestInvalid
+from apps.artifacts.names import Digest
 from apps.lib.formats.oci_manifests import IMAGE_INDEX, IMAGE_MANIFEST, MODULE_PACKAGE
-from apps.oci.errors import DigestInvalid, ManifestInvalid
-from apps.oci.references import Digest
 
 DOCKER_IMAGE = "application/vnd.docker.distribution.manifest.v2+json"
 DOCKER_LIST = "application/vnd.docker.distribution.manifest.list.v2+json"
@@ -49,7 +49,7 @@ class Descriptor:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class ParsedManifest:
     """A manifest or an index. `children`: the manifests that an index lists; `blobs`: all else that is named."""
 
     media_type: str
@@ -64,7 +64,7 @@ class Document:
         return self.media_type == IMAGE_MANIFEST and self.artifact_type == MODULE_PACKAGE
 
 
-def parse(raw: bytes, content_type: str) -> Document:
+def parse(raw: bytes, content_type: str) -> ParsedManifest:
     """Raises ManifestInvalid, or DigestInvalid for a descriptor's."""
     fields = _json_object(raw)
     media_type = _media_type_of(fields, content_type)
@@ -79,13 +79,13 @@ def parse(raw: bytes, content_type: str) -> Document:
         listed = _descriptors(fields, "manifests", required=True)
         children = tuple(one for one in listed if one.media_type in MANIFESTS)
         blobs = tuple(one for one in listed if one.media_type not in MANIFESTS)
-        return Document(media_type, own_type, subject, annotations, blobs, children)
+        return ParsedManifest(media_type, own_type, subject, annotations, blobs, children)
     _refuse_both(fields, ("manifests", "fsLayers"), "an image manifest")
     if "config" not in fields:
         raise ManifestInvalid("The manifest has no config.", mend="Name the empty one, `{}`, where there is nothing.")
     config = _descriptor(fields["config"], "config")
     layers = _descriptors(fields, "layers")
-    return Document(media_type, own_type or config.media_type, subject, annotations, (config, *layers))
+    return ParsedManifest(media_type, own_type or config.media_type, subject, annotations, (config, *layers))
 
 
 def _json_object(raw: bytes) -> dict[str, Any]:

@@ -9,13 +9,13 @@ from django.utils.cache import get_conditional_response
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from apps.artifacts.names import Digest, ProviderMirror, parse_name
 from apps.lib import ranges
 from apps.lib.errors import Unavailable
 from apps.oci import blobs, repositories
 from apps.oci.base import OciView
 from apps.oci.blobs import Readable
 from apps.oci.errors import errors_document
-from apps.oci.references import Digest, ProviderMirror, parse_name
 
 
 class Blob(OciView):

@@ -18,6 +18,11 @@ from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.access.reauthorising import authorised_to_the_end
+from apps.accounts.models import Namespace
+from apps.artifacts.errors import DigestInvalid, OutOfOrder, UploadInvalid, UploadUnknown
+from apps.artifacts.ingest import RequireRoom, keep, limited
+from apps.artifacts.models import Repository, RepositoryBlob, UploadChunk, UploadSession
+from apps.artifacts.names import Digest
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.blobs import ingest, store
@@ -25,12 +30,6 @@ from apps.blobs.ingest import Arrival
 from apps.jobs import database_availability
 from apps.lib.errors import CredentialsRequired, Unavailable
 from apps.lib.formats.fingerprints import Fingerprint
-from apps.oci.authentication import Caller
-from apps.oci.errors import DigestInvalid, UploadInvalid, UploadUnknown
-from apps.oci.keeping import keep, limited
-from apps.oci.models import Repository, RepositoryBlob, UploadChunk, UploadSession
-from apps.oci.references import Digest
-from apps.oci.repositories import Found
 
 Chunks = Iterable[bytes]
 
@@ -38,19 +37,6 @@ Chunks = Iterable[bytes]
 LIFETIME = timedelta(hours=20)
 LEASE = timedelta(seconds=60)
 RENEWAL_SECONDS = 15.0
-
-
-class OutOfOrder(UploadInvalid):
-    """A chunk that does not begin where the last one ended. The session goes on."""
-
-    status = 416
-
-    def __init__(self, session: UploadSession) -> None:
-        super().__init__(
-            f"The next chunk of this upload begins at byte {session.size}.",
-            mend="Ask the upload's URL how much has come, and go on from there.",
-        )
-        self.session = session
 
 
 class Busy(Unavailable):
@@ -64,8 +50,7 @@ class Busy(Unavailable):
         )
 
 
-def begin(caller: Caller, repository: Repository) -> UploadSession:
-    viewer = caller.viewer
+def begin(viewer: Viewer, repository: Repository) -> UploadSession:
     if viewer.user is None:
         raise CredentialsRequired("Pushing needs credentials.", mend="Send an API token.")
     return UploadSession.objects.create(
@@ -73,15 +58,15 @@ def begin(caller: Caller, repository: Repository) -> UploadSession:
     )
 
 
-def of(caller: Caller, found: Found, number: uuid.UUID) -> UploadSession:
-    """The caller's own session, by whichever of their tokens. Raises UploadUnknown."""
+def own(viewer: Viewer, namespace: Namespace, path: str, number: uuid.UUID) -> UploadSession:
+    """The viewer's own session in a repository, by whichever of their tokens. Raises UploadUnknown."""
     rows = UploadSession.objects.select_related("repository").filter(
-        repository__namespace=found.namespace, repository__path=found.address.path_name
+        repository__namespace=namespace, repository__path=path
     )
-    session = rows.filter(pk=number, user=caller.viewer.user_id, expires_at__gt=timezone.now()).first()
+    session = rows.filter(pk=number, user=viewer.user_id, expires_at__gt=timezone.now()).first()
     if session is None:
         raise unknown()
-    session.repository.namespace = found.namespace
+    session.repository.namespace = namespace
     return session
 
 
@@ -120,6 +105,7 @@ def finish(
     chunks: Chunks,
     *,
     authorise: Callable[[], None],
+    require_room: RequireRoom,
     start: int | None = None,
     length: int | None = None,
 ) -> RepositoryBlob:
@@ -128,7 +114,7 @@ def finish(
     `authorise` is called again where several chunks are joined, which takes as long as storage needs to read them.
     """
     if start not in (None, session.size):
-        raise OutOfOrder(session)
+        raise OutOfOrder(session.size)
     if session.size and (rest := _any(chunks)):
         append(session, rest, start=start, length=length)
     staged = list(session.chunks.order_by("start")) if session.size else []
@@ -138,7 +124,7 @@ def finish(
         with _joined(staged, authorise) if staged else ingest.receive(limited(chunks)) as arrival:
             if not staged:
                 _check_length(arrival.fingerprint, length)
-            row = keep(session.repository, arrival, digest, ending=lambda: _end(session))
+            row = keep(session.repository, arrival, digest, require_room=require_room, ending=lambda: _end(session))
     except DigestInvalid:
         cancel(session)
         raise
@@ -170,10 +156,10 @@ def end(session: UploadSession, *, actor: Viewer) -> None:
     transaction.on_commit(lambda: _discard(staged))
 
 
-def whole(repository: Repository, digest: Digest, chunks: Chunks) -> RepositoryBlob:
+def whole(repository: Repository, digest: Digest, chunks: Chunks, *, require_room: RequireRoom) -> RepositoryBlob:
     """Keep a blob that comes in one request, without a session. Raises DigestInvalid."""
     with ingest.receive(limited(chunks)) as arrival:
-        return keep(repository, arrival, digest)
+        return keep(repository, arrival, digest, require_room=require_room)
 
 
 def unknown() -> UploadUnknown:
@@ -188,7 +174,7 @@ def _take_lease(session: UploadSession, start: int | None) -> uuid.UUID:
         session.size, until = _standing_of(rows)
         if start in (None, session.size) and until is not None and until > now:
             raise Busy(until - now)
-        raise OutOfOrder(session)
+        raise OutOfOrder(session.size)
     session.size = session.size if start is None else start
     return lease
 

@@ -1,4 +1,4 @@
-"""Garbage collection: taking away what `garbage` finds, in small steps, while others push.
+"""Garbage collection: removes what `garbage` finds, in small steps, while others push.
 
 Each step looks again at what it takes, under the lock that pushes take as well. So it may be stopped at any point, run
 twice at once, and run again: what is left is found by the next run.
@@ -14,12 +14,12 @@ from django.db import transaction
 from django.db.models import Sum
 from django.utils import timezone
 
+from apps.artifacts import garbage, uploads
+from apps.artifacts.models import Collection, Manifest
+from apps.artifacts.repositories import locked
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.blobs import store
-from apps.oci import garbage, manifests, uploads
-from apps.oci.models import Collection, Manifest, Repository
-from apps.oci.repositories import Found
 
 AT_ONCE = 100
 # Below the time that a task has: the next run goes on.
@@ -96,23 +96,16 @@ def _tags(run: _Run) -> None:
         _untag(run, number)
 
 
-@transaction.atomic
 def _untag(run: _Run, number: int) -> None:
-    repository = _locked(number)
-    if repository is None:
-        return
-    rows = garbage.tags(run.before).filter(repository=repository).select_related("manifest")
-    for tag in rows.defer("manifest__raw")[:AT_ONCE]:
-        subject, digest = str(repository.address), tag.manifest.digest
-        record(Kind.TAG_DELETED, actor_id=None, subject=subject, digest=digest, tags=[tag.name])
-        tag.delete()
-        run.figures.tags += 1
-
-
-def _locked(number: int) -> Repository | None:
-    """Under the repository's lock nobody pushes a manifest or moves a tag there."""
-    rows = Repository.objects.select_for_update(no_key=True, of=("self",)).select_related("namespace")
-    return rows.filter(pk=number).first()
+    with locked(number) as repository:
+        if repository is None:
+            return
+        rows = garbage.tags(run.before).filter(repository=repository).select_related("manifest")
+        for tag in rows.defer("manifest__raw")[:AT_ONCE]:
+            subject, digest = str(repository.address), tag.manifest.digest
+            record(Kind.TAG_DELETED, actor_id=None, subject=subject, digest=digest, tags=[tag.name])
+            tag.delete()
+            run.figures.tags += 1
 
 
 def _manifests(run: _Run) -> None:
@@ -122,7 +115,7 @@ def _manifests(run: _Run) -> None:
         rows = garbage.manifests(run.before).filter(pk__gt=last).order_by("pk")
         found = list(rows.values_list("repository", "pk")[:AT_ONCE])
         for repository in dict.fromkeys(one for one, _ in found):
-            went += _forget(run, repository, [pk for one, pk in found if one == repository])
+            went += _delete(run, repository, [pk for one, pk in found if one == repository])
         if found:
             last = found[-1][1]
         elif went:
@@ -133,18 +126,16 @@ def _manifests(run: _Run) -> None:
     run.figures.manifests += went
 
 
-@transaction.atomic
-def _forget(run: _Run, number: int, keys: Iterable[int]) -> int:
-    repository = _locked(number)
-    if repository is None:
-        return 0
-    found = Found.of(repository)
-    rows = garbage.manifests(run.before).filter(pk__in=keys, repository=repository).values_list("pk", "digest")
-    gone = {pk: digest for pk, digest in rows if not manifests.is_of_release(found, digest)}
-    Manifest.objects.filter(pk__in=gone).delete()
-    for digest in gone.values():
-        record(Kind.MANIFEST_COLLECTED, actor_id=None, subject=str(repository.address), digest=digest)
-    return len(gone)
+def _delete(run: _Run, number: int, keys: Iterable[int]) -> int:
+    with locked(number) as repository:
+        if repository is None:
+            return 0
+        rows = garbage.manifests(run.before).filter(pk__in=keys, repository=repository)
+        gone = dict(rows.values_list("pk", "digest"))
+        Manifest.objects.filter(pk__in=gone).delete()
+        for digest in gone.values():
+            record(Kind.MANIFEST_COLLECTED, actor_id=None, subject=str(repository.address), digest=digest)
+        return len(gone)
 
 
 def _repository_blobs(run: _Run) -> None:

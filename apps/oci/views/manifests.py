@@ -10,11 +10,11 @@ from django.utils.cache import get_conditional_response
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from apps.artifacts.names import Digest, ProviderMirror, parse_name
 from apps.lib import digests
 from apps.lib.bodies import streamed
 from apps.oci import manifests, mirrors, repositories
 from apps.oci.base import OciView
-from apps.oci.references import Digest, ProviderMirror, parse_name
 from apps.oci.served import Served
 from apps.releases.catalogue import downloads
 

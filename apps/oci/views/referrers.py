@@ -7,10 +7,11 @@ from django.http import HttpResponse
 from django.urls import re_path
 from rest_framework.request import Request
 
+from apps.artifacts import referrers
+from apps.artifacts.names import Digest, ProviderMirror, parse_name
 from apps.lib.formats.oci_manifests import IMAGE_INDEX
-from apps.oci import mirrors, referrers, repositories
+from apps.oci import mirrors, paging, repositories
 from apps.oci.base import OciView
-from apps.oci.references import Digest, ProviderMirror, parse_name
 
 FILTERED = "OCI-Filters-Applied"
 
@@ -24,8 +25,10 @@ class Referrers(OciView):
             page = referrers.Page()
         else:
             found = repositories.find(self.caller, address)
-            after = request.GET.get("last", "")
-            page = referrers.attached_to(found, subject, artifact_type=artifact_type, after=after)
+            last = request.GET.get("last", "")
+            after = paging.number(last, "last is {}: follow the Link of the page before.") if last else 0
+            path = found.address.path_name
+            page = referrers.attached_to(found.namespace, path, subject, artifact_type=artifact_type, after=after)
         body = json.dumps(referrers.document(page), ensure_ascii=False, separators=(",", ":")).encode()
         response = HttpResponse(body, content_type=IMAGE_INDEX)
         if artifact_type:

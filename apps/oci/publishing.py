@@ -14,20 +14,20 @@ from django.conf import settings
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
+from apps.artifacts.errors import ManifestBlobUnknown, ManifestInvalid
+from apps.artifacts.models import Manifest, Repository, RepositoryBlob
+from apps.artifacts.names import Digest, tag_of, version_of
 from apps.blobs import store
 from apps.blobs.models import Blob
 from apps.jobs import database_availability
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress
 from apps.lib.archives.sandboxed import Refusal
-from apps.lib.errors import Invalid, Reason, Unavailable
+from apps.lib.errors import Conflict, Invalid, Reason, Unavailable
 from apps.lib.formats.oci_manifests import IMAGE_MANIFEST, MODULE_PACKAGE, TITLE, ZIP
 from apps.modules import package_manifest, publishing
 from apps.modules.models import ModuleVersion
 from apps.oci.authentication import Caller
-from apps.oci.errors import ManifestBlobUnknown, ManifestInvalid, VersionTaken
-from apps.oci.models import Manifest, Repository, RepositoryBlob
-from apps.oci.references import Digest, tag_of, version_of
 from apps.oci.repositories import Found
 from apps.releases.models import Kind, Release, State
 from apps.releases.publishing import reserving
@@ -59,7 +59,7 @@ class Package:
 def publish(caller: Caller, repository: Repository, manifest: Manifest, tag: str) -> None:
     """Make a stored manifest the release that its strict-SemVer tag names; returns once it is published.
 
-    Never inside a transaction: it waits for a worker. Raises ManifestInvalid with the reasons, VersionTaken, TooLarge,
+    Never inside a transaction: it waits for a worker. Raises ManifestInvalid with the reasons, Conflict, TooLarge,
     or Unavailable where it is not decided after LARDER_OCI_PUBLISH_SECONDS: the same push again answers then.
     """
     package, number = _read(repository, manifest, f"The tag {tag} is a version"), version_of(tag)
@@ -196,7 +196,7 @@ def _bytes_of(package: Package) -> Iterable[bytes]:
 
 
 def _wait(release: Release, package: Package, deadline: float) -> None:
-    """Until a worker has decided. Raises VersionTaken as soon as it is clear that the number is somebody else's."""
+    """Until a worker has decided. Raises Conflict as soon as it is clear that the number is somebody else's."""
     while release.is_working:
         _require_ours(release, package)
         if time.monotonic() >= deadline:
@@ -210,12 +210,12 @@ def _wait(release: Release, package: Package, deadline: float) -> None:
 
 def _require_ours(release: Release, package: Package) -> None:
     if release.state == State.HELD or release.ticket_digest:
-        raise VersionTaken(
+        raise Conflict(
             f"{release} waits for somebody who publishes it in the browser.",
             mend="Push under another version, or ask them to cancel it.",
         )
     if release.uploaded_digest not in ("", package.archive):
-        raise VersionTaken(
+        raise Conflict(
             f"{release} is being published with the archive sha256:{release.uploaded_digest}; you pushed "
             f"sha256:{package.archive}.",
             mend="Push yours under another version.",
@@ -227,7 +227,7 @@ def _require_same(release: Release, package: Package, number: str) -> None:
     row = ModuleVersion.objects.only("manifest_digest").get(release=release)
     published = row.manifest_digest or package_manifest.digest_for(release)
     if release.version != number:
-        raise VersionTaken(
+        raise Conflict(
             f"{number} is the same version as {release.version}, which is already published: what stands behind the "
             "plus sign (_ in a tag) tells no versions apart.",
             mend=f"Pull it by the tag {tag_of(release.version)}, or push under another version.",
@@ -235,14 +235,14 @@ def _require_same(release: Release, package: Package, number: str) -> None:
     if published in package.manifests:
         return
     if release.digest == package.archive:
-        raise VersionTaken(
+        raise Conflict(
             f"{release} is already published as {published}, with the very same zip: only the manifest differs, "
             f"yours is {package.manifest}.",
             mend="oras writes the time into the annotation org.opencontainers.image.created: give it a fixed one "
             "(--annotation org.opencontainers.image.created=<time of the commit>), so that the same zip is the same "
             "package. There is nothing to publish here.",
         )
-    raise VersionTaken(
+    raise Conflict(
         f"{release} is already published as {published}, with the archive sha256:{release.digest}; you pushed "
         f"sha256:{package.archive}.",
         mend="A published version never changes: push under another one.",

@@ -6,16 +6,21 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
+from apps.accounts.models import Namespace
+from apps.accounts.namespaces import limits_of
+from apps.artifacts.errors import DigestInvalid
+from apps.artifacts.models import Repository, RepositoryBlob
+from apps.artifacts.names import Digest
 from apps.blobs import ingest
 from apps.blobs.ingest import Arrival
 from apps.blobs.models import Blob
 from apps.jobs import database_availability
-from apps.oci.errors import DigestInvalid, TooLarge
-from apps.oci.models import Repository, RepositoryBlob
-from apps.oci.references import Digest
-from apps.releases.publishing import quotas
+from apps.lib.errors import TooLarge
 
 SETTING = "LARDER_OCI_BLOB_MAX_BYTES"
+# Raises where a namespace has no room for so many more bytes. What else takes room there is known above (`releases`),
+# so whoever pushes brings the question along; it is asked in the transaction that takes the room.
+RequireRoom = Callable[[Namespace, int], None]
 
 
 def limited(chunks: Iterable[bytes], *, already: int = 0) -> Iterator[bytes]:
@@ -31,14 +36,22 @@ def limited(chunks: Iterable[bytes], *, already: int = 0) -> Iterator[bytes]:
 
 
 def keep(
-    repository: Repository, arrival: Arrival, digest: Digest, *, ending: Callable[[], None] | None = None
+    repository: Repository,
+    arrival: Arrival,
+    digest: Digest,
+    *,
+    require_room: RequireRoom,
+    ending: Callable[[], None] | None = None,
 ) -> RepositoryBlob:
-    """Raises DigestInvalid, QuotaFull. `ending` runs in the transaction after which the blob may be read."""
+    """Raises DigestInvalid, and what `require_room` raises.
+
+    `ending` runs in the transaction after which the blob may be read.
+    """
     _check_digest(arrival, digest)
     database_availability.look_again()
     with transaction.atomic():
         blob = ingest.claim(arrival.fingerprint)
-        row = show(repository, blob)
+        row = show(repository, blob, require_room=require_room)
     arrival.keep()
     with transaction.atomic():
         ingest.settle(blob)
@@ -47,26 +60,20 @@ def keep(
     return row
 
 
-def show(repository: Repository, blob: Blob) -> RepositoryBlob:
-    """Let the repository's readers have a blob that is locked (`arriving.claim`). Raises QuotaFull."""
-    check_quota(repository, blob.size, of=blob)
+def show(repository: Repository, blob: Blob, *, require_room: RequireRoom) -> RepositoryBlob:
+    """Let the repository's readers have a blob that is locked (`arriving.claim`).
+
+    A blob that the namespace has already takes no more room.
+    """
+    if any(limits_of(repository.namespace)):
+        known = RepositoryBlob.objects.filter(repository__namespace=repository.namespace, blob=blob)
+        if not known.exists():
+            require_room(repository.namespace, blob.size)
     row = RepositoryBlob(repository=repository, blob=blob, seen_at=timezone.now())
     RepositoryBlob.objects.bulk_create(
         [row], update_conflicts=True, unique_fields=["repository", "blob"], update_fields=["seen_at"]
     )
     return row
-
-
-def check_quota(repository: Repository, more_bytes: int, *, of: Blob | None = None) -> None:
-    """Raises QuotaFull; a blob that the namespace has counts no second time.
-
-    Only inside the transaction that takes the room: until its end it holds the namespace's lock.
-    """
-    if not any(quotas.limits(repository.namespace)):
-        return
-    held = RepositoryBlob.objects.filter(repository__namespace=repository.namespace, blob=of)
-    if of is None or not held.exists():
-        quotas.check(repository.namespace, more_bytes=more_bytes)
 
 
 def _check_digest(arrival: Arrival, digest: Digest) -> None:

@@ -1,14 +1,20 @@
-"""What of the repositories nobody needs any more, as queries (oci.md 7.7). `collecting` looks again before it acts."""
+"""What nobody needs in the repositories, as queries (oci.md 7.7). `gc` looks again before it acts."""
 
+from collections.abc import Callable
 from datetime import datetime
+from functools import reduce
+from operator import or_
 
 from django.db.models import Exists, OuterRef, Q, QuerySet, Value
-from django.db.models.functions import Concat, Replace, Substr
+from django.db.models.functions import Concat, Substr
 
+from apps.artifacts.models import Manifest, ManifestBlob, ManifestChild, RepositoryBlob, Tag, UploadSession
 from apps.blobs import references
 from apps.blobs.models import Blob
-from apps.modules.models import ModuleVersion
-from apps.oci.models import Manifest, ManifestBlob, ManifestChild, RepositoryBlob, Tag, UploadSession
+
+# Of rows that have a `repository`: whether a room above needs the manifest whose digest is in that column.
+Needs = Callable[[str], Q]
+asked: tuple[Needs, ...] = ()  # by registry_site/wiring.py
 
 
 def uploads(now: datetime) -> QuerySet[UploadSession]:
@@ -25,7 +31,7 @@ def tags(before: datetime) -> QuerySet[Tag]:
     spelt = Concat(Value("sha256:"), Substr("name", len("sha256-") + 1, 64))
     subjects = Manifest.objects.filter(repository=OuterRef("repository"), digest=OuterRef("spelt"))
     rows = Tag.objects.filter(name__regex=_SPELLS_DIGEST, moved_at__lt=before).annotate(spelt=spelt)
-    return rows.filter(~Exists(subjects), ~Q(_versions("spelt")))
+    return rows.filter(~Exists(subjects), ~_is_needed("spelt"))
 
 
 def manifests(before: datetime) -> QuerySet[Manifest]:
@@ -37,9 +43,9 @@ def manifests(before: datetime) -> QuerySet[Manifest]:
     tagged = Tag.objects.filter(manifest=OuterRef("pk"))
     listed = ManifestChild.objects.filter(manifest__repository=OuterRef("repository"), digest=OuterRef("digest"))
     subjects = Manifest.objects.filter(digest=OuterRef("subject"), **here)
-    is_attached = ~Q(subject="") & (Q(Exists(subjects)) | Q(_versions("subject")))
+    is_attached = ~Q(subject="") & (Q(Exists(subjects)) | _is_needed("subject"))
     rows = Manifest.objects.filter(seen_at__lt=before)
-    return rows.filter(~Q(Exists(tagged)), ~Q(Exists(listed)), ~Q(_versions("digest"))).exclude(is_attached)
+    return rows.filter(~Q(Exists(tagged)), ~Q(Exists(listed)), ~_is_needed("digest")).exclude(is_attached)
 
 
 def repository_blobs(before: datetime) -> QuerySet[RepositoryBlob]:
@@ -54,12 +60,5 @@ def blobs(before: datetime, now: datetime) -> QuerySet[Blob]:
     return references.unheld(Blob.objects.filter(free, created_at__lt=before))
 
 
-def _versions(column: str) -> Exists:
-    """Whether a version of the repository's module, be it in quarantine, is served by that manifest."""
-    return Exists(
-        ModuleVersion.objects.filter(
-            manifest_digest=OuterRef(column),
-            module__namespace=OuterRef("repository__namespace"),
-            module__canonical=Replace(OuterRef("repository__path"), Value("_"), Value("-")),
-        )
-    )
+def _is_needed(column: str) -> Q:
+    return reduce(or_, (needs(column) for needs in asked), Q(pk__in=[]))

@@ -13,9 +13,9 @@ from django.utils.html import format_html
 from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.filters import NamespaceFilter, PersonFilter
 from apps.admin_base import ReadOnlyAdmin, SetFilter, badge, count_of, link
+from apps.artifacts import gc, uploads
+from apps.artifacts.models import COLLECTED, Collection, Manifest, Repository, RepositoryBlob, Tag, UploadSession
 from apps.lib.addresses import canonical
-from apps.oci import collecting, uploads
-from apps.oci.models import COLLECTED, Collection, Manifest, Repository, RepositoryBlob, Tag, UploadSession
 
 # A request of an operator's browser; the hourly run takes longer.
 COLLECTING_MOST = timedelta(seconds=20)
@@ -90,7 +90,7 @@ class RepositoryAdmin(ReadOnlyAdmin[Repository]):
 
     @admin.action(permissions=["collect"], description="Collect garbage now, in all repositories")
     def collect(self, request: HttpRequest, _queryset: QuerySet[Repository]) -> None:
-        figures = collecting.collect(most=COLLECTING_MOST)
+        figures = gc.collect(most=COLLECTING_MOST)
         rest = "" if figures.is_complete else " There is more: the next run goes on."
         self.message_user(request, f"Removed {figures.sentence}.{rest}", messages.SUCCESS)
 

@@ -11,12 +11,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.models import Role
+from apps.artifacts import uploads
+from apps.artifacts.errors import OutOfOrder, UploadInvalid
+from apps.artifacts.models import UploadSession
+from apps.artifacts.names import Digest
 from apps.lib.bodies import streamed
-from apps.oci import mounting, repositories, uploads
+from apps.oci import mounting, repositories
 from apps.oci.base import PUSH, OciView, is_bare
-from apps.oci.errors import UploadInvalid, exception_handler
-from apps.oci.models import UploadSession
-from apps.oci.references import Digest
+from apps.releases.publishing.quotas import require_bytes
 
 # As S3 wants its parts; smaller chunks are taken all the same, and cost more.
 S3_CHUNK_MIN_BYTES = 5 * 1024 * 1024
@@ -36,9 +38,9 @@ class Uploads(OciView):
                 return created(name, digest)
         elif "digest" in request.GET:
             digest = Digest.parse(request.GET["digest"])
-            uploads.whole(repository, digest, self.body_for(repository))
+            uploads.whole(repository, digest, self.body_for(repository), require_room=require_bytes)
             return created(name, digest)
-        return progress(name, uploads.begin(self.caller, repository), HTTPStatus.ACCEPTED)
+        return progress(name, uploads.begin(self.viewer, repository), HTTPStatus.ACCEPTED)
 
 
 @streamed("PATCH", "PUT")
@@ -58,7 +60,9 @@ class Upload(OciView):
         start, length = range_of(request)
         body = self.body_for(session.repository)
         authorise = partial(repositories.authorise_again, self.caller, session.repository)
-        uploads.finish(session, digest, body, authorise=authorise, start=start, length=length)
+        uploads.finish(
+            session, digest, body, authorise=authorise, require_room=require_bytes, start=start, length=length
+        )
         return created(name, digest)
 
     def delete(self, request: Request, name: str, number: str) -> Response:  # noqa: ARG002
@@ -76,15 +80,13 @@ class Upload(OciView):
             number = uuid.UUID(self.kwargs["number"])
         except ValueError:
             raise uploads.unknown() from None
-        return uploads.of(self.caller, found, number)
+        return uploads.own(self.viewer, found.namespace, found.address.path_name, number)
 
     def handle_exception(self, exc: Exception) -> Response:
-        if not isinstance(exc, uploads.OutOfOrder):
-            return super().handle_exception(exc)
-        response = exception_handler(exc, {})
-        for header, value in _where(self.kwargs["name"], exc.session).items():
-            response.headers[header] = value
-        response.exception = True
+        response = super().handle_exception(exc)
+        if isinstance(exc, OutOfOrder):  # raised with a session, which says where to go on
+            for header, value in _where(self.kwargs["name"], self.session).items():
+                response.headers[header] = value
         return response
 
 

@@ -1,0 +1,101 @@
+"""What a manifest names must be in its repository, as large as it says. Rows record it, so that no sweep takes it."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from django.conf import settings
+from django.db.models import Q
+
+from apps.artifacts.errors import ManifestBlobUnknown, ManifestInvalid
+from apps.artifacts.manifest_format import Descriptor, ParsedManifest
+from apps.artifacts.models import Manifest, ManifestBlob, ManifestChild, Repository, RepositoryBlob
+from apps.artifacts.names import Digest
+from apps.blobs.models import State
+
+_AT_ONCE = 500
+Rows = dict[str, RepositoryBlob]
+SizeElsewhere = Callable[[Digest], int | None]
+
+
+def missing(repository: Repository, parsed: ParsedManifest) -> list[Descriptor]:
+    """The blobs that are named and must be here, but have no row here."""
+    found = _rows_of(repository, parsed.blobs)
+    away = {one.digest: one for one in parsed.blobs if str(one.digest) not in found and not one.may_be_away}
+    return list(away.values())
+
+
+def blobs_of(repository: Repository, parsed: ParsedManifest) -> list[RepositoryBlob]:
+    """The rows of all that is named, locked until the manifest is committed: no sweep takes one of them meanwhile.
+
+    Raises ManifestBlobUnknown, or ManifestInvalid for another size.
+    """
+    found = _rows_of(repository, parsed.blobs, lock=True)
+    for descriptor in parsed.blobs:
+        row = found.get(str(descriptor.digest))
+        if row is not None:
+            _check_size(descriptor, row.blob.size)
+        elif not descriptor.may_be_away:
+            raise unknown(descriptor, "blob")
+    return list({row.pk: row for row in found.values()}.values())
+
+
+def check_children(repository: Repository, parsed: ParsedManifest, size_elsewhere: SizeElsewhere) -> None:
+    """Raises ManifestBlobUnknown where the index lists a manifest that is not here, ManifestInvalid for its size.
+
+    `size_elsewhere`: the size of a manifest that is served here without a row; None where there is none.
+    """
+    sizes = _sizes_of_manifests(repository, parsed.children)
+    for child in parsed.children:
+        size = sizes.get(str(child.digest))
+        if size is None:
+            size = size_elsewhere(child.digest)
+        if size is not None:
+            _check_size(child, size)
+        elif not (child.may_be_away or settings.OCI_SPARSE_INDEXES):
+            raise unknown(child, "manifest")
+
+
+def create(manifest: Manifest, parsed: ParsedManifest, rows: Iterable[RepositoryBlob]) -> None:
+    ManifestBlob.objects.bulk_create([ManifestBlob(manifest=manifest, blob=row) for row in rows], batch_size=_AT_ONCE)
+    digests = dict.fromkeys(str(child.digest) for child in parsed.children)
+    children = [ManifestChild(manifest=manifest, digest=digest) for digest in digests]
+    ManifestChild.objects.bulk_create(children, batch_size=_AT_ONCE)
+
+
+def _rows_of(repository: Repository, descriptors: Sequence[Descriptor], *, lock: bool = False) -> Rows:
+    """{digest as it was written: its row}"""
+    rows = RepositoryBlob.objects.filter(repository=repository, blob__state=State.READY).select_related("blob")
+    if lock:
+        rows = rows.select_for_update(of=("self",), no_key=True)
+    found: Rows = {}
+    for batch in _batches({descriptor.digest for descriptor in descriptors}):
+        named = Q(blob__digest__in=[digest.hex for digest in batch if digest.algorithm == "sha256"])
+        named |= Q(blob__sha512__in=[digest.hex for digest in batch if digest.algorithm == "sha512"])
+        for row in rows.filter(named).order_by("pk"):
+            found[f"sha256:{row.blob.digest}"] = row
+            found[f"sha512:{row.blob.sha512}"] = row
+    return {str(one.digest): found[str(one.digest)] for one in descriptors if str(one.digest) in found}
+
+
+def _sizes_of_manifests(repository: Repository, descriptors: Sequence[Descriptor]) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for batch in _batches({descriptor.digest for descriptor in descriptors}):
+        rows = Manifest.objects.filter(repository=repository, digest__in=[str(digest) for digest in batch])
+        sizes.update(rows.values_list("digest", "size"))
+    return sizes
+
+
+def _batches(digests: set[Digest]) -> Iterator[list[Digest]]:
+    in_order = sorted(digests, key=str)
+    for start in range(0, len(in_order), _AT_ONCE):
+        yield in_order[start : start + _AT_ONCE]
+
+
+def _check_size(descriptor: Descriptor, size: int) -> None:
+    if descriptor.size != size:
+        raise ManifestInvalid(f"{descriptor.digest} has {size} bytes, but its descriptor says {descriptor.size}.")
+
+
+def unknown(descriptor: Descriptor, what: str) -> ManifestBlobUnknown:
+    return ManifestBlobUnknown(
+        f"The {what} {descriptor.digest} is not in this repository.", mend=f"Push the {what} first."
+    )

@@ -1,0 +1,167 @@
+"""Rows of manifests and tags: stored byte for byte, pointed at, deleted. Each verb writes its audit row."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.utils import timezone
+
+from apps.accounts.access.gate import Viewer
+from apps.artifacts import manifest_references, names
+from apps.artifacts.errors import DigestInvalid, ManifestInvalid, ManifestUnknown, TooManyTags
+from apps.artifacts.ingest import RequireRoom
+from apps.artifacts.manifest_format import ParsedManifest
+from apps.artifacts.manifest_references import SizeElsewhere
+from apps.artifacts.models import Manifest, Repository, Tag
+from apps.artifacts.names import Digest
+from apps.artifacts.repositories import locked
+from apps.audit import kinds
+from apps.audit.recorder import record
+
+MAX_TAGS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Pushed:
+    """A manifest as it comes in. `digest` is the one by which it is addressed."""
+
+    digest: Digest
+    raw: bytes
+    parsed: ParsedManifest
+
+
+def digest_of(repository: Repository, reference: str | Digest, raw: bytes) -> Digest:
+    """By which the bytes are stored that were sent to a tag or a digest. Raises DigestInvalid."""
+    if isinstance(reference, Digest):
+        digest = Digest.of(raw, reference.algorithm)
+        if digest != reference:
+            raise DigestInvalid(f"The body is {digest}, but it was sent as {reference}.", mend="Send it again.")
+        return digest
+    known = Manifest.objects.filter(repository=repository)
+    usual, other = Digest.of(raw), Digest.of(raw, "sha512")
+    # What was pushed by its sha512 alone is tagged by it as well: its client compares digests.
+    there = set(known.filter(digest__in=[str(usual), str(other)]).values_list("digest", flat=True))
+    return other if there == {str(other)} else usual
+
+
+def check_tags(tags: Sequence[str]) -> None:
+    """Raises TooManyTags, ManifestInvalid."""
+    if len(tags) > MAX_TAGS:
+        raise TooManyTags(f"{len(tags)} tags came with one manifest: expected at most {MAX_TAGS}.")
+    for tag in tags:
+        if not names.is_tag(tag):
+            raise ManifestInvalid(
+                f"{tag[:200]!r} is no tag: expected at most 128 letters, digits, dots, dashes and underscores."
+            )
+
+
+def store(
+    viewer: Viewer,
+    repository: Repository,
+    pushed: Pushed,
+    *,
+    tags: Sequence[str] = (),
+    require_room: RequireRoom,
+    size_elsewhere: SizeElsewhere,
+) -> Manifest:
+    """Store the manifest, if it is not there yet, and move the tags to it.
+
+    `size_elsewhere`: the size of a manifest that is served in this repository without a row. Raises
+    ManifestBlobUnknown, ManifestInvalid, and what `require_room` raises.
+    """
+    now = timezone.now()
+    with locked(repository.pk):
+        rows = Manifest.objects.defer("raw", "annotations").filter(repository=repository)
+        manifest = rows.filter(digest=str(pushed.digest)).first()
+        if manifest is None:
+            # Before the blobs are locked: whoever brings one locks the namespace first, too.
+            require_room(repository.namespace, len(pushed.raw))
+        blobs = manifest_references.blobs_of(repository, pushed.parsed)
+        manifest_references.check_children(repository, pushed.parsed, size_elsewhere)
+        if manifest is None:
+            manifest = _create(viewer, repository, pushed)
+            manifest_references.create(manifest, pushed.parsed, blobs)
+        elif manifest.media_type != pushed.parsed.media_type:
+            raise ManifestInvalid(
+                f"These bytes were pushed as {manifest.media_type} before, and now as {pushed.parsed.media_type}.",
+                mend="Write the mediaType into the manifest.",
+            )
+        else:
+            Manifest.objects.filter(pk=manifest.pk).update(seen_at=now)
+        moved = _point(viewer, repository, manifest, tags)
+        _record(viewer, repository, kinds.Kind.MANIFEST_PUSHED, digest=str(pushed.digest), tags=list(tags), moved=moved)
+    manifest.repository, manifest.raw = repository, pushed.raw
+    return manifest
+
+
+def move_tags(viewer: Viewer, repository: Repository, manifest: Manifest, tags: Sequence[str]) -> None:
+    with locked(repository.pk):
+        moved = _point(viewer, repository, manifest, tags)
+        _record(viewer, repository, kinds.Kind.TAG_MOVED, digest=manifest.digest, tags=list(tags), moved=moved)
+
+
+def delete(viewer: Viewer, repository: Repository, digest: str) -> None:
+    """With every tag on it, inside `repositories.locked`. Raises ManifestUnknown."""
+    manifest = Manifest.objects.filter(repository=repository, digest=digest).only("pk").first()
+    if manifest is None:
+        raise unknown(repository, digest)
+    tags = sorted(manifest.tags.values_list("name", flat=True))
+    manifest.delete()
+    _record(viewer, repository, kinds.Kind.MANIFEST_DELETED, digest=digest, tags=tags)
+
+
+def delete_tag(viewer: Viewer, repository: Repository, name: str) -> bool:
+    """False where no row has that name."""
+    with locked(repository.pk):
+        tag = Tag.objects.filter(repository=repository, name=name).values("pk", "manifest__digest").first()
+        if tag is None:
+            return False
+        Tag.objects.filter(pk=tag["pk"]).delete()
+        _lost_a_tag(repository, [tag["manifest__digest"]])
+        _record(viewer, repository, kinds.Kind.TAG_DELETED, digest=tag["manifest__digest"], tags=[name])
+    return True
+
+
+def unknown(repository: object, reference: str) -> ManifestUnknown:
+    return ManifestUnknown(f"{repository} has no manifest {reference[:150]!r}.")
+
+
+def _create(viewer: Viewer, repository: Repository, pushed: Pushed) -> Manifest:
+    parsed = pushed.parsed
+    return Manifest.objects.create(
+        repository=repository,
+        digest=str(pushed.digest),
+        media_type=parsed.media_type,
+        artifact_type=parsed.artifact_type,
+        subject=parsed.subject,
+        annotations=parsed.annotations,
+        size=len(pushed.raw),
+        raw=pushed.raw,
+        pushed_by=viewer.user,
+    )
+
+
+def _point(viewer: Viewer, repository: Repository, manifest: Manifest, tags: Iterable[str]) -> dict[str, str]:
+    """Move the tags, or make them; returns the digest that each of them led to."""
+    named = list(tags)
+    if not named:
+        return {}
+    before = Tag.objects.filter(repository=repository, name__in=named).exclude(manifest=manifest)
+    moved = dict(before.values_list("name", "manifest__digest"))
+    now = timezone.now()
+    _lost_a_tag(repository, moved.values())
+    Tag.objects.bulk_create(
+        [Tag(repository=repository, name=tag, manifest=manifest, moved_by=viewer.user, moved_at=now) for tag in named],
+        update_conflicts=True,
+        unique_fields=["repository", "name"],
+        update_fields=["manifest", "moved_by", "moved_at"],
+    )
+    return moved
+
+
+def _lost_a_tag(repository: Repository, digests: Iterable[str]) -> None:
+    """From now on `gc` waits as long as after a push: somebody may tag it again, or still pull it by digest."""
+    Manifest.objects.filter(repository=repository, digest__in=list(digests)).update(seen_at=timezone.now())
+
+
+def _record(viewer: Viewer, repository: Repository, kind: kinds.Kind, **detail: object) -> None:
+    record(kind, actor_id=viewer.user_id, token_id=viewer.token_id, subject=str(repository.address), **detail)
