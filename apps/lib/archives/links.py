@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from posixpath import dirname
 
-from apps.lib.amounts import amount_text
 from apps.lib.archives.layouts import is_left_out
 from apps.lib.archives.rules.limits import Limits, at_most
 from apps.lib.archives.rules.outcome import Entry, refuse, shown
 
 MAX_FOLLOWED = 40  # as many as Linux follows on one path
+_WITH_LINKS = " with what links lead to"
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,14 +176,8 @@ class _Costs:
         self._entries += 1
         self._bytes += size
         self._name_bytes += len(name.encode("utf-8"))
-        if self._entries > limits.entries:
-            expected = at_most(limits.entries, "entries", limits.entries_setting)
-            found = f"more than {limits.entries} entries, with what links lead to"
-            raise refuse("too_many_entries", found, expected, "Leave files or links out.")
-        if self._bytes > limits.unpacked_bytes:
-            found = f"{amount_text(self._bytes)} unpacked, or more, with what links lead to"
-            expected = at_most(limits.unpacked_bytes, "bytes", limits.unpacked_setting)
-            raise refuse("too_large_unpacked", found, expected, "Leave files or links out.")
+        limits.check_entries(self._entries, _WITH_LINKS)
+        limits.check_unpacked(self._bytes, _WITH_LINKS)
         # Links to folders make paths of any length.
         if name.count("/") >= limits.depth or self._name_bytes > limits.directory_bytes:
             expected = f"{at_most(limits.depth, 'levels')} and {limits.directory_bytes} bytes of names in all"

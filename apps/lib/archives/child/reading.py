@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
 
-from apps.lib.amounts import amount_text
 from apps.lib.archives.rules.clock import Clock
 from apps.lib.archives.rules.collector import Finds, Member
 from apps.lib.archives.rules.forms import Form
-from apps.lib.archives.rules.limits import Limits, at_most
+from apps.lib.archives.rules.limits import Limits
 from apps.lib.archives.rules.outcome import Listing, Refusal, refuse
 from apps.lib.archives.tars.reader import tar_members
 from apps.lib.archives.zips.reader import zip_members
@@ -43,9 +42,7 @@ def members(
 ) -> Iterator[Member]:
     """The members; `by_name` in that order, where the form allows it: a tar has no other order than its own."""
     size = file.seek(0, os.SEEK_END)
-    if size > limits.packed_bytes:
-        expected = at_most(limits.packed_bytes, "bytes", limits.packed_setting)
-        raise refuse("too_large", f"an archive of {amount_text(size)}", expected, "Leave files out.")
+    limits.check_packed(size)
     if form == "zip":
         return zip_members(file, limits, clock, by_name=by_name, links=links)
     return tar_members(file, form, limits, clock, links=links)

@@ -2,14 +2,18 @@
 
 from dataclasses import dataclass
 
-from apps.lib.amounts import limit_text
+from apps.lib.amounts import amount_text, limit_text
+from apps.lib.archives.rules.outcome import refuse
 
 _MIB = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Sizes in bytes, times in seconds. A `*_setting` is the variable named in a refusal; empty: the limit is fixed."""
+    """Sizes in bytes, times in seconds. A `*_setting` is the variable named in a refusal; empty: the limit is fixed.
+
+    Each `check_*` raises Refusal for a number above its limit.
+    """
 
     packed_bytes: int = 100 * _MIB
     packed_setting: str = "LARDER_MODULE_ARCHIVE_MAX_BYTES"
@@ -29,6 +33,37 @@ class Limits:
     seconds: int = 30
     repack_seconds: int = 120  # of the processor: packing costs several times what reading does
     memory_bytes: int = 512 * _MIB
+
+    def check_packed(self, size: int) -> None:
+        if size > self.packed_bytes:
+            expected = at_most(self.packed_bytes, "bytes", self.packed_setting)
+            raise refuse("too_large", f"an archive of {amount_text(size)}", expected, "Leave files out.")
+
+    def check_entries(self, count: int, more: str = "") -> None:
+        if count > self.entries:
+            expected = at_most(self.entries, "entries", self.entries_setting)
+            raise refuse("too_many_entries", f"{count} entries{more}, or more", expected, "Leave files out.")
+
+    def check_directory(self, size: int, what: str) -> None:
+        if size > self.directory_bytes:
+            expected = at_most(self.directory_bytes, "bytes")
+            raise refuse("too_large_directory", f"{what} of {size} bytes", expected, "Use shorter names.")
+
+    def check_file(self, name: str, size: int) -> None:
+        if size > self.file_bytes:
+            expected = at_most(self.file_bytes, "bytes", self.file_setting)
+            raise refuse("too_large_file", f"{amount_text(size)} unpacked", expected, "Leave it out.", name)
+
+    def check_unpacked(self, total: int, more: str = "") -> None:
+        if total > self.unpacked_bytes:
+            expected = at_most(self.unpacked_bytes, "bytes", self.unpacked_setting)
+            found = f"{amount_text(total)} unpacked{more}, or more"
+            raise refuse("too_large_unpacked", found, expected, "Leave files out.")
+
+    def check_ratio(self, total: int, packed: int) -> None:
+        if total > self.ratio_from and total > self.ratio * packed:
+            found = f"{amount_text(total)} unpacked, or more, from {amount_text(packed)}"
+            raise refuse("ratio", found, f"at most {self.ratio} times the packed size", "Leave the padding out.")
 
 
 def at_most(limit: int, unit: str, setting: str = "") -> str:

@@ -1,38 +1,42 @@
-"""The members' bytes: each is read once, in steps, counted for real."""
+"""One member of a zip and its data, inflated with zlib: what zipfile would hide of a stream's end is seen here."""
 
 import zlib
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
-from apps.lib.amounts import amount_text
 from apps.lib.archives.rules.clock import Clock
-from apps.lib.archives.rules.limits import Limits, at_most
 from apps.lib.archives.rules.outcome import refuse
-from apps.lib.archives.zips.records import DEFLATED, Record
 
+STORED, DEFLATED = 0, 8
 STEP = 64 * 1024
-_RAW_DEFLATE = -15
 
 
-def check_declared(records: list[Record], packed: int, limits: Limits) -> None:
-    """Adds up what the directory admits. A directory that says less than the truth is caught while reading."""
-    total = sum(record.size for record in records)
-    for record in records:
-        if record.size > limits.file_bytes:
-            expected = at_most(limits.file_bytes, "bytes", limits.file_setting)
-            raise refuse(
-                "too_large_file", f"{amount_text(record.size)} unpacked", expected, "Leave it out.", record.name
-            )
-    if total > limits.unpacked_bytes:
-        expected = at_most(limits.unpacked_bytes, "bytes", limits.unpacked_setting)
-        raise refuse("too_large_unpacked", f"{amount_text(total)} unpacked", expected, "Leave files out.")
-    if total > limits.ratio_from and total > limits.ratio * packed:
-        found = f"{amount_text(total)} unpacked from {amount_text(packed)}"
-        raise refuse("ratio", found, f"at most {limits.ratio} times the packed size", "Leave the padding out.")
+class Record(NamedTuple):
+    """One member as the directory describes it (4.3.12), its name decoded. `at` is where its local record begins."""
+
+    made_by: int
+    needed: int
+    flags: int
+    method: int
+    crc: int
+    packed: int
+    size: int
+    attributes: int
+    at: int
+    name: str
+
+    @property
+    def mode(self) -> int:
+        """The Unix mode with its type bits; 0 where the packer wrote none."""
+        return self.attributes >> 16
+
+    @property
+    def is_dir(self) -> bool:
+        return self.name.endswith("/")
 
 
 def member_pieces(file: BinaryIO, record: Record, at: int, clock: Clock) -> Iterator[bytes]:
-    """Reads one member whose data begins at `at`. Raises Refusal, at the latest after the last piece."""
+    """The data of one member, which begin at `at`: read once, in steps, counted. Raises Refusal, also at their end."""
     file.seek(at)
     size, crc = 0, 0
     for piece in _inflated(file, record, clock) if record.method == DEFLATED else _stored(file, record, clock):
@@ -60,23 +64,22 @@ def _stored(file: BinaryIO, record: Record, clock: Clock) -> Iterator[bytes]:
 
 
 def _inflated(file: BinaryIO, record: Record, clock: Clock) -> Iterator[bytes]:
-    inflater = zlib.decompressobj(_RAW_DEFLATE)
-    after_end = False
+    """One whole stream. One that ends early leaves room for bytes which only some tools would read."""
+    inflater = zlib.decompressobj(-zlib.MAX_WBITS)
+    unread = b""
     try:
         for packed in _stored(file, record, clock):
-            after_end = inflater.eof
-            if after_end:
-                break
-            pending = packed
-            while pending and not inflater.eof:
+            unread = packed
+            while unread and not inflater.eof:
                 clock.check()
-                yield inflater.decompress(pending, STEP)
-                pending = inflater.unconsumed_tail
+                yield inflater.decompress(unread, STEP)
+                unread = inflater.unused_data or inflater.unconsumed_tail
+            if unread:
+                break
         while not inflater.eof and (piece := inflater.decompress(b"", STEP)):
             yield piece
     except zlib.error as error:
         raise refuse("deflate", f"broken compressed data ({error})", "a deflate stream", file=record.name) from error
-    # A stream that ends early leaves room for bytes which only some tools would read.
-    if after_end or inflater.unused_data or not inflater.eof:
-        found = "compressed data that goes on" if inflater.eof else "compressed data that is cut short"
+    if unread or not inflater.eof:
+        found = "compressed data that goes on" if unread else "compressed data that is cut short"
         raise refuse("deflate", found, "one whole deflate stream", file=record.name)
