@@ -122,7 +122,7 @@ def test_refusals_name_the_limit_and_its_setting(limits: sandboxed.Limits, words
     ids=["global headers", "names together", "records together", "a name", "a path"],
 )
 def test_what_a_tar_may_pile_up_is_bounded(monkeypatch, code: str, limits: sandboxed.Limits, items: list[Item]):
-    monkeypatch.setattr("apps.lib.archives.tars.extensions._MOST_IN_ALL", 10_000)
+    monkeypatch.setattr("apps.lib.archives.tars.reader._MAX_ABOUT_ALL_BYTES", 10_000)
 
     with pytest.raises(sandboxed.Refusal) as refusal:
         sandboxed.read(io.BytesIO(gz(tar(items))), limits, form="tar.gz")

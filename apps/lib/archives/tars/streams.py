@@ -1,16 +1,18 @@
-"""The bytes inside a gzip or xz file: one whole stream, unpacked in steps, with nothing behind it."""
+"""The bytes inside a gzip or xz file: one whole stream, unpacked in steps, with nothing after it.
+
+zlib and lzma unpack; `gzip` and `lzma.open` read on in a second stream, where other tools stop.
+"""
 
 import lzma
 import zlib
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import BinaryIO, Literal
 
 from apps.lib.archives.rules.clock import Clock
 from apps.lib.archives.rules.outcome import Refusal, refuse
 
 STEP = 64 * 1024
-# `xz -9` needs 65 MiB to unpack. A header may ask for 4 GiB.
-XZ_MEMORY = 100 * 1024 * 1024
+_MAX_XZ_MEMORY_BYTES = 100 * 1024 * 1024  # `xz -9` needs 65 MiB to unpack. A header may ask for 4 GiB.
 _GZIP = 16 + zlib.MAX_WBITS
 _MAGIC = {"gzip": b"\x1f\x8b", "xz": b"\xfd7zXZ\x00"}
 
@@ -49,49 +51,51 @@ class Unpacked:
         return data
 
 
+def unpacked(file: BinaryIO, form: Literal["tar.gz", "tar.xz"], clock: Clock) -> Unpacked:
+    """The contents of the file, which is read from its start."""
+    file.seek(0)
+    return Unpacked(_gunzipped(file, clock) if form == "tar.gz" else _unxzed(file, clock))
+
+
 def ends_inside(file: str) -> Refusal:
     return refuse("truncated", "the end of the tar inside a member", "all of it", "Pack and upload it again.", file)
 
 
-def gunzipped(file: BinaryIO, clock: Clock) -> Iterator[bytes]:
-    """The contents of a gzip file of one member. zlib checks header, CRC and length (RFC 1952)."""
+def _gunzipped(file: BinaryIO, clock: Clock) -> Iterator[bytes]:
+    """One gzip member. zlib checks header, CRC and length (RFC 1952)."""
     inflater = zlib.decompressobj(_GZIP)
-    file.seek(0)
-    while not inflater.eof:
-        packed = file.read(STEP)
-        if not packed:
-            raise _cut_short("gzip")
-        try:
-            while packed and not inflater.eof:
+    try:
+        while not inflater.eof:
+            unread = _more(file, "gzip")
+            while unread and not inflater.eof:
                 clock.check()
-                yield inflater.decompress(packed, STEP)
-                packed = inflater.unconsumed_tail
-        except zlib.error as error:
-            raise _damaged("gzip", error) from error
+                yield inflater.decompress(unread, STEP)
+                unread = inflater.unconsumed_tail
+    except zlib.error as error:
+        raise _damaged("gzip", error) from error
     _check_end("gzip", inflater.unused_data + file.read(STEP))
 
 
-def unxzed(file: BinaryIO, clock: Clock) -> Iterator[bytes]:
-    """The contents of an xz file of one stream."""
-    decoder = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=XZ_MEMORY)
-    file.seek(0)
+def _unxzed(file: BinaryIO, clock: Clock) -> Iterator[bytes]:
+    """One xz stream."""
+    decoder = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MAX_XZ_MEMORY_BYTES)
     try:
         while not decoder.eof:
             clock.check()
-            packed = file.read(STEP) if decoder.needs_input else b""
-            if not packed and decoder.needs_input:
-                raise _cut_short("xz")
-            yield decoder.decompress(packed, STEP)
+            yield decoder.decompress(_more(file, "xz") if decoder.needs_input else b"", STEP)
     except lzma.LZMAError as error:
-        if "memory" in str(error).lower():
-            found = f"an xz stream that takes more than {XZ_MEMORY} bytes of memory to unpack"
-            raise refuse("xz_memory", found, "what xz -9 writes, or less", "Pack it with xz -6.") from error
-        raise _damaged("xz", error) from error
+        if "memory" not in str(error).lower():
+            raise _damaged("xz", error) from error
+        found = f"an xz stream that takes more than {_MAX_XZ_MEMORY_BYTES} bytes of memory to unpack"
+        raise refuse("xz_memory", found, "what xz -9 writes, or less", "Pack it with xz -6.") from error
     _check_end("xz", decoder.unused_data + file.read(STEP))
 
 
-def _cut_short(kind: str) -> Refusal:
-    return refuse("truncated", f"a {kind} stream that is cut short", "all of it", "Upload it again.")
+def _more(file: BinaryIO, kind: str) -> bytes:
+    packed = file.read(STEP)
+    if not packed:
+        raise refuse("truncated", f"a {kind} stream that is cut short", "all of it", "Upload it again.")
+    return packed
 
 
 def _damaged(kind: str, error: Exception) -> Refusal:
@@ -101,7 +105,7 @@ def _damaged(kind: str, error: Exception) -> Refusal:
 def _check_end(kind: str, rest: bytes) -> None:
     """Some tools read on in a second stream, others stop or ignore it: two archives in one file."""
     if rest.startswith(_MAGIC[kind]):
-        mend = f"Pack all files in one go; do not join {kind} files."
-        raise refuse("concatenated", f"a second {kind} stream behind the first", "one stream", mend)
+        hint = f"Pack all files in one go; do not join {kind} files."
+        raise refuse("concatenated", f"a second {kind} stream after the first", "one stream", hint)
     if rest:
         raise refuse("trailing_bytes", f"bytes after the end of the {kind} stream", "nothing after it")
