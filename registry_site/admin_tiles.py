@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from django.contrib import admin
 from django.db.models import Model, QuerySet
 from django.urls import reverse
 from django.utils import timezone
@@ -90,6 +91,12 @@ def _longest_wait() -> tuple[str, bool]:
     return timesince(since, depth=1), timezone.now() - since > LONG_WAIT
 
 
+def _oldest_waiting_first() -> str:
+    # The admin sorts by the position of a column; position 0 is the checkbox of the actions.
+    age = 1 + list(admin.site.get_model_admin(Job).list_display).index("age")
+    return f"{_list_of(Job)}?state__exact={JobState.QUEUED}&o={age}"
+
+
 def _storage() -> tuple[str, bool]:
     state = health.checks.states()["storage"]
     if state != "ok":
@@ -103,7 +110,7 @@ TILES: tuple[tuple[str, tuple[Tile | State, ...]], ...] = (
         "At work",
         (
             State("Workers", Job, _workers, lambda: reverse("status")),
-            State("Longest wait", Job, _longest_wait, lambda: f"{_list_of(Job)}?state__exact={JobState.QUEUED}&o=4"),
+            State("Longest wait", Job, _longest_wait, _oldest_waiting_first),
             Tile("Jobs waiting", Job, lambda: _jobs(JobState.QUEUED), f"?state__exact={JobState.QUEUED}"),
             Tile("Jobs running", Job, lambda: _jobs(JobState.RUNNING), f"?state__exact={JobState.RUNNING}"),
             Tile("Jobs failed", Job, lambda: _jobs(JobState.FAILED), f"?state__exact={JobState.FAILED}", is_alarm=True),

@@ -51,7 +51,7 @@ def connect() -> None:
         purging.JOB,
         verification.JOB,
     )
-    targets.asked = dict.fromkeys(of_release, RELEASES) | {
+    targets.sources = dict.fromkeys(of_release, RELEASES) | {
         reinspection.JOB: Source(
             ModuleVersion.objects.select_related("release__namespace").without_texts().all,
             lambda word: by_address(word, "release__"),

@@ -1,7 +1,7 @@
-"""What the admin pages of all rooms share (D19).
+"""Base classes for the admin pages of every room (D19).
 
-A package beside the rooms and no room itself: `audit` and `blobs` are blind to each other and lie lowest, and `lib`
-knows no Django, so there is no room from which both could import this.
+A package beside the rooms: `audit` and `blobs` may not import each other, and `lib` knows no Django, so no room could
+give this to both.
 """
 
 from apps.admin_base.autocomplete import Autocompletes, is_key

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 
 
 def is_key(column: Any, text: str) -> bool:
-    """Whether the column could hold it: the database need not be asked, and would raise."""
+    """Check that the column could hold the text; a query with any other text raises."""
     column = getattr(column, "target_field", column)
     try:
         column.run_validators(column.to_python(text))
@@ -18,10 +18,10 @@ def is_key(column: Any, text: str) -> bool:
 
 
 class Autocomplete(AutocompleteSelect):
-    """Django's asks the database for whatever the form or the link says, and `namespace=a--b` raises."""
+    """Ignores values that are no keys: Django's widget queries for them, and `?namespace=a--b` raises."""
 
     def optgroups(self, name: str, value: Sequence[str], attrs: dict[str, Any] | None = None) -> Any:
-        return super().optgroups(name, [one for one in value if is_key(self.field.target_field, one)], attrs)
+        return super().optgroups(name, [key for key in value if is_key(self.field.target_field, key)], attrs)
 
 
 class Autocompletes:

@@ -15,50 +15,56 @@ from apps.admin_base.counting import BoundedPaginator
 from apps.admin_base.display import as_column
 from apps.lib.errors import RegistryError
 
-# One request acts on so many rows at most; "select all" may mean a million.
+# Rows per request: "select all" may mean a million.
 ACTION_ROWS = 500
-# More refusals than this are only counted: a page of five hundred messages is read by nobody.
+# Further refusals are only counted: nobody reads five hundred messages.
 REFUSALS_SHOWN = 10
-# PostgreSQL plans minutes for a condition of hundreds of words: each may bring joins of its own.
+# Each word may add joins; PostgreSQL needs minutes to plan hundreds of them.
 SEARCHED_WORDS = 8
 
 M = TypeVar("M", bound=Model)
 
 
+def address_condition(word: str, namespace: str, name: str) -> Q | None:
+    """Match `namespace/start-of-name`; return None if the word has no slash. The other two are ORM paths."""
+    owner, slash, start = word.partition("/")
+    return Q(**{namespace: owner, f"{name}__startswith": start}) if slash else None
+
+
 class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
-    """Pages of fifty, searched by whole words, and a verb's refusal shown as a message."""
+    """Fifty rows a page; searches word by word; shows a RegistryError as a message."""
 
     list_per_page = 50
     list_max_show_all = 200
     show_full_result_count = False
-    show_facets = admin.ShowFacets.NEVER  # they count every row, for each filter
+    show_facets = admin.ShowFacets.NEVER  # facets count every row for each filter
     paginator = BoundedPaginator
-    # What `export_csv` writes: paths of the ORM, in this order. Never a secret or its digest.
+    # ORM paths that `export_csv` writes, in this order. Never a secret or its digest.
     csv_columns: Sequence[str] = ()
-    # Actions that are buttons on the page of a row as well, with their words.
+    # Actions that are also buttons on a row's page: name to label.
     page_actions: Mapping[str, str] = {}
 
     def get_list_display(self, request: HttpRequest) -> Any:
         return [as_column(self.model, name) for name in super().get_list_display(request)]
 
     def is_offered(self, action: str, row: M) -> bool:  # noqa: ARG002
-        """Whether the button makes sense on the page of this row; the verb decides anyway."""
+        """Tell whether to show the button on this row's page; the verb still decides."""
         return True
 
-    def find(self, word: str) -> Q:
-        """What one word of the search box means; only asked where `search_fields` shows the box."""
+    def search_condition(self, word: str) -> Q:
+        """Return the condition for one word of the search box. Called only if `search_fields` shows the box."""
         raise NotImplementedError
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        if not self.search_fields:  # no box, but anybody can write ?q= into the address
+        if not self.search_fields:  # without a box, ?q= can still be typed into the URL
             return queryset, False
         words = list(dict.fromkeys(search_term.replace("\0", " ").split()))
         if len(words) > SEARCHED_WORDS:
             self.message_user(request, f"Only the first {SEARCHED_WORDS} words were searched for.", messages.WARNING)
         for word in words[:SEARCHED_WORDS]:
-            queryset = queryset.filter(self.find(word))
+            queryset = queryset.filter(self.search_condition(word))
         return queryset, False
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> M | None:
@@ -83,7 +89,7 @@ class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
                 if row is not None:
                     return self._act_on_page(request, row)
             return super().changeform_view(request, object_id, form_url, extra_context)
-        except RegistryError as refusal:  # the transaction around the verb is rolled back by now
+        except RegistryError as refusal:  # the verb's transaction has been rolled back
             return self._refused(request, refusal)
 
     def delete_view(
@@ -105,7 +111,7 @@ class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
         return [(name, words) for name, words in offered if self.is_offered(name, row)]
 
     def _act_on_page(self, request: HttpRequest, row: M) -> HttpResponse:
-        """The action of the list, for this row alone."""
+        """Run the list's action on this row alone."""
         if not self.has_view_or_change_permission(request, row):
             raise PermissionDenied
         name = request.POST["action"]
@@ -124,12 +130,12 @@ class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
         self.message_user(request, f"{refusal} {refusal.mend}", messages.ERROR)
         return HttpResponseRedirect(request.get_full_path())
 
-    def act(self, request: HttpRequest, rows: Iterable[M], verb: Callable[[M], object], *, done: str) -> None:
-        """Call a verb for each selected row; say for how many it was `done`, and why for each that refused."""
+    def apply_verb(self, request: HttpRequest, rows: Iterable[M], verb: Callable[[M], object], *, done: str) -> None:
+        """Call the verb for each row; report successes as "`done`: 3." and refusals with their reasons."""
         count, refused = 0, 0
         chosen = iter(rows)
         for row in islice(chosen, ACTION_ROWS):
-            name = str(row)  # a verb may remove it
+            name = str(row)  # before the verb, which may delete the row
             try:
                 verb(row)
             except RegistryError as refusal:
@@ -147,7 +153,7 @@ class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
 
 
 class ReadOnlyAdmin(LarderAdmin[M]):
-    """Seen by those who may view it, edited by nobody, superusers included: Django answers a POST with 403."""
+    """Nobody edits these rows, not even superusers: Django answers a POST with 403."""
 
     def has_add_permission(self, _request: HttpRequest, _obj: Any = None) -> bool:
         return False
@@ -170,7 +176,7 @@ class ReadOnlyAdmin(LarderAdmin[M]):
         return as_column(self.model, row)
 
     def get_readonly_fields(self, _request: HttpRequest, _obj: Any = None) -> list[Any]:
-        """All of them: a field that becomes editable by an oversight would change what is published."""
+        """Return every field: one left editable by oversight would change what is published."""
         rows = self.fields or [row for _, options in self.fieldsets or () for row in options["fields"]]
         shown = [name for row in rows for name in ([row] if isinstance(row, str) else row)]
         return list(dict.fromkeys([*self.readonly_fields, *shown, *(as_column(self.model, name) for name in shown)]))

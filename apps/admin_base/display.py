@@ -1,4 +1,4 @@
-"""What the lists show in a cell. Times and sizes are the portal's own."""
+"""Cells of lists. Times and sizes look as in the portal."""
 
 from datetime import datetime
 from functools import cache
@@ -14,7 +14,7 @@ SIZES = frozenset({"size", "uploaded_size", "quota_bytes", "bytes"})
 
 
 def digest_prefix(word: str) -> str:
-    """The hex digits of a digest that was copied with or without its `sha256:`."""
+    """Return the hex digits of a digest that was pasted with or without `sha256:`."""
     return word.removeprefix("sha256:").lower()
 
 
@@ -28,8 +28,8 @@ def size(count: int | None) -> str:
 
 @cache
 def as_column(model: type[models.Model], name: Any) -> Any:
-    """A field of times or sizes as a column that shows it as the portal does; anything else as it is."""
-    field = next((one for one in model._meta.concrete_fields if one.name == name), None)  # noqa: SLF001  # Django documents it
+    """Return a column that formats a time or size as the portal does; return any other name unchanged."""
+    field = next((field for field in model._meta.concrete_fields if field.name == name), None)  # noqa: SLF001  # Django documents it
     if field is None or not (isinstance(field, models.DateTimeField) or name in SIZES):
         return name
     words = moment if isinstance(field, models.DateTimeField) else size
@@ -47,7 +47,7 @@ def badge(state: str) -> SafeString:
 
 
 def short(digest: str) -> SafeString | str:
-    """The first digits of a digest, the whole of it on hover."""
+    """Show twelve digits of a digest, all of them on hover."""
     return format_html('<code title="sha256:{}">{}</code>', digest, digest[:12]) if digest else "-"
 
 
@@ -56,5 +56,5 @@ def link(url: str, text: object) -> SafeString:
 
 
 def portal_link(url: str, about: object) -> SafeString:
-    """To the page of the same thing in the portal; fifty links that all read "open" would tell a listener nothing."""
+    """Link to the portal's page, with a name for screen readers: fifty links that all read "open" say nothing."""
     return format_html('<a href="{}">open<span class="visually-hidden"> {} in the portal</span></a>', url, about)

@@ -1,4 +1,4 @@
-"""Rows of a list as CSV: those that were chosen, or with "select all" everything that the filters leave."""
+"""Export the selected rows of a list, or with "select all" every filtered row, as CSV."""
 
 import csv
 import json
@@ -12,12 +12,12 @@ from django.http import HttpRequest, StreamingHttpResponse
 from django.utils import timezone
 
 CHUNK = 1_000
-# With one of these in front a spreadsheet takes text for a formula, and runs it.
+# A spreadsheet runs text that begins with one of these as a formula.
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 class _Line:
-    """What csv writes to; its writer returns what this returns."""
+    """A file for `csv.writer`, whose `writerow` returns what `write` returns."""
 
     def write(self, text: str) -> str:
         return text
@@ -34,7 +34,7 @@ def export_csv(model_admin: Any, _request: HttpRequest, queryset: QuerySet[Any])
 
 
 def lines(rows: QuerySet[Any], columns: Sequence[str]) -> Iterator[str]:
-    """In one query and flat memory, however many rows there are."""
+    """Yield CSV lines, header first, from one query and in flat memory."""
     writer = csv.writer(_Line())
     yield writer.writerow([column.replace("__", " ").replace("_", " ") for column in columns])
     for row in rows.values_list(*columns).iterator(chunk_size=CHUNK):

@@ -5,19 +5,18 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-# A list of suggestions, not of everything: whoever knows the name types it.
+# The list only suggests; any other name can be typed.
 SUGGESTED = 200
 
 
 class WordFilter(admin.SimpleListFilter):
-    """A filter with a small text field, for columns with too many values to list.
+    """A text field with suggestions, for columns with too many values to list.
 
-    A native list of suggestions instead of the admin's select2 autocomplete: that one is an empty field without
-    JavaScript, and this one takes any name that is typed.
+    It uses a <datalist>: the admin's select2 autocomplete stays empty without JavaScript and takes no other names.
     """
 
     template = "admin/word_filter.html"
-    path = ""  # what must equal the word
+    path = ""  # ORM path that must equal the word
 
     def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
         return [("", "")]  # Django drops a filter that offers nothing
@@ -48,7 +47,7 @@ class WordFilter(admin.SimpleListFilter):
 
 
 class SetFilter(admin.SimpleListFilter):
-    """Whether a column of moments is set, in words of its own (Django's says "empty")."""
+    """Filters by whether a time is set, with its own labels (Django's are "Empty" and "Not empty")."""
 
     path = ""
     words = ("yes", "no")

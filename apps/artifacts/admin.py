@@ -82,7 +82,7 @@ class RepositoryAdmin(ReadOnlyAdmin[Repository]):
             )
         )
 
-    def find(self, word: str) -> Q:
+    def search_condition(self, word: str) -> Q:
         return in_repository(word, "")
 
     def has_collect_permission(self, request: HttpRequest) -> bool:
@@ -144,7 +144,7 @@ class ManifestAdmin(ReadOnlyAdmin[Manifest]):
         tags = count_of(Tag.objects.filter(manifest=OuterRef("pk")), "manifest")
         return super().get_queryset(request).defer("raw", "annotations").annotate(tags_found=tags)
 
-    def find(self, word: str) -> Q:
+    def search_condition(self, word: str) -> Q:
         digest = word.lower() if ":" in word else f"sha256:{word.lower()}"
         by_digest = Q(digest__startswith=digest) | Q(subject__startswith=digest)
         return by_digest | Q(artifact_type=word) | in_repository(word)
@@ -193,7 +193,7 @@ class TagAdmin(ReadOnlyAdmin[Tag]):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Tag]:
         return super().get_queryset(request).defer("manifest__raw", "manifest__annotations")
 
-    def find(self, word: str) -> Q:
+    def search_condition(self, word: str) -> Q:
         return Q(name__startswith=word) | in_repository(word)
 
     @admin.display(description="manifest")
@@ -227,7 +227,7 @@ class UploadSessionAdmin(ReadOnlyAdmin[UploadSession]):
         "expires_at",
     )
 
-    def find(self, word: str) -> Q:
+    def search_condition(self, word: str) -> Q:
         return Q(user__username=word) | in_repository(word)
 
     def has_end_permission(self, request: HttpRequest) -> bool:
@@ -236,7 +236,7 @@ class UploadSessionAdmin(ReadOnlyAdmin[UploadSession]):
     @admin.action(permissions=["end"], description="End selected uploads")
     def end(self, request: HttpRequest, queryset: QuerySet[UploadSession]) -> None:
         viewer = actor_of(request)
-        self.act(request, queryset, lambda session: uploads.end(session, actor=viewer), done="Ended")
+        self.apply_verb(request, queryset, lambda session: uploads.end(session, actor=viewer), done="Ended")
 
     @admin.display(description="state", ordering="expires_at")
     def standing(self, session: UploadSession) -> str:

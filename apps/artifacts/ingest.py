@@ -48,7 +48,7 @@ def keep(
     `ending` runs in the transaction after which the blob may be read.
     """
     _check_digest(arrival, digest)
-    database_availability.look_again()
+    database_availability.release_connection()
     with transaction.atomic():
         blob = ingest.claim(arrival.fingerprint)
         row = show(repository, blob, require_room=require_room)

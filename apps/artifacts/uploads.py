@@ -82,7 +82,7 @@ def append(session: UploadSession, chunks: Chunks, *, start: int | None = None, 
         may_be_taken = False
         try:
             _check_length(came, length)
-            database_availability.look_again()
+            database_availability.release_connection()
             with transaction.atomic():
                 _take(session, lease, key, came)
                 may_be_taken = True
@@ -208,12 +208,12 @@ def _renew(session: UploadSession, lease: uuid.UUID) -> None:
         if not _leased(session, lease).update(lease_until=timezone.now() + LEASE):
             raise unknown()
 
-    database_availability.is_done(renew)
+    database_availability.try_once(renew)
 
 
 def _give_back(session: UploadSession, lease: uuid.UUID) -> None:
     """Where the database stays away the lease lapses by itself."""
-    database_availability.do_when_back(
+    database_availability.run_when_back(
         lambda: _leased(session, lease).update(lease=None, lease_until=None), seconds=LEASE.total_seconds()
     )
 

@@ -14,7 +14,7 @@ from apps.admin_base import ReadOnlyAdmin
 from apps.admin_base.filters import SUGGESTED, WordFilter
 from apps.audit.models import AuditEvent
 
-# So many people may bear a name that begins with the word.
+# People whose name begins with the word; more are ignored.
 PEOPLE_FOUND = 50
 REQUEST_ID_SHOWN = 8
 _USER = re.compile(r"user/([0-9]{1,18})")
@@ -25,13 +25,13 @@ def people() -> QuerySet[Any]:
 
 
 def about(names: QuerySet[Any]) -> Q:
-    """What these people did, and what was done to their accounts. Rows hold numbers and no foreign keys (D14)."""
+    """Match events by these people and events on their accounts. Rows have account numbers, no foreign keys (D14)."""
     numbers = list(names.values_list("pk", flat=True)[:PEOPLE_FOUND])
     return Q(actor_id__in=numbers) | Q(subject__in=[f"user/{number}" for number in numbers])
 
 
 def name_subjects(events: Iterable[AuditEvent]) -> list[Any]:
-    """Give each event the name of the account that it is about, where it is about one: in one query."""
+    """Set `subject_name` on each event, empty unless its subject is an account. One query for all."""
     found = list(events)
     numbers = {event.pk: int(known[1]) for event in found if (known := _USER.fullmatch(event.subject))}
     names = dict(people().filter(pk__in={0, *numbers.values()}).values_list("pk", "username"))  # 0: always one query
@@ -67,7 +67,7 @@ class AuditEventAdmin(ReadOnlyAdmin[AuditEvent]):
     csv_columns = ("at", "kind", "actor_id", "actor_name", "token_id", "subject", "client", "detail", "request_id")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AuditEvent]:
-        # The names come in the same query.
+        # Names come with the same query.
         named = people().filter(pk=OuterRef("actor_id"))
         return (
             super()
@@ -84,7 +84,7 @@ class AuditEventAdmin(ReadOnlyAdmin[AuditEvent]):
         event = super().get_object(request, object_id, from_field)
         return name_subjects([event])[0] if event is not None else None
 
-    def find(self, word: str) -> Q:
+    def search_condition(self, word: str) -> Q:
         found = Q(subject__startswith=word) | Q(request_id=word) | about(people().filter(username__startswith=word))
         return found | Q(detail__client=word) if _is_address(word) else found
 

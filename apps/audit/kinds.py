@@ -2,7 +2,7 @@ from django.db import models
 
 
 class Kind(models.TextChoices):
-    """`source:subject:action`. Rows keep the text for ever, so a kind is never renamed."""
+    """`source:subject:action`. Stored rows never change, so a kind is never renamed."""
 
     USER_SIGNED_IN = "account:user:signed-in"
     USER_SIGN_IN_FAILED = "account:user:sign-in-failed"

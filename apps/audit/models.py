@@ -17,15 +17,15 @@ class AuditEventQuerySet(models.QuerySet["AuditEvent"]):
         raise TypeError("Audit rows are append-only: nobody deletes them.")
 
     def prune(self, *, before: datetime, at_most: int) -> int:
-        """The one way out: rows that are older than what is kept of them, the oldest first."""
+        """Delete up to `at_most` rows older than `before`, oldest first, and return how many. Nothing else deletes."""
         oldest = self.filter(at__lt=before).order_by("at", "pk").values_list("pk", flat=True)[:at_most]
         return models.QuerySet.delete(self.filter(pk__in=list(oldest)))[0]
 
 
 class AuditEvent(models.Model):
-    """What happened, by whom (D14). Rows outlive what they describe, so they hold ids and text, no foreign keys.
+    """One thing that happened, and who did it (D14). Rows outlive what they describe: ids and text, no foreign keys.
 
-    `actor_id` is the account's number and never its name, so that a person can be forgotten; None is Larder itself.
+    `actor_id` is an account number and never a name, so that a person can be erased; None is Larder itself.
     """
 
     at = models.DateTimeField(auto_now_add=True, db_index=True)

@@ -1,4 +1,4 @@
-"""Rows older than LARDER_AUDIT_DAYS end, in batches; one row is left that says so."""
+"""Delete rows older than LARDER_AUDIT_DAYS in batches, and record that as one event."""
 
 import time
 
@@ -10,7 +10,7 @@ from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.audit.recorder import record
 
-# A batch holds the one writer of SQLite for some ten milliseconds. A run ends before Celery's limit; the next goes on.
+# A batch blocks SQLite's one writer for some ten milliseconds. A run ends before Celery's time limit.
 BATCH_SIZE = 1000
 MAX_SECONDS = 100.0
 

@@ -1,4 +1,4 @@
-"""Recording what happened, in the transaction of the verb that did it (D14)."""
+"""Record an event in the transaction of the verb that caused it (D14)."""
 
 from typing import Any
 
@@ -10,9 +10,9 @@ from apps.lib import redaction
 
 
 def record(kind: Kind, *, actor_id: int | None, subject: str, token_id: int | None = None, **detail: Any) -> AuditEvent:
-    """Append one event. The request id of the log context joins it to its log lines.
+    """Append one event, with the request id of the log context.
 
-    Reasons and names are typed by people, who paste secrets: rows are never deleted, so none may get into one.
+    Secrets are redacted: people paste them into reasons and names, and rows stay.
     """
     request_id = str(structlog.contextvars.get_contextvars().get("request_id", ""))
     return AuditEvent.objects.create(

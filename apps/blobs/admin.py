@@ -38,7 +38,7 @@ class BlobAdmin(ReadOnlyAdmin[Blob]):
     fields = ("digest", "size", "state", "problem_badge", "checked_at", "created_at")
     csv_columns = ("digest", "size", "state", "problem", "checked_at", "created_at")
 
-    def find(self, word: str) -> Q:
+    def search_condition(self, word: str) -> Q:
         return Q(digest__startswith=digest_prefix(word))
 
     @admin.display(description="sha256", ordering="digest")

@@ -43,20 +43,20 @@ class KnownProblems(Renewed[Mapping[str, str]]):
 
     def __init__(self) -> None:
         super().__init__("damaged-blobs", {})
-        self._notes: WriteBehind[str, datetime] = WriteBehind(
+        self._unwritten: WriteBehind[str, datetime] = WriteBehind(
             self.name, write=_write, merge=max, every=EVERY, most=MAX_FINDINGS, rest=connections.close_all
         )
-        self.flush = self._notes.flush
+        self.flush = self._unwritten.flush
 
     def of(self, digest: str) -> str:
         """`damaged`, `missing` or nothing."""
-        return self.found.get(digest, Problem.NONE)
+        return self.value.get(digest, Problem.NONE)
 
     def note_damage(self, digest: str) -> None:
         """Serve it no more from now on, and have its row say so soon."""
         with self._lock:
-            self.found = {**self.found, digest: Problem.DAMAGED.value}
-        self._notes.note(digest, timezone.now())
+            self.value = {**self.value, digest: Problem.DAMAGED.value}
+        self._unwritten.add(digest, timezone.now())
 
     def read(self) -> Mapping[str, str]:
         self.flush()

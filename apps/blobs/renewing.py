@@ -1,7 +1,6 @@
-"""What each web process remembers of the database, so that it holds for downloads while that is away (D6).
+"""Lists that each web process keeps in memory, so that downloads obey them during a database outage (D6).
 
-A thread of the process reads it again every two seconds, also where nobody asks. A process that could not read it even
-once since its start knows of nothing.
+A thread reads them again every two seconds. Until the first success a list is empty.
 """
 
 import threading
@@ -11,6 +10,8 @@ from typing import Generic, TypeVar
 import structlog
 from django.db import DatabaseError, InterfaceError, connections
 
+from apps.lib.periodic import Periodic
+
 EVERY = timedelta(seconds=2)
 T = TypeVar("T")
 
@@ -18,43 +19,32 @@ log = structlog.get_logger("larder.blobs")
 
 
 class Renewed(Generic[T]):
-    """`found` is what `read` answered last, and `nothing` before."""
+    """`value` is the last result of `read`, or `empty` before the first."""
 
-    def __init__(self, name: str, nothing: T) -> None:
+    def __init__(self, name: str, empty: T) -> None:
         self.name = name
-        self.found = self._nothing = nothing
+        self.value = self._empty = empty
         self._lock = threading.Lock()
-        self._is_started = False
+        self._thread = Periodic(name, self._renew, every=EVERY, rest=connections.close_all)
 
     def read(self) -> T:
-        """Ask the database. Raises what it raises."""
+        """Query the database; its errors pass through."""
         raise NotImplementedError
 
     def renew(self) -> None:
-        found = self.read()
+        value = self.read()
         with self._lock:
-            self.found = found
+            self.value = value
 
-    def forget(self) -> None:
-        """Know of nothing, as a process that has just begun."""
-        self.found = self._nothing
+    def clear(self) -> None:
+        self.value = self._empty
 
     def start(self) -> None:
-        """Begin to renew, once a process: web processes call it, commands and tests do not."""
-        with self._lock:
-            if self._is_started:
-                return
-            self._is_started = True
-        threading.Thread(target=self._run, name=self.name, daemon=True).start()
+        """Renew in the background from now on. Web processes call it, commands and tests do not."""
+        self._thread.start()
 
-    def _run(self) -> None:
-        pause = threading.Event()
-        while True:
-            try:
-                self.renew()
-            except (DatabaseError, InterfaceError) as error:
-                log.warning("list_not_renewed", list=self.name, error=type(error).__name__)
-            except Exception:
-                log.exception("list_not_renewed", list=self.name)
-            connections.close_all()  # those of this thread: they are not worth keeping open
-            pause.wait(EVERY.total_seconds())
+    def _renew(self) -> None:
+        try:
+            self.renew()
+        except (DatabaseError, InterfaceError) as error:
+            log.warning("list_not_renewed", list=self.name, error=type(error).__name__)

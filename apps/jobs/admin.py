@@ -49,7 +49,7 @@ class JobAdmin(ReadOnlyAdmin[Job]):
         "error",
     )
 
-    def find(self, word: str) -> Q:
+    def search_condition(self, word: str) -> Q:
         number = word.removeprefix("#")
         by_target = Q(target=int(number)) if number.isdecimal() and len(number) < 19 else Q()  # noqa: PLR2004  # fits 64 bits
         return by_target or Q(kind=word) | Q(request_id=word) | targets.matching(word)
@@ -85,8 +85,8 @@ class JobAdmin(ReadOnlyAdmin[Job]):
         self._each(request, queryset, queue.cancel, "Cancelled")
 
     def _each(self, request: HttpRequest, queryset: QuerySet[Job], verb: Callable[..., None], done: str) -> None:
-        named = targets.attach(queryset[: ACTION_ROWS + 1])  # what refuses says of which release
-        self.act(request, named, lambda job: verb(job, request.user.pk), done=done)
+        named = targets.attach(queryset[: ACTION_ROWS + 1])  # so that a refusal names its release
+        self.apply_verb(request, named, lambda job: verb(job, request.user.pk), done=done)
 
     @admin.display(description="job", ordering="kind")
     def title(self, job: Job) -> str:

@@ -1,4 +1,4 @@
-"""Claiming a job: a lease that a thread renews during the work, and a fence that a stale worker runs into (D4)."""
+"""Claim a job: a thread renews the lease during the work, and the fence stops a stale worker (D4)."""
 
 import os
 import socket
@@ -20,7 +20,7 @@ from apps.jobs.leases import renewed
 from apps.jobs.models import WORKING, Job, State
 from apps.lib.redaction import redact
 
-MAX_BACKOFF_SECONDS = 30  # seconds between two tries while something is away
+MAX_BACKOFF_SECONDS = 30  # between two tries during an outage
 WRITE_BACK_TRIES = 5
 _ERROR_MAX = 1000
 
@@ -28,20 +28,20 @@ log = structlog.get_logger("larder.jobs")
 
 
 class Outage(Exception):
-    """Something that the work needs is away. The job waits, and the attempt does not count."""
+    """The work needs something that is away. The job waits, and the attempt does not count."""
 
 
 class LostLease(Exception):
-    """Somebody else has the job now (or it was cancelled): stop, write nothing."""
+    """Another worker has the job, or it was cancelled: stop and write nothing."""
 
 
-# The database raises these when it goes away, restarts, or is locked for too long.
+# AWAY: the database has gone, restarts, or is locked for too long.
 OUTAGES = (Outage, StorageUnavailable, *database_availability.AWAY)
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """This worker's hold on a job. `exhausted`: the attempts have run out, and all that is left is to give up."""
+    """This worker's claim on a job. `exhausted`: no attempts are left, so the work must record its failure."""
 
     job_id: int
     kind: str
@@ -51,9 +51,9 @@ class Claim:
     exhausted: bool
 
     def guard(self) -> None:
-        """Lock the job row until the caller's transaction ends. Raises LostLease where the fence has moved on.
+        """Lock the job row until the caller's transaction ends, and renew the lease. Raises LostLease.
 
-        An UPDATE and not SELECT FOR UPDATE: SQLite has none, and renewing is right at this moment anyway.
+        An UPDATE, because SQLite has no SELECT FOR UPDATE.
         """
         if not connection.in_atomic_block:
             raise RuntimeError("guard() locks for the length of a transaction: there is none")
@@ -63,15 +63,15 @@ class Claim:
 
 @contextmanager
 def claim(job_id: int) -> Iterator[Claim | None]:
-    """Yield the claim, or None where somebody else has the job or it has ended. Errors of the block end here.
+    """Yield the claim, or None if another worker has the job or it has ended. Errors of the block end here.
 
-    The job row says how it went, and the log has the traceback: Celery has nothing to decide, so it hears nothing.
+    The job row records the outcome and the log the traceback; Celery has nothing to decide.
     """
     job = _take(job_id)
     if job is None:
         yield None
         return
-    held = Claim(
+    own = Claim(
         job_id=job.pk,
         kind=job.kind,
         target=job.target,
@@ -81,22 +81,22 @@ def claim(job_id: int) -> Iterator[Claim | None]:
     )
     with structlog.contextvars.bound_contextvars(request_id=job.request_id, job_id=job.pk, attempt=job.attempts):
         try:
-            with renewed(held.job_id, fence=held.fence):
-                yield held
+            with renewed(own.job_id, fence=own.fence):
+                yield own
         except LostLease:
             log.warning("lease_lost")
         except OUTAGES as error:
             log.warning("outage", error=_text_of(error))
-            _write_back(held, _postponed(held, error))
+            _write_back(own, _postponed(own, error))
         except Exception as error:
             log.exception("attempt_failed")
-            _write_back(held, _failed_once(held, error))
+            _write_back(own, _failed_once(own, error))
         except BaseException as error:
-            # The worker is told to stop: that is not the fault of the job either.
-            _write_back(held, _postponed(held, error))
+            # The worker must stop, which is not the job's fault.
+            _write_back(own, _postponed(own, error))
             raise
         else:
-            _write_back(held, _ended(held))
+            _write_back(own, _ended(own))
 
 
 def worker_name() -> str:
@@ -104,8 +104,8 @@ def worker_name() -> str:
 
 
 def _take(job_id: int) -> Job | None:
-    # Two workers may wake for the same job; the row count of one conditional UPDATE says who got it. The transaction
-    # keeps the row locked until it is read: the numbers are those of this claim. By the database's clock throughout.
+    # Two workers may wake for one job; the row count of one conditional UPDATE decides. The transaction locks the row
+    # until it is read, so the numbers are those of this claim. All times are the database's.
     with transaction.atomic(durable=True):
         won = (
             Job.objects.claimable()
@@ -122,34 +122,34 @@ def _take(job_id: int) -> Job | None:
         return Job.objects.get(pk=job_id) if won else None
 
 
-def _mine(held: Claim) -> QuerySet[Job]:
-    return Job.objects.filter(pk=held.job_id, fence=held.fence, state__in=WORKING)
+def _mine(own: Claim) -> QuerySet[Job]:
+    return Job.objects.filter(pk=own.job_id, fence=own.fence, state__in=WORKING)
 
 
-def _ended(held: Claim) -> dict[str, object]:
-    if held.exhausted:
+def _ended(own: Claim) -> dict[str, object]:
+    if own.exhausted:
         return {"state": State.FAILED, "lease_until": None, "finished_at": Now()}
     return {"state": State.SUCCEEDED, "lease_until": None, "finished_at": Now(), "error": ""}
 
 
-def _failed_once(held: Claim, error: BaseException) -> dict[str, object]:
-    """Back to the queue; rung_at is empty so that the next reaper rings. Giving up is tried again until it succeeds."""
+def _failed_once(own: Claim, error: BaseException) -> dict[str, object]:
+    """Requeue, without rung_at so that the next reaper rings. An exhausted job retries to record its failure."""
     return {
         "state": State.QUEUED,
         "lease_until": None,
         "rung_at": None,
-        "not_before": Now() + timedelta(seconds=MAX_BACKOFF_SECONDS) if held.exhausted else None,
+        "not_before": Now() + timedelta(seconds=MAX_BACKOFF_SECONDS) if own.exhausted else None,
         "error": _text_of(error),
     }
 
 
-def _postponed(held: Claim, error: BaseException) -> dict[str, object]:
-    """Back to the queue without the attempt, after 2, 4, 8 … 30 s: fences count all claims, attempts only own ones."""
-    met = held.fence - held.attempt + 1
-    pause = timedelta(seconds=min(2 ** min(met, 5), MAX_BACKOFF_SECONDS))
+def _postponed(own: Claim, error: BaseException) -> dict[str, object]:
+    """Requeue without counting the attempt, after 2, 4, 8 … 30 s. Every claim raises the fence."""
+    outages = own.fence - own.attempt + 1
+    pause = timedelta(seconds=min(2 ** min(outages, 5), MAX_BACKOFF_SECONDS))
     return {
         "state": State.QUEUED,
-        "attempts": held.attempt - 1,
+        "attempts": own.attempt - 1,
         "lease_until": None,
         "rung_at": None,
         "not_before": Now() + pause,
@@ -157,12 +157,12 @@ def _postponed(held: Claim, error: BaseException) -> dict[str, object]:
     }
 
 
-def _write_back(held: Claim, changes: dict[str, object]) -> None:
-    """Note how it went, where the fence is still ours. Where the database stays away the lease lapses by itself."""
+def _write_back(own: Claim, changes: dict[str, object]) -> None:
+    """Record the outcome if the fence is still ours. If the database stays away, the lease lapses."""
     for left in reversed(range(WRITE_BACK_TRIES)):
         try:
-            database_availability.look_again()
-            if not _mine(held).update(**changes):
+            database_availability.release_connection()
+            if not _mine(own).update(**changes):
                 log.warning("lease_lost")
         except database_availability.AWAY:
             if not left:
@@ -174,5 +174,5 @@ def _write_back(held: Claim, changes: dict[str, object]) -> None:
 
 
 def _text_of(error: BaseException) -> str:
-    """One line for the operator, without what may be a secret."""
+    """Return one redacted line for the operator."""
     return redact(f"{type(error).__name__}: {error}")[:_ERROR_MAX]

@@ -1,4 +1,4 @@
-"""A database that goes away while bytes come in or work is done, which takes long, and may be back by the end."""
+"""Survive a database outage during long work: an upload or a job may outlast it."""
 
 import time
 from collections.abc import Callable
@@ -7,14 +7,14 @@ from threading import Thread
 import structlog
 from django.db import InterfaceError, OperationalError, connection
 
-# What Django raises while the database does not answer.
+# Django raises these while the database does not answer.
 AWAY = (OperationalError, InterfaceError)
 
 log = structlog.get_logger("larder.jobs")
 
 
 def is_away(error: BaseException | None) -> bool:
-    """Whether an error says so, or was raised while such an error was handled, as Django's sessions do."""
+    """Tell whether the error, or one that it was raised from, is an outage: Django's sessions wrap theirs."""
     while error is not None:
         if isinstance(error, AWAY):
             return True
@@ -22,38 +22,38 @@ def is_away(error: BaseException | None) -> bool:
     return False
 
 
-def look_again() -> None:
-    """Let the next statement find out first whether its connection still stands, as the first of a request does.
+def release_connection() -> None:
+    """Give a pooled connection back and drop a broken one; the next statement gets a working one.
 
-    From a pool (PostgreSQL) the connection goes back until then: call it before what takes long without the database.
+    Call it before work that takes long without the database.
     """
-    if not connection.in_atomic_block:  # as a test's own transaction is
+    if not connection.in_atomic_block:  # a test runs in a transaction
         connection.close_if_unusable_or_obsolete()
 
 
-def is_done(action: Callable[[], object]) -> bool:
-    """False where the database is away. Anything else that it raises passes through."""
+def try_once(action: Callable[[], object]) -> bool:
+    """Run the action; return False if the database is away. Other errors pass through."""
     try:
-        look_again()
+        release_connection()
         action()
     except AWAY as error:
         log.warning("database_away", error=type(error).__name__)
         return False
     finally:
-        look_again()
+        release_connection()
     return True
 
 
-def do_when_back(action: Callable[[], object], *, seconds: float) -> None:
-    """Now, or once the database answers again: then by a thread of its own, for at most so long."""
+def run_when_back(action: Callable[[], object], *, seconds: float) -> None:
+    """Run the action now, or from a thread once the database answers; give up after `seconds`."""
 
-    def go_on() -> None:
+    def retry() -> None:
         deadline = time.monotonic() + seconds
         try:
-            while time.monotonic() < deadline and not is_done(action):
+            while time.monotonic() < deadline and not try_once(action):
                 time.sleep(1)
         finally:
             connection.close()  # this thread's own
 
-    if not is_done(action):
-        Thread(target=go_on, name="when-back", daemon=True).start()
+    if not try_once(action):
+        Thread(target=retry, name="when-back", daemon=True).start()

@@ -1,4 +1,4 @@
-"""Who has been at work lately: what /readyz calls «the worker answers»."""
+"""Which workers reported lately, for /readyz."""
 
 from datetime import datetime, timedelta
 
@@ -7,23 +7,23 @@ from django.db.models.functions import Now
 
 from apps.jobs.models import Heartbeat
 
-# Names hold process ids, so every restart leaves one behind.
-FORGOTTEN_AFTER = timedelta(days=1)
+# Names contain process ids, so every restart leaves a row behind.
+LIFETIME = timedelta(days=1)
 
 
 def beat(worker_name: str) -> None:
-    """Note that this worker is alive, by the database's clock."""
+    """Record that this worker is alive, by the database's clock."""
     Heartbeat.objects.bulk_create(
         [Heartbeat(worker=worker_name, at=Now())],
         update_conflicts=True,
         unique_fields=["worker"],
         update_fields=["at"],
     )
-    Heartbeat.objects.filter(at__lt=Now() - FORGOTTEN_AFTER).delete()
+    Heartbeat.objects.filter(at__lt=Now() - LIFETIME).delete()
 
 
 def since(age: timedelta) -> QuerySet[Heartbeat]:
-    """The workers that reported within the last `age`."""
+    """Return the workers that reported within the last `age`."""
     return Heartbeat.objects.filter(at__gte=Now() - age)
 
 

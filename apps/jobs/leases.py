@@ -1,4 +1,4 @@
-"""Renewing a lease from a thread of its own while the work goes on (D4)."""
+"""Renew a lease from a thread while the work runs (D4)."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ log = structlog.get_logger("larder.jobs")
 
 @contextmanager
 def renewed(job_id: int, *, fence: int) -> Iterator[None]:
-    """Keep the lease from lapsing while the block runs. Once it is lost, renewing stops; the guard tells the block."""
+    """Renew the lease while the block runs. Once it is lost, renewing stops, and the block's next guard raises."""
     over = Event()
     thread = Thread(target=_renew, args=(job_id, fence, over), name=f"lease-{job_id}", daemon=True)
     thread.start()
@@ -28,7 +28,7 @@ def renewed(job_id: int, *, fence: int) -> Iterator[None]:
 
 
 def _renew(job_id: int, fence: int, over: Event) -> None:
-    # A third of a short lease, so that two renewals may fail.
+    # At most a third of the lease, so that two renewals may fail.
     pause = min(settings.JOB_RENEWAL, settings.JOB_LEASE / 3).total_seconds()
     try:
         while not over.wait(pause):
@@ -41,10 +41,10 @@ def _renew(job_id: int, fence: int, over: Event) -> None:
 
 def _renew_once(job_id: int, fence: int) -> bool:
     try:
-        held = Job.objects.filter(pk=job_id, fence=fence, state=State.RUNNING)
-        return bool(held.update(lease_until=Now() + settings.JOB_LEASE))
+        own = Job.objects.filter(pk=job_id, fence=fence, state=State.RUNNING)
+        return bool(own.update(lease_until=Now() + settings.JOB_LEASE))
     except (DatabaseError, InterfaceError) as error:
-        # Locked by a guard, or away: the next round may be luckier, and needs a fresh connection if it was lost.
+        # Locked by a guard, or away: try again next round, with a fresh connection.
         log.warning("lease_not_renewed", job_id=job_id, error=type(error).__name__)
         connection.close()
         return True

@@ -20,13 +20,13 @@ WORKING = (State.QUEUED, State.RUNNING)
 
 class JobQuerySet(models.QuerySet["Job"]):
     def claimable(self) -> Self:
-        """Waiting, or taken by a worker whose lease ran out; never before its time (an outage puts a job back)."""
+        """Return jobs that wait or whose worker's lease ran out, except those postponed by an outage."""
         return self.filter(state__in=WORKING).filter(
             Q(lease_until=None) | Q(lease_until__lt=Now()), Q(not_before=None) | Q(not_before__lte=Now())
         )
 
-    def forgotten(self) -> Self:
-        """Claimable, and nobody has rung for it for a while: the ring was lost, or the worker died."""
+    def to_ring(self) -> Self:
+        """Return claimable jobs without a recent ring: the ring was lost, or the worker died."""
         return self.claimable().filter(
             Q(rung_at=None) | Q(rung_at__lt=Now() - settings.JOB_RING_AGAIN) | ~Q(lease_until=None)
         )
@@ -35,15 +35,15 @@ class JobQuerySet(models.QuerySet["Job"]):
         return self.order_by("-created_at", "-pk")
 
     def waiting_since(self) -> datetime | None:
-        """When the oldest that waits for a worker was made. Those whose time has not come wait on purpose."""
+        """Return when the oldest queued job was created. Postponed jobs do not count."""
         ready = self.filter(state=State.QUEUED).exclude(not_before__gt=Now())
         return ready.order_by("created_at").values_list("created_at", flat=True).first()
 
 
 class Job(models.Model):
-    """One piece of work: the truth and the outbox (D4). Celery only rings the doorbell for it.
+    """One piece of work, and the outbox for it (D4). Celery only rings the doorbell.
 
-    `fence` grows with every claim: a worker that slept too long holds an old one, and its writes find no row.
+    `fence` grows with every claim: a worker that slept too long has an old one, and its writes match no row.
     """
 
     kind = models.CharField(max_length=40, help_text="The name of the Celery task that does it.")
@@ -62,7 +62,7 @@ class Job(models.Model):
     finished_at = models.DateTimeField(null=True, blank=True)
 
     objects = JobQuerySet.as_manager()
-    row: models.Model | None = None  # what it works on, once `targets.attach` has looked
+    row: models.Model | None = None  # the target, set by `targets.attach`
 
     class Meta:
         constraints = [
@@ -83,7 +83,7 @@ class Job(models.Model):
 
 
 class Heartbeat(models.Model):
-    """When a worker last did something: what /readyz calls «the worker answers»."""
+    """When a worker last reported, for /readyz."""
 
     worker = models.CharField(max_length=120, unique=True)
     at = models.DateTimeField()

@@ -1,4 +1,4 @@
-"""Jobs that ended longer ago than LARDER_JOB_DAYS go, in batches. What they did is in the audit and on the releases."""
+"""Delete jobs that ended more than LARDER_JOB_DAYS ago, in batches. The audit and the releases tell what they did."""
 
 import time
 
@@ -16,12 +16,12 @@ log = structlog.get_logger("larder.jobs")
 
 def prune() -> int:
     before = timezone.now() - settings.JOB_LIFETIME
-    # The date of creation has the index; whoever ended then was created before.
+    # created_at has the index, and a job is created before it ends.
     old = Job.objects.exclude(state__in=WORKING).filter(created_at__lt=before, finished_at__lt=before)
     deadline, pruned = time.monotonic() + MAX_SECONDS, 0
     while time.monotonic() < deadline:
         keys = list(old.order_by("created_at", "pk").values_list("pk", flat=True)[:BATCH_SIZE])
-        # The condition once more: somebody may have just retried one.
+        # Ask again: one may have been retried meanwhile.
         pruned += old.filter(pk__in=keys).delete()[0]
         if len(keys) < BATCH_SIZE:
             break

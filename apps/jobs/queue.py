@@ -1,4 +1,4 @@
-"""Putting work into the database's list, and ringing for it. The row is the truth; a lost ring costs seconds (D4)."""
+"""Add a job to the database's list and ring for it. The row is the truth; a lost ring costs seconds (D4)."""
 
 from functools import partial
 from threading import Thread
@@ -14,7 +14,7 @@ from apps.audit.recorder import record
 from apps.jobs.models import WORKING, Job, State
 from apps.lib.errors import Conflict
 
-# A request waits this long for the broker, and no longer: the reaper rings again.
+# The longest that a request waits for the broker; the reaper rings again.
 RING_SECONDS = 2.0
 REAP_BATCH_SIZE = 200
 
@@ -22,12 +22,12 @@ log = structlog.get_logger("larder.jobs")
 
 
 def enqueue(kind: str, *, target: int, created_by_id: int | None) -> Job:
-    """Write the row in the caller's transaction and ring once that is committed.
+    """Write the row in the caller's transaction and ring after its commit.
 
-    Raises IntegrityError where a job of this kind is already at work on the target.
+    Raises IntegrityError if a job of this kind already works on the target.
     """
     request_id = str(structlog.contextvars.get_contextvars().get("request_id", ""))[:64]
-    # rung_at from the start: one write fewer, and whoever dies between commit and ring is forgiven by the reaper.
+    # rung_at from the start saves a write; if this process dies before it rings, the reaper does.
     job = Job.objects.create(
         kind=kind, target=target, created_by_id=created_by_id, request_id=request_id, rung_at=Now()
     )
@@ -37,7 +37,7 @@ def enqueue(kind: str, *, target: int, created_by_id: int | None) -> Job:
 
 
 def ring(job: Job) -> bool:
-    """Send the Celery task named like the job's kind. The broker never raises here, and has two seconds."""
+    """Send the Celery task named like the job's kind; return whether the broker took it in time. Never raises."""
     sent: list[bool] = []
 
     def send() -> None:
@@ -48,8 +48,8 @@ def ring(job: Job) -> bool:
         else:
             sent.append(True)
 
-    # A thread, because a broker that hangs holds its caller for the sum of several socket timeouts (measured: 6.2 s).
-    # Where it comes through after all, the job is rung for twice, which is harmless.
+    # A thread, because a hanging broker blocks its caller for several socket timeouts (measured: 6.2 s). If the ring
+    # arrives after all, the job is rung for twice, which is harmless.
     bell = Thread(target=send, name=f"ring-{job.pk}", daemon=True)
     bell.start()
     bell.join(RING_SECONDS)
@@ -60,25 +60,25 @@ def ring(job: Job) -> bool:
 
 
 def reap() -> int:
-    """Ring for each job that everybody forgot; return how many rings went out. Any number may run at once."""
+    """Ring again for jobs whose ring or worker was lost; return how many rings went out. Several may run at once."""
     rung = 0
-    for job in Job.objects.forgotten().order_by("pk")[:REAP_BATCH_SIZE]:
-        # Two reapers see the same job. Noting the ring and taking the lapsed lease back makes it one that nobody
-        # forgot, so the second update finds no row. The worker that slept may still finish, if nobody claims before.
-        won = Job.objects.forgotten().filter(pk=job.pk).update(state=State.QUEUED, lease_until=None, rung_at=Now())
+    for job in Job.objects.to_ring().order_by("pk")[:REAP_BATCH_SIZE]:
+        # Of two reapers that see the same job, the second finds no row: the first has recorded its ring and taken back
+        # the lapsed lease. A worker that slept may still finish if nobody claims the job before.
+        won = Job.objects.to_ring().filter(pk=job.pk).update(state=State.QUEUED, lease_until=None, rung_at=Now())
         if not won:
             continue
         if job.lease_until is not None:
             log.warning("lease_lapsed", job_id=job.pk, kind=job.kind, worker=job.worker, attempt=job.attempts)
         if not ring(job):
-            break  # the broker is away: each further ring would wait in vain, and the next reaper comes soon
+            break  # the broker is away, and the next reaper comes soon
         rung += 1
     return rung
 
 
 @transaction.atomic
 def retry(job: Job, actor_id: int | None) -> None:
-    """Put a job that ended without success back into the queue, with all its attempts. Raises Conflict."""
+    """Requeue a failed or cancelled job with all its attempts. Raises Conflict."""
     try:
         with transaction.atomic():
             won = Job.objects.filter(pk=job.pk, state__in=[State.FAILED, State.CANCELLED]).update(
@@ -100,7 +100,7 @@ def retry(job: Job, actor_id: int | None) -> None:
 
 @transaction.atomic
 def cancel(job: Job, actor_id: int | None) -> None:
-    """Stop a job for good. A worker that has it loses at its next guard. Raises Conflict."""
+    """Stop a job for good; a worker that runs it stops at its next guard. Raises Conflict."""
     won = Job.objects.filter(pk=job.pk, state__in=WORKING).update(
         state=State.CANCELLED, fence=F("fence") + 1, lease_until=None, not_before=None, finished_at=Now()
     )

@@ -1,4 +1,4 @@
-"""What a process notes in memory and writes down in bulk by a thread of its own, so that no request does (D15)."""
+"""Collect values in memory and write them in bulk from a thread, so that no request writes (D15)."""
 
 import logging
 import threading
@@ -7,6 +7,8 @@ from datetime import timedelta
 from multiprocessing.util import Finalize
 from typing import Generic, TypeVar
 
+from apps.lib.periodic import Periodic
+
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -14,15 +16,14 @@ log = logging.getLogger(__name__)
 
 
 class NotWritten(Exception):
-    """The place to write to is away: the batch is kept for the next time."""
+    """Raised by `write` during an outage; the batch stays for the next time."""
 
 
 class WriteBehind(Generic[K, V]):
-    """Values by key; those of one key are merged. A crash loses what came since the last write, a clean stop nothing.
+    """Merges values of one key. A crash loses the values since the last write, a clean stop loses nothing.
 
-    `write` answers how much it changed; it writes all of a batch, or nothing and raises NotWritten. While it cannot
-    write, at most `most` keys are kept, and what comes for others is lost. `rest` is called by the thread after each
-    write, to give back what it holds.
+    `write` returns how much it changed; it writes a whole batch, or nothing and raises NotWritten. During an outage at
+    most `most` keys are collected; values of further keys are lost. The thread calls `rest` after each write.
     """
 
     def __init__(
@@ -36,62 +37,48 @@ class WriteBehind(Generic[K, V]):
         rest: Callable[[], None],
     ) -> None:
         self.name = name
-        self._write, self._merge, self._every, self._most, self._rest = write, merge, every, most, rest
+        self._write, self._merge, self._most = write, merge, most
+        self._thread = Periodic(name, self.flush, every=every, rest=rest)
         self._lock = threading.Lock()
         self._writing = threading.Lock()
-        self._held: dict[K, V] = {}
+        self._batch: dict[K, V] = {}
         self._lost = 0
-        self._is_started = False
 
-    def note(self, key: K, value: V) -> None:
+    def add(self, key: K, value: V) -> None:
         with self._lock:
             self._add(key, value)
 
     def flush(self) -> int:
-        """Write what is held; answers what the write answered."""
-        # One at a time: the last flush of a process waits for the one that its thread is busy with.
+        """Write the batch; return what `write` returned."""
+        # One at a time: the last flush of a process waits for the one that its thread is in.
         with self._writing:
             with self._lock:
-                batch, self._held = self._held, {}
+                batch, self._batch = self._batch, {}
                 lost, self._lost = self._lost, 0
             if lost:
-                log.error("%s: %d notes were lost, because there was no room to keep them", self.name, lost)
+                log.error("%s: %d values were lost, because there was no room to keep them", self.name, lost)
             if not batch:
                 return 0
             try:
                 return self._write(batch)
             except NotWritten as away:
-                log.warning("%s: %d notes kept for the next time: %s", self.name, len(batch), away)
+                log.warning("%s: %d values kept for the next time: %s", self.name, len(batch), away)
                 with self._lock:
-                    newer, self._held = self._held, batch
+                    newer, self._batch = self._batch, batch
                     for key, value in newer.items():
                         self._add(key, value)
                 return 0
 
     def start(self) -> None:
-        """Begin writing in the background, once a process: web processes call it, commands and tests do not."""
-        with self._lock:
-            if self._is_started:
-                return
-            self._is_started = True
-        threading.Thread(target=self._run, name=self.name, daemon=True).start()
-        # Runs at a clean exit of the main process and of a multiprocessing child alike (atexit misses the latter).
-        Finalize(None, self.flush, exitpriority=10)
-
-    def _run(self) -> None:
-        pause = threading.Event()
-        while True:
-            pause.wait(self._every.total_seconds())
-            try:
-                self.flush()
-            except Exception:
-                log.exception("%s: a batch could not be written and is lost", self.name)
-            self._rest()
+        """Write in the background from now on. Web processes call it, commands and tests do not."""
+        if self._thread.start():
+            # Runs at a clean exit of the main process and of a multiprocessing child (atexit misses the latter).
+            Finalize(None, self.flush, exitpriority=10)
 
     def _add(self, key: K, value: V) -> None:
-        if key in self._held:
-            self._held[key] = self._merge(self._held[key], value)
-        elif len(self._held) < self._most:
-            self._held[key] = value
+        if key in self._batch:
+            self._batch[key] = self._merge(self._batch[key], value)
+        elif len(self._batch) < self._most:
+            self._batch[key] = value
         else:
             self._lost += 1

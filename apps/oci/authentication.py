@@ -29,7 +29,7 @@ class RegistryAuthentication(BaseAuthentication):
             token = registry_tokens.read(value.strip())
             if not isinstance(token, ApiToken):
                 return None, token
-            token_usage.note(token)
+            token_usage.record_use(token)
             return token.user, token
         return TokenAuthentication().authenticate(request)
 

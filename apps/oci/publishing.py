@@ -203,7 +203,7 @@ def _wait(release: Release, package: Package, deadline: float) -> None:
             raise Unavailable(
                 f"{release} is still being checked.", mend="Push the same again in a minute: it answers then."
             )
-        database_availability.look_again()
+        database_availability.release_connection()
         time.sleep(ASK_AGAIN_SECONDS)
         release.refresh_from_db(fields=_WATCHED)
 

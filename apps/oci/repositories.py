@@ -126,7 +126,7 @@ def existing(caller: Caller, address: RepositoryAddress, *, need: Role = Role.RE
 
 def authorise_again(caller: Caller, repository: Repository) -> None:
     """At the end of a body that took its time. Raises what `find` raises."""
-    database_availability.look_again()
+    database_availability.release_connection()
     try:
         reauthorising.authorise_again(caller.viewer, repository.namespace, only_name=repository.path)
     except NotFound:

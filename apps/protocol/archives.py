@@ -39,7 +39,7 @@ class LastPublic:
     def __contains__(self, digest: str) -> bool:
         return digest in self._digests
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         with self._lock:
             self._digests.clear()
 

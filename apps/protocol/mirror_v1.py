@@ -58,7 +58,9 @@ class Version(ProtocolView):
         to = partial(url_of, release.namespace, now=timezone.now())
         headers = {} if release.namespace.visibility == Visibility.PUBLIC else {"Cache-Control": "no-store"}
         if request.method == "GET":
-            downloads.note(release.pk, viewer.user_id, downloads.client_of(request.headers.get("User-Agent", "")))
+            downloads.record_download(
+                release.pk, viewer.user_id, downloads.client_of(request.headers.get("User-Agent", ""))
+            )
         return Response(mirror_version_document(found.packages.all(), to), headers=headers)
 
 

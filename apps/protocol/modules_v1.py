@@ -47,7 +47,9 @@ class Download(ProtocolView):
         if release.namespace.visibility != Visibility.PUBLIC:
             headers["Cache-Control"] = "no-store"  # the location carries a permission
         if request.method == "GET":  # HEAD asks, and fetches nothing
-            downloads.note(release.pk, viewer.user_id, downloads.client_of(request.headers.get("User-Agent", "")))
+            downloads.record_download(
+                release.pk, viewer.user_id, downloads.client_of(request.headers.get("User-Agent", ""))
+            )
         return Response(download_document(location), headers=headers)
 
 

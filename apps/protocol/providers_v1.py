@@ -55,7 +55,9 @@ class Download(ProtocolView):
         # Its links carry a permission.
         headers = {} if release.namespace.visibility == Visibility.PUBLIC else {"Cache-Control": "no-store"}
         if request.method == "GET":  # HEAD asks, and fetches nothing
-            downloads.note(release.pk, viewer.user_id, downloads.client_of(request.headers.get("User-Agent", "")))
+            downloads.record_download(
+                release.pk, viewer.user_id, downloads.client_of(request.headers.get("User-Agent", ""))
+            )
         return Response(document, headers=headers)
 
 

@@ -121,7 +121,7 @@ class SigningKeyAdmin(ReadOnlyAdmin[SigningKey]):
         count = Subquery(signed.order_by().values("number"), output_field=IntegerField())
         return super().get_queryset(request).annotate(release_count=count)
 
-    def find(self, word: str) -> Q:
+    def search_condition(self, word: str) -> Q:
         digits = word.removeprefix("0x").upper()
         by_number = Q(fingerprint__startswith=digits) | Q(key_id=digits)
         return by_number | Q(namespace__name=word) | Q(uid__icontains=word)
@@ -149,7 +149,7 @@ class SigningKeyAdmin(ReadOnlyAdmin[SigningKey]):
         if not form.is_valid():
             return self._ask(request, rows, act, form)
         actor, reason = actor_of(request), form.cleaned_data["reason"]
-        self.act(request, rows, lambda key: act.verb(key=key, actor=actor, reason=reason), done=act.done)
+        self.apply_verb(request, rows, lambda key: act.verb(key=key, actor=actor, reason=reason), done=act.done)
         return None
 
     def _ask(self, request: HttpRequest, rows: list[SigningKey], act: Act, form: ReasonForm) -> HttpResponse:

@@ -99,7 +99,9 @@ def test_workers_and_the_longest_wait_are_told_and_alarm(desk):
     shown = tiles(desk)
     assert (shown["Workers"]["count"], shown["Workers"]["is_alarm"]) == ("1", False)
     assert (shown["Longest wait"]["count"], shown["Longest wait"]["is_alarm"]) == ("7\xa0minutes", True)
-    assert desk.get(shown["Longest wait"]["url"]).context["cl"].result_count == 2
+    waiting = desk.get(shown["Longest wait"]["url"]).context["cl"]
+    assert waiting.result_count == 2
+    assert waiting.queryset.query.order_by[0] == "created_at", "the oldest first"
 
 
 def test_the_storage_tile_says_how_much_is_free_or_that_it_is_away(desk, monkeypatch):

@@ -35,17 +35,17 @@ class Counter(Renewed[int]):
 def test_the_last_answer_holds_through_failures_and_one_thread_asks_again(monkeypatch):
     monkeypatch.setattr(renewing, "EVERY", timedelta(0))
     counter = Counter()
-    assert counter.found == 0
+    assert counter.value == 0
     counter.renew()
     for _ in range(2):
         counter.start()
     pause = threading.Event()
     for _ in range(500):
-        if counter.found == 4:
+        if counter.value == 4:
             break
         pause.wait(0.01)
 
-    assert counter.found == 4, "it was 1 while the database was away"
+    assert counter.value == 4, "it was 1 while the database was away"
     assert len(counter.threads) == 2, "this one, and one of its own however often it is started"
-    counter.forget()
-    assert counter.found == 0
+    counter.clear()
+    assert counter.value == 0

@@ -44,15 +44,15 @@ def notes(shelf):
 
 def test_values_of_one_key_are_merged(notes, shelf):
     for _ in range(3):
-        notes.note("a", 1)
-    notes.note("b", 5)
+        notes.add("a", 1)
+    notes.add("b", 5)
 
     assert notes.flush() == 2
     assert shelf.batches == [{"a": 3, "b": 5}]
 
 
 def test_nothing_is_written_twice_and_nothing_where_nothing_came(notes, shelf):
-    notes.note("a", 1)
+    notes.add("a", 1)
     notes.flush()
 
     assert notes.flush() == 0
@@ -60,11 +60,11 @@ def test_nothing_is_written_twice_and_nothing_where_nothing_came(notes, shelf):
 
 
 def test_what_cannot_be_written_is_kept_with_what_comes_later(notes, shelf):
-    notes.note("a", 1)
+    notes.add("a", 1)
     shelf.is_away = True
     assert notes.flush() == 0
-    notes.note("a", 1)
-    notes.note("b", 1)
+    notes.add("a", 1)
+    notes.add("b", 1)
     assert notes.flush() == 0
 
     shelf.is_away = False
@@ -76,26 +76,26 @@ def test_what_cannot_be_written_is_kept_with_what_comes_later(notes, shelf):
 def test_what_is_kept_is_bounded_and_known_keys_go_on_counting(notes, shelf, caplog):
     shelf.is_away = True
     for key in "abcdef":
-        notes.note(key, 1)
+        notes.add(key, 1)
     notes.flush()
-    notes.note("a", 1)
+    notes.add("a", 1)
     shelf.is_away = False
 
     with caplog.at_level(logging.ERROR):
         notes.flush()
 
     assert shelf.batches == [{"a": 2, "b": 1, "c": 1}]
-    assert "3 notes were lost" in caplog.text
+    assert "3 values were lost" in caplog.text
 
 
 def test_what_comes_during_a_write_that_fails_is_not_lost(notes, shelf):
     shelf.is_away = True
     shelf.gate.clear()
-    notes.note("a", 1)
+    notes.add("a", 1)
     writer = threading.Thread(target=notes.flush)
     writer.start()
     assert shelf.entered.wait(20)
-    notes.note("a", 1)
+    notes.add("a", 1)
     shelf.gate.set()
     writer.join()
     shelf.is_away = False
@@ -108,7 +108,7 @@ def test_what_comes_during_a_write_that_fails_is_not_lost(notes, shelf):
 def test_the_last_flush_waits_for_a_write_that_is_under_way(notes, shelf):
     """The thread that writes is a daemon: a process that did not wait would end in the middle of its transaction."""
     shelf.gate.clear()
-    notes.note("a", 1)
+    notes.add("a", 1)
     threading.Thread(target=notes.flush, daemon=True).start()
     assert shelf.entered.wait(20)
 
@@ -132,14 +132,14 @@ def test_the_thread_survives_a_defect_in_the_writing(caplog):
         return 1
 
     notes = WriteBehind("test", write=write, merge=add, every=TICK, most=9, rest=lambda: None)
-    notes.note("bad", 1)
+    notes.add("bad", 1)
     with pytest.raises(ValueError, match="a defect"):
         notes.flush()
-    notes.note("bad", 1)
+    notes.add("bad", 1)
     notes.start()
     notes.start()
     for _ in range(4000):
-        notes.note("good", 1)
+        notes.add("good", 1)
         if written.wait(0.005):
             return
     pytest.fail("the thread wrote nothing any more")
@@ -151,16 +151,16 @@ from datetime import timedelta
 from multiprocessing import get_context
 
 sys.path.insert(0, os.getcwd())
-from apps.lib.write_behind import Notes
+from apps.lib.write_behind import WriteBehind
 
 def write(batch):
     print("wrote", batch, flush=True)
     return 1
 
 def child():
-    notes = Notes("test", write=write, merge=max, every=timedelta(hours=1), most=9, rest=lambda: None)
+    notes = WriteBehind("test", write=write, merge=max, every=timedelta(hours=1), most=9, rest=lambda: None)
     notes.start()
-    notes.note("a", 1)
+    notes.add("a", 1)
 
 if __name__ == "__main__":
     for method in ("fork", "spawn"):

@@ -220,7 +220,7 @@ def test_a_token_asked_for_to_pull_pushes_too_where_its_owner_may(secret, acme):
 def test_a_token_in_use_shows_as_used(secret, monkeypatch):
     noted: list[ApiToken] = []
     issued = ask(basic(secret)).json()["token"]
-    monkeypatch.setattr("apps.accounts.identity.token_usage.note", noted.append)
+    monkeypatch.setattr("apps.accounts.identity.token_usage.record_use", noted.append)
 
     ping(issued)
 

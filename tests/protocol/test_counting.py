@@ -14,7 +14,7 @@ PRIVATE, PUBLIC = "/v1/modules/acme/vpc/aws/1.2.0/download", "/v1/modules/pantry
 def nothing_noted(monkeypatch):
     """Notes of this test alone: those of the process hold what other tests asked for."""
     notes = downloads.DownloadBuffer()
-    monkeypatch.setattr(downloads, "note", notes.note)
+    monkeypatch.setattr(downloads, "record_download", notes.record_download)
     monkeypatch.setattr(downloads, "flush", notes.flush)
 
 

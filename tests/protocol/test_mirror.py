@@ -138,7 +138,7 @@ def test_d22_other_hosts_are_not_here(tofu, bob, dns, asked):
 
 def test_an_answer_for_archives_is_one_download_and_not_here_is_none(tofu, bob, dns, monkeypatch):
     notes = downloads.DownloadBuffer()
-    monkeypatch.setattr(downloads, "note", notes.note)
+    monkeypatch.setattr(downloads, "record_download", notes.record_download)
     client = tofu(bob)
     for url in (INDEX, VERSION, VERSION.replace("1.2.0", "9.9.9")):
         client.get(url)

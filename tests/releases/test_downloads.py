@@ -68,18 +68,18 @@ def test_a_client_is_its_name_and_numbers(user_agent, client):
 
 def test_noting_asks_the_database_nothing(notes, releases, django_assert_num_queries):
     with django_assert_num_queries(0):
-        notes.note(releases[0].pk, None, TOFU)
+        notes.record_download(releases[0].pk, None, TOFU)
 
 
 def test_it_adds_up_by_release_day_and_client(notes, releases, alice):
     with time_machine.travel(NOON, tick=False) as clock:
         for _ in range(3):
-            notes.note(releases[0].pk, alice.pk, TOFU)
-        notes.note(releases[0].pk, None, TERRAFORM)
-        notes.note(releases[1].pk, alice.pk, TOFU)
+            notes.record_download(releases[0].pk, alice.pk, TOFU)
+        notes.record_download(releases[0].pk, None, TERRAFORM)
+        notes.record_download(releases[1].pk, alice.pk, TOFU)
         assert notes.flush() == 5
         clock.shift(86_400)
-        notes.note(releases[0].pk, alice.pk, TOFU)
+        notes.record_download(releases[0].pk, alice.pk, TOFU)
         assert notes.flush() == 1
 
     assert counts() == {("1.0.0", TOFU): 1, ("1.0.0", TERRAFORM): 1, ("1.1.0", TOFU): 1}
@@ -90,15 +90,15 @@ def test_it_adds_up_by_release_day_and_client(notes, releases, alice):
 
 def test_it_remembers_who_fetched_and_when_last(notes, releases, alice, bob):
     with time_machine.travel(NOON, tick=False) as clock:
-        notes.note(releases[0].pk, alice.pk, TOFU)
-        notes.note(releases[0].pk, alice.pk, TERRAFORM)
-        notes.note(releases[0].pk, None, TOFU)
+        notes.record_download(releases[0].pk, alice.pk, TOFU)
+        notes.record_download(releases[0].pk, alice.pk, TERRAFORM)
+        notes.record_download(releases[0].pk, None, TOFU)
         notes.flush()
         clock.shift(86_400)
-        notes.note(releases[0].pk, alice.pk, TOFU)
-        notes.note(releases[0].pk, bob.pk, TOFU)
+        notes.record_download(releases[0].pk, alice.pk, TOFU)
+        notes.record_download(releases[0].pk, bob.pk, TOFU)
         clock.shift(86_400)
-        notes.note(releases[0].pk, bob.pk, TOFU)
+        notes.record_download(releases[0].pk, bob.pk, TOFU)
         notes.flush()
 
     rows = Fetch.objects.order_by("user__username").values_list("user__username", "last_on", "count")
@@ -107,17 +107,17 @@ def test_it_remembers_who_fetched_and_when_last(notes, releases, alice, bob):
 
 def test_the_day_is_that_of_utc(notes, releases):
     with time_machine.travel(datetime.fromisoformat("2026-11-20T23:30:00-05:00"), tick=False):
-        notes.note(releases[0].pk, None, TOFU)
+        notes.record_download(releases[0].pk, None, TOFU)
         notes.flush()
 
     assert DownloadCount.objects.get().day == date(2026, 11, 21)
 
 
 def test_a_release_or_person_that_is_gone_costs_nobody_elses_counts(notes, releases, alice, bob):
-    notes.note(releases[0].pk, alice.pk, TOFU)
-    notes.note(releases[1].pk, alice.pk, TOFU)
-    notes.note(releases[1].pk, bob.pk, TOFU)
-    notes.note(999_999, bob.pk, TOFU)
+    notes.record_download(releases[0].pk, alice.pk, TOFU)
+    notes.record_download(releases[1].pk, alice.pk, TOFU)
+    notes.record_download(releases[1].pk, bob.pk, TOFU)
+    notes.record_download(999_999, bob.pk, TOFU)
     releases[0].module_version.delete()
     Release.objects.filter(pk=releases[0].pk).delete()
     User.objects.filter(pk=alice.pk).delete()
@@ -130,12 +130,12 @@ def test_a_release_or_person_that_is_gone_costs_nobody_elses_counts(notes, relea
 
 def test_a_hostile_client_makes_no_rows_without_bound(notes, releases):
     for number in range(40):
-        notes.note(releases[0].pk, None, f"OpenTofu 1.{number}.0")
+        notes.record_download(releases[0].pk, None, f"OpenTofu 1.{number}.0")
     notes.flush()
-    notes.note(releases[0].pk, None, "OpenTofu 1.7.0")
+    notes.record_download(releases[0].pk, None, "OpenTofu 1.7.0")
     for number in range(400):
-        notes.note(releases[0].pk, None, f"OpenTofu 2.{number}.0")
-    notes.note(releases[1].pk, None, TOFU)
+        notes.record_download(releases[0].pk, None, f"OpenTofu 2.{number}.0")
+    notes.record_download(releases[1].pk, None, TOFU)
     notes.flush()
 
     found = counts()
@@ -152,17 +152,17 @@ def test_a_flush_is_few_statements_however_much_there_is(notes, acme, alice, man
     for _ in range(2):  # the first inserts, the second changes
         for release in Release.objects.all():
             for client in (TOFU, TERRAFORM):
-                notes.note(release.pk, alice.pk, client)
+                notes.record_download(release.pk, alice.pk, client)
         with django_assert_max_num_queries(12):
             assert notes.flush() == 2 * many
 
 
 @pytest.mark.django_db(transaction=True)
 def test_while_the_database_is_away_counts_are_kept(notes, releases, database_away):
-    notes.note(releases[0].pk, None, TOFU)
+    notes.record_download(releases[0].pk, None, TOFU)
     with database_away():
         assert notes.flush() == 0
-        notes.note(releases[0].pk, None, TOFU)
+        notes.record_download(releases[0].pk, None, TOFU)
         assert notes.flush() == 0
 
     assert notes.flush() == 2
@@ -176,7 +176,7 @@ def test_a_write_that_breaks_off_in_the_middle_counts_nothing_twice(notes, relea
             raise OperationalError("the connection broke")
         return execute(sql, params, many, context)
 
-    notes.note(releases[0].pk, alice.pk, TOFU)
+    notes.record_download(releases[0].pk, alice.pk, TOFU)
     with connection.execute_wrapper(refuse_fetches):
         assert notes.flush() == 0
     assert counts() == {}
@@ -195,8 +195,8 @@ def test_processes_that_write_at_once_lose_nothing(releases, alice):
         barrier.wait(30)
         for turn in range(8):
             for release in releases:
-                mine.note(release.pk, alice.pk, TOFU)
-                mine.note(release.pk, None, f"OpenTofu 1.{turn}.0")
+                mine.record_download(release.pk, alice.pk, TOFU)
+                mine.record_download(release.pk, None, f"OpenTofu 1.{turn}.0")
             mine.flush()
         connection.close()
 

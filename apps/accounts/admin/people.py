@@ -79,7 +79,7 @@ class UserAdmin(EntryPage):
         superuser = When(is_superuser=True, then=Value("Superuser"))
         return super().get_queryset(request).annotate(shown_role=Case(superuser, default=Subquery(groups)))
 
-    def find(self, word: str) -> Q:
+    def search_condition(self, word: str) -> Q:
         return Q(username__startswith=word)
 
     def get_readonly_fields(self, request: HttpRequest, _obj: User | None = None) -> tuple[str, ...]:
@@ -166,7 +166,7 @@ class InvitationAdmin(LarderAdmin[Invitation]):
         "revoked_at",
     )
 
-    def find(self, word: str) -> Q:
+    def search_condition(self, word: str) -> Q:
         return Q(note__icontains=word)
 
     def get_fields(self, _request: HttpRequest, obj: Invitation | None = None) -> Any:
@@ -197,7 +197,7 @@ class InvitationAdmin(LarderAdmin[Invitation]):
     @admin.action(permissions=["revoke"], description="Revoke selected invitations")
     def revoke(self, request: HttpRequest, queryset: QuerySet[Invitation]) -> None:
         actor = actor_of(request)
-        self.act(
+        self.apply_verb(
             request, queryset, lambda invitation: invitations.revoke(invitation=invitation, actor=actor), done="Revoked"
         )
 

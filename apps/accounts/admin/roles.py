@@ -113,7 +113,7 @@ class NamespaceAdmin(LarderAdmin[Namespace]):
         known = ("name", "visibility", "description")
         return (*known, "quota_bytes", "quota_versions", "usage", "created_by", "created_at") if obj else known
 
-    def find(self, word: str) -> Q:
+    def search_condition(self, word: str) -> Q:
         return Q(canonical__startswith=canonical(word))
 
     def view_on_site(self, namespace: Namespace) -> str:
@@ -134,7 +134,9 @@ class NamespaceAdmin(LarderAdmin[Namespace]):
     @admin.action(permissions=["delete_empty"], description="Delete selected namespaces, where they are empty")
     def delete_empty(self, request: HttpRequest, queryset: QuerySet[Namespace]) -> None:
         actor = actor_of(request)
-        self.act(request, queryset, lambda row: namespace_deletion.delete(namespace=row, actor=actor), done="Deleted")
+        self.apply_verb(
+            request, queryset, lambda row: namespace_deletion.delete(namespace=row, actor=actor), done="Deleted"
+        )
 
     def save_model(self, request: HttpRequest, obj: Namespace, _form: Any, change: bool) -> None:  # noqa: FBT001
         actor = actor_of(request)
@@ -182,7 +184,7 @@ class GrantAdmin(LarderAdmin[Grant]):
     autocomplete_fields = ("namespace", "user", "team")
     csv_columns = ("namespace__name", "user__username", "team__name", "role", "given_by__username", "given_at")
 
-    def find(self, word: str) -> Q:
+    def search_condition(self, word: str) -> Q:
         by_name = Q(user__username__startswith=word) | Q(team__name__startswith=word)
         return by_name | Q(namespace__name__startswith=word)
 

@@ -86,7 +86,7 @@ class TeamAdmin(LarderAdmin[Team]):
         }
         return super().get_queryset(request).annotate(**counts)
 
-    def find(self, word: str) -> Q:
+    def search_condition(self, word: str) -> Q:
         return Q(name__startswith=word)
 
     def view_on_site(self, team: Team) -> str:

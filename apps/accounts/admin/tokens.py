@@ -45,7 +45,7 @@ class ApiTokenAdmin(ReadOnlyAdmin[ApiToken]):
         "revoked_at",
     )
 
-    def find(self, word: str) -> Q:
+    def search_condition(self, word: str) -> Q:
         return Q(start__startswith=word) | Q(user__username__startswith=word)
 
     def is_offered(self, action: str, row: ApiToken) -> bool:  # noqa: ARG002
@@ -57,4 +57,4 @@ class ApiTokenAdmin(ReadOnlyAdmin[ApiToken]):
     @admin.action(permissions=["revoke"], description="Revoke selected tokens")
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiToken]) -> None:
         actor = actor_of(request)
-        self.act(request, queryset, lambda token: tokens.revoke(token=token, actor=actor), done="Revoked")
+        self.apply_verb(request, queryset, lambda token: tokens.revoke(token=token, actor=actor), done="Revoked")

@@ -28,7 +28,7 @@ class TokenAuthentication(BaseAuthentication):
             token = tokens.identify(_secret_of(header))
         except tokens.TokenRefused as refused:
             raise AuthenticationFailed(f"{refused} {refused.mend}") from None
-        token_usage.note(token)
+        token_usage.record_use(token)
         return token.user, token
 
     def authenticate_header(self, request: Request) -> str:  # noqa: ARG002

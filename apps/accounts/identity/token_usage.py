@@ -1,4 +1,4 @@
-"""When a token was last used: noted in memory, written by a thread of its own, never on the request path (D15)."""
+"""When a token was last used: collected in memory and written by a thread, never by a request (D15)."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -16,24 +16,24 @@ MAX_TOKENS = 100_000
 
 
 class UsageBuffer:
-    """What this process has seen and not yet written."""
+    """Uses that this process has not written yet."""
 
     def __init__(self) -> None:
-        # The thread's own connection is not worth standing open: close_all closes those of the calling thread.
-        self._notes: WriteBehind[int, datetime] = WriteBehind(
+        # close_all closes the connections of the calling thread: this one needs none between two writes.
+        self._unwritten: WriteBehind[int, datetime] = WriteBehind(
             "token-usage", write=_write, merge=max, every=WRITE_EVERY, most=MAX_TOKENS, rest=connections.close_all
         )
-        self.flush, self.start = self._notes.flush, self._notes.start
+        self.flush, self.start = self._unwritten.flush, self._unwritten.start
 
-    def note(self, token: ApiToken) -> None:
-        """Remember that the token was used now. The row as it was read tells whether a minute has passed."""
+    def record_use(self, token: ApiToken) -> None:
+        """Record a use now, at most one a minute by the row as it was read."""
         now = timezone.now()
         if token.last_used_at is None or now - token.last_used_at >= PRECISION:
-            self._notes.note(token.pk, now)
+            self._unwritten.add(token.pk, now)
 
 
 def _write(seen: Mapping[int, datetime]) -> int:
-    # The filter holds "once a minute a token" for any number of processes, and lets no row go back in time.
+    # The filter keeps to one write a minute across processes, and no row goes back in time.
     stale = Q(last_used_at=None) | Q(last_used_at__lte=min(seen.values()) - PRECISION)
     rows = [ApiToken(pk=pk, last_used_at=at) for pk, at in seen.items()]
     try:
@@ -42,7 +42,7 @@ def _write(seen: Mapping[int, datetime]) -> int:
         raise NotWritten(str(error)) from error
 
 
-_notes = UsageBuffer()
-note = _notes.note
-flush = _notes.flush
-start = _notes.start
+_buffer = UsageBuffer()
+record_use = _buffer.record_use
+flush = _buffer.flush
+start = _buffer.start

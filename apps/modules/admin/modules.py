@@ -52,7 +52,7 @@ class ModuleAdmin(ReadOnlyAdmin[Module]):
         versions = ModuleVersion.objects.filter(module=OuterRef("pk"))
         return super().get_queryset(request).annotate(version_count=count_of(versions, "module"), **columns)
 
-    def find(self, word: str) -> Q:
+    def search_condition(self, word: str) -> Q:
         namespace, _, rest = word.partition("/")
         if rest:
             name, _, system = rest.partition("/")

@@ -10,6 +10,7 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.filters import NamespaceFilter
 from apps.admin_base import digest_prefix, is_key, link, short, size
+from apps.admin_base.base import address_condition
 from apps.lib.addresses import ModuleAddress
 from apps.modules import lifecycle
 from apps.modules.contents import reinspection
@@ -116,13 +117,12 @@ class ModuleVersionAdmin(VersionAdmin):
         rows = self.get_queryset(request).select_related(*release)
         return rows.filter(pk=object_id).first() if is_key(self.opts.pk, object_id) and not from_field else None
 
-    def find(self, word: str) -> Q:
-        namespace, _, rest = word.partition("/")
-        if rest:
-            return Q(release__namespace__name=namespace, release__name__startswith=rest)
+    def search_condition(self, word: str) -> Q:
+        if by_address := address_condition(word, "release__namespace__name", "release__name"):
+            return by_address
         digest = digest_prefix(word)
         by_digest = Q(release__digest__startswith=digest) | Q(release__uploaded_digest__startswith=digest)
-        by_name = Q(module__namespace__name=namespace) | Q(module__name__startswith=word)
+        by_name = Q(module__namespace__name=word) | Q(module__name__startswith=word)
         return by_digest | by_name | Q(release__version=word)
 
     def view_on_site(self, row: ModuleVersion) -> str:

@@ -46,7 +46,7 @@ class Token(OciView):
         if grant not in _SECRETS:
             raise Invalid(f"grant_type is {grant[:40]!r}.", mend=f"Send {' or '.join(_SECRETS)}.")
         token = tokens.identify(form.get(_SECRETS[grant], [""])[0])
-        token_usage.note(token)
+        token_usage.record_use(token)
         return _answer(token, form.get("scope", []))
 
     def handle_exception(self, exc: Exception) -> Response:

@@ -29,7 +29,7 @@ class Manifest(OciView):
         is_sent = request.method == "GET" and response.status_code == HTTPStatus.OK
         if is_sent and served.is_download and served.release is not None:
             client = downloads.client_of(request.headers.get("User-Agent", ""))
-            downloads.note(served.release.pk, self.viewer.user_id, client)
+            downloads.record_download(served.release.pk, self.viewer.user_id, client)
         return response
 
     def put(self, request: Request, name: str, reference: str) -> Response:

@@ -4,6 +4,7 @@ from django.urls import reverse
 
 from apps.accounts.admin.filters import NamespaceFilter
 from apps.admin_base import ReadOnlyAdmin, digest_prefix, link, short
+from apps.admin_base.base import address_condition
 from apps.providers.models import Package
 from apps.releases.admin.releases import standing_badge
 
@@ -33,10 +34,9 @@ class PackageAdmin(ReadOnlyAdmin[Package]):
         "h1",
     )
 
-    def find(self, word: str) -> Q:
-        namespace, slash, rest = word.partition("/")
-        if slash:
-            return Q(version__provider__namespace__name=namespace, version__provider__type__startswith=rest)
+    def search_condition(self, word: str) -> Q:
+        if by_address := address_condition(word, "version__provider__namespace__name", "version__provider__type"):
+            return by_address
         os, _, arch = word.partition("_")
         by_platform = Q(os=os, arch=arch) if arch else Q(os=os) | Q(arch=os)
         by_digest = Q(digest__startswith=digest_prefix(word.removeprefix("zh:")))

@@ -8,6 +8,7 @@ from django.utils.html import format_html, format_html_join
 
 from apps.accounts.admin.filters import NamespaceFilter
 from apps.admin_base import ReadOnlyAdmin, count_of, portal_link
+from apps.admin_base.base import address_condition
 from apps.providers.models import Provider, ProviderVersion
 from apps.releases.admin.releases import standing_badge
 
@@ -34,11 +35,10 @@ class ProviderAdmin(ReadOnlyAdmin[Provider]):
         latest = Subquery(listed.values("release__version")[:1])
         return super().get_queryset(request).annotate(version_count=count_of(versions, "provider"), latest=latest)
 
-    def find(self, word: str) -> Q:
-        namespace, slash, rest = word.partition("/")
-        if slash:
-            return Q(namespace__name=namespace, type__startswith=rest)
-        return Q(namespace__name=namespace) | Q(type__startswith=word)
+    def search_condition(self, word: str) -> Q:
+        if by_address := address_condition(word, "namespace__name", "type"):
+            return by_address
+        return Q(namespace__name=word) | Q(type__startswith=word)
 
     def view_on_site(self, provider: Provider) -> str:
         return reverse("portal:provider", args=[provider.namespace.name, provider.type])

@@ -9,6 +9,7 @@ from django.utils.html import format_html, format_html_join
 from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.filters import NamespaceFilter
 from apps.admin_base import count_of, digest_prefix, link, moment, short, size
+from apps.admin_base.base import address_condition
 from apps.lib.addresses import ProviderAddress
 from apps.providers import lifecycle
 from apps.providers.models import Package, ProviderVersion
@@ -77,14 +78,13 @@ class ProviderVersionAdmin(VersionAdmin):
         rows: QuerySet[ProviderVersion] = super().get_queryset(request)
         return rows.annotate(package_count=count_of(packages, "version"))
 
-    def find(self, word: str) -> Q:
-        namespace, slash, rest = word.partition("/")
-        if slash:
-            return Q(provider__namespace__name=namespace, provider__type__startswith=rest)
+    def search_condition(self, word: str) -> Q:
+        if by_address := address_condition(word, "provider__namespace__name", "provider__type"):
+            return by_address
         digest = digest_prefix(word)
         zips = Package.objects.filter(digest__startswith=digest).values("version")
         by_digest = Q(sums_digest__startswith=digest) | Q(signature_digest__startswith=digest) | Q(pk__in=zips)
-        by_name = Q(provider__namespace__name=namespace) | Q(provider__type__startswith=word)
+        by_name = Q(provider__namespace__name=word) | Q(provider__type__startswith=word)
         return by_digest | by_name | Q(release__version=word) | Q(key__key_id=word.upper())
 
     def address_of(self, row: ProviderVersion) -> ProviderAddress:
@@ -100,7 +100,7 @@ class ProviderVersionAdmin(VersionAdmin):
         def do(row: ProviderVersion) -> None:
             resigning.resign(viewer=viewer, address=row.provider.address, version=row.release.version)
 
-        self.act(request, queryset, do, done="Queued")
+        self.apply_verb(request, queryset, do, done="Queued")
 
     def view_on_site(self, row: ProviderVersion) -> str:
         where = [row.provider.namespace.name, row.provider.type, row.release.version]

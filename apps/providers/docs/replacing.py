@@ -62,7 +62,7 @@ def receive(*, viewer: Viewer, version: ProviderVersion, open_body: Callable[[],
     try:
         if not staged.size:
             raise Invalid("The upload holds no bytes.", mend="Send the zip itself as the body of the request.")
-        database_availability.look_again()
+        database_availability.release_connection()
         received = _record_received(viewer, version, key, staged)
         kept = received.created
     finally:

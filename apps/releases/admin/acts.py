@@ -143,7 +143,7 @@ def carry_out(admin: VersionPages, request: HttpRequest, queryset: QuerySet[Any]
             return _ask(admin, request, rows, act, form)
         admin.message_user(request, f"{act.done}: {name}.", messages.SUCCESS)
         return None
-    admin.act(request, rows, do, done=act.done)
+    admin.apply_verb(request, rows, do, done=act.done)
     return None
 
 

@@ -4,6 +4,7 @@ from django.urls import reverse
 
 from apps.accounts.admin.filters import NamespaceFilter
 from apps.admin_base import ReadOnlyAdmin, link
+from apps.admin_base.base import address_condition
 from apps.releases.models import DownloadCount
 
 
@@ -26,10 +27,9 @@ class DownloadCountAdmin(ReadOnlyAdmin[DownloadCount]):
     readonly_fields = ("release_page",)
     csv_columns = ("day", "release__namespace__name", "release__name", "release__version", "client", "count")
 
-    def find(self, word: str) -> Q:
-        namespace, slash, rest = word.partition("/")
-        if slash:
-            return Q(release__namespace__name=namespace, release__name__startswith=rest)
+    def search_condition(self, word: str) -> Q:
+        if by_address := address_condition(word, "release__namespace__name", "release__name"):
+            return by_address
         return Q(release__namespace__name=word) | Q(release__name__startswith=word) | Q(release__version=word)
 
     @admin.display(description="release", ordering="release__name")

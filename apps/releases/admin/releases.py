@@ -12,6 +12,7 @@ from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.filters import NamespaceFilter, PersonFilter
 from apps.admin_base import ReadOnlyAdmin, SetFilter, badge, digest_prefix, portal_link, short
 from apps.admin_base import size as shown_size
+from apps.admin_base.base import address_condition
 from apps.blobs import store
 from apps.releases.models import Release, State
 
@@ -109,10 +110,9 @@ class ReleaseAdmin(ReadOnlyAdmin[Release]):
         "published_at",
     )
 
-    def find(self, word: str) -> Q:
-        namespace, slash, rest = word.partition("/")
-        if slash:
-            return Q(namespace__name=namespace, name__startswith=rest) | Q(name=word)
+    def search_condition(self, word: str) -> Q:
+        if by_address := address_condition(word, "namespace__name", "name"):
+            return by_address | Q(name=word)
         digest = digest_prefix(word)
         by_digest = Q(digest__startswith=digest) | Q(uploaded_digest__startswith=digest)
         return by_digest | Q(version=word) | Q(namespace__name=word) | Q(name__startswith=word)

@@ -5,6 +5,7 @@ from django.urls import reverse
 
 from apps.accounts.admin.filters import NamespaceFilter
 from apps.admin_base import ReadOnlyAdmin, link
+from apps.admin_base.base import address_condition
 from apps.releases.catalogue import rebuilding
 from apps.releases.models import SearchDoc
 
@@ -43,10 +44,9 @@ class SearchDocAdmin(ReadOnlyAdmin[SearchDoc]):
         "description",
     )
 
-    def find(self, word: str) -> Q:
-        namespace, slash, rest = word.partition("/")
-        if slash:
-            return Q(namespace__name=namespace, name__startswith=rest)
+    def search_condition(self, word: str) -> Q:
+        if by_address := address_condition(word, "namespace__name", "name"):
+            return by_address
         return Q(namespace__name=word) | Q(name__startswith=word)
 
     def has_rebuild_permission(self, request: HttpRequest) -> bool:
@@ -54,7 +54,7 @@ class SearchDocAdmin(ReadOnlyAdmin[SearchDoc]):
 
     @admin.action(permissions=["rebuild"], description="Rebuild selected search documents")
     def rebuild(self, request: HttpRequest, queryset: QuerySet[SearchDoc]) -> None:
-        self.act(request, queryset.select_related("namespace"), rebuilding.rebuild, done="Rebuilt")
+        self.apply_verb(request, queryset.select_related("namespace"), rebuilding.rebuild, done="Rebuilt")
 
     @admin.display(description="module or provider", ordering="namespace__name")
     def title(self, doc: SearchDoc) -> str:

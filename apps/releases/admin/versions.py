@@ -118,7 +118,7 @@ class VersionAdmin(ReadOnlyAdmin[Any], acts.VersionPages):
         def do(row: Any) -> None:
             self.acts.verify(viewer=viewer, address=self.address_of(row), version=row.release.version)
 
-        self.act(request, queryset, do, done="Queued")
+        self.apply_verb(request, queryset, do, done="Queued")
 
     # --- What is shown ------------------------------------------------------------------------------------------------
 

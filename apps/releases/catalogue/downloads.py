@@ -51,10 +51,10 @@ Batch = dict[tuple[int, date], Tally]
 
 
 class DownloadBuffer:
-    """What this process has answered and not yet written."""
+    """Downloads that this process has not written yet."""
 
     def __init__(self) -> None:
-        self._notes: WriteBehind[tuple[int, date], Tally] = WriteBehind(
+        self._unwritten: WriteBehind[tuple[int, date], Tally] = WriteBehind(
             "downloads",
             write=write,
             merge=Tally.add,
@@ -62,12 +62,12 @@ class DownloadBuffer:
             most=MAX_RELEASES,
             rest=connections.close_all,
         )
-        self.flush, self.start = self._notes.flush, self._notes.start
+        self.flush, self.start = self._unwritten.flush, self._unwritten.start
 
-    def note(self, release_id: int, user_id: int | None, client: str) -> None:
-        """Count one download, on the day that it is in UTC."""
+    def record_download(self, release_id: int, user_id: int | None, client: str) -> None:
+        """Count one download on today's UTC date."""
         people = Counter() if user_id is None else Counter([user_id])
-        self._notes.note((release_id, timezone.now().date()), Tally(Counter([client]), people))
+        self._unwritten.add((release_id, timezone.now().date()), Tally(Counter([client]), people))
 
 
 def client_of(user_agent: str) -> str:
@@ -165,7 +165,7 @@ def _write_docs(batch: Batch, releases: Mapping[int, Release]) -> None:
     SearchDoc.objects.bulk_update(changed, ["downloads"], batch_size=ROWS)
 
 
-_notes = DownloadBuffer()
-note = _notes.note
-flush = _notes.flush
-start = _notes.start
+_buffer = DownloadBuffer()
+record_download = _buffer.record_download
+flush = _buffer.flush
+start = _buffer.start

@@ -19,7 +19,7 @@ class Blocked(Renewed[frozenset[str]]):
         super().__init__("blocked-digests", frozenset())
 
     def __contains__(self, digest: str) -> bool:
-        return digest in self.found
+        return digest in self.value
 
     def read(self) -> frozenset[str]:
         rows = Release.objects.filter(quarantined_at__isnull=False).order_by("-quarantined_at", "-pk")

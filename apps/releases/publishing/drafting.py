@@ -89,7 +89,7 @@ def receive_file(
     require_own(release, viewer)
 
     def authorise() -> None:
-        database_availability.look_again()
+        database_availability.release_connection()
         reauthorising.authorise_again(viewer, release.namespace, only_name=release.name)
 
     def body() -> Iterable[bytes]:
@@ -108,7 +108,7 @@ def receive_file(
     try:
         if staged.size == 0:
             raise Invalid(f"{name} holds no bytes.", mend="Send the file itself as the body of the request.")
-        database_availability.look_again()
+        database_availability.release_connection()
         received, superfluous = _record_file(release, viewer, name, key, staged)
     except BaseException:
         store.discard_staged(key)
@@ -230,7 +230,7 @@ def _sum_up(release: Release) -> int:
 
 
 def _compared(release: Release, known: ReleaseFile, chunks: Iterable[bytes]) -> Received:
-    database_availability.look_again()
+    database_availability.release_connection()
     tally = hashlib.sha256()
     for chunk in chunks:
         tally.update(chunk)

@@ -43,7 +43,7 @@ def receive(*, release: Release, chunks: Iterable[bytes], limit: int, setting: s
     try:
         body = counted(chunks, limit=limit, what="The archive", setting=setting)
         staged = store.stage(release.staging_key, _renewing(release, body))
-        database_availability.look_again()
+        database_availability.release_connection()
         if staged.size == 0:
             raise Invalid("The upload holds no bytes.", mend="Send the archive itself as the body of the request.")
     except BaseException as error:
@@ -102,7 +102,7 @@ def _renewing(release: Release, chunks: Iterable[bytes]) -> Iterator[bytes]:
         if time.monotonic() - renewed > RENEWAL_SECONDS:
             renewed = time.monotonic()
             # A database that is away for a moment costs no upload: in the end `accept` sees whose the number is.
-            database_availability.is_done(lambda: _renew(release))
+            database_availability.try_once(lambda: _renew(release))
         yield chunk
 
 
@@ -132,7 +132,7 @@ def _abandon(release: Release, error: BaseException) -> None:
             staging.drop(release)
 
     # Where the database stays away the reservation lapses by itself.
-    database_availability.do_when_back(give_up, seconds=UPLOAD_LEASE.total_seconds())
+    database_availability.run_when_back(give_up, seconds=UPLOAD_LEASE.total_seconds())
 
 
 def same_bytes(taken: VersionTaken, chunks: Iterable[bytes], *, viewer: Viewer, limit: int, setting: str) -> Release:
@@ -141,7 +141,7 @@ def same_bytes(taken: VersionTaken, chunks: Iterable[bytes], *, viewer: Viewer, 
     Anything else raises Conflict, naming both digests; StillArriving where the viewer's own upload has not come to its
     end. The body is hashed and forgotten.
     """
-    database_availability.look_again()
+    database_availability.release_connection()
     tally = hashlib.sha256()
     for chunk in counted(chunks, limit=limit, what="The archive", setting=setting):
         tally.update(chunk)
@@ -168,7 +168,7 @@ def same_bytes(taken: VersionTaken, chunks: Iterable[bytes], *, viewer: Viewer, 
 def _settled(holder: Release) -> Release:
     deadline = time.monotonic() + SETTLE_SECONDS
     while holder.state == State.RECEIVING and not holder.ticket_digest and time.monotonic() < deadline:
-        database_availability.look_again()
+        database_availability.release_connection()
         time.sleep(0.1)
         holder.refresh_from_db(fields=["state", "uploaded_digest", "ticket_digest", "receiving_until"])
     return holder

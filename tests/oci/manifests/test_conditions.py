@@ -13,7 +13,7 @@ OTHER = f'"{digest_of(b"other")}"'
 @pytest.fixture
 def noted(monkeypatch):
     found = []
-    monkeypatch.setattr(downloads, "note", lambda release_id, *_: found.append(release_id))
+    monkeypatch.setattr(downloads, "record_download", lambda release_id, *_: found.append(release_id))
     return found
 
 

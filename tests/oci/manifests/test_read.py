@@ -169,7 +169,7 @@ def test_a_release_is_there_by_its_tag_its_digest_and_as_latest(repo, published)
 
 def test_reading_a_release_counts_as_a_download_and_asking_for_it_does_not(repo, published, monkeypatch):
     notes = downloads.DownloadBuffer()  # those of the process hold what other tests asked for
-    monkeypatch.setattr(downloads, "note", notes.note)
+    monkeypatch.setattr(downloads, "record_download", notes.record_download)
     release = published("pantry/vpc/aws", "1.2.0")
     at = repo()
 
@@ -200,7 +200,7 @@ def test_a_deprecated_release_warns_whoever_reads_it(repo, published):
 def test_another_tag_on_a_release_is_the_release(repo, published, olga, monkeypatch):
     """Quarantine and purge hold under whatever name; reading it is a download."""
     noted = []
-    monkeypatch.setattr(downloads, "note", lambda release_id, *_: noted.append(release_id))
+    monkeypatch.setattr(downloads, "record_download", lambda release_id, *_: noted.append(release_id))
     release = published("pantry/vpc/aws", "1.2.0")
     at = repo(user=olga)
     raw = at.get("1.2.0").content
