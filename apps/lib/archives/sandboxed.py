@@ -10,13 +10,11 @@ from collections.abc import Collection, Generator, Mapping, Sequence
 from dataclasses import asdict
 from typing import BinaryIO
 
-from apps.lib.archives.child.reading import read
+from apps.lib.archives.child.inspecting import read
 from apps.lib.archives.layouts import Layout, layout_of
-from apps.lib.archives.rules.exchange import raise_refusal, read_listing
-from apps.lib.archives.rules.forms import FORMS, Form, form_of, refuse_form
 from apps.lib.archives.rules.limits import Limits
-from apps.lib.archives.rules.magic import HEAD_BYTES
-from apps.lib.archives.rules.outcome import Entry, Listing, Refusal, too_expensive
+from apps.lib.archives.rules.magic import FORMS, HEAD_BYTES, Form, form_of, refuse_form
+from apps.lib.archives.rules.outcome import Entry, Listing, Refusal, raise_refusal, too_expensive
 from apps.lib.sandbox import parent
 from apps.lib.sandbox.parent import CheckBroken
 
@@ -56,7 +54,7 @@ def inspect(
     costs = parent.Limits(seconds=limits.seconds, memory_bytes=limits.memory_bytes)
     try:
         answer = parent.run(program=_INSPECTING, request=request, stdin=file, limits=costs)
-        return read_listing(answer)
+        return Listing.from_fields(answer)
     except parent.TooExpensive as cost:
         raise too_expensive(str(cost)) from None
     except (ValueError, KeyError, TypeError) as error:

@@ -3,8 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-from apps.lib.archives.rules.exchange import raise_refusal
-from apps.lib.archives.rules.outcome import Entry
+from apps.lib.archives.rules.outcome import Entry, raise_refusal
 
 
 @dataclass(frozen=True, slots=True)

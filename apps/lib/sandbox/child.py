@@ -10,8 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from apps.lib.sandbox.frames import OUT_OF_MEMORY, answer
-from apps.lib.sandbox.limits import Limits
-from apps.lib.sandbox.powers import confine, die_with_parent
+from apps.lib.sandbox.powers import Limits, confine, die_with_parent
 
 _STDIN = 0
 

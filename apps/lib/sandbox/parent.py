@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from apps.lib.sandbox.frames import DOCUMENT, HEADER_BYTES, MOST_OUTPUT, OUT_OF_MEMORY, OUTPUT
-from apps.lib.sandbox.limits import Limits
+from apps.lib.sandbox.powers import Limits
 
 __all__ = ["CheckBroken", "Limits", "TooExpensive", "run", "stream"]
 

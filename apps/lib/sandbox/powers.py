@@ -5,11 +5,20 @@ import os
 import resource
 import signal
 import sys
-
-from apps.lib.sandbox.limits import Limits
+from dataclasses import dataclass
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NO_NEW_PRIVS = 38
+_MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Seconds of work and bytes of address space; `document_bytes` is the longest answer that the parent reads."""
+
+    seconds: int = 30
+    memory_bytes: int = 512 * _MIB
+    document_bytes: int = 64 * _MIB
 
 
 def die_with_parent(parent: int) -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from apps.lib.archives.child.reading import members
-from apps.lib.archives.rules.clock import Clock
+from apps.lib.archives.child.inspecting import members
+from apps.lib.archives.rules.limits import Clock
 from apps.lib.archives.sandboxed import Refusal
 from tests.builders.archives import corpus
 from tests.lib.archives.test_mutations import LIMITS, mutated_zip

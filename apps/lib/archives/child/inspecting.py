@@ -1,18 +1,82 @@
-"""What the confined child runs to check an archive: in goes the file, out comes a listing or the reasons against it."""
+"""The sandboxed program that checks an archive of any form. `read` does the same without a sandbox."""
 
-from typing import Any
+import os
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO
 
-from apps.lib.archives.child.reading import read
-from apps.lib.archives.rules.exchange import listing_fields, refusal_fields
-from apps.lib.archives.rules.limits import Limits
-from apps.lib.archives.rules.outcome import Refusal
+from apps.lib.archives.rules.collector import Collector, Member
+from apps.lib.archives.rules.limits import Clock, Limits
+from apps.lib.archives.rules.magic import Form
+from apps.lib.archives.rules.outcome import Listing, Refusal, refuse
+from apps.lib.archives.tars.reader import tar_members
+from apps.lib.archives.zips.reader import zip_members
+from apps.lib.digests import Tally
 from apps.lib.sandbox.positioned import open_positioned
+
+_STEP = 64 * 1024
 
 
 def main(request: dict[str, Any], stdin: int) -> dict[str, Any]:
+    """The answer has the fields of a listing, or of a refusal."""
     limits = Limits(**request["limits"])
     try:
         file = open_positioned(stdin)
-        return listing_fields(read(file, limits, request["wanted"], form=request["form"], links=request["links"]))
+        return read(file, limits, request["wanted"], form=request["form"], links=request["links"]).as_fields()
     except Refusal as refusal:
-        return refusal_fields(refusal)
+        return refusal.as_fields()
+
+
+def read(
+    file: BinaryIO, limits: Limits, wanted: Iterable[str] = (), *, form: Form = "zip", links: bool = False
+) -> Listing:
+    """Checks a seekable archive and lists its members in the order in which their data lie.
+
+    `wanted` as for `Collector`. `links`: list them instead of refusing them. Raises Refusal for anything that is the
+    archive's fault; OSError if the file cannot be read, which is not; MemoryError.
+    """
+    with one_verdict(form):
+        clock = Clock(limits.seconds, time.process_time)
+        collector = Collector(wanted, limits)
+        entries = []
+        for entry, pieces in members(file, limits, clock, form, links=links):
+            collector.add(entry, pieces)
+            entries.append(entry)
+        digest, size = _digest(file, clock)
+        keys = tuple(collector.private_keys)
+        return Listing(digest, size, tuple(entries), collector.texts, os.getpid(), form, keys)
+
+
+def members(
+    file: BinaryIO, limits: Limits, clock: Clock, form: Form, *, by_name: bool = False, links: bool = False
+) -> Iterator[Member]:
+    """The members; `by_name` in that order, except for a tar, which is read in its own."""
+    size = file.seek(0, os.SEEK_END)
+    limits.check_packed(size)
+    if form == "zip":
+        return zip_members(file, limits, clock, by_name=by_name, links=links)
+    return tar_members(file, form, limits, clock, links=links)
+
+
+@contextmanager
+def one_verdict(form: Form) -> Iterator[None]:
+    """Turns any exception that a crafted archive causes into a refusal."""
+    try:
+        yield
+    except (Refusal, OSError, MemoryError):
+        raise  # the parent, who set the limit, knows whose fault a MemoryError is
+    except Exception as error:
+        # Callers log this code as a defect.
+        found = f"data that cannot be read ({type(error).__name__})"
+        raise refuse("unreadable", found, f"a {form} archive") from error
+
+
+def _digest(file: BinaryIO, clock: Clock) -> tuple[str, int]:
+    """The digest proves that the file which is stored is the one that was checked."""
+    tally = Tally()
+    file.seek(0)
+    while chunk := file.read(_STEP):
+        clock.check()
+        tally.update(chunk)
+    return tally.hexdigest, tally.size

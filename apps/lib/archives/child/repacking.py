@@ -1,14 +1,12 @@
-"""What the confined child runs to repack an archive as a zip that is the same whenever the members are."""
+"""The sandboxed program that repacks an archive as a zip. Equal members give equal bytes."""
 
 import time
 from collections.abc import Iterator
 from typing import Any
 
-from apps.lib.archives.child.reading import members, one_verdict
-from apps.lib.archives.rules.clock import Clock
+from apps.lib.archives.child.inspecting import members, one_verdict
 from apps.lib.archives.rules.collector import Member
-from apps.lib.archives.rules.exchange import refusal_fields
-from apps.lib.archives.rules.limits import Limits
+from apps.lib.archives.rules.limits import Clock, Limits
 from apps.lib.archives.rules.outcome import Refusal, refuse
 from apps.lib.archives.zips.writer import ZipWriter
 from apps.lib.sandbox.frames import emit
@@ -25,15 +23,15 @@ def main(request: dict[str, Any], stdin: int) -> dict[str, Any]:
             file = open_positioned(stdin)
             _repack(members(file, limits, clock, request["form"], by_name=True, links=True), request, writer)
     except Refusal as refusal:
-        return refusal_fields(refusal)
+        return refusal.as_fields()
     return {"files": writer.files}
 
 
-def _repack(found: Iterator[Member], request: dict[str, Any], writer: ZipWriter) -> None:
+def _repack(archive: Iterator[Member], request: dict[str, Any], writer: ZipWriter) -> None:
     prefix = f"{request['folder']}/" if request["folder"] else ""
     leave_out = set(request["leave_out"])
     copies = request["copies"]
-    for entry, pieces in found:
+    for entry, pieces in archive:
         # Folders have no records of their own: clients make those that files need. Links are copies of their targets.
         if entry.is_dir or entry.link:
             continue

@@ -1,4 +1,4 @@
-"""What is kept of the members while they pass: the wanted texts, and the names of those that hold a private key."""
+"""Collects texts from the members of an archive while they are read, and the names of those with a private key."""
 
 import re
 from bisect import insort
@@ -20,17 +20,17 @@ _PRIVATE_KEY = re.compile(
     rb"|-----BEGIN PGP PRIVATE KEY BLOCK-----|PuTTY-User-Key-File-"  # pragma: allowlist secret (a pattern)
 )
 # A line of a key: the shortest key, of Ed25519, is 64 characters of base64, and lines are folded at 64 or later.
-# What stands in an example instead ("content+of+api+key", "MIIE...", "xxxx") has no such line.
+# Placeholders of examples ("content+of+api+key", "MIIE...", "xxxx") have no such line.
 _KEY_LINE = re.compile(rb"[A-Za-z0-9+/]{40,}")
 _KEY_LETTERS = [re.compile(letters) for letters in (rb"[A-Z]", rb"[a-z]", rb"[0-9]")]
 
 
-class Finds:
+class Collector:
     """Collects from each member's first bytes.
 
-    `wanted` are patterns of whole paths in which `*` stands for anything within one part (`modules/*/*.tf`) and `**`
-    for any number of parts (`**/*.tf`), whatever the letter case. Room is given in the order of the patterns, and
-    by name within one: files that match a later pattern never crowd out those of an earlier one.
+    `wanted` are patterns of whole paths in which `*` matches anything within one part (`modules/*/*.tf`) and `**`
+    for any number of parts (`**/*.tf`), in any letter case. All texts share `limits.texts_bytes`, in the order of the
+    patterns, and by name within one: a later pattern never takes room from an earlier one.
     """
 
     def __init__(self, wanted: Iterable[str], limits: Limits) -> None:
@@ -40,17 +40,17 @@ class Finds:
         self._size = 0
         self.private_keys: list[str] = []
 
-    def take(self, entry: Entry, pieces: Iterator[bytes]) -> None:
+    def add(self, entry: Entry, pieces: Iterator[bytes]) -> None:
         """Reads one member to its end. A link has nothing to read: what it points to is a member as well."""
         if entry.link:
             return
         rank = self._rank(entry)
         text_bytes = 0 if rank is None else self._limits.text_bytes
         head = _head(pieces, max(KEY_BYTES + KEY_BODY_BYTES, text_bytes))
-        if len(self.private_keys) < MOST_KEYS and _holds_key(head):
+        if len(self.private_keys) < MOST_KEYS and _has_key(head):
             self.private_keys.append(entry.name)
         if rank is not None:
-            self._keep(rank, entry.name, head[:text_bytes])
+            self._store(rank, entry.name, head[:text_bytes])
 
     @property
     def texts(self) -> dict[str, bytes]:
@@ -62,10 +62,10 @@ class Finds:
         name = entry.name.casefold()
         return next((rank for rank, pattern in enumerate(self._patterns) if pattern.fullmatch(name)), None)
 
-    def _keep(self, rank: int, name: str, text: bytes) -> None:
+    def _store(self, rank: int, name: str, text: bytes) -> None:
         insort(self._texts, (rank, name, text))
         self._size += len(text)
-        # What has no room now never will: whatever comes can only move it further back.
+        # What has no room now never will: later texts can only move it further back.
         while self._size > self._limits.texts_bytes:
             rank, name, text = self._texts.pop()
             self._size -= len(text)
@@ -75,8 +75,8 @@ class Finds:
                 self._size += room
 
 
-def _holds_key(head: bytes) -> bool:
-    """Whether a private key begins there, with bytes of a key behind it. A placeholder has none."""
+def _has_key(head: bytes) -> bool:
+    """Whether a private key begins there, followed by bytes of a key. A placeholder has none."""
     for begin in _PRIVATE_KEY.finditer(head, 0, KEY_BYTES):
         body = head[begin.end() : begin.end() + KEY_BODY_BYTES].partition(b"-----")[0]
         if any(_is_key_line(line) for line in _KEY_LINE.findall(body)):
@@ -85,7 +85,7 @@ def _holds_key(head: bytes) -> bool:
 
 
 def _is_key_line(line: bytes) -> bool:
-    """Whether it could be base64 of random bytes: a run of one letter or a path in lower case is none."""
+    """Whether it could be base64 of random bytes, which a run of one letter or a path in lower case could not."""
     return all(letters.search(line) for letters in _KEY_LETTERS)
 
 

@@ -1,5 +1,7 @@
-"""What one archive may cost: each limit with the setting that an operator would raise."""
+"""The costs that one archive may cause: each limit with the setting that an operator would raise."""
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from apps.lib.amounts import amount_text, limit_text
@@ -70,3 +72,17 @@ def at_most(limit: int, unit: str, setting: str = "") -> str:
     """`at most 100 MiB (LARDER_X)`: how refusals name a limit."""
     amount = limit_text(limit) + unit.removeprefix("bytes") if unit.startswith("bytes") else f"{limit} {unit}"
     return f"at most {amount}" + (f" ({setting})" if setting else "")
+
+
+class Clock:
+    """The time that one archive may take: `check` raises Refusal once it is used up."""
+
+    def __init__(self, seconds: float, now: Callable[[], float] = time.monotonic) -> None:
+        self._seconds = seconds
+        self._now = now
+        self._end = now() + seconds
+
+    def check(self) -> None:
+        if self._now() > self._end:
+            found = f"more than {self._seconds:g} seconds of checking"
+            raise refuse("too_slow", found, "an archive that is quick to read", "Pack fewer or smaller files.")

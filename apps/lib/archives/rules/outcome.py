@@ -1,8 +1,9 @@
-"""What a check of an archive comes to: a listing, or a refusal with every reason that was cheap to find."""
+"""The outcome of a check: a listing, or a refusal with every reason that was cheap to find. Both pass as JSON."""
 
+from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 from apps.lib.errors import Invalid, Reason
 
@@ -34,9 +35,9 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """An archive that keeps every rule.
+    """An archive that breaks no rule.
 
-    `digest` and `size` are of the whole file, as it was read here; `texts` holds the wanted members by their own
+    `digest` and `size` are of the whole file, as it was read here; `texts` are the wanted members by their own
     names: a text is cut exactly when it is shorter than its entry's `size`. `pid` is the process that read it, `form`
     one of `zip`, `tar.gz` and `tar.xz`. `private_keys` names the members (at most 100) that begin with a private key.
     """
@@ -49,13 +50,48 @@ class Listing:
     form: str = "zip"
     private_keys: tuple[str, ...] = ()
 
+    def as_fields(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {
+            "digest": self.digest,
+            "size": self.size,
+            "entries": [[getattr(entry, name) for name in Entry.__slots__] for entry in self.entries],
+            "texts": {name: b64encode(text).decode("ascii") for name, text in self.texts.items()},
+            "pid": self.pid,
+            "form": self.form,
+            "private_keys": self.private_keys,
+        }
+
+    @classmethod
+    def from_fields(cls, fields: dict[str, Any]) -> Self:
+        """Raises the Refusal if the fields are those of one; ValueError, KeyError, TypeError if they are of neither."""
+        raise_refusal(fields)
+        return cls(
+            digest=fields["digest"],
+            size=fields["size"],
+            entries=tuple(Entry(*entry) for entry in fields["entries"]),
+            texts={name: b64decode(text) for name, text in fields["texts"].items()},
+            pid=fields["pid"],
+            form=fields["form"],
+            private_keys=tuple(fields["private_keys"]),
+        )
+
 
 class Refusal(Invalid):
-    """The archive breaks a rule. `reasons` is never empty and holds at most twenty."""
+    """The archive breaks a rule. There are one to twenty `reasons`."""
 
     def __init__(self, reasons: Sequence[Reason]) -> None:
         self.reasons = list(reasons[:MOST_REASONS])
         super().__init__(" ".join(reason.sentence for reason in self.reasons))
+
+    def as_fields(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {"reasons": [reason.as_dict() for reason in self.reasons]}
+
+
+def raise_refusal(fields: dict[str, Any]) -> None:
+    if "reasons" in fields:
+        raise Refusal([Reason.from_dict(reason) for reason in fields["reasons"]])
 
 
 def refuse(code: str, found: str, expected: str, mend: str = "Pack it again.", file: str = "") -> Refusal:

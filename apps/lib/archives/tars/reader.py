@@ -10,9 +10,8 @@ import stat
 from collections.abc import Iterator
 from typing import BinaryIO, Literal
 
-from apps.lib.archives.rules.clock import Clock
 from apps.lib.archives.rules.collector import Member
-from apps.lib.archives.rules.limits import Limits, at_most
+from apps.lib.archives.rules.limits import Clock, Limits, at_most
 from apps.lib.archives.rules.magic import looks_like
 from apps.lib.archives.rules.names import broken_names
 from apps.lib.archives.rules.outcome import MOST_REASONS, Entry, LinkKind, Refusal, refuse, shown

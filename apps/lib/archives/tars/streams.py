@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterator
 from typing import BinaryIO, Literal
 
-from apps.lib.archives.rules.clock import Clock
+from apps.lib.archives.rules.limits import Clock
 from apps.lib.archives.rules.outcome import Refusal, refuse
 
 STEP = 64 * 1024

@@ -4,7 +4,7 @@ import zlib
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
-from apps.lib.archives.rules.clock import Clock
+from apps.lib.archives.rules.limits import Clock
 from apps.lib.archives.rules.outcome import refuse
 
 STORED, DEFLATED = 0, 8
