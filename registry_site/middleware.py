@@ -13,6 +13,7 @@ from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
+from apps.http.errors import dialect_at
 from apps.lib import bodies
 from apps.lib.errors import Invalid, NotFound
 from apps.lib.redaction import redact
@@ -127,7 +128,7 @@ class ReadableRequests:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if request.path.startswith(errors.MACHINE_PATHS):
+        if dialect_at(request.path):
             return self.get_response(request)
         if getattr(request, "is_form_in_another_charset", False):
             return errors.bad_request(request, Invalid("This form is not UTF-8."))

@@ -1,64 +1,44 @@
-"""What every endpoint of Larder's own API shares (D1)."""
+"""What every endpoint of Larder's own API shares."""
 
-from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
+from http import HTTPStatus
 
-from django.http import HttpRequest
-from django.http.response import HttpResponseBase
-from django.utils.cache import patch_vary_headers
-from rest_framework.renderers import JSONRenderer
-from rest_framework.request import Request
-from rest_framework.response import Response
-from rest_framework.views import APIView
+from django.conf import settings
+from django.urls import reverse
 
-from apps.accounts.access.gate import Viewer
-from apps.accounts.identity.authentication import TokenAuthentication, viewer_of
-from apps.accounts.identity.negotiation import IgnoreAccept
-from apps.api.errors import exception_handler
-from apps.lib import bodies
-from apps.lib.errors import CredentialsRequired, NotFound
+from apps.http.errors import Failure, api_dialect
+from apps.http.views import MachineView, NothingHere
+from apps.lib.errors import CredentialsRequired, RegistryError
 
 
-class ApiView(APIView):
-    """One route: token or nobody (session cookies do not count), JSON answers, own error dialect."""
+class Unreadable(RegistryError):
+    """The request's body is not what this endpoint reads, before anything in it is looked at."""
 
+    code = "unreadable"
+
+
+class ApiView(MachineView):
     http_method_names = ["get", "head", "put"]
-    authentication_classes = [TokenAuthentication]
-    renderer_classes = [JSONRenderer]
-    parser_classes = []
-    content_negotiation_class = IgnoreAccept
-
-    @property
-    def viewer(self) -> Viewer:
-        return viewer_of(self.request)
+    dialect = api_dialect
 
     def require_token(self) -> None:
         """For writes: the same 401 whatever the address, before anything else is looked at."""
         if not self.viewer.is_identified:
             raise CredentialsRequired("This needs an API token.")
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        super().initial(request, *args, **kwargs)
-        bodies.check(request.META)
-        # No name has a NUL byte, and PostgreSQL answers one in a parameter with an error.
-        if any("\0" in str(value) for value in kwargs.values()):
-            raise NotFound("There is nothing at this address.")
-
-    def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response | None]:
-        return exception_handler
-
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        response = super().dispatch(request, *args, **kwargs)
-        response.headers.setdefault("Cache-Control", "private, no-cache")
-        patch_vary_headers(response, ["Authorization"])
-        return response
+    def failure_of(self, error: Exception) -> Failure:
+        failure = super().failure_of(error)
+        if failure.code == "unauthenticated":
+            return replace(failure, hint=_how_to_make_a_token())
+        if failure.code == "invalid":
+            return replace(failure, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+        return failure
 
 
-class Unknown(ApiView):
-    """What no route knows below the API's prefix: 404 in its dialect, for every method and everybody."""
+class Unknown(NothingHere):
+    dialect = api_dialect
 
-    authentication_classes = []
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        super().initial(request, *args, **kwargs)
-        raise NotFound("There is nothing at this address.")
+def _how_to_make_a_token() -> str:
+    page = f"{settings.PUBLIC_URL}{reverse('portal:tokens')}"
+    return f"Make an API token at {page} and send it as `Authorization: Bearer <token>`."

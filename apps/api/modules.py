@@ -9,8 +9,7 @@ from django.urls import path, reverse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.base import ApiView
-from apps.api.errors import Unreadable
+from apps.api.base import ApiView, Unreadable
 from apps.lib.addresses import ModuleAddress
 from apps.lib.bodies import chunks, declared_length, streamed
 from apps.lib.errors import TooLarge

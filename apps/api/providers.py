@@ -13,9 +13,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.base import ApiView
+from apps.api.base import ApiView, Unreadable
 from apps.api.bodies import read_json, validated
-from apps.api.errors import Unreadable
 from apps.lib.addresses import ProviderAddress
 from apps.lib.bodies import chunks, declared_length, streamed
 from apps.providers import publishing, reading

@@ -13,8 +13,7 @@ from rest_framework.response import Response
 
 from apps.accounts.access import gate
 from apps.accounts.models import Role
-from apps.api.base import ApiView
-from apps.api.errors import Unreadable
+from apps.api.base import ApiView, Unreadable
 from apps.lib.addresses import ProviderAddress
 from apps.lib.bodies import chunks, declared_length, streamed
 from apps.lib.errors import TooLarge

@@ -6,8 +6,7 @@ from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.base import ApiView
-from apps.api.errors import Unreadable
+from apps.api.base import ApiView, Unreadable
 from apps.lib.addresses import ProviderAddress
 from apps.lib.bodies import chunks
 from apps.providers.signatures import resigning

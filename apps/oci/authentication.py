@@ -7,8 +7,8 @@ from rest_framework.request import Request
 
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.identity import token_usage
-from apps.accounts.identity.authentication import TokenAuthentication, viewer_of
 from apps.accounts.models import ApiToken, User
+from apps.http.authentication import TokenAuthentication, viewer_of
 from apps.oci.tokens import registry_tokens
 
 

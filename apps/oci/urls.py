@@ -2,7 +2,7 @@
 
 from django.urls import include, path, re_path
 
-from apps.artifacts.errors import NameUnknown
+from apps.http.views import NothingHere
 from apps.oci.base import OciView
 from apps.oci.tokens.views import urlpatterns as token_urls
 from apps.oci.views.blobs import urlpatterns as blob_urls
@@ -13,13 +13,8 @@ from apps.oci.views.tags import urlpatterns as tag_urls
 from apps.oci.views.uploads import urlpatterns as upload_urls
 
 
-class Unknown(OciView):
-    """What no route knows below /v2/: 404 in this dialect, for every method and everybody."""
-
-    authentication_classes = []
-
-    def initial(self, request: object, *args: object, **kwargs: object) -> None:  # noqa: ARG002
-        raise NameUnknown("There is nothing at this address.")
+class Unknown(NothingHere, OciView):
+    pass
 
 
 app_name = "oci"

@@ -2,21 +2,23 @@
 
 import re
 import threading
+from collections.abc import Iterator
 
 from django.conf import settings
 from django.http.response import HttpResponseBase
 from django.urls import path
 from django.utils import timezone
+from django.utils.http import content_disposition_header
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
 from apps.accounts.access.gate import NOBODY, Viewer, visible_namespaces
-from apps.blobs import capabilities
+from apps.blobs import capabilities, store
+from apps.http.byte_ranges import byte_response
 from apps.jobs import database_availability
 from apps.lib.digests import is_sha256
-from apps.lib.errors import CredentialsRequired, NotFound, RegistryError
+from apps.lib.errors import CredentialsRequired, NotFound, RegistryError, Unavailable
 from apps.protocol.base import ProtocolView
-from apps.protocol.serving import archive_response
 from apps.releases.lifecycle.quarantine import blocked
 from apps.releases.models import Release, ReleaseQuerySet
 
@@ -53,6 +55,42 @@ class LastPublic:
 
 
 last_public = LastPublic()
+
+
+def archive_response(request: Request, *, digest: str, file_name: str, cache_control: str) -> HttpResponseBase:
+    """The blob of that digest. Raises Unavailable if storage has none, or a damaged one.
+
+    The caller has checked that this digest may be read, and that `file_name` is plain ASCII without controls.
+    """
+    store.require_sound(digest)
+    size = store.size_of(digest)
+    if size is None:
+        raise _lost()
+    headers = {
+        "Content-Type": _media_type(file_name),
+        "Cache-Control": cache_control,
+        "Content-Disposition": content_disposition_header(as_attachment=True, filename=file_name) or "attachment",
+        "X-Content-Type-Options": "nosniff",
+    }
+
+    def read(part: range) -> Iterator[bytes]:
+        try:
+            return store.read_part(digest, part, size=size)
+        except store.Missing:
+            raise _lost() from None
+
+    return byte_response(request, size=size, etag=f'"{digest}"', headers=headers, read=read)
+
+
+def _media_type(file_name: str) -> str:
+    if file_name.endswith(".zip"):
+        return "application/zip"
+    return "text/plain; charset=utf-8" if file_name.endswith("_SHA256SUMS") else "application/octet-stream"
+
+
+def _lost() -> Unavailable:
+    # Published bytes that storage does not show are an outage of ours: a 404 would say that the version is gone.
+    return Unavailable("The archive cannot be read from storage right now; try again in a few seconds.")
 
 
 class ArchiveView(ProtocolView):

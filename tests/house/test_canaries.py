@@ -211,7 +211,7 @@ def test_no_defect_writes_a_secret_down(scene, person, ledger, room):
             with connection.execute_wrapper(broken):
                 send(client, ledger, method, url_of(scene, route), headers=headers)
 
-    defects = [line for line in ledger.lines if '"event": "unforeseen"' in line]
+    defects = [line for line in ledger.lines if '"event": "internal_error"' in line]
     assert ledger.leaks == set()
     assert defects
     assert all("LookupError: Bearer [redacted]" in line and "Traceback" in line for line in defects)

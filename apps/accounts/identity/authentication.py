@@ -1,46 +1,8 @@
-"""Tokens on HTTP requests: a leaf for the edges, and the only module of a domain app that knows REST framework."""
-
-import base64
-import binascii
-
 from django.http import HttpRequest
-from rest_framework.authentication import BaseAuthentication
-from rest_framework.exceptions import AuthenticationFailed
-from rest_framework.request import Request
 
 from apps.accounts.access.gate import NOBODY, Viewer
-from apps.accounts.identity import sessions, token_usage, tokens
-from apps.accounts.models import ApiToken, User
-
-
-class TokenAuthentication(BaseAuthentication):
-    """`Bearer <token>` (RFC 6750), and `Basic` with the token as password and any name (RFC 7617, for .netrc).
-
-    No header: nobody. A header that does not lead to a usable token is a failure everywhere, public namespaces
-    included: answering it as nobody would hide an expired token until something private is asked for.
-    """
-
-    def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
-        header = request.META.get("HTTP_AUTHORIZATION", "").strip()
-        if not header:
-            return None
-        try:
-            token = tokens.identify(_secret_of(header))
-        except tokens.TokenRefused as refused:
-            raise AuthenticationFailed(f"{refused} {refused.mend}") from None
-        token_usage.record_use(token)
-        return token.user, token
-
-    def authenticate_header(self, request: Request) -> str:  # noqa: ARG002
-        """Its presence makes REST framework answer 401 instead of 403."""
-        return 'Bearer realm="Larder"'
-
-
-def viewer_of(request: Request) -> Viewer:
-    """Who asks an edge for machines: by token only; cookies do not count there."""
-    if isinstance(request.auth, ApiToken):
-        return Viewer(user=request.auth.user, token=request.auth)
-    return NOBODY
+from apps.accounts.identity import sessions
+from apps.accounts.models import User
 
 
 def session_viewer(request: HttpRequest) -> Viewer:
@@ -49,22 +11,4 @@ def session_viewer(request: HttpRequest) -> Viewer:
         Viewer(user=request.user, session=sessions.digest_of_request(request))
         if isinstance(request.user, User)
         else NOBODY
-    )
-
-
-def _secret_of(header: str) -> str:
-    scheme, _, value = header.partition(" ")
-    value = value.strip()
-    if scheme.lower() == "bearer":
-        return value
-    if scheme.lower() == "basic":
-        try:
-            pair = base64.b64decode(value, validate=True).decode()
-        except (binascii.Error, UnicodeDecodeError):
-            raise tokens.TokenRefused(
-                "The Basic credentials cannot be read.", mend="Send any name, and an API token as the password."
-            ) from None
-        return pair.partition(":")[2]
-    raise tokens.TokenRefused(
-        "This kind of Authorization is not known.", mend="Send `Bearer <token>`, or Basic with the token as password."
     )

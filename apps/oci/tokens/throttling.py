@@ -8,10 +8,16 @@ import time
 
 from django.core.cache import cache
 
-from apps.oci.errors import TooManyAttempts
+from apps.lib.errors import RegistryError
 
 MOST = 30
 WINDOW = 60
+
+
+class TooManyAttempts(RegistryError):
+    """For wrong passwords alone: clients end at the first 429, so nothing honest is ever told this."""
+
+    code = "too_many_attempts"
 
 
 def note_wrong(address: str) -> None:

@@ -14,14 +14,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.identity import token_usage, tokens
-from apps.accounts.identity.authentication import TokenAuthentication
 from apps.accounts.identity.sign_ins import address_of
 from apps.accounts.models import ApiToken
+from apps.http.authentication import TokenAuthentication
 from apps.lib.bodies import chunks
 from apps.lib.digests import counted
 from apps.lib.errors import CredentialsRequired, Invalid
 from apps.oci.base import OciView
-from apps.oci.errors import TooManyAttempts
 from apps.oci.tokens import registry_tokens, scopes, throttling
 
 FORM_MAX_BYTES = 64 * 1024
@@ -53,11 +52,11 @@ class Token(OciView):
         if isinstance(exc, AuthenticationFailed | CredentialsRequired):
             try:
                 throttling.note_wrong(address_of(self.request))
-            except TooManyAttempts as refusal:
+            except throttling.TooManyAttempts as refusal:
                 exc = refusal
         return super().handle_exception(exc)
 
-    def challenge(self, name: str) -> str:  # noqa: ARG002
+    def challenge(self, error: Exception) -> str:  # noqa: ARG002
         return f'Basic realm="{settings.PUBLIC_HOST}"'  # a Bearer one would send clients here again
 
 

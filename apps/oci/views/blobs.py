@@ -2,20 +2,17 @@
 
 from http import HTTPStatus
 
-from django.http import HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import re_path
-from django.utils.cache import get_conditional_response
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.artifacts.names import Digest, ProviderMirror, parse_name
-from apps.lib import ranges
+from apps.http.byte_ranges import byte_response
 from apps.lib.errors import Unavailable
 from apps.oci import blobs, repositories
 from apps.oci.base import OciView
 from apps.oci.blobs import Readable
-from apps.oci.errors import errors_document
 
 
 class Blob(OciView):
@@ -36,36 +33,13 @@ class Blob(OciView):
 
 
 def blob_response(request: Request, digest: Digest, readable: Readable) -> HttpResponseBase:
-    """200, 206, 304 or 416. `attachment`: these are anybody's bytes, on the origin of the portal."""
+    """`attachment`: these are anybody's bytes, on the origin of the portal."""
     if not readable.is_stored():
         raise Unavailable("The blob cannot be read from storage right now; try again in a few seconds.")
-    headers = {
-        "Content-Type": "application/octet-stream",
-        "Docker-Content-Digest": str(digest),
-        "ETag": f'"{digest}"',
-        "Accept-Ranges": "bytes",
-        "Content-Disposition": "attachment",
-    }
-    whole = HttpResponse(headers=headers | {"Content-Length": str(readable.size)})
-    answer = get_conditional_response(request, etag=headers["ETag"], response=whole)
-    if answer is not None and answer is not whole:
-        answer.headers["Docker-Content-Digest"] = str(digest)
-        return answer
-    if request.method == "HEAD":  # it has no ranges (RFC 9110, 14.2)
-        return whole
-    try:
-        part = ranges.asked(request.headers, size=readable.size, etag=headers["ETag"])
-    except ranges.Unsatisfiable:
-        refused = Response(errors_document("SIZE_INVALID", f"The blob has {readable.size} bytes."), status=416)
-        refused.headers["Content-Range"] = f"bytes */{readable.size}"
-        return refused
-    status = HTTPStatus.OK
-    if part:
-        status = HTTPStatus.PARTIAL_CONTENT
-        headers["Content-Range"] = f"bytes {part.start}-{part.stop - 1}/{readable.size}"
-    part = part or range(readable.size)
-    headers["Content-Length"] = str(len(part))
-    return StreamingHttpResponse(readable.read(part), status=status, headers=headers)
+    headers = {"Content-Type": "application/octet-stream", "Content-Disposition": "attachment"}
+    response = byte_response(request, size=readable.size, etag=f'"{digest}"', headers=headers, read=readable.read)
+    response.headers["Docker-Content-Digest"] = str(digest)
+    return response
 
 
 urlpatterns = [re_path(r"^(?P<name>.+)/blobs/(?P<digest>[^/]+)\Z", Blob.as_view(), name="blob")]

@@ -11,40 +11,33 @@ from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
+from django.core.exceptions import SuspiciousOperation
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
 
+from apps.http.errors import (
+    RETRY_AFTER,
+    STATUS,
+    Failure,
+    defect,
+    dialect_at,
+    failure_of,
+    outage,
+    request_id_of,
+)
+from apps.http.views import nothing_here
 from apps.jobs import database_availability
 from apps.lib.errors import CredentialsRequired, RegistryError
 from apps.portal.frame.form_files import FileRefused
 from apps.portal.frame.negotiation import is_htmx
 
-STATUS = {
-    "not_found": HTTPStatus.NOT_FOUND,
-    "forbidden": HTTPStatus.FORBIDDEN,
-    "conflict": HTTPStatus.CONFLICT,
-    "invalid": HTTPStatus.BAD_REQUEST,
-    "too_large": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-    "too_slow": HTTPStatus.REQUEST_TIMEOUT,
-    "unavailable": HTTPStatus.SERVICE_UNAVAILABLE,
-}
 TEMPLATES = {
     HTTPStatus.NOT_FOUND: "404.html",
     HTTPStatus.FORBIDDEN: "403.html",
 }
-RETRY_AFTER = "2"  # seconds, as at the other edges
-
-# Nobody reads HTML there. Each edge has its own dialect for what it knows; this is for what never comes to one.
-MACHINE_PATHS = ("/v1/", "/v2/", "/api/", "/archives/", "/.well-known/")
 PAGES = ("portal", "admin")
-OCI_CODES = {
-    HTTPStatus.BAD_REQUEST: "UNSUPPORTED",
-    HTTPStatus.NOT_FOUND: "NAME_UNKNOWN",
-    HTTPStatus.INTERNAL_SERVER_ERROR: "UNAVAILABLE",
-    HTTPStatus.SERVICE_UNAVAILABLE: "UNAVAILABLE",
-}
 
 
 class RegistryErrorsMiddleware:
@@ -66,7 +59,7 @@ class RegistryErrorsMiddleware:
 
 
 def refused(request: HttpRequest, refusal: RegistryError) -> HttpResponse:
-    status = STATUS.get(refusal.code, HTTPStatus.BAD_REQUEST)
+    status = HTTPStatus(STATUS.get(refusal.code, HTTPStatus.BAD_REQUEST))
     return error_page(request, status, message=str(refusal), mend=refusal.mend)
 
 
@@ -85,13 +78,9 @@ def error_page(request: HttpRequest, status: HTTPStatus, *, message: str = "", m
     context["request_id"] = request_id_of(request)
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
         # Rendered without the request: its context processors ask the database, which may be what is away.
-        page = render_to_string("503.html", context)
-        return HttpResponse(page, status=status, headers={"Retry-After": RETRY_AFTER, "Cache-Control": "no-store"})
+        headers = {"Retry-After": RETRY_AFTER[status], "Cache-Control": "no-store"}
+        return HttpResponse(render_to_string("503.html", context), status=status, headers=headers)
     return render(request, TEMPLATES.get(status, "400.html"), context, status=status)
-
-
-def request_id_of(request: HttpRequest) -> str:
-    return str(getattr(request, "request_id", ""))
 
 
 # --- Django's own hooks: login_not_required, since LoginRequiredMiddleware looks at every view that a URL leads to ---
@@ -105,9 +94,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     if isinstance(exception, FileRefused):
         return error_page(request, HTTPStatus.BAD_REQUEST, message=str(exception), mend=exception.mend)
     # The exception's text stays out of the answer: it may quote secrets.
-    if _is_for_machines(request):
-        return _document(request, HTTPStatus.BAD_REQUEST, "This request could not be understood.")
-    return error_page(request, HTTPStatus.BAD_REQUEST)
+    return _document(request, failure_of(SuspiciousOperation(), request)) or error_page(request, HTTPStatus.BAD_REQUEST)
 
 
 def unknown_host(request: HttpRequest) -> HttpResponse:
@@ -117,9 +104,8 @@ def unknown_host(request: HttpRequest) -> HttpResponse:
     """
     message = f"This Larder answers to {settings.PUBLIC_HOST}, and was asked for under another name."
     mend = f"Use {settings.PUBLIC_URL}. Whoever runs it sets its address by LARDER_PUBLIC_URL."
-    if _is_for_machines(request):
-        return _document(request, HTTPStatus.BAD_REQUEST, f"{message} {mend}")
-    return error_page(request, HTTPStatus.BAD_REQUEST, message=message, mend=mend)
+    document = _document(request, Failure(HTTPStatus.BAD_REQUEST, "invalid", message, mend))
+    return document or error_page(request, HTTPStatus.BAD_REQUEST, message=message, mend=mend)
 
 
 @login_not_required
@@ -132,9 +118,7 @@ def permission_denied(request: HttpRequest, exception: Exception) -> HttpRespons
 
 @login_not_required
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001  # it lists every route in DEBUG
-    if _is_for_machines(request):
-        return _document(request, HTTPStatus.NOT_FOUND, "Not found")
-    return error_page(request, HTTPStatus.NOT_FOUND)
+    return _document(request, failure_of(nothing_here(), request)) or error_page(request, HTTPStatus.NOT_FOUND)
 
 
 @login_not_required
@@ -153,30 +137,26 @@ def server_error(request: HttpRequest) -> HttpResponse:
     """Rendered without the request: its context processors ask the database, which may be what is broken."""
     if database_availability.is_away(sys.exc_info()[1]):
         return _database_away(request)
-    if _is_for_machines(request):
-        return _document(request, HTTPStatus.INTERNAL_SERVER_ERROR, "Larder failed")
+    if document := _document(request, defect(request)):
+        return document
     context: dict[str, Any] = {"request_id": request_id_of(request), "status": 500}
     return HttpResponse(render_to_string("500.html", context), status=HTTPStatus.INTERNAL_SERVER_ERROR)
 
 
 def _database_away(request: HttpRequest) -> HttpResponse:
     """Django saves no session after a status of 500 or more, so nothing waits for the database once more."""
-    if _is_for_machines(request):
-        response: HttpResponse = _document(request, HTTPStatus.SERVICE_UNAVAILABLE, "Larder cannot answer right now.")
-        response.headers["Retry-After"] = RETRY_AFTER
-        return response
-    return error_page(request, HTTPStatus.SERVICE_UNAVAILABLE)
+    return _document(request, outage()) or error_page(request, HTTPStatus.SERVICE_UNAVAILABLE)
 
 
-def _is_for_machines(request: HttpRequest) -> bool:
-    return f"{request.path}/".startswith(MACHINE_PATHS)
-
-
-def _document(request: HttpRequest, status: HTTPStatus, sentence: str) -> JsonResponse:
-    """OCI Distribution has objects where the other protocols have sentences."""
-    is_oci = f"{request.path}/".startswith("/v2/")
-    error = {"code": OCI_CODES[status], "message": sentence} if is_oci else sentence
-    return JsonResponse({"errors": [error]}, status=status)
+def _document(request: HttpRequest, failure: Failure) -> HttpResponse | None:
+    """In the dialect of the machine edge at this path, for what never comes to one; None where people read pages."""
+    dialect = dialect_at(request.path)
+    if dialect is None:
+        return None
+    response = JsonResponse(dialect(failure), status=failure.status)
+    if failure.status in RETRY_AFTER:
+        response.headers["Retry-After"] = RETRY_AFTER[failure.status]
+    return response
 
 
 @login_not_required

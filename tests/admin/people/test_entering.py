@@ -4,6 +4,7 @@ import pytest
 from django.contrib.auth.models import Permission
 from django.urls import reverse
 
+from tests import pages
 from tests.admin import rows
 
 INLINE = re.compile(
@@ -56,7 +57,7 @@ def test_the_password_is_changed_where_everybody_changes_it(desk):
 
 def test_the_index_counts_and_shows_failed_jobs(desk):
     rows.make(0, 2)
-    page = desk.get(reverse("admin:index")).text
+    page = pages.markup_of(desk.get(reverse("admin:index")))
 
     assert "<strong>2</strong> Jobs failed" in page
     assert "Failed lately" in page

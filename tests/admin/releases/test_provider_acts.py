@@ -11,6 +11,7 @@ from apps.jobs.models import Job
 from apps.providers.models import ProviderVersion
 from apps.releases.models import DownloadCount, Fetch, Release, ReleaseBlob, SearchDoc
 from apps.signing.models import PrivateKey
+from tests import pages
 from tests.admin.lists import list_of, page_of
 from tests.portal.providers.rows import provider_version, row_of_key
 
@@ -78,7 +79,7 @@ def test_the_page_says_whom_it_hits_and_where_else_the_bytes_are(desk, versions,
     twin = provider_version(pantry, "copy", "3.0.0", key=row_of_key(pantry, 2))
     shared = ReleaseBlob.objects.filter(release=release, name__endswith=".zip").earliest("pk")
     ReleaseBlob.objects.create(release=twin.release, digest=shared.digest, name="copy.zip")
-    page = ask(desk, "quarantine", versions[0]).text
+    page = pages.markup_of(ask(desk, "quarantine", versions[0]))
 
     assert "<td>7</td>" in page
     assert "<td>bob</td>" in page

@@ -1,10 +1,10 @@
 """Who is named as hit by a yank, however a module says what it builds on"""
 
-import html
 import re
 
 import pytest
 
+from tests import pages
 from tests.builders.archives import module_zip
 
 HOST = "registry.example.com:8443"
@@ -46,7 +46,7 @@ def published_calls(settings, published):
 
 def text_of(response):
     assert response.status_code == 200
-    return html.unescape(response.content.decode())
+    return pages.text_of(response)
 
 
 def test_each_caller_is_named_with_what_becomes_of_it(published_calls, browser_of, dora):

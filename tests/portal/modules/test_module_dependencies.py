@@ -1,7 +1,5 @@
 """/modules/<address>/<version>/dependencies: what a module builds on, and who builds on it"""
 
-import html
-
 import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
@@ -11,6 +9,7 @@ from apps.accounts.models import Namespace, Visibility
 from apps.modules.catalogue import entries
 from apps.modules.models import Module, ModuleCall, ModuleVersion
 from apps.releases.models import Release
+from tests import pages
 from tests.builders.archives import MODULE, module_zip
 from tests.portal.providers.rows import provider_version, row_of_key
 from tests.portal.rows import add_module, add_modules
@@ -66,7 +65,7 @@ def vpc(settings, vault, published):
 
 def text_of(response):
     assert response.status_code == 200
-    return html.unescape(response.content.decode())
+    return pages.text_of(response)
 
 
 def test_providers_of_this_registry_lead_to_their_pages(settings, published, browser_of, bob, acme, vault):

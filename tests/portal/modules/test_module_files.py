@@ -1,6 +1,5 @@
 """/modules/<address>/<version>/files and /raw: the source browser"""
 
-import html
 import re
 
 import pytest
@@ -9,6 +8,7 @@ from django.utils import timezone
 from apps.modules.models import ModuleVersion
 from apps.portal.modules.files import MAX_RAW_BYTES
 from apps.releases.models import Release
+from tests import pages
 from tests.builders.archives import MODULE, module_zip
 from tests.builders.modules import picture
 
@@ -42,7 +42,7 @@ def ask(browser_of, bob, vpc):
 
 def text_of(response):
     assert response.status_code == 200
-    return html.unescape(response.content.decode())
+    return pages.text_of(response)
 
 
 def test_the_root_lists_folders_first_with_sizes(ask):
@@ -62,7 +62,7 @@ def test_a_folder_has_a_page(ask, path):
 
 
 def test_each_line_of_a_file_has_an_anchor_and_its_colours(ask):
-    page = ask("/files/modules/subnets/main.tf").content.decode()
+    page = pages.markup_of(ask("/files/modules/subnets/main.tf"))
 
     assert '<span class="source__line" id="L2">' in page
     assert 'href="#L2"' in page
@@ -81,7 +81,7 @@ def test_a_name_with_odd_letters_is_found(ask):
 def test_an_image_is_shown_and_what_only_says_so_is_text(ask):
     assert f'src="{AT}/raw/docs/logo.png"' in text_of(ask("/files/docs/logo.png"))
 
-    fake = ask("/files/docs/fake.png").content.decode()
+    fake = pages.markup_of(ask("/files/docs/fake.png"))
     assert "&lt;script&gt;" in fake
     assert "/raw/docs/fake.png" in fake
     assert "<img" not in fake.partition("<main")[2]
@@ -141,7 +141,7 @@ def test_a_file_beyond_the_limit_is_not_sent(ask, monkeypatch):
 
     assert MAX_RAW_BYTES > 1_000_000
     assert response.status_code == 413
-    assert "Download the archive" in response.content.decode()
+    assert "Download the archive" in pages.markup_of(response)
 
 
 def test_rows_of_an_older_larder_say_what_to_do(ask):
@@ -172,7 +172,7 @@ def test_nor_are_the_same_bytes_of_another_module(browser_of, bob, vpc, publishe
     assert browser.get(AT).status_code == 200
     response = browser.get(f"{AT}{path}")
     assert response.status_code == 404
-    assert "the same bytes are in quarantine" in html.unescape(response.content.decode())
+    assert "the same bytes are in quarantine" in pages.text_of(response)
 
 
 def test_a_yanked_version_can_still_be_read(ask):

@@ -1,11 +1,11 @@
 """Every folder with configuration has a row and a page: below modules/ and examples/, however deep, and elsewhere."""
 
-import html
 import re
 
 import pytest
 
 from apps.modules.models import ModuleVersion
+from tests import pages
 from tests.builders.archives import module_zip
 from tests.portal.rows import add_module
 from tests.protocol.catalogue import unit
@@ -34,7 +34,7 @@ def page(browser_of, bob):
     def text(path: str) -> str:
         response = browser.get(path)
         assert response.status_code == 200, path
-        return html.unescape(response.content.decode())
+        return pages.text_of(response)
 
     return text
 
@@ -120,14 +120,14 @@ def test_four_hundred_folders_cost_no_more_queries_and_are_paged(
     browser = browser_of(bob)
 
     with django_assert_max_num_queries(12):
-        first = html.unescape(browser.get(f"{AT}/submodules").content.decode())
+        first = pages.text_of(browser.get(f"{AT}/submodules"))
     links = [row for row in rows(first) if row.startswith("submodules/")]
     assert len(links) == min(count, 100)
     assert len(first) < 150_000
     if count == 400:
-        last = rows(html.unescape(browser.get(f"{AT}/submodules?page=4").content.decode()))
+        last = rows(pages.text_of(browser.get(f"{AT}/submodules?page=4")))
         assert last[-1] == "submodules/group6/m398"
-        home = html.unescape(browser.get(AT).content.decode())
+        home = pages.text_of(browser.get(AT))
         assert f'href="{AT}/submodules">All 400</a>' in home
         assert home.count(f'href="{AT}/submodules/') == 12
 

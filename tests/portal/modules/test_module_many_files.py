@@ -1,10 +1,10 @@
 """A version of more files than its pages list: what they link to is there, and they say how many there are"""
 
-import html
 import re
 
 import pytest
 
+from tests import pages
 from tests.builders.archives import MODULE, module_zip
 
 AT = "/modules/acme/vpc/aws/1.0.0"
@@ -28,7 +28,7 @@ def ask(browser_of, bob, published):
 
 def text_of(response):
     assert response.status_code == 200
-    return html.unescape(response.content.decode())
+    return pages.text_of(response)
 
 
 def test_what_pages_link_to_is_there(ask):

@@ -1,6 +1,5 @@
 """The tabs of a module version: /inputs, /outputs, /resources, /dependencies, /submodules and /examples"""
 
-import html
 import re
 
 import pytest
@@ -11,6 +10,7 @@ from apps.modules.contents import readme
 from apps.modules.models import Module, ModuleVersion
 from apps.portal.snippets import module_snippets
 from apps.releases.models import Release
+from tests import pages
 from tests.builders import modules
 from tests.builders.archives import MODULE, module_zip
 from tests.portal.rows import add_module
@@ -32,7 +32,7 @@ def page(browser_of, bob):
     def text(path):
         response = browser.get(path)
         assert response.status_code == 200, path
-        return html.unescape(response.content.decode())
+        return pages.text_of(response)
 
     return text
 

@@ -9,13 +9,14 @@ from django.test.utils import CaptureQueriesContext
 from apps.modules.catalogue import entries
 from apps.modules.models import Module
 from apps.releases.models import Lifecycle, Release
+from tests import pages
 from tests.portal.rows import add_module, add_modules
 
 pytestmark = pytest.mark.both
 
 
 def listed(response):
-    return re.findall(r'<a href="/modules/([^"/]+/[^"/]+/[^"/]+)">', response.content.decode())
+    return re.findall(r'<a href="/modules/([^"/]+/[^"/]+/[^"/]+)">', pages.markup_of(response))
 
 
 def unit(**parts):
@@ -89,7 +90,7 @@ def test_it_sorts_by_the_last_publication(browser_of, bob, acme, published):
 
 def test_it_shows_the_highest_stable_version_that_is_not_yanked(browser_of, bob, acme):
     yank(add_module(acme, "vpc/aws", "1.0.0", "1.1.0", "2.0.0-rc.1"), "1.1.0")
-    page = browser_of(bob).get("/modules?q=vpc/aws").content.decode()
+    page = pages.markup_of(browser_of(bob).get("/modules?q=vpc/aws"))
 
     assert "1.0.0" in page
     assert "1.1.0" not in page
@@ -109,14 +110,14 @@ def test_a_row_says_what_its_version_is(browser_of, bob, acme, numbers, lifecycl
     module = add_module(acme, "vpc/aws", *numbers)
     Release.objects.update(lifecycle=lifecycle)
     entries.refresh(module)
-    row = browser_of(bob).get(f"/modules{query}").content.decode().partition('class="rows"')[2].partition("</ul>")[0]
+    row = pages.markup_of(browser_of(bob).get(f"/modules{query}")).partition('class="rows"')[2].partition("</ul>")[0]
 
     found = [word for word in ("Deprecated", "Pre-release", "Yanked") if word in row]
     assert found == ([badge] if badge else [])
 
 
 def test_it_marks_what_was_searched_for_and_says_why(browser_of, bob, stock):
-    page = browser_of(bob).get("/modules?q=net+nat").content.decode()
+    page = pages.markup_of(browser_of(bob).get("/modules?q=net+nat"))
 
     assert "A <mark>net</mark>work with subnets" in page
     assert "input <code>enable_<mark>nat</mark>_gateway</code>" in page
@@ -124,14 +125,14 @@ def test_it_marks_what_was_searched_for_and_says_why(browser_of, bob, stock):
 
 def test_what_publishers_write_is_text(browser_of, bob, acme):
     add_module(acme, "vpc/aws", summary="<script>alert(1)</script> & more")
-    page = browser_of(bob).get("/modules?q=script+more").content.decode()
+    page = pages.markup_of(browser_of(bob).get("/modules?q=script+more"))
 
     assert "&lt;<mark>script</mark>&gt;alert(1)" in page
     assert "&amp; <mark>more</mark>" in page
 
 
 def test_filters_say_how_many_there_are(browser_of, bob, stock):
-    page = browser_of(bob).get("/modules?system=aws").content.decode()
+    page = pages.markup_of(browser_of(bob).get("/modules?system=aws"))
 
     assert '<option value="aws" selected>aws (2)</option>' in page
     assert '<option value="google">google (1)</option>' in page  # what choosing it instead would show
@@ -143,14 +144,14 @@ def test_it_keeps_the_filter_from_page_to_page(browser_of, bob, acme):
     add_modules(acme, [f"part-{position:02}/aws" for position in range(31)])
     browser = browser_of(bob)
 
-    assert "?q=part&amp;page=2" in browser.get("/modules?q=part").content.decode()
+    assert "?q=part&amp;page=2" in pages.markup_of(browser.get("/modules?q=part"))
     assert listed(browser.get("/modules?q=part&page=2")) == ["acme/part-30/aws"]
     assert listed(browser.get("/modules?q=part&page=99")) == ["acme/part-30/aws"]
 
 
 def test_htmx_gets_the_results_without_the_page(browser_of, bob, stock):
     response = browser_of(bob).get("/modules?q=vpc", headers={"HX-Request": "true"})
-    page = response.content.decode()
+    page = pages.markup_of(response)
 
     assert listed(response) == ["acme/vpc/aws", "acme/vpc/google"]
     assert "HX-Request" in response["Vary"]
@@ -171,14 +172,14 @@ def test_htmx_gets_the_results_without_the_page(browser_of, bob, stock):
 )
 def test_an_empty_list_names_the_next_step(request, browser_of, db, who, query, sentence):
     user = request.getfixturevalue(who) if who else None
-    assert sentence in browser_of(user).get(f"/modules{query}").content.decode()
+    assert sentence in pages.markup_of(browser_of(user).get(f"/modules{query}"))
 
 
 def test_an_empty_list_offers_what_would_find_something(browser_of, bob, stock):
     browser = browser_of(bob)
 
-    assert 'href="?q=old_zone&amp;yanked=1"' in browser.get("/modules?q=old_zone").content.decode()
-    page = browser.get("/modules?q=vpc&system=null").content.decode()
+    assert 'href="?q=old_zone&amp;yanked=1"' in pages.markup_of(browser.get("/modules?q=old_zone"))
+    page = pages.markup_of(browser.get("/modules?q=vpc&system=null"))
     assert "Show 2 without filters" in page
     assert 'href="?q=vpc"' in page
     assert "yanked" not in page.partition('class="empty"')[2].partition("</main>")[0]

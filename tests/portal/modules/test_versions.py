@@ -10,6 +10,7 @@ from apps.lib.addresses import ModuleAddress
 from apps.modules import lifecycle
 from apps.modules.models import ModuleVersion
 from apps.releases.models import DownloadCount
+from tests import pages
 
 pytestmark = pytest.mark.both
 
@@ -37,7 +38,7 @@ def shelf(published, act):
 
 
 def rows_of(response):
-    body = response.content.decode().partition("<tbody>")[2].partition("</tbody>")[0]
+    body = pages.markup_of(response).partition("<tbody>")[2].partition("</tbody>")[0]
     return [" ".join(row.split()) for row in body.split("<tr>")[1:]]
 
 
@@ -94,18 +95,18 @@ def test_a_filter_without_a_hit_leads_back(published, browser_of, bob):
     response = browser_of(bob).get(URL, {"show": "yanked"})
 
     assert response.status_code == 200
-    assert "There are none of these." in response.content.decode()
+    assert "There are none of these." in pages.markup_of(response)
 
 
 def test_a_module_of_which_all_is_yanked_is_no_dead_end(published, browser_of, act, bob, alice):
     published()
     act(lifecycle.yank, "1.2.0")
 
-    assert "No version is listed" in browser_of(bob).get(URL).content.decode()
+    assert "No version is listed" in pages.markup_of(browser_of(bob).get(URL))
     page = browser_of(alice).get("/modules/acme/vpc/aws")
     assert page.status_code == 200
-    assert "There is no other version to use." in page.content.decode()
-    assert "Manage this version" in page.content.decode()
+    assert "There is no other version to use." in pages.markup_of(page)
+    assert "Manage this version" in pages.markup_of(page)
 
 
 def test_a_module_of_which_all_is_removed_shows_its_tombstones(published, browser_of, act, bob):
@@ -148,8 +149,8 @@ def test_names_are_for_those_who_are_signed_in(published, client, browser_of, ch
     published("pantry/vpc/aws", "1.2.0")
     url = URL.replace("acme", "pantry")
 
-    assert "alice" not in client.get(url).content.decode()
-    assert "alice" in browser_of(charlie).get(url).content.decode()
+    assert "alice" not in pages.markup_of(client.get(url))
+    assert "alice" in pages.markup_of(browser_of(charlie).get(url))
 
 
 def test_many_versions_cost_as_many_queries_as_few(published, browser_of, bob):

@@ -4,6 +4,7 @@ import pytest
 
 from apps.accounts.models import Grant, Membership, Role, Team, User
 from apps.providers import catalogue
+from tests import pages
 from tests.portal.providers.rows import provider_version, row_of_key
 from tests.portal.rows import add_module, add_modules
 
@@ -25,7 +26,7 @@ def test_nobody_is_asked_to_sign_in_for_hidden_and_missing_ones_alike(client, ac
 def test_visitors_see_public_modules_and_not_who_works_on_them(client, pantry, alice):
     add_module(pantry, "label/null", "1.0.0")
 
-    page = client.get("/namespaces/pantry").content.decode()
+    page = pages.markup_of(client.get("/namespaces/pantry"))
 
     assert "/modules/pantry/label/null" in page
     assert "member" not in page
@@ -36,14 +37,14 @@ def test_visitors_see_public_modules_and_not_who_works_on_them(client, pantry, a
     [("bob", False, False), ("alice", True, False), ("dora", True, True), ("olga", True, True)],
 )
 def test_it_offers_what_the_role_allows(request, browser_of, acme, who, publishes, manages):
-    page = browser_of(request.getfixturevalue(who)).get("/namespaces/acme").content.decode()
+    page = pages.markup_of(browser_of(request.getfixturevalue(who)).get("/namespaces/acme"))
 
     assert ('href="/publish?namespace=acme"' in page) is publishes
     assert ('href="/namespaces/acme/members"' in page) is manages
 
 
 def test_it_tells_members_their_role_and_number(browser_of, alice, bob, dora):
-    page = browser_of(bob).get("/namespaces/acme").content.decode()
+    page = pages.markup_of(browser_of(bob).get("/namespaces/acme"))
 
     assert "3 members" in page
     assert "You act as reader" in page
@@ -56,10 +57,10 @@ def test_readers_see_who_owns_it_and_a_refusal_names_them(browser_of, tofu, bob,
     retired = User.objects.create_user("retired", is_active=False)
     Grant.objects.create(namespace=acme, user=retired, role=Role.OWNER)
 
-    assert "Owned by dora, the team cooks</span>" in browser_of(bob).get("/namespaces/acme").content.decode()
+    assert "Owned by dora, the team cooks</span>" in pages.markup_of(browser_of(bob).get("/namespaces/acme"))
     refused = tofu(bob).post("/api/v1/providers/acme/dns/1.0.0").json()["error"]
     assert refused["mend"] == "Ask an owner of acme for the role publisher: dora, the team cooks."
-    assert "No active owner" in browser_of(charlie).get("/namespaces/pantry").content.decode()
+    assert "No active owner" in pages.markup_of(browser_of(charlie).get("/namespaces/pantry"))
     refused = tofu(charlie).post("/api/v1/providers/pantry/dns/1.0.0").json()["error"]
     assert "pantry has no active owner: ask an operator" in refused["mend"]
 
@@ -67,7 +68,7 @@ def test_readers_see_who_owns_it_and_a_refusal_names_them(browser_of, tofu, bob,
 def test_it_counts_modules_and_providers(client, pantry):
     add_module(pantry, "label/null", "1.0.0")
     catalogue.refresh(provider_version(pantry, "dns", "1.0.0", key=row_of_key(pantry, 1)).provider)
-    page = client.get("/namespaces/pantry").content.decode()
+    page = pages.markup_of(client.get("/namespaces/pantry"))
 
     assert "1 module</span>" in page
     assert "1 provider</span>" in page

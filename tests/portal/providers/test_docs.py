@@ -1,6 +1,5 @@
 """The documentation tab: its pages, their list and filter, other versions, and the form for another archive."""
 
-import html
 import re
 
 import pytest
@@ -16,6 +15,7 @@ from apps.providers.docs import drafted, layouts, rendering, replacing
 from apps.providers.models import DocsPage
 from apps.providers.tasks import read_provider_docs
 from apps.releases.models import Release
+from tests import pages
 from tests.builders import docs
 from tests.builders.hostile import PAYLOADS, findings_in
 from tests.portal.providers.rows import provider_version, row_of_key
@@ -58,7 +58,7 @@ def send(client, data, name="docs.zip", **headers):
 
 
 def shown_items(page):
-    items = re.findall(r'<li class="docs__item"[^>]*?( hidden)?><a[^>]*>([^<]+)</a>', page.text)
+    items = re.findall(r'<li class="docs__item"[^>]*?( hidden)?><a[^>]*>([^<]+)</a>', pages.markup_of(page))
     return [name for hidden, name in items if not hidden]
 
 
@@ -66,7 +66,7 @@ def test_the_overview_stands_beside_the_list_of_all_pages(browser, dns):
     page = browser.get(D)
 
     assert page.status_code == 200
-    assert "Looks after" in page.text
+    assert "Looks after" in pages.markup_of(page)
     assert shown_items(page) == [
         "Overview",
         "Getting started",
@@ -76,25 +76,25 @@ def test_the_overview_stands_beside_the_list_of_all_pages(browser, dns):
         "dns_key",
         "reverse",
     ]
-    assert re.findall(r"<summary>([\w ]+) <span", page.text) == [
+    assert re.findall(r"<summary>([\w ]+) <span", pages.markup_of(page)) == [
         "Guides",
         "Resources",
         "Data sources",
         "Ephemeral resources",
         "Functions",
     ]
-    assert 'class="docs__group">Records &amp; Sets<' in page.text
-    assert f'href="{D}" aria-current="page">Documentation' in page.text
+    assert 'class="docs__group">Records &amp; Sets<' in pages.markup_of(page)
+    assert f'href="{D}" aria-current="page">Documentation' in pages.markup_of(page)
 
 
 def test_a_page_has_a_title_a_trail_and_its_place_in_the_list(browser, dns):
     page = browser.get(f"{D}/resources/record")
 
-    assert "<title>dns_record, acme/dns 1.2.0" in page.text
-    assert '<li aria-current="page">dns_record</li>' in page.text
-    assert re.search(rf'href="{D}/resources/record" aria-current="page">dns_record<', page.text)
-    assert 'id="user-content-argument-reference"' in page.text
-    assert "markdown-alert-warning" in page.text
+    assert "<title>dns_record, acme/dns 1.2.0" in pages.markup_of(page)
+    assert '<li aria-current="page">dns_record</li>' in pages.markup_of(page)
+    assert re.search(rf'href="{D}/resources/record" aria-current="page">dns_record<', pages.markup_of(page))
+    assert 'id="user-content-argument-reference"' in pages.markup_of(page)
+    assert "markdown-alert-warning" in pages.markup_of(page)
 
 
 def test_every_link_between_pages_leads_to_a_page(browser, dns):
@@ -125,13 +125,16 @@ def test_the_list_is_filtered_without_a_script(browser, dns, query, found):
     assert page.status_code == 200
     if found is not None:
         assert shown_items(page) == found
-        assert f"{len(found)} of 7" in page.text
+        assert f"{len(found)} of 7" in pages.markup_of(page)
 
 
 def test_another_version_shows_the_same_page_where_it_has_it(browser, acme, dns):
     newer = provider_version(acme, "dns", "1.3.0", key=dns.key)
     document(newer, {name: text for name, text in docs.TODAY.items() if "zone" not in name})
-    record, zone = browser.get(f"{D}/resources/record").text, browser.get(f"{D}/resources/zone").text
+    record, zone = (
+        pages.markup_of(browser.get(f"{D}/resources/record")),
+        pages.markup_of(browser.get(f"{D}/resources/zone")),
+    )
 
     assert 'href="/providers/acme/dns/1.3.0/docs/resources/record"' in record
     assert 'href="/providers/acme/dns/1.3.0/docs/resources/zone"' not in zone
@@ -144,24 +147,24 @@ def test_what_is_no_page_is_not_found(browser, dns, path):
 
 
 def test_without_documentation_readers_and_publishers_hear_what_they_can_do(browser, publisher, bare):
-    assert "have sent none" in html.unescape(browser.get(D).text)
-    assert f'href="{D}/archive"' not in browser.get(D).text
-    assert f'href="{D}/archive"' in publisher.get(D).text
+    assert "have sent none" in pages.text_of(browser.get(D))
+    assert f'href="{D}/archive"' not in pages.markup_of(browser.get(D))
+    assert f'href="{D}/archive"' in pages.markup_of(publisher.get(D))
 
 
 def test_without_an_overview_the_list_is_there(browser, bare):
     document(bare, {"docs/resources/zone.md": "no heading"})
     page = browser.get(D)
-    assert "no overview" in page.text
+    assert "no overview" in pages.markup_of(page)
     assert shown_items(page) == ["dns_zone"]
-    assert "<h2>dns_zone</h2>" in browser.get(f"{D}/resources/zone").text
+    assert "<h2>dns_zone</h2>" in pages.markup_of(browser.get(f"{D}/resources/zone"))
 
 
 def test_what_is_in_quarantine_shows_none(browser, browser_of, olga, dns):
     Release.objects.filter(pk=dns.release_id).update(quarantined_at=timezone.now(), quarantine_reason="Looked at.")
     assert browser.get(D).status_code == 404
     staff = browser_of(olga)
-    assert "Looks after" not in staff.get(D).text
+    assert "Looks after" not in pages.markup_of(staff.get(D))
     assert staff.get(f"{D}/resources/record").status_code == 404
 
 
@@ -203,25 +206,25 @@ def test_an_archive_is_sent_read_and_shown(publisher, bare):
     answer = send(publisher, docs.archive())
     assert (answer.status_code, answer.headers["Location"]) == (303, f"{D}/archive")
     page = publisher.get(f"{D}/archive")
-    assert "Being read" in page.text
-    assert 'hx-trigger="every 2s"' in page.text
+    assert "Being read" in pages.markup_of(page)
+    assert 'hx-trigger="every 2s"' in pages.markup_of(page)
     for job in Job.objects.filter(kind=replacing.JOB):
         read_provider_docs(job_id=job.pk)
 
     page = publisher.get(f"{D}/archive")
-    assert "Shown" in page.text
-    assert "hx-trigger" not in page.text
-    assert "Looks after" in publisher.get(D).text
+    assert "Shown" in pages.markup_of(page)
+    assert "hx-trigger" not in pages.markup_of(page)
+    assert "Looks after" in pages.markup_of(publisher.get(D))
 
 
 def test_what_is_refused_says_why(publisher, dns):
     send(publisher, docs.archive({"README.md": "x"}))
     for job in Job.objects.filter(kind=replacing.JOB):
         read_provider_docs(job_id=job.pk)
-    page = html.unescape(publisher.get(f"{D}/archive").text)
+    page = pages.text_of(publisher.get(f"{D}/archive"))
     assert "Refused" in page
     assert "docs/resources/<name>.md" in page
-    assert "Looks after" in publisher.get(D).text
+    assert "Looks after" in pages.markup_of(publisher.get(D))
 
 
 @pytest.mark.parametrize(

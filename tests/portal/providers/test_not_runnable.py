@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests import pages
 from tests.builders.providers import package, program
 from tests.builders.zips import Member, build
 from tests.providers.conftest import held, worker
@@ -35,7 +36,7 @@ def test_the_pages_name_the_platforms(published, browser_of, alice):
     )
 
     for url in (release, "/providers/acme/dns/1.2.0", "/providers/acme/dns/1.2.0/platforms"):
-        page = browser_of(alice).get(url).content.decode()
+        page = pages.markup_of(browser_of(alice).get(url))
         assert "cannot be started on darwin_arm64, linux_amd64" in page, url
         assert "The zips of 2 platforms hold it without the mode" in page
 
@@ -46,4 +47,4 @@ def test_windows_has_no_modes(published, browser_of, alice):
     )
 
     for url in (release, "/providers/acme/dns/1.2.0"):
-        assert "data-not-runnable" not in browser_of(alice).get(url).content.decode()
+        assert "data-not-runnable" not in pages.markup_of(browser_of(alice).get(url))

@@ -8,6 +8,7 @@ from apps.accounts.models import Grant
 from apps.lib import versions
 from apps.modules.models import ModuleVersion
 from apps.releases.models import Release
+from tests import pages
 
 pytestmark = pytest.mark.both
 
@@ -27,7 +28,7 @@ def start(namespace, user, state, name="vpc/aws", version="1.0.0", **fields) -> 
 def see(alice, browser_of):
     """The page as Alice sees it."""
     browser = browser_of(alice)
-    return lambda query="": browser.get(f"/releases{query}").content.decode()
+    return lambda query="": pages.markup_of(browser.get(f"/releases{query}"))
 
 
 def shown(page: str) -> list[str]:
@@ -71,7 +72,7 @@ def test_the_badge_and_the_home_page_name_what_needs_an_answer(acme, alice, see,
     assert "data-held-count" not in see()
     release = start(acme, alice, "held")
     assert HELD in see()
-    home = browser_of(alice).get("/").content.decode()
+    home = pages.markup_of(browser_of(alice).get("/"))
     assert HELD in home
     assert f"/releases/{release.public_id}" in home.partition("data-own-releases")[2]
 
@@ -84,7 +85,7 @@ def test_it_shows_nothing_of_other_people_or_where_the_role_has_ended(acme, alic
     page = see()
     assert shown(page) == []
     assert "data-held-count" not in page
-    assert len(shown(browser_of(dora).get("/releases").content.decode())) == 1
+    assert len(shown(pages.markup_of(browser_of(dora).get("/releases")))) == 1
 
 
 def test_it_is_paged_and_costs_the_same_at_any_number(acme, alice, browser_of, django_assert_num_queries):
@@ -93,10 +94,10 @@ def test_it_is_paged_and_costs_the_same_at_any_number(acme, alice, browser_of, d
     browser = browser_of(alice)
 
     with django_assert_num_queries(6):  # session, person, badge, counts of the groups, count of the page, its rows
-        first = browser.get("/releases").content.decode()
+        first = pages.markup_of(browser.get("/releases"))
 
     assert 'href="?page=2"' in first
-    assert len(shown(browser.get("/releases?page=2").content.decode())) == 1
+    assert len(shown(pages.markup_of(browser.get("/releases?page=2")))) == 1
 
 
 def test_the_release_page_shows_what_the_inspection_could_not_read(published, alice, browser_of):
@@ -106,9 +107,9 @@ def test_the_release_page_shows_what_the_inspection_could_not_read(published, al
     ModuleVersion.objects.update(inspection={"units": [unit]})
     url = f"/releases/{release.public_id}"
 
-    page = browser_of(alice).get(url).content.decode()
+    page = pages.markup_of(browser_of(alice).get(url))
 
     assert "a &lt;brace&gt; is missing" in page
     assert 'href="/modules/acme/vpc/aws/1.2.0/files/main.tf#L3"' in page
     Release.objects.update(quarantined_at=release.created_at)
-    assert "brace" not in browser_of(alice).get(url).content.decode()
+    assert "brace" not in pages.markup_of(browser_of(alice).get(url))

@@ -1,0 +1,183 @@
+"""Exceptions of the machine edges: one table says what each means, and one renderer for each dialect writes it (D1).
+
+Clients print the body of a failed download and nothing else of these answers, so each message is a sentence that a
+person may read, and holds no secret.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+import structlog
+from django.core.exceptions import SuspiciousOperation
+from django.http import HttpRequest
+from rest_framework.exceptions import APIException, AuthenticationFailed, MethodNotAllowed
+
+from apps.jobs import database_availability
+from apps.lib.errors import RegistryError
+
+# By the code of an error. A subclass with a code of its own that is not here has the status of its base.
+STATUS: dict[str, int] = {
+    "unauthenticated": HTTPStatus.UNAUTHORIZED,
+    "forbidden": HTTPStatus.FORBIDDEN,
+    "not_found": HTTPStatus.NOT_FOUND,
+    "conflict": HTTPStatus.CONFLICT,
+    "invalid": HTTPStatus.BAD_REQUEST,
+    "unreadable": HTTPStatus.BAD_REQUEST,
+    "too_large": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    "disconnected": HTTPStatus.BAD_REQUEST,
+    "too_slow": HTTPStatus.REQUEST_TIMEOUT,
+    "range_not_satisfiable": HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE,
+    "unavailable": HTTPStatus.SERVICE_UNAVAILABLE,
+    "too_many_attempts": HTTPStatus.TOO_MANY_REQUESTS,
+    # apps/artifacts/errors.py
+    "name_invalid": HTTPStatus.BAD_REQUEST,
+    "name_unknown": HTTPStatus.NOT_FOUND,
+    "digest_invalid": HTTPStatus.BAD_REQUEST,
+    "blob_unknown": HTTPStatus.NOT_FOUND,
+    "blob_upload_unknown": HTTPStatus.NOT_FOUND,
+    "blob_upload_invalid": HTTPStatus.BAD_REQUEST,
+    "blob_upload_out_of_order": HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE,
+    "manifest_unknown": HTTPStatus.NOT_FOUND,
+    "manifest_invalid": HTTPStatus.BAD_REQUEST,
+    "manifest_blob_unknown": HTTPStatus.NOT_FOUND,
+    "too_many_tags": HTTPStatus.REQUEST_URI_TOO_LONG,
+    "unsupported": HTTPStatus.METHOD_NOT_ALLOWED,
+}
+RETRY_AFTER: dict[int, str] = {HTTPStatus.SERVICE_UNAVAILABLE: "2", HTTPStatus.TOO_MANY_REQUESTS: "60"}
+
+log = structlog.get_logger("larder.http")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    status: int
+    code: str
+    message: str
+    hint: str = ""
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.message} {self.hint}".strip()
+
+
+def failure_of(error: BaseException | None, request: HttpRequest) -> Failure:
+    """What to answer. A defect is logged here, once, with its traceback; an outage without."""
+    if isinstance(error, RegistryError) and (status := _status_of(error)):
+        return Failure(status, error.code, str(error), error.mend)
+    if isinstance(error, AuthenticationFailed):
+        return Failure(HTTPStatus.UNAUTHORIZED, "unauthenticated", str(error.detail))
+    if isinstance(error, MethodNotAllowed):
+        return Failure(
+            error.status_code, "method_not_allowed", str(error.detail), "The Allow header names what is possible."
+        )
+    if isinstance(error, APIException):
+        return Failure(error.status_code, str(error.default_code), str(error.detail))
+    if isinstance(error, SuspiciousOperation):  # Django's own limits, such as that on the number of parameters
+        return Failure(HTTPStatus.BAD_REQUEST, "unreadable", "This request could not be understood.")
+    log_exception(error, request)
+    return outage() if database_availability.is_away(error) else defect(request)
+
+
+def outage() -> Failure:
+    return Failure(
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "unavailable",
+        "Larder cannot answer right now.",
+        "Try again in a few seconds.",
+    )
+
+
+def defect(request: HttpRequest) -> Failure:
+    """Not 503: the same request fails again until Larder is corrected."""
+    return Failure(
+        HTTPStatus.INTERNAL_SERVER_ERROR,
+        "internal_error",
+        "Something went wrong on our side. The error has been logged.",
+        f"Give an operator the request id {request_id_of(request)}.",
+    )
+
+
+def log_exception(error: BaseException | None, request: HttpRequest) -> None:
+    """The path alone: a query string holds what people search for, and secrets."""
+    where = {"request_id": request_id_of(request), "method": request.method, "path": request.path}
+    if database_availability.is_away(error):
+        log.warning("database_away", error=type(error).__name__, **where)
+    else:
+        log.error("internal_error", exc_info=error, **where)
+
+
+def request_id_of(request: HttpRequest) -> str:
+    return str(getattr(request, "request_id", ""))
+
+
+def _status_of(error: RegistryError) -> int | None:
+    codes = (getattr(kind, "code", "") for kind in type(error).__mro__)
+    return next((STATUS[code] for code in codes if code in STATUS), None)
+
+
+# --- The dialects ---------------------------------------------------------------------------------
+
+Dialect = Callable[[Failure], dict[str, Any]]
+
+
+def registry_dialect(failure: Failure) -> dict[str, Any]:
+    """The registry protocols: `{"errors": ["a sentence"]}`."""
+    return {"errors": [failure.sentence]}
+
+
+def api_dialect(failure: Failure) -> dict[str, Any]:
+    """Larder's own API. `code` is for programs and never changes; `reasons` has the shape of a release document's."""
+    return {"error": {"code": failure.code, "message": failure.message, "mend": failure.hint, "reasons": []}}
+
+
+def oci_dialect(failure: Failure) -> dict[str, Any]:
+    """OCI Distribution: `{"errors": [{"code", "message"}]}`, with the codes of its specification."""
+    code = failure.code.upper()
+    if code not in _OCI_CODES:
+        code = _OCI_BY_CODE.get(failure.code) or _OCI_BY_STATUS.get(failure.status, "UNSUPPORTED")
+    return {"errors": [{"code": code, "message": failure.sentence}]}
+
+
+_OCI_CODES = {
+    "BLOB_UNKNOWN",
+    "BLOB_UPLOAD_INVALID",
+    "BLOB_UPLOAD_UNKNOWN",
+    "DIGEST_INVALID",
+    "MANIFEST_BLOB_UNKNOWN",
+    "MANIFEST_INVALID",
+    "MANIFEST_UNKNOWN",
+    "NAME_INVALID",
+    "NAME_UNKNOWN",
+}
+_OCI_BY_CODE = {
+    "conflict": "DENIED",  # with 409: oras-py authenticates again on 403
+    "too_large": "SIZE_INVALID",
+    "too_many_tags": "SIZE_INVALID",
+    "range_not_satisfiable": "SIZE_INVALID",
+    "disconnected": "BLOB_UPLOAD_INVALID",
+    "too_slow": "BLOB_UPLOAD_INVALID",
+    "blob_upload_out_of_order": "BLOB_UPLOAD_INVALID",
+}
+_OCI_BY_STATUS: dict[int, str] = {
+    HTTPStatus.UNAUTHORIZED: "UNAUTHORIZED",
+    HTTPStatus.FORBIDDEN: "DENIED",
+    HTTPStatus.NOT_FOUND: "NAME_UNKNOWN",
+    HTTPStatus.TOO_MANY_REQUESTS: "TOOMANYREQUESTS",
+    HTTPStatus.INTERNAL_SERVER_ERROR: "UNKNOWN",
+    HTTPStatus.SERVICE_UNAVAILABLE: "UNAVAILABLE",
+}
+# For what fails before a view is found.
+_BY_PATH: dict[str, Dialect] = {
+    "/v1/": registry_dialect,
+    "/v2/": oci_dialect,
+    "/api/": api_dialect,
+    "/archives/": registry_dialect,
+    "/.well-known/": registry_dialect,
+}
+
+
+def dialect_at(path: str) -> Dialect | None:
+    """The dialect of the machine edge at this path; None where people read pages."""
+    return next((dialect for prefix, dialect in _BY_PATH.items() if f"{path}/".startswith(prefix)), None)

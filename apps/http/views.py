@@ -1,0 +1,107 @@
+"""The base view of the machine edges (D1): token or nobody, one renderer, no parsers, own error dialect."""
+
+from collections.abc import Callable, Iterable
+from http import HTTPStatus
+from typing import Any, ClassVar
+
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.utils.cache import patch_vary_headers
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.parsers import BaseParser
+from rest_framework.renderers import BaseRenderer, JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from apps.accounts.access.gate import Viewer
+from apps.http import errors
+from apps.http.authentication import TokenAuthentication, viewer_of
+from apps.http.errors import Dialect, Failure
+from apps.lib import bodies
+from apps.lib.errors import NotFound, UnknownOrPrivate
+
+CHALLENGE = 'Bearer realm="Larder"'
+
+
+class IgnoreAccept(BaseContentNegotiation):
+    """Clients send no Accept, one for archives, or six header lines of it (skopeo). Endpoints read bodies themselves,
+    in steps, and none before the token and the rights are known (D2).
+    """
+
+    def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> None:
+        """No parser."""
+
+    def select_renderer(
+        self,
+        request: Request,  # noqa: ARG002
+        renderers: Iterable[BaseRenderer],
+        format_suffix: str | None = None,  # noqa: ARG002
+    ) -> tuple[BaseRenderer, str]:
+        renderer = next(iter(renderers))
+        return renderer, renderer.media_type
+
+
+class MachineView(APIView):
+    """One route. Session cookies do not count."""
+
+    authentication_classes = [TokenAuthentication]
+    renderer_classes = [JSONRenderer]
+    parser_classes = []
+    content_negotiation_class = IgnoreAccept
+    dialect: ClassVar[Dialect]
+
+    @property
+    def viewer(self) -> Viewer:
+        """Raises AuthenticationFailed for credentials that do not count."""
+        return viewer_of(self.request)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        bodies.check(request.META)
+        # No name has a NUL byte, and PostgreSQL answers one in a parameter with an error.
+        if any("\0" in str(value) for value in kwargs.values()):
+            raise nothing_here()
+
+    def failure_of(self, error: Exception) -> Failure:
+        return errors.failure_of(error, self.request)
+
+    def challenge(self, error: Exception) -> str:
+        described = f', error_description="{error}"' if isinstance(error, UnknownOrPrivate) else ""
+        return f"{CHALLENGE}{described}"
+
+    def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response | None]:
+        return self.answer_exception
+
+    def answer_exception(self, error: Exception, context: dict[str, Any]) -> Response:  # noqa: ARG002
+        """Answers every exception, so that none becomes a page."""
+        failure = self.failure_of(error)
+        response = Response(type(self).dialect(failure), status=failure.status, headers=getattr(error, "headers", None))
+        response.headers["Cache-Control"] = "no-store"
+        if failure.status == HTTPStatus.UNAUTHORIZED:
+            response.headers["WWW-Authenticate"] = self.challenge(error)
+        if failure.status in errors.RETRY_AFTER:
+            retry_after = getattr(error, "retry_after", errors.RETRY_AFTER[failure.status])
+            response.headers["Retry-After"] = str(retry_after)
+        return response
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        response = super().dispatch(request, *args, **kwargs)
+        # Not older than the last publish or the last change of a role: nobody may answer from a copy (D16).
+        response.headers.setdefault("Cache-Control", "private, no-cache")
+        if not response.headers["Cache-Control"].startswith("public"):
+            patch_vary_headers(response, ["Authorization"])
+        return response
+
+
+class NothingHere(MachineView):
+    """What no route knows below a prefix: 404 in the dialect of its edge, for every method and everybody."""
+
+    authentication_classes = []
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:  # noqa: ARG002
+        raise nothing_here()
+
+
+def nothing_here() -> NotFound:
+    return NotFound("There is nothing at this address.")
