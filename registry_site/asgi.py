@@ -35,6 +35,7 @@ from django.urls import Resolver404, resolve
 from apps.lib import bodies
 from apps.lib.bodies import Disconnected
 from apps.lib.errors import RegistryError
+from apps.releases.publishing.waiting import ASKED, OFFERED
 from registry_site import wsgi
 
 # isort: split
@@ -42,6 +43,7 @@ from registry_site import wsgi
 from registry_site.server import health
 from registry_site.server.connections import Peer, connections
 from registry_site.server.request_body import Gathering, RequestBody, Sender
+from registry_site.server.waiting import WaitingRoom
 
 log = structlog.get_logger("larder.asgi")
 Message = dict[str, Any]
@@ -107,7 +109,7 @@ def environ_of(scope: HTTPScope) -> dict[str, Any]:
     if cookies:
         environ["HTTP_COOKIE"] = b"; ".join(cookies).decode("latin-1")
     # HTTP/2 and chunked uploads send no length: the input ends with the body (D2).
-    return environ | {"wsgi.input_terminated": True, "wsgi.errors": sys.stderr}
+    return environ | {"wsgi.input_terminated": True, "wsgi.errors": sys.stderr, OFFERED: True}
 
 
 def client_of(scope: HTTPScope) -> Peer:
@@ -123,6 +125,7 @@ class Application:
         self.upload_threads = ThreadPoolExecutor(settings.UPLOAD_THREADS, thread_name_prefix="upload")
         self.readiness_thread = ThreadPoolExecutor(1, thread_name_prefix="readyz")
         self.gathering = Gathering()
+        self.waiting_room = WaitingRoom()
 
     async def __call__(self, scope: HTTPScope, receive: Receive, send: Send) -> None:
         with connections.request(client_of(scope)):
@@ -220,6 +223,9 @@ class Exchange:
         answer: Answer = await self._in_thread(_call, self.environ)
         if body is not None:
             await body.close()
+        while (waiting := self.environ.get(ASKED)) is not None:
+            await self.application.waiting_room.wait(waiting)
+            answer = await self._in_thread(_call, self.environ)
         if answer.status == HTTPStatus.REQUEST_TIMEOUT and not self.is_http2:
             answer.headers.append((b"connection", b"close"))
         if self._is_refusal(answer):

@@ -18,6 +18,7 @@ from apps.lib import bodies
 from apps.lib.errors import Invalid, NotFound
 from apps.lib.redaction import redact
 from apps.portal.frame import errors
+from apps.releases.publishing.waiting import ASKED
 
 Respond = Callable[[HttpRequest], HttpResponseBase]
 log = structlog.get_logger("larder.access")
@@ -37,22 +38,24 @@ class RequestIdMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         asked = request.headers.get("X-Request-Id", "")
         is_usable = _USABLE_ID.fullmatch(asked) and redact(asked) == asked
-        request_id = asked if is_usable else uuid.uuid4().hex
+        # A request that waits comes by several times, and is one request.
+        request_id = asked if is_usable else request.META.setdefault("larder.request_id", uuid.uuid4().hex)
         request.request_id = request_id  # type: ignore[attr-defined]  # read by the error pages
-        started = time.perf_counter()
+        started = request.META.setdefault("larder.started", time.perf_counter())
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             response = self.get_response(request)
-            log.info(
-                "request",
-                method=request.method,
-                path=request.path,
-                client=request.META.get("REMOTE_ADDR", ""),
-                status=response.status_code,
-                ms=round((time.perf_counter() - started) * 1000, 1),
-                auth=_scheme_of(request.headers.get("Authorization", "none")),
-                user_agent=request.headers.get("User-Agent", "")[:200],
-                client_version=request.headers.get("X-Terraform-Version", "")[:40],
-            )
+            if ASKED not in request.META:
+                log.info(
+                    "request",
+                    method=request.method,
+                    path=request.path,
+                    client=request.META.get("REMOTE_ADDR", ""),
+                    status=response.status_code,
+                    ms=round((time.perf_counter() - started) * 1000, 1),
+                    auth=_scheme_of(request.headers.get("Authorization", "none")),
+                    user_agent=request.headers.get("User-Agent", "")[:200],
+                    client_version=request.headers.get("X-Terraform-Version", "")[:40],
+                )
         response.headers["X-Request-Id"] = request_id
         return response
 

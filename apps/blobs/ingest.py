@@ -86,6 +86,11 @@ def claim(fingerprint: Fingerprint) -> Blob:
     return blob
 
 
+def lock_ready(digest: str) -> Blob | None:
+    """The row of a stored blob, locked as by `claim`; None where it is not stored."""
+    return Blob.objects.select_for_update(no_key=True).filter(digest=digest, state=State.READY).first()
+
+
 def settle(blob: Blob) -> None:
     """It is stored now. Costs nothing where it was before."""
     if blob.state == State.CLAIMED:

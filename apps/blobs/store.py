@@ -39,6 +39,7 @@ __all__ = [
     "read_unverified",
     "ready",
     "remove",
+    "require_ready",
     "require_sound",
     "size_of",
     "stage",
@@ -123,6 +124,16 @@ def store_staged(key: str, *, digest: str, size: int) -> Blob:
         Blob.objects.filter(pk=blob.pk).update(state=State.READY)
         blob.state = State.READY
     return blob
+
+
+def require_ready(digest: str, *, size: int) -> None:
+    """Raises StorageUnavailable or Damaged unless the blob is stored. Whoever asks has a reference to it."""
+    blob = Blob.objects.filter(digest=digest).first()
+    if blob is None or blob.state != State.READY:
+        raise StorageUnavailable(f"sha256:{digest} is not in storage right now.")
+    found = size_of(digest)
+    if not found == size == blob.size:
+        raise Damaged(f"sha256:{digest} has {found} bytes in storage: expected {size}, and {blob.size} by its row.")
 
 
 def remove(

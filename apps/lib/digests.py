@@ -40,9 +40,12 @@ def counted(chunks: Iterable[bytes], *, limit: int, what: str, setting: str = ""
     seen = 0
     for chunk in chunks:
         seen += len(chunk)
-        if seen > limit:
-            by = f" (limit {setting})" if setting else ""
-            raise TooLarge(
-                f"{what} is larger than {limit_text(limit)}{by}", mend="Send less, or ask an operator for more."
-            )
+        check_size(seen, limit=limit, what=what, setting=setting)
         yield chunk
+
+
+def check_size(size: int, *, limit: int, what: str, setting: str = "") -> None:
+    """Raises TooLarge as `counted` does."""
+    if size > limit:
+        by = f" (limit {setting})" if setting else ""
+        raise TooLarge(f"{what} is larger than {limit_text(limit)}{by}", mend="Send less, or ask an operator for more.")

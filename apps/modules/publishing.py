@@ -7,17 +7,18 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from django.conf import settings
-from django.db import IntegrityError
+from django.db import IntegrityError, transaction
 
 from apps.accounts.access import gate, reauthorising
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Namespace, Role
-from apps.blobs import store
+from apps.blobs import ingest, store
+from apps.blobs.models import Blob
 from apps.jobs.claims import Claim
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress, canonical, check_module_name, check_system
 from apps.lib.archives import sandboxed
-from apps.lib.digests import counted
+from apps.lib.digests import check_size, counted
 from apps.lib.errors import Conflict, Reason, TooLarge
 from apps.modules import inspection, package_manifest
 from apps.modules.catalogue import entries
@@ -142,15 +143,22 @@ def publish_package(
     address: ModuleAddress,
     version: str,
     manifest: str,
+    archive: Blob,
     file_name: str = "",
-    open_archive: Callable[[], Iterable[bytes]],
 ) -> Release:
-    """A package that was pushed over OCI: its archive is served as it is, by the manifest with that digest, or not at
-    all. Raises reserving.VersionTaken with whoever holds the number: the caller knows what the same package is.
+    """A package that was pushed over OCI: its archive is a blob already, and is served as it is, by the manifest with
+    that digest, or not at all.
+
+    Raises reserving.VersionTaken with whoever has the number: the caller knows what the same package is.
     """
+    check_size(archive.size, limit=settings.MODULE_ARCHIVE_MAX_BYTES, what="The archive", setting=LIMIT_SETTING)
     coordinate = authorise_coordinate(viewer, address, version)
-    release = _reserve(coordinate, viewer, _Brief(file_name, "", manifest=manifest))
-    return _receive(release, open_archive())
+    with transaction.atomic():
+        if ingest.lock_ready(archive.digest) is None:
+            raise store.StorageUnavailable(f"{archive} is just being removed: push it again.")
+        release = _reserve(coordinate, viewer, _Brief(file_name, "", manifest=manifest), stored=archive)
+        receiving.accept(release=release, digest=archive.digest, size=archive.size, job=JOB)
+    return release
 
 
 def cancel(*, release: Release, viewer: Viewer) -> None:
@@ -191,7 +199,9 @@ def check_address(namespace: Namespace, address: ModuleAddress) -> None:
         )
 
 
-def _reserve(coordinate: reserving.Coordinate, viewer: Viewer, brief: _Brief, ticket: str = "") -> Release:
+def _reserve(
+    coordinate: reserving.Coordinate, viewer: Viewer, brief: _Brief, ticket: str = "", *, stored: Blob | None = None
+) -> Release:
     provenance = {"received_by": f"{platform.node()}:{os.getpid()}"}
     if brief.manifest:
         provenance[package_manifest.PUSHED] = brief.manifest
@@ -205,6 +215,7 @@ def _reserve(coordinate: reserving.Coordinate, viewer: Viewer, brief: _Brief, ti
         asks=brief.asks,
         confirmed=list(brief.confirmed),
         notes={"several": True} if brief.several else {},
+        **({"staging_key": "", "digest": stored.digest, "size": stored.size} if stored else {}),
     )
     fault_point("after:reserve", release)
     return release
@@ -225,14 +236,14 @@ def _taken_sentence(holder: Release) -> str:
 
 
 def check(work: Work) -> None:
-    """Read the staged bytes in a limited child process: digest, archive rules, module rules; repack where needed."""
+    """Read the bytes in a limited child process: digest, archive rules, module rules; repack where needed."""
     release = work.release
-    with store.open_staged(release.staging_key) as staged:
+    with staging.open_source(release) as staged:
         form = _form_of(staged)
         listing = sandboxed.inspect(staged, limits(), wanted=extraction.WANTED, form=form, links=True)
         if listing.digest != release.uploaded_digest:
             # Storage gave other bytes than those that were received. Each attempt reads them anew; five are enough.
-            raise store.Damaged(f"The staged bytes of {release} are not those that were received.")
+            raise store.Damaged(f"The bytes of {release} are not those that were received.")
         several = bool(release.notes.get("several"))
         work.notes = {"several": True} if several else {}
         plan = checks.plan(

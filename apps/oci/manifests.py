@@ -1,9 +1,11 @@
 """Manifests of a repository by tag and digest: rows, and what releases answer (oci.md 1.1, 7.5, 7.6)."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
 from django.db.models import Exists, OuterRef
 
 from apps.accounts.access.prepared import Prepared
@@ -16,7 +18,7 @@ from apps.artifacts.names import Digest
 from apps.artifacts.repositories import locked
 from apps.lib.formats.oci_manifests import MODULE_PACKAGE
 from apps.modules import pushed_manifests
-from apps.oci import mounting, packages, repositories
+from apps.oci import mounting, packages, publishing, repositories
 from apps.oci.authentication import Caller
 from apps.oci.repositories import Found
 from apps.oci.served import Served
@@ -25,7 +27,7 @@ from apps.releases.publishing.quotas import require_bytes
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """What a push left behind. `subject` is empty where it names none; `warning` is a sentence for people, or empty."""
+    """What a push leaves behind. `subject` is empty where it names none, `warning` where there is none."""
 
     digest: Digest
     subject: str
@@ -33,7 +35,22 @@ class Put:
     warning: str = ""
 
 
-def put(
+@dataclass(frozen=True, slots=True)
+class Push:
+    """A manifest that is stored, and the tags that it is to have. `release` is the one that a worker is to decide on;
+    until `until` (time.monotonic) the push waits for that.
+    """
+
+    caller: Caller
+    manifest: int
+    versions: Sequence[str]
+    others: Sequence[str]
+    put: Put
+    until: float
+    release: int | None = None
+
+
+def store(
     caller: Caller,
     repository: Repository,
     reference: str | Digest,
@@ -41,10 +58,10 @@ def put(
     raw: bytes,
     content_type: str,
     tags: Sequence[str] = (),
-) -> Put:
-    """Stores the bytes, with the tags. A tag that is a version publishes it, before this returns (packages.publish).
+) -> Push:
+    """Store the bytes. `publish` follows.
 
-    Raises ManifestInvalid, DigestInvalid, ManifestBlobUnknown, TooManyTags, QuotaFull, Conflict.
+    Raises ManifestInvalid, DigestInvalid, ManifestBlobUnknown, TooManyTags, QuotaFull.
     """
     parsed = manifest_format.parse(raw, content_type)
     digest = manifests.digest_of(repository, reference, raw)
@@ -63,9 +80,23 @@ def put(
         require_room=require_bytes,
         size_elsewhere=lambda child: _size_of_release(Found.of(repository), child),
     )
-    if is_checked:
-        _publish(caller, repository, manifest, versions, others)
-    return Put(digest, parsed.subject, every, _warning(repository, parsed, others))
+    put = Put(digest, parsed.subject, every, _warning(repository, parsed, others))
+    until = time.monotonic() + settings.OCI_PUBLISH_WAIT.total_seconds()
+    return Push(caller, manifest.pk, versions, others if is_checked else [], put, until)
+
+
+def publish(push: Push) -> Put:
+    """Publish the version among the tags, then move the others. Raises what `publishing.publish` and `check` raise."""
+    if push.versions or push.others:
+        manifest = Manifest.objects.select_related("repository__namespace").get(pk=push.manifest)
+        for version in push.versions:
+            publishing.publish(push.caller.viewer, manifest, version, begun=push.release)
+        if packages.LATEST in push.others:
+            publishing.check(manifest.repository, manifest)
+        if push.others:
+            repositories.authorise_again(push.caller, manifest.repository)  # a worker may have taken its time
+            manifests.move_tags(push.caller.viewer, manifest.repository, manifest, push.others)
+    return push.put
 
 
 def read(found: Found, reference: str, *, bytes_wanted: bool = True) -> Served:
@@ -107,18 +138,6 @@ def _check_versions(versions: Sequence[str], parsed: ParsedManifest) -> None:
             f"artifactType {MODULE_PACKAGE} and one zip. This is {what}.",
             mend="Use another tag, or attach it to the version by its subject.",
         )
-
-
-def _publish(
-    caller: Caller, repository: Repository, manifest: Manifest, versions: Sequence[str], others: Sequence[str]
-) -> None:
-    for version in versions:
-        packages.publish(caller, repository, manifest, version)
-    if packages.LATEST in others:
-        packages.check(repository, manifest)
-    if others:
-        repositories.authorise_again(caller, repository)  # publishing has waited for a worker
-        manifests.move_tags(caller.viewer, repository, manifest, others)
 
 
 def _warning(repository: Repository, parsed: ParsedManifest, others: Sequence[str]) -> str:

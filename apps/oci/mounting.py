@@ -8,7 +8,7 @@ from apps.artifacts.errors import BlobUnknown
 from apps.artifacts.manifest_format import ParsedManifest
 from apps.artifacts.models import Repository, RepositoryBlob
 from apps.artifacts.names import Digest, ProviderMirror, parse_name
-from apps.blobs.models import Blob, State
+from apps.blobs import ingest as stored
 from apps.lib.errors import RegistryError
 from apps.oci import blobs, repositories
 from apps.oci.authentication import Caller
@@ -25,9 +25,7 @@ def mount(caller: Caller, repository: Repository, digest: Digest, source: str | 
     if sha256 is None:
         return None
     with transaction.atomic():
-        # Locked until it is referred to, as in `arriving.claim`.
-        ready = Blob.objects.select_for_update(no_key=True).filter(digest=sha256, state=State.READY)
-        blob = ready.first()
+        blob = stored.lock_ready(sha256)
         return ingest.show(repository, blob, require_room=require_bytes) if blob else None
 
 

@@ -1,4 +1,4 @@
-"""Module packages: what a tag or a digest of a module's repository means, and how a pushed one becomes a release."""
+"""Module packages: the meaning of a tag or a digest in a module's repository."""
 
 from apps.accounts.access.prepared import Prepared
 from apps.artifacts.errors import ManifestUnknown
@@ -8,22 +8,9 @@ from apps.lib import versions
 from apps.lib.formats.oci_manifests import IMAGE_MANIFEST, digest_of
 from apps.modules import package_manifest
 from apps.modules.models import ModuleVersion, ModuleVersionQuerySet
-from apps.oci.publishing import check, publish
 from apps.oci.repositories import Found, versions_of
 from apps.oci.served import Served
 from apps.releases.models import Kind, Lifecycle, Release, ReleaseQuerySet
-
-__all__ = [
-    "LATEST",
-    "NEVER_DELETED",
-    "archive_of",
-    "check",
-    "holds_empty_config",
-    "listed_tags",
-    "publish",
-    "served_by_digest",
-    "served_by_tag",
-]
 
 LATEST = "latest"
 NEVER_DELETED = "Releases are not deleted over OCI: yank it, or have it purged for good, on its page."

@@ -1,16 +1,13 @@
-"""A pushed module package becomes a release, by the pipeline of every other door, while its push waits (oci.md 7.6).
+"""A pushed module package becomes a release, by the pipeline of every other way in (oci.md 7.6).
 
 What counts as the same push again: the same archive under the same manifest. So nothing that was once published moves.
 """
 
 import json
-import time
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.conf import settings
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
@@ -19,7 +16,6 @@ from apps.artifacts.models import Manifest, Repository, RepositoryBlob
 from apps.artifacts.names import Digest, tag_of, version_of
 from apps.blobs import store
 from apps.blobs.models import Blob
-from apps.jobs import database_availability
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress
 from apps.lib.archives.sandboxed import Refusal
@@ -27,12 +23,10 @@ from apps.lib.errors import Conflict, Invalid, Reason, Unavailable
 from apps.lib.formats.oci_manifests import IMAGE_MANIFEST, MODULE_PACKAGE, TITLE, ZIP
 from apps.modules import package_manifest, publishing
 from apps.modules.models import ModuleVersion
-from apps.oci.authentication import Caller
 from apps.oci.repositories import Found
 from apps.releases.models import Kind, Release, State
 from apps.releases.publishing import reserving
 
-ASK_AGAIN_SECONDS = 0.1
 # For so long the same package gets the same refusal; later it is checked anew.
 SAID_AGAIN = timedelta(minutes=10)
 # Clients print the whole message; what comes after some reasons nobody reads.
@@ -42,7 +36,6 @@ _EXPECTED = (
     "the zip of the module"
 )
 _MEND = f"Push it with `oras push --artifact-type {MODULE_PACKAGE} … module.zip:{ZIP}`, or under another tag."
-_WATCHED = ("state", "uploaded_digest", "digest", "reasons", "provenance", "ticket_digest", "finished_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,28 +44,40 @@ class Package:
 
     manifest: str  # the digest by which it was pushed
     manifests: tuple[str, ...]  # its digests by every algorithm
-    archive: str  # the sha256 of the zip
-    size: int
+    archive: Blob
     file_name: str
 
 
-def publish(caller: Caller, repository: Repository, manifest: Manifest, tag: str) -> None:
-    """Make a stored manifest the release that its strict-SemVer tag names; returns once it is published.
+class Undecided(Unavailable):
+    """No worker has decided yet, on this release of ours or on somebody else's that has the number."""
 
-    Never inside a transaction: it waits for a worker. Raises ManifestInvalid with the reasons, Conflict, TooLarge,
-    or Unavailable where it is not decided after LARDER_OCI_PUBLISH_SECONDS: the same push again answers then.
+    def __init__(self, release: Release) -> None:
+        super().__init__(f"{release} is still being checked.", mend="Push the same again in a minute: it answers then.")
+        self.release = release
+
+
+def publish(viewer: Viewer, manifest: Manifest, tag: str, *, begun: int | None = None) -> None:
+    """Make a stored manifest the release that its strict-SemVer tag names.
+
+    Raises Undecided until a worker has checked it: then call again with that release's key as `begun`. In the end it
+    returns, or raises ManifestInvalid with the reasons, Conflict or TooLarge.
     """
+    repository = manifest.repository
     package, number = _read(repository, manifest, f"The tag {tag} is a version"), version_of(tag)
-    _require_not_refused(repository, package, number)
-    deadline = time.monotonic() + settings.OCI_PUBLISH_WAIT.total_seconds()
-    while True:
-        release = _begin(caller.viewer, repository, package, version=number)
-        _wait(release, package, deadline)
+    if begun is None:
+        _require_not_refused(repository, package, number)
+        release = _begin(viewer, repository, package, version=number)
+    else:
+        release = Release.objects.select_related("namespace").get(pk=begun)
+    while not release.is_working:
         if release.state == State.PUBLISHED:
             return _require_same(release, package, number)
         if package_manifest.pushed_with(release) == package.manifest:
             raise _refused(f"{release} was refused", release.refusals())
         # Somebody else's upload of that number has come to nothing: it is free again.
+        release = _begin(viewer, repository, package, version=number)
+    _require_ours(release, package)
+    raise Undecided(release)
 
 
 def check(repository: Repository, manifest: Manifest) -> None:
@@ -95,7 +100,7 @@ def check(repository: Repository, manifest: Manifest) -> None:
         raise ManifestInvalid(f"{release} is yanked or in quarantine: it cannot be latest.", mend="Restore it first.")
     package = _read(repository, manifest, "A module package is checked before it is called latest")
     try:
-        with store.open_blob(package.archive) as archive:
+        with store.open_blob(package.archive.digest) as archive:
             publishing.check_package(archive)
     except Refusal as refusal:
         raise _refused("This module package was refused", refusal.reasons) from None
@@ -122,7 +127,7 @@ def _read(repository: Repository, manifest: Manifest, why: str) -> Package:
         raise ManifestBlobUnknown(f"The zip {digest} is not in {repository}.", mend="Push it before the manifest.")
     title = (layers[0].get("annotations") or {}).get(TITLE, "")
     manifests = tuple(str(Digest.of(bytes(manifest.raw), algorithm)) for algorithm in ("sha256", "sha512"))
-    return Package(manifest.digest, manifests, archive.digest, archive.size, _file_name(title))
+    return Package(manifest.digest, manifests, archive, _file_name(title))
 
 
 def _no_package(why: str, found: str) -> ManifestInvalid:
@@ -183,29 +188,12 @@ def _begin(viewer: Viewer, repository: Repository, package: Package, *, version:
             version=version,
             manifest=package.manifest,
             file_name=package.file_name,
-            open_archive=lambda: _bytes_of(package),
+            archive=package.archive,
         )
     except reserving.VersionTaken as taken:
         return taken.holder
     except Invalid as refusal:
         raise ManifestInvalid(str(refusal), mend=refusal.mend) from None
-
-
-def _bytes_of(package: Package) -> Iterable[bytes]:
-    return store.read(package.archive)
-
-
-def _wait(release: Release, package: Package, deadline: float) -> None:
-    """Until a worker has decided. Raises Conflict as soon as it is clear that the number is somebody else's."""
-    while release.is_working:
-        _require_ours(release, package)
-        if time.monotonic() >= deadline:
-            raise Unavailable(
-                f"{release} is still being checked.", mend="Push the same again in a minute: it answers then."
-            )
-        database_availability.release_connection()
-        time.sleep(ASK_AGAIN_SECONDS)
-        release.refresh_from_db(fields=_WATCHED)
 
 
 def _require_ours(release: Release, package: Package) -> None:
@@ -214,10 +202,10 @@ def _require_ours(release: Release, package: Package) -> None:
             f"{release} waits for somebody who publishes it in the browser.",
             mend="Push under another version, or ask them to cancel it.",
         )
-    if release.uploaded_digest not in ("", package.archive):
+    if release.uploaded_digest not in ("", package.archive.digest):
         raise Conflict(
             f"{release} is being published with the archive sha256:{release.uploaded_digest}; you pushed "
-            f"sha256:{package.archive}.",
+            f"{package.archive}.",
             mend="Push yours under another version.",
         )
 
@@ -234,7 +222,7 @@ def _require_same(release: Release, package: Package, number: str) -> None:
         )
     if published in package.manifests:
         return
-    if release.digest == package.archive:
+    if release.digest == package.archive.digest:
         raise Conflict(
             f"{release} is already published as {published}, with the very same zip: only the manifest differs, "
             f"yours is {package.manifest}.",
@@ -244,7 +232,7 @@ def _require_same(release: Release, package: Package, number: str) -> None:
         )
     raise Conflict(
         f"{release} is already published as {published}, with the archive sha256:{release.digest}; you pushed "
-        f"sha256:{package.archive}.",
+        f"{package.archive}.",
         mend="A published version never changes: push under another one.",
     )
 

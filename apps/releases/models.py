@@ -1,4 +1,5 @@
 import uuid
+from dataclasses import dataclass
 from typing import Self
 
 from django.conf import settings
@@ -54,6 +55,23 @@ LIVE = (
 WORKING = (State.RECEIVING, State.RECEIVED, State.CHECKING, State.HELD, State.SIGNING)
 # A worker may take it up.
 READY = (State.RECEIVED, State.CHECKING, State.SIGNING)
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """Bytes that came in for a release."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Bytes that were a blob before the release began; they are published unchanged."""
+
+    digest: str
+
+
+Source = Staged | Stored
 
 
 class ReleaseQuerySet(models.QuerySet["Release"]):
@@ -214,6 +232,11 @@ class Release(models.Model):
     @property
     def address(self) -> str:
         return f"{self.namespace.name}/{self.name}"
+
+    @property
+    def source(self) -> Source:
+        """The bytes that it begins with; for a draft, which has several files, see `ReleaseFile`."""
+        return Staged(self.staging_key) if self.staging_key else Stored(self.digest)
 
     @property
     def is_working(self) -> bool:

@@ -35,12 +35,6 @@ def azure(alice, bearer, client):
 
 
 @pytest.fixture
-def impatient(settings):
-    """No worker runs beside these tests: nobody waits for one."""
-    settings.OCI_PUBLISH_WAIT = timedelta(0)
-
-
-@pytest.fixture
 def put(alice, bearer, client, work):
     """`put("Azure/My_AKS/azurerm")`: the answer to a publish, when a worker has looked at it."""
 
@@ -113,7 +107,7 @@ def test_its_repository_is_in_lower_case_and_keeps_dash_and_underscore(azure, pu
     assert client.get("/v2/Azure/My_AKS/azurerm/tags/list").json()["errors"][0]["code"] == "NAME_INVALID"
 
 
-def test_a_push_adds_a_version_to_the_module_with_capitals(azure, put, tofu, alice, olga, work, impatient):
+def test_a_push_adds_a_version_to_the_module_with_capitals(azure, put, tofu, alice, olga, work):
     put("Azure/My_AKS/azurerm")
     repo, archive = Repo(tofu(alice), REPOSITORY), module_zip(comment=b"1.1.0")
     raw = package(archive)

@@ -28,7 +28,7 @@ def place(namespace, alice):
     caller = Caller(Viewer(alice), has_token=True)
     repository = repositories.for_push(caller, ModuleAddress(namespace, "vpc", "aws"))
     uploads.whole(repository, Digest.of(BLOB), iter([BLOB]), require_room=require_bytes)
-    manifests.put(caller, repository, TAG, raw=RAW, content_type=INDEX)
+    manifests.publish(manifests.store(caller, repository, TAG, raw=RAW, content_type=INDEX))
     return values(namespace) | {"number": uploads.begin(caller.viewer, repository).pk}
 
 

@@ -85,8 +85,7 @@ def methods_of(route):
     return [*POLICY.get(route.name, {"GET": {}})]
 
 
-def test_no_input_is_answered_with_a_server_error(scene, clients, settings):
-    settings.OCI_PUBLISH_WAIT *= 0
+def test_no_input_is_answered_with_a_server_error(scene, clients):
     fuzzer = fuzz.Fuzzer(scene, SEED)
     for row in fuzz.ROWS:
         scene.place(row)

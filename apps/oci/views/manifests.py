@@ -1,5 +1,7 @@
 """end-3, end-7, end-9: manifests by tag and by digest."""
 
+import time
+from dataclasses import replace
 from http import HTTPStatus
 
 from django.conf import settings
@@ -7,6 +9,7 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import re_path
 from django.utils.cache import get_conditional_response
+from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -15,11 +18,14 @@ from apps.lib import digests
 from apps.lib.bodies import streamed
 from apps.oci import manifests, mirrors, repositories
 from apps.oci.base import OciView
+from apps.oci.manifests import Push
+from apps.oci.publishing import Undecided
 from apps.oci.served import Served
 from apps.releases.catalogue import downloads
+from apps.releases.publishing import waiting
 
 
-# Large for a body that is gathered, and the answer may wait for the publication: not in an ordinary request's thread.
+# Large for a body that is gathered.
 @streamed("PUT")
 class Manifest(OciView):
     def get(self, request: Request, name: str, reference: str) -> HttpResponseBase:
@@ -33,6 +39,24 @@ class Manifest(OciView):
         return response
 
     def put(self, request: Request, name: str, reference: str) -> Response:
+        """201 once it is published. Where the server can wait for that, it calls this again with what was asked."""
+        waited = request.META.pop(waiting.ASKED, None)
+        push: Push = waited.resume if waited else self._stored(request, name, reference)
+        try:
+            return created(name, manifests.publish(push))
+        except Undecided as undecided:
+            if request.META.get(waiting.OFFERED) and time.monotonic() < push.until:
+                release = undecided.release
+                states = waiting.quiet_states(release)
+                again = replace(push, release=release.pk)
+                request.META[waiting.ASKED] = waiting.Waiting(release.pk, states, push.until, again)
+            raise
+
+    def get_authenticators(self) -> list[BaseAuthentication]:
+        """A push that has waited keeps its caller, whose rights are looked up where they matter."""
+        return [] if waiting.ASKED in self.request.META else super().get_authenticators()
+
+    def _stored(self, request: Request, name: str, reference: str) -> Push:
         address = repositories.pushable(self.caller, name)
         wanted = Digest.parse(reference) if ":" in reference else reference
         repository = repositories.for_push(self.caller, address)
@@ -42,7 +66,7 @@ class Manifest(OciView):
             what="the manifest",
             setting="LARDER_OCI_MANIFEST_MAX_BYTES",
         )
-        put = manifests.put(
+        return manifests.store(
             self.caller,
             repository,
             wanted,
@@ -50,7 +74,6 @@ class Manifest(OciView):
             content_type=request.META.get("CONTENT_TYPE", ""),
             tags=request.GET.getlist("tag"),
         )
-        return created(name, put)
 
     def delete(self, request: Request, name: str, reference: str) -> Response:  # noqa: ARG002
         found = repositories.for_delete(self.caller, repositories.pushable(self.caller, name))

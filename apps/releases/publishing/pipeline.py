@@ -20,7 +20,7 @@ from apps.blobs import store
 from apps.jobs.claims import Claim
 from apps.lib.archives.sandboxed import Refusal
 from apps.lib.errors import Reason
-from apps.releases.models import READY, WORKING, Release, State
+from apps.releases.models import READY, WORKING, Release, State, Stored
 from apps.releases.publishing import ledger, staging, transitions
 from apps.releases.publishing.fault_injection import fault_point
 
@@ -151,8 +151,12 @@ def record_signed(work: Work) -> None:
 
 def store_archive(work: Work) -> None:
     """Staging → content-addressed storage, create only."""
-    assert work.release.size is not None  # noqa: S101  # the check before this step has set it
-    store.store_staged(work.archive_key or work.release.staging_key, digest=work.release.digest, size=work.release.size)
+    release = work.release
+    assert release.size is not None  # noqa: S101  # the check before this step has set it
+    if isinstance(release.source, Stored):
+        store.require_ready(release.digest, size=release.size)
+    else:
+        store.store_staged(work.archive_key or release.staging_key, digest=release.digest, size=release.size)
 
 
 def enter_ledger(work: Work) -> None:

@@ -114,9 +114,8 @@ def test_an_artifact_of_a_release_stays_until_the_release_is_purged(repo, days_p
     assert one.get(sbom).status_code == 404
 
 
-def test_the_pushed_manifest_of_a_release_stays(repo, days_pass, work, settings):
+def test_the_pushed_manifest_of_a_release_stays(repo, days_pass, work):
     one = repo()
-    settings.OCI_PUBLISH_WAIT = settings.OCI_PUBLISH_WAIT * 0
     for data in (b"{}", ZIP):
         one.blob(data)
     assert one.put(RAW, "1.2.0").status_code == 503

@@ -1,7 +1,6 @@
 """Who pulls and who pushes packages."""
 
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -24,12 +23,6 @@ def pusher(repo: Callable[..., Repo]) -> Callable[..., Repo]:
 def anybody(tofu: Callable[..., Client], pantry: Any) -> Repo:
     """Who pulls from the public namespace without any token."""
     return Repo(tofu(), NAME)
-
-
-@pytest.fixture(autouse=True)
-def impatient(settings: Any) -> None:
-    """No worker runs beside these tests: nobody waits for one."""
-    settings.OCI_PUBLISH_WAIT = timedelta(0)
 
 
 @pytest.fixture

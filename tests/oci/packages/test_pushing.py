@@ -42,6 +42,21 @@ def test_it_is_a_release_like_any_other_and_stays_the_manifest_that_was_pushed(p
     assert [kind.rpartition(":")[2] for kind in kinds] == ["reserved", "received", "published"]
 
 
+def test_its_bytes_stay_where_they_are_and_count_once(pusher, pantry, work, stored_files):
+    pantry.quota_bytes = len(b"{}") + len(ZIP) + len(RAW)
+    pantry.save()
+    one = pusher(NAME)
+    for data in (b"{}", ZIP):
+        one.blob(data)
+    before = stored_files()
+
+    assert one.put(RAW, "1.2.0").status_code == 503
+    assert stored_files() == before, "nothing is staged a second time"
+    work()
+    assert one.put(RAW, "1.2.0").status_code == 201
+    assert [name for name in stored_files() if name.startswith("sha256/")] == before
+
+
 def test_the_registry_protocol_gives_out_the_very_zip(push, client):
     assert push().status_code == 201
 
