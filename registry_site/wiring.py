@@ -32,13 +32,13 @@ from apps.signing.models import SigningKey
 def connect() -> None:
     """Called once, when all apps are loaded."""
     # Which blobs does somebody need who knows their digest and no key?
-    references.asked = (blob_references.referenced_by_release,)
+    references.checks = (blob_references.referenced_by_release,)
     # What is in a namespace?
-    namespace_deletion.asked = (quotas.versions_in, repositories.contents_of)
+    namespace_deletion.contents_checks = (quotas.versions_in, repositories.contents_of)
     # Which pushed manifests do versions need?
     garbage.asked = (pushed_manifests.needs,)
     # How does a kind refresh what lists say of one of its names?
-    rebuilding.asked = {
+    rebuilding.refreshers = {
         Kind.MODULE: module_lifecycle.ACTS.refresh,
         Kind.PROVIDER: provider_lifecycle.ACTS.refresh,
     }

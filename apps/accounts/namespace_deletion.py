@@ -18,12 +18,12 @@ from apps.lib.errors import Conflict
 
 # Says what of its room is in the namespace, such as "2 versions"; empty where there is nothing.
 Contents = Callable[[Namespace], str]
-asked: tuple[Contents, ...] = ()  # by registry_site/wiring.py
+contents_checks: tuple[Contents, ...] = ()  # by registry_site/wiring.py
 PERMISSION = "accounts.delete_namespace"
 
 
 def contents_of(namespace: Namespace) -> list[str]:
-    return [found for contents in asked if (found := contents(namespace))]
+    return [found for contents in contents_checks if (found := contents(namespace))]
 
 
 def delete(*, namespace: Namespace, actor: Viewer) -> None:

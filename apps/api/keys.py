@@ -59,7 +59,7 @@ class KeyList(ApiView):
                 mend='Send {"armor": "-----BEGIN PGP PUBLIC KEY BLOCK-----…"} or {"generate": "ed25519"}.',
             )
         if "generate" not in wanted:
-            taken = keys.take_in(namespace=found, actor=self.viewer, **wanted)
+            taken = keys.register_or_renew(namespace=found, actor=self.viewer, **wanted)
             made, status = taken.key, HTTPStatus.CREATED if taken.created else HTTPStatus.OK
         elif len(wanted) > 1:
             raise Invalid("A key that Larder makes takes no source.", mend="Send `generate` alone.")

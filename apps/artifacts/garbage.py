@@ -57,7 +57,7 @@ def repository_blobs(before: datetime) -> QuerySet[RepositoryBlob]:
 def blobs(before: datetime, now: datetime) -> QuerySet[Blob]:
     """Those that neither a repository nor a release needs, and that nobody is removing at this moment."""
     free = Q(leaving_until=None) | Q(leaving_until__lt=now)
-    return references.unheld(Blob.objects.filter(free, created_at__lt=before))
+    return references.unreferenced(Blob.objects.filter(free, created_at__lt=before))
 
 
 def _is_needed(column: str) -> Q:

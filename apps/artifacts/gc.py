@@ -158,7 +158,7 @@ def _blobs(run: _Run) -> None:
         found = list(rows.values_list("pk", "digest", "size")[:AT_ONCE])
         for last, digest, size in found:  # noqa: B007 - read by the next round
             try:
-                removed = store.remove(digest, even_claimed=True)
+                removed = store.remove(digest, even_pending=True)
             except store.StorageUnavailable as outage:
                 log.warning("oci_collecting_refused", digest=digest, why=str(outage))
                 run.figures.is_complete, refusals = False, refusals + 1

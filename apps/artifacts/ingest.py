@@ -52,16 +52,16 @@ def keep(
     with transaction.atomic():
         blob = ingest.claim(arrival.fingerprint)
         row = show(repository, blob, require_room=require_room)
-    arrival.keep()
+    arrival.store()
     with transaction.atomic():
-        ingest.settle(blob)
+        ingest.mark_ready(blob)
         if ending is not None:
             ending()
     return row
 
 
 def show(repository: Repository, blob: Blob, *, require_room: RequireRoom) -> RepositoryBlob:
-    """Let the repository's readers have a blob that is locked (`arriving.claim`).
+    """Let the repository's readers have a blob that is locked (`ingest.claim`).
 
     A blob that the namespace has already takes no more room.
     """

@@ -51,5 +51,5 @@ class BlobAdmin(ReadOnlyAdmin[Blob]):
 
     @admin.display(description="storage check", empty_value="-", ordering="problem")
     def problem_badge(self, blob: Blob) -> str | None:
-        # Nothing is said of the others: one that takes too long to read has had its turn all the same.
+        # No badge says "sound": checked_at is also set on a blob that took too long to read.
         return badge(blob.problem) if blob.problem else None

@@ -1,4 +1,4 @@
-"""What a storage backend does: a few functions over keys. `local.py` and `s3.py` do it; `store.py` is the face."""
+"""The interface of storage backends. `local.py` and `s3.py` implement it; other rooms call `store.py`."""
 
 import errno
 import re
@@ -16,22 +16,22 @@ from django.utils.module_loading import import_string
 
 from apps.lib.errors import NotFound, RegistryError, Unavailable
 
-STEP = 256 * 1024  # bytes; the first read of a stored object
-# What is large goes on in larger steps: each costs a change of threads, and these double the speed of a download.
+STEP = 256 * 1024  # bytes of the first read of a stored object
+# Later reads are larger: each costs a change of threads, and this doubles the speed of a download.
 LARGEST_STEP = 1024 * 1024
 STAGING = "staging"
 
-# No segment begins with a dot: neither `..` nor our own temporary files can be named.
+# No segment begins with a dot, so a key names neither `..` nor a temporary file.
 _KEY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+~-]*(/[A-Za-z0-9_][A-Za-z0-9_.+~-]*)*")
 _KEY_MAX = 600
 
 
 class StorageUnavailable(Unavailable):
-    """Storage is away, refuses, or is full: an outage, never the fault of the release that met it."""
+    """Storage is away, refuses, or is full: an outage and not the fault of a release."""
 
 
 class Damaged(RegistryError):
-    """Stored or staged bytes are not those that were announced."""
+    """Stored or staged bytes do not match their digest or size."""
 
 
 class Missing(NotFound):
@@ -39,7 +39,7 @@ class Missing(NotFound):
 
 
 class BadKey(ValueError):
-    """A key that could leave its folder, or that a file system cannot hold. A defect of the caller."""
+    """A key that could leave its folder, or that no file system takes. A defect of the caller."""
 
 
 class Reader(Protocol):
@@ -48,48 +48,51 @@ class Reader(Protocol):
 
 
 class Backend(Protocol):
-    """Every method raises StorageUnavailable where storage does not answer, and BadKey for a key it will not touch."""
+    """Every method raises StorageUnavailable if storage does not answer, and BadKey for an invalid key."""
 
     def write(self, key: str, chunks: Iterable[bytes]) -> None:
-        """Stream to `key` in flat memory. Whatever breaks, what was there before is what is there after."""
+        """Stream to `key` in flat memory. A failure leaves the previous object in place."""
 
     def open(self, key: str) -> BinaryIO | None:
-        """Return a real file at position 0, or None where there is no such object."""
+        """Return a real file at position 0, or None if there is no such object."""
 
     def read(self, key: str, start: int, stop: int | None) -> Iterator[bytes]:
-        """Return the bytes from `start` up to `stop`; Missing at once, not at the first step."""
+        """Return the bytes from `start` up to `stop`. Raises Missing at once, not at the first step."""
 
     def size(self, key: str) -> int | None: ...
 
     def put_once(self, key: str, data: bytes) -> bool:
-        """Create only; False when it is there."""
+        """Create the object; return False if it exists."""
 
-    def promote(self, source: str, target: str, digest: str) -> bool:
-        """Copy to `target`, create only, after hashing what is copied; False when it is there; Damaged, Missing."""
+    def commit(self, source: str, target: str, digest: str, *, is_hashed: bool = False) -> bool:
+        """Copy to `target` after comparing the digest; return False if `target` exists. Raises Damaged, Missing.
 
-    def adopt(self, source: str, target: str, digest: str) -> bool:
-        """As `promote`, for bytes that were hashed while they were written here: they are not read again."""
+        `is_hashed`: the bytes were hashed while they were written, so a backend need not read them again.
+        """
 
-    def arriving(self, key: str, chunks: Iterable[bytes]) -> AbstractContextManager[Callable[[str, str], bool]]:
-        """Stream in what has no name yet, durable; what is yielded adopts it. By the end `key` is free again."""
+    def receiving(self, key: str, chunks: Iterable[bytes]) -> AbstractContextManager[Callable[[str, str], bool]]:
+        """Store the chunks durably and yield a function that commits them to a target and digest.
+
+        `key` is free again afterwards.
+        """
 
     def delete(self, key: str) -> None:
         """Idempotent."""
 
     def older(self, prefix: str, before: datetime) -> Iterator[str]:
-        """The keys that begin so and were last written before then; in flat memory, and in no order."""
+        """Yield keys with the prefix that were last written before then; in flat memory, in no order."""
 
     def drop_older(self, folder: str, before: datetime) -> int:
-        """Delete what was last written before then, unfinished writes included; return how many."""
+        """Delete objects and unfinished writes from before then; return how many."""
 
     def probe(self) -> None:
         """Raise StorageUnavailable unless an upload could begin now."""
 
     def free_bytes(self) -> int | None:
-        """How many more fit; None where nobody can tell."""
+        """Return how many more bytes fit; None if storage does not tell."""
 
 
-# By path and not by import: boto3 costs 0.3 s and 20 MB, and a file:// installation never needs it.
+# Imported on use: boto3 costs 0.3 s and 20 MB, and a file:// installation never needs it.
 _OPENERS = {"file": "apps.blobs.local.open_backend", "s3": "apps.blobs.s3.open_backend"}
 
 
@@ -113,14 +116,14 @@ def checked(key: str) -> str:
 
 
 def wait_without_database() -> None:
-    """Give a connection of a pool back while bytes come in: slow senders would soon have them all."""
-    if not connection.in_atomic_block:  # as a test's own transaction is
+    """Give a pooled connection back while bytes come in: slow senders would soon have them all."""
+    if not connection.in_atomic_block:  # a test runs in a transaction
         connection.close_if_unusable_or_obsolete()
 
 
 @contextmanager
 def disk_errors() -> Iterator[None]:
-    """Turn what the operating system says into a sentence. Paths stay out of it: people read it."""
+    """Turn an OSError into StorageUnavailable, without paths: people read it."""
     try:
         yield
     except OSError as error:
@@ -133,7 +136,7 @@ def disk_errors() -> Iterator[None]:
 
 
 class Steps(Iterator[bytes]):
-    """An open object as steps of 256 KiB, by and by 1 MiB. Web servers call `close` when a client leaves half-way."""
+    """Reads an open object in steps of 256 KiB to 1 MiB. Web servers call `close` when a client leaves half-way."""
 
     def __init__(
         self, source: Reader, *, left: int | None, errors: Callable[[], AbstractContextManager[None]] = disk_errors

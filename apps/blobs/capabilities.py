@@ -1,7 +1,7 @@
-"""Permission that travels in a URL (D6): clients send no token for archives, so the path itself carries who may fetch.
+"""Download links that carry their own permission (D6): clients send no token for archives.
 
 A segment is `<expiry>.<signature>`: seconds since 1970 in base 36, and HMAC-SHA256 over expiry, digest and file name in
-base 64 without padding. It stands in the path because go-getter parses, sorts and re-encodes every query. Checking it
+base 64 without padding. It is part of the path because go-getter parses, sorts and re-encodes every query. Verifying
 needs no database.
 """
 
@@ -22,19 +22,19 @@ _SEGMENT = re.compile(r"([0-9a-z]{1,9})\.([A-Za-z0-9_-]{43})", re.ASCII)
 
 
 def sign(*, digest: str, file_name: str, now: datetime) -> str:
-    """A path segment that opens this digest under this file name for ARCHIVE_URL_LIFETIME, and up to ROUND longer."""
+    """Return a path segment that opens this digest under this file name for ARCHIVE_URL_LIFETIME to ROUND longer."""
     expiry = int_to_base36(_expiry(now))
     return f"{expiry}.{_signature(expiry, digest, file_name, settings.SECRET_KEY)}"
 
 
 def verify(segment: str, *, digest: str, file_name: str, now: datetime) -> bool:
-    """Whether the segment opens exactly this digest under exactly this name now; retired secret keys still count."""
+    """Check that the segment opens this digest under this name now. Retired secret keys still count."""
     found = _SEGMENT.fullmatch(segment)
     if found is None:
         return False
     expiry, signature = found.groups()
     keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
-    # Every key is tried, the right one or not: the time tells nothing about which it was.
+    # Try every key, so that the time does not tell which one it was.
     signed = [constant_time_compare(signature, _signature(expiry, digest, file_name, key)) for key in keys]
     return any(signed) and base36_to_int(expiry) > now.timestamp()
 
@@ -46,6 +46,6 @@ def _expiry(now: datetime) -> int:
 
 
 def _signature(expiry: str, digest: str, file_name: str, key: str | bytes) -> str:
-    # Neither of the first two can hold a colon, so no other triple reads the same.
+    # The first two contain no colon, so no other triple gives the same text.
     signed = salted_hmac(_SALT, f"{expiry}:{digest}:{file_name}", secret=key, algorithm="sha256")
     return base64.urlsafe_b64encode(signed.digest()).rstrip(b"=").decode()

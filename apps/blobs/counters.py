@@ -1,6 +1,6 @@
-"""Numbers in storage that only grow. Each value is an object that is created once, so writers need no lock.
+"""Numbers in storage that only grow, and survive a restored database as the ledger does.
 
-They survive a restored database, as the ledger does.
+Each value is an object that is created once, so writers need no lock.
 """
 
 import re
@@ -19,7 +19,7 @@ def raise_to(name: str, number: int) -> None:
 
 
 def highest(name: str) -> int:
-    """The highest number that was ever written, or 0; lower ones are deleted. Raises StorageUnavailable."""
+    """Return the highest number ever written, or 0, and delete lower ones. Raises StorageUnavailable."""
     shape = re.compile(rf"{re.escape(name)}/(\d{{{_DIGITS}}})")
     backend, later = backends.current(), timezone.now() + timedelta(days=1)
     keys = [key for key in backend.older(f"{name}/0", later) if shape.fullmatch(key)]

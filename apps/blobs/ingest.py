@@ -1,8 +1,8 @@
-"""Blobs that are hashed while they come in and kept at once, without a second reading; known by either algorithm.
+"""Store blobs that are hashed while they come in (sha256 and sha512), without reading them twice.
 
-Three steps, so that no transaction is open while storage works: `claim` in the caller's transaction, which also says
-who refers to the blob; then `Arrival.keep`; then `settle`, again in a transaction of the caller's. A blob may be read
-once it is settled.
+Three steps, so that no transaction is open while storage works: `claim` in the caller's transaction, which also writes
+the reference to the blob; then `Arrival.store`; then `mark_ready` in another transaction. A blob may be read from then
+on.
 """
 
 import uuid
@@ -18,18 +18,18 @@ from apps.lib.formats.fingerprints import Fingerprint, Fingerprints
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """Bytes that are here, durable, and have no name yet."""
+    """Bytes that are durable and not yet at their content address."""
 
     fingerprint: Fingerprint
-    _place: Callable[[str, str], bool]
+    _commit: Callable[[str, str], bool]
 
-    def keep(self) -> None:
-        """Give them their name, where nobody has come first. Raises Missing, Damaged."""
+    def store(self) -> None:
+        """Move the bytes to their content address unless they are there already. Raises Missing, Damaged."""
         backend, digest = backends.current(), self.fingerprint.sha256
         target = f"sha256/{digest[:2]}/{digest}"
         found = backend.size(target)
         if found is None:
-            self._place(target, digest)
+            self._commit(target, digest)
             found = backend.size(target)
         if found != self.fingerprint.size:
             raise Damaged(f"sha256:{digest} has {found} bytes in storage: expected {self.fingerprint.size}.")
@@ -37,15 +37,18 @@ class Arrival:
 
 @contextmanager
 def receive(chunks: Iterable[bytes]) -> Iterator[Arrival]:
-    """Take the bytes in. Whatever `chunks` raises passes through; what is not kept by the end is gone."""
+    """Store the chunks durably; they are deleted at the end of the block unless `store` was called.
+
+    What `chunks` raises passes through.
+    """
     backends.wait_without_database()
     prints = Fingerprints()
-    with backends.current().arriving(f"{STAGING}/{new_key()}", prints.over(chunks)) as place:
-        yield Arrival(prints.taken, place)
+    with backends.current().receiving(f"{STAGING}/{new_key()}", prints.over(chunks)) as commit:
+        yield Arrival(prints.taken, commit)
 
 
 def stage(key: str, chunks: Iterable[bytes]) -> Fingerprint:
-    """As `store.stage`, with both digests."""
+    """Like `store.stage`, with both digests."""
     backends.wait_without_database()
     prints = Fingerprints()
     backends.current().write(f"{STAGING}/{backends.checked(key)}", prints.over(chunks))
@@ -53,9 +56,11 @@ def stage(key: str, chunks: Iterable[bytes]) -> Fingerprint:
 
 
 def staged(key: str, fingerprint: Fingerprint) -> Arrival:
-    """What `stage` brought, to be kept as it is. It stays in staging, too, until `store.discard_staged`."""
+    """Return staged bytes as an Arrival. They also stay in staging until `store.discard_staged`."""
     source = f"{STAGING}/{backends.checked(key)}"
-    return Arrival(fingerprint, lambda target, digest: backends.current().adopt(source, target, digest))
+    return Arrival(
+        fingerprint, lambda target, digest: backends.current().commit(source, target, digest, is_hashed=True)
+    )
 
 
 def read_staged(key: str) -> Iterator[bytes]:
@@ -64,20 +69,20 @@ def read_staged(key: str) -> Iterator[bytes]:
 
 
 def new_key() -> str:
-    """In no folder of its own: each new folder costs a wait for the disk."""
+    """Return a staging key without a folder: each new folder costs an fsync."""
     return f"oci-{uuid.uuid4().hex}"
 
 
 def claim(fingerprint: Fingerprint) -> Blob:
-    """The blob's row, locked until the caller's transaction ends; only there whatever refers to it may be written.
+    """Return the blob's row, locked until the caller's transaction ends; write references to it only in there.
 
-    Locked, because `store.remove` looks for what refers to a blob after it has marked it: of two who meet, it comes
-    after this transaction and finds the reference, or this finds the mark and raises StorageUnavailable.
+    `store.remove` marks a blob before it looks for references. So it either comes after this transaction and finds the
+    reference, or this finds the mark and raises StorageUnavailable.
     """
     row = Blob(digest=fingerprint.sha256, sha512=fingerprint.sha512, size=fingerprint.size)
     Blob.objects.bulk_create([row], ignore_conflicts=True)
     blob = Blob.objects.select_for_update(no_key=True).filter(digest=fingerprint.sha256).first()
-    if blob is None or blob.state == State.LEAVING:
+    if blob is None or blob.state == State.DELETING:
         raise StorageUnavailable(f"sha256:{fingerprint.sha256} is just being removed: it can be stored again soon.")
     if blob.size != fingerprint.size:
         raise Damaged(f"{blob} has {blob.size} bytes by its row: found {fingerprint.size}.")
@@ -91,7 +96,7 @@ def lock_ready(digest: str) -> Blob | None:
     return Blob.objects.select_for_update(no_key=True).filter(digest=digest, state=State.READY).first()
 
 
-def settle(blob: Blob) -> None:
-    """It is stored now. Costs nothing where it was before."""
-    if blob.state == State.CLAIMED:
-        Blob.objects.filter(pk=blob.pk, state=State.CLAIMED).update(state=State.READY)
+def mark_ready(blob: Blob) -> None:
+    """Record that the bytes are stored; no query if they were."""
+    if blob.state == State.PENDING:
+        Blob.objects.filter(pk=blob.pk, state=State.PENDING).update(state=State.READY)

@@ -1,8 +1,8 @@
-"""Stored bytes that are not what their digest says are served to nobody.
+"""Never serve stored bytes that do not match their digest.
 
-What a check finds is kept in the blob's row (`scrubbing`). Each web process remembers those findings, so that a
-download asks nobody for them, also while the database is away (D6); a thread renews them. What leaves whole is hashed
-on its way: where the digest is another, the end is held back, and the same thread writes the finding down (D15).
+`scrub` records its findings in the blob's row. Each web process keeps a list of them in memory, so that downloads obey
+it without the database (D6); a thread renews it. A blob that is served whole is hashed on the way: if the digest
+differs, the last step is not sent, and the same thread records the finding (D15).
 """
 
 import hashlib
@@ -22,14 +22,14 @@ from apps.blobs.renewing import EVERY, Renewed
 from apps.lib.errors import Unavailable
 from apps.lib.write_behind import NotWritten, WriteBehind
 
-# More findings than this are one finding: storage is lost.
+# With more findings than this, storage is lost.
 MAX_FINDINGS = 50_000
 
 log = structlog.get_logger("larder.blobs")
 
 
 class DamagedInStorage(Unavailable):
-    """Published bytes that cannot be served until an operator has put a good copy in their place."""
+    """Published bytes that cannot be served until an operator restores a good copy."""
 
     def __init__(self, digest: str) -> None:
         super().__init__(
@@ -39,7 +39,7 @@ class DamagedInStorage(Unavailable):
 
 
 class KnownProblems(Renewed[Mapping[str, str]]):
-    """The findings by digest, as this process last knew them."""
+    """The problem of each damaged or missing digest, as last read."""
 
     def __init__(self) -> None:
         super().__init__("damaged-blobs", {})
@@ -48,12 +48,12 @@ class KnownProblems(Renewed[Mapping[str, str]]):
         )
         self.flush = self._unwritten.flush
 
-    def of(self, digest: str) -> str:
-        """`damaged`, `missing` or nothing."""
+    def problem_of(self, digest: str) -> str:
+        """Return `damaged`, `missing` or the empty string."""
         return self.value.get(digest, Problem.NONE)
 
-    def note_damage(self, digest: str) -> None:
-        """Serve it no more from now on, and have its row say so soon."""
+    def record_damage(self, digest: str) -> None:
+        """Stop serving the digest at once; its row follows within seconds."""
         with self._lock:
             self.value = {**self.value, digest: Problem.DAMAGED.value}
         self._unwritten.add(digest, timezone.now())
@@ -69,7 +69,7 @@ class KnownProblems(Renewed[Mapping[str, str]]):
 
 
 def _write(found: Mapping[str, datetime]) -> int:
-    """Unless the blob was read again since, by a check of storage."""
+    """Record damage unless a scrub has read the blob since."""
     try:
         return sum(
             Blob.objects.filter(Q(checked_at=None) | Q(checked_at__lt=at), digest=digest, state=State.READY).update(
@@ -86,30 +86,30 @@ start = known.start
 
 
 def require_sound(digest: str) -> None:
-    """Raises DamagedInStorage for what is known to be damaged. What is missing shows itself, and may be back."""
-    if known.of(digest) == Problem.DAMAGED:
+    """Raises DamagedInStorage for a digest known to be damaged. A missing one fails by itself, or is back."""
+    if known.problem_of(digest) == Problem.DAMAGED:
         raise DamagedInStorage(digest)
 
 
 class Verified(Iterator[bytes]):
-    """The steps of a whole blob. The last one is handed out once the digest of all is right; else DamagedInStorage.
+    """The steps of a whole blob; the last one only after the digest matched, else DamagedInStorage.
 
-    What is not larger than one step is read and judged when this is made: that answer can still be a clean 503. Later
-    the answer has begun, and the error must break the connection before the length that was promised.
+    A blob of up to one step is verified on construction, so that the answer can be a clean 503. After that the answer
+    has begun, and the error breaks the connection before the promised length.
     """
 
     def __init__(self, digest: str, steps: Any) -> None:
         self._digest, self._steps = digest, steps
         self._seen = hashlib.sha256()
-        self._held = b""
+        self._ready = b""
         self._is_over = False
-        while not self._is_over and len(self._held) < STEP:
-            self._held += self._take()
+        while not self._is_over and len(self._ready) < STEP:
+            self._ready += self._take()
 
     def __next__(self) -> bytes:
-        if self._is_over and not self._held:
+        if self._is_over and not self._ready:
             raise StopIteration
-        ready, self._held = self._held, b"" if self._is_over else self._take()
+        ready, self._ready = self._ready, b"" if self._is_over else self._take()
         return ready
 
     def _take(self) -> bytes:
@@ -121,10 +121,10 @@ class Verified(Iterator[bytes]):
         if self._seen.hexdigest() != self._digest:
             self.close()
             log.error("blob_damaged", digest=self._digest, found=self._seen.hexdigest())
-            known.note_damage(self._digest)
+            known.record_damage(self._digest)
             raise DamagedInStorage(self._digest)
         return b""
 
     def close(self) -> None:
-        self._is_over, self._held = True, b""
+        self._is_over, self._ready = True, b""
         self._steps.close()

@@ -1,4 +1,4 @@
-"""Bytes on this host's disk: plain os calls, whole files only, durable before anything is acknowledged (D20)."""
+"""Storage on this host's disk: whole files, durable before anything is acknowledged (D20)."""
 
 import hashlib
 import os
@@ -61,9 +61,13 @@ class LocalBackend:
             self._fill(temporary, [data])
             return _link_once(temporary, target)
 
-    def promote(self, source: str, target: str, digest: str) -> bool:
+    def commit(self, source: str, target: str, digest: str, *, is_hashed: bool = False) -> bool:
+        if is_hashed:
+            path = self._path(source)
+            _make_read_only(path)
+            return _link_once(path, self._path(target))
         with self._unnamed() as temporary:
-            # The second name pins the file that is hashed here: nobody can put another one in its place (TOCTOU).
+            # The second name pins the file that is hashed: nobody can replace it in between (TOCTOU).
             with disk_errors():
                 try:
                     os.link(self._path(source), temporary)
@@ -76,27 +80,17 @@ class LocalBackend:
                 raise Damaged(f"The uploaded bytes have changed: found sha256:{found}, expected sha256:{digest}.")
             return _link_once(temporary, self._path(target))
 
-    def adopt(self, source: str, target: str, digest: str) -> bool:  # noqa: ARG002  # others must name it
-        path = self._path(source)
-        with disk_errors():
-            try:
-                path.chmod(0o400)
-            except FileNotFoundError:
-                raise Missing("The uploaded bytes are no longer in storage.") from None
-        return _link_once(path, self._path(target))
-
     @contextmanager
-    def arriving(self, key: str, chunks: Iterable[bytes]) -> Iterator[Callable[[str, str], bool]]:  # noqa: ARG002
-        """A name that no key can have does; without one of its own in staging the folder needs no wait either."""
+    def receiving(self, key: str, chunks: Iterable[bytes]) -> Iterator[Callable[[str, str], bool]]:  # noqa: ARG002
+        # A temporary name instead of `key` saves the fsync of the staging folder.
         with self._unnamed() as temporary:
             self._fill(temporary, chunks)
 
-            def keep(target: str, _digest: str) -> bool:
-                with disk_errors():
-                    temporary.chmod(0o400)
+            def commit(target: str, _digest: str) -> bool:
+                _make_read_only(temporary)
                 return _link_once(temporary, self._path(target))
 
-            yield keep
+            yield commit
 
     def delete(self, key: str) -> None:
         with disk_errors():
@@ -106,7 +100,7 @@ class LocalBackend:
         folder, _, name = checked(prefix).rpartition("/")
         with disk_errors():
             for top in sorted(self._path(folder).glob(f"{name}*")):
-                # One folder at a time: each holds a small part of the objects.
+                # One folder at a time, each with a small part of the objects.
                 for path in sorted([top, *top.rglob("*")]):
                     if _is_older(path, before):
                         yield path.relative_to(self.root).as_posix()
@@ -115,7 +109,7 @@ class LocalBackend:
         dropped = 0
         with disk_errors():
             for path in self._path(folder).rglob("*"):
-                # Another sweep, or the upload that ends just now, may be quicker.
+                # Another sweep, or an upload that ends now, may be quicker.
                 with suppress(FileNotFoundError):
                     if _is_older(path, before):
                         path.unlink()
@@ -135,7 +129,7 @@ class LocalBackend:
 
     @contextmanager
     def _unnamed(self) -> Iterator[Path]:
-        """Yield a path that no key can name. The staging sweep finds it where a killed process left it."""
+        """Yield a path that no key can name. The staging sweep deletes it if this process is killed."""
         temporary = self.root / STAGING / f".{uuid.uuid4().hex}.part"
         with disk_errors():
             make_folder(temporary.parent)
@@ -146,10 +140,10 @@ class LocalBackend:
                 temporary.unlink(missing_ok=True)
 
     def _fill(self, path: Path, chunks: Iterable[bytes]) -> None:
-        """Write and fsync. Errors that `chunks` raise pass through as they are: they are not the disk's."""
+        """Write and fsync. What `chunks` raises passes through: it is no error of the disk."""
         with disk_errors():
             file = FileIO(path, "xb", opener=_private)
-        # Unbuffered, so that closing cannot be what meets the full disk.
+        # Unbuffered, so that a full disk shows on write and not on close.
         with file:
             for chunk in chunks:
                 rest = memoryview(chunk)
@@ -160,12 +154,20 @@ class LocalBackend:
                 os.fsync(file.fileno())
 
 
+def _make_read_only(path: Path) -> None:
+    with disk_errors():
+        try:
+            path.chmod(0o400)
+        except FileNotFoundError:
+            raise Missing("The uploaded bytes are no longer in storage.") from None
+
+
 def _private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
 def _link_once(source: Path, target: Path) -> bool:
-    """Give `source` its final name. link(2) is the lock: of any number of callers one creates the name."""
+    """Link `source` to its final name; return False if it exists. link(2) is atomic: one caller wins."""
     with disk_errors():
         make_folder(target.parent)
         try:
@@ -174,7 +176,7 @@ def _link_once(source: Path, target: Path) -> bool:
             created = False
         else:
             created = True
-        # The loser settles too: the winner may not have come so far, and «is there» is an acknowledgement.
+        # The loser syncs too: its False acknowledges bytes that the winner may not have synced yet.
         settle(target.parent)
     return created
 

@@ -3,9 +3,10 @@ from django.db.models import Q
 
 
 class State(models.TextChoices):
-    CLAIMED = "claimed"  # the intent: written before the bytes, so that a sweep sees what is on its way (D3)
+    # The stored values keep their first names: processes of two releases share the table during an update.
+    PENDING = "claimed", "Claimed"  # written before the bytes, so that a sweep sees what is on its way (D3)
     READY = "ready"
-    LEAVING = "leaving"  # its bytes are being removed; nobody may refer to it any more
+    DELETING = "leaving", "Leaving"  # its bytes are being removed, and it must not be referred to
 
 
 class Problem(models.TextChoices):
@@ -15,14 +16,14 @@ class Problem(models.TextChoices):
 
 
 class Blob(models.Model):
-    """Bytes in storage under their sha256, written once. Nothing refers to a blob by anything but its digest."""
+    """Bytes in storage under their sha256, written once."""
 
     digest = models.CharField(max_length=64, unique=True, help_text="sha256, 64 lower-case hex digits")
     sha512 = models.CharField(
         max_length=128, unique=True, null=True, blank=True, help_text="Known of what was pushed over OCI"
     )
     size = models.BigIntegerField(help_text="bytes")
-    state = models.CharField(max_length=8, choices=State.choices, default=State.CLAIMED)
+    state = models.CharField(max_length=8, choices=State.choices, default=State.PENDING)
     leaving_until = models.DateTimeField(
         null=True, blank=True, help_text="Until then whoever removes it is not disturbed by another"
     )

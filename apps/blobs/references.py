@@ -1,6 +1,6 @@
-"""Who needs a blob: every row that refers to it by a foreign key, and what rooms above know by its digest alone.
+"""References to blobs: by foreign key from any room, and by digest alone as the `checks` of rooms above find them.
 
-Whoever removes bytes asks here. registry_site/wiring.py says whom to ask.
+Ask here before removing bytes. registry_site/wiring.py fills in `checks`.
 """
 
 from collections.abc import Callable
@@ -9,24 +9,24 @@ from django.db.models import Exists, ForeignKey, OuterRef, Q, QuerySet
 
 from apps.blobs.models import Blob
 
-# Of a query for blobs: whether something of that room needs this one (`OuterRef("digest")` inside).
-Holder = Callable[[], Q]
-asked: tuple[Holder, ...] = ()
+# A condition for a query of blobs: the room refers to this one (`OuterRef("digest")` inside).
+ReferenceCheck = Callable[[], Q]
+checks: tuple[ReferenceCheck, ...] = ()
 
 
-def unheld(rows: QuerySet[Blob], *, but: Holder | None = None) -> QuerySet[Blob]:
-    """Those of them that nobody needs, `but` perhaps that one. Only a look: `store.remove` decides."""
-    return rows.filter(*(~Q(holds) for holds in _referring()), *(~holder() for holder in asked if holder != but))
+def unreferenced(rows: QuerySet[Blob], *, besides: ReferenceCheck | None = None) -> QuerySet[Blob]:
+    """Return blobs without a reference, ignoring the check `besides`. `store.remove` decides."""
+    return rows.filter(*(~Q(key) for key in _referring()), *(~check() for check in checks if check != besides))
 
 
-def is_held(digest: str, *, but: Holder | None = None) -> bool:
+def is_referenced(digest: str, *, besides: ReferenceCheck | None = None) -> bool:
     one = Blob.objects.filter(digest=digest)
-    return one.exists() and not unheld(one, but=but).exists()
+    return one.exists() and not unreferenced(one, besides=besides).exists()
 
 
-def is_referred_to(digest: str) -> bool:
-    """Whether a row of any room refers to the blob by its key: repositories do."""
-    return any(Blob.objects.filter(holds, digest=digest).exists() for holds in _referring())
+def has_foreign_key(digest: str) -> bool:
+    """Tell whether a row of any room refers to the blob by foreign key, as repositories do."""
+    return any(Blob.objects.filter(key, digest=digest).exists() for key in _referring())
 
 
 def _referring() -> list[Exists]:

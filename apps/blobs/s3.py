@@ -1,7 +1,7 @@
-"""Bytes in S3-compatible storage, by the boto3 client of django-storages. Credentials come the usual way of boto3.
+"""S3-compatible storage through the boto3 client of django-storages, with the usual credentials of boto3.
 
-django-storages makes the connection: its session and credentials, endpoint, addressing and transfer settings. Bytes go
-through its client and not through `Storage.save` and `open`: those cannot create only, rename on a collision, spool
+django-storages makes the connection: session and credentials, endpoint, addressing and transfer settings. Bytes go
+through its client and not through `Storage.save` and `open`, which cannot create only, rename on a collision, spool
 whole uploads, and make a resource for each thread.
 
 `s3://bucket/prefix?endpoint=http://127.0.0.1:9000&region=eu-central-1&addressing=path`
@@ -25,13 +25,13 @@ from storages.backends.s3 import S3Storage
 
 from apps.blobs.backends import STEP, Damaged, Missing, Steps, StorageUnavailable, checked, disk_errors
 
-PART = 8 * 1024 * 1024  # bytes of one part of a staged upload: two of them are the memory an upload costs
+PART = 8 * 1024 * 1024  # bytes of one part of a staged upload; an upload costs the memory of two
 RACE_ROUNDS = 5
 _ABSENT = frozenset({"404", "NoSuchKey", "NotFound"})
 
 
 class _Conflict(StorageUnavailable):
-    """It is there (412), or another write is under way (409)."""
+    """The object exists (412), or another write is in progress (409)."""
 
     def __init__(self, status: int) -> None:
         super().__init__(f"Storage refused the request ({status}).")
@@ -49,13 +49,13 @@ def open_backend(storage_url: str) -> "S3Backend":
         file_overwrite=False,
         default_acl=None,
         client_config=Config(
-            # botocore waits a minute per read by default, which is longer than any caller of ours does.
+            # botocore's default of a minute per read is longer than any caller waits.
             connect_timeout=2,
             read_timeout=10,
             retries={"mode": "standard", "total_max_attempts": 3},
-            # Buckets of compatible servers rarely have host names of their own.
+            # On compatible servers buckets rarely have host names of their own.
             s3={"addressing_style": options.get("addressing", "path" if endpoint else "auto")},
-            # Compatible servers know no trailing checksums; promote sends the digest itself.
+            # Compatible servers know no trailing checksums; `commit` sends the digest itself.
             request_checksum_calculation="when_required",
             response_checksum_validation="when_required",
             max_pool_connections=64,
@@ -67,7 +67,7 @@ def open_backend(storage_url: str) -> "S3Backend":
 
 class S3Backend:
     def __init__(self, storage: S3Storage, *, prefix: str) -> None:
-        # One client for all threads: clients are safe to share, and each costs a tenth of a second to make.
+        # One client for all threads: clients are thread-safe, and each costs a tenth of a second to make.
         self._client: Any = storage.connection.meta.client
         self._bucket: str = storage.bucket_name
         self._prefix = prefix
@@ -88,7 +88,7 @@ class S3Backend:
                 self._client.complete_multipart_upload(**(upload or {}), MultipartUpload={"Parts": done})
         except BaseException:
             if upload is not None:
-                # Parts of an upload that never ends are invisible and are paid for; the sweep takes what stays.
+                # Parts of an unfinished upload are invisible and cost money; the sweep deletes what stays.
                 with suppress(StorageUnavailable, Missing), _answers():
                     self._client.abort_multipart_upload(**upload)
             raise
@@ -98,13 +98,13 @@ class S3Backend:
             return {**target, "UploadId": self._client.create_multipart_upload(**target)["UploadId"]}
 
     def _send_part(self, upload: dict[str, str], number: int, part: bytes) -> dict[str, Any]:
-        # As a file: botocore copies bytes once more, to send them in one piece with the headers.
+        # A file, because botocore would copy bytes once more to send them together with the headers.
         with _answers():
             answer = self._client.upload_part(**upload, PartNumber=number, Body=BytesIO(part))
         return {"PartNumber": number, "ETag": answer["ETag"]}
 
     def open(self, key: str) -> BinaryIO | None:
-        """Spool to a file without a name: readers of archives seek, and the checking child takes a descriptor."""
+        """Spool to an unnamed file: readers of archives seek, and the checking child takes a descriptor."""
         try:
             steps = self.read(key, 0, None)
         except Missing:
@@ -140,8 +140,8 @@ class S3Backend:
     def put_once(self, key: str, data: bytes) -> bool:
         return self._create(key, data)
 
-    def promote(self, source: str, target: str, digest: str) -> bool:
-        """Send the bytes once more instead of copying inside S3: CopyObject has no «create only» on most servers."""
+    def commit(self, source: str, target: str, digest: str, *, is_hashed: bool = False) -> bool:  # noqa: ARG002  # see below
+        """Send the bytes once more, and hash them on the way: on most servers CopyObject cannot create only."""
         spool = self.open(source)
         if spool is None:
             raise Missing("The uploaded bytes are no longer in storage.")
@@ -155,15 +155,11 @@ class S3Backend:
                 )
             return self._create(target, spool, ChecksumSHA256=base64.b64encode(found.digest()).decode())
 
-    def adopt(self, source: str, target: str, digest: str) -> bool:
-        """They pass through here once more in any case, so they are hashed once more."""
-        return self.promote(source, target, digest)
-
     @contextmanager
-    def arriving(self, key: str, chunks: Iterable[bytes]) -> Iterator[Callable[[str, str], bool]]:
+    def receiving(self, key: str, chunks: Iterable[bytes]) -> Iterator[Callable[[str, str], bool]]:
         self.write(key, chunks)
         try:
-            yield lambda target, digest: self.adopt(key, target, digest)
+            yield lambda target, digest: self.commit(key, target, digest)
         finally:
             self.delete(key)
 
@@ -211,7 +207,7 @@ class S3Backend:
         return {"Bucket": self._bucket, "Key": f"{self._prefix}{checked(key)}"}
 
     def _create(self, key: str, body: bytes | IO[bytes], **more: str) -> bool:
-        """Write where nothing is. A False may be our own write, whose answer was lost and which botocore repeated."""
+        """Create the object; False may also mean our own write, whose answer was lost and which botocore repeated."""
         for round_ in range(RACE_ROUNDS):
             if not isinstance(body, bytes):
                 body.seek(0)
@@ -228,7 +224,7 @@ class S3Backend:
 
 
 def _in_parts(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Join chunks to parts of exactly PART bytes; the last is shorter, and there is at least one."""
+    """Join chunks to parts of exactly PART bytes; the last may be shorter, and there is at least one."""
     buffer = bytearray()
     count = 0
     for chunk in chunks:
@@ -245,7 +241,7 @@ def _in_parts(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 @contextmanager
 def _answers() -> Iterator[None]:
-    """Map what storage answers. The code and not the text: texts name hosts and buckets."""
+    """Map errors of storage, by their code: their texts name hosts and buckets."""
     try:
         yield
     except ClientError as error:

@@ -1,7 +1,7 @@
-"""Whether storage still has what rows say: blobs are read again, in turn, and what no row knows is listed.
+"""Compare storage with the rows: read blobs again in turn, and list objects without a row.
 
-A finding stands on the blob's row until its bytes are right again. An outage is no finding. A run may be stopped at
-any point and run twice at once: each blob is written down as soon as it is read, and the next run goes on.
+A finding stays on the blob's row until its bytes are right again; an outage is no finding. A run may be stopped at any
+point, and two may run at once: each blob is recorded as soon as it is read, and the next run continues.
 """
 
 import hashlib
@@ -19,21 +19,21 @@ from django.db.models import QuerySet
 from apps.blobs import orphans, store
 from apps.blobs.models import Blob, Problem, State
 
-AT_ONCE = 50
-# A blob that is begun by then may take as long again: both together are below the time that a task has.
-MOST = timedelta(seconds=100)
-# The part of it that listing may take, so that reading is always reached.
-LISTING = 0.25
-# Storage that fails at so many blobs in a row is away, whatever else it says of itself.
-MOST_UNREAD = 3
-# Of each kind so many are named in the log: a disk that is not mounted misses every blob.
-NAMED = 100
+BATCH_SIZE = 50
+# The last blob may take as long again; both together fit into the time limit of a task.
+MAX_DURATION = timedelta(seconds=100)
+# The share of it for listing, so that there is time to read.
+LISTING_SHARE = 0.25
+# After so many failures in a row storage counts as away, even if it claims to be ready.
+MAX_UNREAD = 3
+# The log names so many of each kind: an unmounted disk misses every blob.
+MAX_NAMED = 100
 
 log = structlog.get_logger("larder.blobs")
 
 
 class _TooSlow(Exception):
-    """One blob takes more time than a whole run has."""
+    """Reading one blob takes longer than a whole run may."""
 
 
 @dataclass(slots=True)
@@ -43,12 +43,12 @@ class Report:
     missing: int = 0
     damaged: int = 0
     healed: int = 0
-    unread: int = 0  # passed over, though storage was there; each is named in the log
+    unread: int = 0  # failed although storage answered; the log names each
     listed: int = 0
     orphans: int = 0
     removed: int = 0  # of the orphans
     is_complete: bool = True
-    outage: str = ""  # why it ended before its time
+    outage: str = ""  # why it ended early
     seconds: float = 0.0
     first_orphans: list[str] = field(default_factory=list)
 
@@ -61,18 +61,17 @@ class _Run:
         self.unread_in_a_row = 0
         self.report = Report()
 
-    def goes_on(self, part: float = 1.0) -> bool:
+    def has_time(self, part: float = 1.0) -> bool:
         if time.monotonic() < self.begun + self.seconds * part:
             return True
         self.report.is_complete = False
         return False
 
 
-def scrub(*, now: datetime, most: timedelta | None = MOST, remove_orphans: bool = False) -> Report:
-    """Look storage through for about so long (None: to the end), and say in the log what was found.
+def scrub(*, now: datetime, most: timedelta | None = MAX_DURATION, remove_orphans: bool = False) -> Report:
+    """Check storage for about so long (None: to the end) and log what was found. Never inside a transaction.
 
-    Never inside a transaction. Orphans may be the only copy of a release, where an older database was restored:
-    they go only for whoever asks for it.
+    Orphans stay unless asked: after an older database was restored they may be the only copy of a release.
     """
     run = _Run(most, now)
     try:
@@ -85,8 +84,8 @@ def scrub(*, now: datetime, most: timedelta | None = MOST, remove_orphans: bool 
     return run.report
 
 
-def recheck(*, now: datetime, most: timedelta | None = MOST) -> Report:
-    """Read again what has a finding, so that bytes that are right again are soon served again."""
+def recheck(*, now: datetime, most: timedelta | None = MAX_DURATION) -> Report:
+    """Read blobs with a finding again, so that repaired ones are served soon."""
     run = _Run(most, now)
     try:
         _read(run, _next_found)
@@ -98,13 +97,13 @@ def recheck(*, now: datetime, most: timedelta | None = MOST) -> Report:
 def _list(run: _Run, *, remove_orphans: bool) -> None:
     report = run.report
     try:
-        for listed, found in orphans.look(now=run.now):
+        for listed, found in orphans.batches_without_row(now=run.now):
             report.listed += listed
             report.orphans += len(found)
-            report.first_orphans += found[: NAMED - len(report.first_orphans)]
+            report.first_orphans += found[: MAX_NAMED - len(report.first_orphans)]
             if remove_orphans:
                 report.removed += sum(orphans.remove(digest) for digest in found)
-            if not run.goes_on(LISTING):
+            if not run.has_time(LISTING_SHARE):
                 break
     finally:
         if report.orphans:
@@ -114,19 +113,19 @@ def _list(run: _Run, *, remove_orphans: bool) -> None:
 def _read(run: _Run, next_of: Callable[[datetime], list[Blob]]) -> None:
     while batch := next_of(run.now):
         for blob in batch:
-            if not run.goes_on():
+            if not run.has_time():
                 return
             _check(run, blob)
 
 
 def _next(now: datetime) -> list[Blob]:
-    """What has a problem comes first, so that what was mended is soon known to be; then whoever waited longest."""
+    """Return blobs with a problem first, then those never read, then the longest unread."""
     new = Blob.objects.filter(state=State.READY, checked_at=None).order_by("pk")
-    return _next_found(now) or list(new[:AT_ONCE]) or list(_earlier(now)[:AT_ONCE])
+    return _next_found(now) or list(new[:BATCH_SIZE]) or list(_earlier(now)[:BATCH_SIZE])
 
 
 def _next_found(now: datetime) -> list[Blob]:
-    return list(_earlier(now).exclude(problem="")[:AT_ONCE])
+    return list(_earlier(now).exclude(problem="")[:BATCH_SIZE])
 
 
 def _earlier(now: datetime) -> QuerySet[Blob]:
@@ -140,7 +139,7 @@ def _check(run: _Run, blob: Blob) -> None:
         _pass_over(run, blob, why)
         return
     run.unread_in_a_row = 0
-    # Whoever removes it has said so in the row before its bytes go: what was found then is nobody's.
+    # A removal marks the row before it deletes the bytes: then this finding means nothing.
     if not _ready(blob).update(checked_at=run.now, problem=problem):
         return
     report = run.report
@@ -149,7 +148,7 @@ def _check(run: _Run, blob: Blob) -> None:
     if problem:
         report.missing += problem == Problem.MISSING
         report.damaged += problem == Problem.DAMAGED
-        if report.missing + report.damaged <= NAMED:
+        if report.missing + report.damaged <= MAX_NAMED:
             log.warning("blob_found", digest=blob.digest, problem=problem.value)
     elif blob.problem:
         report.healed += 1
@@ -172,9 +171,9 @@ def _problem_of(blob: Blob, *, until: float) -> Problem:
 
 
 def _pass_over(run: _Run, blob: Blob, why: Exception) -> None:
-    """Let the others have their turn where it is this blob alone; raise StorageUnavailable where it is storage.
+    """Skip this blob if it alone fails; raise StorageUnavailable if storage does.
 
-    Else one bad sector, or one blob too large, would be the first of every run and the last one, too.
+    Otherwise one bad sector, or one blob too large, would stop every run at its start.
     """
     if isinstance(why, store.StorageUnavailable):
         store.ready()
@@ -182,7 +181,7 @@ def _pass_over(run: _Run, blob: Blob, why: Exception) -> None:
     log.warning("blob_not_read", digest=blob.digest, size=blob.size, why=str(why))
     run.report.unread += 1
     run.unread_in_a_row += 1
-    if run.unread_in_a_row >= MOST_UNREAD and isinstance(why, store.StorageUnavailable):
+    if run.unread_in_a_row >= MAX_UNREAD and isinstance(why, store.StorageUnavailable):
         raise why
 
 

@@ -1,7 +1,7 @@
-"""Bytes in storage: staged under a key while they come in, then kept for ever under their sha256 (D3).
+"""Storage: bytes are staged under a key while they come in, then stored under their sha256 (D3).
 
-`staging/<key>` is what nobody has accepted yet, `sha256/ab/<digest>` is a blob, and any other key (the ledger's) is
-written once. Nothing here may run inside a database transaction: storage may take its time.
+`staging/<key>` is not accepted yet, `sha256/ab/<digest>` is a blob, and any other key (the ledger's) is written once.
+Call nothing here inside a database transaction: storage may be slow.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ __all__ = [
     "SweepReport",
     "discard_staged",
     "get",
-    "is_referred_to",
+    "has_foreign_key",
     "open_blob",
     "open_staged",
     "put_once",
@@ -65,7 +65,7 @@ class SweepReport:
 
 
 def stage(key: str, chunks: Iterable[bytes]) -> Staged:
-    """Stream to staging, durable on return. Whatever `chunks` raises passes through, and nothing of it stays."""
+    """Stream to staging, durable on return. What `chunks` raises passes through, and nothing is stored."""
     backends.wait_without_database()
     seen = hashlib.sha256()
     size = 0
@@ -82,7 +82,7 @@ def stage(key: str, chunks: Iterable[bytes]) -> Staged:
 
 
 def open_staged(key: str) -> BinaryIO:
-    """Return a real file (it has a descriptor and seeks) at its begin; the caller closes it. Raises Missing."""
+    """Return a real file at position 0; the caller closes it. Raises Missing."""
     file = backends.current().open(_staged(key))
     if file is None:
         raise Missing("The uploaded bytes are no longer in storage.")
@@ -90,7 +90,7 @@ def open_staged(key: str) -> BinaryIO:
 
 
 def open_blob(digest: str) -> BinaryIO:
-    """As `open_staged`, for a blob. Raises DamagedInStorage for what is known to be damaged; it hashes nothing."""
+    """Like `open_staged`, for a blob. Raises DamagedInStorage for known damage; hashes nothing."""
     require_sound(digest)
     file = backends.current().open(_content(digest))
     if file is None:
@@ -103,20 +103,20 @@ def discard_staged(key: str) -> None:
 
 
 def store_staged(key: str, *, digest: str, size: int) -> Blob:
-    """Keep staged bytes under their digest. Safe to repeat, also when the staged object is gone by then.
+    """Store staged bytes under their digest. Safe to repeat, even after the staged object is gone.
 
-    Raises Damaged where the bytes are not `digest` or not `size` long, Missing where they are nowhere, and
-    StorageUnavailable while older bytes of the same digest are being removed.
+    Raises Damaged if digest or size differ, Missing if the bytes are nowhere, and StorageUnavailable while older bytes
+    of the same digest are being removed.
     """
     backend, target = backends.current(), _content(digest)
-    # durable: the intent must be committed before the bytes are there, or a sweep takes them for an orphan's.
+    # durable: commit the row before the bytes, or a sweep takes them for an orphan.
     with transaction.atomic(durable=True):
         blob, _ = Blob.objects.get_or_create(digest=digest, defaults={"size": size})
-    if blob.state == State.LEAVING:
+    if blob.state == State.DELETING:
         raise StorageUnavailable(f"sha256:{digest} is just being removed from storage: it can be stored again soon.")
     found = backend.size(target)
     if found is None:
-        backend.promote(_staged(key), target, digest)
+        backend.commit(_staged(key), target, digest)
         found = backend.size(target)
     if not found == size == blob.size:
         raise Damaged(f"sha256:{digest} has {found} bytes in storage: expected {size}, and {blob.size} by its row.")
@@ -140,56 +140,55 @@ def remove(
     digest: str,
     *,
     is_wanted: Callable[[], bool] = lambda: False,
-    instead_of: references.Holder | None = None,
-    even_claimed: bool = False,
+    instead_of: references.ReferenceCheck | None = None,
+    even_pending: bool = False,
 ) -> bool:
-    """Delete a blob's bytes, then its row; False where it is wanted, or held (`holders`), and stays. Safe to repeat.
+    """Delete a blob's bytes, then its row; return False if it is wanted or referenced and stays. Safe to repeat.
 
-    Whoever stores a blob has said so (where `is_wanted` and the holders look) before they read the row here. The row
-    says LEAVING before that last look. So of two who meet, one sees the other: the blob stays, or the storing waits.
-    One removes it at a time: while another does, this raises StorageUnavailable.
+    An upload writes its reference (seen by `is_wanted` or `references`) before it reads the row; a removal writes
+    DELETING before it looks for references. So one sees the other: the blob stays, or the upload waits. Raises
+    StorageUnavailable while another removal is in progress.
 
-    `instead_of`: the holder for which `is_wanted` speaks, of a room that itself lets go of the bytes. `even_claimed`:
-    also what was never stored to its end; without it, it belongs to somebody who has come since.
+    `instead_of`: the reference check that `is_wanted` replaces, for a room that drops its own reference.
+    `even_pending`: also delete a blob that was never stored completely; otherwise it belongs to a new upload.
     """
     backend, target = backends.current(), _content(digest)
     until = timezone.now() + REMOVAL
     with transaction.atomic(durable=True):
         blob = Blob.objects.select_for_update(no_key=True).filter(digest=digest).first()
-        if blob is None or (blob.state == State.CLAIMED and not even_claimed):
+        if blob is None or (blob.state == State.PENDING and not even_pending):
             return True
-        if blob.state == State.LEAVING and blob.leaving_until and blob.leaving_until > timezone.now():
+        if blob.state == State.DELETING and blob.leaving_until and blob.leaving_until > timezone.now():
             raise StorageUnavailable(f"{blob} is being removed by another right now.")
-        # Readers do not see what is LEAVING: what is held is not marked for the length of a look.
-        if blob.state != State.LEAVING and references.is_held(digest, but=instead_of):
+        # Readers do not see a DELETING blob, so a referenced one is not marked even briefly.
+        if blob.state != State.DELETING and references.is_referenced(digest, besides=instead_of):
             return False
-        Blob.objects.filter(pk=blob.pk).update(state=State.LEAVING, leaving_until=until)
-    before = State.READY if blob.state == State.LEAVING else blob.state
-    leaving = Blob.objects.filter(digest=digest, state=State.LEAVING, leaving_until=until)
+        Blob.objects.filter(pk=blob.pk).update(state=State.DELETING, leaving_until=until)
+    before = State.READY if blob.state == State.DELETING else blob.state
+    mine = Blob.objects.filter(digest=digest, state=State.DELETING, leaving_until=until)
     try:
-        if is_wanted() or references.is_held(digest, but=instead_of):
-            leaving.update(state=before, leaving_until=None)
+        if is_wanted() or references.is_referenced(digest, besides=instead_of):
+            mine.update(state=before, leaving_until=None)
             return False
         if timezone.now() >= until:
             raise StorageUnavailable(f"sha256:{digest} took too long to look for; nothing is removed.")
         backend.delete(target)
-        leaving.delete()
+        mine.delete()
     except BaseException:
-        leaving.update(leaving_until=None)  # the next one need not wait
+        mine.update(leaving_until=None)  # the next removal need not wait
         raise
     return True
 
 
-def is_referred_to(digest: str) -> bool:
-    return references.is_referred_to(digest)
+def has_foreign_key(digest: str) -> bool:
+    return references.has_foreign_key(digest)
 
 
 def read(digest: str, *, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
-    """Return the bytes from `start` up to (without) `stop`, in steps of at most 1 MiB; Missing before the first.
+    """Return the bytes from `start` up to (without) `stop`, in steps of at most 1 MiB. Raises Missing at once.
 
-    Read whole (no `start`, no `stop`) they are hashed: DamagedInStorage here, or instead of the last step. Of a part
-    only what is already known tells. What is returned has a `close`, which web servers call when a client leaves
-    half-way.
+    A whole blob is hashed on the way: DamagedInStorage at once or instead of the last step. A part is checked only
+    against known damage. Web servers call `close` on the result when a client leaves half-way.
     """
     require_sound(digest)
     steps = backends.current().read(_content(digest), start, stop)
@@ -197,30 +196,29 @@ def read(digest: str, *, start: int = 0, stop: int | None = None) -> Iterator[by
 
 
 def read_part(digest: str, part: range, *, size: int) -> Iterator[bytes]:
-    """As `read`, for an answer that promises `part` of `size` bytes: all of them are read whole."""
+    """Like `read`, for the bytes `part` of a blob of `size`; all of them count as a whole blob."""
     return read(digest) if part == range(size) else read(digest, start=part.start, stop=part.stop)
 
 
 def read_unverified(digest: str) -> Iterator[bytes]:
-    """All bytes as they are, for those who judge them."""
+    """Return all bytes without a check, for callers that check them."""
     return backends.current().read(_content(digest), 0, None)
 
 
 def require_sound(digest: str) -> None:
-    """Raise DamagedInStorage for what is known to be damaged. It asks neither storage nor the database."""
+    """Raise DamagedInStorage for known damage, without asking storage or the database."""
     integrity.require_sound(digest)
 
 
 def size_of(digest: str) -> int | None:
-    """Ask storage, not the database: downloads go on while that is away (D6)."""
+    """Return the size in storage, without the database: downloads continue while it is away (D6)."""
     return backends.current().size(_content(digest))
 
 
 def put_once(key: str, data: bytes) -> bool:
-    """Write a small object that must never change; False when it is there.
+    """Write a small object that never changes; return False if it exists.
 
-    A False can mean that an earlier try of the same caller came through: compare with `get` before calling it a
-    conflict.
+    An earlier try of the same caller may have written it: compare with `get` before calling it a conflict.
     """
     return backends.current().put_once(_own(key), data)
 
@@ -238,12 +236,12 @@ def ready() -> None:
 
 
 def free_bytes() -> int | None:
-    """How much more fits into storage; None where it cannot be told. Raises StorageUnavailable."""
+    """Return how many more bytes fit; None if storage does not tell. Raises StorageUnavailable."""
     return backends.current().free_bytes()
 
 
 def sweep(*, now: datetime) -> SweepReport:
-    """Delete what has lain in staging for a day: no upload lasts that long, so whoever wrote it has gone."""
+    """Delete what has been in staging for a day: no upload takes that long."""
     return SweepReport(staged=backends.current().drop_older(STAGING, now - STAGING_LIFETIME))
 
 
@@ -258,7 +256,7 @@ def _content(digest: str) -> str:
 
 
 def _own(key: str) -> str:
-    """A key of the caller's choice, outside the two folders that have rules of their own."""
+    """Check that the key is outside the two folders with rules of their own."""
     if key.split("/", maxsplit=1)[0] in (STAGING, "sha256"):
         raise BadKey(f"{key[:80]!r} is a key of the store's own")
     return key

@@ -26,7 +26,7 @@ ROWS_SHOWN = 20
 
 class ReasonForm(forms.Form):
     reason = forms.CharField(
-        max_length=keys.REASON_MOST,
+        max_length=keys.MAX_REASON_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 3, "cols": 60}),
         help_text="One or two sentences. Everybody who reads the namespace sees them beside the key.",
     )
@@ -63,14 +63,19 @@ class ExpiryFilter(admin.SimpleListFilter):
     parameter_name = "expiry"
 
     def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
-        due = f"Active, expired or within {keys.DUE.days} days"
-        return [("due", due), ("soon", f"Within {keys.DUE.days} days"), ("over", "Expired"), ("never", "Never")]
+        due = f"Active, expired or within {keys.EXPIRY_WARNING.days} days"
+        return [
+            ("due", due),
+            ("soon", f"Within {keys.EXPIRY_WARNING.days} days"),
+            ("over", "Expired"),
+            ("never", "Never"),
+        ]
 
     def queryset(self, _request: HttpRequest, queryset: QuerySet[SigningKey]) -> QuerySet[SigningKey]:
         now = timezone.now()
         asked = {
             "due": Q(pk__in=keys.due().values("pk")),
-            "soon": Q(expires_at__gt=now, expires_at__lte=now + keys.DUE),
+            "soon": Q(expires_at__gt=now, expires_at__lte=now + keys.EXPIRY_WARNING),
             "over": Q(expires_at__lte=now),
             "never": Q(expires_at=None) & ~Q(state=State.PENDING),
         }

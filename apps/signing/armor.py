@@ -10,8 +10,8 @@ from apps.lib.errors import Invalid, Reason
 from apps.signing import gnupg_home, packets
 from apps.signing.gpg import Gpg
 
-LARGEST = 64 * 1024
-LEAST_RSA_BITS, MOST_RSA_BITS = 2048, 8192
+MAX_KEY_BYTES = 64 * 1024
+MIN_RSA_BITS, MAX_RSA_BITS = 2048, 8192
 RSA, ECDSA, EDDSA = "1", "19", "22"
 NIST = ("nistp256", "nistp384", "nistp521")
 # Numbers of algorithms (RFC 4880 section 9.1, RFC 9580 section 9.1) that gpg may not even import.
@@ -24,7 +24,7 @@ UNREADABLE = {
     27: "an Ed25519 key of RFC 9580",
     28: "an Ed448 key of RFC 9580",
 }
-WANTED = "RSA with at least 2048 bits, Ed25519 as GnuPG makes it, or ECDSA over a NIST curve"
+EXPECTED_KEY = "RSA with at least 2048 bits, Ed25519 as GnuPG makes it, or ECDSA over a NIST curve"
 ANOTHER = "Make another key: gpg --quick-gen-key 'Your name <you@example.com>' ed25519 sign"
 EXPORT = "Export the one public key: gpg --armor --export FINGERPRINT"
 # Users' photos, others' signatures and subkeys that sign nothing are dropped.
@@ -67,10 +67,10 @@ def parse(armor: str, *, known: str = "") -> ParsedKey:
         for block in (known, armor):
             if block:
                 gpg.import_keys(block)
-        return read(gpg)
+        return read_key(gpg)
 
 
-def read(gpg: Gpg) -> ParsedKey:
+def read_key(gpg: Gpg) -> ParsedKey:
     """The one key of a home. Raises KeyRefused where it could not vouch for a release."""
     listed = gpg.list_keys()
     if len(listed) != 1:
@@ -97,15 +97,15 @@ def read(gpg: Gpg) -> ParsedKey:
 def is_strong(algorithm: str, bits: int, curve: str) -> bool:
     """Whether releases may be signed so: what all clients read, and nobody breaks."""
     if algorithm == RSA:
-        return bits >= LEAST_RSA_BITS
+        return bits >= MIN_RSA_BITS
     return (algorithm == EDDSA and curve == "ed25519") or (algorithm == ECDSA and curve in NIST)
 
 
 def _check_outside(armor: str) -> None:
     """What can be seen without gpg: it is refused here with better words, and never reaches gpg."""
-    if len(armor.encode()) > LARGEST:
+    if len(armor.encode()) > MAX_KEY_BYTES:
         size = f"{len(armor.encode()):,} bytes"
-        raise KeyRefused("key-too-large", size, f"a public key of at most {LARGEST:,} bytes", EXPORT)
+        raise KeyRefused("key-too-large", size, f"a public key of at most {MAX_KEY_BYTES:,} bytes", EXPORT)
     begun = packets.BEGIN.findall(armor)
     if "PRIVATE KEY BLOCK" in begun:
         raise _secret()
@@ -130,9 +130,9 @@ def _check_packets(found: list[packets.Packet]) -> None:
         raise KeyRefused("key-version", f"a key of version {primary.version}", "one of version 4", ANOTHER)
     algorithm, bits = primary.body[5], int.from_bytes(primary.body[6:8])
     if algorithm in UNREADABLE:
-        raise KeyRefused("key-algorithm", UNREADABLE[algorithm], WANTED, ANOTHER)
-    if algorithm == int(RSA) and not LEAST_RSA_BITS <= bits <= MOST_RSA_BITS:
-        raise KeyRefused("key-weak", f"an RSA key of {bits} bits", f"{LEAST_RSA_BITS} to {MOST_RSA_BITS}", ANOTHER)
+        raise KeyRefused("key-algorithm", UNREADABLE[algorithm], EXPECTED_KEY, ANOTHER)
+    if algorithm == int(RSA) and not MIN_RSA_BITS <= bits <= MAX_RSA_BITS:
+        raise KeyRefused("key-weak", f"an RSA key of {bits} bits", f"{MIN_RSA_BITS} to {MAX_RSA_BITS}", ANOTHER)
 
 
 def _check_state(key: dict[str, Any]) -> None:
@@ -152,7 +152,7 @@ def _check_state(key: dict[str, Any]) -> None:
         )
     for one in (key, signers[0]):
         if not is_strong(one["algo"], int(one["length"]), one["curve"]):
-            raise KeyRefused("key-algorithm", f"a key by {_algorithm(one)}", WANTED, ANOTHER)
+            raise KeyRefused("key-algorithm", f"a key by {_algorithm(one)}", EXPECTED_KEY, ANOTHER)
 
 
 def _signers(key: dict[str, Any]) -> list[dict[str, Any]]:

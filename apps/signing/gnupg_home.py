@@ -13,7 +13,7 @@ import structlog
 
 MEMORY = Path("/dev/shm")  # noqa: S108  # nothing of it ever reaches a disk
 # gpg's agent listens on a socket in the home, and the path of a socket has 108 bytes on Linux.
-LONGEST_PATH = 86
+MAX_PATH_BYTES = 86
 AGENT = """\
 disable-scdaemon
 auto-expand-secmem 0x30000
@@ -32,7 +32,7 @@ def home(*, private: bool = False) -> Iterator[Path]:
     process = os.getpid()
     path = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}-{process}-{_since(process)}-", dir=base()))
     try:
-        if len(str(path)) > LONGEST_PATH:
+        if len(str(path)) > MAX_PATH_BYTES:
             raise RuntimeError(f"{path} is too long a path for gpg's agent")
         if private:
             (path / "gpg-agent.conf").write_text(AGENT)
@@ -46,7 +46,7 @@ def base() -> Path:
     if os.access(MEMORY, os.W_OK | os.X_OK):
         return MEMORY
     usual = Path(tempfile.gettempdir())
-    return usual if len(str(usual)) < LONGEST_PATH // 2 else Path("/tmp")  # noqa: S108  # mkdtemp keeps it private
+    return usual if len(str(usual)) < MAX_PATH_BYTES // 2 else Path("/tmp")  # noqa: S108  # mkdtemp keeps it private
 
 
 def remove(path: Path, *, private: bool = True) -> None:

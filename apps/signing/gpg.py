@@ -12,8 +12,8 @@ import gnupg
 from apps.lib.errors import Unavailable
 
 # An RSA-4096 key takes a second to make on a fast machine; a signature some hundredths.
-LONGEST = 120.0
-SHORT = 20.0
+KEY_GENERATION_SECONDS = 120.0
+TIMEOUT_SECONDS = 20.0
 
 OPTIONS = [
     "--no-options",
@@ -32,7 +32,7 @@ class Gpg(gnupg.GPG):  # type: ignore[misc]  # the library has no types
     """python-gnupg waits for gpg for ever; a crafted key must not hold a request or a worker that long."""
 
     def __init__(
-        self, home: Path, *, private: bool = False, seconds: float = SHORT, options: Sequence[str] = ()
+        self, home: Path, *, private: bool = False, seconds: float = TIMEOUT_SECONDS, options: Sequence[str] = ()
     ) -> None:
         self.seconds = seconds
         more = options if private else [*options, "--no-autostart"]

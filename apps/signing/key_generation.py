@@ -16,7 +16,7 @@ from apps.jobs.claims import Claim, Outage
 from apps.lib.errors import Invalid
 from apps.signing import armor, gnupg_home, keys, vault
 from apps.signing.armor import ParsedKey
-from apps.signing.gpg import LONGEST, SHORT, Gpg, environment, program
+from apps.signing.gpg import KEY_GENERATION_SECONDS, TIMEOUT_SECONDS, Gpg, environment, program
 from apps.signing.models import Custody, PrivateKey, SigningKey, State
 
 JOB = keys.JOB
@@ -51,12 +51,12 @@ def run(claim: Claim) -> None:
 def generate(algorithm: str, *, name: str) -> tuple[ParsedKey, bytes]:
     """A new key: what is public of it, and the private half without a passphrase."""
     with gnupg_home.home(private=True) as home:
-        gpg = Gpg(home, private=True, seconds=LONGEST, options=armor.MINIMAL)
+        gpg = Gpg(home, private=True, seconds=KEY_GENERATION_SECONDS, options=armor.MINIMAL)
         made = gpg.gen_key(_RECIPE.format(kind=_RECIPES[algorithm], name=name))
         secret = _private_half(gpg, str(made.fingerprint)) if made.fingerprint else b""
         if not secret:
             raise RuntimeError(f"gpg made no key: {made.status}")
-        return armor.read(gpg), secret
+        return armor.read_key(gpg), secret
 
 
 def import_key(*, namespace: Namespace, material: bytes, passphrase: str, actor: Viewer) -> SigningKey:
@@ -91,10 +91,10 @@ def import_key(*, namespace: Namespace, material: bytes, passphrase: str, actor:
 
 def _read_with_what_is_known(gpg: Gpg, namespace: Namespace) -> ParsedKey:
     """As `armor.parse` with `known`: no subkey is lost with which older releases were signed."""
-    parsed = armor.read(gpg)
+    parsed = armor.read_key(gpg)
     for key in keys.namespace_keys(namespace).filter(fingerprint=parsed.fingerprint, custody=Custody.REGISTRY):
         gpg.import_keys(key.armor)
-        parsed = armor.read(gpg)
+        parsed = armor.read_key(gpg)
     return parsed
 
 
@@ -147,7 +147,7 @@ def _take_passphrase_off(home: Path, fingerprint: str, passphrase: str) -> None:
         input=answers.encode(),
         env=environment(home),
         capture_output=True,
-        timeout=SHORT,
+        timeout=TIMEOUT_SECONDS,
         check=False,
     )
     if done.returncode != 0 and _error_code(done.stdout) == BAD_PASSPHRASE:

@@ -26,8 +26,8 @@ JOB = "make-signing-key"
 ALGORITHMS = ("ed25519", "rsa4096")
 # Pages warn of an end that many days ahead, the last of them loudest.
 WARN_DAYS = (60, 30, 7)
-DUE = timedelta(days=max(WARN_DAYS))
-SOURCE_MOST, URL_MOST, REASON_MOST = 100, 300, 500
+EXPIRY_WARNING = timedelta(days=max(WARN_DAYS))
+MAX_SOURCE_CHARACTERS, MAX_URL_CHARACTERS, MAX_REASON_CHARACTERS = 100, 300, 500
 
 
 class AlreadyRegistered(Conflict):
@@ -51,15 +51,17 @@ class Registered:
 
 def due() -> SigningKeyQuerySet:
     """Active keys of all namespaces that have expired, or will within DUE."""
-    return SigningKey.objects.filter(state=State.ACTIVE, expires_at__lte=timezone.now() + DUE)
+    return SigningKey.objects.filter(state=State.ACTIVE, expires_at__lte=timezone.now() + EXPIRY_WARNING)
 
 
 def register(*, namespace: Namespace, armor: str, actor: Viewer, source: str = "", source_url: str = "") -> SigningKey:
     """Add a publisher's public key, or renew it. Raises Invalid (KeyRefused, with a Reason) and Conflict."""
-    return take_in(namespace=namespace, armor=armor, actor=actor, source=source, source_url=source_url).key
+    return register_or_renew(namespace=namespace, armor=armor, actor=actor, source=source, source_url=source_url).key
 
 
-def take_in(*, namespace: Namespace, armor: str, actor: Viewer, source: str = "", source_url: str = "") -> Registered:
+def register_or_renew(
+    *, namespace: Namespace, armor: str, actor: Viewer, source: str = "", source_url: str = ""
+) -> Registered:
     """As `register`, and says whether the key is new here."""
     _check_source(source, source_url)
     said = {"source": source.strip(), "source_url": source_url.strip()}
@@ -227,9 +229,9 @@ def _add(namespace: Namespace, parsed: ParsedKey, custody: Custody, actor: Viewe
 
 def _end(key: SigningKey, actor: Viewer, reason: str, *, to: State, before: list[State]) -> None:
     reason = reason.strip()
-    if not reason or len(reason) > REASON_MOST or not reason.isprintable():
+    if not reason or len(reason) > MAX_REASON_CHARACTERS or not reason.isprintable():
         raise Invalid(
-            f"The reason must be one line of 1 to {REASON_MOST} characters.",
+            f"The reason must be one line of 1 to {MAX_REASON_CHARACTERS} characters.",
             mend="Say it in one or two sentences: whoever uses the key's releases will read it.",
         )
     changes = {"state": to, "ended_at": timezone.now(), "ended_by": actor.user, "reason": reason}
@@ -241,16 +243,18 @@ def _end(key: SigningKey, actor: Viewer, reason: str, *, to: State, before: list
 
 
 def _check_source(source: str, source_url: str) -> None:
-    if len(source) > SOURCE_MOST or not source.isprintable():
-        raise Invalid(f"The source must be one line of at most {SOURCE_MOST} characters.", mend="Name who vouches.")
+    if len(source) > MAX_SOURCE_CHARACTERS or not source.isprintable():
+        raise Invalid(
+            f"The source must be one line of at most {MAX_SOURCE_CHARACTERS} characters.", mend="Name who vouches."
+        )
     if source_url and (
-        len(source_url) > URL_MOST
+        len(source_url) > MAX_URL_CHARACTERS
         or not source_url.isprintable()
         or urlsplit(source_url).scheme not in ("http", "https")
         or not urlsplit(source_url).netloc
     ):
         raise Invalid(
-            f"The address of the source must be http:// or https://, with at most {URL_MOST} characters.",
+            f"The address of the source must be http:// or https://, with at most {MAX_URL_CHARACTERS} characters.",
             mend="Name a page about whoever vouches, or leave it out.",
         )
 

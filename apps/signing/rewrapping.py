@@ -27,18 +27,18 @@ def outdated() -> QuerySet[PrivateKey]:
     return rows.select_related("key__namespace").order_by("pk")
 
 
-def reseal_all() -> Iterator[Outcome]:
+def rewrap_all() -> Iterator[Outcome]:
     """Seal each of them anew. One that does not open stays, and the others go on. Raises SignerUnavailable."""
     for private in outdated():
         try:
-            _reseal(private)
+            _rewrap(private)
         except RegistryError as problem:
             yield Outcome(private.key, problem)
         else:
             yield Outcome(private.key)
 
 
-def _reseal(private: PrivateKey) -> None:
+def _rewrap(private: PrivateKey) -> None:
     fresh = vault.seal(private.key, vault.unseal(private))
     changes = {"nonce": fresh.nonce, "ciphertext": fresh.ciphertext, "kek_id": fresh.kek_id}
     with transaction.atomic():

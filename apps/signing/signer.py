@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 
 from apps.lib.errors import Conflict, Unavailable
 from apps.signing import gnupg_home, packets, vault
-from apps.signing.gpg import SHORT, Gpg, environment, program
+from apps.signing.gpg import TIMEOUT_SECONDS, Gpg, environment, program
 from apps.signing.models import Custody, PrivateKey, SigningKey, State
 from apps.signing.vault import SealBroken, SignerUnavailable
 
@@ -89,7 +89,7 @@ def _verify(key: SigningKey, signature: bytes, data: bytes) -> datetime:
                 input=data,
                 env=environment(home),
                 capture_output=True,
-                timeout=SHORT,
+                timeout=TIMEOUT_SECONDS,
                 check=False,
             )
         except subprocess.TimeoutExpired:

@@ -12,7 +12,7 @@ from apps.signing.armor import is_strong
 from apps.signing.gpg import Gpg
 from apps.signing.models import SigningKey, State
 
-LARGEST = 64 * 1024
+MAX_SIGNATURE_BYTES = 64 * 1024
 STRONG_DIGESTS = ("SHA-256", "SHA-384", "SHA-512")
 # A signature by an RSA key of 2048 bits begins with this many zeros once in 2^512 times.
 WEAK_RSA_BITS = 1536
@@ -27,7 +27,7 @@ SUBPACKETS = {20: "notation", 24: "preferred key server"}
 # (signer.CLOCK_MAY_DIFFER) is given more: its clock is ours to set right.
 CLOCK_MAY_DIFFER = timedelta(seconds=10)
 
-WANTED = "one binary detached signature"
+EXPECTED_SIGNATURE = "one binary detached signature"
 SIGN = "Sign the sums again: gpg --local-user FINGERPRINT --digest-algo SHA512 --detach-sign FILE"
 
 
@@ -77,27 +77,30 @@ def verify(*, data: bytes, signature: bytes, keys: Sequence[SigningKey], kept: b
 def _head(signature: bytes) -> packets.SignatureHead:
     """The one signature packet, as far as it can be judged without a key."""
     if not signature.strip():
-        raise BadSignature("signature-empty", "an empty file", WANTED)
+        raise BadSignature("signature-empty", "an empty file", EXPECTED_SIGNATURE)
     text = signature.lstrip()
     if text.startswith(b"-----BEGIN PGP SIGNED MESSAGE"):
-        raise BadSignature("signature-inline", "a text with its signature around it", WANTED)
+        raise BadSignature("signature-inline", "a text with its signature around it", EXPECTED_SIGNATURE)
     if text.startswith(b"-----BEGIN PGP"):
         raise BadSignature(
-            "signature-armoured", "an armoured signature", WANTED, "Leave --armor out, or run: gpg --dearmor FILE"
+            "signature-armoured",
+            "an armoured signature",
+            EXPECTED_SIGNATURE,
+            "Leave --armor out, or run: gpg --dearmor FILE",
         )
-    if len(signature) > LARGEST:
-        raise BadSignature("signature-bad", f"{len(signature):,} bytes", f"at most {LARGEST:,}")
+    if len(signature) > MAX_SIGNATURE_BYTES:
+        raise BadSignature("signature-bad", f"{len(signature):,} bytes", f"at most {MAX_SIGNATURE_BYTES:,}")
     if signature[0] & 0x80 and packets.first_tag(signature) in INLINE_TAGS:
-        raise BadSignature("signature-inline", "a message with its signature inside", WANTED)
+        raise BadSignature("signature-inline", "a message with its signature inside", EXPECTED_SIGNATURE)
     try:
         found = list(packets.packets(signature))
         if any(packet.tag != packets.SIGNATURE for packet in found):
-            raise BadSignature("signature-bad", "other data beside a signature", WANTED)
+            raise BadSignature("signature-bad", "other data beside a signature", EXPECTED_SIGNATURE)
         if len(found) != 1:
-            raise BadSignature("signature-several", f"{len(found)} signatures", WANTED)
+            raise BadSignature("signature-several", f"{len(found)} signatures", EXPECTED_SIGNATURE)
         head = packets.signature_head(found[0])
     except packets.Malformed as problem:
-        raise BadSignature("signature-bad", str(problem), WANTED) from None
+        raise BadSignature("signature-bad", str(problem), EXPECTED_SIGNATURE) from None
     _check_head(head)
     return head
 

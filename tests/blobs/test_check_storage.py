@@ -71,7 +71,7 @@ def test_what_was_found_before_is_wrong_until_it_is_right(folder, monkeypatch):
     path_of(folder, GONE).unlink()
     with pytest.raises(CommandError):
         told()
-    monkeypatch.setattr(scrub, "MOST", scrub.MOST * 0)
+    monkeypatch.setattr(scrub, "MAX_DURATION", scrub.MAX_DURATION * 0)
     with pytest.raises(CommandError, match="missing or damaged: 1"):
         told()
     path_of(folder, GONE).write_bytes(b"gone")
@@ -80,7 +80,7 @@ def test_what_was_found_before_is_wrong_until_it_is_right(folder, monkeypatch):
 
 
 def test_a_short_run_says_that_there_is_more(folder, monkeypatch):
-    monkeypatch.setattr(scrub, "MOST", scrub.MOST * 0)
+    monkeypatch.setattr(scrub, "MAX_DURATION", scrub.MAX_DURATION * 0)
 
     assert told().endswith("There is more: the next run goes on, or --whole reads to the end.\n")
     assert "more" not in told("--whole")

@@ -22,8 +22,8 @@ def in_chunks():
 def keep(arrival):
     with transaction.atomic():
         blob = ingest.claim(arrival.fingerprint)
-    arrival.keep()
-    ingest.settle(blob)
+    arrival.store()
+    ingest.mark_ready(blob)
 
 
 def test_what_is_kept_reads_back(backend, keys):
@@ -55,7 +55,7 @@ def test_a_chunk_that_was_swept_is_missing(backend):
     store.discard_staged(key)
 
     with pytest.raises(store.Missing):
-        arrival.keep()
+        arrival.store()
 
 
 def test_the_same_bytes_twice_are_one_object(backend, keys):

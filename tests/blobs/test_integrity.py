@@ -38,7 +38,7 @@ def test_what_is_right_comes_whole(backend, size):
 
     assert b"".join(store.read(blob.digest)) == data
     assert b"".join(store.read_part(blob.digest, range(size), size=size)) == data
-    assert integrity.known.of(blob.digest) == ""
+    assert integrity.known.problem_of(blob.digest) == ""
 
 
 @pytest.mark.parametrize("size", [1, STEP - 1, STEP, STEP + 1, LARGE])
@@ -80,7 +80,7 @@ def test_what_a_reader_found_is_refused_at_once_and_stands_on_the_row(backend):
 
     assert Blob.objects.get().problem == Problem.DAMAGED
     assert Blob.objects.get().checked_at is not None
-    assert integrity.known.of(blob.digest) == "damaged"
+    assert integrity.known.problem_of(blob.digest) == "damaged"
 
 
 def test_what_a_check_found_is_refused_and_what_is_right_again_is_served(backend, tomorrow):
@@ -99,7 +99,7 @@ def test_what_a_check_found_is_refused_and_what_is_right_again_is_served(backend
 
 def test_a_check_that_came_later_counts_more(backend):
     blob = kept(b"right")
-    integrity.known.note_damage(blob.digest)
+    integrity.known.record_damage(blob.digest)
     Blob.objects.update(checked_at=timezone.now() + timedelta(seconds=1))
     integrity.known.renew()
 
@@ -112,7 +112,7 @@ def test_what_was_missing_and_is_back_is_served_before_the_next_check(backend, t
     backend.delete(key_of(blob))
     scrub.scrub(now=tomorrow)
     integrity.known.renew()
-    assert integrity.known.of(blob.digest) == "missing"
+    assert integrity.known.problem_of(blob.digest) == "missing"
     with pytest.raises(store.Missing):
         store.read(blob.digest)
     backend.write(key_of(blob), [b"right"])
@@ -138,4 +138,4 @@ def test_a_reader_that_leaves_half_way_is_no_finding(backend):
     steps.close()
 
     assert list(steps) == []
-    assert integrity.known.of(blob.digest) == ""
+    assert integrity.known.problem_of(blob.digest) == ""

@@ -79,12 +79,12 @@ def test_an_orphan_goes_for_whoever_asks(orphan, keys, tomorrow):
 
 
 def test_many_are_found_in_batches_on_every_day(backend, tomorrow, monkeypatch, keys):
-    monkeypatch.setattr(orphans, "AT_ONCE", 7)
+    monkeypatch.setattr(orphans, "BATCH_SIZE", 7)
     digests = {digest_of(number) for number in range(40)}
     for digest in digests:
         backend.write(f"sha256/{digest[:2]}/{digest}", [b"x"])
     for day in (0, 5):
-        batches = list(orphans.look(now=tomorrow + timedelta(days=day)))
+        batches = list(orphans.batches_without_row(now=tomorrow + timedelta(days=day)))
         assert [listed for listed, _ in batches] == [7] * 5 + [5]
         assert {digest for _, found in batches for digest in found} == digests
 
@@ -93,7 +93,7 @@ def test_many_are_found_in_batches_on_every_day(backend, tomorrow, monkeypatch, 
 
 
 def test_what_does_not_fit_into_one_run_comes_another_day(backend, tomorrow, monkeypatch):
-    monkeypatch.setattr(orphans, "AT_ONCE", 1)
+    monkeypatch.setattr(orphans, "BATCH_SIZE", 1)
     digests = {digest_of(number) for number in range(20)}
     for digest in digests:
         backend.write(f"sha256/{digest[:2]}/{digest}", [b"x"])
@@ -118,7 +118,7 @@ def test_what_is_removed_between_listing_and_looking_is_none(orphan, backend, to
 
 
 def test_what_somebody_has_stored_since_stays(orphan, keys, tomorrow):
-    assert [found for _, found in orphans.look(now=tomorrow)] == [[DIGEST]]
+    assert [found for _, found in orphans.batches_without_row(now=tomorrow)] == [[DIGEST]]
     stores()
 
     assert orphans.remove(DIGEST) is False
@@ -140,7 +140,7 @@ def test_whoever_stores_it_while_it_goes_waits(orphan, keys, monkeypatch):
         return False
 
     with monkeypatch.context() as patch:
-        patch.setattr(references, "is_held", meets)
+        patch.setattr(references, "is_referenced", meets)
         assert orphans.remove(DIGEST) is True
     assert keys() == ["staging/one"]
     stores()
@@ -148,7 +148,7 @@ def test_whoever_stores_it_while_it_goes_waits(orphan, keys, monkeypatch):
 
 
 def test_what_a_holder_needs_becomes_a_blob_again(orphan, keys, monkeypatch):
-    monkeypatch.setattr(references, "_holders", [lambda: Q(digest=DIGEST)])
+    monkeypatch.setattr(references, "checks", (lambda: Q(digest=DIGEST),))
 
     assert orphans.remove(DIGEST) is False
     assert keys() == [KEY]
@@ -164,8 +164,8 @@ def test_a_removal_that_died_half_way_is_taken_up(orphan, backend, keys, monkeyp
         patch.setattr(type(backend), "delete", dies)
         with pytest.raises(store.StorageUnavailable):
             orphans.remove(DIGEST)
-    assert (Blob.objects.get().state, keys()) == (State.LEAVING, [KEY])
-    assert store.remove(DIGEST, even_claimed=True) is True
+    assert (Blob.objects.get().state, keys()) == (State.DELETING, [KEY])
+    assert store.remove(DIGEST, even_pending=True) is True
     assert (Blob.objects.count(), keys()) == (0, [])
 
 

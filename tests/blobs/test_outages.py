@@ -112,7 +112,7 @@ def test_an_outage_leaves_the_intent_and_no_more(db, nobody_listens):
     with pytest.raises(store.StorageUnavailable):
         store.store_staged("one", digest="0" * 64, size=1)
 
-    assert Blob.objects.get().state == State.CLAIMED
+    assert Blob.objects.get().state == State.PENDING
 
 
 def test_s3_that_hangs_is_given_up_within_half_a_minute(settings, credentials):

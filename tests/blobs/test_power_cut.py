@@ -33,18 +33,18 @@ def put_once(backend):
 
 def promoted(backend):
     backend.write("staging/one", DATA)
-    backend.promote("staging/one", KEY, DIGEST)
+    backend.commit("staging/one", KEY, DIGEST)
     return {"staging/one", KEY}
 
 
 def adopted(backend):
     backend.write("staging/one", DATA)
-    backend.adopt("staging/one", KEY, DIGEST)
+    backend.commit("staging/one", KEY, DIGEST, is_hashed=True)
     return {"staging/one", KEY}
 
 
 def arrived(backend):
-    with backend.arriving("staging/one", DATA) as keep:
+    with backend.receiving("staging/one", DATA) as keep:
         keep(KEY, DIGEST)
     return {KEY}
 
@@ -58,7 +58,7 @@ def by_the_loser(backend):
     target.hardlink_to(backend.root / "staging" / "one")
     for folder in (backend.root, backend.root / "sha256"):
         durable.settle(folder)
-    backend.promote("staging/one", KEY, DIGEST)
+    backend.commit("staging/one", KEY, DIGEST)
     return {KEY}
 
 

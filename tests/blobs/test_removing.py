@@ -48,7 +48,7 @@ def test_nobody_is_asked_where_there_is_nothing(backend):
 
 
 def test_the_row_says_leaving_before_anybody_is_asked(kept):
-    assert store.remove(DIGEST, is_wanted=lambda: Blob.objects.get().state == State.LEAVING) is False
+    assert store.remove(DIGEST, is_wanted=lambda: Blob.objects.get().state == State.DELETING) is False
 
 
 def test_whoever_stores_the_same_bytes_meanwhile_waits(kept, keys):
@@ -71,7 +71,7 @@ def test_a_removal_that_died_half_way_is_taken_up(kept, keys, backend, monkeypat
         patch.setattr(type(backend), "delete", dies)
         with pytest.raises(store.StorageUnavailable):
             store.remove(DIGEST, is_wanted=lambda: False)
-    assert (Blob.objects.get().state, keys()) == (State.LEAVING, [KEY])
+    assert (Blob.objects.get().state, keys()) == (State.DELETING, [KEY])
     with pytest.raises(store.StorageUnavailable):
         again()
     assert store.remove(DIGEST, is_wanted=lambda: False) is True
@@ -82,7 +82,7 @@ def test_bytes_that_somebody_stores_anew_are_not_taken_for_old_ones(kept, keys):
     """A row that is only claimed belongs to an upload that came after the removal."""
     store.remove(DIGEST, is_wanted=lambda: False)
     again()
-    Blob.objects.update(state=State.CLAIMED)
+    Blob.objects.update(state=State.PENDING)
 
     assert store.remove(DIGEST, is_wanted=lambda: False) is True
     assert KEY in keys()

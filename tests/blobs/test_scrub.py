@@ -141,7 +141,7 @@ def test_storage_that_refuses_every_blob_is_away(backend, tomorrow, read_of):
     seen = read_of(refuses)
     report = scrub.scrub(now=tomorrow)
 
-    assert (len(seen), report.is_complete, report.outage) == (scrub.MOST_UNREAD, False, "no")
+    assert (len(seen), report.is_complete, report.outage) == (scrub.MAX_UNREAD, False, "no")
     assert problems() == [""] * 5
 
 
@@ -155,7 +155,7 @@ def test_what_is_removed_meanwhile_is_no_finding(three, tomorrow, read_of):
 
 def test_what_somebody_is_removing_is_no_finding(three, backend, tomorrow, read_of):
     def half_removed(digest: str) -> None:
-        Blob.objects.filter(digest=digest).update(state=State.LEAVING)
+        Blob.objects.filter(digest=digest).update(state=State.DELETING)
         backend.delete(key_of(Blob(digest=digest)))
 
     read_of(half_removed)
@@ -164,7 +164,7 @@ def test_what_somebody_is_removing_is_no_finding(three, backend, tomorrow, read_
     assert problems() == ["", "", ""]
 
 
-@pytest.mark.parametrize("state", [State.CLAIMED, State.LEAVING])
+@pytest.mark.parametrize("state", [State.PENDING, State.DELETING])
 def test_what_is_not_ready_is_not_looked_at(three, tomorrow, read_of, state):
     Blob.objects.update(state=state)
     seen = read_of()
@@ -175,7 +175,7 @@ def test_what_is_not_ready_is_not_looked_at(three, tomorrow, read_of, state):
 
 def test_a_run_goes_on_where_the_last_one_stopped(backend, tomorrow, read_of, monkeypatch):
     digests = [kept(b"%d" % number).digest for number in range(5)]
-    monkeypatch.setattr(scrub, "AT_ONCE", 2)
+    monkeypatch.setattr(scrub, "BATCH_SIZE", 2)
     monkeypatch.setattr(scrub, "time", SimpleNamespace(monotonic=itertools.count().__next__))
     seen = read_of()
     reports = [scrub.scrub(now=tomorrow + number * HOUR, most=timedelta(seconds=9)) for number in range(2)]
@@ -222,7 +222,7 @@ def test_two_runs_at_once_do_no_harm(three, backend, tomorrow, read_of):
 
 def test_the_beat_runs_it_below_the_time_that_a_task_has(three):
     assert [entry["task"] for entry in app.conf.beat_schedule.values()].count("blobs.scrub") == 1
-    assert 2 * scrub.MOST.total_seconds() < app.conf.task_soft_time_limit
+    assert 2 * scrub.MAX_DURATION.total_seconds() < app.conf.task_soft_time_limit
     task()
 
     assert Blob.objects.filter(checked_at=None).count() == 0

@@ -128,7 +128,7 @@ def test_a_truncated_upload_is_never_ready(db, backend, keys):
     with pytest.raises(store.Damaged):
         store.store_staged("one", digest=DIGEST, size=len(DATA))
 
-    assert Blob.objects.get().state == State.CLAIMED
+    assert Blob.objects.get().state == State.PENDING
     assert keys() == ["staging/one"]
 
 
@@ -139,7 +139,7 @@ def test_a_truncated_object_in_storage_is_never_ready(db, backend):
     with pytest.raises(store.Damaged):
         store.store_staged("one", digest=DIGEST, size=len(DATA))
 
-    assert Blob.objects.get().state == State.CLAIMED
+    assert Blob.objects.get().state == State.PENDING
 
 
 def test_storing_what_was_never_staged_is_refused(db, backend):

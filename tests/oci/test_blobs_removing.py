@@ -147,7 +147,7 @@ def test_a_push_that_meets_a_removal_waits(uploader):
 
 def test_a_blob_whose_bytes_are_on_their_way_is_not_there_yet(uploader):
     uploader.push(DATA)
-    Blob.objects.update(state=State.CLAIMED)
+    Blob.objects.update(state=State.PENDING)
     assert uploader.head(DIGEST).status_code == 404
     uploader.push(DATA)
     assert uploader.head(DIGEST).status_code == 200

@@ -139,4 +139,4 @@ def test_it_refuses_a_key_that_was_tampered_with() -> None:
 
 
 def test_it_refuses_more_than_64_kb_unread() -> None:
-    assert refusal_of(signing_key().armor + "x" * armor.LARGEST).reason.code == "key-too-large"
+    assert refusal_of(signing_key().armor + "x" * armor.MAX_KEY_BYTES).reason.code == "key-too-large"

@@ -38,7 +38,7 @@ os.wait()
 def test_a_home_is_short_private_and_in_memory() -> None:
     with gnupg_home.home(private=True) as home:
         assert stat.S_IMODE(home.stat().st_mode) == 0o700
-        assert len(str(home)) <= gnupg_home.LONGEST_PATH
+        assert len(str(home)) <= gnupg_home.MAX_PATH_BYTES
         assert home.name.startswith(f"larder-gpg-{os.getpid()}-")
         if os.access("/dev/shm", os.W_OK):
             assert home.parent == Path("/dev/shm")

@@ -27,10 +27,10 @@ def renewals() -> list[AuditEvent]:
 
 def test_an_extended_key_gets_its_new_end(acme: Namespace, owner: Viewer) -> None:
     made = signing_key("expiring")
-    first = keys.take_in(namespace=acme, armor=made.armor, actor=owner, source="Acme")
+    first = keys.register_or_renew(namespace=acme, armor=made.armor, actor=owner, source="Acme")
     assert keys.days_left(first.key) is not None
 
-    again = keys.take_in(namespace=acme, armor=extended(made).armor, actor=owner)
+    again = keys.register_or_renew(namespace=acme, armor=extended(made).armor, actor=owner)
 
     assert (first.created, again.created, again.key) == (True, False, first.key)
     row = SigningKey.objects.get()

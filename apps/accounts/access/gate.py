@@ -80,7 +80,7 @@ def role_on(viewer: Viewer, namespace: Namespace, *, only_name: str = "") -> Rol
 
     `only_name` is what is about to be published (`vpc/aws`): a token that is limited to a name publishes nothing else.
     """
-    looked = _look(viewer, _BY_ID, namespace.pk, only_name, operates=operates(viewer))
+    looked = _find(viewer, _BY_ID, namespace.pk, only_name, operates=operates(viewer))
     return looked[1].role if looked else None
 
 
@@ -138,7 +138,7 @@ def namespace_for(
     """
     # A NUL byte ends in a database error on PostgreSQL, and no namespace has one.
     operating = operates(viewer, permission)
-    looked = None if "\0" in name else _look(viewer, _BY_CANONICAL, canonical(name), only_name, operates=operating)
+    looked = None if "\0" in name else _find(viewer, _BY_CANONICAL, canonical(name), only_name, operates=operating)
     if looked and spelled(looked[0].name) != spelled(name):
         looked = None
     if looked and looked[1].role and looked[1].role.covers(need):
@@ -232,7 +232,7 @@ def _questions(by: str, kind: type[str] | type[int]) -> _Questions:
     }
 
 
-def _look(
+def _find(
     viewer: Viewer, questions: _Questions, key: str | int, only_name: str, *, operates: bool
 ) -> tuple[Namespace, Standing] | None:
     """The one namespace with the viewer's standing in it, in one query (lists of versions have a budget)."""

@@ -58,7 +58,7 @@ def authorised_to_the_end(chunks: Iterable[bytes], authorise: Callable[[], None]
 
 def _as_of_now(viewer: Viewer) -> Viewer:
     if viewer.token is not None:
-        token = tokens.with_id(viewer.token.pk)
+        token = tokens.token_with_id(viewer.token.pk)
         if token is None:
             raise tokens.TokenRefused(
                 "This API token was revoked or has expired.", mend="Make another on the tokens page."

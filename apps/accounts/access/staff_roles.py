@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 OPERATOR, AUDITOR = "Operator", "Auditor"
 
 # Django makes four permissions for each table. Besides those to view, only these open something: the rest has verbs.
-ACTS = {
+ACTION_PERMISSIONS = {
     "accounts": (
         "operate_namespace",
         *("add_namespace", "change_namespace", "delete_namespace"),
@@ -30,28 +30,28 @@ ACTS = {
     "signing": ("change_signingkey",),
 }
 # For superusers to add by hand: it cannot be undone.
-BESIDES = {"purge_release"}
+IRREVERSIBLE = {"purge_release"}
 
 
 def permissions() -> QuerySet[Permission]:
     """Those that open something in the admin or at the gate."""
     labels = [config.label for config in apps.get_app_configs() if config.name.startswith("apps.")]
     acts = Q()
-    for label, codenames in ACTS.items():
+    for label, codenames in ACTION_PERMISSIONS.items():
         acts |= Q(content_type__app_label=label, codename__in=codenames)
     return Permission.objects.filter(Q(content_type__app_label__in=labels, codename__startswith="view_") | acts)
 
 
-def of_role(role: str) -> QuerySet[Permission]:
+def permissions_of(role: str) -> QuerySet[Permission]:
     """The Operator does what can be undone; the Auditor reads everything and changes nothing."""
     rows = permissions()
-    return rows.filter(codename__startswith="view_") if role == AUDITOR else rows.exclude(codename__in=BESIDES)
+    return rows.filter(codename__startswith="view_") if role == AUDITOR else rows.exclude(codename__in=IRREVERSIBLE)
 
 
 def bring_up_to_date() -> None:
     """After every migration: the permissions of a new release belong to the roles as well."""
     for role in (OPERATOR, AUDITOR):
         group, _ = Group.objects.get_or_create(name=role)
-        wanted = set(of_role(role).values_list("pk", flat=True))
+        wanted = set(permissions_of(role).values_list("pk", flat=True))
         if wanted != set(group.permissions.values_list("pk", flat=True)):
             group.permissions.set(wanted)

@@ -40,7 +40,7 @@ class EntryPage(LarderAdmin[User]):
         ends = "end_sessions" in request.POST
         form: SetPasswordForm[User] = SetPasswordForm(user, request.POST if request.POST and not ends else None)
         if ends:
-            count = sessions.end(user=user, actor=actor_of(request))
+            count = sessions.end_for(user=user, actor=actor_of(request))
             self.message_user(request, f"Sessions ended: {count}.", messages.SUCCESS)
             return HttpResponseRedirect(request.path)
         if form.is_valid() and self._set(request, user, form):
@@ -52,7 +52,7 @@ class EntryPage(LarderAdmin[User]):
             "opts": self.opts,
             "original": user,
             "form": form,
-            "sessions": sessions.of_user(user),
+            "sessions": sessions.sessions_of(user),
         }
         return TemplateResponse(request, "admin/entry.html", context)
 

@@ -1,7 +1,7 @@
-"""Browser sessions by the digests under which they are stored: whose they are, and ending them at once."""
+"""Browser sessions, by the digests under which they are stored: list them and end them."""
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -30,9 +30,9 @@ log = structlog.get_logger("larder.accounts")
 
 
 def end_all(user: User) -> int:
-    """Sign the person out everywhere; answers in how many browsers they were.
+    """Sign the person out everywhere; return the number of browsers.
 
-    A session knows its person only inside its signed data, so each is opened: some twenty microseconds apiece.
+    Only its signed data says whose a session is, so each is opened: some twenty microseconds apiece.
     """
     theirs = [
         session.pk
@@ -47,7 +47,7 @@ def end_all(user: User) -> int:
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """A browser in which somebody is signed in; `client` and `agent` are what it said of itself at the sign-in."""
+    """A signed-in browser, with the address (`client`) and User-Agent of the sign-in."""
 
     digest: str
     expires_at: datetime
@@ -57,7 +57,7 @@ class SignedIn:
 
 
 def describe(request: HttpRequest) -> None:
-    """Keep in the session what its list shows, until it ends."""
+    """Store in the session what lists of sessions show."""
     request.session[_DESCRIPTION] = {
         "at": timezone.now().isoformat(),
         "client": str(request.META.get("REMOTE_ADDR", "")),
@@ -65,8 +65,8 @@ def describe(request: HttpRequest) -> None:
     }
 
 
-def of_user(user: User) -> list[SignedIn]:
-    """Where the person is signed in now, the latest sign-in first. Opens every session, as `end_all` does."""
+def sessions_of(user: User) -> list[SignedIn]:
+    """Return the person's sessions, the latest sign-in first. Opens every session, as `end_all` does."""
     found = []
     for row in Session.objects.filter(expire_date__gt=timezone.now()).iterator():
         data = row.get_decoded()
@@ -74,17 +74,17 @@ def of_user(user: User) -> list[SignedIn]:
             said = dict(data.get(_DESCRIPTION, {}))
             at = said.pop("at", "")
             found.append(SignedIn(row.pk, row.expire_date, datetime.fromisoformat(at) if at else None, **said))
-    return sorted(found, key=lambda one: one.expires_at, reverse=True)
+    return sorted(found, key=lambda session: session.expires_at, reverse=True)
 
 
 @transaction.atomic
-def end(*, user: User, actor: Viewer, digests: Collection[str] | None = None) -> int:
-    """Sign the person out in these browsers, or in all; answers in how many they were."""
-    if digests is None:
+def end_for(*, user: User, actor: Viewer, digest: str | None = None, besides: str = "") -> int:
+    """End the session with the digest, or all of the person's `besides` one; return how many ended."""
+    if digest is None and not besides:
         count = end_all(user)
     else:
-        theirs = [one.digest for one in of_user(user) if one.digest in digests]
-        count = Session.objects.filter(pk__in=theirs).delete()[0]
+        theirs = {session.digest for session in sessions_of(user)} - {besides}
+        count = Session.objects.filter(pk__in=theirs if digest is None else theirs & {digest}).delete()[0]
         if count:
             epoch.advance()
     if count:
@@ -99,27 +99,27 @@ def end(*, user: User, actor: Viewer, digests: Collection[str] | None = None) ->
 
 
 def digest_of_request(request: HttpRequest) -> str:
-    """The digest of the request's session, or the empty string."""
+    """Return the digest of the request's session, or the empty string."""
     cookie = request.session.session_key if hasattr(request, "session") else None
     return digest_of(cookie) if cookie else ""
 
 
 def is_signed_in(digest: str, user: User) -> bool:
-    """Whether the person is still signed in there: not signed out, not expired, and the password is the same."""
+    """Check that the session has not ended or expired and the password is the same."""
     row = Session.objects.filter(pk=digest, expire_date__gt=timezone.now()).first()
     return row is not None and _is_of(row.get_decoded(), user)
 
 
 def _is_of(data: Mapping[str, Any], user: User) -> bool:
-    """As django.contrib.auth.get_user asks, for a session of another request than this one."""
+    """Check the session like django.contrib.auth.get_user, but for another request's session."""
     if data.get(SESSION_KEY) != str(user.pk):
         return False
     known = [user.get_session_auth_hash(), *user.get_session_auth_fallback_hash()]
-    return any(constant_time_compare(data.get(HASH_SESSION_KEY, ""), one) for one in known)
+    return any(constant_time_compare(data.get(HASH_SESSION_KEY, ""), accepted) for accepted in known)
 
 
 def prune() -> int:
-    """Delete the rows of sessions that have expired, in batches: Django leaves them for ever."""
+    """Delete expired sessions in batches; Django keeps them for ever."""
     deadline, pruned = time.monotonic() + MAX_SECONDS, 0
     while time.monotonic() < deadline:
         expired = Session.objects.filter(expire_date__lt=timezone.now()).order_by("expire_date")

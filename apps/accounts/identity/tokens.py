@@ -159,7 +159,7 @@ def identify(secret: str) -> ApiToken:
     return token
 
 
-def with_id(number: int) -> ApiToken | None:
+def token_with_id(number: int) -> ApiToken | None:
     """The usable token of that id, with its user: for tokens that lead to a token."""
     token = _WITH_ID.first(pk=number)
     return token if token is not None and token.is_usable and token.user.is_active else None

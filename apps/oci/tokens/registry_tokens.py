@@ -38,7 +38,7 @@ def read(text: str) -> ApiToken | Anonymous:
         raise AuthenticationFailed("This registry token has expired or was changed.") from None
     if number is None:
         return Anonymous()
-    token = tokens.with_id(number)
+    token = tokens.token_with_id(number)
     if token is None:
         raise AuthenticationFailed("The API token behind this registry token does not count any more.")
     return token

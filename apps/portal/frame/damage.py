@@ -10,4 +10,4 @@ def told_to(role: Role | None, files: Iterable[tuple[str, str]]) -> list[tuple[s
     """`files` are names and digests. Names and problems, for portal/lifecycle/damage.html; nothing for other people."""
     if role != Role.OWNER:
         return []
-    return [(name, known.of(digest)) for name, digest in files if known.of(digest)]
+    return [(name, known.problem_of(digest)) for name, digest in files if known.problem_of(digest)]

@@ -33,13 +33,13 @@ class KeyForm(forms.Form):
         help_text="All of it, from -----BEGIN PGP PUBLIC KEY BLOCK----- on.",
     )
     source = forms.CharField(
-        max_length=keys.SOURCE_MOST,
+        max_length=keys.MAX_SOURCE_CHARACTERS,
         required=False,
         label="Whose key it is",
         help_text="A name for people, such as Network team.",
     )
     source_url = forms.CharField(
-        max_length=keys.URL_MOST,
+        max_length=keys.MAX_URL_CHARACTERS,
         required=False,
         label="Where they say so",
         help_text="A page that shows its fingerprint.",
@@ -92,7 +92,7 @@ def _save(request: HttpRequest, viewer: Viewer, namespace: Namespace, form: KeyF
     if not reauthentication.typed_recently(request):
         return reauthentication.ask(request, keep=form.cleaned_data)
     try:
-        taken = keys.take_in(namespace=namespace, actor=viewer, **form.cleaned_data)
+        taken = keys.register_or_renew(namespace=namespace, actor=viewer, **form.cleaned_data)
     except (Conflict, Invalid) as refusal:
         form.add_error(None, sentence(refusal))
         is_conflict = isinstance(refusal, Conflict)

@@ -30,7 +30,7 @@ DONE = {
 
 class ReasonForm(forms.Form):
     reason = forms.CharField(
-        max_length=keys.REASON_MOST,
+        max_length=keys.MAX_REASON_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 2}),
         help_text="One or two sentences. Everybody who reads this namespace sees them beside the key.",
     )

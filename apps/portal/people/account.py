@@ -52,7 +52,7 @@ def account(request: HttpRequest) -> HttpResponse:
         messages.success(request, "Your name is saved.")
         return _back()
     here = sessions.digest_of_request(request)
-    rows = [(one, browser_name(one.agent), one.digest == here) for one in sessions.of_user(user)]
+    rows = [(one, browser_name(one.agent), one.digest == here) for one in sessions.sessions_of(user)]
     context = {
         "form": form,
         "sessions": sorted(rows, key=lambda row: not row[2]),  # this browser first
@@ -68,8 +68,7 @@ def sessions_end(request: HttpRequest) -> HttpResponse:
     viewer = session_viewer(request)
     user = _person(viewer)
     asked, here = request.POST.get("session", ""), sessions.digest_of_request(request)
-    digests = {one.digest for one in sessions.of_user(user)} if asked == OTHERS else {asked}
-    count = sessions.end(user=user, actor=viewer, digests=digests - {here})
+    count = sessions.end_for(user=user, actor=viewer, digest=None if asked == OTHERS else asked, besides=here)
     if count:
         messages.success(request, f"Signed out in {count} other browser{'' if count == 1 else 's'}.")
     else:

@@ -72,7 +72,7 @@ def accept_signature(
     Raises BadSignature and TooLarge for the signature, Conflict where the version or the key ended meanwhile.
     """
     row = _signed_version(viewer, address, version)
-    data = b"".join(counted(open_body(), limit=verifying.LARGEST, what="The signature"))
+    data = b"".join(counted(open_body(), limit=verifying.MAX_SIGNATURE_BYTES, what="The signature"))
     try:
         sums = _sums_of(row)
     except (store.Missing, store.Damaged):

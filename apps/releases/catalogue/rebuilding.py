@@ -9,13 +9,13 @@ from apps.releases.catalogue import search
 from apps.releases.models import Release, SearchDoc
 
 Refresh = Callable[[Release], None]
-asked: dict[str, Refresh] = {}
+refreshers: dict[str, Refresh] = {}
 
 
 @transaction.atomic
 def rebuild(doc: SearchDoc) -> None:
     """Write it anew, or drop it where what it is about is gone."""
     try:
-        asked[doc.kind](doc.release)
+        refreshers[doc.kind](doc.release)
     except ObjectDoesNotExist:
         search.drop(kind=doc.kind, namespace=doc.namespace, name=doc.name)

@@ -65,7 +65,7 @@ def run(claim: Claim) -> None:
         return
     kept = [digest for digest in release_blobs.blobs_of(release) if not remove(release, digest, claim)]
     for digest in kept:
-        is_kept = _others(release, digest).filter(state=State.PUBLISHED).exists() or store.is_referred_to(digest)
+        is_kept = _others(release, digest).filter(state=State.PUBLISHED).exists() or store.has_foreign_key(digest)
         if not is_kept:
             # What is on its way may still be refused, and then nobody would come back for the bytes.
             raise Outage("an upload of the same bytes is on its way: its end decides")

@@ -30,7 +30,7 @@ def staff(db):
 
 
 def named(role):
-    return {f"{one.content_type.app_label}.{one.codename}" for one in staff_roles.of_role(role)}
+    return {f"{one.content_type.app_label}.{one.codename}" for one in staff_roles.permissions_of(role)}
 
 
 def held(role):
@@ -44,7 +44,9 @@ def test_a_role_is_there_with_all_its_permissions(db, role):
 
 
 def test_every_act_that_a_role_names_is_a_permission(db):
-    listed = {f"{label}.{codename}" for label, codenames in staff_roles.ACTS.items() for codename in codenames}
+    listed = {
+        f"{label}.{codename}" for label, codenames in staff_roles.ACTION_PERMISSIONS.items() for codename in codenames
+    }
 
     assert listed - named(staff_roles.OPERATOR) == {"releases.purge_release"}
     assert {one for one in named(staff_roles.AUDITOR) if ".view_" not in one} == set()

@@ -103,7 +103,7 @@ def test_what_was_claimed_and_never_stored_is_cleared_away(repo, days_pass):
     one = repo()
     one.blob(DATA)
     RepositoryBlob.objects.all().delete()
-    Blob.objects.update(state=State.CLAIMED)
+    Blob.objects.update(state=State.PENDING)
     gc.collect()
     assert Blob.objects.count() == 1
 

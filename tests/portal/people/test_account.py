@@ -3,7 +3,9 @@
 import re
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from apps.accounts.models import User
@@ -55,7 +57,10 @@ def test_one_other_session_is_ended_or_all_of_them(alice, bob, sign_in, browser_
     assert len(shown(here)) == len(others) + 1, "nobody ends another person's"
     assert here.post("/account/sessions/end", {"session": digests[0]}).status_code == 303
     assert sorted(one.get("/tokens").status_code for one in others) == [200, 200, 302]
-    here.post("/account/sessions/end", {"session": "others"})
+    with CaptureQueriesContext(connection) as queries:
+        here.post("/account/sessions/end", {"session": "others"})
+    opened = [query["sql"] for query in queries if 'WHERE "django_session"."expire_date" >' in query["sql"]]
+    assert len(opened) == 1, "each session is opened once"
     assert [one.get("/tokens").status_code for one in others] == [302, 302, 302]
     assert here.get("/tokens").status_code == bobs.get("/tokens").status_code == 200
     ended = AuditEvent.objects.filter(kind="account:user:sessions-ended").order_by("pk")

@@ -71,7 +71,7 @@ def test_the_queue_is_for_its_owner(tmp_path):
 def test_bytes_in_storage_are_for_their_owner(tmp_path):
     backend = LocalBackend(tmp_path / "blobs")
     backend.write("staging/one", [WHOLE])
-    backend.promote("staging/one", KEY, DIGEST)
+    backend.commit("staging/one", KEY, DIGEST)
     backend.put_once("ledger/a", WHOLE)
 
     assert open_to_others(tmp_path) == set()

@@ -22,5 +22,5 @@ class Command(BaseCommand):
             user = accounts.user_named(options["name"])
         except RegistryError as refused:
             raise CommandError(f"{refused} {refused.mend}") from None
-        count = sessions.end(user=user, actor=NOBODY)
+        count = sessions.end_for(user=user, actor=NOBODY)
         self.stdout.write(f"{user} was signed in {count} time{'' if count == 1 else 's'} and is signed out now.")

@@ -1,4 +1,4 @@
-"""`manage.py check_storage [--whole] [--remove-orphans]`: read stored bytes again, and list what no row knows."""
+"""`manage.py check_storage [--whole] [--remove-orphans]`: read stored bytes again, list objects without a row."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -27,7 +27,7 @@ class Command(BaseCommand):
     def handle(self, *_: Any, **options: Any) -> None:
         report = scrub.scrub(
             now=timezone.now(),
-            most=None if options["whole"] else scrub.MOST,
+            most=None if options["whole"] else scrub.MAX_DURATION,
             remove_orphans=options["remove_orphans"],
         )
         self._say_figures(report)

@@ -40,11 +40,11 @@ class Command(BaseCommand):
 def _read(name: str) -> bytes:
     try:
         with sys.stdin.buffer if name == "-" else Path(name).open("rb") as file:
-            material = file.read(armor.LARGEST + 1)
+            material = file.read(armor.MAX_KEY_BYTES + 1)
     except OSError as error:
         raise CommandError(f"{name} cannot be read: {error.strerror}.") from None
-    if len(material) > armor.LARGEST:
-        raise CommandError(f"{name} is larger than a key: more than {armor.LARGEST:,} bytes.")
+    if len(material) > armor.MAX_KEY_BYTES:
+        raise CommandError(f"{name} is larger than a key: more than {armor.MAX_KEY_BYTES:,} bytes.")
     return material
 
 

@@ -15,7 +15,7 @@ class Command(BaseCommand):
     def handle(self, **_: Any) -> None:
         vault.unlock()  # a command of the worker host, as the worker itself
         try:
-            outcomes = list(rewrapping.reseal_all())
+            outcomes = list(rewrapping.rewrap_all())
             if not any(outcome.problem for outcome in outcomes):
                 fingerprints.accept_kek(vault.newest_kek_id())
         except RegistryError as refused:
