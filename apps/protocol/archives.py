@@ -1,4 +1,4 @@
-"""Archive URLs (D6): who may fetch what download answers name. The file name in them is cosmetic but for its suffix."""
+"""Archive URLs (D6): who may fetch the archives that download answers name. Only the suffix of a file name matters."""
 
 import re
 import threading
@@ -30,7 +30,7 @@ class LinkRefused(RegistryError):
 
 
 class LastPublic:
-    """The digests that this process last saw public, so that their archives go on while the database is away (D6)."""
+    """Digests last seen as public by this process, served on while the database is unavailable (D6)."""
 
     MOST = 20_000
 
@@ -51,7 +51,7 @@ class LastPublic:
             if is_public:
                 self._digests[digest] = None
             if len(self._digests) > self.MOST:
-                del self._digests[next(iter(self._digests))]  # the one that was asked for longest ago
+                del self._digests[next(iter(self._digests))]  # the least recently requested
 
 
 last_public = LastPublic()
@@ -95,11 +95,11 @@ def _lost() -> Unavailable:
 
 class ArchiveView(ProtocolView):
     def perform_authentication(self, request: Request) -> None:
-        """Only where the URL alone does not do: a .netrc's `default` entry sends its password to every host."""
+        """Only where the URL does not suffice: a .netrc `default` entry sends its password to every host."""
 
 
 class Archive(ArchiveView):
-    """The plain URL: public archives for anybody, others for those whose token shows them."""
+    """The plain URL: public archives for everyone, others with a token that may read them."""
 
     def get(self, request: Request, digest: str, file_name: str) -> HttpResponseBase:
         cache_control = "private"
@@ -111,7 +111,7 @@ class Archive(ArchiveView):
 
 
 class CapabilityArchive(ArchiveView):
-    """The URL that carries its own permission. Who has credentials as well (.netrc) needs no valid one."""
+    """The URL that carries its own permission. If it is invalid, credentials (.netrc) may still grant access."""
 
     def get(self, request: Request, capability: str, digest: str, file_name: str) -> HttpResponseBase:
         if not capabilities.verify(capability, digest=digest, file_name=file_name, now=timezone.now()):
@@ -142,15 +142,15 @@ def _is_public(digest: str, file_name: str) -> bool:
 
 
 def _is_served(digest: str) -> bool:
-    """Whether what was signed for is still there: neither purged nor in quarantine, and that within the request."""
+    """False once purged or in quarantine, effective immediately."""
     try:
         return _released(digest).exists()
     except database_availability.AWAY:
-        return digest not in blocked  # nobody can change it now either
+        return digest not in blocked  # without the database it cannot change either
 
 
 def _is_visible(viewer: Viewer, digest: str, file_name: str) -> bool:
-    """Whether some published release with these bytes lies where the viewer sees it, and none is in quarantine."""
+    """A published release with these bytes is in a namespace that the viewer sees, and none is in quarantine."""
     if not is_sha256(digest) or not _FILE_NAME.fullmatch(file_name):
         return False
     shown = visible_namespaces(viewer).values("pk")
@@ -158,14 +158,14 @@ def _is_visible(viewer: Viewer, digest: str, file_name: str) -> bool:
 
 
 def _released(digest: str) -> ReleaseQuerySet:
-    """One query for whatever it is: a module's archive, or a provider's package, sums or signature."""
+    """One query for every kind of file: a module's archive, or a provider's package, sums or signature."""
     return Release.objects.with_bytes(digest)
 
 
 def _require_visible(viewer: Viewer, digest: str, file_name: str) -> None:
     if viewer.is_identified and _is_visible(viewer, digest, file_name):
         return
-    if not viewer.is_identified:  # one text for what is hidden and what is not there
+    if not viewer.is_identified:  # the same text for hidden and missing archives
         raise CredentialsRequired("This needs credentials: without them only public archives can be read.")
     raise NotFound("There is no such archive that you may see.")
 

@@ -1,7 +1,7 @@
 """Remote service discovery: https://opentofu.org/docs/internals/remote-service-discovery/
 
-Clients ask once per process, with their token where they have one, and take anything but 200 for a hard error without
-a second try (404: "no services"). So this answers 200 to anybody, reads no token and touches no database.
+Clients ask once per process, with their token if they have one, and treat anything but 200 as a hard error without a
+retry (404: "no services"). So this answers 200 to everyone, reads no token and does not touch the database.
 """
 
 from django.urls import path, reverse
@@ -10,12 +10,12 @@ from rest_framework.response import Response
 
 from apps.protocol.base import ProtocolView
 
-# A document that says where the services are changes with a new version of Larder only.
+# Changes only with a new version of Larder.
 MAX_AGE = 300
 
 
 def discovery_document() -> dict[str, str]:
-    """Only services that are really here. Values end in `/` (clients append to them) and are relative (D22)."""
+    """Only services that exist. Values end in `/` (clients append to them) and are relative (D22)."""
     return {"modules.v1": reverse("protocol:modules"), "providers.v1": reverse("protocol:providers")}
 
 

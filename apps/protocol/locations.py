@@ -1,8 +1,8 @@
-"""Where an archive is (D6), or a provider's package, sums and signature.
+"""URLs of archives (D6) and of a provider's package, sums and signature.
 
-Clients fetch these without their token, HEAD before GET, as often as they like. So what is public has a plain URL that
-caches may keep, anything else a URL that carries its own permission. The file name stands last, for go-getter decides
-by its suffix that this is a zip (M4).
+Clients fetch them without their token, HEAD before GET, any number of times. So public bytes have a plain URL that
+caches may store, all others a URL that carries its own permission. The file name comes last: go-getter recognises a zip
+by its suffix (M4).
 """
 
 from datetime import datetime
@@ -16,7 +16,7 @@ from apps.releases.models import Release
 
 
 def location_of(release: Release, *, now: datetime) -> str:
-    """The relative URL of a published archive, with the only integrity check that clients make of modules (S1)."""
+    """The relative URL of a published archive, with the only integrity check that clients make for modules (S1)."""
     url = url_of(release.namespace, release.digest, archive_name(release.name, release.version), now=now)
     return f"{url}?checksum=sha256:{release.digest}"
 

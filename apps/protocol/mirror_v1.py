@@ -1,8 +1,8 @@
 """The provider network mirror: https://opentofu.org/docs/internals/provider-network-mirror-protocol/
 
-For Larder's own providers, under the host names of LARDER_HOSTNAMES. Clients take any 401 for the end of `init`, and a
-404 on a version's document too: so what is not here, or may not be shown, is 404 on the index and an empty list of
-archives behind it, and the next installation method has its turn (D8). Only credentials that do not count are a 401.
+Serves Larder's own providers under the host names of LARDER_HOSTNAMES. Clients abort `init` on any 401, and on a 404
+for a version's document. So a missing or hidden provider is 404 on the index and an empty list of archives behind it,
+and clients try their next installation method (D8). Only invalid credentials are a 401.
 """
 
 from functools import partial
@@ -25,8 +25,6 @@ from apps.releases.catalogue import downloads
 
 
 class Index(ProtocolView):
-    """Every listed version."""
-
     def get(self, request: Request, hostname: str, namespace: str, type: str) -> Response:  # noqa: A002, ARG002
         viewer = self.viewer
         try:
@@ -38,7 +36,7 @@ class Index(ProtocolView):
 
 
 class Version(ProtocolView):
-    """The packages of one version for all platforms. Clients ask for it when they are about to fetch one (D15)."""
+    """The packages of one version for all platforms. Clients request it when they are about to fetch one (D15)."""
 
     def get(
         self,

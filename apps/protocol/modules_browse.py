@@ -1,7 +1,7 @@
-"""What the public registries answer beyond modules.v1: lists, search and details, below the same base.
+"""Lists, search and details beyond modules.v1, as the public registries answer them below the same base.
 
-Update bots ask here first and for `versions` next; `tofu` and `terraform` ask for none of it. Shapes are frozen by
-golden files: https://developer.hashicorp.com/terraform/registry/api-docs
+Update bots call these before `versions`; `tofu` and `terraform` call none of them. Golden files freeze the shapes:
+https://developer.hashicorp.com/terraform/registry/api-docs
 """
 
 from typing import Any
@@ -26,10 +26,10 @@ LAST_OFFSET = 1_000_000
 
 
 def list_document(request: Request, docs: QuerySet[Any]) -> dict[str, Any]:
-    """A page of a list. One row more than asked for is read, which tells whether there is a next page."""
+    """A page of a list. Reads one row more than `limit` to learn if there is a next page."""
     limit = min(_number(request, "limit", LIMIT) or LIMIT, MAX_LIMIT)
     offset = _number(request, "offset", 0)
-    # Nothing is verified here, so nothing is left where a client asks for that alone.
+    # No module is "verified" here, so a client that asks only for those gets none.
     rows = [] if request.GET.get("verified") == "true" else list(docs[offset : offset + limit + 1])
     meta: dict[str, Any] = {"limit": limit, "current_offset": offset}
     if len(rows) > limit:
@@ -66,12 +66,12 @@ def _url(request: Request, limit: int, offset: int) -> str:
 
 
 def _asked(request: Request, **names: str) -> dict[str, str]:
-    """The filters among the query's values: what a NUL stands in is nothing that a name has."""
+    """Filters from the query string, without NUL bytes, which PostgreSQL refuses."""
     return {facet: request.GET.get(name, "").replace("\0", "")[:200] for facet, name in names.items()}
 
 
 class Modules(ProtocolView):
-    """Every module that may be seen, by address."""
+    """Every visible module, by address."""
 
     def get(self, request: Request) -> Response:
         docs = browsing.listed_modules(self.viewer, filters=_asked(request, system="provider"))
@@ -79,7 +79,7 @@ class Modules(ProtocolView):
 
 
 class Search(ProtocolView):
-    """Modules that hold every word of `q`, best match first; without words the whole list."""
+    """Modules that match every word of `q`, best match first; without words the whole list."""
 
     def get(self, request: Request) -> Response:
         filters = _asked(request, system="provider", namespace="namespace")
@@ -109,7 +109,7 @@ class Latest(ProtocolView):
 
 
 class Exact(ProtocolView):
-    """One version, which may be a yanked one: who names it exactly may read it (D9)."""
+    """One version; a yanked one is still readable by its exact number (D9)."""
 
     def get(self, request: Request, namespace: str, name: str, system: str, version: str) -> Response:  # noqa: ARG002
         address = ModuleAddress(namespace, name, system)
@@ -117,7 +117,7 @@ class Exact(ProtocolView):
 
 
 class LatestDownload(ProtocolView):
-    """To the download of the latest version. Temporary: another version will be the latest."""
+    """Redirect to the download of the latest version; temporary, as the latest version changes."""
 
     def get(self, request: Request, namespace: str, name: str, system: str) -> HttpResponse:  # noqa: ARG002
         latest = browsing.latest_version(self.viewer, ModuleAddress(namespace, name, system))

@@ -1,7 +1,7 @@
 """modules.v1: https://opentofu.org/docs/internals/module-registry-protocol/
 
-Two documents. Everybody gets the same ones (D7): OpenTofu reads `location` in the JSON, Terraform only the header
-X-Terraform-Get, and neither reads anything else, so both stand in one 200.
+All clients get the same answers (D7): OpenTofu reads `location` in the JSON and Terraform only the header
+X-Terraform-Get, so one 200 has both.
 """
 
 from django.conf import settings
@@ -28,7 +28,7 @@ def download_document(location: str) -> dict[str, str | bool]:
 
 
 class Versions(ProtocolView):
-    """Every published version, highest first. Clients choose; pre-releases only where one is named exactly."""
+    """Every published version, highest first. Clients choose; they take a pre-release only if it is named exactly."""
 
     def get(self, request: Request, namespace: str, name: str, system: str) -> Response:  # noqa: ARG002
         address = ModuleAddress(namespace, name, system)
@@ -37,7 +37,7 @@ class Versions(ProtocolView):
 
 
 class Download(ProtocolView):
-    """Where the archive of one version is. The version is matched by value: clients normalise what they were told."""
+    """The location of one version's archive. Matches the version by value, as clients normalise it."""
 
     def get(self, request: Request, namespace: str, name: str, system: str, version: str) -> Response:
         viewer = self.viewer

@@ -1,7 +1,7 @@
 """providers.v1: https://opentofu.org/docs/internals/provider-registry-protocol/
 
-Clients list, pick the highest version that their constraints allow (whatever platforms it has), ask where its package
-is, and fetch that, SHA256SUMS and its signature without their token.
+Clients list the versions, pick the highest that their constraints allow (whatever its platforms), ask for its package,
+and fetch that, SHA256SUMS and its signature without their token.
 """
 
 from functools import partial
@@ -23,7 +23,7 @@ from apps.releases.catalogue import downloads
 
 
 class Versions(ProtocolView):
-    """Every listed version, highest first. One is there only when all that it is made of is."""
+    """Every listed version, highest first. A version is listed only if all its parts are present."""
 
     def get(self, request: Request, namespace: str, type: str) -> Response:  # noqa: A002, ARG002
         versions = reading.listed_versions(self.viewer, ClientProviderAddress(namespace, type))
@@ -31,7 +31,7 @@ class Versions(ProtocolView):
 
 
 class Download(ProtocolView):
-    """Where the package of one platform is, and how it is verified. The version is matched by value (M6)."""
+    """The location of one platform's package, and its signature. Matches the version by value (M6)."""
 
     def get(
         self,
@@ -52,7 +52,7 @@ class Download(ProtocolView):
             url_of=partial(url_of, release.namespace, now=now),
             all_packages=package.version.packages.all() if settings.PROVIDER_PACKAGES else (),
         )
-        # Its links carry a permission.
+        # Its links grant access.
         headers = {} if release.namespace.visibility == Visibility.PUBLIC else {"Cache-Control": "no-store"}
         if request.method == "GET":  # HEAD asks, and fetches nothing
             downloads.record_download(
@@ -63,7 +63,7 @@ class Download(ProtocolView):
 
 _PROVIDER = "v1/providers/<segment:namespace>/<segment:type>"
 urlpatterns = [
-    path("v1/providers/", Unknown.as_view(), name="providers"),  # where it begins, as discovery says
+    path("v1/providers/", Unknown.as_view(), name="providers"),  # the base that discovery names
     path(f"{_PROVIDER}/versions", Versions.as_view(), name="provider-versions"),
     path(
         f"{_PROVIDER}/<segment:version>/download/<segment:os>/<segment:arch>",

@@ -1,4 +1,4 @@
-"""The protocol edge. Below its prefixes nothing ever answers with a page."""
+"""Routes of the registry protocols. Nothing below these prefixes is ever answered with a page."""
 
 from django.urls import re_path
 
@@ -9,7 +9,7 @@ app_name = "protocol"
 urlpatterns = [
     *discovery.urlpatterns,
     *modules_v1.urlpatterns,
-    *modules_browse.urlpatterns,  # after /versions, which is no version
+    *modules_browse.urlpatterns,  # after /versions, so that it is not taken for a version
     *providers_v1.urlpatterns,
     *mirror_v1.urlpatterns,
     *archives.urlpatterns,
