@@ -22,7 +22,7 @@ class ApiView(MachineView):
     dialect = api_dialect
 
     def require_token(self) -> None:
-        """For writes: the same 401 whatever the address, before anything else is looked at."""
+        """For writes: the same 401 for every address, before anything else is checked."""
         if not self.viewer.is_identified:
             raise CredentialsRequired("This needs an API token.")
 

@@ -1,4 +1,4 @@
-"""Small JSON bodies, read in the same way as uploads: by steps and with a limit, with a length or without one."""
+"""Small JSON bodies, read like uploads: in chunks, up to a limit, with or without a length."""
 
 import json
 from typing import Any
@@ -14,7 +14,7 @@ from apps.lib.errors import Invalid
 
 
 def read_json(request: Request) -> dict[str, Any]:
-    """The JSON object in the body. Raises Unreadable, or TooLarge beyond JSON_MAX_BYTES."""
+    """Raises Unreadable, or TooLarge beyond JSON_MAX_BYTES."""
     limit = settings.JSON_MAX_BYTES
     pieces = counted(chunks(request.META), limit=limit, what="The JSON body", setting="LARDER_JSON_MAX_BYTES")
     try:
@@ -22,7 +22,7 @@ def read_json(request: Request) -> dict[str, Any]:
         _check_text(found)
     except RecursionError:
         raise Unreadable("The body is nested too deeply.", mend="Send one flat JSON object.") from None
-    except ValueError as error:  # bad UTF-8 and numbers of too many digits as well
+    except ValueError as error:  # also for bad UTF-8 and numbers with too many digits
         raise Unreadable(f"The body is not JSON: {error}", mend="Send one JSON object.") from None
     if not isinstance(found, dict):
         raise Unreadable(f"The body is a JSON {type(found).__name__}.", mend="Send one JSON object.")
@@ -30,7 +30,7 @@ def read_json(request: Request) -> dict[str, Any]:
 
 
 def _check_text(found: Any) -> None:
-    r"""Refuse "\ud800" and "\u0000", anywhere: JSON can spell what UTF-8 cannot hold and what PostgreSQL refuses."""
+    r"""Refuse "\ud800" and "\u0000", anywhere: JSON can spell what UTF-8 cannot encode and what PostgreSQL refuses."""
     try:
         told = json.dumps(found, ensure_ascii=False).encode()
     except UnicodeEncodeError:
@@ -40,7 +40,7 @@ def _check_text(found: Any) -> None:
 
 
 def validated(serializer: type[Serializer[Any]], found: dict[str, Any]) -> dict[str, Any]:
-    """What the serializer makes of it. Raises Invalid, naming the first wrong field, unknown ones included."""
+    """The validated data. Raises Invalid, naming the first wrong or unknown field."""
     checked = serializer(data=found)
     known = list(checked.fields)
     unknown = sorted(set(found) - set(known))

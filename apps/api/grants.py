@@ -1,4 +1,4 @@
-"""/api/v1/namespaces/<ns>/grants: who holds which role, for its owners; and handing the whole namespace on."""
+"""/api/v1/namespaces/<ns>/grants: roles in a namespace, for its owners; and the transfer of a namespace."""
 
 from http import HTTPStatus
 from typing import Any
@@ -24,7 +24,7 @@ class GrantInput(serializers.Serializer[Any]):
 
 
 class TransferInput(serializers.Serializer[Any]):
-    """One of each pair. `from_…` is whose ownership ends; left out, it is the caller's own, or nobody's."""
+    """One of each pair. `from_…` names the owner who gives it up; default: the caller's own grant, if any."""
 
     to_user = serializers.CharField(required=False, max_length=150)
     to_team = serializers.CharField(required=False, max_length=63)
@@ -49,7 +49,7 @@ class GrantList(ApiView):
 
 
 class GrantDetail(ApiView):
-    """One holder's role. PUT gives or changes it, DELETE withdraws it (204, also where there was none)."""
+    """The role of one user or team. PUT gives or changes it, DELETE withdraws it (204, also if there was none)."""
 
     http_method_names = ["put", "delete"]
 

@@ -1,4 +1,4 @@
-"""/api/v1/namespaces/<ns>/keys: the signing keys of a namespace: listed for its readers, changed by its owners."""
+"""/api/v1/namespaces/<ns>/keys: the signing keys of a namespace, listed for its readers, changed by its owners."""
 
 from collections.abc import Callable
 from http import HTTPStatus
@@ -19,7 +19,7 @@ from apps.signing import keys
 
 
 class KeyInput(serializers.Serializer[Any]):
-    """A public key to register, or the algorithm of one that a worker is to make. The verbs check what they say."""
+    """A public key to register, or the algorithm of a key for a worker to generate. `signing.keys` validates both."""
 
     armor = serializers.CharField(required=False, allow_blank=True, trim_whitespace=False)
     source = serializers.CharField(required=False, allow_blank=True)  # type: ignore[assignment]  # taken off the class
@@ -28,13 +28,13 @@ class KeyInput(serializers.Serializer[Any]):
 
 
 class EndInput(serializers.Serializer[Any]):
-    """The verbs say how long a reason may be: the same sentence on every way in."""
+    """`signing.keys` limits the length, with the same error on every way in."""
 
     reason = serializers.CharField(allow_blank=True)
 
 
 def document(key: Any) -> dict[str, Any]:
-    """One key of `keys_of`. Of one that is still `pending` fingerprint, key id and armour are empty."""
+    """One key of `keys_of`. Fingerprint, key id and armor of a `pending` key are empty."""
     return keys.key_document(key) | {"releases": key.release_count}
 
 
@@ -46,10 +46,7 @@ class KeyList(ApiView):
         return Response({"keys": [document(key) for key in keys_of(found)]})
 
     def post(self, request: Request, namespace: str) -> Response:
-        """201 with the registered key, 200 with one that was renewed.
-
-        202 with the one that a worker makes: the list says when it is `active`.
-        """
+        """201 with a registered key, 200 with a renewed one, 202 with one for a worker to generate."""
         self.require_token()
         found = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
         wanted = validated(KeyInput, read_json(request))
@@ -76,7 +73,7 @@ class KeyDetail(ApiView):
 
 
 class End(ApiView):
-    """`{"reason": "…"}`; 200 with the key as it is afterwards."""
+    """`{"reason": "…"}`; 200 with the key afterwards."""
 
     http_method_names = ["post"]
     verb: Callable[..., None]

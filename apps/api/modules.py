@@ -21,7 +21,7 @@ from apps.releases.catalogue.documents import release_document
 @streamed("PUT")
 class ModuleRelease(ApiView):
     def get(self, request: Request, namespace: str, name: str, system: str, version: str) -> Response:  # noqa: ARG002
-        """How the newest upload of this version goes or went; readers see it from its publication on."""
+        """The state of the newest upload of this version; readers see it once it is published."""
         viewer = self.viewer
         release = reading.latest_release(viewer, ModuleAddress(namespace, name, system), version)
         return Response(release_document(release, with_names=viewer.is_identified))
@@ -29,9 +29,8 @@ class ModuleRelease(ApiView):
     def put(self, request: Request, namespace: str, name: str, system: str, version: str) -> Response:
         """The archive as raw body, in any framing: 202 with the release document; 200 for the same bytes again.
 
-        `?folder=modules/vpc` publishes that folder of it; `?confirm=state-file,private-key,unloadable` answers
-        beforehand what a person would be asked. Nothing of the body is read before the token, the rights, the address
-        and the number have been accepted.
+        `?folder=modules/vpc` publishes that folder of it; `?confirm=state-file,private-key,unloadable` confirms
+        questions in advance. Reads the body only after the token, the rights, the address and the number are accepted.
         """
         self.require_token()
         _check_head(request)
@@ -54,7 +53,7 @@ class ModuleRelease(ApiView):
 
 
 def _check_head(request: Request) -> None:
-    """Refuse what the header fields already tell, before a byte is sent or a number is taken."""
+    """Refuse by the header fields, before a byte is sent or a number is reserved."""
     limit = settings.MODULE_ARCHIVE_MAX_BYTES
     length = declared_length(request.META)
     if length is not None and length > limit:
@@ -70,7 +69,7 @@ def _check_head(request: Request) -> None:
 
 
 def file_name_of(request: Request) -> str:
-    """What the archive is called on the publisher's machine, where somebody says so; shown, never used as a path."""
+    """The archive's name on the publisher's machine, or ""; shown, never used as a path."""
     disposition = Message()
     disposition["Content-Disposition"] = request.headers.get("Content-Disposition", "").replace("\n", " ")
     name = disposition.get_filename("") or request.headers.get("X-File-Name", "")

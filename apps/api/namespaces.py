@@ -1,4 +1,4 @@
-"""/api/v1/namespaces/<ns>: created and changed by PUT, shown by GET, deleted by DELETE; PATCH sets quotas (staff)."""
+"""/api/v1/namespaces/<ns>: PUT creates and changes, GET shows, DELETE deletes; PATCH sets quotas (staff)."""
 
 from http import HTTPStatus
 from typing import Any
@@ -25,14 +25,14 @@ class NamespaceInput(serializers.Serializer[Any]):
 
 
 class QuotaInput(serializers.Serializer[Any]):
-    """null is the registry's default, 0 no limit; a field that is left out stays."""
+    """null is the registry's default, 0 no limit; an omitted field stays unchanged."""
 
     quota_bytes = serializers.IntegerField(required=False, allow_null=True)
     quota_versions = serializers.IntegerField(required=False, allow_null=True)
 
 
 def namespace_document(namespace: Namespace, viewer: Viewer) -> dict[str, Any]:
-    """`role` is what the asking token may be there; `quota` what counts today, null where there is no limit."""
+    """`role` is the caller's; `quota` has the limits in force, null for no limit."""
     role = gate.role_on(viewer, namespace)
     used = quotas.usage(namespace)
     return {
@@ -53,7 +53,7 @@ class NamespaceDetail(ApiView):
         return Response(namespace_document(found, self.viewer))
 
     def put(self, request: Request, namespace: str) -> Response:
-        """201 where it was created (the caller owns it), 200 where it was there; a field that is left out stays."""
+        """201 if created (the caller owns it), 200 if changed; an omitted field stays unchanged."""
         self.require_token()
         try:
             gate.namespace_for(self.viewer, namespace)
@@ -75,7 +75,7 @@ class NamespaceDetail(ApiView):
         return Response(namespace_document(found, self.viewer))
 
     def delete(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
-        """An empty one alone. Its name stays its owners', who may create it again."""
+        """Only an empty namespace. Its name stays reserved for its owners, who may create it again."""
         self.require_token()
         found = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
         namespace_deletion.delete(namespace=found, actor=self.viewer)

@@ -1,7 +1,7 @@
-"""/api/v1/providers/<ns>/<type>/<version>: a provider's version, published file by file (D24).
+"""/api/v1/providers/<ns>/<type>/<version>: a provider version, published file by file (D24).
 
-POST opens a draft, PUT …/files/<filename> sends each file, POST …/publish hands it in; GET shows it at any
-time, DELETE cancels what is still a draft.
+POST opens a draft, PUT …/files/<filename> sends each file, POST …/publish submits it; GET shows it in any state, DELETE
+cancels a draft.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ from apps.releases.models import Release, State
 
 
 class DraftInput(serializers.Serializer[Any]):
-    """The verb says what a protocol looks like: the same sentence on every way in."""
+    """`publishing` validates protocols, with the same error on every way in."""
 
     protocols = serializers.ListField(child=serializers.CharField(trim_whitespace=False), required=False)
 
@@ -33,22 +33,22 @@ class ProviderRelease(ApiView):
     http_method_names = ["get", "head", "post", "delete"]
 
     def get(self, request: Request, namespace: str, type: str, version: str) -> Response:  # noqa: A002, ARG002
-        """How the newest upload of this version goes or went; readers see it from its publication on."""
+        """The state of the newest upload of this version; readers see it once it is published."""
         viewer = self.viewer
         release = reading.latest_release(viewer, ProviderAddress(namespace, type), version)
         return Response(draft_document(release, with_names=viewer.is_identified))
 
     def post(self, request: Request, namespace: str, type: str, version: str) -> Response:  # noqa: A002
-        """201 with a fresh draft; 200 with the one that was opened before, or with what is published already."""
+        """201 with a new draft; 200 with the open draft, or with the published release."""
         self.require_token()
         address = ProviderAddress(namespace, type)
-        publishing.authorise_coordinate(self.viewer, address, version)  # no body is read for those who may not publish
+        publishing.authorise_coordinate(self.viewer, address, version)  # before the body is read
         opened = publishing.begin(viewer=self.viewer, address=address, version=version, **_wanted(request))
         status = HTTPStatus.CREATED if opened.created else HTTPStatus.OK
         return _released(opened.release, status)
 
     def delete(self, request: Request, namespace: str, type: str, version: str) -> Response:  # noqa: A002, ARG002
-        """Cancel the draft; whatever was handed in goes its way."""
+        """Cancel the draft; a submitted release continues."""
         self.require_token()
         release = reading.draft_for(self.viewer, ProviderAddress(namespace, type), version)
         publishing.cancel(viewer=self.viewer, release=release)
@@ -60,7 +60,7 @@ class ProviderFile(ApiView):
     http_method_names = ["put", "delete"]
 
     def put(self, request: Request, namespace: str, type: str, version: str, filename: str) -> Response:  # noqa: A002
-        """The file as raw body, in any framing: 201 with its digest; 200 where one of that name was there."""
+        """The file as raw body, in any framing: 201 with its digest; 200 if it replaces a file of that name."""
         self.require_token()
         release = reading.draft_for(self.viewer, ProviderAddress(namespace, type), version)
         _check_head(request, release, filename)
@@ -82,7 +82,7 @@ class ProviderPublish(ApiView):
     http_method_names = ["post"]
 
     def post(self, request: Request, namespace: str, type: str, version: str) -> Response:  # noqa: A002, ARG002
-        """202 with the release document; 200 where these packages are published already."""
+        """202 with the release document; 200 if these packages are published already."""
         self.require_token()
         release = reading.draft_for(self.viewer, ProviderAddress(namespace, type), version)
         release = publishing.hand_in(viewer=self.viewer, release=release)
@@ -90,7 +90,7 @@ class ProviderPublish(ApiView):
 
 
 def _wanted(request: Request) -> dict[str, Any]:
-    """The optional JSON of a draft. Without a length and with nothing in it, it was left out."""
+    """The optional JSON of a draft; {} without a body."""
     if declared_length(request.META) in (None, 0) and not request.META.get("wsgi.input_terminated"):
         return {}
     if declared_length(request.META) == 0:
@@ -104,7 +104,7 @@ def _released(release: Release, status: HTTPStatus) -> Response:
 
 
 def _check_head(request: Request, release: Release, name: str) -> None:
-    """Refuse what the header fields already tell, before a byte is sent."""
+    """Refuse by the header fields, before a byte is sent."""
     drafts.check_length(release, name, declared_length(request.META))
     if request.headers.get("Content-Type", "").lower().startswith("multipart/"):
         raise Unreadable(

@@ -19,7 +19,7 @@ from apps.providers.reading import provider_for
 
 
 class ProviderInput(serializers.Serializer[Any]):
-    """The verb says what may stand in them: the same sentence on every way in."""
+    """`describing` validates the fields, with the same errors on every way in."""
 
     description = serializers.CharField(required=False, allow_blank=True)
     source = serializers.CharField(required=False, allow_blank=True)  # type: ignore[assignment]  # a field's name here

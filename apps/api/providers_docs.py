@@ -1,6 +1,6 @@
-"""/api/v1/providers/<ns>/<type>/<version>/docs: the documentation of a published version, which may be replaced.
+"""/api/v1/providers/<ns>/<type>/<version>/docs: the docs of a published version, which may be replaced.
 
-PUT sends the zip as raw body and a worker reads it; GET shows the pages, and to publishers how their uploads went.
+PUT sends the zip as raw body for a worker to read; GET shows the pages, and to publishers the state of their uploads.
 """
 
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ class ProviderDocs(ApiView):
         return Response(browsing.docs_document(shown, with_archives=role not in (None, Role.READER)))
 
     def put(self, request: Request, namespace: str, type: str, version: str) -> Response:  # noqa: A002
-        """202 with what was received; 200 where these very bytes are shown already, or wait to be read."""
+        """202 with the received archive; 200 if the same bytes are shown already or wait for a worker."""
         self.require_token()
         shown = replacing.version_of(self.viewer, ProviderAddress(namespace, type), version)
         _check_head(request)
@@ -46,7 +46,7 @@ class ProviderDocs(ApiView):
 
 
 def _check_head(request: Request) -> None:
-    """Refuse what the header fields already tell, before a byte is sent."""
+    """Refuse by the header fields, before a byte is sent."""
     length, limit = declared_length(request.META), settings.PROVIDER_DOCS_MAX_BYTES
     if length is not None and length > limit:
         raise TooLarge(f"The archive has {length:,} bytes; {drafts.DOCS_SETTING} allows {limit:,}.")

@@ -1,4 +1,4 @@
-"""/api/v1/providers/<ns>/<type>/<version>/SHA256SUMS.sig: another signature of the publisher (D11)."""
+"""/api/v1/providers/<ns>/<type>/<version>/SHA256SUMS.sig: replace the publisher's signature (D11)."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ class ProviderSignature(ApiView):
     http_method_names = ["put"]
 
     def put(self, request: Request, namespace: str, type: str, version: str) -> Response:  # noqa: A002
-        """The signature as raw body: 200 with the release document and the key that clients are given from now on."""
+        """The signature as raw body: 200 with the release document and the key that clients get from now on."""
         self.require_token()
         if request.headers.get("Content-Type", "").lower().startswith("multipart/"):
             raise Unreadable(

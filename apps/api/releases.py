@@ -1,4 +1,4 @@
-"""/api/v1/releases/<id>: how a release goes, for those who publish in its namespace."""
+"""/api/v1/releases/<id>: the state of a release, for publishers in its namespace."""
 
 import uuid
 

@@ -1,4 +1,4 @@
-"""/api/v1/teams/<team> and its members. Who may not see a team reads 404, as where there is none."""
+"""/api/v1/teams/<team> and its members. Hidden teams are 404, like missing ones."""
 
 from http import HTTPStatus
 from typing import Any
@@ -51,7 +51,7 @@ class TeamDetail(ApiView):
         return Response(team_document(gate.team_for(self.viewer, team), self.viewer))
 
     def put(self, request: Request, team: str) -> Response:
-        """201 where it was created (the caller manages it), 200 where it was there."""
+        """201 if created (the caller manages it), 200 if it existed."""
         self.require_token()
         try:
             gate.team_for(self.viewer, team)
@@ -72,7 +72,7 @@ class TeamDetail(ApiView):
 
 
 class MemberDetail(ApiView):
-    """PUT adds somebody, and makes them a manager or not where the body says; DELETE removes them."""
+    """PUT adds a member, and sets or clears `manager` if the body has it; DELETE removes them."""
 
     http_method_names = ["put", "delete"]
 
@@ -86,7 +86,7 @@ class MemberDetail(ApiView):
         return Response(member_document(membership))
 
     def delete(self, request: Request, team: str, user: str) -> Response:  # noqa: ARG002
-        """Whoever is a member may leave."""
+        """Every member may leave."""
         self.require_token()
         leaves = self.viewer.user is not None and self.viewer.user.username == user
         found = gate.team_for(self.viewer, team, manage=not leaves)

@@ -1,4 +1,4 @@
-"""Larder's own API. Below its prefix nothing ever answers with a page."""
+"""Routes of Larder's own API. Nothing below its prefix is ever answered with a page."""
 
 from django.urls import re_path
 
