@@ -1,4 +1,4 @@
-"""The lifecycle of a module's version (D9); the frame, and who may do what, is `releases.lifecycle.actions`."""
+"""The lifecycle of a module version (D9); steps and permissions are in `releases.lifecycle.actions`."""
 
 from apps.lib.addresses import ModuleAddress
 from apps.modules import pushed_manifests

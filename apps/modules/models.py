@@ -16,7 +16,7 @@ class ModuleQuerySet(models.QuerySet["Module"]):
 
 
 class Module(models.Model):
-    """A module's address. It comes into being with its first published version."""
+    """A module's address. The first published version creates it."""
 
     namespace = models.ForeignKey(Namespace, models.PROTECT, related_name="modules")
     name = models.CharField(max_length=64)
@@ -49,32 +49,32 @@ class Module(models.Model):
 
 class ModuleVersionQuerySet(models.QuerySet["ModuleVersion"]):
     def published(self) -> Self:
-        """What may be read: all but those in quarantine."""
+        """Readable versions: all except those in quarantine."""
         return self.filter(release__quarantined_at=None)
 
     def listed(self) -> Self:
-        """What version lists name: neither yanked nor in quarantine."""
+        """Versions in version lists: neither yanked nor in quarantine."""
         return self.published().exclude(release__lifecycle=Lifecycle.YANKED)
 
     def newest_first(self) -> Self:
         return self.order_by("-release__sort_key", "-pk")
 
     def default_first(self) -> Self:
-        """The one that is shown where none is named comes first: listed, stable, highest."""
+        """The default version first: listed, stable, highest."""
         yanked = Case(When(release__lifecycle=Lifecycle.YANKED, then=1), default=0, output_field=IntegerField())
         return self.order_by(yanked, "is_prerelease", "-release__sort_key", "-pk")
 
     def for_pages(self) -> Self:
-        """Pages show READMEs as HTML; their Markdown can be as large again."""
+        """Without the Markdown of READMEs: pages show the HTML, and the Markdown can be as large again."""
         return self.defer("readmes")
 
     def without_texts(self) -> Self:
-        """Lists show neither README, inspection nor files, and each can be large."""
+        """For lists: README, inspection and files can each be large."""
         return self.defer("readme_html", "readmes", "inspection", "files")
 
 
 class ModuleVersion(models.Model):
-    """What a published module release has beyond every release: its page's text and what its archive holds."""
+    """The module part of a release: texts for its pages, and the files of its archive."""
 
     module = models.ForeignKey(Module, models.PROTECT, related_name="versions")
     release = models.OneToOneField(Release, models.PROTECT, related_name="module_version")
@@ -108,14 +108,14 @@ class ModuleVersion(models.Model):
 
     @property
     def file_count(self) -> int:
-        """Of the archive: `files` may hold fewer."""
+        """Files in the archive; `files` may list fewer."""
         count = self.inspection.get("file_count")
         return count if isinstance(count, int) else len(self.files)
 
 
 class ModuleCallQuerySet(models.QuerySet["ModuleCall"]):
     def to(self, address: ModuleAddress) -> Self:
-        """Those of the module, whose `oci://` sources are in lower case."""
+        """Calls of the module, including `oci://` sources, which are in lower case."""
         calls = Q(target_namespace=address.namespace, target_name=address.name)
         if address.repository != str(address):
             over_oci = Q(target_namespace=address.namespace.lower(), target_name=address.name.lower())
@@ -124,7 +124,7 @@ class ModuleCallQuerySet(models.QuerySet["ModuleCall"]):
 
 
 class ModuleCall(models.Model):
-    """A module block: which module a version builds on. `target_*` are empty where that is not in this registry."""
+    """A module block: a version builds on a module. `target_*` are empty if the module is not in this registry."""
 
     version = models.ForeignKey(ModuleVersion, models.CASCADE, related_name="calls")
     unit = models.CharField(max_length=300, blank=True, help_text="The folder it stands in; empty: the root")

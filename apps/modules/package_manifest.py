@@ -1,14 +1,14 @@
-"""The OCI manifest by which a module's release is served where nobody pushed one: fixed bytes for each release.
+"""The OCI manifest that serves a release which was not pushed over OCI: fixed bytes for each release.
 
-Only what never changes goes in: no description, no repository's URL, no clock. Whoever changes a byte of it changes the
-digest that people have pinned; the golden file stands guard.
+It contains only what never changes: no description, no repository URL, no clock. Changing a byte of it changes the
+digest that people have pinned; a golden file guards it.
 """
 
 from apps.lib.formats.oci_manifests import MODULE_PACKAGE, TITLE, VERSION, digest_of, zip_manifest
 from apps.modules.catalogue.documents import archive_name
 from apps.releases.models import Release
 
-# The key of Release.provenance for the digest of the manifest that was pushed with the archive.
+# Key in Release.provenance: the digest of the manifest that was pushed with the archive.
 PUSHED = "manifest"
 
 
@@ -24,10 +24,10 @@ def synthesised(release: Release) -> bytes:
 
 
 def pushed_with(release: Release) -> str:
-    """The digest of the manifest that came with the release; empty where it came by another door than OCI."""
+    """The digest of the manifest that was pushed with the release; empty if it was not pushed over OCI."""
     return str(release.provenance.get(PUSHED, ""))
 
 
 def digest_for(release: Release) -> str:
-    """The digest of the manifest by which the release is served: the pushed one, else the synthesised one."""
+    """The digest of the manifest that serves the release: the pushed one, else the synthesised one."""
     return pushed_with(release) or digest_of(synthesised(release))

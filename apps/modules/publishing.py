@@ -1,4 +1,4 @@
-"""Publishing a module: reserve, receive, check, inspect, store, enter, finalise (D4, D5). STEPS is the worker's."""
+"""Publish a module: reserve, receive, check, inspect, store, enter, finalise (D4, D5). The worker runs STEPS."""
 
 import os
 import platform
@@ -37,7 +37,7 @@ LIMIT_SETTING = "LARDER_MODULE_ARCHIVE_MAX_BYTES"
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """`created` is False where the same bytes were uploaded before and nothing had to be done."""
+    """`created` is False if the same bytes were uploaded before and nothing had to be done."""
 
     release: Release
     created: bool
@@ -45,7 +45,7 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class _Brief:
-    """What a publisher says about an archive before it is seen."""
+    """The publisher's instructions, given before the archive arrives."""
 
     file_name: str
     folder: str
@@ -68,10 +68,10 @@ def begin(
     several: bool = False,
     confirm: Collection[str] = (),
 ) -> tuple[Release, str]:
-    """The browser's first step: the gate, the rules of D10, the reservation. Answers it with its one-time ticket.
+    """The browser's first step: gate, rules of D10, reservation. Returns the release and its one-time ticket.
 
-    `folder` is the part of the archive to publish; `several`: let its publisher choose folders after the upload;
-    `confirm`: what the page has asked already.
+    `folder` is the part of the archive to publish, `several` lets the publisher choose folders after the upload,
+    `confirm` lists the codes that the page has asked about already.
     """
     coordinate = authorise_coordinate(viewer, address, version)
     confirmed = checks.clean_confirmations(confirm)
@@ -89,12 +89,12 @@ def release_of_ticket(ticket: str) -> Release:
 
 
 def authorise_ticket(ticket: str) -> Release:
-    """The release whose bytes may be sent now. Ask before the first of them is read; raises what the gate raises."""
+    """The release whose bytes may be sent now. Call before reading the first byte; raises what the gate raises."""
     return reserving.authorise_ticket(ticket)
 
 
 def receive(*, release: Release, chunks: Iterable[bytes], file_name: str = "") -> Release:
-    """The browser's second step: uses up the ticket and takes the bytes."""
+    """The browser's second step: use up the ticket and store the bytes."""
     reserving.use_ticket(release)
     if file_name:
         Release.objects.filter(pk=release.pk).update(file_name=file_name[:255])
@@ -111,9 +111,9 @@ def publish(
     confirm: Collection[str] = (),
     open_body: Callable[[], Iterable[bytes]],
 ) -> Published:
-    """The script's one step. Nothing of the body is read before the rights are known and the number is reserved.
+    """One step for scripts. Reads the body only after the rights are checked and the number is reserved.
 
-    Nobody watches: a question that `confirm` does not answer beforehand refuses the archive.
+    Refuses the archive on a question that `confirm` does not answer in advance.
     """
     coordinate = authorise_coordinate(viewer, address, version)
     brief = _Brief(file_name, checks.clean_folder(folder), confirmed=checks.clean_confirmations(confirm))
@@ -162,7 +162,7 @@ def publish_package(
 
 
 def cancel(*, release: Release, viewer: Viewer) -> None:
-    """End a reservation that nobody will fill, or a release whose questions get no for an answer."""
+    """End a reservation that will not be filled, or a release whose questions are answered with no."""
     gate.namespace_for(viewer, release.namespace.name, need=Role.PUBLISHER, only_name=release.name)
     if release.state not in (State.RECEIVING, State.HELD):
         raise Conflict(f"{release} is {release.state}: only what waits for you can be cancelled.")
@@ -184,7 +184,7 @@ def authorise_coordinate(viewer: Viewer, address: ModuleAddress, version: str) -
 
 
 def check_address(namespace: Namespace, address: ModuleAddress) -> None:
-    """The rules of a module's name where it may be new. Raises Invalid, or Conflict for a twin of one that exists."""
+    """The naming rules of a module that may be new. Raises Invalid, or Conflict if the name is too close to another."""
     check_module_name(address.name, reserved=settings.RESERVED_NAMES)
     check_system(address.system)
     twin = (
@@ -274,7 +274,7 @@ def check(work: Work) -> None:
     questions = [*plan.questions, *checks.unloadable(inspected.faults, notes=work.notes, confirmed=release.confirmed)]
     if questions:
         if work.archive_key:
-            store.discard_staged(work.archive_key)  # it is made again once they are answered
+            store.discard_staged(work.archive_key)  # created again once the questions are answered
         raise Questions(questions)
     work.findings["inspected"] = inspected
     pipeline.record_checked(work, digest=listing.digest, size=listing.size)
@@ -282,7 +282,7 @@ def check(work: Work) -> None:
 
 
 def check_package(archive: BinaryIO) -> None:
-    """What `check` asks of a pushed package, without a release. Raises Refusal, also for what it would ask."""
+    """As `check` for a pushed package, without a release. Raises Refusal, also where `check` would ask."""
     form = _form_of(archive)
     listing = sandboxed.inspect(archive, limits(), wanted=inspection.WANTED, form=form, links=True)
     notes: dict[str, Any] = {}
@@ -303,7 +303,7 @@ def _form_of(archive: BinaryIO) -> sandboxed.Form:
 
 
 def _stage_repacked(key: str, zipped: Iterable[bytes]) -> None:
-    """A tarball packs tighter than a zip, so what it was repacked to may be too large where the upload was not."""
+    """A tarball compresses better than a zip, so the repacked archive may be too large where the upload was not."""
     limit = settings.MODULE_ARCHIVE_MAX_BYTES
     try:
         store.stage(key, counted(zipped, limit=limit, what="The module as a zip", setting=LIMIT_SETTING))
@@ -313,7 +313,7 @@ def _stage_repacked(key: str, zipped: Iterable[bytes]) -> None:
 
 
 def inspect(work: Work) -> None:
-    """What the pages will say of it. Nothing here refuses: what cannot be read is a warning on the page."""
+    """Read the contents for the version's pages. Refuses nothing: an unreadable file becomes a warning on the page."""
     address, found = address_of(work.release), work.findings
     found["contents"] = extraction.read(
         found["listing"], found["inspected"], address=address, version=work.release.version
@@ -357,7 +357,7 @@ def address_of(release: Release) -> ModuleAddress:
 
 
 def _describe(work: Work) -> None:
-    """The module's own rows, inside the finalising transaction: the module itself begins with its first version."""
+    """Write the module's own rows, in the finalising transaction. The first version creates the module."""
     release, address = work.release, address_of(work.release)
     module, _ = Module.objects.get_or_create(
         namespace=release.namespace,

@@ -1,4 +1,4 @@
-"""Operators' pages of modules and their versions. Importing registers them."""
+"""Admin pages for modules and their versions. Importing this package registers them."""
 
 from apps.modules.admin import modules, versions
 

@@ -146,7 +146,7 @@ class ModuleVersionAdmin(VersionAdmin):
         jobs = reverse("admin:jobs_job_changelist", query={"q": reinspection.JOB})
         self.message_user(request, format_html('Queued: {}. <a href="{}">See the jobs</a>', queued, jobs))
 
-    # --- What is shown ------------------------------------------------------------------------------------------------
+    # --- Display ------------------------------------------------------------------------------------------------------
 
     @admin.display(description="size", ordering="release__size")
     def size(self, row: ModuleVersion) -> str:

@@ -1,1 +1,1 @@
-"""Reads of modules through the gate, and the documents made of them."""
+"""Read modules through the gate, and make documents of them."""

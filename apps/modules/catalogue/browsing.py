@@ -1,6 +1,6 @@
-"""Reading modules for registries' list and detail documents, as browsers and update bots ask for them.
+"""Read modules for list and detail documents, for browsers and update bots.
 
-Nothing here names a yanked version, or one in quarantine, but where it is asked for exactly.
+Yanked and quarantined versions appear only if requested exactly.
 """
 
 from collections.abc import Mapping
@@ -18,14 +18,14 @@ from apps.releases.models import Kind, SearchDoc
 
 
 def listed_modules(viewer: Viewer, *, query: str = "", filters: Mapping[str, str] | None = None) -> QuerySet[SearchDoc]:
-    """Everything that the viewer may see: by name, or the best match first where something is searched for."""
+    """All modules that the viewer may see: by name, or best match first for a query."""
     return _with_source(
         search.search(kind=Kind.MODULE, namespaces=gate.visible_namespaces(viewer), query=query, filters=filters or {})
     )
 
 
 def modules_in(viewer: Viewer, name: str, *, filters: Mapping[str, str] | None = None) -> QuerySet[SearchDoc]:
-    """Those of one namespace. Raises CredentialsRequired or NotFound where it cannot be seen."""
+    """Modules of one namespace. Raises CredentialsRequired or NotFound if the viewer cannot see it."""
     return _of(gate.namespace_for(viewer, name), filters)
 
 
@@ -35,7 +35,7 @@ def systems_of(viewer: Viewer, namespace: str, name: str) -> QuerySet[SearchDoc]
 
 
 def latest_version(viewer: Viewer, address: ModuleAddress) -> ModuleVersion:
-    """The listed version that is shown where none is named, with its texts. Raises NotFound where none is listed."""
+    """The default version with its texts. Raises NotFound if none is listed."""
     namespace = gate.namespace_for(viewer, address.namespace)
     rows = ModuleVersion.objects.listed().filter(
         module__namespace=namespace, module__name=address.name, module__system=address.system
@@ -47,13 +47,13 @@ def latest_version(viewer: Viewer, address: ModuleAddress) -> ModuleVersion:
 
 
 def listed_numbers(version: ModuleVersion) -> list[str]:
-    """The module's listed versions, lowest first, as the public registries order this list."""
+    """The module's listed versions, lowest first, as the public registries order them."""
     rows = ModuleVersion.objects.listed().filter(module=version.module_id)
     return list(rows.newest_first().reverse().values_list("release__version", flat=True))
 
 
 def siblings(version: ModuleVersion) -> dict[str, int]:
-    """The systems of the module's name that are listed, with their downloads."""
+    """The listed systems of the module's name, with their downloads."""
     rows = _of(version.module.namespace, {}).filter(release__module_version__module__name=version.module.name)
     return dict(rows.values_list("release__module_version__module__system", "downloads"))
 

@@ -1,4 +1,4 @@
-"""What a module's publishers say of it beyond its versions: one line, and where its repository is."""
+"""A module's own description: one line, and the URL of its repository."""
 
 from django.db import transaction
 
@@ -16,9 +16,9 @@ SHORTER = "Say in one line what the module is for; the README says the rest."
 
 @transaction.atomic
 def describe(*, module: Module, actor: Viewer, description: str | None = None, source_url: str | None = None) -> None:
-    """Change what is given; None leaves it. Raises Invalid.
+    """Change the given fields; None leaves a field unchanged. Raises Invalid.
 
-    An empty description gives way to the first words of the README. Update bots follow the URL to the changelog.
+    If the description is empty, pages show the first words of the README. Update bots follow the URL to the changelog.
     """
     wanted = {
         "description": None if description is None else checked_line("description", description, mend=SHORTER),

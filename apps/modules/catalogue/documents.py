@@ -1,7 +1,6 @@
-"""The data of modules.v1's documents.
+"""Wire bodies of modules.v1: https://opentofu.org/docs/internals/module-registry-protocol/
 
-The protocol is https://opentofu.org/docs/internals/module-registry-protocol/. Lists and details are beyond it: they are
-what the public registries answer to browsers and update bots, in the shape that those read.
+Lists and details go beyond the protocol: they have the shape that the public registries give browsers and update bots.
 """
 
 import json
@@ -16,25 +15,25 @@ from apps.modules.models import ModuleVersion
 def versions_document(address: ModuleAddress, versions: Iterable[str], source_url: str = "") -> dict[str, Any]:
     """`{"modules": [{"source", "versions": [{"version"}]}]}`, complete (no paging), in the order of `versions`.
 
-    Clients read `modules[0].versions[].version`. Update bots take `source` for the repository, and look for a
-    changelog there, where it is a URL; tofu and terraform ignore it.
+    Clients read `modules[0].versions[].version`. If `source` is a URL, update bots look for a changelog there; tofu and
+    terraform ignore it.
     """
     listed = [{"version": version} for version in versions]
     return {"modules": [{"source": source_url or str(address), "versions": listed}]}
 
 
 def archive_name(module_version_name: str, version: str) -> str:
-    """The file name of an archive URL: go-getter decides by the suffix that it is an archive (M4)."""
+    """The file name of an archive URL: go-getter recognises an archive by its suffix (M4)."""
     return f"{module_version_name.replace('/', '-')}-{version}.zip"
 
 
 def summary_document(
     address: ModuleAddress, version: str, *, description: str, source_url: str, published_at: datetime, downloads: int
 ) -> dict[str, Any]:
-    """One module as lists have it. `source` is empty where no repository is known: bots follow what is there."""
+    """One module in a list. `source` is empty if no repository is known: bots follow any value."""
     return {
         "id": f"{address}/{version}",
-        "owner": "",  # a person's name, elsewhere; here who works on what is nobody else's business
+        "owner": "",  # elsewhere a person's name; Larder does not publish who works on what
         "namespace": address.namespace,
         "name": address.name,
         "version": version,
@@ -50,12 +49,12 @@ def summary_document(
 
 
 def details_document(version: ModuleVersion, *, versions: list[str], systems: Mapping[str, int]) -> dict[str, Any]:
-    """One version with what is in it. `versions` are all listed ones, `systems` all of its name with downloads."""
+    """One version and its contents. `versions` are all listed ones, `systems` all of its name with downloads."""
     module, release = version.module, version.release
     assert release.published_at is not None  # noqa: S101  # a constraint says so
     units: list[dict[str, Any]] = version.inspection.get("units", [])
     root: dict[str, Any] = next((unit for unit in units if unit["kind"] == "root"), {})
-    # Until it is inspected anew, a version of an older Larder has HTML alone, which is Markdown as well as any.
+    # A version inspected by an older Larder has only HTML, which is valid Markdown.
     markdown = version.readmes
     if markdown is None:
         markdown = {"": version.readme_html, **{unit["path"]: unit.get("readme", "") for unit in units if unit["path"]}}
@@ -106,7 +105,7 @@ def _unit_document(unit: Mapping[str, Any], markdown: Mapping[str, str]) -> dict
 
 
 def _default(variable: Mapping[str, Any]) -> str:
-    """JSON, as the public registries have it; what is no constant as it is written; empty where there is none."""
+    """JSON, as the public registries write it; an expression as written; empty if there is no default."""
     if "value" in variable:
         return json.dumps(variable["value"], ensure_ascii=False, separators=(",", ":"))
     return variable["default"] or ""

@@ -1,4 +1,4 @@
-"""What lists and searches say of a module, written down whenever its versions change, in the same transaction."""
+"""Search entries of modules, written in each transaction that changes a module's versions."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -8,23 +8,23 @@ from apps.modules.models import Module, ModuleVersion
 from apps.releases.catalogue import search
 from apps.releases.models import Kind, Lifecycle
 
-# What clients put in where a source names no host, or no namespace either.
+# Defaults of clients for a source without a host or a namespace.
 DEFAULT_HOSTS = ("registry.terraform.io", "registry.opentofu.org")
 DEFAULT_NAMESPACE = "hashicorp"
-# Comes with every client.
+# Built into every client.
 BUILT_IN = ["terraform.io", "builtin"]
-_WITH_HOST = 3  # parts of an address
+_WITH_HOST = 3  # parts of an address with a host
 _PART = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 _HOST = re.compile(r"[^\W_][\w.-]*(?::\d{1,5})?")
 
 
 def refresh(module: Module) -> None:
-    """Find the module's default version anew and write its search document; a module without one has none.
+    """Recalculate the module's default version and its search entry; a module without a version has no entry.
 
-    Call it inside the transaction that publishes, yanks, restores, quarantines or purges. The row of the module is
-    locked first, so that of two who change its versions at once the second one sees what the first one did.
+    Call it in the transaction that publishes, yanks, restores, quarantines or purges. It locks the module's row first,
+    so that the second of two concurrent changes sees the first.
     """
-    # no_key: nobody changes the module's key here, so whoever only refers to the module need not wait.
+    # no_key: the key does not change, so rows that only refer to the module need not wait.
     Module.objects.select_for_update(no_key=True).get(pk=module.pk)
     shown = default_version(module)
     if shown is None:
@@ -42,7 +42,7 @@ def refresh(module: Module) -> None:
 
 
 def default_version(module: Module) -> ModuleVersion | None:
-    """The version that is shown where none is named: the highest stable listed one, see `default_first`."""
+    """The highest stable listed version, see `default_first`."""
     rows = ModuleVersion.objects.filter(module=module).published().default_first().for_pages()
     return rows.select_related("release__namespace").first()
 
@@ -59,7 +59,7 @@ def _words(module: Module, description: str, units: Iterable[Mapping[str, Any]])
     }
     for unit in units:
         if unit["kind"] == "example":
-            continue  # what an example uses is not what the module offers
+            continue  # a module does not offer what its examples use
         words[search.SUBMODULE].append(unit["name"])
         words[search.RESOURCE] += [found["type"] for found in unit["resources"]]
         words[search.INPUT] += [found["name"] for found in unit["variables"]]
@@ -68,13 +68,13 @@ def _words(module: Module, description: str, units: Iterable[Mapping[str, Any]])
 
 
 def _providers(units: Iterable[Mapping[str, Any]]) -> set[str]:
-    """Source addresses of the providers that the module itself uses, each spelt in one way."""
+    """Source addresses of the providers that the module itself uses, normalised."""
     used = [found for unit in units if unit["kind"] != "example" for found in unit["providers"]]
     return {address for found in used if (address := provider_address(found["source"] or found["name"]))}
 
 
 def provider_address(source: str) -> str:
-    """As clients read it: `aws` and `registry.terraform.io/HashiCorp/aws` are hashicorp/aws. Empty where it is none."""
+    """Normalise as clients do: `aws` and `registry.terraform.io/HashiCorp/aws` are hashicorp/aws. Empty if invalid."""
     parts = source.strip().lower().split("/")
     if len(parts) == _WITH_HOST and parts[0] in DEFAULT_HOSTS:
         parts = parts[1:]

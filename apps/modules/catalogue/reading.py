@@ -1,4 +1,4 @@
-"""Reading modules through the gate."""
+"""Read modules through the gate."""
 
 import uuid
 from typing import NamedTuple
@@ -26,7 +26,7 @@ def visible_modules(viewer: Viewer) -> ModuleQuerySet:
 
 
 def module_for(viewer: Viewer, address: ModuleAddress) -> Module:
-    """The module, or CredentialsRequired, or NotFound: a name that no row can have is simply not there."""
+    """Raises CredentialsRequired, or NotFound, also for a name that no row can have."""
     namespace = gate.namespace_for(viewer, address.namespace)
     found = Module.objects.filter(namespace=namespace, name=address.name, system=address.system)
     module = found.select_related("namespace").first()
@@ -38,9 +38,9 @@ def module_for(viewer: Viewer, address: ModuleAddress) -> Module:
 def version_for(
     viewer: Viewer, address: ModuleAddress, version: str, *, even_quarantined: bool = False, with_markdown: bool = False
 ) -> ModuleVersion:
-    """The version that equals `version` by precedence: clients normalise what they were told (M6). Yanked ones too.
+    """The version equal to `version` by precedence, as clients normalise it (M6). Includes yanked versions.
 
-    What is in quarantine is not there, but for staff on pages that say so (`even_quarantined`) and give out no bytes.
+    Quarantined versions are not found, except by staff (`even_quarantined`) for pages that say so and serve no bytes.
     """
     module = module_for(viewer, address)
     rows = ModuleVersion.objects.filter(module=module, release__sort_key=_sort_key(address, version))
@@ -59,8 +59,8 @@ def version_for(
 def listed_versions(viewer: Viewer, address: ModuleAddress) -> Listed:
     """Every listed version, highest first by SemVer precedence (the index gives the order), and the repository.
 
-    Two queries, for a protocol read has a budget: a module is there exactly when it has a version. Where all that it
-    has are yanked the list is empty: clients then say that it has no versions, and not that it cannot be found.
+    Two queries, as protocol reads have a budget: a module exists exactly if it has a version. If all its versions are
+    yanked the list is empty, and clients report that it has no versions instead of not found.
     """
     namespace = gate.namespace_for(viewer, address.namespace)
     rows = ModuleVersion.objects.published().filter(
@@ -73,7 +73,7 @@ def listed_versions(viewer: Viewer, address: ModuleAddress) -> Listed:
 
 
 def published_release(viewer: Viewer, address: ModuleAddress, version: str) -> Release:
-    """As `version_for`, for a client's download: without the texts of the page, in two queries."""
+    """As `version_for`, for a client's download: without page texts, in two queries."""
     namespace = gate.namespace_for(viewer, address.namespace)
     key = _sort_key(address, version)
     rows = Release.objects.published().filter(kind="module", namespace=namespace, name=address.path_name, sort_key=key)
@@ -84,22 +84,22 @@ def published_release(viewer: Viewer, address: ModuleAddress, version: str) -> R
 
 
 def release_for(viewer: Viewer, public_id: uuid.UUID) -> Release:
-    """A release as its publishers see it, on its way or ended: publishers of the namespace only.
+    """A release in any state, for publishers of its namespace only.
 
-    Whoever guesses an id learns nothing from the answer: the same for what is hidden and what is not there.
+    A guessed id reveals nothing: hidden and missing releases get the same answer.
     """
     if not viewer.is_identified:
         raise CredentialsRequired("A release is shown to those who publish in its namespace.")
     release = Release.objects.filter(public_id=public_id).select_related("namespace", "created_by").first()
     if release is None or gate.role_on(viewer, release.namespace) is None:
         raise NotFound("There is no such release.")
-    # With the name: a token that is limited to it publishes it, so it may see how that goes.
+    # With the name: a token limited to this module may publish it, so it may see the release.
     gate.namespace_for(viewer, release.namespace.name, need=Role.PUBLISHER, only_name=release.name)
     return release
 
 
 def latest_release(viewer: Viewer, address: ModuleAddress, version: str) -> Release:
-    """The newest release of an exact version in any state, for the script that asks how its upload went (D24)."""
+    """The newest release of an exact version in any state, for scripts that poll their upload (D24)."""
     namespace = gate.namespace_for(viewer, address.namespace, need=Role.READER)
     rows = Release.objects.filter(
         kind="module", namespace=namespace, name=address.path_name, sort_key=versions.sort_key(version)
@@ -113,7 +113,7 @@ def latest_release(viewer: Viewer, address: ModuleAddress, version: str) -> Rele
 
 
 def coordinate_of(address: ModuleAddress, version: str) -> Q:
-    """The releases, in any state, that bear this number. Asks no gate: whoever calls has done so."""
+    """Releases with this number, in any state. Asks no gate: the caller must have done so."""
     return Q(
         kind=Kind.MODULE,
         namespace__name=address.namespace,
@@ -130,7 +130,7 @@ def _sort_key(address: ModuleAddress, version: str) -> bytes:
 
 
 def _no_version(address: ModuleAddress, version: str) -> NotFound:
-    """Where somebody removed it, who comes for it learns that, and why; the gate has let them in before."""
+    """If the version was removed, the error says when and why; the caller has passed the gate."""
     tombstone = Release.objects.removed().filter(coordinate_of(address, version)).select_related("namespace").first()
     if tombstone is not None:
         return NotFound(tombstones.sentence_of(tombstone), mend="The page of all versions shows what there is.")

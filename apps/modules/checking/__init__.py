@@ -1,1 +1,1 @@
-"""What of an upload is the module, and the questions that only its publisher can answer."""
+"""Which part of an upload is the module, and the questions that only its publisher can answer."""

@@ -1,4 +1,4 @@
-"""Answering the questions of a held release, and taking further modules from the same upload."""
+"""Answer the questions of a held release, and publish further modules from the same upload."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from apps.releases.publishing import receiving, reserving, transitions
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A further module of the same upload: which folder, and what it is to be called."""
+    """A further module of the same upload: its folder and its name."""
 
     folder: str
     address: ModuleAddress
@@ -31,10 +31,10 @@ class Part:
 def answer(
     *, release: Release, viewer: Viewer, confirm: Collection[str], folder: str = "", more: Sequence[Part] = ()
 ) -> list[Release]:
-    """Say yes to what was asked, and the release goes on; answers it and those that begin beside it.
+    """Confirm the questions and let the release continue. Return it and the releases started from the same upload.
 
-    All of it or nothing: raises Invalid for a question that is still open, Conflict where the release waits no longer
-    or a number of `more` is taken.
+    All or nothing: raises Invalid for a question that is still open, and Conflict if the release is no longer waiting
+    or a number in `more` is taken.
     """
     reauthorising.authorise_again(viewer, release.namespace, only_name=release.name)
     if release.state != State.HELD:
@@ -42,7 +42,7 @@ def answer(
     confirmed = sorted({*release.confirmed, *checks.clean_confirmations(confirm)})
     chosen = _chosen(release, folder)
     if not chosen and _asks_for_folder(release):
-        confirmed = sorted({*confirmed, checks.CHOOSE_FOLDER})  # else the whole archive would be asked about again
+        confirmed = sorted({*confirmed, checks.CHOOSE_FOLDER})  # otherwise the child asks about the whole archive again
     for question in release.questions:
         if question["code"] in checks.CONFIRMABLE and question["code"] not in confirmed:
             raise Invalid(
@@ -59,7 +59,7 @@ def answer(
     except reserving.VersionTaken as taken:
         raise Conflict(f"{taken.holder} is {taken.holder.state} already.", mend="Choose another number.") from None
     except IntegrityError:
-        # The worker that asked has not put its job down yet.
+        # The worker that asked has not finished its job yet.
         raise Conflict(f"{release} is being put on hold right now.", mend="Send the answer again.") from None
     return [release, *begun]
 
@@ -81,7 +81,7 @@ def _asks_for_folder(release: Release) -> bool:
 
 
 def _begin(held: Release, part: Part, viewer: Viewer, confirmed: list[str]) -> Release:
-    """A release of its own, that reads the bytes which were uploaded for the held one."""
+    """A release of its own that reads the bytes uploaded for the held one."""
     release = reserving.reserve(
         coordinate=publishing.authorise_coordinate(viewer, part.address, part.version),
         viewer=viewer,

@@ -1,4 +1,4 @@
-"""What makes an archive a module, decided on the listing of an archive that is already known to be harmless."""
+"""Decide which part of an archive is the module. Works on the listing of an archive that passed the archive rules."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping
@@ -13,7 +13,7 @@ from apps.lib.errors import Invalid, Reason
 from apps.modules.checking import loading
 from apps.modules.checking.loading import UNLOADABLE, Fault
 
-# Questions that a publisher answers with yes; `choose-folder` is answered with a folder.
+# Questions that a publisher confirms; `choose-folder` is answered with a folder.
 STATE_FILE, PRIVATE_KEY, CHOOSE_FOLDER = "state-file", "private-key", "choose-folder"
 CONFIRMABLE = frozenset({STATE_FILE, PRIVATE_KEY, UNLOADABLE})
 NAMES_KEPT = 100
@@ -24,16 +24,16 @@ FOLDERS_NAMED = 8
 class Plan:
     """How an upload becomes the module's archive."""
 
-    prefix: str  # what of it is published: a folder with its slash, or "" for all
-    left_out: tuple[str, ...]  # members below `prefix` that stay out by rule
+    prefix: str  # the published folder with its slash, or "" for all
+    left_out: tuple[str, ...]  # members below `prefix` that a rule leaves out
     questions: tuple[Reason, ...]
     is_repacked: bool
-    copies: Mapping[str, list[str]] = field(default_factory=dict)  # what links come to: see links.View
-    doubtful: Mapping[str, Reason] = field(default_factory=dict)  # broken links that a module may name
+    copies: Mapping[str, list[str]] = field(default_factory=dict)  # resolved links: see links.View
+    doubtful: Mapping[str, Reason] = field(default_factory=dict)  # broken links that a module file may name
 
 
 def clean_folder(folder: str) -> str:
-    """The folder as it is compared with names: no slash at either end. Raises Invalid."""
+    """The folder in the form of member names: no slash at either end. Raises Invalid."""
     cleaned = folder.strip().strip("/").removeprefix("./")
     if len(cleaned) > 300 or "\0" in cleaned or ".." in cleaned.split("/"):  # noqa: PLR2004  # the column's length
         raise Invalid(
@@ -44,7 +44,7 @@ def clean_folder(folder: str) -> str:
 
 
 def clean_confirmations(codes: Iterable[str]) -> list[str]:
-    """Raises Invalid for a code that nothing asks for: a typing error must not pass for a consent."""
+    """Raises Invalid for an unknown code: a typing error must not pass for consent."""
     asked = sorted({code.strip() for code in codes if code.strip()})
     unknown = [code for code in asked if code not in CONFIRMABLE]
     if unknown:
@@ -63,9 +63,9 @@ def plan(
     asks: bool = False,
     several: bool = False,
 ) -> Plan:
-    """Which part of the upload is the module. Raises Refusal where no part that was asked for is one.
+    """Choose the part of the upload that is the module. Raises Refusal if the requested part is not a module.
 
-    `notes` is filled with what a person may want to know of the upload, however this ends.
+    `notes` collects warnings for the publisher, also when this raises.
     """
     names = [entry.name for entry in listing.entries if not entry.is_dir]
     if not names:
@@ -104,12 +104,12 @@ def plan(
 
 
 def is_undecided(plan: Plan) -> bool:
-    """Whether it is not known yet which part of the upload is the module."""
+    """The publisher has yet to choose the part of the upload."""
     return any(question.code == CHOOSE_FOLDER for question in plan.questions)
 
 
 def unloadable(faults: Collection[Fault], *, notes: dict[str, Any], confirmed: Collection[str] = ()) -> list[Reason]:
-    """What has to be asked about the faults, at most one question; the others become warnings in `notes`."""
+    """At most one question about the faults; the others are added to `notes` as warnings."""
     asked = None if UNLOADABLE in confirmed else loading.question(faults)
     said = [reason.as_dict() for reason in loading.warnings([one for one in faults if not (asked and one.is_loaded)])]
     notes["warnings"] = [*notes.get("warnings", []), *said][:NAMES_KEPT]
@@ -117,9 +117,10 @@ def unloadable(faults: Collection[Fault], *, notes: dict[str, Any], confirmed: C
 
 
 def require_unchanged(plan: Plan, notes: Mapping[str, Any]) -> None:
-    """A pushed package is served under the digest that its manifest names, so nothing of it may be left out or moved.
+    """Raises Refusal for a pushed package from which something would be left out or moved.
 
-    Before anything is asked: there is no answer that would help. Raises Refusal.
+    It is served under the digest that its manifest names, so no answer of a publisher would help: this runs before any
+    question.
     """
     if not plan.is_repacked:
         return
@@ -153,7 +154,7 @@ def _is_at_root(name: str) -> bool:
 
 
 def _prefix(tree: Tree, folder: str, top_folder: str) -> str | None:
-    """Where the module begins: the folder as it stands in the archive, or below the one folder on top of all."""
+    """The start of the module: the folder as it is in the archive, or below a single folder at the top."""
     top = f"{top_folder}/" if top_folder else ""
     if not folder:
         return top
@@ -165,7 +166,7 @@ def _prefix(tree: Tree, folder: str, top_folder: str) -> str | None:
 
 
 def refuse_named_links(plan: Plan, texts: Mapping[str, bytes]) -> None:
-    """Raises Refusal if a module file names a path on which a link was left out. `texts` by their published names."""
+    """Raises Refusal if a module file names a path whose link was left out. `texts` are keyed by published name."""
     code = b"\n".join(
         text for name, text in texts.items() if is_module_file(name.rpartition("/")[2]) and not is_beside_module(name)
     )
@@ -175,13 +176,13 @@ def refuse_named_links(plan: Plan, texts: Mapping[str, bytes]) -> None:
 
 
 def _names(code: bytes, path: str) -> bool:
-    """Whether a part of the path stands in a string as a part of a path: `"${path.module}/part"` or `"part/`."""
+    """A part of the path occurs in a string as part of a path: `"${path.module}/part"` or `"part/`."""
     parts = [re.escape(part.encode("utf-8")) for part in path.split("/")]
     return bool(re.search(b"|".join(rb'/%s(?=["/$%%])|"%s/' % (part, part) for part in parts), code))
 
 
 def _settle_links(view: View, prefix: str, notes: dict[str, Any]) -> dict[str, Reason]:
-    """Notes which links are followed, and which are left out; returns those of them that a module file may name.
+    """Record followed and skipped links in `notes`; return the skipped ones that a module file may name.
 
     Raises Refusal for module files and submodules: a client would miss them.
     """
@@ -200,7 +201,7 @@ def _settle_links(view: View, prefix: str, notes: dict[str, Any]) -> dict[str, R
 
 
 def _is_loaded(name: str) -> bool:
-    """Whether clients load what has this name, as a module file or as a submodule, before they look into any."""
+    """Clients load this name, as a module file or as a submodule, before they look into any file."""
     folder, _, last = name.rpartition("/")
     return is_module_file(last) or folder.rpartition("/")[2] == SUBMODULES
 

@@ -1,7 +1,7 @@
-"""What clients would fail with, once they load a module or one of its submodules: asked about before it is published.
+"""Errors that clients would report on loading a module or one of its submodules, asked about before publication.
 
-Each rule was measured with `init` of terraform 1.11 and tofu 1.12, and holds for both. What one of them loads is no
-question: a false alarm costs every publisher's trust, a miss one publisher's next version.
+Each rule was measured with `init` of terraform 1.11 and tofu 1.12 and holds for both. A file that one of them loads
+raises no question: a false alarm costs every publisher's trust, a miss costs one publisher a version.
 """
 
 import posixpath
@@ -15,8 +15,8 @@ from apps.lib.errors import Reason
 UNLOADABLE = "unloadable"
 FAULTS_NAMED = 5
 WARNINGS_NAMED = 20
-MAX_NAME_CHARACTERS = 300  # characters: a name or a source may be as long as its file
-# Files in such folders below `modules/` may be no configuration yet, whatever they are called.
+MAX_NAME_CHARACTERS = 300  # a name or a source may be as long as its file
+# Below `modules/`, files in these folders may be templates, whatever their suffix.
 _TEMPLATES = frozenset({"file", "files", "script", "scripts", "template", "templates"})
 _LOCAL = ("./", "../")
 
@@ -25,7 +25,7 @@ Unit = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """`is_loaded`: whether clients of the module meet it, and not only whoever uses the folder that it is in."""
+    """`is_loaded`: users of the module meet it, not only users of the folder that it is in."""
 
     file: str
     line: int
@@ -37,7 +37,9 @@ class Fault:
 
 
 def faults_in(inspected: Mapping[str, Any], paths: Iterable[str]) -> list[Fault]:
-    """`inspected`: what `inspection` answers; `paths`: of all members of the archive. Those that count come first."""
+    """`inspected` is the answer of `inspection`, `paths` are all members. Faults that users of the module meet come
+    first.
+    """
     units = {unit["path"]: unit for unit in inspected["units"]}
     folders = _folders(paths)
     loaded = _loaded(units)
@@ -50,7 +52,7 @@ def faults_in(inspected: Mapping[str, Any], paths: Iterable[str]) -> list[Fault]
 
 
 def question(faults: Iterable[Fault]) -> Reason | None:
-    """What is asked about those that clients of the module meet; None where there are none."""
+    """The question about faults that users of the module meet; None if there are none."""
     loaded = [fault for fault in faults if fault.is_loaded]
     if not loaded:
         return None
@@ -66,7 +68,7 @@ def question(faults: Iterable[Fault]) -> Reason | None:
 
 
 def warnings(faults: Sequence[Fault]) -> list[Reason]:
-    """For the release's page: the first of them, and how many more there are."""
+    """For the release page: the first faults, and the number of the rest."""
     named = [_warning(fault, f"line {fault.line}: {fault.message}") for fault in faults[:WARNINGS_NAMED]]
     more = faults[WARNINGS_NAMED:]
     return [*named, _warning(more[0], f"and {len(more)} more like these")] if more else named
@@ -87,7 +89,7 @@ def _shortened(message: str) -> str:
 
 
 def _folders(paths: Iterable[str]) -> frozenset[str]:
-    """All that come into being where the archive is unpacked."""
+    """All folders that unpacking the archive creates."""
     found = {""}
     for path in paths:
         folder = path.rpartition("/")[0]
@@ -98,7 +100,7 @@ def _folders(paths: Iterable[str]) -> frozenset[str]:
 
 
 def _loaded(units: Mapping[str, Unit]) -> set[str]:
-    """The folders that clients may address by right, root and submodules, and all that these call."""
+    """The folders that clients load: the root, its submodules and every folder that these call."""
     waiting = [path for path, unit in units.items() if unit["kind"] in {"root", "submodule"} and not _is_template(path)]
     found = set(waiting)
     while waiting:
@@ -115,7 +117,7 @@ def _is_template(path: str) -> bool:
 
 
 def _target(unit: Unit, call: Mapping[str, Any]) -> str | None:
-    """The folder that a local source names; it begins with `..` where it is none of the package. None for others."""
+    """The folder that a local source names, None for other sources. Starts with `..` if it lies outside the package."""
     source = call["source"]
     if not source.startswith(_LOCAL):
         return None
@@ -124,7 +126,7 @@ def _target(unit: Unit, call: Mapping[str, Any]) -> str | None:
 
 
 def _bad_calls(unit: Unit, folders: Collection[str]) -> Iterator[dict[str, Any]]:
-    """A folder without configuration is a module without blocks to both clients; one that is not there is none."""
+    """Both clients treat a folder without configuration as an empty module, and fail on a missing one."""
     for call in unit["calls"]:
         target = _target(unit, call)
         if target is None or target in folders or _is_for_some(unit, call["file"]):
@@ -136,7 +138,7 @@ def _bad_calls(unit: Unit, folders: Collection[str]) -> Iterator[dict[str, Any]]
 
 
 def _is_for_some(unit: Unit, file: str) -> bool:
-    """Whether Terraform does not see the file, and sees others of the folder."""
+    """Terraform skips the file but sees others in its folder."""
     tables = ("variables", "outputs", "resources", "providers", "calls", "required_version")
     seen = {row["file"] for table in tables for row in unit[table]}
     return _is_tofu(file) and not all(map(_is_tofu, seen))

@@ -1,1 +1,1 @@
-"""What pages know of a version, read from its archive: README, inspection, files."""
+"""Contents of a version for its pages, read from its archive: README, inspection, files."""

@@ -1,4 +1,4 @@
-"""What the pages know of a version, read from its archive: README, inspection, files. Made again by re-inspection."""
+"""Extract a version's page contents from its archive: README, inspection, files. Re-inspection repeats it."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ from apps.modules.models import ModuleCall, ModuleVersion
 
 # What `archives.inspect` keeps the texts of; the README comes first, so that no flood of files takes its room.
 WANTED = (*README_NAMES, *inspection.WANTED)
-# The pages know of this many files; the archive itself may hold more.
+# Files listed on the pages; the archive may contain more.
 FILES_KEPT = 2_000
-# Of all folders together; those directly in modules/ and examples/ come first.
+# For all folders together; those directly in modules/ and examples/ come first.
 MAX_README_BYTES = 4 * 1024 * 1024
 
 
@@ -33,7 +33,7 @@ class Contents:
 
 @dataclass(frozen=True, slots=True)
 class Inspected:
-    """`document` is what goes to ModuleVersion, but for the READMEs; `was_read` is false where the reader gave up."""
+    """`document` is stored in ModuleVersion, without the READMEs; `was_read` is False if the reader gave up."""
 
     document: dict[str, Any]
     was_read: bool
@@ -41,7 +41,7 @@ class Inspected:
 
 
 def inspect(listing: Listing) -> Inspected:
-    """What its module files declare; some hundred milliseconds of a worker's time, so never inside a transaction."""
+    """The declarations of the module files. Takes hundreds of milliseconds: never call it in a transaction."""
     sizes = {entry.name: entry.size for entry in listing.entries if not entry.is_dir}
     found = inspecting.inspect(listing.texts, sizes)
     was_read = not found.pop("failed", False)
@@ -51,7 +51,7 @@ def inspect(listing: Listing) -> Inspected:
 
 
 def read(listing: Listing, inspected: Inspected, *, address: ModuleAddress, version: str) -> Contents:
-    """What the pages say; never inside a transaction either."""
+    """The contents for the pages. Slow: never call it in a transaction."""
     sizes = {entry.name: entry.size for entry in listing.entries if not entry.is_dir}
     found = inspected.document
     found["file_count"] = len(sizes)
@@ -78,7 +78,7 @@ def read(listing: Listing, inspected: Inspected, *, address: ModuleAddress, vers
         "readme_renderer": readme.RENDERER,
         "summary": readme.summary(source) if source else "",
         "inspection": found,
-        # Without a stamp it counts as outdated: what could not be read is read again by the next re-inspection.
+        # Without a stamp it is outdated, so the next re-inspection reads it again.
         "inspector": inspection.INSPECTOR if inspected.was_read else "",
         "files": files,
     }
@@ -86,7 +86,7 @@ def read(listing: Listing, inspected: Inspected, *, address: ModuleAddress, vers
 
 
 def write(version: ModuleVersion, contents: Contents) -> None:
-    """Write them to the row and replace the rows of its calls; inside the caller's transaction."""
+    """Update the row and replace the rows of its calls, in the caller's transaction."""
     for name, value in contents.fields.items():
         setattr(version, name, value)
     version.save()
@@ -97,7 +97,7 @@ def write(version: ModuleVersion, contents: Contents) -> None:
 
 
 def _readmes(texts: Mapping[str, bytes]) -> dict[str, bytes]:
-    """The README of each folder, by the order of README_NAMES."""
+    """The README of each folder, preferred in the order of README_NAMES."""
     found: dict[str, bytes] = {}
     by_rank = sorted(texts, key=lambda name: _rank(name.rpartition("/")[2]))
     for name in by_rank:
@@ -121,7 +121,7 @@ def _files(listing: Listing) -> list[dict[str, Any]]:
 
 
 def _importance(entry: Entry) -> tuple[int, str]:
-    """What pages link to comes first: the files of modules and their READMEs, the prominent before the deeper ones."""
+    """Files that pages link to come first: module files and READMEs, root and submodules before deeper folders."""
     folder, _, name = entry.name.rpartition("/")
     is_linked = is_module_file(name) or name.lower() in README_NAMES
     rank = 0 if is_linked and folders.is_prominent(folder) else 1 if not folder else 2 if is_linked else 3
@@ -131,7 +131,7 @@ def _importance(entry: Entry) -> tuple[int, str]:
 def _calls(units: list[dict[str, Any]]) -> Iterator[ModuleCall]:
     for unit in units:
         if unit["kind"] in {"example", "other"}:
-            continue  # nobody who uses the module installs what its examples call
+            continue  # users of the module do not install what its examples call
         for call in unit["calls"]:
             target = target_of(call["source"])
             yield ModuleCall(

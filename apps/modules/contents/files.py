@@ -1,7 +1,7 @@
-"""The files of a published version, read one at a time out of its stored archive: one range, nothing unpacked to disk.
+"""Read single files of a published version from its stored archive: one range each, nothing unpacked to disk.
 
-`ModuleVersion.files` says where each lies. A hostile archive cannot lead astray here: it was checked member by member
-before it was stored, and at most as many bytes come out as are asked for.
+`ModuleVersion.files` has their offsets. A hostile archive can do no harm here: each member was checked before it was
+stored, and the caller limits the bytes read.
 """
 
 import zlib
@@ -26,7 +26,7 @@ _IMAGES = {
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One file, by its whole path; `at` is None in rows of an older Larder, which noted only names and sizes."""
+    """One file by its full path. `at` is None in rows of an older Larder, which stored only names and sizes."""
 
     name: str
     size: int
@@ -41,7 +41,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """What lies directly in a folder: names of folders with how many files are in each, and files."""
+    """The direct contents of a folder: subfolders with their file counts, and files."""
 
     path: str
     folders: list[tuple[str, int]]
@@ -57,7 +57,7 @@ def entry_at(version: ModuleVersion, path: str) -> Entry | None:
 
 
 def folder_of(entries: Sequence[Entry], path: str) -> Folder | None:
-    """The folder at `path` ("" is the root); None where nothing lies in it. Its parts are in the order of names."""
+    """The folder at `path` ("" is the root), sorted by name; None if it has no contents."""
     prefix = f"{path}/" if path else ""
     folders: dict[str, int] = {}
     files = []
@@ -75,7 +75,7 @@ def folder_of(entries: Sequence[Entry], path: str) -> Folder | None:
 
 
 def read_file(version: ModuleVersion, path: str, most: int = MAX_FILE_BYTES) -> bytes:
-    """The first `most` bytes of one file. Raises NotFound, or Unavailable where storage does not give them now."""
+    """The first `most` bytes of a file. Raises NotFound, or Unavailable if storage fails."""
     entry = entry_at(version, path)
     if entry is None:
         raise NotFound(f"{version} has no file {path!r}.")
@@ -91,14 +91,14 @@ def read_file(version: ModuleVersion, path: str, most: int = MAX_FILE_BYTES) -> 
 
 
 def image_type(data: bytes) -> str:
-    """The media type of an image that browsers may show, by its first bytes; empty for everything else."""
+    """The media type of an image that browsers may show, by its first bytes; otherwise empty."""
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"
     return next((kind for magic, kind in _IMAGES.items() if data.startswith(magic)), "")
 
 
 def text_of(data: bytes, *, is_cut: bool) -> str | None:
-    """The text that the bytes are; None where they are none. A cut may have gone through a character."""
+    """The decoded text, None for binary data. If `is_cut`, the last character may be incomplete."""
     if b"\x00" in data:
         return None
     for dropped in range(4 if is_cut else 1):

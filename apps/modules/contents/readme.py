@@ -1,8 +1,8 @@
-"""READMEs: rendered and sanitised in the worker, stored as HTML with the renderer's version (D17).
+"""READMEs, rendered and sanitised in the worker, stored as HTML with the renderer's version (D17).
 
-`render(source)` is the safe HTML of a README alone. With `prefix`, `base` and `files` its relative links lead to the
-files of its version: `prefix` is `page_path(address, version)`, `base` the folder it stands in ("" or
-"modules/subnets"), `files` the names of all files (a frozenset, where several READMEs of one archive are rendered).
+`render(source)` returns the safe HTML of a single README. With `prefix`, `base` and `files`, relative links lead to the
+files of its version: `prefix` is `page_path(address, version)`, `base` the README's folder ("" or "modules/subnets"),
+`files` the names of all files (a frozenset: several READMEs of one archive share it).
 """
 
 import re
@@ -19,7 +19,7 @@ from apps.lib.markdown.rendering import RENDERER, describe, summary, text_of
 
 __all__ = ["RENDERER", "Heading", "describe", "headings", "page_path", "render", "summary", "text_of"]
 
-# A README as long as two screens, with something to choose from.
+# A table of contents helps from about two screens and a few headings on.
 LONG = 5_000
 MIN_HEADINGS, MAX_HEADINGS = 4, 60
 _OUTLINE = re.compile(
@@ -27,12 +27,12 @@ _OUTLINE = re.compile(
 )
 _TAGS = re.compile(r"<[^<>]*>")
 _SHOWN_IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
-# What Django's reverse() leaves as it is, so that the links equal those of the pages.
+# Characters that Django's reverse() does not quote, so that links equal those of the pages.
 _SAFE = "/~:@!$&'()*+,;="
 
 
 def page_path(address: ModuleAddress, version: str) -> str:
-    """Where the pages of a version are. The portal's routes say the same, and its tests compare the two."""
+    """The path of a version's pages. Repeats the portal's routes, and its tests compare the two."""
     return quote(f"/modules/{address}/{version}", safe="/+")
 
 
@@ -44,11 +44,11 @@ def render(source: bytes, *, prefix: str = "", base: str = "", files: Collection
 class Heading:
     anchor: str
     text: str
-    is_below: bool  # the one before it
+    is_below: bool  # on the second of the two levels
 
 
 def headings(html: str) -> list[Heading]:
-    """The contents of a long README, as it was rendered: two levels of headings outside of folds. Else none."""
+    """The table of contents of a long rendered README: two levels of headings outside folds. Empty for short ones."""
     if len(html) < LONG:
         return []
     found, folds = [], 0
@@ -66,7 +66,7 @@ def headings(html: str) -> list[Heading]:
 
 @dataclass
 class _AmongFiles(Place):
-    """The README in `base` of a version whose pages are at `prefix` and whose files are `files`."""
+    """The README in folder `base` of a version whose pages are at `prefix` and whose files are `files`."""
 
     prefix: str = ""
     files: Collection[str] = ()
@@ -100,7 +100,7 @@ class _AmongFiles(Place):
         return frozenset(self.files) if self.prefix else frozenset()
 
 
-@lru_cache(maxsize=4)  # the READMEs of one archive ask with the same set
+@lru_cache(maxsize=4)  # the READMEs of one archive share the set
 def _folders(names: frozenset[str]) -> frozenset[str]:
     return frozenset(_parents(names)) if names else frozenset()
 

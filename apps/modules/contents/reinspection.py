@@ -1,4 +1,4 @@
-"""Reading stored archives again when the rules of inspection got better. Their bytes stay as they are (D5)."""
+"""Inspect stored archives again after the rules of inspection changed. Their bytes stay unchanged (D5)."""
 
 from django.db import IntegrityError, transaction
 from django.db.models import Q
@@ -18,20 +18,19 @@ JOB = "inspect-module"
 
 
 def outdated() -> ModuleVersionQuerySet:
-    """Versions that were read by older rules than today's."""
     stale = ~Q(inspector=inspection.INSPECTOR) | ~Q(readme_renderer=readme.RENDERER)
     return ModuleVersion.objects.filter(stale)
 
 
 def request(versions: ModuleVersionQuerySet, *, actor_id: int | None) -> int:
-    """Queue a job for each that has none yet; answers how many were queued."""
+    """Queue a job for each version that has none yet; return the number queued."""
     queued = 0
     for pk in versions.order_by("pk").values_list("pk", flat=True):
         try:
             with transaction.atomic():
                 queue.enqueue(JOB, target=pk, created_by_id=actor_id)
         except IntegrityError:
-            continue  # one is at work on it already
+            continue  # a worker is on it
         queued += 1
     return queued
 
@@ -40,7 +39,7 @@ def run(claim: Claim) -> None:
     rows = ModuleVersion.objects.filter(pk=claim.target).without_texts()
     version = rows.select_related("module__namespace", "release__namespace").first()
     if version is None:
-        return  # it was purged meanwhile
+        return  # purged meanwhile
     release = version.release
     with store.open_blob(release.digest) as file:
         listing = sandboxed.inspect(file, publishing.limits(), wanted=extraction.WANTED)

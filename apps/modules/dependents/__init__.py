@@ -1,1 +1,0 @@
-"""Modules of this registry that call each other."""

@@ -1,6 +1,6 @@
-"""The modules of this registry that are hit when a version of another leaves the lists (D9).
+"""Modules of this registry that break or change when a version of another module leaves the lists (D9).
 
-`releases.lifecycle.impact` knows the people.
+`releases.lifecycle.impact` lists the affected people.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from apps.modules.dependents import sources
 from apps.modules.models import ModuleCall
 from apps.releases.models import Kind, Release, SearchDoc
 
-# More calls of one module than this are not looked through.
+# Calls read for one module.
 CALLS = 2_000
 MAY_FAIL = "may fail: its constraint is not known here"
 MAY_BE_IT = "may mean this version, which still answers to its tags and digest until it is in quarantine or purged"
@@ -34,9 +34,10 @@ _ROW = (
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A call in the default version of another module. `instead` is what clients take then; None: they fail.
+    """A call in the default version of another module.
 
-    Where `note` says something, that is what becomes of it, as far as it can be told.
+    `instead` is the version that clients select then; None if they fail. `note`, if set, says what happens to the
+    caller.
     """
 
     address: ModuleAddress
@@ -51,10 +52,10 @@ class Caller:
 
 
 def callers_of(viewer: Viewer, release: Release) -> list[Caller]:
-    """Those that the viewer may see; first those that are left with nothing."""
+    """Callers that the viewer may see; those that fail come first."""
     defaults = SearchDoc.objects.filter(kind=Kind.MODULE, namespace__in=visible_namespaces(viewer)).values("release")
     calls = ModuleCall.objects.to(publishing.address_of(release)).filter(version__release__in=defaults)
-    # What an example uses is not what the module's own users get; and a module does not call itself.
+    # Users of a module do not get what its examples call, and a module does not call itself.
     calls = calls.exclude(unit__startswith="examples/").exclude(
         Q(version__release__namespace=release.namespace, version__release__name=release.name)
     )
@@ -88,7 +89,7 @@ def _caller(row: tuple[str, str, str, str, str], this: versions.Version, left: S
 def _by_reference(
     caller: Caller, reference: sources.Reference, this: versions.Version, left: Sequence[str]
 ) -> Caller | None:
-    """A yanked version still answers to its tag and its digest: who names one is hit by quarantine and purge."""
+    """A tag or a digest still reaches a yanked version; quarantine and purge break the caller."""
     if reference.digest:
         return replace(caller, constraint=f"digest {reference.digest[:19]}…", note=MAY_BE_IT)
     tag = reference.tag or "latest"
@@ -97,7 +98,7 @@ def _by_reference(
         every = Constraint.parse("")
         return replace(caller, instead=every.highest(left)) if every.allows(this) else None
     try:
-        # Tags have no plus.
+        # OCI tags have no "+".
         is_this = versions.parse(tag.replace("_", "+")).precedence == this.precedence
     except Invalid:
         return replace(caller, note=MAY_BE_IT)

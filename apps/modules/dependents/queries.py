@@ -1,4 +1,4 @@
-"""Modules that build on each other, as far as a viewer may know of both."""
+"""Dependencies between modules, limited to what the viewer may see of both ends."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from apps.releases.models import Kind, SearchDoc
 
 
 def hosted_targets(viewer: Viewer, version: ModuleVersion, unit: str) -> dict[str, ModuleAddress]:
-    """The modules of this registry that one unit of the version calls, by the name of the call, in one query."""
+    """Modules of this registry that one unit of the version calls, keyed by call name, in one query."""
     visible = visible_modules(viewer).filter(
         namespace__canonical=_folded(OuterRef("target_namespace")),
         canonical=_folded(Concat(OuterRef("target_name"), Value("/"), OuterRef("target_system"))),
@@ -29,14 +29,14 @@ def hosted_targets(viewer: Viewer, version: ModuleVersion, unit: str) -> dict[st
     found = {}
     for name, source, *asked, namespace, module in calls.exclude(module=None).values_list(*fields):
         address = ModuleAddress(namespace, module, asked[2])
-        # Clients tell capitals apart, and OCI knows none.
+        # Addresses are case-sensitive in clients; OCI repositories are lower case.
         if "/".join(asked) == (address.repository if source.startswith(OCI) else str(address)):
             found[name] = address
     return found
 
 
 def used_by(viewer: Viewer, module: Module) -> ModuleQuerySet:
-    """Modules whose default version calls this one, in the order of their addresses."""
+    """Modules whose default version calls this one, by address."""
     defaults = SearchDoc.objects.filter(kind=Kind.MODULE).values("release")
     calls = ModuleCall.objects.to(module.address)
     calls = calls.filter(version__module=OuterRef("pk"), version__release__in=defaults)
@@ -44,5 +44,5 @@ def used_by(viewer: Viewer, module: Module) -> ModuleQuerySet:
 
 
 def _folded(text: Any) -> Replace:
-    """As `addresses.canonical`."""
+    """The SQL of `addresses.canonical`."""
     return Replace(Lower(text), Value("_"), Value("-"))

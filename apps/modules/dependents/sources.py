@@ -1,4 +1,4 @@
-"""Sources of module blocks that mean a module of this registry."""
+"""Parse sources of module blocks that name a module of this registry."""
 
 from dataclasses import dataclass
 from urllib.parse import parse_qs
@@ -13,7 +13,7 @@ from apps.modules.models import OCI
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What an `oci://` source asks for; at most one of them, and neither means the tag `latest`."""
+    """The tag or digest of an `oci://` source, at most one of them; neither means the tag `latest`."""
 
     tag: str = ""
     digest: str = ""
@@ -34,7 +34,7 @@ def target_of(source: str) -> ModuleAddress | None:
 
 
 def reference_of(source: str) -> Reference | None:
-    """None for a source that is asked for by constraint."""
+    """None for a registry source, which a version constraint selects."""
     if not source.startswith(OCI):
         return None
     asked = parse_qs(source.partition("?")[2])
