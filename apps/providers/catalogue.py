@@ -1,4 +1,4 @@
-"""What lists and searches say of a provider, written down whenever its versions change, in the same transaction."""
+"""Search entries of providers, written in each transaction that changes a provider's versions."""
 
 from django.db.models import Case, IntegerField, When
 
@@ -6,15 +6,15 @@ from apps.providers.models import DocsKind, DocsPage, Provider, ProviderVersion
 from apps.releases.catalogue import search
 from apps.releases.models import Kind, Lifecycle
 
-# A search document holds so many words, and each name is several.
+# A search entry has a limited number of words, and each name is several.
 MAX_DOCUMENTED_NAMES = 500
 
 
 def refresh(provider: Provider) -> None:
-    """Find the provider's default version anew and write its search document; a provider without one has none.
+    """Recalculate the provider's default version and its search entry; a provider without a version has none.
 
-    Call it inside the transaction that publishes, yanks, restores or quarantines. The row of the provider is locked
-    first, so that of two who change its versions at once the second one sees what the first one did.
+    Call it in the transaction that publishes, yanks, restores or quarantines. It locks the provider's row first, so
+    that the second of two concurrent changes sees the first.
     """
     Provider.objects.select_for_update(no_key=True).get(pk=provider.pk)
     shown = default_version(provider)
@@ -36,13 +36,13 @@ def refresh(provider: Provider) -> None:
 
 
 def _documented(shown: ProviderVersion) -> list[str]:
-    """What its documentation names: resources, data sources, functions and the like."""
+    """Names in its docs: resources, data sources, functions and the like."""
     rows = DocsPage.objects.filter(version=shown).exclude(kind__in=[DocsKind.OVERVIEW, DocsKind.GUIDE])
     return list(rows.order_by("name").values_list("name", flat=True)[:MAX_DOCUMENTED_NAMES])
 
 
 def default_version(provider: Provider) -> ProviderVersion | None:
-    """The version that is shown where none is named: the highest stable listed one."""
+    """The highest stable listed version."""
     yanked = Case(When(release__lifecycle=Lifecycle.YANKED, then=1), default=0, output_field=IntegerField())
     rows = ProviderVersion.objects.filter(provider=provider).published()
     shown = rows.order_by(yanked, "is_prerelease", "-release__sort_key", "-pk")

@@ -1,4 +1,4 @@
-"""What a provider's publishers say of it beyond its versions, to lists, and to whoever runs init."""
+"""A provider's own description, for lists, and its notice, for everyone who runs init."""
 
 from django.db import transaction
 
@@ -23,7 +23,7 @@ def describe(
     source_url: str | None = None,
     notice: str | None = None,
 ) -> None:
-    """Change what is given; None leaves it. Raises Invalid. Clients show the notice as a warning at every init."""
+    """Change the given fields; None leaves a field unchanged. Raises Invalid. Clients show the notice at every init."""
     wanted = {
         "description": None if description is None else checked_line("description", description, mend=SHORTER),
         "source_url": None if source_url is None else checked_url(source_url),

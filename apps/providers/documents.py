@@ -1,7 +1,7 @@
-"""The data of providers.v1's documents and of the network mirror's.
+"""Wire bodies of providers.v1 and of the network mirror.
 
-The protocols are https://opentofu.org/docs/internals/provider-registry-protocol/ and
-https://opentofu.org/docs/internals/provider-network-mirror-protocol/.
+https://opentofu.org/docs/internals/provider-registry-protocol/ and
+https://opentofu.org/docs/internals/provider-network-mirror-protocol/
 """
 
 from collections import defaultdict
@@ -14,19 +14,19 @@ from apps.providers.signatures.trust import is_ending
 from apps.releases.models import Lifecycle
 from apps.signing.models import SigningKey, State
 
-# A warning stands in a terminal, at every init.
+# Clients print warnings at every init.
 MAX_PLATFORMS_NAMED = 5
 
 Document = dict[str, Any]
 
 
 def sums_name(type: str, version: str) -> str:  # noqa: A002 - the field's word
-    """As GoReleaser calls it. The signature's name is this and `.sig`."""
+    """The name that GoReleaser uses; the signature's has `.sig` appended."""
     return f"terraform-provider-{type}_{version}_SHA256SUMS"
 
 
 def versions_document(versions: Sequence[ProviderVersion], now: datetime) -> Document:
-    """Complete, no paging. Clients pick by `version` alone; `protocols` serve their hint where none of it fits."""
+    """Complete, no paging. Clients choose by `version` alone; `protocols` serves their hint if no version fits."""
     return {
         "versions": [
             {
@@ -41,7 +41,7 @@ def versions_document(versions: Sequence[ProviderVersion], now: datetime) -> Doc
 
 
 def warnings_of(versions: Sequence[ProviderVersion], now: datetime) -> list[str]:
-    """What clients show after every init: the owner's notice, what is wrong with keys, what is deprecated."""
+    """Warnings that clients print after every init: the owner's notice, key problems, deprecations."""
     notice = versions[0].provider.notice.strip() if versions else ""
     return [*([notice] if notice else []), *_about_keys(versions, now), *_deprecations(versions)]
 
@@ -62,7 +62,7 @@ def _about_keys(versions: Iterable[ProviderVersion], now: datetime) -> list[str]
 
 
 def _deprecations(versions: Iterable[ProviderVersion]) -> list[str]:
-    """One sentence for all that are deprecated in the same words."""
+    """One sentence for all versions deprecated with the same words."""
     grouped: dict[tuple[str, str], list[str]] = defaultdict(list)
     for version in versions:
         release = version.release
@@ -77,7 +77,7 @@ def _deprecations(versions: Iterable[ProviderVersion]) -> list[str]:
 
 
 def _named(numbers: Sequence[str]) -> str:
-    """`version 1.0.0`, `versions 1.1.0, 1.0.0`, and how many more there are."""
+    """`version 1.0.0`, or `versions 1.1.0, 1.0.0` and the number of the rest."""
     more = len(numbers) - MAX_PLATFORMS_NAMED
     rest = f" and {more} more" if more > 0 else ""
     return f"version{'s' if len(numbers) > 1 else ''} {', '.join(numbers[:MAX_PLATFORMS_NAMED])}{rest}"
@@ -90,9 +90,9 @@ def download_document(
     url_of: Callable[[str, str], str],
     all_packages: Iterable[Package] = (),
 ) -> Document:
-    """What a client needs to fetch and verify one package. `url_of` takes digest and file name.
+    """The data to fetch and verify one package. `url_of` takes digest and file name.
 
-    `trust_signature` stays empty: terraform refuses one that its own vendor did not make.
+    `trust_signature` stays empty: terraform accepts only HashiCorp's.
     """
     version = package.version
     sums = sums_name(version.provider.type, version.release.version)
@@ -124,12 +124,12 @@ def _key_document(key: SigningKey) -> dict[str, str]:
 
 
 def mirror_index_document(versions: Iterable[ProviderVersion]) -> Document:
-    """Clients read the keys; the protocol keeps the values for later."""
+    """Clients read the keys; the protocol reserves the values."""
     return {"versions": {version.release.version: {} for version in versions}}
 
 
 def mirror_version_document(packages: Iterable[Package], url_of: Callable[[str, str], str]) -> Document:
-    """Both hashes of every platform. Without packages it is what a client takes for "not here" (D8)."""
+    """Both hashes of every platform. Clients take a document without packages for "not here" (D8)."""
     return {
         "archives": {
             one.platform: {"url": url_of(one.digest, one.filename), "hashes": [one.h1, one.zh]}

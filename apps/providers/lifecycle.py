@@ -1,4 +1,4 @@
-"""The lifecycle of a provider's version (D9); the frame, and who may do what, is `releases.lifecycle.actions`."""
+"""The lifecycle of a provider version (D9); steps and permissions are in `releases.lifecycle.actions`."""
 
 from apps.lib.addresses import ProviderAddress
 from apps.providers import catalogue, reading
@@ -13,7 +13,7 @@ def _refresh(release: Release) -> None:
 
 
 def _drop(release: Release) -> None:
-    """With its packages and former signatures; what they are made of stays named by the release's blobs."""
+    """Also drops packages and former signatures; the release's blobs still name their bytes."""
     ProviderVersion.objects.filter(release=release).delete()
 
 

@@ -17,7 +17,7 @@ class ProviderQuerySet(models.QuerySet["Provider"]):
 
 
 class Provider(models.Model):
-    """A provider's address. It comes into being with its first published version."""
+    """A provider's address. The first published version creates it."""
 
     namespace = models.ForeignKey(Namespace, models.PROTECT, related_name="providers")
     type = models.CharField(max_length=63)
@@ -41,7 +41,7 @@ class Provider(models.Model):
 
 
 class Signing(models.TextChoices):
-    """The two honest modes of D11."""
+    """The two modes of D11."""
 
     PUBLISHER = "publisher", "Publisher-signed"
     REGISTRY = "registry", "Registry-signed"
@@ -49,11 +49,11 @@ class Signing(models.TextChoices):
 
 class ProviderVersionQuerySet(models.QuerySet["ProviderVersion"]):
     def published(self) -> Self:
-        """What may be read: all but those in quarantine."""
+        """Readable versions: all except those in quarantine."""
         return self.filter(release__quarantined_at=None)
 
     def listed(self) -> Self:
-        """What version lists name: neither yanked nor in quarantine."""
+        """Versions in version lists: neither yanked nor in quarantine."""
         return self.published().exclude(release__lifecycle=Lifecycle.YANKED)
 
     def newest_first(self) -> Self:
@@ -61,7 +61,7 @@ class ProviderVersionQuerySet(models.QuerySet["ProviderVersion"]):
 
 
 class ProviderVersion(models.Model):
-    """What a published provider release has beyond every release: its packages, their sums and who signed them."""
+    """The provider part of a release: its packages, their sums and the key that signed them."""
 
     provider = models.ForeignKey(Provider, models.PROTECT, related_name="versions")
     release = models.OneToOneField(Release, models.PROTECT, related_name="provider_version")
@@ -97,7 +97,7 @@ class ProviderVersion(models.Model):
 
 
 class FormerSignature(models.Model):
-    """What a version was signed with before it was signed anew. The blob stays: links to it are out (D11)."""
+    """A version's signature from before it was signed again. The blob stays: links to it are in use (D11)."""
 
     version = models.ForeignKey(ProviderVersion, models.CASCADE, related_name="former_signatures")
     key = models.ForeignKey(SigningKey, models.PROTECT, related_name="+")
@@ -145,7 +145,7 @@ class Package(models.Model):
 
 
 class DocsKind(models.TextChoices):
-    """What a page of the documentation describes, in the order in which pages list them; the values stand in URLs."""
+    """In the order in which pages list them; the values are part of URLs."""
 
     OVERVIEW = "overview", "Overview"
     GUIDE = "guides", "Guides"
@@ -164,7 +164,7 @@ class DocsPageQuerySet(models.QuerySet["DocsPage"]):
 
 
 class DocsPage(models.Model):
-    """One page of a version's documentation, rendered and sanitised by a worker."""
+    """One page of a version's docs, rendered and sanitised by a worker."""
 
     version = models.ForeignKey(ProviderVersion, models.CASCADE, related_name="docs_pages")
     kind = models.CharField(max_length=20, choices=DocsKind.choices)
@@ -192,7 +192,7 @@ class DocsState(models.TextChoices):
 
 
 class DocsArchive(models.Model):
-    """An archive with documentation that was sent for a version, with its draft or later. At most one is shown."""
+    """A docs archive uploaded with a version's draft or later. At most one is shown."""
 
     version = models.ForeignKey(ProviderVersion, models.CASCADE, related_name="docs_archives")
     state = models.CharField(max_length=8, choices=DocsState.choices)

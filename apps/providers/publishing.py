@@ -1,5 +1,5 @@
-"""Publishing a provider: open a draft, receive its files, hand it in; then check, settle the sums, sign, store, enter,
-finalise (D4, D11, D24). STEPS is the worker's.
+"""Publish a provider: open a draft, receive its files, submit it; then check, settle the sums, sign, store, enter,
+finalise (D4, D11, D24). The worker runs STEPS.
 """
 
 import os
@@ -33,11 +33,11 @@ from apps.releases.publishing.pipeline import Step, Work
 JOB = "publish-provider"
 
 
-# --- The web process: open, receive, hand in --------------------------------------------------------------------------
+# --- The web process: open, receive, submit ---------------------------------------------------------------------------
 
 
 def open_draft(*, viewer: Viewer, address: ProviderAddress, version: str, protocols: Sequence[str] = ()) -> Release:
-    """The person's draft of that version, opened now or before. Raises Conflict where somebody else has the number."""
+    """The person's draft of that version, opened if needed. Raises Conflict if the number is taken."""
     return begin(viewer=viewer, address=address, version=version, protocols=protocols).release
 
 
@@ -60,12 +60,12 @@ def begin(*, viewer: Viewer, address: ProviderAddress, version: str, protocols: 
 def receive_file(
     *, viewer: Viewer, release: Release, name: str, open_body: Callable[[], Iterable[bytes]]
 ) -> ReleaseFile:
-    """Take one file of the draft. Nothing of the body is read for a name that the release cannot have."""
+    """Store one file of the draft. Reads nothing of the body if the release cannot have a file of that name."""
     return take_file(viewer=viewer, release=release, name=name, open_body=open_body).file
 
 
 def take_file(*, viewer: Viewer, release: Release, name: str, open_body: Callable[[], Iterable[bytes]]) -> Received:
-    """As `receive_file`, and says whether the file is new. A byproduct of the build is read and not stored."""
+    """As `receive_file`, and says whether the file is new. Byproducts of the build are read and not stored."""
     _require_publisher(viewer, release)
     role = drafts.role_of(release, name)
     limit, setting = drafts.limit_of(role)
@@ -81,10 +81,10 @@ def remove_file(*, viewer: Viewer, release: Release, name: str) -> None:
 def hand_in(
     *, viewer: Viewer, release: Release, protocols: Sequence[str] | None = None, lacking_nothing: bool = False
 ) -> Release:
-    """The draft is whole: a worker takes it from here. Handed in again, it stays what it is.
+    """Submit the draft to a worker. Submitting again changes nothing.
 
-    `protocols` take the place of those that were told before. Raises Invalid where there is nothing to look at, and,
-    `lacking_nothing`, for what a person can still mend in the draft; else the worker says that in its reasons.
+    `protocols` replace those declared before. Raises Invalid for a draft without packages and, with `lacking_nothing`,
+    for gaps that a person can still close; otherwise the worker reports them.
     """
     _require_publisher(viewer, release)
     if release.state == State.RECEIVING:
@@ -97,7 +97,7 @@ def hand_in(
 
 
 def cancel(*, viewer: Viewer, release: Release) -> None:
-    """End a draft that nobody will hand in; its files go, and the version number is free."""
+    """End a draft: delete its files and free the version number."""
     _require_publisher(viewer, release)
     if release.state != State.RECEIVING:
         raise Conflict(f"{release} is {release.state}: only a draft can be cancelled.")
@@ -128,7 +128,7 @@ def _warnings(told: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _upload_digest(files: Sequence[ReleaseFile]) -> str:
-    """Two uploads are the same where their packages are: signatures of the same sums differ each time."""
+    """Uploads are equal if their packages are: signatures of the same sums differ each time."""
     packages = {file.name: file.digest for file in files if package_names.name_of(file.name)}
     tally = Tally()
     tally.update(sums.canonical(packages))
@@ -139,7 +139,7 @@ def _upload_digest(files: Sequence[ReleaseFile]) -> str:
 
 
 def check(work: Work) -> None:
-    """Read every package in a limited child process; find out which protocols the provider speaks."""
+    """Read every package in a limited child process; find the provider's protocols."""
     files = drafts.files_of(work.release)
     work.notes = dict(work.release.notes)
     inspected = assembling.inspect_all(work.release, files)
@@ -147,14 +147,14 @@ def check(work: Work) -> None:
     packages = [package for package, _ in inspected]
     quarantine.refuse_quarantined({package.digest: package.filename for package in packages})
     texts = docs.checked(files.docs)
-    # Clients unpack the mode as it is. It is said and not refused: what runs it may set it by itself.
+    # Clients unpack the mode as it is. A warning suffices: other tools may set it themselves.
     idle = [one.platform for one, listing in inspected if one.os != "windows" and not listing.is_runnable]
     work.notes |= {"platforms": [package.platform for package in packages], "protocols": spoken, "not_runnable": idle}
     work.findings |= {"files": files, "packages": packages, "protocols": spoken, "inspected": inspected, "texts": texts}
 
 
 def settle_sums(work: Work) -> None:
-    """Whose sums they are, and by which key they are, or will be, signed (D11)."""
+    """Find out whose sums they are, and which key signed or will sign them (D11)."""
     packages: list[Package] = work.findings["packages"]
     settled = assembling.settle(work.release, work.findings["files"], packages)
     work.notes["signing"] = settled.signing.value
@@ -164,9 +164,9 @@ def settle_sums(work: Work) -> None:
 
 
 def sign(work: Work) -> None:
-    """Where the publisher has signed, that was verified with the sums; else the registry signs.
+    """Sign with the registry's key, unless the publisher's signature was verified with the sums.
 
-    Whoever has to do it again makes another signature; one is ever served.
+    Safe to repeat: a retry signs again, only the stored signature is served.
     """
     settled: assembling.Settled = work.findings["settled"]
     if settled.signature is None:
@@ -176,9 +176,9 @@ def sign(work: Work) -> None:
 
 
 def store_files(work: Work) -> None:
-    """Staging → content-addressed storage, create only: packages, documentation, sums and signature.
+    """Move packages, docs, sums and signature from staging to content-addressed storage, create only.
 
-    What a step that ran before left behind stays noted with the release: a purge takes that along.
+    The release keeps the blobs of an earlier run, so that a purge removes them too.
     """
     files: drafts.Files = work.findings["files"]
     settled: assembling.Settled = work.findings["settled"]
@@ -191,7 +191,9 @@ def store_files(work: Work) -> None:
 
 
 def read_docs(work: Work) -> None:
-    """What the pages will say. Packages are read by ranges of what is stored; nothing in them refuses any more."""
+    """Render the docs for the pages. Reads packages by ranges of the stored blobs; their contents refuse nothing any
+    more.
+    """
     found = work.findings
     found["pages"] = docs.read(work.release, found["texts"], found["inspected"])
 
@@ -218,7 +220,7 @@ def run(claim: Claim) -> None:
 
 
 def _describe(work: Work) -> None:
-    """The provider's own rows, inside the finalising transaction: the provider itself begins with its first version."""
+    """Write the provider's own rows, in the finalising transaction. The first version creates the provider."""
     release, settled = work.release, work.findings["settled"]
     assembling.require_usable(settled.key, now=timezone.now())
     provider, _ = Provider.objects.get_or_create(namespace=release.namespace, type=release.name)

@@ -1,4 +1,4 @@
-"""Reading providers through the gate."""
+"""Read providers through the gate."""
 
 from collections.abc import Iterable
 from functools import reduce
@@ -25,7 +25,7 @@ def visible_providers(viewer: Viewer) -> ProviderQuerySet:
 
 
 def hosted_providers(viewer: Viewer, sources: Iterable[str]) -> dict[str, ProviderAddress]:
-    """The providers of this registry among what configurations call `source`, by source; one query where any may be."""
+    """The providers of this registry among `source` values of configurations, by source; at most one query."""
     wanted = {source: address for source in sources if (address := _hosted_address(source))}
     if not wanted:
         return {}
@@ -36,7 +36,7 @@ def hosted_providers(viewer: Viewer, sources: Iterable[str]) -> dict[str, Provid
 
 
 def _hosted_address(source: str) -> ProviderAddress | None:
-    """`<our host>/ns/type`, as clients fold it; a source without a host means the public registry."""
+    """`<our host>/ns/type`, normalised as clients do; a source without a host means the public registry."""
     host, _, path = source.strip().lower().partition("/")
     namespace, slash, type_ = path.partition("/")
     try:
@@ -47,7 +47,7 @@ def _hosted_address(source: str) -> ProviderAddress | None:
 
 
 def provider_for(viewer: Viewer, address: ProviderAddress) -> Provider:
-    """The provider, or CredentialsRequired, or NotFound: a name that no row can have is simply not there."""
+    """Raises CredentialsRequired, or NotFound, also for a name that no row can have."""
     namespace = _namespace_for(viewer, address)
     provider = Provider.objects.filter(namespace=namespace, type=address.type).select_related("namespace").first()
     if provider is None:
@@ -58,9 +58,9 @@ def provider_for(viewer: Viewer, address: ProviderAddress) -> Provider:
 def version_for(
     viewer: Viewer, address: ProviderAddress, version: str, *, even_quarantined: bool = False
 ) -> ProviderVersion:
-    """The version that equals `version` by precedence, with its packages and its key; yanked ones too.
+    """The version equal to `version` by precedence, with its packages and its key. Includes yanked versions.
 
-    What is in quarantine is not there, but for staff on pages that say so (`even_quarantined`) and give out no bytes.
+    Quarantined versions are not found, except by staff (`even_quarantined`) for pages that say so and serve no bytes.
     """
     provider = provider_for(viewer, address)
     rows = ProviderVersion.objects.filter(provider=provider, release__sort_key=_sort_key(address, version))
@@ -77,8 +77,7 @@ def version_for(
 def listed_versions(viewer: Viewer, address: ProviderAddress) -> list[ProviderVersion]:
     """Every listed version, highest first by SemVer precedence, each with its packages and its key.
 
-    Three queries. Where all versions are yanked the list is empty: the provider is there, and clients say that it has
-    no versions.
+    Three queries. If all versions are yanked the list is empty: clients report that the provider has no versions.
     """
     namespace = _namespace_for(viewer, address)
     rows = ProviderVersion.objects.published().filter(provider__namespace=namespace, provider__type=address.type)
@@ -106,7 +105,7 @@ def package_for(viewer: Viewer, address: ProviderAddress, version: str, os: str,
 
 
 def latest_release(viewer: Viewer, address: ProviderAddress, version: str) -> Release:
-    """The newest release of an exact version in any state, for the script that asks how its draft goes (D24)."""
+    """The newest release of an exact version in any state, for scripts that poll their draft (D24)."""
     namespace = gate.namespace_for(viewer, address.namespace)
     rows = Release.objects.filter(coordinate_of(address, version))
     if gate.role_on(viewer, namespace, only_name=address.type) in (None, Role.READER):
@@ -118,7 +117,7 @@ def latest_release(viewer: Viewer, address: ProviderAddress, version: str) -> Re
 
 
 def draft_for(viewer: Viewer, address: ProviderAddress, version: str) -> Release:
-    """The release that bears this number now, for those who publish it: a draft, one at work, or a published one."""
+    """The release that has this number now, for its publishers: a draft, in progress, or published."""
     gate.namespace_for(viewer, address.namespace, need=Role.PUBLISHER, only_name=address.type)
     rows = Release.objects.live().filter(coordinate_of(address, version))
     release = rows.select_related("namespace").first()
@@ -130,7 +129,7 @@ def draft_for(viewer: Viewer, address: ProviderAddress, version: str) -> Release
 
 
 def open_drafts(viewer: Viewer) -> ReleaseQuerySet:
-    """Those that the viewer may see, the newest first; only whoever opened one can go on with it."""
+    """Drafts that the viewer may see, newest first; only the person who opened a draft can continue it."""
     namespaces = gate.namespaces_with_role(viewer, Role.PUBLISHER)
     rows = Release.objects.filter(kind=Kind.PROVIDER, state=State.RECEIVING, receiving_until__gt=timezone.now())
     drafts = rows.filter(namespace__in=namespaces).select_related("namespace", "created_by")
@@ -138,7 +137,7 @@ def open_drafts(viewer: Viewer) -> ReleaseQuerySet:
 
 
 def coordinate_of(address: ProviderAddress, version: str) -> Q:
-    """The releases, in any state, that bear this number. Asks no gate: whoever calls has done so."""
+    """Releases with this number, in any state. Asks no gate: the caller must have done so."""
     return Q(
         kind=Kind.PROVIDER,
         namespace__canonical=canonical(address.namespace),
@@ -171,7 +170,7 @@ def _no_provider(address: ProviderAddress) -> NotFound:
 
 
 def _no_version(address: ProviderAddress, version: str) -> NotFound:
-    """Where somebody removed it, who comes for it learns that, and why; the gate has let them in before."""
+    """If the version was removed, the error says when and why; the caller has passed the gate."""
     tombstone = Release.objects.removed().filter(coordinate_of(address, version)).select_related("namespace").first()
     if tombstone is not None:
         return NotFound(tombstones.sentence_of(tombstone), mend="The page of all versions shows what there is.")

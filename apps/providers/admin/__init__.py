@@ -1,4 +1,4 @@
-"""Operators' pages of providers, their versions and packages. Importing registers them; `signing` has the keys'."""
+"""Admin pages for providers, versions and packages; those for keys are in `signing`. Importing registers them."""
 
 from apps.providers.admin import packages, providers, versions
 

@@ -1,4 +1,4 @@
-"""A provider's documentation: Markdown from `docs/` of its packages, or from an archive that is sent for itself.
+"""A provider's docs: Markdown from `docs/` of its packages, or from a separate archive.
 
-It is prose and no part of what clients verify, so its publishers may replace it after the version is published.
+Clients do not verify them, so publishers may replace them after publication.
 """

@@ -1,4 +1,4 @@
-"""Reading a version's documentation, for pages and scripts. The gate was asked when the version was found."""
+"""Read a version's docs, for pages and scripts. Finding the version has asked the gate."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -19,13 +19,13 @@ class Row:
 
     @property
     def words(self) -> str:
-        """What a filter looks at."""
+        """The text that filters match."""
         return _words(self.page)
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The pages of one subcategory; an empty name is that of those without one."""
+    """The pages of one subcategory; "" for those without one."""
 
     name: str
     rows: list[Row]
@@ -50,9 +50,9 @@ class Section:
 
 
 def sections_of(version: ProviderVersion, query: str = "") -> list[Section]:
-    """All pages by kind and subcategory, each by name. Found are those that hold every word of the query.
+    """All pages by kind and subcategory, by name; `found` marks those that match every word of the query.
 
-    The others are there as well: whoever widens the filter as they type need not ask again.
+    The rest is included, so that widening the filter while typing needs no request.
     """
     words = query.casefold().split()
     by_kind: dict[str, list[Row]] = {kind: [] for kind in DocsKind}
@@ -75,7 +75,7 @@ def page_of(version: ProviderVersion, kind: str = DocsKind.OVERVIEW, slug: str =
 
 
 def versions_with(version: ProviderVersion, page: DocsPage | None) -> set[int]:
-    """Which versions of the provider (by number of row) have that page too."""
+    """Primary keys of the provider's versions that also have this page."""
     if page is None:
         return set()
     same = DocsPage.objects.filter(version__provider=version.provider_id, kind=page.kind, slug=page.slug)
@@ -83,12 +83,12 @@ def versions_with(version: ProviderVersion, page: DocsPage | None) -> set[int]:
 
 
 def archives_of(version: ProviderVersion) -> list[DocsArchive]:
-    """What was sent for it, the newest first."""
+    """Docs archives uploaded for the version, newest first."""
     return list(version.docs_archives.select_related("created_by").order_by("-pk")[:_KEPT_IN_VIEW])
 
 
 def docs_document(version: ProviderVersion, *, with_archives: bool) -> dict[str, Any]:
-    """`pages`, and to publishers what was sent and how it went."""
+    """`pages`, and for publishers the uploaded archives and their states."""
     pages = [
         {"kind": page.kind, "slug": page.slug, "name": page.name, "subcategory": page.subcategory}
         for page in index_of(version)

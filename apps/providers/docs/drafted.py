@@ -1,4 +1,4 @@
-"""The documentation of a version that is being published: steps of the pipeline in `providers.publishing`."""
+"""The docs of a version in publication: steps of the pipeline in `providers.publishing`."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -14,7 +14,7 @@ from apps.releases.models import Release, ReleaseFile
 
 
 def checked(file: ReleaseFile | None) -> dict[Place, bytes]:
-    """The texts of the draft's own archive. Raises Refusal, as for every other file of a draft."""
+    """The texts of the draft's docs archive. Raises Refusal, like every other file of a draft."""
     if file is None:
         return {}
     try:
@@ -28,7 +28,7 @@ def checked(file: ReleaseFile | None) -> dict[Place, bytes]:
 def read(
     release: Release, texts: dict[Place, bytes], inspected: Iterable[tuple[Package, PackageListing]]
 ) -> list[DocsPage]:
-    """The pages: of the draft's own archive, else of the first stored package that has any."""
+    """The pages of the draft's docs archive, else of the first stored package that has any."""
     for package, listing in inspected:
         if texts:
             break
@@ -38,7 +38,7 @@ def read(
 
 
 def describe(version: ProviderVersion, file: ReleaseFile | None, pages: list[DocsPage]) -> None:
-    """Its rows, inside the finalising transaction."""
+    """Write the rows, in the finalising transaction."""
     if file is not None:
         DocsArchive.objects.create(
             version=version,
@@ -51,7 +51,7 @@ def describe(version: ProviderVersion, file: ReleaseFile | None, pages: list[Doc
 
 
 def write(version: ProviderVersion, pages: Iterable[DocsPage]) -> None:
-    """Put these pages in the place of those that were there; inside the caller's transaction."""
+    """Replace the version's pages, in the caller's transaction."""
     version.docs_pages.all().delete()
     found = list(pages)
     for page in found:

@@ -1,7 +1,6 @@
-"""The few lines between `---` with which a page begins.
+"""The YAML front matter of a page, between `---` lines.
 
-They are YAML by name. What pages need of it are single values, so a reader of lines that knows no tags, anchors or
-objects takes those, and passes over the rest.
+Pages need only single values from it, so this reads lines, without tags, anchors or objects, and ignores the rest.
 """
 
 import re
@@ -24,7 +23,7 @@ class FrontMatter:
 
 
 def split(text: str) -> tuple[FrontMatter, str]:
-    """What the lines say, and the text behind them. A text without front matter is all text."""
+    """The values, and the text after them; all of the text if there is no front matter."""
     lines = text.removeprefix("\ufeff").split("\n")
     if lines[0].rstrip() != _FENCE:
         return FrontMatter(), text
@@ -47,14 +46,14 @@ def _values(lines: list[str]) -> dict[str, str]:
             key = pair[1]
             found[key] = (pair[2] or "").strip()
         elif key and line[:1].isspace():
-            found[key] += f"\n{line.strip()}"  # a block, or a plain value that goes on
+            found[key] += f"\n{line.strip()}"  # a block, or a plain value on several lines
         elif line.strip():
             key = ""
     return {name: _scalar(found[name]) for name in _KNOWN if name in found}
 
 
 def _scalar(raw: str) -> str:
-    """One line of text. Quotes and the mark of a block are not part of it, nor a comment behind a plain value."""
+    """One line of text without quotes, block marks and the comment after a plain value."""
     first, _, rest = raw.partition("\n")
     if _BLOCK.match(first):
         return _line(rest)

@@ -1,4 +1,4 @@
-"""Which files of an archive are pages: today's layout (`docs/resources/…`) and the old one (`website/docs/r/…`)."""
+"""Map files of an archive to pages: the current layout (`docs/resources/…`) and the old one (`website/docs/r/…`)."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from apps.providers.models import DocsKind
 
-# Folder -> what its pages describe. Both layouts' names are taken in both: authors move files before they rename them.
+# Both layouts accept the folder names of both: authors move files before they rename them.
 FOLDERS = {
     "guides": DocsKind.GUIDE,
     "resources": DocsKind.RESOURCE,
@@ -27,14 +27,14 @@ _SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What a page describes. The overview is the page `index`."""
+    """The subject of a page. The overview is the page `index`."""
 
     kind: DocsKind
     slug: str
 
 
 def place_of(path: str) -> Place | None:
-    """The page that `path` names, seen from the folder of the documentation, with its suffix or without one."""
+    """The page at `path`, relative to the docs folder, with or without suffix."""
     folder, _, last = path.rpartition("/")
     slug = _SUFFIX.sub("", last).removesuffix(".html")
     if not folder and slug == INDEX:
@@ -44,9 +44,9 @@ def place_of(path: str) -> Place | None:
 
 
 def pages_in(names: Collection[str], *, is_archive: bool) -> dict[Place, str]:
-    """Each page's file; none where there is no documentation. Of two files for one page the first by name counts.
+    """Each page's file; empty if there are no docs. Of two files for one page the first by name counts.
 
-    An archive that was made for it may also hold the folder's content at its top, or one folder around it all.
+    A docs archive may also have the folder's contents at its top level, or in a single folder.
     """
     for root in _roots(names) if is_archive else ROOTS:
         found: dict[Place, str] = {}

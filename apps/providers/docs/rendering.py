@@ -1,4 +1,4 @@
-"""From the Markdown of a documentation to its pages: what each describes, how it is called, its safe HTML (D17)."""
+"""Make pages from the Markdown of docs: kind, name and safe HTML (D17)."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -14,19 +14,19 @@ from apps.providers.docs.layouts import ROOTS, Place
 from apps.providers.models import DocsKind, DocsPage
 
 _HEADING = re.compile(r"^#\s+(.+?)\s*#*\s*$", re.MULTILINE)
-# /providers/<anybody>/<type>/<version>/docs/… and, older, /docs/providers/<type>/…: how authors of public providers
-# lead from page to page.
+# Links between pages in docs of public providers: /providers/<namespace>/<type>/<version>/docs/… and, older,
+# /docs/providers/<type>/…
 _REGISTRY = re.compile(r"(?:providers/[^/]+/(?P<new>[^/]+)/[^/]+/docs|docs/providers/(?P<old>[^/]+))(?:/(?P<rest>.*))?")
 _HEAD = 4_096
 
 
 def docs_path(address: ProviderAddress, version: str) -> str:
-    """Where a version's documentation is. The portal's routes say the same, and its tests compare the two."""
+    """The path of a version's docs. Repeats the portal's routes, and its tests compare the two."""
     return quote(f"/providers/{address}/{version}/docs", safe="/+")
 
 
 def render(texts: Mapping[Place, bytes], *, address: ProviderAddress, version: str) -> Iterator[DocsPage]:
-    """Each text as an unsaved page. Some milliseconds of a worker for each, so never inside a transaction."""
+    """Each text as an unsaved page. Takes milliseconds for each page: never call it in a transaction."""
     prefix, places = docs_path(address, version), frozenset(texts)
     for place, source in texts.items():
         text = source.decode("utf-8", errors="replace").replace("\x00", "\ufffd").replace("\r\n", "\n")
@@ -48,7 +48,7 @@ def render(texts: Mapping[Place, bytes], *, address: ProviderAddress, version: s
 
 
 def _name(place: Place, provider_type: str, title: str, heading: str) -> str:
-    """What a reader looks for: `dns_record`, though its file is `record.md`. A provider dns-beta may have them too."""
+    """The name that readers search for: `dns_record`, though its file is `record.md`. Also for a provider dns-beta."""
     if place.kind == DocsKind.OVERVIEW:
         return "Overview"
     if place.kind == DocsKind.GUIDE:
@@ -65,7 +65,7 @@ def _name(place: Place, provider_type: str, title: str, heading: str) -> str:
 
 @dataclass
 class _AmongPages(Links):
-    """A page in the folder `base` of a documentation whose pages are `places`, shown below `prefix`."""
+    """A page in folder `base` of docs whose pages are `places`, shown below `prefix`."""
 
     prefix: str = ""
     provider_type: str = ""
@@ -84,7 +84,7 @@ class _AmongPages(Links):
         return self.prefix + ("" if place.kind == DocsKind.OVERVIEW else f"/{place.kind}/{place.slug}") + anchor
 
     def _within(self, path: str) -> str:
-        """The path as seen from the folder of the documentation."""
+        """The path relative to the docs folder."""
         registry = _REGISTRY.fullmatch(path)
         if registry and self.provider_type in (registry["new"], registry["old"]):
             return registry["rest"] or layouts.INDEX

@@ -1,7 +1,6 @@
-"""Another documentation for a version that is published. Prose is no part of what clients verify, so it may change.
+"""Replace the docs of a published version. Clients do not verify docs, so they may change.
 
-Publishers send an archive; a worker reads it and puts its pages in the place of those that were there. What is refused
-leaves them as they are.
+Publishers upload an archive; a worker reads it and replaces the pages. A refused archive leaves them unchanged.
 """
 
 import uuid
@@ -42,20 +41,20 @@ log = structlog.get_logger("larder.providers")
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """`created` is False where these very bytes are shown already, or wait to be read."""
+    """`created` is False if the same bytes are shown already, or wait for a worker."""
 
     archive: DocsArchive
     created: bool
 
 
 def version_of(viewer: Viewer, address: ProviderAddress, version: str) -> ProviderVersion:
-    """The version, for those who may change its documentation: publishers."""
+    """The version, for publishers, who may change its docs."""
     gate.namespace_for(viewer, address.namespace, need=Role.PUBLISHER, only_name=address.type)
     return reading.version_for(viewer, address, version)
 
 
 def receive(*, viewer: Viewer, version: ProviderVersion, open_body: Callable[[], Iterable[bytes]]) -> Received:
-    """Take an archive in and have a worker read it. Raises Conflict, Invalid, or TooLarge beyond its limit."""
+    """Store an archive and queue a job to read it. Raises Conflict, Invalid, or TooLarge beyond its limit."""
     limit, key = settings.PROVIDER_DOCS_MAX_BYTES, f"docs-{uuid.uuid4().hex}"
     staged = store.stage(key, counted(open_body(), limit=limit, what="The archive", setting=drafts.DOCS_SETTING))
     kept = False
@@ -73,7 +72,7 @@ def receive(*, viewer: Viewer, version: ProviderVersion, open_body: Callable[[],
 
 @transaction.atomic
 def _record_received(viewer: Viewer, version: ProviderVersion, key: str, staged: store.Staged) -> Received:
-    ProviderVersion.objects.select_for_update(no_key=True).get(pk=version.pk)  # one after the other
+    ProviderVersion.objects.select_for_update(no_key=True).get(pk=version.pk)  # one upload at a time
     known = version.docs_archives.filter(state__in=[DocsState.RECEIVED, DocsState.SHOWN]).order_by("-pk").first()
     if known is not None and known.digest == staged.digest:
         return Received(known, created=False)
@@ -114,7 +113,7 @@ def _busy(version: ProviderVersion) -> Conflict:
 
 
 def run(claim: Claim) -> None:
-    """Read what was received for the version. Safe to repeat: the rows change in one transaction."""
+    """Read the received archive. Safe to repeat: the rows change in one transaction."""
     rows = DocsArchive.objects.filter(version=claim.target, state=DocsState.RECEIVED).order_by("pk")
     archive = rows.select_related("version__provider__namespace", "version__release__namespace").first()
     if archive is None:
@@ -155,7 +154,7 @@ def _show(archive: DocsArchive, pages: list[DocsPage], claim: Claim) -> None:
 
 
 def _drop(version: ProviderVersion, digest: str, claim: Claim) -> None:
-    """Remove the bytes of what is shown no more, unless something else is made of them."""
+    """Remove the bytes of an archive that is no longer shown, unless another row refers to them."""
     release = version.release
     if digest == release.digest or version.packages.filter(digest=digest).exists():
         return

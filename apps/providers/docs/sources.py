@@ -1,4 +1,4 @@
-"""Where the texts come from: an archive that is read in a limited child process, or a stored package, by ranges."""
+"""Read the texts of docs: from an archive in a limited child process, or from a stored package by ranges."""
 
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,7 +19,7 @@ from apps.providers.drafting import drafts
 MAX_TEXT_BYTES = 512 * 1024
 MAX_TOTAL_TEXT_BYTES = 24 * 1024 * 1024
 _UNPACKED = 256 * 1024 * 1024
-# One `*` is one part of a path; which of these are pages, `layouts` says.
+# One `*` is one part of a path; `layouts` decides which of these are pages.
 _FOLDERS = ("", "docs/", "website/docs/", "*/", "*/docs/", "*/website/docs/")
 _WANTED = tuple(dict.fromkeys(f"{folder}{rest}" for folder in _FOLDERS for rest in ("*.m*", "*/*.m*")))
 
@@ -27,7 +27,7 @@ log = structlog.get_logger("larder.providers")
 
 
 def archive_texts(file: BinaryIO, *, digest: str) -> dict[Place, bytes]:
-    """The pages of an archive that was sent as documentation. Raises Refusal."""
+    """The pages of a docs archive. Raises Refusal."""
     listing = sandboxed.inspect(file, _limits(), wanted=_WANTED)
     if listing.digest != digest:
         raise store.Damaged("The staged bytes of the documentation are not those that were received.")
@@ -36,12 +36,12 @@ def archive_texts(file: BinaryIO, *, digest: str) -> dict[Place, bytes]:
     reasons = list(_wrong(found, sizes))
     if reasons:
         raise Refusal(reasons)
-    # What has no room beside files that are no pages is read as far as it goes.
+    # Files that are no pages may use up the room: read as many pages as fit.
     return {place: listing.texts.get(name, b"") for place, name in found.items()}
 
 
 def package_texts(digest: str, entries: Iterable[Entry]) -> dict[Place, bytes]:
-    """The pages in a package's `docs/`. What is too long or too much is left out: clients want the rest of it."""
+    """The pages in a package's `docs/`. Skips pages beyond the limits: clients still want the package."""
     files = {entry.name: entry for entry in entries if not entry.is_dir}
     found, left = layouts.pages_in(files, is_archive=False), MAX_TOTAL_TEXT_BYTES
     texts: dict[Place, bytes] = {}

@@ -1,4 +1,4 @@
-"""From the files of a draft to what is published: packages that were looked into, sums, and a signature (D11)."""
+"""From the files of a draft to a version: inspected packages, sums, and a signature (D11)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ from apps.signing.models import SigningKey
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """SHA256SUMS as it will be served, and by whom it is signed. `signature` is None until the registry has signed."""
+    """SHA256SUMS as served, and the key that signs them. `signature` is None until the registry has signed."""
 
     signing: Signing
     key: SigningKey
@@ -42,7 +42,7 @@ class Settled:
 
 
 def inspect_all(release: Release, files: Files) -> list[tuple[Package, PackageListing]]:
-    """Every zip, read as it is staged. Raises Refusal with what is wrong with each of them."""
+    """Every zip, read from staging. Raises Refusal with the reasons of all of them."""
     found, reasons = [], []
     for file, name in files.packages:
         try:
@@ -60,7 +60,7 @@ def inspect_all(release: Release, files: Files) -> list[tuple[Package, PackageLi
 
 
 def protocols_of(release: Release, files: Files, listings: Iterable[tuple[Package, PackageListing]]) -> list[str]:
-    """What the manifest, the packages themselves and the publisher say; raises Refusal unless they agree."""
+    """Protocols from the manifest, the packages and the publisher; raises Refusal unless they agree."""
     told: dict[str, list[str]] = {}
     if files.manifest is not None:
         told[files.manifest.name] = protocols.read_manifest(_read(files.manifest), file=files.manifest.name)
@@ -70,7 +70,7 @@ def protocols_of(release: Release, files: Files, listings: Iterable[tuple[Packag
 
 
 def takes_manifest(release: Release) -> bool:
-    """Whether a manifest can join the draft: sums that are there already have to list it."""
+    """A manifest can join the draft: present sums have to list it."""
     sums_file = drafts.files_of(release).sums
     if sums_file is None or release.state != State.RECEIVING:
         return True
@@ -79,7 +79,7 @@ def takes_manifest(release: Release) -> bool:
 
 
 def settle(release: Release, files: Files, found: Sequence[Package]) -> Settled:
-    """Publisher-signed where sums and signature came with the packages; else the registry's to sign, if it can."""
+    """Publisher-signed if sums and signature came with the packages; otherwise the registry signs, if it can."""
     if files.signature is not None and files.sums is None:
         raise Refusal([drafts.sums_missing(release)])
     theirs = _read(files.sums) if files.sums else b""
@@ -98,7 +98,7 @@ def settle(release: Release, files: Files, found: Sequence[Package]) -> Settled:
 
 
 def signed(settled: Settled) -> Settled:
-    """With the registry's own signature. A worker that holds no key-encryption key lets the job wait."""
+    """With the registry's own signature. Without a key-encryption key the worker lets the job wait."""
     try:
         return replace(settled, signature=signer.sign(key=settled.key, data=settled.sums))
     except signer.SignerUnavailable as away:
@@ -108,27 +108,27 @@ def signed(settled: Settled) -> Settled:
 
 
 def names_of(release: Release, settled: Settled) -> dict[str, str]:
-    """Sums and signature by their digests, with the names that clients see."""
+    """The client-facing names of sums and signature, by digest."""
     sums_name = drafts.sums_name(release)
     return {settled.sums_digest: sums_name, settled.signature_digest: f"{sums_name}.sig"}
 
 
 def store_signed(release: Release, settled: Settled) -> None:
-    """Keep sums and signature as blobs, the registry's and the publisher's in the same way."""
+    """Store sums and signature as blobs, the registry's and the publisher's alike."""
     assert settled.signature is not None  # noqa: S101  # the step before has signed
     store_small(f"{release.staging_key}.sums", settled.sums)
     store_small(f"{release.staging_key}.sig", settled.signature)
 
 
 def store_small(key: str, data: bytes) -> None:
-    """Keep bytes as a blob, by way of that key in staging."""
+    """Store bytes as a blob, by way of that key in staging."""
     staged = store.stage(key, [data])
     store.store_staged(key, digest=staged.digest, size=staged.size)
     store.discard_staged(key)
 
 
 def require_usable(key: SigningKey, *, now: datetime) -> None:
-    """The last look, inside the finalising transaction: raises Refusal where the key was ended meanwhile."""
+    """The last check, in the finalising transaction: raises Refusal if the key was ended meanwhile."""
     locked = SigningKey.objects.select_for_update(no_key=True).usable(now)
     if not locked.filter(pk=key.pk).exists():
         raise Refusal([_key_ended(key)])
@@ -152,13 +152,13 @@ def _inspect(release: Release, file: ReleaseFile, name: sandboxed.PackageName) -
     with store.open_staged(file.staging_key) as staged:
         listing = sandboxed.inspect(staged, limits(), provider_type=release.name, os=name.os, arch=name.arch)
     if (listing.digest, listing.size) != (file.digest, file.size):
-        # Storage gave other bytes than those that were received. Each attempt reads them anew; five are enough.
+        # Storage returned other bytes than it received. Each attempt reads them again; five are enough.
         raise store.Damaged(f"The staged bytes of {file.name} are not those that were received.")
     return listing
 
 
 def _in_file(reason: Reason, name: str) -> Reason:
-    """The reason with the zip's name before that of the member."""
+    """The reason, with the zip's name before that of the member."""
     return replace(reason, file=f"{name}: {reason.file}" if reason.file else name)
 
 
@@ -173,9 +173,9 @@ def _vouching_key(release: Release, *, data: bytes, signature: bytes, file: str)
 
 
 def _match(listed: Mapping[str, str], release: Release, files: Files) -> None:
-    """Every line has its file, every file its line, and both the same digest: else a client finds out.
+    """Raises Refusal unless files and lines match one to one with equal digests: clients would fail otherwise.
 
-    SBOMs and the like of this version are passed over: GoReleaser lists all that it made, and clients want packages.
+    Ignores lines for SBOMs and the like: GoReleaser lists everything that it made, and clients need only packages.
     """
     there = {file.name: file.digest for file, _ in files.packages}
     if files.manifest is not None:
@@ -205,7 +205,7 @@ def _no_file(release: Release, name: str, where: str) -> Reason:
 
 
 def _send_or_strike(release: Release, name: str) -> str:
-    """Nobody is told to send what the draft would refuse or ignore."""
+    """Suggests sending a file only if the draft would accept it."""
     without = f"Write and sign the sums without it: {release} has no such file"
     try:
         if drafts.role_of(release, name) == "ignored":
@@ -249,7 +249,7 @@ def _wrong_digest(name: str, listed: str, there: str, where: str) -> Reason:
 
 
 def _read(file: ReleaseFile) -> bytes:
-    """A small file, as a whole. Its size was limited when it came in."""
+    """A small file as a whole. Its size was limited on receipt."""
     with store.open_staged(file.staging_key) as staged:
         data = staged.read()
     if digest_of(data) != file.digest:

@@ -1,4 +1,4 @@
-"""A provider's release as its publishers see it: the release document, and what the draft holds and lacks (D24)."""
+"""The document of a provider's draft for its publishers: its files, and what is missing (D24)."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ _WHY = {
 
 
 def draft_document(release: Release, *, with_names: bool = True) -> dict[str, Any]:
-    """`files`, the `platforms` that were understood, `signing` and why, `protocols`; `missing` while it is a draft."""
+    """`files`, the recognised `platforms`, `signing` and its reason, `protocols`; `missing` while it is a draft."""
     files = drafts.files_of(release)
     is_draft = release.state == State.RECEIVING
     return release_document(release, with_names=with_names) | {

@@ -1,4 +1,4 @@
-"""What a draft holds and what it lacks, as far as the names of its files tell (D24). Nothing here reads their bytes."""
+"""The contents of a draft and what is missing, judged by the names of its files (D24). Reads no bytes."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from apps.signing.models import Custody, SigningKey
 
 PACKAGE_SETTING, SMALL_SETTING = "LARDER_PROVIDER_PACKAGE_MAX_BYTES", "LARDER_SUMS_MAX_BYTES"
 DOCS_SETTING = "LARDER_PROVIDER_DOCS_MAX_BYTES"
-# What a repository calls it; GoReleaser lists it as …_manifest.json, and does not copy it to the build folder.
+# Its name in a repository; GoReleaser lists it as …_manifest.json, and does not copy it to the build folder.
 GENERAL_MANIFEST = "terraform-registry-manifest.json"
 
 
@@ -35,14 +35,14 @@ class Files:
 
     @property
     def signing(self) -> Signing:
-        """Publisher-signed where both are there; whatever else is for the registry to sign, if it can."""
+        """Publisher-signed if both are present; otherwise the registry signs, if it can."""
         return Signing.PUBLISHER if self.sums and self.signature else Signing.REGISTRY
 
 
 def role_of(release: Release, name: str) -> Role:
-    """What a file of that name is to this release: "ignored" for a byproduct of the build.
+    """The role of a file by its name: "ignored" for a byproduct of the build.
 
-    Raises Invalid for any other name, naming the names that are expected.
+    Raises Invalid for any other name, listing the expected names.
     """
     role = packages.role_of(name, type=release.name, version=release.version)
     if role == "ignored" and packages.is_byproduct(name, type=release.name, version=release.version):
@@ -59,7 +59,7 @@ def role_of(release: Release, name: str) -> Role:
 
 
 def limit_of(role: Role) -> tuple[int, str]:
-    """The most bytes that a file in this role may have, and the setting that says so."""
+    """The largest size of a file in this role, and the setting that limits it."""
     if role in ("package", "ignored"):  # a source archive may be large
         return settings.PROVIDER_PACKAGE_MAX_BYTES, PACKAGE_SETTING
     if role == "docs":
@@ -68,7 +68,7 @@ def limit_of(role: Role) -> tuple[int, str]:
 
 
 def check_length(release: Release, name: str, length: int | None) -> None:
-    """Refuse what the request's head already tells, before a byte is read: raises TooLarge, and Invalid for a name."""
+    """Refuse by the request's head, before a byte is read: raises TooLarge, and Invalid for a name."""
     limit, setting = limit_of(role_of(release, name))
     if length is not None and length > limit:
         raise TooLarge(
@@ -90,12 +90,12 @@ def files_of(release: Release) -> Files:
 
 
 def told_protocols(release: Release) -> list[str]:
-    """What its publisher said of the protocols when the draft was opened."""
+    """The protocols that the publisher declared with the draft."""
     return list(release.notes.get("told_protocols", []))
 
 
 def missing(release: Release, files: Files) -> list[Reason]:
-    """What stands between this draft and its publication, in the words in which the worker would reject it."""
+    """Reasons for which a worker would reject the draft now."""
     lacks = []
     if not files.packages:
         lacks.append(_no_packages(release))
@@ -111,7 +111,7 @@ def missing(release: Release, files: Files) -> list[Reason]:
 
 
 def signers(namespaces: QuerySet[Namespace]) -> dict[str, list[str]]:
-    """Who could sign a release today, by the namespace's name: its publishers, the registry, or nobody. Two queries."""
+    """Who could sign a release today, by namespace name: its publishers, the registry, or nobody. Two queries."""
     good = SigningKey.objects.usable(timezone.now()).filter(namespace__in=namespaces)
     able = good.filter(Q(custody=Custody.PUBLISHER) | Q(private_key__isnull=False))
     found: dict[str, list[str]] = {name: [] for name in namespaces.order_by("name").values_list("name", flat=True)}
@@ -121,7 +121,7 @@ def signers(namespaces: QuerySet[Namespace]) -> dict[str, list[str]]:
 
 
 def blocking(reasons: Iterable[Reason]) -> list[Reason]:
-    """Those without which there is nothing that a worker could look at."""
+    """Reasons that leave a worker nothing to read."""
     return [reason for reason in reasons if reason.code == "no-packages"]
 
 

@@ -1,5 +1,5 @@
-"""The documents of the provider OCI mirror (`oci_mirror` of OpenTofu): an index for each version, a manifest for each
-package. Fixed bytes, made anew from the rows for whoever fetches them; their digests are kept beside them.
+"""Documents of the provider OCI mirror (`oci_mirror` of OpenTofu): an index for each version, a manifest for each
+package. Fixed bytes, made from the rows on each request; rows store their digests.
 """
 
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ from apps.releases.models import Release
 
 
 def package_manifest(package: Package, release: Release) -> bytes:
-    """The very zip that the registry serves: its digest is the `zh:` of lock files."""
+    """Refers to the zip that the registry serves: its digest is the `zh:` of lock files."""
     return zip_manifest(
         PROVIDER_TARGET,
         sha256=package.digest,
@@ -30,14 +30,14 @@ def package_manifest(package: Package, release: Release) -> bytes:
 
 
 def version_index(release: Release, packages: Iterable[Package]) -> bytes:
-    """One entry for each platform: with two for the same one a client gives up."""
+    """One entry for each platform: clients fail on two for the same platform."""
     ordered = sorted(packages, key=lambda one: (one.os, one.arch))
     targets = [Target(package_manifest(one, release), one.os, one.arch) for one in ordered]
     return index(PROVIDER, targets, target_type=PROVIDER_TARGET, annotations=_annotations(release))
 
 
 def store_digests(version: ProviderVersion, packages: Iterable[Package]) -> None:
-    """Set the digests on rows that are about to be written."""
+    """Set the digests on unsaved rows."""
     listed = list(packages)
     for package in listed:
         package.manifest_digest = digest_of(package_manifest(package, version.release))

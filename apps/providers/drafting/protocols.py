@@ -1,4 +1,4 @@
-"""Which plugin protocols a provider speaks: told by its manifest or by its publisher, never guessed (D11)."""
+"""The plugin protocols of a provider: declared by its manifest or its publisher, never guessed (D11)."""
 
 from collections.abc import Iterable, Mapping
 
@@ -6,12 +6,12 @@ from apps.lib.archives.sandboxed import Refusal
 from apps.lib.errors import Reason
 from apps.lib.formats import registry_manifest
 
-# What clients of today accept (>= 5, < 7): one of a provider's protocols must be among them.
+# Current clients accept >= 5, < 7: one of a provider's protocols must be among them.
 SPOKEN = ("5", "6")
 
 
 def cleaned(protocols: Iterable[object], *, file: str = "") -> list[str]:
-    """What was told, in order and each once; nothing where nothing was. Raises Refusal."""
+    """Sorted, without duplicates; empty if none were declared. Raises Refusal."""
     found = list(protocols)
     if not found:
         return []
@@ -24,12 +24,12 @@ def cleaned(protocols: Iterable[object], *, file: str = "") -> list[str]:
 
 
 def read_manifest(data: bytes, *, file: str) -> list[str]:
-    """What a `terraform-registry-manifest.json` says. Raises Refusal."""
+    """The protocols of a `terraform-registry-manifest.json`. Raises Refusal."""
     return cleaned(registry_manifest.parse(data, file=file), file=file)
 
 
 def agreed(told: Mapping[str, list[str]]) -> list[str]:
-    """What all that was told agrees on; the keys say where. Raises Refusal: for nothing told, or two different."""
+    """The protocols that all sources agree on, keyed by source. Raises Refusal if there are none or they differ."""
     said = {where: protocols for where, protocols in told.items() if protocols}
     if not said:
         raise Refusal([UNKNOWN])

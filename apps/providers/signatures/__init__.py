@@ -1,1 +1,1 @@
-"""Who signed a provider version, and the signatures that come later."""
+"""Signatures of provider versions, including later ones."""

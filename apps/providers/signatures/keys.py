@@ -1,4 +1,4 @@
-"""The signing keys of a namespace as its readers see them: with how many versions each has signed, and when."""
+"""The signing keys of a namespace for its readers, with the number and dates of the versions that each has signed."""
 
 import re
 from typing import Any
@@ -27,9 +27,9 @@ def keys_of(namespace: Namespace) -> QuerySet[SigningKey, Any]:
 
 
 def key_of(namespace: Namespace, fingerprint: str) -> SigningKey:
-    """As one of `keys_of`, however its fingerprint is spaced or cased. Raises NotFound."""
+    """One of `keys_of`, by its fingerprint in any spacing or case. Raises NotFound."""
     wanted = fingerprint.replace(" ", "").upper()
-    # Keys that are still being made have an empty one.
+    # Keys in generation have an empty one.
     found: SigningKey | None = (
         keys_of(namespace).filter(fingerprint=wanted).first() if _FINGERPRINT.fullmatch(wanted) else None
     )
@@ -42,6 +42,6 @@ def key_of(namespace: Namespace, fingerprint: str) -> SigningKey:
 
 
 def signed_by(key: SigningKey) -> ProviderVersionQuerySet:
-    """The versions that bear its signature, the newest publication first; yanked ones too, quarantined ones not."""
+    """Versions signed by the key, newest publication first; includes yanked versions, excludes quarantined ones."""
     rows = ProviderVersion.objects.published().filter(key=key)
     return rows.select_related("provider__namespace", "release").order_by("-release__published_at", "-pk")

@@ -1,8 +1,8 @@
-"""Signing a published version anew: another signature over the same SHA256SUMS (D11).
+"""Sign a published version again: a new signature over the same SHA256SUMS (D11).
 
-For a key that has expired, or must not be trusted any more. The registry signs with the namespace's newest key, in a
-worker; or an owner brings a signature that the publisher made. Packages and sums stay what they are, so lock files
-hold; the old signature stays readable, because links to it are out.
+For a key that has expired or is no longer trusted. Either the registry signs with the namespace's newest key, in a
+worker, or an owner uploads the publisher's signature. Packages and sums stay unchanged, so lock files remain valid; the
+old signature stays readable, because links to it are in use.
 """
 
 import uuid
@@ -37,14 +37,14 @@ from apps.signing.models import State as KeyState
 
 JOB = "resign-provider"
 
-# The admin asks for it too.
+# The admin calls it too.
 PERMISSION = "providers.resign_providerversion"
 
 log = structlog.get_logger("larder.providers")
 
 
 def resign(*, viewer: Viewer, address: ProviderAddress, version: str) -> Release:
-    """Ask a worker for it: only there private keys are opened. Owners. Raises Conflict where it cannot be done."""
+    """Queue a signing, as only workers open private keys. For owners. Raises Conflict if it is impossible."""
     row = _signed_version(viewer, address, version)
     release, key = row.release, _key_for(row)
     try:
@@ -58,7 +58,7 @@ def resign(*, viewer: Viewer, address: ProviderAddress, version: str) -> Release
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """`changed` is False where the version bears a signature by this key already: it stays as it was."""
+    """`changed` is False if the version has a signature by this key already; it stays unchanged."""
 
     version: ProviderVersion
     changed: bool
@@ -67,9 +67,9 @@ class Accepted:
 def accept_signature(
     *, viewer: Viewer, address: ProviderAddress, version: str, open_body: Callable[[], Iterable[bytes]]
 ) -> Accepted:
-    """Serve a signature that the publisher made with a registered, active key over the published sums. Owners.
+    """Serve the publisher's signature over the published sums, made with a registered, active key. For owners.
 
-    Raises BadSignature and TooLarge for the signature, Conflict where the version or the key ended meanwhile.
+    Raises BadSignature and TooLarge for the signature, Conflict if the version or the key ended meanwhile.
     """
     row = _signed_version(viewer, address, version)
     data = b"".join(counted(open_body(), limit=verifying.MAX_SIGNATURE_BYTES, what="The signature"))
@@ -92,7 +92,7 @@ def accept_signature(
     row.release.refresh_from_db(fields=["state"])
     if not is_replaced:
         if row.release.state == State.PURGED:
-            purging.remove_later(row.release)  # the first run may have looked before these bytes were stored
+            purging.remove_later(row.release)  # the purge may have run before these bytes were stored
         raise Conflict(f"{row} was changed meanwhile.", mend="Look at the version's page, then send it again.")
     row.refresh_from_db()
     return Accepted(row, changed=True)
@@ -103,13 +103,13 @@ def is_under_way(release: Release) -> bool:
 
 
 def newer_key_of(version: ProviderVersion) -> SigningKey | None:
-    """The registry's key that would sign it now; None where the publisher's key is good, or there is no newer one."""
+    """The registry's key that would sign now; None if the publisher's key is good or no key is newer."""
     newest = None if _is_vouched_for(version) else keys.signing_key_of(version.release.namespace)
     return newest if newest is not None and newest.pk != version.key_id else None
 
 
 def run(claim: Claim) -> None:
-    """The worker's half. Safe to repeat: a version that bears the newest key's signature is left as it is."""
+    """The worker's half. Safe to repeat: a version signed by the newest key stays unchanged."""
     rows = ProviderVersion.objects.select_related("key", "release__namespace", "provider__namespace")
     version = rows.filter(release=claim.target, release__state=State.PUBLISHED).first()
     if version is None:
@@ -125,7 +125,7 @@ def run(claim: Claim) -> None:
 
 
 def _replace(claim: Claim, version: ProviderVersion, settled: assembling.Settled) -> None:
-    """Noted, stored, and only then served: from the commit on, documents name the new signature."""
+    """Record, store, then serve: after the commit, documents name the new signature."""
     release, digest, signature = version.release, settled.signature_digest, settled.signature
     assert signature is not None  # noqa: S101  # assembling.signed has made and verified it
     release_blobs.record_blobs(release, assembling.names_of(release, settled), claim=claim)
@@ -133,14 +133,14 @@ def _replace(claim: Claim, version: ProviderVersion, settled: assembling.Settled
     with transaction.atomic():
         claim.guard()
         is_replaced = _serve(version, settled, actor=None)
-    if not is_replaced:  # it was purged meanwhile, and whoever removed its bytes may have been faster than this
+    if not is_replaced:  # purged meanwhile, and the purge may have run before these bytes were stored
         purging.remove(release, digest, claim)
 
 
 def _serve(version: ProviderVersion, settled: assembling.Settled, *, actor: Viewer | None) -> bool:
-    """Inside a transaction: name the new signature in documents from now on. Raises Refusal where its key has ended.
+    """Name the new signature in documents; call in a transaction. Raises Refusal if its key has ended.
 
-    False where somebody else was faster, or the version was purged.
+    False if another signature was faster, or the version was purged.
     """
     assembling.require_usable(settled.key, now=timezone.now())
     same = ProviderVersion.objects.filter(pk=version.pk, signature_digest=version.signature_digest)
@@ -177,7 +177,7 @@ def _sums_of(version: ProviderVersion) -> bytes:
 
 
 def _is_vouched_for(version: ProviderVersion) -> bool:
-    """Whether its publisher's key is good: the registry's signature does not replace a better proof."""
+    """The publisher's key is good: the registry's signature must not replace a better proof."""
     is_good = version.key.state == KeyState.ACTIVE and not version.key.is_expired
     return version.signing == Signing.PUBLISHER and is_good
 

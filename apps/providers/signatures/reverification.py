@@ -1,4 +1,4 @@
-"""Verifying a published provider version again: its stored bytes, and its signature with nothing but the public key."""
+"""Verify a published provider version again: its stored bytes, and its signature with only the public key."""
 
 from collections.abc import Iterator
 
@@ -18,8 +18,9 @@ def run(claim: Claim) -> None:
 
 
 def signature_of(release: Release) -> Iterator[Finding]:
-    """Whether the signature that is served stands, by the rules that clients go by: a key that has expired or was
-    retired goes on, a revoked one does not. Bytes that are not there were found before.
+    """Check the served signature by the rules of clients: expired and retired keys count, revoked ones do not.
+
+    The caller has reported missing bytes already.
     """
     version = ProviderVersion.objects.select_related("key").get(release=release)
     name, digest = f"signature by {version.key}", version.signature_digest

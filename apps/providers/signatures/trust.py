@@ -7,17 +7,16 @@ from django.db.models import Q
 from apps.providers.models import FormerSignature, ProviderVersion
 from apps.signing.models import SigningKey, State
 
-# How long before a key's end its users are told.
+# Warn users of a key this long before it expires.
 AHEAD = timedelta(days=60)
 
 
 def keys_of(version: ProviderVersion, now: datetime) -> list[SigningKey]:
-    """The key that signed it first, whatever has ended since, then those that signed it before it was signed anew, and
-    those of the same custody that are good today.
+    """The key that signed the version first, those of later signatures, then good keys of the same custody.
 
-    Clients try one after the other, and whoever holds a signature from before a signing anew finds its key here too. An
-    expired or retired key goes on: clients accept what it signed, and a rotation must not break who has a lock file.
-    A revoked one is left out, so that clients refuse what it signed.
+    Clients try one after the other, so a copy of an earlier signature still finds its key. Expired and retired keys
+    stay: clients accept their signatures, and a rotation must not break lock files. Revoked keys are left out, so that
+    clients refuse what they signed.
     """
     usable = SigningKey.objects.usable(now).filter(namespace=version.provider.namespace_id, custody=version.signing)
     former = FormerSignature.objects.filter(version=version)
@@ -28,5 +27,5 @@ def keys_of(version: ProviderVersion, now: datetime) -> list[SigningKey]:
 
 
 def is_ending(key: SigningKey, now: datetime) -> bool:
-    """Whether somebody should replace it soon, or should have: a retired key has been replaced."""
+    """The key should be replaced soon, or should have been; a retired key has been."""
     return key.state == State.ACTIVE and key.expires_at is not None and key.expires_at <= now + AHEAD
