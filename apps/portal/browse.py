@@ -1,4 +1,4 @@
-"""The list of modules, which is the search too, and a namespace's page. One module's pages are in module_pages.py."""
+"""The list of modules, with search, and a namespace's page. For one module's pages see modules/pages.py."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -27,16 +27,16 @@ from apps.releases.catalogue import search
 from apps.releases.models import Kind, SearchDoc
 
 PAGE = 30
-# A namespace's page names this many open drafts.
+# Open drafts on a namespace's page.
 DRAFTS = 5
-# The empty one is the best match where something is searched for, and the name where not.
+# "" sorts by best match for a query, else by name.
 SORTS = {"": "Name", search.UPDATED: "Last published", search.DOWNLOADS: "Downloads"}
 SORTS_OF_HITS = SORTS | {"": "Best match", search.BY_NAME: "Name"}
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the query string says; whatever it says is an answerable question."""
+    """The query string; every value is valid, unknown ones are ignored."""
 
     q: str
     namespace: str
@@ -49,7 +49,7 @@ class Asked:
     def of(cls, sent: QueryDict) -> "Asked":
         q, namespace, system, provider = (_clean(sent.get(name, "")) for name in ("q", *search.FACETS))
         sort = sent.get("sort", "")
-        # `aws` from an old link, or another spelling of the same.
+        # `aws` from an old link, or another spelling of the same provider.
         provider = entries.provider_address(provider) or provider
         return cls(q, namespace, system, provider, sort if sort in SORTS_OF_HITS else "", bool(sent.get("yanked")))
 
@@ -62,7 +62,7 @@ class Asked:
         return bool(self.q or self.filters)
 
     def docs(self, viewer: Viewer, **other: Any) -> QuerySet[SearchDoc]:
-        """What it finds; `other` changes a part of the question."""
+        """The matching entries; `other` replaces fields of the query."""
         question = {"filters": self.filters, "include_unlisted": self.yanked, **other}
         return search.search(
             kind=Kind.MODULE,
@@ -76,7 +76,7 @@ class Asked:
 @login_not_required
 @require_safe
 def modules(request: HttpRequest) -> HttpResponse:
-    """The page; its results alone where htmx asks while somebody types."""
+    """The page; only its results for htmx, while somebody types."""
     viewer, asked = session_viewer(request), Asked.of(request.GET)
     page = page_of(asked.docs(viewer).select_related("namespace"), request, size=PAGE)
     context: dict[str, Any] = {"asked": asked, "page": page, "rows": rows_of(page.object_list, asked.q)}
@@ -97,7 +97,7 @@ def modules(request: HttpRequest) -> HttpResponse:
 
 
 def _ways_out(asked: Asked, viewer: Viewer) -> dict[str, int]:
-    """What an empty list can offer instead: how many there are with the yanked ones, and without the filters."""
+    """Counts that an empty list offers: with yanked modules, and without the filters."""
     return {
         "yanked_count": 0 if asked.yanked else asked.docs(viewer, include_unlisted=True).count(),
         "unfiltered_count": asked.docs(viewer, filters={}).count() if asked.filters else 0,
@@ -116,7 +116,7 @@ def namespace(request: HttpRequest, name: str) -> HttpResponse:
     found = gate.namespace_for(viewer, name)
     role = gate.role_on(viewer, found) if viewer.is_identified else None
     only_this = Namespace.objects.filter(pk=found.pk)
-    # Who works here finds what is yanked altogether as well, or nobody could restore it.
+    # Members also see modules with only yanked versions, to restore them.
     docs = search.search(kind=Kind.MODULE, namespaces=only_this, include_unlisted=role is not None)
     page = page_of(docs.filter(namespace=found).select_related("namespace"), request, size=PAGE)
     context: dict[str, Any] = {"namespace": found, "page": page, "rows": rows_of(page.object_list), "role": role}
@@ -127,7 +127,7 @@ def namespace(request: HttpRequest, name: str) -> HttpResponse:
     context["may_manage"] = role == Role.OWNER
     if context["may_manage"]:
         context["expiring"] = expiring(found)
-    if role is not None:  # who works on what is nobody else's business
+    if role is not None:  # only members see who works on what
         context["member_count"] = people_count(found)
         context["owners"] = gate.owners_of(found)
     return render(request, "portal/namespace/page.html", context)
@@ -137,6 +137,6 @@ urlpatterns = [
     path("modules", modules, name="modules"),
     path("search", modules, name="search"),
     *pages.urlpatterns,
-    # After /namespaces/new, which apps.portal.urls lists before.
+    # apps.portal.urls lists /namespaces/new first.
     path("namespaces/<str:name>", namespace, name="namespace"),
 ]

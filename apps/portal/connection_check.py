@@ -1,4 +1,4 @@
-"""What "how to use" checks for real: the discovery document as a client gets it, and a pasted token."""
+"""The live checks of "how to use": the discovery document as a client gets it, and a pasted token."""
 
 import hashlib
 import http.client
@@ -20,7 +20,7 @@ from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken, Role
 
 TIMEOUT = 3.0
-REMEMBERED = 10.0  # seconds: whoever asks again and again costs one request in that time
+REMEMBERED = 10.0  # seconds: repeated checks cost one request in this time
 MAX_BYTES = 64 * 1024
 NAMES = 20
 
@@ -34,7 +34,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class TokenFacts:
-    """What a token is and what it reaches, for whoever holds it."""
+    """A token's name, scope and expiry, for its owner."""
 
     token: ApiToken
     reads: list[str]
@@ -44,7 +44,7 @@ class TokenFacts:
 
 @sensitive_variables("secret")
 def token_facts(secret: str) -> TokenFacts:
-    """Raises TokenRefused, which says why. Looking is no use of the token: nothing is noted."""
+    """Raises TokenRefused with the reason. Does not count as a use of the token."""
     token = tokens.identify(secret.strip())
     viewer = Viewer(user=token.user, token=token)
     names = list(visible_namespaces(viewer).alphabetical().values_list("name", flat=True)[: NAMES + 1])
@@ -53,7 +53,7 @@ def token_facts(secret: str) -> TokenFacts:
 
 
 class DiscoveryCheck:
-    """Asks for the document under the public address, as a client does. One request at a time, and not too often."""
+    """Fetch the document from the public URL, as a client does. One request at a time, with a limited rate."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -89,7 +89,7 @@ class DiscoveryCheck:
 
 
 def own_authority() -> dict[str, str] | None:
-    """This Larder's own certificate authority as PEM, with its fingerprint; None where it serves another's."""
+    """This Larder's own certificate authority as PEM, with its fingerprint; None if it serves another's."""
     path = Path(settings.DATA_DIR) / "tls" / "ca.pem"
     if settings.TLS != "auto" or not settings.PUBLIC_URL.startswith("https:") or not path.is_file():
         return None
@@ -118,7 +118,7 @@ def _get(url: str) -> tuple[int, str, bytes]:
 
 
 def _judged(url: str, status: int, kind: str, body: bytes) -> Outcome:
-    """By the rules of the clients: 200, JSON by its type and by its bytes, and the service that modules need."""
+    """By the rules of clients: 200, JSON by type and content, and the service for modules."""
     if status != http.HTTPStatus.OK:
         return Outcome(
             is_good=False,

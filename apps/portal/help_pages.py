@@ -1,4 +1,4 @@
-"""/how-to-use: how clients, pipelines and people reach this very Larder, with a check of a pasted token."""
+"""/how-to-use: setup of clients, pipelines and people for this Larder, with a check of a pasted token."""
 
 import shlex
 from typing import Any
@@ -30,7 +30,7 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 class CheckForm(forms.Form):
-    """`token` is never put back into the page: the widget of passwords does not."""
+    """`token` never goes back into the page: password widgets do not render their value."""
 
     token = forms.CharField(
         max_length=200,
@@ -68,7 +68,7 @@ def _checked(secret: str) -> dict[str, Any]:
 
 
 def _setup() -> dict[str, Any]:
-    """What is the same for every reader."""
+    """The same for every reader."""
     return {
         "host": client_setup.host(),
         "serves_modules": client_setup.serves_modules(),
@@ -87,7 +87,7 @@ def _setup() -> dict[str, Any]:
 
 
 def _of_reader(request: HttpRequest, viewer: Viewer) -> dict[str, Any]:
-    """What they have: tokens, a module that they can see, a namespace in which they publish."""
+    """The reader's tokens, a module that they can see, a namespace in which they publish."""
     shown = _newest_module(viewer)
     address = shown.module.address if shown else ModuleAddress("acme", "vpc", "aws")
     context: dict[str, Any] = {"shown": shown, "reads_at": as_written(request.get_host())}
@@ -108,7 +108,7 @@ def _of_reader(request: HttpRequest, viewer: Viewer) -> dict[str, Any]:
     if viewer.user is not None:
         usable = ApiToken.objects.filter(user=viewer.user).usable(timezone.now())
         context["tokens"] = list(usable.newest_first()[:TOKENS])
-        # Whoever listens on this machine alone reads this page on it as well: the files are theirs to use.
+        # On a loopback address the reader is on this machine and may use its files.
         if settings.LISTEN_HOST in LOOPBACK:
             context["trust"] = f"export SSL_CERT_FILE={shlex.quote(str(settings.DATA_DIR / 'tls' / 'bundle.pem'))}"
     return context

@@ -1,4 +1,4 @@
-"""/: what is new, and what to do next."""
+"""/: recent publications and next steps."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +29,7 @@ OPEN_RELEASES = 5
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A namespace where somebody works."""
+    """A namespace in which the person has a role."""
 
     namespace: Namespace
     role: Role
@@ -43,7 +43,7 @@ def home(request: HttpRequest) -> HttpResponse:
     viewer = session_viewer(request)
     providers = search.search(kind=Kind.PROVIDER, namespaces=gate.visible_namespaces(viewer))
     context: dict[str, Any] = {"module_count": listed(viewer).count(), "provider_count": providers.count()}
-    # The publisher's name is for members; the query is the same for everybody.
+    # Only members see the publisher's name; the query is the same for everyone.
     recent = listed(viewer, sort=search.UPDATED).annotate(publisher=F("release__created_by__username"))
     context["recent"] = rows_of(recent[:RECENT])
     if viewer.user is None:
@@ -65,7 +65,7 @@ def listed(viewer: Viewer, *, sort: str = search.BY_NAME) -> QuerySet[SearchDoc]
 
 
 def own_namespaces(user: User) -> QuerySet[Any, Any]:
-    """Where the person holds a role, by themselves or by a team, with the numbers of modules and providers."""
+    """Namespaces in which the person or a team of theirs has a role, with their numbers of modules and providers."""
     mine = Namespace.objects.filter(pk__in=gate.grants_of(user).values("namespace"))
     counts = {
         f"{kind}_count": Count("search_docs", filter=Q(search_docs__kind=kind)) for kind in (Kind.MODULE, Kind.PROVIDER)

@@ -1,4 +1,4 @@
-"""The HTML site. Each page module ends in its own list."""
+"""Routes of the HTML site. Each module of pages has its own list."""
 
 from apps.portal import browse, help_pages, home
 from apps.portal.frame import theme
@@ -23,7 +23,7 @@ urlpatterns = [
     *own_releases.urlpatterns,
     *releases.urlpatterns,
     *provider_draft.urlpatterns,
-    *pages.urlpatterns,  # /namespaces/new, before any /namespaces/<name>
+    *pages.urlpatterns,  # /namespaces/new before /namespaces/<name>
     *members.urlpatterns,
     *keys.urlpatterns,
     *teams.urlpatterns,

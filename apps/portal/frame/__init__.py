@@ -1,1 +1,1 @@
-"""What every page shares: errors, context, paging, theme, charts."""
+"""Shared by all pages: errors, context, paging, theme, charts."""

@@ -1,7 +1,7 @@
-"""Charts as inline SVG, made here: no script, no inline style, coloured by classes (static/css/components/charts.css).
+"""Charts as inline SVG: no script, no inline style, coloured by classes (static/css/components/charts.css).
 
-A chart is a picture with a title; whoever cannot see it reads the same numbers in a table beside it. It is stretched
-to the width that there is, so it holds no text: the scale and the days beside it are HTML.
+A chart is a picture with a title; a table beside it has the same numbers for screen readers. It stretches to the
+available width, so it contains no text: scale and days are HTML.
 """
 
 from collections.abc import Sequence
@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-STEP = 10  # from one bar to the next
+STEP = 10  # between bars
 BAR = 8
 HEIGHT = 100
 SPARK_HEIGHT = 30
 SMALL = (2, 4, 6, 8)
-# A day with one download beside a day with thousands is still there to be seen.
+# Keep a day with one download visible beside a day with thousands.
 LEAST = 1.0
 
 
@@ -33,7 +33,7 @@ class Series:
 
 
 def ceiling(highest: int) -> int:
-    """The top of the scale: a number that reads well, not far above, and so does its half."""
+    """The top of the scale: a round number a little above, whose half is round too."""
     if highest <= SMALL[-1]:
         return next(top for top in SMALL if top >= highest)
     power = 1
@@ -45,7 +45,7 @@ def ceiling(highest: int) -> int:
 
 
 def sparkline(values: Sequence[int], *, title: str) -> SafeString:
-    """A line without a scale: whether it goes up or down, in the space of a few words."""
+    """A line without a scale, to show a trend in little space."""
     top = max(ceiling(max(values, default=0)), 1)
     points = " ".join(
         f"{position * STEP},{_number(SPARK_HEIGHT - value / top * (SPARK_HEIGHT - 2) - 1)}"
@@ -64,7 +64,7 @@ def sparkline(values: Sequence[int], *, title: str) -> SafeString:
 
 
 def bars(labels: Sequence[str], series: Sequence[Series], *, title: str) -> SafeString:
-    """One bar for each label, made of one piece for each series; the first series lies at the bottom."""
+    """A stacked bar for each label, with a piece for each series; the first series is at the bottom."""
     top = ceiling(highest(series))
     columns = format_html_join(
         "", "<g><title>{}</title>{}</g>", ((_said(labels, series, at), _bar(series, at, top)) for at in _range(labels))
@@ -81,7 +81,7 @@ def bars(labels: Sequence[str], series: Sequence[Series], *, title: str) -> Safe
 
 
 def highest(series: Sequence[Series]) -> int:
-    """The highest bar, all its pieces together."""
+    """The highest stack."""
     return max((sum(values) for values in zip(*(one.values for one in series), strict=True)), default=0)
 
 
@@ -98,7 +98,7 @@ def _lines(width: int) -> SafeString:
 
 
 def _bar(series: Sequence[Series], at: int, top: int) -> SafeString:
-    """Its pieces, and behind them an invisible one of full height, which shows the title wherever the mouse is."""
+    """The pieces, and an invisible one of full height that shows the title under the mouse."""
     pieces: list[tuple[str, int, str, str, int]] = [("hit", at * STEP, "0", str(HEIGHT), STEP)]
     floor = float(HEIGHT)
     for one in series:

@@ -1,4 +1,4 @@
-"""What the frame around every page shows: templates/base.html and its partials."""
+"""Context of the frame around every page: templates/base.html and its partials."""
 
 import tomllib
 from dataclasses import dataclass
@@ -34,17 +34,17 @@ class Frame:
 
     @cached_property
     def viewer(self) -> Viewer:
-        """Looked up on first use: a page without a user menu, such as the admin's, asks the database nothing for it."""
+        """Loaded on first use: pages without a user menu, such as the admin's, need no query."""
         return session_viewer(self.request) if hasattr(self.request, "user") else NOBODY
 
     @cached_property
     def held_count(self) -> int:
-        """How many of the viewer's releases wait for an answer: the badge of the user menu."""
+        """Releases of the viewer that wait for an answer: the badge of the user menu."""
         return own_releases.count_waiting(self.viewer)
 
     @property
     def sign_in_url(self) -> str:
-        """The sign-in page, which leads back here."""
+        """The sign-in page, which returns to this one."""
         login, path = reverse(settings.LOGIN_URL), self.request.get_full_path()
         if self.request.method != "GET" or self.request.path in ("/", login):
             return login
@@ -57,6 +57,6 @@ def frame(request: HttpRequest) -> dict[str, Frame]:
 
 @cache
 def larder_version() -> str:
-    """pyproject.toml is the only place that states it."""
+    """From pyproject.toml, its only source."""
     project = tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text())["project"]
     return str(project["version"])

@@ -1,4 +1,4 @@
-"""What owners and staff are told of stored bytes that a check, or a download, has found missing or damaged."""
+"""Warnings to owners and staff about stored bytes found missing or damaged by a check or a download."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,7 @@ from apps.blobs.integrity import known
 
 
 def told_to(role: Role | None, files: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """`files` are names and digests. Names and problems, for portal/lifecycle/damage.html; nothing for other people."""
+    """(name, problem) for portal/lifecycle/damage.html; `files` are (name, digest). Empty for other readers."""
     if role != Role.OWNER:
         return []
     return [(name, known.problem_of(digest)) for name, digest in files if known.problem_of(digest)]

@@ -41,7 +41,7 @@ PAGES = ("portal", "admin")
 
 
 class RegistryErrorsMiddleware:
-    """Turns a RegistryError out of a page into the page that says so; other edges have their own dialects (D1)."""
+    """Answers a RegistryError of a page with an error page; other edges have their own dialects (D1)."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -64,11 +64,11 @@ def refused(request: HttpRequest, refusal: RegistryError) -> HttpResponse:
 
 
 def sign_in(request: HttpRequest) -> HttpResponse:
-    """To the sign-in page and back: the same for what is hidden and for what is not there (D8)."""
+    """To the sign-in page and back: the same for hidden and missing pages (D8)."""
     after = request.get_full_path() if request.method == "GET" else reverse("portal:home")
     url = f"{reverse(settings.LOGIN_URL)}?{urlencode({'next': after})}"
     if is_htmx(request):
-        # A fragment's place is no place for the sign-in form: the whole page goes there.
+        # The sign-in form must not replace a fragment: redirect the whole page.
         return HttpResponse(status=HTTPStatus.UNAUTHORIZED, headers={"HX-Redirect": url})
     return HttpResponseRedirect(url)
 
@@ -89,7 +89,7 @@ def error_page(request: HttpRequest, status: HTTPStatus, *, message: str = "", m
 @login_not_required
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     if database_availability.is_away(exception):
-        # Django takes a session that could not be saved for one that was deleted.
+        # Django reports a session that could not be saved as a deleted one.
         return _database_away(request)
     if isinstance(exception, FileRefused):
         return error_page(request, HTTPStatus.BAD_REQUEST, message=str(exception), mend=exception.mend)
@@ -98,9 +98,9 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def unknown_host(request: HttpRequest) -> HttpResponse:
-    """For a Host header that is not ours: whoever reads it has typed an address, or runs the proxy before us.
+    """For an unknown Host header: the reader typed an address, or runs the proxy in front.
 
-    What it named stands in the log and not here: no answer repeats a forged host.
+    The log has the header, the answer does not: no answer repeats a forged host.
     """
     message = f"This Larder answers to {settings.PUBLIC_HOST}, and was asked for under another name."
     mend = f"Use {settings.PUBLIC_URL}. Whoever runs it sets its address by LARDER_PUBLIC_URL."
@@ -123,7 +123,7 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse: 
 
 @login_not_required
 def too_many_requests(request: HttpRequest) -> HttpResponse:
-    """For the limits on signing in and on changing a password, which allauth counts."""
+    """For allauth's limits on signing in and changing a password."""
     return error_page(
         request,
         HTTPStatus.TOO_MANY_REQUESTS,
@@ -134,7 +134,7 @@ def too_many_requests(request: HttpRequest) -> HttpResponse:
 
 @login_not_required
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Rendered without the request: its context processors ask the database, which may be what is broken."""
+    """Rendered without the request: its context processors query the database, which may be the cause."""
     if database_availability.is_away(sys.exc_info()[1]):
         return _database_away(request)
     if document := _document(request, defect(request)):

@@ -1,6 +1,6 @@
-"""A file in an ordinary form is refused: what takes files reads its body itself (D2).
+"""Refuse files in ordinary forms: views that accept files read the body themselves (D2).
 
-Without any handler Django's multipart parser would read the whole body in one piece.
+Without an upload handler Django's multipart parser would read the whole body at once.
 """
 
 from typing import Any

@@ -1,8 +1,8 @@
-"""A new secret on a page of its own, shown once: the POST that made it redirects there, and a reload shows a sentence.
+"""Show a new secret on a page of its own, once: the POST that creates it redirects there; a reload has only a sentence.
 
-Until that page is fetched the session's row holds the secret encrypted. The key is in a cookie that the browser sends
-to that page alone. So neither the database nor the cookie opens anything without the other, and no URL holds a secret.
-Showing deletes both.
+Until then the session's row has the secret encrypted, with the key in a cookie that the browser sends only to that
+page. So neither database nor cookie reveals anything without the other, and no URL contains a secret. Showing the
+secret deletes both.
 """
 
 from http import HTTPStatus
@@ -14,7 +14,7 @@ from django.views.decorators.debug import sensitive_variables
 
 COOKIE_NAME = "larder-one-time"
 SECONDS = 300
-MAX_WAITING = 5  # pages of one session that wait to be fetched
+MAX_WAITING = 5  # secrets of one session that wait for their page
 _SESSION_KEY = "one-time"
 
 
@@ -38,7 +38,7 @@ def redirect_to(request: HttpRequest, page: str, secret: str) -> HttpResponseRed
 
 @sensitive_variables("key", "sealed")
 def reveal(request: HttpRequest) -> str:
-    """The secret that waits for this page, or the empty string: it was shown, has lapsed, or is another browser's."""
+    """The secret that waits for this page; "" if it was shown, has lapsed, or belongs to another browser."""
     waiting = dict(request.session.get(_SESSION_KEY, {}))
     sealed, key = waiting.pop(request.path, ""), request.COOKIES.get(COOKIE_NAME, "")
     if not sealed or request.method != "GET":
@@ -47,7 +47,7 @@ def reveal(request: HttpRequest) -> str:
         request.session[_SESSION_KEY] = waiting
     else:
         del request.session[_SESSION_KEY]
-    request.session.save()  # before it is shown, so that no later failure shows it twice
+    request.session.save()  # first, so that no later failure shows it twice
     try:
         return Fernet(key).decrypt(sealed, ttl=SECONDS).decode()
     except (InvalidToken, ValueError):
@@ -55,7 +55,7 @@ def reveal(request: HttpRequest) -> str:
 
 
 def clear(request: HttpRequest, response: HttpResponse) -> HttpResponse:
-    """Keep the page out of caches, and the cookie out of the browser."""
+    """Keep the page out of caches and delete the cookie."""
     response.headers["Cache-Control"] = "no-store"
     if request.method == "GET":
         response.delete_cookie(COOKIE_NAME, path=request.path, samesite="Strict")

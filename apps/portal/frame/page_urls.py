@@ -1,4 +1,4 @@
-"""The addresses of modules' and providers' pages, for code that serves both."""
+"""URLs of modules' and providers' pages, for code that serves both."""
 
 from dataclasses import astuple
 
@@ -14,6 +14,6 @@ def kind_of(address: Address) -> str:
 
 
 def url_of(address: Address, page: str = "", *more: str) -> str:
-    """The page of that name (`version`, `versions`, `lifecycle`, …) of the module or provider; its own without one."""
+    """The `page` (`version`, `versions`, `lifecycle`, …) of the module or provider; its own page by default."""
     name = f"{kind_of(address)}-{page}" if page else kind_of(address)
     return reverse(f"portal:{name}", args=[*astuple(address), *more])

@@ -11,7 +11,7 @@ from django.http import HttpRequest
 class NumberedPage(Page[Any]):
     @property
     def numbers(self) -> Iterable[int | str]:
-        """1 … 4 5 6 … 20: what templates/partials/pages.html draws."""
+        """1 … 4 5 6 … 20, for templates/partials/pages.html."""
         return self.paginator.get_elided_page_range(self.number, on_each_side=2, on_ends=1)
 
 
@@ -21,7 +21,7 @@ class NumberedPaginator(Paginator[Any]):
 
 
 def page_of(rows: QuerySet[Any] | list[Any], request: HttpRequest, *, size: int) -> NumberedPage:
-    """The page that the URL asks for; the nearest one where there is no such page."""
+    """The page in the URL; the nearest one if it does not exist."""
     page = NumberedPaginator(rows, size).get_page(request.GET.get("page"))
     assert isinstance(page, NumberedPage)  # noqa: S101  # says _get_page
     return page

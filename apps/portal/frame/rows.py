@@ -1,4 +1,4 @@
-"""A module as one row of a list, with what its row needs and nothing of its versions."""
+"""Modules as rows of a list, without their versions."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from apps.lib.search_terms import words_of
 from apps.releases.catalogue import search
 from apps.releases.models import SearchDoc
 
-# What the row itself does not show, in the words of its reason.
+# Matches that the row itself does not show, with the words for their kind.
 HIDDEN_PLACES = {
     search.SUBMODULE: "submodule",
     search.RESOURCE: "resource",
@@ -19,7 +19,7 @@ HIDDEN_PLACES = {
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """A hit that the row would not show otherwise: input `enable_nat_gateway`."""
+    """The reason for a hit that the row would not show otherwise: input `enable_nat_gateway`."""
 
     what: str
     term: str
@@ -34,7 +34,7 @@ class Row:
 
 
 def rows_of(docs: Iterable[SearchDoc], query: str = "") -> list[Row]:
-    """For documents that come with their namespaces. One more query where something was searched for."""
+    """For entries loaded with their namespaces. One more query if there are search words."""
     shown, words = list(docs), tuple(words_of(query))
     hits = search.hits(shown, query) if words else {}
     return [Row(doc, address_of(doc), words, _why(hits.get(doc.pk, []))) for doc in shown]

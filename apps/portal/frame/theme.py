@@ -1,4 +1,4 @@
-"""POST /theme: system, light or dark, kept in a cookie. static/js/theme.js does the same without the round trip."""
+"""POST /theme: store system, light or dark in a cookie. static/js/theme.js does the same without a round trip."""
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
@@ -21,7 +21,7 @@ def theme_of(request: HttpRequest) -> str:
 @require_POST
 def choose_theme(request: HttpRequest) -> HttpResponseRedirect:
     came_from = request.POST.get("next", "")
-    # Only a path of ours: a link that posts here must not lead people to another site.
+    # Only a local path: a form that posts here must not redirect to another site.
     if not url_has_allowed_host_and_scheme(came_from, allowed_hosts=None):
         came_from = reverse("portal:home")
     response = HttpResponseRedirect(came_from)

@@ -1,4 +1,4 @@
-"""/modules/<namespace>/<name>/<system>/downloads: how often a module is fetched, by day, version and client."""
+"""/modules/<namespace>/<name>/<system>/downloads: a module's downloads by day, version and client."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -24,7 +24,7 @@ from apps.releases.models import Kind, Release
 
 PERIODS = (30, 90)
 CARD_DAYS = 30
-COLOURS = 5  # the rest of the versions share one
+COLOURS = 5  # the other versions share one
 VERSIONS = 10
 CLIENTS = 20
 
@@ -46,7 +46,7 @@ class Chart:
 
     @property
     def rows(self) -> list[tuple[date, int, list[int]]]:
-        """The same numbers for a table, the newest day first."""
+        """The numbers as a table, newest day first."""
         columns = [list(values) for values in zip(*(one.values for one in self.series), strict=True)]
         return [(day, sum(values), values) for day, values in zip(self.days, columns, strict=True)][::-1]
 
@@ -101,7 +101,7 @@ def _days(asked: str) -> list[date]:
 
 
 def _chart(counts: figures.Counts, days: list[date], versions: list[figures.VersionTotal]) -> Chart:
-    """All downloads in one colour; or the most fetched versions in one each, and the rest."""
+    """All downloads in one colour; or the most downloaded versions in one each, and the rest."""
     all_of_it = figures.by_day(counts, days)
     series = [Series("Downloads", all_of_it)]
     if versions:
@@ -116,7 +116,7 @@ def _chart(counts: figures.Counts, days: list[date], versions: list[figures.Vers
 
 
 def _shortened(context: dict[str, Any]) -> dict[str, Any]:
-    """Long tables end in one row for the rest."""
+    """Sum up the end of long tables in one row."""
     versions, clients = context["versions"], context["clients"]
     in_period = sum(count for _, count in clients)
     shown = {"versions": versions[:VERSIONS], "clients": clients[:CLIENTS], "in_period": in_period}
@@ -126,7 +126,7 @@ def _shortened(context: dict[str, Any]) -> dict[str, Any]:
 
 
 urlpatterns = [
-    # Before /modules/…/<version>: no version is called so, for versions begin with a digit.
+    # Before /modules/…/<version>; versions begin with a digit.
     path(
         "modules/<str:namespace>/<str:name>/<str:system>/downloads",
         module_downloads,

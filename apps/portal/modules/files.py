@@ -1,6 +1,6 @@
-"""The source browser: folders and files of one version, read out of its stored archive, and each file raw.
+"""The source browser: folders and files of one version, read from its stored archive, and each file raw.
 
-Nothing here is cached for others: it goes through the gate like every page. What is in quarantine is not there.
+Nothing here is cached for others: every request passes the gate. Quarantined versions are not found.
 """
 
 from typing import Any
@@ -28,12 +28,12 @@ from apps.releases.lifecycle import quarantine
 
 MAX_RAW_BYTES = 8 * 1024 * 1024
 LISTED = 500
-# Other people's files on our origin: whatever they are, they load nothing, run nothing and are taken for nothing else.
+# Untrusted files on our origin: they may load and run nothing, and browsers must not guess their type.
 RAW_HEADERS = {
     "Content-Security-Policy": "sandbox; default-src 'none'",
     "X-Content-Type-Options": "nosniff",
 }
-# Text that browsers would draw or run. It is shown in the browser's page, and raw it is only downloaded.
+# Text that browsers would render or run: shown on the file's page, raw only as a download.
 ACTIVE = (
     ".svg",
     ".svgz",
@@ -97,7 +97,7 @@ def module_raw(  # noqa: PLR0917  # the parts of its URL
 
 
 def _text_type(shown: ModuleVersion, path: str, data: bytes) -> str:
-    """Empty for what is no text, and for a text of which the page hides a part: that is only downloaded."""
+    """Empty for binary data, and for text that the page redacts in part: only downloaded."""
     text = files.text_of(data, is_cut=False)
     if text is None:
         return ""
@@ -140,7 +140,7 @@ def _context(viewer: Viewer, shown: ModuleVersion, path: str) -> dict[str, Any]:
 
 
 def _contents(shown: ModuleVersion, entry: files.Entry) -> dict[str, Any]:
-    """What the page shows of a file: its lines, a picture, or why neither."""
+    """A file's lines, a picture, or the reason for neither."""
     if entry.at is None:
         return {"is_unindexed": True}
     data = files.read_file(shown, entry.name)
@@ -159,7 +159,7 @@ def _contents(shown: ModuleVersion, entry: files.Entry) -> dict[str, Any]:
 
 
 def _numbered(lines: tuple[str, ...]) -> SafeString:
-    """Each line with its anchor. The number is drawn by the style sheet, so that copying takes the text alone."""
+    """Each line with its anchor. The style sheet draws the number, so that copying takes the text alone."""
     numbered = ((number, number, number, mark_safe(line)) for number, line in enumerate(lines, 1))  # noqa: S308  # escaped by highlighted()
     return format_html_join(
         "",

@@ -1,4 +1,4 @@
-"""The pages of one module version: each tab is a URL of its own. Its files are in module_files.py."""
+"""The pages of one module version: each tab has its own URL. For its files see files.py."""
 
 from collections.abc import Callable
 from typing import Any
@@ -38,13 +38,13 @@ BELOW_SHOWN = 50
 @login_not_required
 @require_safe
 def module(request: HttpRequest, namespace: str, name: str, system: str) -> HttpResponse:
-    """The default version: the highest stable one that is listed, else the highest pre-release."""
+    """The default version: the highest stable listed one, else the highest pre-release."""
     viewer, address = session_viewer(request), ModuleAddress(namespace, name, system)
     found = module_for(viewer, address)
     people = ("created_by", "lifecycle_by", "quarantined_by")
     rows = default_first(found).select_related("module__namespace", *(f"release__{one}" for one in people))
     newest = rows.first()
-    if newest is None:  # all are removed: that page says so
+    if newest is None:  # all are removed: the list of versions says so
         return HttpResponseRedirect(reverse("portal:module-versions", args=[namespace, name, system]))
     return _readme(request, viewer, newest)
 
@@ -82,7 +82,7 @@ Page = Callable[..., HttpResponse]
 
 
 def _tab(route: str, more: Callable[[Viewer, ModuleVersion, dict[str, Any], HttpRequest], dict[str, Any]]) -> Page:
-    """The view of a tab: the gate, the frame, what only this tab shows, its template."""
+    """The view of a tab: the gate, the frame, the tab's own context, its template."""
     template = f"portal/module/{route.removeprefix('module-')}.html"
 
     @login_not_required
@@ -108,7 +108,7 @@ def _dependencies(
 
 
 def _calls(viewer: Viewer, shown: ModuleVersion, context: dict[str, Any], unit: Unit) -> dict[str, Any]:
-    """The module blocks of a unit, each with the page that it leads to, if there is one that the viewer may see."""
+    """The module blocks of a unit, each with the URL of its module's page if the viewer may see one."""
     targets = queries.hosted_targets(viewer, shown, unit.path) if unit.calls else {}
     folders = context["units"].at(call.folder for call in unit.called)
     rows = []
@@ -123,7 +123,7 @@ def _calls(viewer: Viewer, shown: ModuleVersion, context: dict[str, Any], unit: 
 
 
 def _provider_rows(viewer: Viewer, unit: Unit) -> list[dict[str, Any]]:
-    """The providers of a unit, those of this registry that the viewer may see with their pages."""
+    """The providers of a unit; hosted ones that the viewer may see have a link."""
     hosted = hosted_providers(viewer, (row["source"] for row in unit.providers))
     pages = {source: reverse("portal:provider", args=[found.namespace, found.type]) for source, found in hosted.items()}
     return [{**row, "url": pages.get(row["source"], "")} for row in unit.providers]
@@ -139,7 +139,7 @@ def _units(*kinds: str) -> Callable[..., dict[str, Any]]:
 
 
 def _unit_page(kind: str) -> Page:
-    """The page of a folder: usage, README, inputs, outputs, resources and dependencies of its own."""
+    """The page of a submodule or an example: its usage, README, inputs, outputs, resources and dependencies."""
     route = "module-examples" if kind == "example" else "module-submodules"
 
     @login_not_required
@@ -170,7 +170,7 @@ def _unit_page(kind: str) -> Page:
 @login_not_required
 @require_safe
 def module_archive(request: HttpRequest, namespace: str, name: str, system: str, version: str) -> HttpResponse:
-    """To the archive. A page may stay open for longer than a capability URL lives, so its link leads here (D6)."""
+    """Redirect to the archive. A page may stay open for longer than a capability URL is valid (D6)."""
     release = published_release(session_viewer(request), ModuleAddress(namespace, name, system), version)
     digest, file_name = release.digest, archive_name(release.name, release.version)
     if release.namespace.visibility == Visibility.PUBLIC:
@@ -185,7 +185,7 @@ _VERSION = f"{_MODULE}/<str:version>"
 
 urlpatterns = [
     path(_MODULE, module, name="module"),
-    *versions.urlpatterns,  # before any version: it is no number
+    *versions.urlpatterns,  # before <version>
     path(_VERSION, module_version, name="module-version"),
     path(f"{_VERSION}/inputs", _tab("module-inputs", _nothing), name="module-inputs"),
     path(f"{_VERSION}/outputs", _tab("module-outputs", _nothing), name="module-outputs"),

@@ -1,4 +1,4 @@
-"""/modules/<ns>/<name>/<system>/settings, and of providers: what their publishers say beyond versions."""
+"""/modules/<ns>/<name>/<system>/settings and the same for providers: description, repository and notice."""
 
 from collections.abc import Callable
 from typing import Any

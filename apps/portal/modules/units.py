@@ -1,4 +1,4 @@
-"""What was read from a module's files, as its pages show it. A version that was never inspected has none of it."""
+"""Inspection results of a module's files for its pages. Empty for a version that was never inspected."""
 
 import posixpath
 from collections.abc import Iterable, Mapping
@@ -9,13 +9,13 @@ from typing import Any, Self
 from apps.modules.models import ModuleVersion
 
 Rows = list[dict[str, Any]]
-# What the pages of a kind have in their addresses in place of the whole path.
+# The path segments of the kinds' pages.
 _TOPS = {"submodule": "modules/", "example": "examples/"}
 
 
 @dataclass(frozen=True)
 class Unit:
-    """A folder with configuration. The rows have the keys that apps.modules.inspection describes."""
+    """A folder with configuration. The rows have the keys that apps.modules.inspection documents."""
 
     path: str = ""
     kind: str = "root"
@@ -32,7 +32,7 @@ class Unit:
 
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> Self:
-        """Of its JSON; keys that this Larder does not know, or that an older one did not write, do no harm."""
+        """From its JSON; ignores unknown keys and allows missing ones of other Larder versions."""
         return cls(**{name: fields[name] for name in cls.__dataclass_fields__ if name in fields})
 
     @property
@@ -41,12 +41,12 @@ class Unit:
 
     @property
     def slug(self) -> str:
-        """What its page is called: `vpc` for modules/vpc, `compute/vm` for modules/compute/vm."""
+        """The name in its page's URL: `vpc` for modules/vpc, `compute/vm` for modules/compute/vm."""
         return self.path.removeprefix(_TOPS.get(self.kind, ""))
 
     @property
     def parent(self) -> str:
-        """The folder that it is listed below; empty for those that come first, directly in modules/ and examples/."""
+        """The folder that it is listed below; empty for those directly in modules/ and examples/."""
         above, _, _ = self.path.rpartition("/")
         return "" if self.kind in _TOPS and "/" not in self.slug else above
 
@@ -64,12 +64,12 @@ class Unit:
 
     @property
     def looked_up(self) -> Rows:
-        """Data sources and ephemeral resources: what it reads, and does not keep."""
+        """Data sources and ephemeral resources."""
         return [resource for resource in self.resources if resource["mode"] != "managed"]
 
     @property
     def constraint(self) -> str:
-        """Which versions of OpenTofu it asks for: `>= 1.6, < 2.0`."""
+        """The required OpenTofu versions: `>= 1.6, < 2.0`."""
         return ", ".join(row["text"] for row in self.required_version)
 
     @property
@@ -77,7 +77,7 @@ class Unit:
         return [Call(row, self._folder(row["source"])) for row in self.calls]
 
     def _folder(self, source: str) -> str:
-        """The folder that a local source means, within the archive; empty for any other."""
+        """The folder in the archive that a local source means; empty for other sources."""
         if not source.startswith(("./", "../")):
             return ""
         path = posixpath.normpath(posixpath.join(self.path, source))
@@ -85,14 +85,14 @@ class Unit:
 
 
 def grouped(units: Iterable[Unit]) -> list[tuple[str, list[Unit]]]:
-    """Headings with what is listed below them; empty for what needs none."""
+    """(heading, units) in order; the heading is empty for units that need none."""
     headed = groupby(units, lambda one: one.parent or ("Other folders" if one.kind == "other" else ""))
     return [(heading, list(found)) for heading, found in headed]
 
 
 @dataclass(frozen=True)
 class Call:
-    """A module block; `folder` is where its source lies in this archive, empty where it lies elsewhere."""
+    """A module block; `folder` is the folder in this archive that its source means, or empty."""
 
     row: dict[str, Any]
     folder: str
@@ -114,7 +114,7 @@ class Units:
 
     @property
     def has_root(self) -> bool:
-        """Whether the module itself can be called; else only its submodules can."""
+        """The module itself can be called; otherwise only its submodules can."""
         return not self.is_inspected or any(unit.kind == "root" for unit in self.all)
 
     @property
@@ -140,11 +140,11 @@ class Units:
         return {unit.path: unit for unit in self.all if unit.path in wanted}
 
     def of_kind(self, kind: str) -> list[Unit]:
-        """As a tree is read: what stands directly in the folder of the kind, then folder by folder."""
+        """In tree order: units directly in the kind's folder first, then folder by folder."""
         return sorted((one for one in self.all if one.kind == kind), key=lambda one: (one.parent, one.name))
 
 
 def callable_folder(version: ModuleVersion) -> str:
-    """Empty for the root; the first submodule of a module that has none."""
+    """ "" for the root; the first submodule of a module without a root."""
     units = Units.of(version)
     return "" if units.has_root else units.all[0].path

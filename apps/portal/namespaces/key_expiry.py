@@ -1,4 +1,4 @@
-"""Which signing keys end soon: clients warn about an expired key, and will refuse it one day."""
+"""Signing keys that expire soon: clients warn about expired keys, and will refuse them one day."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -9,14 +9,14 @@ from apps.accounts.models import Namespace
 from apps.signing.keys import WARN_DAYS
 from apps.signing.models import SigningKey, State
 
-# Days ahead, and how loudly it is said.
+# Days ahead -> tone.
 STEPS = tuple(zip(sorted(WARN_DAYS), ("bad", "warn", "info"), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
 class Expiry:
     key: SigningKey
-    days: int  # whole ones; negative once it has happened
+    days: int  # whole days; negative after expiry
     tone: str
 
     @property
@@ -25,7 +25,7 @@ class Expiry:
 
 
 def expiring(namespace: Namespace) -> list[Expiry]:
-    """Active keys that end within 60 days, or have ended; the next one first."""
+    """Active keys that expire within 60 days, or have expired; the earliest first."""
     now = timezone.now()
     soon = SigningKey.objects.filter(
         namespace=namespace, state=State.ACTIVE, expires_at__lte=now + timedelta(days=STEPS[-1][0])
@@ -35,7 +35,7 @@ def expiring(namespace: Namespace) -> list[Expiry]:
 
 
 def expiry_of(key: SigningKey, now: datetime) -> Expiry | None:
-    """None where there is nothing to say yet, or any more."""
+    """None unless the key expires within 60 days or has expired."""
     if key.state != State.ACTIVE or key.expires_at is None:
         return None
     left = key.expires_at - now

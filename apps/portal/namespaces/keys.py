@@ -1,4 +1,4 @@
-"""/namespaces/<ns>/keys: its signing keys, and the page of one. Adding: keys_adding.py; ending: keys_ending.py."""
+"""/namespaces/<ns>/keys: its signing keys, and each key's page. Adding: keys_adding.py; ending: keys_ending.py."""
 
 import hashlib
 import json
@@ -40,12 +40,12 @@ def key_list(request: HttpRequest, namespace: str) -> HttpResponse:
 @never_cache
 @require_safe
 def key_list_status(request: HttpRequest, namespace: str) -> HttpResponse:
-    """The table alone, which the page polls while a worker makes a key. 204 while nothing has changed."""
+    """The table, which the page polls while a worker generates a key. 204 if nothing has changed."""
     viewer = session_viewer(request)
     try:
         context = _listed(viewer, gate.namespace_for(viewer, namespace))
     except CredentialsRequired:
-        # The session ended while the page was open: a reload leads through the sign-in page and back to the page.
+        # The session ended while the page was open: a reload leads through sign-in back to the page.
         return HttpResponse(status=HTTPStatus.UNAUTHORIZED, headers={"HX-Refresh": "true"})
     if request.GET.get("seen") == context["mark"]:
         return HttpResponse(status=HTTPStatus.NO_CONTENT)
@@ -55,7 +55,7 @@ def key_list_status(request: HttpRequest, namespace: str) -> HttpResponse:
 @login_not_required
 @require_safe
 def key_page(request: HttpRequest, namespace: str, fingerprint: str) -> HttpResponse:
-    """What it is, and the versions that it signed."""
+    """The key and the versions that it signed."""
     viewer = session_viewer(request)
     found = gate.namespace_for(viewer, namespace)
     key = key_of(found, fingerprint)
@@ -72,7 +72,7 @@ def _listed(viewer: Viewer, namespace: Namespace) -> dict[str, Any]:
     return {
         "namespace": namespace,
         "keys": keys,
-        # The workers say so where they gave up.
+        # A worker records here why it gave up.
         "is_waiting": any(key.state == State.PENDING and not key.reason for key in keys),
         "mark": hashlib.sha256(seen.encode()).hexdigest()[:16],
         "may_manage": _may_manage(viewer, namespace),
@@ -88,7 +88,7 @@ _KEYS = "namespaces/<str:namespace>/keys"
 urlpatterns = [
     path(_KEYS, key_list, name="keys"),
     path(f"{_KEYS}/status", key_list_status, name="keys-status"),
-    *keys_adding.urlpatterns,  # before any fingerprint
+    *keys_adding.urlpatterns,  # before <fingerprint>
     path(f"{_KEYS}/<str:fingerprint>", key_page, name="key"),
     *keys_ending.urlpatterns,
 ]

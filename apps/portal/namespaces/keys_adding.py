@@ -1,4 +1,4 @@
-"""/namespaces/<ns>/keys/add and /create: a public key that its publisher holds, or a key that Larder makes."""
+"""/namespaces/<ns>/keys/add and /create: register a publisher's public key, or have Larder generate a key."""
 
 from http import HTTPStatus
 from typing import Any
@@ -25,7 +25,7 @@ PLAIN = {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
 
 
 class KeyForm(forms.Form):
-    """`parsed` is what the armour holds; only of a valid form."""
+    """`parsed` is the parsed armor, of a valid form only."""
 
     armor = forms.CharField(
         label="Public key",
@@ -67,11 +67,11 @@ class AlgorithmForm(forms.Form):
     )
 
 
-@sensitive_post_parameters("armor")  # somebody may paste a private one
+@sensitive_post_parameters("armor")  # somebody may paste a private key
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def key_add(request: HttpRequest, namespace: str) -> HttpResponse:
-    """Two steps: what was pasted is parsed and shown, and saved by a second POST (`step=save`)."""
+    """Two steps: parse and show the pasted key, then save it by a second POST (`step=save`)."""
     viewer = session_viewer(request)
     row = namespace_for(viewer, namespace, need=Role.OWNER)
     if request.method != "POST":
@@ -134,7 +134,7 @@ def key_create(request: HttpRequest, namespace: str) -> HttpResponse:
 
 
 def _without_secret(form: KeyForm, sent: QueryDict) -> KeyForm:
-    """A private key that was pasted does not go back into the page."""
+    """The form without a pasted private key, which must not go back into the page."""
     if "PRIVATE KEY" in sent.get("armor", ""):
         form.data = sent.copy()
         form.data["armor"] = ""

@@ -1,4 +1,4 @@
-"""/namespaces/<ns>/keys/<fingerprint>/retire and /revoke: with a reason, and with what it means for what it signed."""
+"""/namespaces/<ns>/keys/<fingerprint>/retire and /revoke: with a reason, and the effect on signed versions."""
 
 from collections.abc import Callable
 from http import HTTPStatus
@@ -36,7 +36,7 @@ class ReasonForm(forms.Form):
     )
 
     def clean_reason(self) -> str:
-        """One line, as the verbs want it: a text field may hold several."""
+        """One line, as `signing.keys` requires: a text field may have several."""
         return " ".join(str(self.cleaned_data["reason"]).split())
 
 

@@ -1,4 +1,4 @@
-"""/namespaces/<ns>/members and /transfer: who holds which role in it, people and teams; its owners' alone."""
+"""/namespaces/<ns>/members and /transfer: the roles of people and teams, for owners."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -29,7 +29,7 @@ class RoleForm(forms.Form):
     prefix_of_ids = "give"
 
     def __init__(self, data: Mapping[str, str] | None = None) -> None:
-        super().__init__(data, auto_id=f"{self.prefix_of_ids}-%s")  # two of them stand on one page
+        super().__init__(data, auto_id=f"{self.prefix_of_ids}-%s")  # the page has two of these forms
 
 
 class MemberForm(RoleForm):
@@ -106,7 +106,7 @@ class TransferForm(forms.Form):
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def members(request: HttpRequest, namespace: str) -> HttpResponse:
-    """The list; a POST gives a person or a team a role, or another one."""
+    """The list; a POST gives or changes a role."""
     viewer = session_viewer(request)
     row = namespace_for(viewer, namespace, need=Role.OWNER)
     if request.method != "POST":
@@ -185,7 +185,7 @@ def _members_page(
 
 
 def _after(viewer: Viewer, namespace: Namespace) -> HttpResponseRedirect:
-    """Back to the list; home for who has just given up their own role, or that of their team."""
+    """Back to the list; home for owners who gave up their own role, or their team's."""
     owns = gate.role_on(viewer, namespace) == Role.OWNER
     url = reverse("portal:namespace-members", args=[namespace.name]) if owns else reverse("portal:home")
     return HttpResponseRedirect(url, status=HTTPStatus.SEE_OTHER)

@@ -1,4 +1,4 @@
-"""/namespaces/new, the settings of one (its owners' alone), and what it stores. Its members: members.py."""
+"""/namespaces/new, a namespace's settings (for its owners), and its storage usage. For members see members.py."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -19,7 +19,7 @@ from apps.lib.errors import Conflict, Invalid, RoleRequired
 from apps.portal.publish.form import sentence
 from apps.releases.publishing import quotas
 
-# The usage page lists this many modules.
+# Modules on the usage page.
 LARGEST = 10
 
 
@@ -95,13 +95,13 @@ def namespace_delete(request: HttpRequest, namespace: str) -> HttpResponse:
 @login_not_required
 @require_safe
 def usage(request: HttpRequest, namespace: str) -> HttpResponse:
-    """What is stored in it against its quotas, for everybody who reads it."""
+    """Stored bytes and versions against the quotas, for all readers of the namespace."""
     row = namespace_for(session_viewer(request), namespace)
     used = quotas.usage(row)
     context = {
         "namespace": row,
         "usage": used,
-        # The meters' colours: nearly full from nine tenths on, full at the last byte.
+        # The meters' colours: nearly full from 90 % on, full at 100 %.
         "nearly": {"bytes": used.max_bytes * 9 // 10, "versions": used.max_versions * 9 // 10},
         "full": {"bytes": used.max_bytes - 1, "versions": used.max_versions - 1},
         "largest": [(share, _page_of(row, share)) for share in quotas.largest(row, count=LARGEST)],
@@ -111,7 +111,7 @@ def usage(request: HttpRequest, namespace: str) -> HttpResponse:
 
 
 def _page_of(namespace: Namespace, share: quotas.Share) -> str:
-    """The page of the module or provider; empty while its first version is on its way."""
+    """The page of the module or provider; empty until its first version is published."""
     return reverse(f"portal:{share.kind}", args=[namespace.name, *share.name.split("/")]) if share.is_published else ""
 
 

@@ -1,4 +1,4 @@
-"""/account/: a person's own name, the way to their password, and the browsers in which they are signed in."""
+"""/account/: a person's own name, a link to their password, and the browsers in which they are signed in."""
 
 import re
 from http import HTTPStatus
@@ -18,7 +18,7 @@ from apps.accounts.models import User
 from apps.accounts.people import accounts
 
 OTHERS = "others"
-# The first that occurs: Edge and Opera say that they are Chrome, Chrome says that it is Safari.
+# The first match: Edge and Opera also claim to be Chrome, Chrome claims to be Safari.
 BROWSERS = {"Edg": "Edge", "OPR": "Opera", "Firefox": "Firefox", "Chrome": "Chrome", "Safari": "Safari", "curl": "curl"}
 SYSTEMS = {
     "Windows": "Windows",
@@ -64,7 +64,7 @@ def account(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def sessions_end(request: HttpRequest) -> HttpResponse:
-    """Ends one session of the person's, or all but this one. This one ends by signing out."""
+    """End one of the person's sessions, or all others. The current one ends by signing out."""
     viewer = session_viewer(request)
     user = _person(viewer)
     asked, here = request.POST.get("session", ""), sessions.digest_of_request(request)
@@ -77,7 +77,7 @@ def sessions_end(request: HttpRequest) -> HttpResponse:
 
 
 def browser_name(agent: str) -> str:
-    """Firefox on Linux, of what a browser calls itself."""
+    """Firefox on Linux, from a user agent."""
     browser = next((name for mark, name in BROWSERS.items() if re.search(rf"\b{mark}\w*/", agent)), "")
     system = next((name for mark, name in SYSTEMS.items() if mark in agent), "")
     return " on ".join(filter(None, [browser or (system and "A browser"), system])) or "Unknown browser"

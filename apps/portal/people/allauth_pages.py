@@ -1,4 +1,4 @@
-"""/account: the pages of allauth that Larder uses. allauth.urls would mount more, such as those that send mail."""
+"""/account: the pages of allauth that Larder uses. allauth.urls would add more, such as those that send mail."""
 
 from typing import Any
 
@@ -13,14 +13,14 @@ from apps.accounts.models import User
 
 class PasswordChangeView(views.PasswordChangeView):  # type: ignore[misc]  # allauth ships no types
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        # allauth would redirect to its page for a first password, which is not routed.
+        # allauth would redirect to its page for a first password, which has no route.
         if isinstance(request.user, User) and not request.user.has_usable_password():
             raise PermissionDenied
         response: HttpResponseBase = super().dispatch(request, *args, **kwargs)
         return response
 
 
-# No application namespace: allauth reverses these names as they are.
+# No application namespace: allauth reverses bare names.
 urlpatterns = [
     path("login/", views.login, name="account_login"),
     path("logout/", views.logout, name="account_logout"),

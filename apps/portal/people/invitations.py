@@ -1,4 +1,4 @@
-"""/invitations: one-time links for new people, made by staff and by owners; and the page that such a link opens."""
+"""/invitations: one-time links for new people, created by staff and owners; and the page that a link opens."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -28,7 +28,7 @@ from apps.portal.publish.form import sentence
 
 
 class InvitationForm(forms.Form):
-    """Staff may invite with no role at all; an owner invites into a namespace of theirs."""
+    """Staff may invite without a role; owners invite into a namespace of theirs."""
 
     note = forms.CharField(max_length=120, label="For whom", help_text="Only for your list; they do not see it.")
     namespace = forms.ModelChoiceField(
@@ -44,7 +44,7 @@ class InvitationForm(forms.Form):
 
 
 class AccountForm(forms.Form):
-    """What the invited person chooses. The verb checks again; here each rule stands beside its field."""
+    """The invited person's choices. `people.invitations` decides; checks here attach errors to fields."""
 
     username = forms.CharField(max_length=63, label="User name", help_text="Letters a to z, digits, and . _ - inside.")
     password = forms.CharField(widget=forms.PasswordInput, help_text=password_validators_help_text_html)
@@ -102,7 +102,7 @@ def _invite(request: HttpRequest, viewer: Viewer, form: InvitationForm) -> HttpR
 @sensitive_variables("secret", "link")
 @require_safe
 def invitation_created(request: HttpRequest, invitation_id: int) -> HttpResponse:
-    """Shows a new link once; after that only says that it was shown."""
+    """Show a new link once."""
     row = _managed_one(session_viewer(request), invitation_id)
     secret = one_time_secret.reveal(request)
     link = settings.PUBLIC_URL + reverse("portal:invitation", args=[secret]) if secret else ""
@@ -125,7 +125,7 @@ def invitation_revoke(request: HttpRequest, invitation_id: int) -> HttpResponse:
 @sensitive_post_parameters("password", "again")
 @require_http_methods(["GET", "HEAD", "POST"])
 def invitation(request: HttpRequest, secret: str) -> HttpResponse:
-    """What the link opens: nobody is signed in yet, the secret is the permission."""
+    """Opened without signing in: the secret is the permission."""
     found = invitations.invitation_for_secret(secret)
     form = AccountForm(request.POST if request.method == "POST" else None)
     status = 200
@@ -153,7 +153,7 @@ def _join(request: HttpRequest, found: Invitation, form: AccountForm) -> HttpRes
 
 
 def _inviting(viewer: Viewer) -> NamespaceQuerySet:
-    """The namespaces that the viewer may invite into; raises RoleRequired for those who may not invite at all."""
+    """The namespaces that the viewer may invite into; raises RoleRequired for others."""
     owned = namespaces_with_role(viewer, Role.OWNER)
     if not operates(viewer) and not owned.exists():
         raise RoleRequired(

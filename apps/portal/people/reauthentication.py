@@ -1,4 +1,4 @@
-"""What changes whom clients trust needs a password that was typed lately, in this very session."""
+"""Changes to whom clients trust require a password entered recently, in this very session."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -14,21 +14,21 @@ _REMEMBERED = "kept-for-password"
 
 
 def typed_recently(request: HttpRequest) -> bool:
-    """At the sign-in or since; allauth's own question does not count a sign-in of a minute ago."""
+    """At sign-in or later; allauth's own check ignores a sign-in of a minute ago."""
     records = get_authentication_records(request, request.user)
     at = max((record["at"] for record in records if record.get("method") == "password"), default=0)
     return timezone.now().timestamp() - at < MAX_AGE.total_seconds()
 
 
 def ask(request: HttpRequest, *, keep: Mapping[str, str] | None = None) -> HttpResponseRedirect:
-    """Redirect to the password page and back. `keep`: what was typed so far, for `remembered_form`; never a secret."""
+    """Redirect to the password page and back. `keep`: input for `remembered_form`; never a secret."""
     if keep is not None:
         request.session[_REMEMBERED] = {"path": request.path, "fields": dict(keep)}
     return HttpResponseRedirect(f"{reverse('account_reauthenticate')}?{urlencode({'next': request.path})}")
 
 
 def remembered_form(request: HttpRequest) -> dict[str, str] | None:
-    """What was typed on this page before the password was asked for; once."""
+    """The page's input from before the password was requested; once."""
     found = request.session.get(_REMEMBERED)
     if found is None or found["path"] != request.path:
         return None

@@ -4,7 +4,7 @@ from allauth.account.forms import LoginForm as AllauthLoginForm
 
 
 class LoginForm(AllauthLoginForm):  # type: ignore[misc]  # allauth ships no types
-    """allauth's, in our words: labels instead of placeholders, and no reset link where no mail is sent.
+    """allauth's form with labels instead of placeholders, and no reset link where no mail is sent.
 
     The page says how to get a new password: from an operator.
     """

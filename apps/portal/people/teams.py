@@ -1,4 +1,6 @@
-"""/teams: people who hold roles together. Members, staff, and owners of what it holds see a team; nobody else does."""
+"""/teams: groups of people with common roles. Visible to members, staff, and owners of namespaces that it has a role
+in.
+"""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -87,7 +89,7 @@ def team_new(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def team(request: HttpRequest, team: str) -> HttpResponse:
-    """Its people and its roles; a POST of its managers adds somebody."""
+    """Members and roles; a POST by a manager adds a member."""
     viewer = session_viewer(request)
     found = gate.team_for(viewer, team, manage=request.method == "POST")
     form, status = PersonForm(), 200
@@ -130,7 +132,7 @@ def team_delete(request: HttpRequest, team: str) -> HttpResponse:
 
 @require_POST
 def member_manager(request: HttpRequest, team: str, membership_id: int) -> HttpResponse:
-    """Make a member a manager (`manager=on`), or no longer one."""
+    """Make a member a manager (`manager=on`), or revoke it."""
     viewer = session_viewer(request)
     found = gate.team_for(viewer, team, manage=True)
     membership = _membership(found, membership_id)
@@ -145,7 +147,7 @@ def member_manager(request: HttpRequest, team: str, membership_id: int) -> HttpR
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def member_remove(request: HttpRequest, team: str, membership_id: int) -> HttpResponse:
-    """By a manager; anybody may take themselves out."""
+    """For managers; every member may remove themselves."""
     viewer = session_viewer(request)
     membership = _membership(gate.team_for(viewer, team), membership_id)
     leaves = membership.user_id == viewer.user_id

@@ -1,4 +1,4 @@
-"""/tokens: a person's API tokens: the list, a form for another, the one page that shows it, and revoking."""
+"""/tokens: a person's API tokens: list, creation, the one-time page of a new one, revocation."""
 
 from datetime import timedelta
 from http import HTTPStatus
@@ -83,7 +83,7 @@ def _issue(request: HttpRequest, viewer: Viewer, form: TokenForm) -> HttpRespons
 @sensitive_variables("secret")
 @require_safe
 def token_created(request: HttpRequest, token_id: int) -> HttpResponse:
-    """Shows a new token once; after that only says that it was shown."""
+    """Show a new token once."""
     token = _own_token(session_viewer(request), token_id)
     secret = one_time_secret.reveal(request)
     shown = ways_to_use(secret, settings.PUBLIC_HOST) if secret else {}
@@ -91,14 +91,14 @@ def token_created(request: HttpRequest, token_id: int) -> HttpResponse:
 
 
 def ways_to_use(secret: str, host: str) -> dict[str, str]:
-    """The token as the clients' files and variables want it, for this host (`name` or `name:port`, in ASCII)."""
+    """The token for clients' files and variables, for this host (`name` or `name:port`, in ASCII)."""
     name = host.rsplit(":", 1)[0] if ":" in host else host
     ways = {
         "secret": secret,
         "credentials": f'credentials "{as_written(host)}" {{\n  token = "{secret}"\n}}',
         "netrc": f"machine {name} login larder password {secret}",
     }
-    if ":" not in host:  # a variable's name cannot hold a port; "-" is written "__" there
+    if ":" not in host:  # variable names cannot have a port, and spell "-" as "__"
         ways["variable"] = f"TF_TOKEN_{host.replace('-', '__').replace('.', '_')}={secret}"
     return ways
 

@@ -1,4 +1,4 @@
-"""The documentation of a provider's version: its pages beside their list, and for publishers what it was made from."""
+"""The docs of a provider version: its pages beside their list, and for publishers the uploaded archives."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ OPEN_UP_TO = 60
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """Another version, and where its documentation is: the same page, where it has that."""
+    """Another version and the URL of its docs: the same page, if it has one."""
 
     number: str
     url: str
@@ -45,7 +45,7 @@ class Other:
 @login_not_required
 @require_safe
 def provider_docs(request: HttpRequest, namespace: str, type: str, version: str) -> HttpResponse:  # noqa: A002  # the field's word
-    """The overview, or the empty state that says how documentation comes here."""
+    """The overview, or an empty state that explains how to add docs."""
     return _docs(request, ProviderAddress(namespace, type), version, DocsKind.OVERVIEW, INDEX)
 
 
@@ -70,7 +70,7 @@ def _docs(request: HttpRequest, address: ProviderAddress, version: str, kind: st
     shown = reading.version_for(viewer, address, version, even_quarantined=True)
     context = frame(viewer, shown, "provider-docs")
     context["may_publish"] = _may_publish(viewer, shown)
-    if shown.release.quarantined_at is None:  # of what is in quarantine nothing is given out
+    if shown.release.quarantined_at is None:  # quarantined versions give out nothing
         context |= _listed(shown, request) | _page(shown, kind, slug)
     elif kind != DocsKind.OVERVIEW:
         raise NotFound(f"{shown.release} is in quarantine.")
@@ -91,14 +91,14 @@ def _page(shown: ProviderVersion, kind: str, slug: str) -> dict[str, Any]:
     try:
         page = browsing.page_of(shown, kind, slug)
     except NotFound:
-        if kind != DocsKind.OVERVIEW:  # the tab is there without an overview, too
+        if kind != DocsKind.OVERVIEW:  # the tab is shown without an overview, too
             raise
     label = DocsKind(page.kind).label.removesuffix("s") if page else ""
     return {"page": page, "kind_label": label, "versions": list(_others(shown, page))}
 
 
 def _others(shown: ProviderVersion, page: DocsPage | None) -> Iterator[Other]:
-    """The newest versions; whether they have the page is one query for all of them."""
+    """The newest versions; one query tells which of them have the page."""
     rows = ProviderVersion.objects.filter(provider=shown.provider).published().select_related("release__namespace")
     having = browsing.versions_with(shown, page)
     for one in rows.newest_first()[:IN_SWITCHER]:
@@ -111,10 +111,10 @@ def _others(shown: ProviderVersion, page: DocsPage | None) -> Iterator[Other]:
 
 
 @bodies.streamed("POST")
-@csrf_exempt  # as for every upload: Django's check would read the body; the origin is checked instead (D2)
+@csrf_exempt  # Django's check would read the body; uploads check the origin instead (D2)
 @require_http_methods(["GET", "HEAD", "POST"])
 def provider_docs_archive(request: HttpRequest, namespace: str, type: str, version: str) -> HttpResponse:  # noqa: A002
-    """What the documentation was made from, and a form to send another."""
+    """The archive of the shown docs, and a form to upload another."""
     viewer, address = session_viewer(request), ProviderAddress(namespace, type)
     status, error = 200, ""
     if request.method == "POST":

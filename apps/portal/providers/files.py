@@ -1,4 +1,4 @@
-"""Ways from a provider's pages to its bytes: a page may stay open for longer than a capability lives (D6)."""
+"""Redirects from a provider's pages to its files: a page may stay open for longer than a capability is valid (D6)."""
 
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponseRedirect
@@ -50,7 +50,7 @@ def provider_signature(request: HttpRequest, namespace: str, type: str, version:
 
 
 def sums_of(shown: ProviderVersion) -> str:
-    """SHA256SUMS as it is stored and served; empty where storage lost or damaged it, or it is too long for a page."""
+    """The stored SHA256SUMS; empty if missing, damaged, or too long for a page."""
     try:
         if (store.size_of(shown.sums_digest) or 0) > MAX_SHOWN_BYTES:
             return ""
@@ -60,7 +60,7 @@ def sums_of(shown: ProviderVersion) -> str:
 
 
 def digests_in(text: str) -> list[str]:
-    """What a client takes into its lock file: every line's digest."""
+    """The digest of every line, which clients write to their lock files."""
     try:
         return list(sums.parse(text.encode()).values()) if text else []
     except Refusal:

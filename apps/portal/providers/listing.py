@@ -1,4 +1,4 @@
-"""/providers: the list of those that a reader may see. One provider's pages are in provider_pages.py."""
+"""/providers: the providers that a reader may see. For one provider's pages see pages.py."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from apps.releases.catalogue import search
 from apps.releases.models import Kind, SearchDoc
 
 PAGE = 30
-# A namespace's page lists this many, and links to the rest.
+# Providers on a namespace's page, which links to the rest.
 SHOWN = 30
 
 
@@ -45,7 +45,7 @@ def providers(request: HttpRequest) -> HttpResponse:
 
 
 def of_namespace(namespace: Namespace, *, include_unlisted: bool) -> dict[str, Any]:
-    """The first of its providers, `provider_rows`, and how many there are, `provider_count`."""
+    """The first of its providers, `provider_rows`, and their number, `provider_count`."""
     only_this = Namespace.objects.filter(pk=namespace.pk)
     docs = search.search(kind=Kind.PROVIDER, namespaces=only_this, include_unlisted=include_unlisted)
     rows = rows_of(docs.select_related("namespace")[:SHOWN])

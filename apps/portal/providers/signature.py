@@ -1,4 +1,4 @@
-"""/providers/<ns>/<type>/<version>/lifecycle/signature: an owner sends another signature of the publisher (D11)."""
+"""/providers/<ns>/<type>/<version>/lifecycle/signature: an owner uploads a new signature of the publisher (D11)."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ from apps.providers.signatures import resigning
 
 
 @bodies.streamed("POST")
-@csrf_exempt  # as for every upload: Django's check would read the body; the origin is checked instead (D2)
+@csrf_exempt  # Django's check would read the body; uploads check the origin instead (D2)
 @require_POST
 def provider_lifecycle_signature(request: HttpRequest, namespace: str, type: str, version: str) -> HttpResponse:  # noqa: A002
     viewer, address = session_viewer(request), ProviderAddress(namespace, type)

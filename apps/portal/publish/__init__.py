@@ -1,1 +1,1 @@
-"""Publishing in the browser: forms, uploads, and the page of a release."""
+"""Publish in the browser: forms, uploads, and the page of a release."""

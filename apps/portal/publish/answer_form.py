@@ -1,4 +1,4 @@
-"""The answers to a held release's questions, and the further modules that are taken from the same upload."""
+"""The answers to a held release's questions, and further modules from the same upload."""
 
 import re
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from apps.modules.checking.loading import UNLOADABLE
 from apps.portal.publish.form import sentence
 from apps.releases.models import Release, State
 
-TOP = "."  # a choice must not be empty; checks.clean_folder reads it so
+TOP = "."  # a choice must not be empty; checks.clean_folder accepts this
 WHOLE = "All of it: a module without a root, used by its submodules (//modules/…)"
 OPEN = "Say yes to it, or cancel the release."
 YES = {
@@ -25,13 +25,13 @@ YES = {
     checks.PRIVATE_KEY: "They are meant to be there: publish them as well",
     UNLOADABLE: "Publish it although clients will fail with it",
 }
-# terraform-<system>-<name>, the customary name of a module's repository, is the name alone.
+# Of terraform-<system>-<name>, the usual repository name, take the name.
 _REPOSITORY = re.compile(r"^(?:terraform|opentofu|tofu)-[a-z0-9]+-(?=[a-z0-9])")
 _PLAIN = {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
 
 
 class AnswerForm(forms.Form):
-    """One field for each question; `parts` are the folders that may become modules of their own."""
+    """One field for each question; `parts` are the folders that may become further modules."""
 
     def __init__(self, release: Release, data: QueryDict | None = None) -> None:
         super().__init__(data)
@@ -68,7 +68,7 @@ class AnswerForm(forms.Form):
 
     @property
     def has_parts(self) -> bool:
-        """Whether a further module was ticked, or is wrong: the list is open then."""
+        """A further module is ticked, or has an error: the list is open then."""
         return any(part["chosen"].value() or part.errors for part in self.parts)
 
     def clean(self) -> dict[str, Any]:
@@ -91,7 +91,7 @@ class AnswerForm(forms.Form):
 
 
 class PartForm(forms.Form):
-    """A folder of the upload that may become a module of its own; its fields count where it is ticked."""
+    """A folder of the upload that may become a further module; its fields count only if it is ticked."""
 
     chosen = forms.BooleanField(required=False)
     name = forms.CharField(required=False, max_length=64)
@@ -128,7 +128,7 @@ class PartForm(forms.Form):
 
 
 def name_of(folder: str) -> str:
-    """A module name out of a folder's: modules/My_Subnets is my_subnets; empty where nothing of it is left."""
+    """A module name from a folder's: modules/My_Subnets is my_subnets; "" if no valid character is left."""
     last = re.sub(r"[^a-z0-9_-]+", "-", folder.rpartition("/")[2].lower())
     plain = re.sub(r"[-_]{2,}", "-", last).strip("-_")
     return _REPOSITORY.sub("", plain)

@@ -1,4 +1,4 @@
-"""The publish form: which module, which version, and what is wrong with either, beside the field it belongs to."""
+"""The publish form: module and version, with errors beside their fields."""
 
 from collections.abc import Callable
 from typing import cast
@@ -17,7 +17,7 @@ from apps.lib.errors import Invalid, RegistryError
 from apps.modules.catalogue import reading
 from apps.modules.checking import checks
 
-NEW = "new"  # no address: those hold slashes
+NEW = "new"  # cannot be an address: those have slashes
 NEW_PARTS = ("namespace", "name", "system")
 HELP = {
     "name": "Letters and digits, with single - or _ between them: vpc, web_cluster. Clients tell capitals apart.",
@@ -28,7 +28,7 @@ HELP = {
 
 
 class PublishForm(forms.Form):
-    """Checks D10 here for the sake of the field that it belongs to; the verb decides (`publishing.begin`)."""
+    """Checks D10 to attach errors to fields; `publishing.begin` decides."""
 
     module = forms.ChoiceField()
     namespace = forms.ChoiceField(error_messages={"required": "A new module needs a namespace."})
@@ -42,7 +42,7 @@ class PublishForm(forms.Form):
         required=False, label="This archive holds several modules: let me choose after the upload"
     )
     file_name = forms.CharField(required=False, max_length=255, widget=forms.HiddenInput)
-    # The page's script asks about private keys before it packs a folder (templates/portal/publish/selection.html).
+    # The page's script asks about private keys before it zips a folder (templates/portal/publish/selection.html).
     keys = forms.CharField(required=False)
 
     def __init__(self, viewer: Viewer, data: QueryDict | None = None, *, asked: QueryDict | None = None) -> None:
@@ -71,14 +71,14 @@ class PublishForm(forms.Form):
         cast("forms.ChoiceField", self.fields[name]).choices = choices
 
     def _initial(self, asked: QueryDict) -> dict[str, str]:
-        """What a link such as /publish?namespace=acme&name=vpc&system=aws asks to be filled in."""
+        """Initial values from a link such as /publish?namespace=acme&name=vpc&system=aws."""
         wanted = {name: asked.get(name, "")[:300] for name in (*NEW_PARTS, "version", "folder", "several")}
         address = "/".join([wanted["namespace"], wanted["name"], wanted["system"]])
         return {**wanted, "module": address if address in self.addresses else NEW}
 
     @property
     def wants_a_folder(self) -> bool:
-        """Whether the fields for archives of several modules have something to show."""
+        """The fields for archives of several modules are shown open."""
         return any(self[name].value() or self[name].errors for name in ("folder", "several"))
 
     def clean_version(self) -> str:
@@ -110,23 +110,23 @@ class PublishForm(forms.Form):
 
     @property
     def confirmed(self) -> list[str]:
-        """What needs no second question after the upload; only of a valid form."""
+        """Codes confirmed before the upload; of a valid form only."""
         return [checks.PRIVATE_KEY] if self.cleaned_data["keys"] == "send" else []
 
     @property
     def address(self) -> ModuleAddress:
-        """The module that was chosen or described; only of a valid form."""
+        """The chosen or new module; of a valid form only."""
         cleaned = self.cleaned_data
         parts = [cleaned[name] for name in NEW_PARTS] if self.is_new else cleaned["module"].split("/")
         return ModuleAddress(*parts)
 
 
 def sentence(refusal: RegistryError) -> str:
-    """What is wrong and how to mend it, as sentences for a page."""
+    """The error and its hint, as sentences for a page."""
     texts = [text for text in (str(refusal), refusal.mend) if text]
     return " ".join(_begun(text) + ("" if text[-1] in ".?!)" else ".") for text in texts)
 
 
 def _begun(text: str) -> str:
-    """With a capital letter, but for an address: another letter case would be another name."""
+    """Capitalised, except an address: another letter case would be another name."""
     return text if "/" in text.split(maxsplit=1)[0] else text[0].upper() + text[1:]

@@ -1,4 +1,4 @@
-"""What the two publish pages share: a small form begins a release, and what refuses it stands in the form."""
+"""Shared by both publish pages: a small form starts a release, and shows its errors."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ Begun = TypeVar("Begun")
 
 
 class Refused(Exception):
-    """Nothing began. The form says why, and is shown again with this status."""
+    """No release was started. The form shows the error, with this status."""
 
     def __init__(self, status: int) -> None:
         super().__init__(status)
@@ -28,7 +28,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PageFrame:
-    """What stands around the form: the portal's page, or one of the admin's that shows the same form."""
+    """The page around the form: the portal's, or one of the admin's with the same form."""
 
     template: str
     context: Mapping[str, Any] = field(default_factory=dict)
@@ -39,14 +39,14 @@ class PageFrame:
         return render(request, self.template, {**self.context, "form": form, **more}, status=status)
 
     def again(self, request: HttpRequest, form: forms.Form, refused: Refused, more: Mapping[str, Any]) -> HttpResponse:
-        """The form again; to our script its errors by field, those of the whole form under `__all__`."""
+        """The form with its errors; for our script the errors by field, those of the whole form under `__all__`."""
         if wants_json(request):
             return JsonResponse({"errors": form.errors}, status=refused.status)
         return self.show(request, form, more, refused.status)
 
 
 def begin(form: forms.Form, verb: Callable[[], Begun]) -> Begun:
-    """What the verb began, for a form that is whole. Raises Refused."""
+    """The result of the verb, for a valid form. Raises Refused."""
     if not form.is_valid():
         raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY)
     try:
@@ -57,14 +57,14 @@ def begin(form: forms.Form, verb: Callable[[], Begun]) -> Begun:
     except Invalid as refusal:
         form.add_error(None, sentence(refusal))
         raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY) from None
-    except TooLarge as refusal:  # the namespace is full
+    except TooLarge as refusal:  # the namespace has reached its quota
         form.add_error(None, sentence(refusal))
         raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE) from None
 
 
 def begun(request: HttpRequest, release: Release, document: Mapping[str, Any], *, status: int = 201) -> HttpResponse:
-    """To our script where to go on, and `document`; to a browser without scripts the page that asks for the file."""
+    """For our script the next URL and `document`; for browsers without scripts a redirect to the file form."""
     page = reverse("portal:release", args=[release.public_id])
     if wants_json(request):
         return JsonResponse({"release": page, **document}, status=status)
-    return HttpResponseRedirect(page, status=HTTPStatus.SEE_OTHER)  # a reload repeats nothing
+    return HttpResponseRedirect(page, status=HTTPStatus.SEE_OTHER)  # a reload does not post again

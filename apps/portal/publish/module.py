@@ -1,4 +1,4 @@
-"""/publish: the first step of a release in the browser. A small form reserves the version and answers a ticket (D2)."""
+"""/publish: the first step of a release in the browser. A small form reserves the version and returns a ticket (D2)."""
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import path, reverse
@@ -29,7 +29,7 @@ def publish(request: HttpRequest, around: PageFrame = PORTAL) -> HttpResponse:
         release, ticket = frame.begin(form, begin)
     except frame.Refused as refused:
         return around.again(request, form, refused, shown)
-    tickets.remember(request, release, ticket)  # the release page offers the file form to the browser that holds it
+    tickets.remember(request, release, ticket)  # the release page shows the file form only in this browser
     return frame.begun(request, release, {"upload": reverse("portal:upload", args=[ticket])})
 
 

@@ -1,6 +1,6 @@
-"""The file of a multipart form, read as it comes: the browser's way to send a file where no script runs.
+"""Read the file of a multipart form as it arrives: the way to send a file from a browser without scripts.
 
-Django's own parser would put the file into memory or a temporary file before the view sees it (D2).
+Django's own parser would buffer the file in memory or a temporary file before the view sees it (D2).
 """
 
 from collections.abc import Iterable, Iterator
@@ -10,26 +10,26 @@ from multipart import MultipartError, MultipartSegment, PushMultipartParser, par
 
 from apps.lib.errors import Invalid
 
-# A browser sends three short header lines with each part, and our form has one part.
+# Browsers send three short header lines with each part, and our form has one part.
 MAX_PARTS = 8
 MAX_FIELD_BYTES = 4 * 1024
 OVERHEAD_BYTES = 64 * 1024
 
 
 class MalformedForm(Invalid):
-    """The request says multipart/form-data and is not, or holds no file."""
+    """The request is no valid multipart/form-data, or has no file."""
 
 
 @dataclass(frozen=True, slots=True)
 class FilePart:
-    """`chunks` reads the rest of the request: the file's bytes, until the form ends as it must."""
+    """`chunks` reads the rest of the request: the file's bytes, up to the required end of the form."""
 
     file_name: str
     chunks: Iterator[bytes]
 
 
 def file_part(content_type: str, body: Iterable[bytes]) -> FilePart:
-    """Read up to the first file of the form; raises MalformedForm before a byte of it is wanted."""
+    """Read up to the first file of the form; raises MalformedForm before yielding any of its bytes."""
     events = _events(content_type, body)
     skipped = 0
     for event in events:
@@ -45,7 +45,7 @@ def file_part(content_type: str, body: Iterable[bytes]) -> FilePart:
 
 
 def file_parts(content_type: str, body: Iterable[bytes], *, most: int) -> Iterator[FilePart]:
-    """Every file of the form, one after the other; what its taker leaves of one is dropped before the next begins."""
+    """Every file of the form in turn; the unread rest of one is dropped before the next."""
     events = _events(content_type, body, most_parts=most)
     skipped = found = 0
     for event in events:
@@ -64,7 +64,7 @@ def file_parts(content_type: str, body: Iterable[bytes], *, most: int) -> Iterat
 
 
 def _part(events: Iterator[MultipartSegment | bytes | None]) -> Iterator[bytes]:
-    """To the boundary behind it: a file without one is not whole, and the parser raises."""
+    """Up to the boundary: the parser raises for a file without one, which is incomplete."""
     for event in events:
         if event is None:
             return
@@ -77,7 +77,7 @@ def _payload(events: Iterator[MultipartSegment | bytes | None]) -> Iterator[byte
     for event in events:
         if in_file and isinstance(event, bytes):
             yield event
-        # What follows the file is read to the end and dropped: only a whole form is a whole file.
+        # Read and drop the rest: the file is complete only if the form is.
         in_file = in_file and event is not None
 
 
@@ -92,7 +92,7 @@ def _events(
         )
     try:
         with PushMultipartParser(options["boundary"], max_segment_count=most_parts) as parser:
-            # Not strict: that would refuse the line end which browsers send after the last boundary.
+            # Not strict: that would refuse the line break that browsers send after the last boundary.
             for chunk in body:
                 if chunk:
                     yield from parser.parse(chunk)

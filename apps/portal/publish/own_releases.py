@@ -1,4 +1,4 @@
-"""/releases: the releases that a person started, so that each can be found again after its tab is closed."""
+"""/releases: the releases that a person started, to find each again after its tab is closed."""
 
 from dataclasses import dataclass, field
 from typing import Self
@@ -43,8 +43,8 @@ class Row:
     address: Address
     label: str
     tone: str
-    version_url: str  # of what is published
-    reasons: list[str] = field(default_factory=list)  # why it was refused, or what is asked
+    version_url: str  # if published
+    reasons: list[str] = field(default_factory=list)  # of a refusal, or questions
 
     @classmethod
     def of(cls, release: Release) -> Self:

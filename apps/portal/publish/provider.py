@@ -1,4 +1,4 @@
-"""/publish/provider: opens the draft of a provider's version, which its files then fill (provider_draft.py)."""
+"""/publish/provider: open the draft of a provider version; provider_draft.py adds its files."""
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
@@ -15,7 +15,7 @@ from apps.releases.models import State
 from apps.releases.publishing.drafting import Opened
 
 PORTAL = PageFrame("portal/publish/provider_page.html")
-# This many open drafts are named; who has more knows their pages.
+# Open drafts on the page.
 DRAFTS = 10
 
 
@@ -40,7 +40,7 @@ def provider_publish(request: HttpRequest, around: PageFrame = PORTAL) -> HttpRe
     except frame.Refused as refused:
         return around.again(request, form, refused, shown)
     document = draft_document(opened.release)
-    # What our script goes on with: the files that are there already.
+    # For our script: the files that are present already.
     rest = {"state": document["state"], "files": document["files"]}
     return frame.begun(request, opened.release, rest, status=201 if opened.created else 200)
 

@@ -1,7 +1,7 @@
-"""/releases/<uuid>/files and what else is done with a provider's draft in the browser (D2, D24).
+"""/releases/<uuid>/files and the other actions on a provider draft in the browser (D2, D24).
 
-Files come as raw PUT (our script, with progress) or as streamed multipart POST (no script). As on /uploads/, the origin
-stands in for a CSRF field, which Django would look for in the body; here the session says who sends.
+Files arrive as raw PUT (our script, with progress) or as streamed multipart POST (no script). As for /uploads/, the
+origin replaces a CSRF field, which Django would look for in the body; the session identifies the sender.
 """
 
 import uuid
@@ -34,17 +34,17 @@ from apps.providers.drafting.documents import file_document
 from apps.releases.models import Kind, Release
 from apps.releases.publishing.drafting import MAX_FILES
 
-# A build folder holds more than what is sent; ignored files are read past.
+# Build folders have more files than a release; ignored ones are read and dropped.
 MAX_PARTS = 10 * MAX_FILES
 MINE = "terraform-provider-"
 
 
 @bodies.streamed("PUT")
 @csrf_exempt
-@login_not_required  # our script reads 401 where a page would be sent to the sign-in form
+@login_not_required  # our script gets 401 instead of a redirect to sign-in
 @require_http_methods(["PUT"])
 def release_file(request: HttpRequest, public_id: uuid.UUID, filename: str) -> HttpResponse:
-    """One file as the raw body: 201 with its digest, 200 where one of that name was there."""
+    """One file as the raw body: 201 with its digest, 200 if it replaces one of that name."""
     try:
         check_origin(request)
         viewer = session_viewer(request)
@@ -66,7 +66,7 @@ def release_file(request: HttpRequest, public_id: uuid.UUID, filename: str) -> H
 @never_cache
 @require_POST
 def release_files(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
-    """The files of a form, each as it comes; names that mean nothing to this release are passed over, and said so."""
+    """The files of a form, each as it arrives; skips and reports names that mean nothing to this release."""
     try:
         check_origin(request)
     except ForeignOrigin as refusal:
@@ -108,7 +108,7 @@ def release_file_remove(request: HttpRequest, public_id: uuid.UUID, filename: st
 @never_cache
 @require_POST
 def release_hand_in(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
-    """A person hands in nothing that would be refused for what they can see here; our script the same."""
+    """Refuses a draft for gaps that the page shows, from forms and our script alike."""
     viewer = session_viewer(request)
     release = _draft(viewer, public_id)
     form = ProtocolsForm(request.POST)
@@ -130,7 +130,7 @@ def _draft(viewer: Viewer, public_id: uuid.UUID) -> Release:
 
 
 def _as_sent(release: Release, name: str, taken: list[str]) -> str:
-    """A repository's manifest goes by its name in the build folder, unless one of that name came along or none can."""
+    """A repository's manifest gets its name in the build folder, unless one of that name was sent or none can join."""
     renamed = drafts.manifest_name(release)
     if name == drafts.GENERAL_MANIFEST and renamed not in taken and assembling.takes_manifest(release):
         return renamed
@@ -159,7 +159,7 @@ def _refused(request: HttpRequest, release: Release, refusal: RegistryError) -> 
         return JsonResponse({"error": sentence(refusal)}, status=status_of(refusal))
     if isinstance(refusal, CredentialsRequired):
         raise refusal
-    reading.release_for(session_viewer(request), release.public_id)  # it may be hidden from them by now
+    reading.release_for(session_viewer(request), release.public_id)  # the namespace may be hidden from them by now
     return releases.page(request, release, refusal=sentence(refusal), status=status_of(refusal))
 
 

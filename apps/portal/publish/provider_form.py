@@ -1,4 +1,4 @@
-"""The form that opens a provider's draft: which provider and version, and the protocols where no manifest says them."""
+"""The form that opens a provider draft: provider, version, and protocols for builds without a manifest."""
 
 from typing import cast
 
@@ -27,7 +27,7 @@ _PLAIN = {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"
 
 
 class ProtocolsField(forms.MultipleChoiceField):
-    """The usual ones as boxes; `protocols.cleaned` decides, so that a manifest's 5.1 is welcome too."""
+    """The usual ones as boxes; `protocols.cleaned` decides, and accepts a manifest's 5.1 too."""
 
     widget = forms.CheckboxSelectMultiple
 
@@ -51,13 +51,13 @@ class ProtocolsField(forms.MultipleChoiceField):
 
 
 class ProtocolsForm(forms.Form):
-    """What a draft without a manifest is asked when it is handed in."""
+    """Asked on submitting a draft without a manifest."""
 
     protocols = ProtocolsField()
 
 
 class ProviderForm(forms.Form):
-    """Checks names and versions for the sake of their fields; the verb decides (`publishing.begin`)."""
+    """Checks names and versions to attach errors to fields; `publishing.begin` decides."""
 
     provider = forms.ChoiceField()
     namespace = forms.ChoiceField(error_messages={"required": "A new provider needs a namespace."})
@@ -90,7 +90,7 @@ class ProviderForm(forms.Form):
         cast("forms.ChoiceField", self.fields[name]).choices = choices
 
     def _initial(self, asked: QueryDict) -> dict[str, str]:
-        """What a link such as /publish/provider?namespace=acme&type=dns asks to be filled in."""
+        """Initial values from a link such as /publish/provider?namespace=acme&type=dns."""
         wanted = {name: asked.get(name, "")[:128] for name in (*NEW_PARTS, "version")}
         address = f"{wanted['namespace']}/{wanted['type']}"
         return {**wanted, "provider": address if address in self.addresses else NEW}
@@ -112,7 +112,7 @@ class ProviderForm(forms.Form):
 
     @property
     def address(self) -> ProviderAddress:
-        """The provider that was chosen or described; only of a valid form."""
+        """The chosen or new provider; of a valid form only."""
         cleaned = self.cleaned_data
         parts = [cleaned[name] for name in NEW_PARTS] if self.is_new else cleaned["provider"].split("/")
         return ProviderAddress(*parts)

@@ -1,4 +1,4 @@
-"""/releases/<uuid>: where a release stands. The page may be closed and reopened: it shows what the database says."""
+"""/releases/<uuid>: the state of a release. The page may be closed and reopened: it shows the database's state."""
 
 import hashlib
 import json
@@ -33,7 +33,7 @@ from apps.releases.catalogue.documents import release_document
 from apps.releases.models import Kind, Release, State
 
 STEPS = {"received": "Received", "checked": "Checked", "published": "Published"}
-# Refusals after which one of the archive's folders may be what was meant.
+# Refusals after which the publisher may have meant one of the archive's folders.
 OFFERS_FOLDERS = {"no-module-file", "no-such-folder"}
 
 
@@ -48,10 +48,10 @@ def release_page(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
 @never_cache
 @require_safe
 def release_status(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
-    """The fragment that the page polls. 204 while nothing has changed: nothing flickers or is read out again."""
+    """The fragment that the page polls. 204 if nothing has changed, so that nothing flickers or is read out again."""
     viewer = session_viewer(request)
     if not viewer.is_identified:
-        # The session ended while the page was open: a reload leads through the sign-in page and back to the page.
+        # The session ended while the page was open: a reload leads through sign-in back to the page.
         return HttpResponse(status=HTTPStatus.UNAUTHORIZED, headers={"HX-Refresh": "true"})
     context = _context(request, reading.release_for(viewer, public_id))
     if request.GET.get("seen") == context["mark"]:
@@ -101,7 +101,7 @@ def page(
 ) -> HttpResponse:
     context = {**_context(request, release), "refusal": refusal}
     if answer is not None:
-        context["answer"] = answer  # with what was ticked and typed
+        context["answer"] = answer  # with its input
     return render(request, "portal/release/page.html", context, status=status)
 
 
@@ -121,7 +121,7 @@ def _context(request: HttpRequest, release: Release) -> dict[str, Any]:
         texts = provider_release.step_texts(release, document)
         steps = [_step(step, *texts[str(step["name"])]) for step in document["steps"]]
         if release.state == State.RECEIVING:
-            steps[0]["state"] = "waiting"  # for its publisher: nothing runs
+            steps[0]["state"] = "waiting"  # for its publisher, not for a worker
         return {**common, "steps": steps, **provider_release.context_of(session_viewer(request), release)}
     return {**common, **_of_module(release, document)}
 
@@ -155,19 +155,19 @@ def _first_folder(release: Release) -> str:
 
 
 def _warnings(release: Release) -> Rows:
-    """What the inspection could not read for sure. In quarantine nothing of the archive is shown."""
+    """Files that the inspection could not parse. Empty in quarantine, where nothing of the archive is shown."""
     is_shown = release.state == State.PUBLISHED and release.quarantined_at is None
     return Units.of(release.module_version).warnings if is_shown else []
 
 
 def _taken_by(release: Release) -> Release | None:
-    """The later release that took the version number which this one left free."""
+    """The later release that took the version number after this one freed it."""
     same = {"kind": release.kind, "namespace": release.namespace, "name": release.name, "sort_key": release.sort_key}
     return Release.objects.live().filter(**same).first()
 
 
 def _siblings(release: Release) -> list[Release]:
-    """The other releases that were made of the same upload."""
+    """The other releases from the same upload."""
     if not release.notes.get("folders"):
         return []
     same = Release.objects.filter(namespace=release.namespace, staging_key=release.staging_key).exclude(pk=release.pk)

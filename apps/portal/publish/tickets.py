@@ -1,6 +1,6 @@
-"""Upload tickets that this browser holds, so that a reload or a second tab finds the file form again (D2).
+"""Upload tickets in this browser's session, so that a reload or a second tab shows the file form again (D2).
 
-A ticket is worth one upload of one reserved release and lapses within the hour; the session keeps the newest few.
+A ticket is for one upload of one reserved release and lapses within an hour; the session keeps the newest few.
 """
 
 from django.http import HttpRequest
@@ -20,7 +20,7 @@ def remember(request: HttpRequest, release: Release, ticket: str) -> None:
 
 
 def ticket_for(request: HttpRequest, release: Release) -> str:
-    """The unused ticket that this browser holds for the release, or the empty string."""
+    """The unused ticket of this browser for the release, or ""."""
     ticket = str(request.session.get(_KEY, {}).get(str(release.public_id), ""))
     if not ticket:
         return ""

@@ -1,4 +1,4 @@
-"""What our script is told about the limits of uploads, so that it refuses before it reads or sends a byte (D23)."""
+"""Upload limits for our scripts, which refuse before they read or send a byte (D23)."""
 
 from apps.lib.packages import sandboxed
 from apps.modules import publishing
@@ -7,7 +7,7 @@ from apps.releases.publishing import drafting
 
 
 def for_modules() -> dict[str, int | str]:
-    """For portal/publish/limits.html: each number with the setting that is named beside it."""
+    """For portal/publish/limits.html: each number with the setting named beside it."""
     limits = publishing.limits()
     return {
         "max_bytes": limits.packed_bytes,
@@ -20,7 +20,7 @@ def for_modules() -> dict[str, int | str]:
 
 
 def for_providers() -> dict[str, int | str]:
-    """For portal/publish/provider_limits.html: what one file may have, and the names of platforms that clients know."""
+    """For portal/publish/provider_limits.html: limits of one file, and the platform names that clients know."""
     package, package_setting = drafts.limit_of("package")
     small, small_setting = drafts.limit_of("sums")
     docs, docs_setting = drafts.limit_of("docs")

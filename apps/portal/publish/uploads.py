@@ -1,8 +1,8 @@
 """/uploads/<ticket>: the bytes of a release that the publish form reserved (D2).
 
-A raw PUT (our script, with progress) or a streamed multipart POST (no script). Instead of a CSRF field, which Django
-would look for in the body, the origin and the one-time ticket are checked, and both before the first byte is read. The
-ticket needs no cookie, but it ends with the session, the account and the role of whoever asked for it.
+A raw PUT (our script, with progress) or a streamed multipart POST (no script). Django would look for a CSRF field in
+the body, so instead the origin and the one-time ticket are checked before the first byte is read. The ticket needs no
+cookie, but it ends with the session, the account and the role of the person who requested it.
 """
 
 from collections.abc import Iterable
@@ -39,7 +39,7 @@ STATUS = {
 
 
 class ForeignOrigin(RegistryError):
-    """Another site, or something that is no browser, tries to use a ticket."""
+    """Another site, or a program other than a browser, tries to use a ticket."""
 
     code = "foreign_origin"
 
@@ -65,7 +65,7 @@ def upload(request: HttpRequest, ticket: str) -> HttpResponse:
 
 
 def check_origin(request: HttpRequest) -> None:
-    """A browser names the origin of a page on every PUT and POST; one that hides it still says where it stands."""
+    """Browsers send an Origin with every PUT and POST; one that hides it sends Sec-Fetch-Site."""
     origin = request.headers.get("Origin")
     if origin in {settings.PUBLIC_URL, *settings.CSRF_TRUSTED_ORIGINS}:
         return
@@ -79,7 +79,7 @@ def check_origin(request: HttpRequest) -> None:
 
 
 def check_length(request: HttpRequest) -> None:
-    """Refuse what says that it is too large, while its ticket is good. A body without a length stops at the limit."""
+    """Refuse a declared length over the limit, leaving the ticket unused. Other bodies stop at the limit."""
     length = bodies.declared_length(request.environ)  # type: ignore[attr-defined]  # WSGIRequest has it
     limit = settings.MODULE_ARCHIVE_MAX_BYTES
     overhead = multipart_body.OVERHEAD_BYTES if request.method == "POST" else 0
@@ -91,7 +91,7 @@ def check_length(request: HttpRequest) -> None:
 
 
 def _body(request: HttpRequest) -> tuple[str, Iterable[bytes]]:
-    """The file's name, where the request itself carries one, and its bytes as they come."""
+    """The file's name, if the request has one, and its bytes as they arrive."""
     chunks = bodies.chunks(request.environ)  # type: ignore[attr-defined]  # as above
     if request.method == "PUT":
         return "", chunks

@@ -1,4 +1,4 @@
-"""What a client, a pipeline or a bot is told to use this Larder: files and commands, right for this host."""
+"""Files and commands for clients, pipelines and bots to use this Larder, with its host names."""
 
 import json
 from dataclasses import dataclass
@@ -15,24 +15,24 @@ TOKEN = "lrd_…"  # noqa: S105  # what stands for one
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """Text to copy; `label` says what it is."""
+    """Text to copy, with its `label`."""
 
     label: str
     text: str
 
 
 def host() -> str:
-    """As configurations write it: with the letters of its name, which clients encode by themselves."""
+    """As configurations write it, with Unicode letters, which clients encode themselves."""
     return as_written(settings.PUBLIC_HOST)
 
 
 def wire_host() -> str:
-    """As requests name it, in ASCII: for URLs, and for programs that take an address as it is."""
+    """As requests name it, in ASCII: for URLs, and for programs that do not encode."""
     return str(settings.PUBLIC_HOST)
 
 
 def serves_modules() -> bool:
-    """Clients take a module address for one of a registry only where its host has a dot."""
+    """Clients take an address for a registry module only if its host has a dot."""
     return "." in host()
 
 
@@ -45,18 +45,18 @@ def credentials() -> Snippet:
 
 
 def variable() -> Snippet | None:
-    """None where the host has a port: no shell can export a variable whose name holds one."""
+    """None for a host with a port: shells cannot export a variable with such a name."""
     assignment = ways_to_use(TOKEN, wire_host()).get("variable")
     return Snippet("Environment variable", f"export {assignment}") if assignment else None
 
 
 def netrc() -> Snippet:
-    """curl compares the host alone."""
+    """curl compares the host without its port."""
     return Snippet("Line of .netrc", ways_to_use(TOKEN, wire_host())["netrc"])
 
 
 def host_block() -> Snippet:
-    """For plain HTTP: discovery insists on HTTPS, and a `host` block takes its place."""
+    """For plain HTTP: discovery requires HTTPS, and a `host` block replaces it."""
     base = settings.PUBLIC_URL
     services = [
         f'    "modules.v1"   = "{base}{reverse("protocol:modules")}"',
@@ -91,7 +91,7 @@ def any_shell() -> Snippet:
 
 
 def publish(address: ModuleAddress, version: str) -> Snippet:
-    """Zip what git has, send it, and ask how it went."""
+    """Zip with git, upload, and poll the result."""
     path = reverse("api:module-release", args=[address.namespace, address.name, address.system, version])
     file, url = f"{address.name}-{version}.zip", settings.PUBLIC_URL + path
     header = '--header "Authorization: Bearer $LARDER_TOKEN"'
@@ -131,5 +131,5 @@ def _variable_name() -> str:
 
 
 def _write_file() -> str:
-    """Without the token in the text of the command: shells that print what they run would show it."""
+    """Keeps the token out of the command's text: some shells print the commands that they run."""
     return f"""printf 'credentials "%s" {{ token = "%s" }}\\n' '{host()}' "$LARDER_TOKEN" > ~/.tofurc"""

@@ -1,4 +1,4 @@
-"""Text that people paste: right for this host, this module and this version as it stands."""
+"""Text to copy about a module version, with the right host."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -36,9 +36,9 @@ class Usage:
 def usages(
     address: ModuleAddress, version: str, *, folder: str = "", inputs: Iterable[Mapping[str, Any]] = ()
 ) -> list[Usage]:
-    """The block for exactly this version, for what is compatible with it, and with the inputs that it must be given."""
+    """The block for exactly this version, for compatible versions, and with its required inputs."""
     found = [Usage("Exactly this version", module_block(address, version, folder=folder))]
-    if not versions.parse(version).is_prerelease:  # no range finds a pre-release
+    if not versions.parse(version).is_prerelease:  # ranges match no pre-release
         found.append(
             Usage(
                 "Compatible versions",
@@ -61,7 +61,6 @@ def submodule_usages(address: ModuleAddress, version: str, folders: Iterable[str
 
 
 def module_block(address: ModuleAddress, version: str, *, folder: str = "", lines: Iterable[str] = ()) -> str:
-    """The block for a configuration."""
     source = f"{client_setup.host()}/{address}" + (f"//{folder}" if folder else "")
     inside = [f'source  = "{source}"', f'version = "{version}"']
     inside += ["", *lines] if lines else []
@@ -70,19 +69,19 @@ def module_block(address: ModuleAddress, version: str, *, folder: str = "", line
 
 
 def label_of(address: ModuleAddress, folder: str = "") -> str:
-    """The name of the folder or of the module. Clients take none that begins with a digit, as both may."""
+    """The name of the folder or of the module. Clients accept no leading digit, which both may have."""
     names = [name for name in (folder.rpartition("/")[2], address.name) if name]
     return next(label for name in names for label in (name, f"module_{name}") if _LABEL.fullmatch(label))
 
 
 def compatible(version: str) -> str:
-    """`~> 1.2` for 1.2.3, which is 1.2 and later before 2.0; below 1.0.0 each minor version may break."""
+    """`~> 1.2` for 1.2.3, i.e. 1.2 or later before 2.0; below 1.0.0 each minor version may break."""
     major, minor, patch = version.partition("+")[0].split(".")
     return f"~> {major}.{minor}" if int(major) else f"~> {major}.{minor}.{patch}"
 
 
 def credentials_block() -> str:
-    """For the CLI configuration file: a host with a port cannot be written as a TF_TOKEN_ variable."""
+    """For the CLI configuration file: a TF_TOKEN_ variable cannot name a host with a port."""
     return f'credentials "{client_setup.host()}" {{\n  token = "lrd_…"\n}}'
 
 
@@ -98,14 +97,14 @@ def publish_command(address: ModuleAddress, latest: str) -> str:
 
 
 def next_version(latest: str) -> str:
-    """What probably comes next: 1.2.0 -> 1.3.0, and 2.0.0-rc.1 -> 2.0.0."""
+    """The likely next version: 1.2.0 -> 1.3.0, and 2.0.0-rc.1 -> 2.0.0."""
     core, is_prerelease = latest.partition("+")[0].partition("-")[0], versions.parse(latest).is_prerelease
     major, minor, _ = core.split(".")
     return core if is_prerelease else f"{major}.{int(minor) + 1}.0"
 
 
 def _input_line(variable: Mapping[str, Any]) -> str:
-    """`cidr = "" # string`: the type in one line, for what is pasted must not run on behind the comment."""
+    """`cidr = "" # string`, with the type in one line: pasted text must not continue after the comment."""
     kind = " ".join(variable["type"].split())
     begin = re.split(r"\W", kind, maxsplit=1)[0]
     value = next((value for names, value in _EMPTY_VALUES if begin in names), "null")

@@ -1,4 +1,4 @@
-"""What a client is told to use this Larder over OCI: commands and blocks, right for this host."""
+"""Commands and blocks to use this Larder over OCI, with the right host."""
 
 from django.conf import settings
 
@@ -7,9 +7,9 @@ from apps.lib.formats.oci_manifests import MODULE_PACKAGE, ZIP
 from apps.lib.hostnames import as_written
 from apps.portal.snippets.client_setup import TOKEN, Snippet, wire_host
 
-# For whoever has not got one: any user name will do.
+# For readers without an account: any user name works.
 USER = "token"
-# Any fixed time: oras writes the present one otherwise, and the same zip becomes another package.
+# Any fixed time: otherwise oras writes the current one, and the same zip becomes another package.
 CREATED = '--annotation "org.opencontainers.image.created=$(git log -1 --format=%cI)"'
 
 
@@ -21,7 +21,7 @@ def block(address: ModuleAddress, version: str, *, label: str, folder: str = "")
 
 
 def logins() -> list[Snippet]:
-    """They write `~/.docker/config.json`, or podman's file, where OpenTofu looks as well."""
+    """They write `~/.docker/config.json`, or podman's file, which OpenTofu reads too."""
     return [
         Snippet(
             f"Login with {program}", f'echo "$LARDER_TOKEN" | {program} login {wire_host()} --username {USER} {stdin}'
@@ -36,9 +36,9 @@ def credentials() -> Snippet:
 
 
 def mirror() -> Snippet | None:
-    """`include` and `exclude` say who is asked for what: a mirror that is asked for what it has not got ends `init`.
+    """`include` and `exclude` are required: a mirror without the requested provider aborts `init`.
 
-    None where no host name is known by which clients call our providers.
+    None if no host name is known by which clients call our providers.
     """
     if not settings.HOSTNAMES:
         return None
@@ -59,7 +59,7 @@ def mirror() -> Snippet | None:
 
 
 def push(address: ModuleAddress, version: str) -> Snippet:
-    """Zip what git has, and push it under the version's tag."""
+    """Zip with git, and push the zip under the version's tag."""
     file = f"{address.name}-{version}.zip"
     lines = [
         f"git archive --format=zip --output={file} HEAD",

@@ -1,4 +1,4 @@
-"""Text about a provider that people paste: right for this host and this version as it stands."""
+"""Text to copy about a provider version, with the right host."""
 
 from collections.abc import Iterable
 
@@ -9,9 +9,9 @@ from apps.portal.snippets.module_snippets import Usage, compatible
 
 
 def usages(address: ProviderAddress, version: str) -> list[Usage]:
-    """The block for exactly this version, and for what is compatible with it."""
+    """The block for exactly this version, and for compatible versions."""
     found = [Usage("Exactly this version", required_block(address, version))]
-    if not versions.parse(version).is_prerelease:  # no range finds a pre-release
+    if not versions.parse(version).is_prerelease:  # ranges match no pre-release
         hint = "The highest version within the range is installed, and the lock file keeps it until an upgrade."
         found.append(Usage("Compatible versions", required_block(address, compatible(version)), hint))
     return found
@@ -27,7 +27,7 @@ def required_block(address: ProviderAddress, constraint: str) -> str:
 
 
 def lock_block(address: ProviderAddress, version: str, *, h1: Iterable[str], zh: Iterable[str]) -> str:
-    """For `.terraform.lock.hcl`, as the clients write it: every platform's hashes, so that it serves all machines."""
+    """For `.terraform.lock.hcl`, as the clients write it: hashes of all platforms, so that it works on all machines."""
     hashes = [*sorted(set(h1)), *sorted(set(zh))]
     lines = "".join(f'    "{one}",\n' for one in hashes)
     source = f"{client_setup.host()}/{address.source}"
@@ -38,7 +38,7 @@ def lock_block(address: ProviderAddress, version: str, *, h1: Iterable[str], zh:
 
 
 def verify_commands(sums_name: str, key_id: str) -> list[tuple[str, str]]:
-    """What to type beside the downloaded files, step by step."""
+    """Commands to run beside the downloaded files, step by step."""
     return [
         ("Save the public key of its page as key.asc, take it in, and compare the fingerprint", "gpg --import key.asc"),
         (f"Check that the key {key_id} signed the checksums", f"gpg --verify {sums_name}.sig {sums_name}"),

@@ -1,4 +1,4 @@
-"""`{% admin_link module %}`: for staff, where the same thing stands in the admin."""
+"""`{% admin_link module %}`: for staff, a link to the same object in the admin."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ register = template.Library()
 
 @register.inclusion_tag("partials/admin_link.html", takes_context=True)
 def admin_link(context: Context, thing: Model, *, in_menu: bool = False) -> dict[str, Any]:
-    """By its name alone: no page of the portal knows the admin's code."""
+    """Built from its URL name: pages of the portal do not import the admin."""
     frame = context.get("frame")
     if frame is None or not operators.is_operator(frame.viewer):
         return {}

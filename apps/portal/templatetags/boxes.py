@@ -1,4 +1,4 @@
-"""`{% callout tone="warn" title="…" %}text{% endcallout %}` and `{% empty_state … %}`: boxes around a text."""
+"""`{% callout tone="warn" title="…" %}text{% endcallout %}` and `{% empty_state … %}`."""
 
 from django import template
 from django.template.loader import render_to_string
@@ -9,13 +9,13 @@ register = template.Library()
 
 @register.simple_block_tag
 def callout(content: SafeString, **options: object) -> SafeString:
-    """Options, none required: `tone` (ok, warn, bad), `picture` (an icon's name), `title`, `link` and `link_text`."""
+    """Options: `tone` (ok, warn, bad), `picture` (an icon name), `title`, `link` with `link_text`."""
     return _box("callout", content, options)
 
 
 @register.simple_block_tag
 def empty_state(content: SafeString, **options: object) -> SafeString:
-    """The same options except `tone`. The `title` is a heading."""
+    """The options of `callout` without `tone`. The `title` is a heading."""
     return _box("empty_state", content, options)
 
 

@@ -1,4 +1,4 @@
-"""`{{ key.fingerprint|in_fours }}`: as people compare it, and as gpg prints it."""
+"""`{{ key.fingerprint|in_fours }}`, as gpg prints it."""
 
 from django import template
 

@@ -1,4 +1,4 @@
-"""`{% icon "copy" %}`: a lucide icon as inline SVG, so that it takes the colour of the text and costs no request."""
+"""`{% icon "copy" %}`: a lucide icon as inline SVG, which takes the text's colour and costs no request."""
 
 import re
 from functools import cache
@@ -15,7 +15,7 @@ SIZES = {"": "icon", "large": "icon icon--large", "spin": "icon icon--spin"}
 
 @register.simple_tag
 def icon(name: str, *, label: str = "", size: str = "") -> SafeString:
-    """The icon `name` of static/vendor/lucide. Hidden from screen readers unless `label` says what it means."""
+    """The icon `name` of static/vendor/lucide. Hidden from screen readers unless it has a `label`."""
     speech = format_html('role="img" aria-label="{}"', label) if label else mark_safe('aria-hidden="true"')
     return format_html(
         '<svg class="{}" viewBox="0 0 24 24" focusable="false" {}>{}</svg>', SIZES[size], speech, _drawing(name)
@@ -24,7 +24,7 @@ def icon(name: str, *, label: str = "", size: str = "") -> SafeString:
 
 @cache
 def _drawing(name: str) -> SafeString:
-    """What is inside the file's <svg> element. A name without a file is a defect, which fails the page's test."""
+    """The contents of the file's <svg> element. A missing file is a defect, which fails the page's test."""
     text = (settings.BASE_DIR / "static" / "vendor" / "lucide" / f"{name}.svg").read_text()
     inside = re.search(r"<svg[^>]*>(.*)</svg>", text, re.DOTALL)
     if inside is None:

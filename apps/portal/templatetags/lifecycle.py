@@ -1,4 +1,4 @@
-"""What stands in the place of a version that is not to be used any more, and the way to the pages that say so."""
+"""Notices on versions that should not be used any more, with links to their replacements."""
 
 from django import template
 from django.utils.html import conditional_escape, format_html
@@ -17,7 +17,7 @@ register.filter("kind", page_urls.kind_of)
 
 @register.simple_tag
 def replacement(text: str, address: Address) -> SafeString:
-    """The replacement that somebody named, as a link where it is a version, or another address with or without one."""
+    """The named replacement, as a link if it is a version, or another address with or without one."""
     url = _url_of(text, address)
     return format_html('<a class="mono" href="{}">{}</a>', url, text) if url else conditional_escape(text)
 
@@ -32,4 +32,4 @@ def _url_of(text: str, address: Address) -> str:
             return page_urls.url_of(named)
         return page_urls.url_of(named, "version", versions.parse(version.strip()).text)
     except Invalid:
-        return ""  # words
+        return ""  # free text

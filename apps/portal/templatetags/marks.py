@@ -11,7 +11,7 @@ register = template.Library()
 
 @register.filter
 def with_marks(text: str, words: Iterable[str]) -> SafeString:
-    """The text with `<mark>` around what was searched for; everything in it is escaped."""
+    """The escaped text with `<mark>` around matches."""
     pieces = (
         format_html("<mark>{}</mark>", piece) if hit else conditional_escape(piece)
         for piece, hit in marked(text, words)

@@ -1,4 +1,4 @@
-"""Pieces of a module's own text on its pages. All of it was written by others."""
+"""Render a module's own texts. All of them are untrusted."""
 
 from urllib.parse import quote
 
@@ -19,25 +19,25 @@ def described(text: str) -> SafeString:
 
 @register.filter
 def headings(html: str) -> list[readme.Heading]:
-    """The contents of a long README."""
+    """The table of contents of a long README."""
     return readme.headings(html)
 
 
 @register.filter
 def is_long(text: str) -> bool:
-    """Whether a type or default needs a block of its own."""
+    """A type or default that needs a block of its own."""
     return "\n" in text or len(text) > 60  # noqa: PLR2004  # about the width of its column
 
 
 @register.simple_tag
 def file_url(files_path: str, path: str, line: int = 0) -> str:
-    """The page of a file of this version, at a line. Not by reverse(): a name that no route takes must not fail."""
+    """The page of a file of this version, at a line. Not by reverse(): a name that no route accepts must not fail."""
     return f"{files_path}/{quote(path, safe='/~:@!$&()*+,;=')}" + (f"#L{line}" if line else "")
 
 
 @register.simple_tag
 def source_link(files_path: str, row: dict[str, object], *, whole: bool = False) -> SafeString:
-    """`variables.tf:12`, leading there. The folder is known from the page, unless the `whole` path is asked for."""
+    """A link `variables.tf:12`. Without the folder, which the page names, unless `whole`."""
     path, line = str(row.get("file", "")), row.get("line", 0)
     if not path:
         return SafeString("")

@@ -1,5 +1,3 @@
-"""Numbers as people read them."""
-
 from django import template
 
 register = template.Library()

@@ -1,4 +1,4 @@
-"""Times as people read them. The page is complete without JavaScript; static/js/time.js adds the reader's own zone."""
+"""Times for people. The page is complete without JavaScript; static/js/time.js adds the reader's time zone."""
 
 import math
 from datetime import UTC, datetime
@@ -44,7 +44,7 @@ def relative_time(at: datetime) -> str:
 
 
 def _ahead(amount: float, unit: str) -> int:
-    """To the nearest, of units of which there are two: what ends in 90 days ends in 3 months, also a second later."""
+    """Rounded from about two units on: 90 days ahead are 3 months, also a second later."""
     return math.floor(amount + 0.5) if amount >= (1 if unit == "minute" else NEARLY_TWO) else 0
 
 
