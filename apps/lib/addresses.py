@@ -1,4 +1,4 @@
-"""Addresses (D10): which names may exist, said so that whoever chose a bad one can choose a better one."""
+"""Addresses (D10): rules for names, with errors that suggest a better one."""
 
 import re
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from apps.lib.errors import Invalid
 
 LONGEST_NAME = 64
 LONGEST_SYSTEM = 64
-LONGEST_TYPE = 63  # clients read it as a label of a host name
+LONGEST_TYPE = 63  # clients parse it as a host name label
 
 _URL = "it is a part of Larder's own URLs"
 _PROTOCOL = "clients ask for it at the root of every registry"
@@ -49,29 +49,29 @@ _TYPE_PREFIXES = ("terraform-", "opentofu-")
 
 
 def check_namespace(text: str, reserved: frozenset[str] = _NOBODY) -> None:
-    """Raises Invalid where the text cannot name a namespace. `reserved`: the operator's own further names."""
+    """Raises Invalid. `reserved`: further names that the operator reserves."""
     _check("namespace", text, "-_", LONGEST_NAME, capitals=True)
     _check_reserved("namespace", text, RESERVED_NAMESPACES, reserved)
 
 
 def check_module_name(text: str, reserved: frozenset[str] = _NOBODY) -> None:
-    """Raises Invalid where the text cannot name a module."""
+    """Raises Invalid."""
     _check("module name", text, "-_", LONGEST_NAME, capitals=True)
     _check_reserved("module name", text, RESERVED_MODULE_NAMES, reserved)
 
 
 def check_system(text: str, reserved: frozenset[str] = _NOBODY) -> None:
-    """Raises Invalid where the text cannot name a system: clients accept lower-case letters and digits only."""
+    """Raises Invalid: clients accept lower-case letters and digits only."""
     _check("system", text, "", LONGEST_SYSTEM)
     _check_reserved("system", text, RESERVED_SYSTEMS, reserved)
 
 
 def check_provider_type(text: str, reserved: frozenset[str] = _NOBODY) -> None:
-    """Raises Invalid where the text cannot name a provider type. Clients fold provider sources to lower case."""
+    """Raises Invalid. Clients fold provider sources to lower case."""
     _check("provider type", text, "-", LONGEST_TYPE)
     for prefix in _TYPE_PREFIXES:
         if text.startswith(prefix):
-            # Clients refuse such a type in a source address: they take it for the name of the repository.
+            # Clients refuse such a type in a source address: it looks like a repository name.
             short = text.removeprefix(prefix).removeprefix("provider-")
             raise Invalid(
                 f"provider type {text!r} starts with {prefix!r}, which clients refuse in a source address",
@@ -81,13 +81,13 @@ def check_provider_type(text: str, reserved: frozenset[str] = _NOBODY) -> None:
 
 
 def canonical(text: str) -> str:
-    """The form in which names are unique: without letter case, and with `-` for `_`."""
+    """The form in which names are unique: lower case, with `-` for `_`."""
     return text.lower().replace("_", "-")
 
 
 @dataclass(frozen=True, slots=True)
 class ModuleAddress:
-    """Where a module is: `namespace/name/system`. Made only of checked parts when it comes from `parse`."""
+    """`namespace/name/system`. `parse` checks the parts, the constructor does not."""
 
     namespace: str
     name: str
@@ -98,7 +98,7 @@ class ModuleAddress:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Reads `namespace/name/system`. Raises Invalid; a reserved word passes, it just names nothing."""
+        """Raises Invalid. Accepts reserved words: they name nothing."""
         parts = text.split("/")
         if len(parts) != 3:  # noqa: PLR2004 - the three of the line below
             raise Invalid(f"module address {text!r} has {len(parts)} parts, expected namespace/name/system")
@@ -114,13 +114,13 @@ class ModuleAddress:
 
     @property
     def repository(self) -> str:
-        """The name of its OCI repository, which the specification wants in lower case."""
+        """The name of its OCI repository, which must be lower case."""
         return str(self).lower()
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderAddress:
-    """Where a provider is: `namespace/type`. Made only of checked parts when it comes from `parse`."""
+    """`namespace/type`. `parse` checks the parts, the constructor does not."""
 
     namespace: str
     type: str
@@ -131,7 +131,7 @@ class ProviderAddress:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Reads `namespace/type`. Raises Invalid; a reserved word passes, it just names nothing."""
+        """Raises Invalid. Accepts reserved words: they name nothing."""
         namespace, slash, kind = text.partition("/")
         if not slash or "/" in kind:
             raise Invalid(f"provider address {text!r} has {text.count('/') + 1} parts, expected namespace/type")
@@ -141,7 +141,7 @@ class ProviderAddress:
 
     @property
     def source(self) -> str:
-        """As configurations write it, behind the host: clients take neither capitals nor `_` in a provider's source."""
+        """The address in configurations, after the host: clients accept neither capitals nor `_` in it."""
         return f"{canonical(self.namespace)}/{self.type}"
 
     @property
@@ -151,7 +151,7 @@ class ProviderAddress:
 
 
 class ClientProviderAddress(ProviderAddress):
-    """As clients ask for a provider: they fold its namespace, so the canonical form of that counts. Unchecked."""
+    """The address in a client's request: clients fold the namespace, so match its canonical form. Unchecked."""
 
     __slots__ = ()
     is_folded = True
@@ -204,9 +204,9 @@ def _check_characters(what: str, text: str, separators: str, *, capitals: bool) 
 
 
 def _suggestion(what: str, text: str, separators: str, *, capitals: bool) -> str:
-    """A name like the text, where one is allowed: `platform-team` for `Platform Team`."""
+    """A similar name that is allowed: `platform-team` for `Platform Team`."""
     name = text if capitals else text.lower()
-    if "-" in separators:  # a name without them is not guessed at
+    if "-" in separators:  # without separators there is no good guess
         name = re.sub("[-_]{2,}", "-", re.sub(f"[^0-9A-Za-z{re.escape(separators)}]+", "-", name)).strip("-_")
     if name == text:
         return ""

@@ -1,4 +1,4 @@
-"""Numbers of bytes in sentences about limits."""
+"""Byte sizes in sentences about limits."""
 
 import math
 
@@ -6,10 +6,10 @@ MIB = 1024 * 1024
 
 
 def limit_text(size: int) -> str:
-    """100 MiB: a limit as it was set, without rounding."""
+    """100 MiB: the limit as set, without rounding."""
     return f"{size // MIB:,} MiB" if size and size % MIB == 0 else f"{size:,} bytes"
 
 
 def amount_text(size: int) -> str:
-    """100.1 MiB: rounded up, so that what breaks a limit reads larger than the limit."""
+    """100.1 MiB: rounded up, so that a size over the limit reads larger than it."""
     return f"{size:,} bytes" if size < MIB else f"{math.ceil(size / MIB * 10) / 10:,.1f} MiB"

@@ -1,7 +1,7 @@
-"""Reads a request body from a WSGI environ in steps, so that memory stays flat in the size of an upload (D2).
+"""Read a request body from a WSGI environ in chunks, so that memory stays flat in the size of an upload (D2).
 
-A view that reads its body so is marked with `streamed`. The body of every other request is small: the server refuses
-it or has all of it before the view is called.
+Mark views that read the body this way with `streamed`. For all other views the server reads a small body completely, or
+refuses it, before the view is called.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -13,12 +13,12 @@ View = TypeVar("View")
 
 STEP = 512 * 1024
 _MAX_DIGITS = 18
-# In a WSGI environ: the RegistryError that says why the body was not read.
+# WSGI environ key: the RegistryError for which the body was not read.
 REFUSAL = "larder.body_refusal"
 
 
 class Disconnected(RegistryError):
-    """The client went away in the middle of its body. Nobody is left to read the answer."""
+    """The client disconnected during its body. Nobody reads the answer."""
 
     code = "disconnected"
 
@@ -41,12 +41,12 @@ def streamed(*methods: str) -> Callable[[View], View]:
 
 
 def is_streamed(view: Callable[..., Any], method: str) -> bool:
-    """Whether this view, as the URL configuration has it, is marked for this method."""
+    """The view, as found in the URL configuration, is marked for this method."""
     return method in getattr(getattr(view, "view_class", view), "streamed_methods", ())
 
 
 def refusal(environ: Mapping[str, Any], *, limit: int) -> RegistryError | None:
-    """Why the body of a view that is not marked will not be read: what the server found, or a length over `limit`."""
+    """The reason not to read the body of an unmarked view: the server's own, or a length over `limit`."""
     if REFUSAL in environ:
         found: RegistryError = environ[REFUSAL]
         return found
@@ -64,19 +64,19 @@ def too_large(limit: int) -> TooLarge:
 
 
 def check(environ: Mapping[str, Any]) -> None:
-    """Raise the refusal that stands in the environ, for edges that answer errors in their own dialect."""
+    """Raise the refusal in the environ, for edges with an error dialect of their own."""
     if REFUSAL in environ:
         raise environ[REFUSAL]
 
 
 class Reader(Protocol):
-    """A server's input. Where it has `read1`, as io's streams do, that hands on what has come without copying it."""
+    """A server's input. `read1`, if there is one as in io streams, returns received bytes without a copy."""
 
     def read(self, size: int, /) -> bytes: ...
 
 
 def declared_length(environ: Mapping[str, Any]) -> int | None:
-    """CONTENT_LENGTH in bytes, None where none was sent. Raises Invalid where it is no plain number."""
+    """CONTENT_LENGTH in bytes, None if it was not sent. Raises Invalid unless it is a plain number."""
     text = str(environ.get("CONTENT_LENGTH") or "").strip()
     if not text:
         return None
@@ -86,16 +86,16 @@ def declared_length(environ: Mapping[str, Any]) -> int | None:
 
 
 def chunks(environ: Mapping[str, Any], *, step: int = STEP) -> Iterator[bytes]:
-    """Yields the body in pieces of 1 to `step` bytes.
+    """Yield the body in pieces of 1 to `step` bytes.
 
-    Raises Invalid for a bad or missing length and for a body that is not as long as it said, Disconnected where
-    the server's reader fails. A length that is wrong is seen only at the end: keep nothing until this has ended.
+    Raises Invalid for a bad or missing length and for a body that does not match its length, Disconnected if the
+    server's reader fails. A wrong length shows only at the end: commit nothing before.
     """
     length = declared_length(environ)
     reader: Reader = environ["wsgi.input"]
     if environ.get("wsgi.input_terminated"):
-        # HTTP/2 and chunked uploads need no length; where there is one, it is compared, never trusted to stop at:
-        # bytes left unread would be taken for the next request of the connection.
+        # HTTP/2 and chunked uploads need no length; a given one is compared, never used as the place to stop:
+        # unread bytes would become the next request of the connection.
         yield from _to_the_end(reader, length, step)
     elif length is None:
         raise Invalid("the request has no Content-Length", mend="Send Content-Length with the body.")

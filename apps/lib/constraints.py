@@ -1,4 +1,4 @@
-"""Version constraints of module blocks, read as clients read them: `>= 1.2.0, < 2.0.0`, `~> 1.4`, `1.2.3`.
+"""Version constraints of module blocks, as clients read them: `>= 1.2.0, < 2.0.0`, `~> 1.4`, `1.2.3`.
 
 https://opentofu.org/docs/language/expressions/version-constraints/
 """
@@ -19,7 +19,7 @@ _TERM = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One condition. `parts` is how many numbers its author wrote: `~> 1.4` has two."""
+    """One condition. `parts` is the number of parts written: `~> 1.4` has two."""
 
     operator: str
     version: Version
@@ -40,7 +40,7 @@ class Term:
 
     @property
     def _ceiling(self) -> bytes | None:
-        """The rightmost number that was written may grow, and nothing to its left: `~> 1` has no end."""
+        """The rightmost written number may grow, none to its left: `~> 1` has no upper limit."""
         if self.parts == 1:
             return None
         numbers = [int(number) for number in self.version.precedence.partition("-")[0].split(".")]
@@ -55,21 +55,21 @@ class Constraint:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Raises Invalid for what clients could not read either. The empty one allows every stable version."""
+        """Raises Invalid for text that clients refuse too. The empty constraint allows every stable version."""
         return cls(tuple(_term(part) for part in text.split(","))) if text.strip() else cls(())
 
     def allows(self, version: Version) -> bool:
-        """A pre-release only where it alone is named exactly; build metadata never counts."""
+        """Allows a pre-release only if the constraint is that exact version; ignores build metadata."""
         if version.is_prerelease:
             alone = len(self.terms) == 1 and self.terms[0].operator == "="
             return alone and self.terms[0].version.sort_key == version.sort_key
-        # A pessimistic bound at a pre-release knows only pre-releases, and those need their exact name.
+        # `~>` with a pre-release matches only pre-releases, and those need an exact constraint.
         if any(term.operator == "~>" and term.version.is_prerelease for term in self.terms):
             return False
         return all(term.allows(version.sort_key) for term in self.terms)
 
     def highest(self, offered: Iterable[str]) -> str | None:
-        """What a client takes out of what is listed; None: it fails."""
+        """The version that a client selects among `offered`; None if it fails."""
         allowed = [version for version in map(versions.parse, offered) if self.allows(version)]
         return max(allowed, key=lambda version: version.sort_key).text if allowed else None
 
@@ -83,6 +83,6 @@ def _term(text: str) -> Term:
         )
     operator, numbers, prerelease = found.groups()
     written = numbers.split(".")
-    # Zeros in front are read as clients read them; numbers that were left out are zero.
+    # Like clients, accept leading zeros and take missing numbers as zero.
     core = ".".join(str(int(number)) for number in [*written, "0", "0"][:3])
     return Term(operator or "=", versions.parse(core + (prerelease or "")), len(written))

@@ -1,4 +1,4 @@
-"""SHA-256 of bytes on their way through, and the limits on how many may come."""
+"""SHA-256 of streamed bytes, with limits on their number."""
 
 import hashlib
 from collections.abc import Iterable, Iterator
@@ -11,12 +11,12 @@ _LENGTH = 64
 
 
 def is_sha256(text: str) -> bool:
-    """Whether the text is 64 lower-case hexadecimal digits, the only spelling of a digest that is stored."""
+    """64 lower-case hexadecimal digits, the only stored spelling of a digest."""
     return len(text) == _LENGTH and _HEX.issuperset(text)
 
 
 class Tally:
-    """Counts and hashes what passes. `size` is in bytes."""
+    """Counts and hashes chunks. `size` is in bytes."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -32,10 +32,9 @@ class Tally:
 
 
 def counted(chunks: Iterable[bytes], *, limit: int, what: str, setting: str = "") -> Iterator[bytes]:
-    """Passes chunks on until more than `limit` bytes came; then raises TooLarge, which names the limit.
+    """Yield chunks up to `limit` bytes; raise TooLarge instead of the chunk that exceeds it.
 
-    `what` is the thing's name in the sentence ("the module archive"), `setting` the variable an operator may raise.
-    The chunk that crosses the limit is not passed on.
+    For the error, `what` names the thing ("the module archive") and `setting` the variable that an operator may raise.
     """
     seen = 0
     for chunk in chunks:

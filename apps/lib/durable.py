@@ -1,11 +1,11 @@
-"""Names that survive a power cut: a file's own fsync keeps its bytes, that of its folder keeps its name."""
+"""File names that survive a power cut: fsync of a file saves its bytes, fsync of its folder its name."""
 
 import os
 from pathlib import Path
 
 
 def make_folder(folder: Path) -> None:
-    """Make it and what is missing above it, for their owner alone, each before anything is written into it."""
+    """Create the folder and its parents, with access for the owner only, each synced before the next."""
     if folder.is_dir():
         return
     make_folder(folder.parent)
@@ -14,7 +14,7 @@ def make_folder(folder: Path) -> None:
 
 
 def settle(folder: Path) -> None:
-    """Write the names in a folder to the disk."""
+    """Sync the names in a folder to disk."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

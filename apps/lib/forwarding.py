@@ -1,7 +1,7 @@
-"""Who sent a request, and over which scheme, when proxies forwarded it: X-Forwarded-For and X-Forwarded-Proto.
+"""The client and scheme of a request behind proxies: X-Forwarded-For and X-Forwarded-Proto.
 
-Each proxy appends the address of its own peer. Only what trusted proxies appended counts, so the list is read from its
-right end up to the first address that is not one of them.
+Each proxy appends the address of its peer. Only entries of trusted proxies count, so the list is read from its right
+end to the first untrusted address.
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ LOOPBACK = ("127.0.0.0/8", "::1/128")
 
 @dataclass(frozen=True, slots=True)
 class TrustedProxies:
-    """Networks whose word counts. `unix`: a peer on a Unix socket, which has no address, is trusted as well."""
+    """Trusted networks. `unix`: trust a peer on a Unix socket, which has no address."""
 
     networks: tuple[IPv4Network | IPv6Network, ...] = ()
     unix: bool = False
@@ -46,30 +46,30 @@ class TrustedProxies:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """`scheme` is empty where no trusted proxy names one."""
+    """`scheme` is empty if no trusted proxy sent one."""
 
     client: str
     scheme: str = ""
 
 
 def origin(proxies: TrustedProxies, *, peer: str, forwarded_for: str, forwarded_proto: str) -> Origin:
-    """The client behind trusted proxies. From any other peer both headers count for nothing."""
+    """The client behind trusted proxies. Ignores both headers from any other peer."""
     address = parse_address(peer)
     client = str(address) if address else peer
-    # An address that cannot be parsed is no Unix socket: only a peer without any is.
+    # Only a peer without any address is a Unix socket; an unparsable address is not.
     if not proxies.trusts(address) or (peer and not address):
         return Origin(client)
     hops = 0
     for entry in reversed(_entries(forwarded_for)):
         address = parse_address(entry)
         if address is None:
-            break  # Nobody trusted vouches for what is left of it.
+            break  # an untrusted host: ignore everything to its left
         client = str(address)
         hops += 1
         if not proxies.trusts(address):
             break
     schemes = _entries(forwarded_proto.lower())
-    # A chain of proxies either keeps one value or appends one each, in step with the addresses.
+    # Chained proxies either keep one value or append one each, in step with the addresses.
     scheme = schemes[-min(max(hops, 1), len(schemes))] if schemes else ""
     return Origin(client, scheme if scheme in ("http", "https") else "")
 

@@ -1,8 +1,8 @@
-"""Source text as HTML, line by line, with a handful of classes that static/css/components/source.css colours.
+"""Source text as HTML, line by line, with a few classes that static/css/components/source.css colours.
 
-Pygments' own lexers for HCL and Markdown take the square of a text's length and more (64 kB of one letter: six
-minutes), and this runs while somebody waits. So these two are our own, and the others see only texts with lines of
-ordinary length, for a limited time: what is left then is plain.
+Pygments' own lexers for HCL and Markdown are quadratic or worse (64 kB of one letter: six minutes), and this runs in
+requests. So these two lexers are our own; the others get only texts with lines of ordinary length, and a time limit
+after which the rest stays plain.
 """
 
 import re
@@ -49,7 +49,7 @@ _BY_SUFFIX = {
     ".bash": "bash",
     ".go": "go",
 }
-# What authors write behind the three backticks.
+# Labels of code fences.
 _BY_LABEL = {
     **dict.fromkeys(("hcl", "hcl2", "tf", "tofu", "terraform", "opentofu", "terraform-hcl"), "hcl"),
     **dict.fromkeys(("bash", "sh", "shell", "zsh"), "bash"),
@@ -65,13 +65,13 @@ CLASSES = frozenset(name for _, name in _CLASSES)
 
 
 def language_of(name: str) -> str:
-    """hcl, json, markdown, yaml, bash or go, by the file's name; empty where it stays plain."""
+    """hcl, json, markdown, yaml, bash or go, by file name; "" for plain text."""
     dot = name.rfind(".")
     return _BY_SUFFIX.get(name[dot:].lower(), "") if dot >= 0 else ""
 
 
 def language_of_label(label: str) -> str:
-    """The same, by the first word behind the backticks of a Markdown text."""
+    """The language by the first word of a code fence's label."""
     return _BY_LABEL.get(label.strip().partition(" ")[0].strip("{}.").lower(), "")
 
 
@@ -82,7 +82,7 @@ def highlighted(text: str, language: str) -> tuple[str, ...]:
 
 
 def lines_of(text: str, language: str, *, seconds: float) -> tuple[str, ...]:
-    """The same, not remembered: what has no colour after that time stays plain."""
+    """As `highlighted`, not cached: lines after the time limit stay plain."""
     lines = text.replace("\r\n", "\n").split("\n")
     if lines[-1] == "":
         lines.pop()
@@ -128,7 +128,7 @@ Tokens = Iterator[tuple[int, _TokenType, str]]
 
 
 def _up_to(end: re.Pattern[str], match: re.Match[str], context: LexerContext, kind: _TokenType) -> Tokens:
-    """All up to where `end` matches, or everything that is left: so no beginning is looked at twice."""
+    """Everything up to the match of `end`, or to the end of the text: scans no text twice."""
     found = end.search(context.text, match.end())
     stop = found.end() if found else len(context.text)
     yield match.start(), kind, context.text[match.start() : stop]
@@ -157,7 +157,7 @@ _BLOCKS = "check|data|ephemeral|import|locals|module|moved|output|provider|remov
 
 
 class HclLexer(ExtendedRegexLexer):  # type: ignore[misc]  # Pygments has no types
-    """As much of HCL as colours need. Each rule looks at one line, and takes at least one character."""
+    """Enough of HCL for colours. Each rule stays within one line and consumes at least one character."""
 
     flags = re.MULTILINE
     tokens = {
@@ -189,7 +189,7 @@ class HclLexer(ExtendedRegexLexer):  # type: ignore[misc]  # Pygments has no typ
 
 
 class MarkdownLexer(ExtendedRegexLexer):  # type: ignore[misc]  # as above
-    """Headings, code, links and strong words."""
+    """Headings, code, links and bold text."""
 
     flags = re.MULTILINE
     tokens = {

@@ -1,4 +1,4 @@
-"""Host names as clients compare and send them: IDNA for lookup, lower case, each label in ASCII."""
+"""Host names as clients compare and send them: IDNA for lookup, lower case, ASCII labels."""
 
 import re
 
@@ -11,9 +11,9 @@ _ENCODED = "xn--"
 
 
 def normalised(text: str) -> str:
-    """`Bücher.example` → `xn--bcher-kva.example`. Raises Invalid where it is no host name, or has a port.
+    """`Bücher.example` → `xn--bcher-kva.example`. Raises Invalid for other text, and for a port.
 
-    A network mirror's URL names the host of a provider's address in its path, where a client can write no port.
+    The URL path of a network mirror has the host of a provider's address, without a port.
     """
     name = text.strip().lower()
     if ":" in name:
@@ -22,7 +22,7 @@ def normalised(text: str) -> str:
             mend="Leave the port out: clients cannot name one in the URL of a network mirror.",
         )
     try:
-        # As browsers and Go's `idna.Lookup` do it: mapped by UTS 46, without the rules of 2003 for ß and ς.
+        # Like browsers and Go's `idna.Lookup`: UTS 46 mapping, without the IDNA 2003 rules for ß and ς.
         found = idna.encode(name, uts46=True).decode() if not name.isascii() else name
     except (idna.IDNAError, UnicodeError) as error:
         raise Invalid(f"{text[:80]!r} is no host name: {error}") from None
@@ -32,9 +32,9 @@ def normalised(text: str) -> str:
 
 
 def on_the_wire(host: str) -> str:
-    """`Bücher.example:8443` → `xn--bcher-kva.example:8443`, as requests name it. Raises Invalid.
+    """`Bücher.example:8443` → `xn--bcher-kva.example:8443`, as in requests. Raises Invalid.
 
-    What is ASCII stays as it is but for capitals: an IPv6 address has colons of its own.
+    Only lower-cases ASCII: an IPv6 address has colons of its own.
     """
     if host.isascii():
         return host.lower()
@@ -43,7 +43,7 @@ def on_the_wire(host: str) -> str:
 
 
 def as_written(host: str) -> str:
-    """`xn--bcher-kva.example:8443` → `bücher.example:8443`. Clients refuse the encoded form in what people write."""
+    """`xn--bcher-kva.example:8443` → `bücher.example:8443`. Clients refuse the encoded form in configurations."""
     name, colon, port = host.partition(":")
     return ".".join(_decoded(label) for label in name.split(".")) + colon + port
 

@@ -1,21 +1,21 @@
-"""Which bytes of a stored object are asked for (RFC 9110, 14): one range, or everything."""
+"""The requested range of a stored object (RFC 9110, 14): one range, or everything."""
 
 import re
 from collections.abc import Mapping
 
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)", re.ASCII | re.IGNORECASE)
 _MAX_DIGITS = 18
-_BEYOND = 10**_MAX_DIGITS  # the end of anything
+_BEYOND = 10**_MAX_DIGITS  # past the end of any object
 
 
 class Unsatisfiable(Exception):
-    """A range that begins behind the last byte, or ends before it begins (which may be ignored, or refused as here)."""
+    """A range that begins after the last byte, or ends before it begins (optional in the RFC)."""
 
 
 def asked(headers: Mapping[str, str], *, size: int, etag: str) -> range | None:
-    """The one range that is asked for; None is "everything": no range, several, a malformed one, or an older copy's."""
+    """The requested range; None for everything: no range, several, a malformed one, or one of an outdated copy."""
     found = _RANGE.fullmatch(headers.get("Range", "").strip())
-    # If-Range compares strongly, and there is no Last-Modified that a date could be compared with.
+    # If-Range compares strongly, and there is no Last-Modified to compare a date with.
     if found is None or headers.get("If-Range", etag).strip() != etag:
         return None
     first, last = found.groups()
@@ -33,6 +33,6 @@ def asked(headers: Mapping[str, str], *, size: int, etag: str) -> range | None:
 
 
 def _number(digits: str) -> int:
-    """However many there are: Python refuses to read thousands of them, and nothing has so many bytes."""
+    """Any number of digits: Python refuses thousands of them, and no object is that large."""
     digits = digits.lstrip("0")
     return int(digits or "0") if len(digits) <= _MAX_DIGITS else _BEYOND

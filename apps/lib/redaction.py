@@ -1,11 +1,11 @@
-"""Hiding secrets in text that is written down: by their shape, and by the name that stands before them."""
+"""Hide secrets in text that is logged or stored: by their form, and by the name before them."""
 
 import re
 from typing import Any
 
 HIDDEN = "[redacted]"
 
-# A slash, as it is or as it is written in a query string.
+# A slash, plain or encoded in a query string.
 _SLASH = r"(?:/|%(?:25)*2f)"
 _DONE = r"(?!\[redacted\])"
 _PRIVATE_KEY = r"[ +][A-Z0-9 +]*PRIVATE[ +]KEY[A-Z +]*-----"
@@ -13,9 +13,9 @@ _ARMOURED = r"(?:[\w+/=\s:.()-]|\\+[nr])"
 _SHAPES = re.compile(
     "|".join(
         [
-            # Private keys; one that was cut off has no end.
+            # Private keys, also without an end if cut off.
             rf"(?P<armour>-----BEGIN{_PRIVATE_KEY}){_DONE}(?:[^\"']{{0,16000}}?-----END{_PRIVATE_KEY}|{_ARMOURED}*)",
-            # API tokens, tokens of the OCI token service, JSON web tokens and what Django signs.
+            # API tokens, tokens of the OCI token service, JSON web tokens and Django's signed values.
             r"lrd_[a-z]_[0-9A-Za-z]{8,}",
             r"lrr_[\w.:%=-]{8,}",
             r"\beyJ[\w-]{6,}[.:][\w-]+[.:][\w-]+",
@@ -24,7 +24,7 @@ _SHAPES = re.compile(
             rf"(?P<link>(?<!/blobs)(?<!%2fblobs){_SLASH}(?:uploads|invitations){_SLASH})[\w~%.-]{{16,}}",
             # The password in the URL of a database, a broker or a store.
             r"(?P<account>://[^\s:/@\"'\\]*:)[^\s/\"'\\]+(?=@)",
-            # Credentials without the name of their header. Prose has no digit, capital or padding here.
+            # Credentials without their header name. Prose has no digit, capital or padding here.
             r"(?P<scheme>\b(?:bearer|basic)(?:\s|%20|\+))(?=[\w.~+/=-]*(?:\d|=|(?-i:[A-Z])))[\w.~+/=-]{6,}",
             # The password of `admin` that the first run prints once.
             r"\b[0-9a-f]{6}(?:-[0-9a-f]{6}){3}\b",
@@ -32,7 +32,7 @@ _SHAPES = re.compile(
     ),
     re.IGNORECASE | re.ASCII,
 )
-# The end of a name: larder-session, HTTP_X_CSRFTOKEN and csrfmiddlewaretoken are found as well.
+# The end of a name: matches larder-session, HTTP_X_CSRFTOKEN and csrfmiddlewaretoken too.
 _NAME = (
     r"(?:authorization|cookie|passw(?:or)?d\d?|passphrase|secret|secret[_-]key|access[_-]key|private[_-]key|api[_-]?key"
     r"|token|ticket|capability|amz-signature|credentials?|session|session_?id|csrf|code_verifier)"
@@ -44,11 +44,11 @@ _BARE = r"[^\s&;,<>()\[\]{}\"']+"
 _NAMED = re.compile(
     "|".join(
         [
-            # Headers as they are on the wire: the value goes on to the end of the line.
+            # Raw headers: the value extends to the end of the line.
             rf"(?P<header>(?:authorization|cookie):[ \t]*+){_DONE}[^\r\n\"']+",
             # name=value in a query string, a form, a connection string or a repr; "name": "value"; name: value.
             rf"(?P<named>{_NAME}{_SEPARATOR}){_DONE}(?:{_IN_QUOTES}|{_IN_BRACKETS}|{_BARE})",
-            # What an OAuth client is given. Alone it is too common a word: error codes are no secret.
+            # An OAuth code. Only in this context: other codes are no secret.
             r"(?P<code>(?:[?&]|%(?:25)*(?:3f|26))code(?:=|%(?:25)*3d))[^\s&\"'%\[]+",
         ]
     ),
@@ -58,17 +58,17 @@ _SECRET_KEY = re.compile(rf"{_NAME}$", re.IGNORECASE | re.ASCII)
 
 
 def redact_shapes(text: str) -> str:
-    """Hide what looks like a secret of ours. Never takes a quote away, so a rendered JSON line stays one."""
+    """Hide text with the form of our secrets. Never removes a quote, so a rendered JSON line stays valid."""
     return _SHAPES.sub(_hide, text)
 
 
 def redact(text: str) -> str:
-    """Hide what looks like a secret, and the value behind each name of one."""
+    """Hide text with the form of a secret, and the value after the name of one."""
     return _NAMED.sub(_hide, redact_shapes(text))
 
 
 def redact_all(value: Any) -> Any:
-    """A copy of JSON-like data with every text redacted. What JSON has no form for becomes its repr."""
+    """A copy of JSON-like data with every text redacted. Other values become their repr."""
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, str):
@@ -81,7 +81,7 @@ def redact_all(value: Any) -> Any:
 
 
 def is_secret(key: str) -> bool:
-    """Whether what is kept under this name is a secret by its name alone."""
+    """The name alone marks its value as secret."""
     return _SECRET_KEY.search(key) is not None
 
 

@@ -1,4 +1,4 @@
-"""Words for searching: how identifiers and sentences become terms, and what somebody typed becomes their beginnings."""
+"""Search terms of identifiers and sentences, and the words of queries, which match their beginnings."""
 
 import re
 import unicodedata
@@ -12,9 +12,9 @@ _EDGE = re.compile(r"^[\W_]+|[\W_]+$")
 
 
 def terms_of(text: str) -> Iterator[str]:
-    """Each chunk of the text, and what follows each of its separators: `nat_gateway_id`, `gateway_id`, `id`.
+    """Each chunk of the text, and the rest after each of its separators: `nat_gateway_id`, `gateway_id`, `id`.
 
-    The beginning of any part is then the beginning of a term, and `nat_gateway` finds `enable_nat_gateway` as well.
+    So the beginning of any part is the beginning of a term, and `nat_gateway` matches `enable_nat_gateway`.
     """
     for chunk in _folded(text).split():
         whole = _EDGE.sub("", chunk)
@@ -25,28 +25,28 @@ def terms_of(text: str) -> Iterator[str]:
 
 
 def words_of(query: str) -> list[str]:
-    """What every hit must hold: `acme/vpc` is two words. More than eight help nobody."""
+    """The words that every hit must match: `acme/vpc` is two. Limited to MAX_WORDS."""
     chunks = (_EDGE.sub("", chunk) for chunk in _folded(query).replace("/", " ").split())
     return list(dict.fromkeys(cut(chunk) for chunk in chunks if chunk))[:MAX_WORDS]
 
 
 def spellings(word: str) -> list[str]:
-    """A word with its `-` and `_` as they are, and as each of the two: they are equal in names (D10)."""
+    """The word as it is, with `-` and with `_`: names treat them as equal (D10)."""
     return list(dict.fromkeys((word, word.replace("-", "_"), word.replace("_", "-"))))
 
 
 def cut(text: str) -> str:
-    """The beginning that fits into a term, without half a character at its end."""
+    """Cut to the length of a term, at a character boundary."""
     return text.encode()[:LONGEST].decode(errors="ignore")
 
 
 def begins_a_part(word: str, text: str) -> bool:
-    """Whether the word stands in the text where a part of it begins: `nat` in `enable_nat_gateway`, `at` not."""
+    """The word is at the start of a part of the text: `nat` in `enable_nat_gateway`, not `at`."""
     return any(place == 0 or not text[place - 1].isalnum() for place in _places(word, text))
 
 
 def marked(text: str, words: Iterable[str]) -> list[tuple[str, bool]]:
-    """The text in pieces, each with whether it is a hit: what a page marks. Pieces join to the text again."""
+    """Split the text into pieces, each with True for a hit."""
     found = [spelling for word in words for spelling in spellings(word)]
     if not found:
         return [(text, False)]

@@ -1,4 +1,4 @@
-"""Versions: strict SemVer 2.0 without `v` (D10), and the byte key by which a database sorts them."""
+"""Versions: strict SemVer 2.0 without `v` (D10), and the byte key by which databases sort them."""
 
 import re
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class Version:
 
 
 def parse(text: str) -> Version:
-    """Reads one version. Raises Invalid, whose message says what was found and whose mend suggests a spelling."""
+    """Raises Invalid; its hint suggests a spelling."""
     parsed = _parsed(text)
     return Version(
         text=text,
@@ -51,7 +51,7 @@ def sort_key(text: str) -> bytes:
 
 
 def guess(filename: str) -> str | None:
-    """The version that a file name ends in (`vpc-1.2.0.zip` -> `1.2.0`), None where it holds none."""
+    """The version at the end of a file name (`vpc-1.2.0.zip` -> `1.2.0`), None if there is none."""
     stem, suffixes = _SUFFIX.subn("", filename.replace("\\", "/").rpartition("/")[2])
     found = _IN_FILE_NAME.search(stem) if suffixes else None
     if found is None:
@@ -65,7 +65,7 @@ def guess(filename: str) -> str | None:
 def _parsed(text: str) -> semver.Version:
     if len(text) > MAX_CHARACTERS:
         raise Invalid(f"a version of {len(text)} characters, expected at most {MAX_CHARACTERS}", mend="Shorten it.")
-    # semver's pattern ends in `$`, which lets a final line break through, and its \d knows other scripts' digits.
+    # semver's pattern ends in `$`, which allows a final line break, and its \d matches digits of other scripts.
     if not text.isascii() or not text.isprintable():
         raise _invalid(text)
     try:
@@ -88,7 +88,7 @@ def _invalid(text: str) -> Invalid:
 
 
 def _likely(text: str) -> str | None:
-    """What somebody who wrote `v1.2` or `01.2.3` probably meant."""
+    """The version that `v1.2` or `01.2.3` probably means."""
     found = _LOOSE.fullmatch(text)
     if found is None:
         return None
@@ -100,7 +100,7 @@ def _key(version: semver.Version) -> bytes:
     core = b"".join(_number(str(number)) for number in (version.major, version.minor, version.patch))
     if version.prerelease is None:
         return core + _RELEASE
-    # A byte that closes the list sorts below any further identifier, so the shorter list is the lower one.
+    # The byte that ends the list sorts below any further identifier, so a shorter list is lower.
     return core + _PRERELEASE + b"".join(map(_identifier, version.prerelease.split("."))) + _END
 
 
@@ -111,5 +111,5 @@ def _identifier(text: str) -> bytes:
 
 
 def _number(digits: str) -> bytes:
-    """Length first: of two numbers without leading zeros, the longer one is the larger one."""
+    """Length first: of two numbers without leading zeros, the longer one is larger."""
     return bytes([len(digits)]) + digits.encode("ascii")

@@ -1,1 +1,1 @@
-"""Documents that other programs define: registry manifests, OCI manifests, SHA256SUMS, fingerprints."""
+"""Formats of other programs: registry manifests, OCI manifests, SHA256SUMS, fingerprints."""

@@ -1,4 +1,4 @@
-"""sha256 and sha512 of bytes on their way through, for those that may be asked for by either."""
+"""sha256 and sha512 of streamed bytes, for content that may be requested by either."""
 
 import hashlib
 from collections.abc import Iterable, Iterator
@@ -14,10 +14,10 @@ class Fingerprint:
 
 
 class Fingerprints:
-    """`over` passes chunks on; what is counted and hashed by then is in `taken`.
+    """`over` yields chunks on; `taken` has the size and digests of those so far.
 
-    From the second chunk on sha512, the slower one, runs in a thread beside its reader: hashing lets go of the
-    interpreter's lock. At most one chunk waits there.
+    From the second chunk on, sha512, the slower one, runs in a thread: hashing releases the GIL. At most one chunk
+    waits for it.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
-"""Image manifests and indexes of the OCI image specification, as fixed bytes: the same facts, the same digest.
+"""Image manifests and indexes of the OCI image specification as fixed bytes: equal input, equal digest.
 
-https://github.com/opencontainers/image-spec/blob/v1.1.1/manifest.md. The keys stand in one order and nothing asks a
-clock, so that a manifest can be made anew whenever somebody fetches it.
+https://github.com/opencontainers/image-spec/blob/v1.1.1/manifest.md. The order of keys is fixed and there is no
+timestamp, so that a manifest can be built again on each request.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ PROVIDER_TARGET = "application/vnd.opentofu.provider-target"
 ZIP = "archive/zip"
 TITLE, VERSION = "org.opencontainers.image.title", "org.opencontainers.image.version"
 
-# The empty descriptor of the image specification, with its bytes in it: nobody need fetch them.
+# The empty descriptor of the image specification, with inline data: clients need not fetch it.
 EMPTY_BYTES = b"{}"
 EMPTY_DIGEST = "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
 EMPTY = {
@@ -41,7 +41,7 @@ class Target:
 def zip_manifest(
     artifact_type: str, *, sha256: str, size: int, file_name: str, annotations: Mapping[str, str]
 ) -> bytes:
-    """An empty config and one zip. `file_name` is what the zip is called on the disk of whoever pulls it."""
+    """An empty config and one zip. `file_name` is the zip's name on the puller's disk."""
     layer = {"mediaType": ZIP, "digest": f"sha256:{sha256}", "size": size, "annotations": {TITLE: file_name}}
     return _written(
         {
@@ -56,7 +56,7 @@ def zip_manifest(
 
 
 def index(artifact_type: str, targets: Iterable[Target], *, target_type: str, annotations: Mapping[str, str]) -> bytes:
-    """The manifests of several platforms, in their order."""
+    """The manifests of several platforms, in the given order."""
     listed = [
         {
             "mediaType": IMAGE_MANIFEST,

@@ -1,4 +1,4 @@
-"""`terraform-registry-manifest.json`: which versions of the plugin protocol a provider speaks (D11: never guessed)."""
+"""`terraform-registry-manifest.json`: the plugin protocol versions of a provider (D11: never guessed)."""
 
 import json
 import re
@@ -20,7 +20,7 @@ _PROTOCOL = re.compile(r"(?:0|[1-9][0-9]{0,2})\.(?:0|[1-9][0-9]{0,2})")
 
 
 def parse(data: bytes, *, file: str = FILE_NAME) -> list[str]:
-    """The protocols that a manifest names, in its order. `file` is its name in a refusal. Raises Refusal."""
+    """The protocols of a manifest, in its order. `file` is its name in a refusal. Raises Refusal."""
     fields = _object(data, file)
     version = fields.get("version")
     if type(version) is not int or version != 1:
@@ -35,7 +35,7 @@ def parse(data: bytes, *, file: str = FILE_NAME) -> list[str]:
 
 
 def protocols_checked(protocols: Sequence[Any], *, file: str = "") -> list[str]:
-    """The protocols as they were named, by a manifest or by hand. Raises Refusal for any that clients cannot read."""
+    """Validate protocols of a manifest or of a person. Raises Refusal for any that clients cannot read."""
     reasons = [_reason(f"the protocol {_told(protocol)}", file) for protocol in protocols if not _is_one(protocol)]
     if not protocols:
         reasons = [_reason("no protocol", file)]
@@ -76,7 +76,7 @@ def _object(data: bytes, file: str) -> dict[str, Any]:
 
 
 class _Twice(Exception):
-    """A key that stands twice in one object: of which readers take either."""
+    """A duplicate key in an object: readers differ in which value they take."""
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""SHA256SUMS: one digest and one file name a line, as `sha256sum` and GoReleaser write it.
+"""SHA256SUMS: one digest and one file name on each line, as `sha256sum` and GoReleaser write it.
 
-Publisher-signed sums are served byte for byte, so nothing in them can be mended here: whatever crashes a client (a
-blank line), or makes it drop all hashes but its own platform's, is refused by line and name.
+Publisher-signed sums are served byte for byte, so nothing can be corrected here: lines that crash a client (a blank
+line), or make it drop all hashes but those of its own platform, are refused by line and name.
 """
 
 import re
@@ -21,16 +21,16 @@ LONGEST_NAME = 255
 _GAP = "  "
 _SHAPE = "64 lower-case hex digits, two spaces, a file name"
 _AGAIN = "Write it again with sha256sum, and sign it again."
-# What a client takes for space between fields: Go's bytes.Fields. A line of nothing else crashes it.
+# Space between fields for clients: Go's bytes.Fields. They crash on a line of only space.
 _SPACE = " \t\r\v\f"
 _FIELDS = re.compile(f"[{_SPACE}]+")
 _NAMED_LINES = 3
-_MAX_FAULTS = 1000  # a megabyte of line breaks is a million of them
+_MAX_FAULTS = 1000  # a megabyte of line breaks has a million faults
 
 
 @dataclass(frozen=True, slots=True)
 class _Fault:
-    """What is wrong with one line. Faults of equal code and `found` are told together."""
+    """A fault of one line. Faults of equal code and `found` are reported together."""
 
     code: str
     line: int
@@ -42,7 +42,7 @@ class _Fault:
 def parse(data: bytes, *, most_bytes: int = MAX_BYTES, setting: str = "", file: str = "") -> dict[str, str]:
     """The sha256 of each file by its name, in the order of the lines.
 
-    `setting` is the variable behind `most_bytes`, `file` what the sums are called in a refusal. Raises Refusal.
+    `setting` is the variable behind `most_bytes`, `file` the name of the sums in a refusal. Raises Refusal.
     """
     lines = _lines(data, most_bytes, setting, file)
     found = (fault for number, line in enumerate(lines, start=1) for fault in _faults(number, line))
@@ -57,7 +57,7 @@ def parse(data: bytes, *, most_bytes: int = MAX_BYTES, setting: str = "", file: 
 
 
 def canonical(digests: Mapping[str, str]) -> bytes:
-    """The bytes that `parse` reads back as the same digests, by name. Raises Refusal where no bytes would."""
+    """Bytes that `parse` reads back as the same digests, sorted by name. Raises Refusal if there are none."""
     lines = [f"{digest}{_GAP}{name}\n" for name, digest in sorted(digests.items())]
     data = "".join(lines).encode()
     if parse(data, most_bytes=len(data)) != dict(digests):
@@ -66,7 +66,7 @@ def canonical(digests: Mapping[str, str]) -> bytes:
 
 
 def _lines(data: bytes, most_bytes: int, setting: str, file: str) -> list[str]:
-    """The text in lines, without their ends. What follows the last line break is a line if it is not empty."""
+    """The lines without their ends. Text after the last line break is a line if it is not empty."""
     if not data:
         raise refuse("sums-empty", "a file of 0 bytes", "a line for each file", "Upload it again.", file)
     if len(data) > most_bytes:
@@ -107,7 +107,7 @@ def _faults(number: int, line: str) -> Iterator[_Fault]:
 
 
 def _misshapen(number: int, line: str) -> _Fault | None:
-    """A line that is not the one shape. The binary mark is told by its own name: `sha256sum -b` writes it."""
+    """The fault of a malformed line. `sha256sum -b` writes the binary mark, so that has a fault of its own."""
     fields = _FIELDS.split(line.strip(_SPACE))
     if re.fullmatch(r"[0-9A-Fa-f]{64} \*[^ ]+", line):
         mend = "Write it with `sha256sum --text`, and sign it again."
@@ -135,7 +135,7 @@ def _misspelt(number: int, digest: str, name: str) -> Iterator[_Fault]:
 
 
 def _odd(name: str) -> str:
-    """What no name of a release file holds; empty where there is nothing."""
+    """The part of a name that no release file has; "" if it is fine."""
     if name in (".", ".."):
         return "nothing but dots"
     if len(name) > LONGEST_NAME:
@@ -156,7 +156,7 @@ def _repeated(names: Sequence[str]) -> Iterator[_Fault]:
 
 
 def _reasons(faults: Sequence[_Fault], file: str) -> list[Reason]:
-    """One reason for each kind of fault, in the order of the first line that has it: a habit is told once."""
+    """One reason for each kind of fault, by the first line that has it: a repeated mistake is reported once."""
     kinds: dict[tuple[str, str], list[_Fault]] = {}
     for fault in faults:
         kinds.setdefault((fault.code, fault.found), []).append(fault)

@@ -1,4 +1,4 @@
-"""Other people's Markdown, rendered and sanitised: READMEs of modules, documentation of providers (D17).
+"""Untrusted Markdown, rendered and sanitised: READMEs of modules, docs of providers (D17).
 
-`rendering.render(source, place)` gives safe HTML; the `links.Place` says where its links and images may lead.
+`rendering.render(source, place)` returns safe HTML; the `links.Place` limits the targets of links and images.
 """

@@ -1,11 +1,11 @@
-"""`-> **Note** …`, `~> …`, `!> …`: the callouts of provider documentation, as the alerts that the gfm plugin makes."""
+"""Callouts of provider docs, `-> **Note** …`, `~> …` and `!> …`, as the alerts of the gfm plugin."""
 
 import re
 
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
-# Mark -> class and title. Beside them readers see the same words as in an alert.
+# Mark -> class and title, with the titles of alerts.
 _KINDS = {"->": ("note", "Note"), "~>": ("warning", "Warning"), "!>": ("caution", "Caution")}
 _BEGIN = re.compile(
     r"(->|~>|!>)[ \t]*(?:(\*\*|__)(note|tip|important|warning|caution)[ \t]*:?\2[ \t]*:?[ \t]*)?", re.IGNORECASE
@@ -13,7 +13,7 @@ _BEGIN = re.compile(
 
 
 def callouts(state: StateCore) -> None:
-    """A rule between the blocks and what is in their lines: wraps paragraphs that begin with a mark."""
+    """A core rule between block and inline parsing: wrap paragraphs that begin with a mark."""
     if not getattr(state.env.get("place"), "callouts", False):
         return
     tokens: list[Token] = []

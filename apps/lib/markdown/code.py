@@ -1,4 +1,4 @@
-"""Code between backticks, coloured as the pages of files colour it: so much of each text, for so long."""
+"""Highlight code blocks as file pages do, within limits of size and time for each text."""
 
 import time
 from collections.abc import Sequence
@@ -17,13 +17,13 @@ MAX_SECONDS = 1.0
 
 @dataclass
 class Budget:
-    """Of one text: a thousand short blocks cost no more than one long one."""
+    """For one text: a thousand short blocks cost no more than one long one."""
 
     characters: int = MAX_CHARACTERS
     end: float = field(default_factory=lambda: time.monotonic() + MAX_SECONDS)
 
     def seconds_for(self, code: str) -> float:
-        """How long these characters may take; nothing where the budget is spent."""
+        """Seconds for these characters; 0 once the budget is spent."""
         self.characters -= len(code)
         return max(0.0, self.end - time.monotonic()) if self.characters >= 0 else 0.0
 

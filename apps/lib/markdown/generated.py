@@ -1,4 +1,6 @@
-"""What terraform-docs wrote into a README, folded: pages of ours list the same inputs and outputs, and say more."""
+"""Fold the sections that terraform-docs wrote into a README: our pages list the same inputs and outputs, with more
+detail.
+"""
 
 import re
 
@@ -11,7 +13,7 @@ from apps.lib.markdown.links import words_of
 _MARKER = "generated_marker"
 _BEGIN = re.compile(r"\s*(?:BEGIN_(?:AUTOMATED_)?TF_DOCS|BEGINNING OF PRE-COMMIT-(?:TERRAFORM|OPENTOFU) DOCS HOOK)")
 _END = re.compile(r"\s*(?:END_(?:AUTOMATED_)?TF_DOCS|END OF PRE-COMMIT-(?:TERRAFORM|OPENTOFU) DOCS HOOK)")
-# Some teams let it write the whole README: only these sections are folded.
+# Only these: some teams let it write the whole README.
 _SECTIONS = frozenset(
     [
         "requirements",
@@ -28,13 +30,13 @@ _SECTIONS = frozenset(
 
 
 def mark(state: StateBlock, comment: str) -> None:
-    """Leave a token where a comment at the top level begins or ends what was generated."""
+    """Leave a token for a top-level comment that begins or ends generated text."""
     if state.level == 0 and (begins := bool(_BEGIN.match(comment)), _END.match(comment)) != (False, None):
         state.push(_MARKER, "", 0).meta = {"begins": begins}
 
 
 def fold(state: StateCore) -> None:
-    """The parser's last rule: folds those sections, and removes the marks."""
+    """The parser's last rule: fold those sections and remove the marks."""
     tokens = state.tokens
     marks = [at for at, token in enumerate(tokens) if token.type == _MARKER]
     begin = next((at for at in marks if tokens[at].meta["begins"]), None)
@@ -48,7 +50,7 @@ def fold(state: StateCore) -> None:
 
 
 def _sections(tokens: list[Token], begin: int, end: int) -> tuple[int, int, list[str]] | None:
-    """The first token of the known sections, the one behind the last, and their titles."""
+    """The index of the first token of the known sections, the one after the last, and their titles."""
     titles: list[str] = []
     first, level = -1, ""
     for at in range(begin, end):

@@ -1,4 +1,4 @@
-"""Where the links and images of a text lead: to files that lie beside it, to the web, or nowhere."""
+"""Targets of a text's links and images: files beside it, the web, or nothing."""
 
 import re
 from collections.abc import Iterator
@@ -17,13 +17,13 @@ _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
 
 @dataclass
 class Place:
-    """Where a text stands, and so where its links and images lead. In this one, to the web or nowhere.
+    """The location of a text. This one resolves links to the web only.
 
-    Another kind of text names the files that it knows in `page_of` and `picture_of`, and the beginnings of their
-    addresses in `links` and `pictures`: the sanitiser drops every other address of this site.
+    Subclasses resolve their files in `page_of` and `picture_of`, and list the prefixes of their URLs in `links` and
+    `pictures`: the sanitiser drops all other URLs of this site.
     """
 
-    callouts: ClassVar[bool] = False  # whether `-> **Note** …` is more than a paragraph
+    callouts: ClassVar[bool] = False  # render `-> **Note** …` as an alert
     base: str = ""
     inline_bytes: int = field(default=0, init=False)
 
@@ -33,7 +33,7 @@ class Place:
 
     @property
     def tabs(self) -> tuple[tuple[str, str], ...]:
-        """Names and addresses of the pages that list what a README repeats."""
+        """Names and URLs of the pages that list what a README repeats."""
         return ()
 
     @property
@@ -41,14 +41,14 @@ class Place:
         return ()
 
     def page_of(self, path: str, fragment: str) -> str | None:  # noqa: ARG002  # for those who know files
-        """The address of a file's page; None where there is none."""
+        """The URL of a file's page, None if there is none."""
         return None
 
     def picture_of(self, path: str) -> str | None:  # noqa: ARG002  # as above
         return None
 
     def link(self, href: str) -> str | None:
-        """The address that a link leads to; None where it stays the text that it is."""
+        """The URL of a link; None if only its text remains."""
         if not href or len(href) > MOST_HREF:
             return None
         if href.startswith("#"):
@@ -60,7 +60,7 @@ class Place:
         return None if path is None else self.page_of(path, quote(fragment, safe="-_."))
 
     def picture(self, src: str) -> str | None:
-        """The address of an image that is in the text or in the archive; others would be fetched from elsewhere."""
+        """The URL of an image in the text or the archive; None for remote images."""
         if src.startswith(INLINE_IMAGES):
             self.inline_bytes += len(src)
             return src if self.inline_bytes <= MOST_INLINE_IMAGES else None
@@ -71,7 +71,7 @@ class Place:
 
 
 def path_of(href: str, base: str) -> str | None:
-    """The path within the archive of what a text in the folder `base` calls `href`; None where it leads out of it."""
+    """The path in the archive that `href` means in folder `base`; None if it leaves the archive."""
     path = unquote(href.partition("?")[0])
     parts: list[str] = []
     for part in ("" if path.startswith("/") else f"{base}/").split("/") + path.split("/"):
@@ -85,7 +85,7 @@ def path_of(href: str, base: str) -> str | None:
 
 
 def lead(state: StateCore) -> None:
-    """The parser's last rule: sends every link and image to where `env["place"]` says, or leaves its words."""
+    """The parser's last rule: resolve every link and image by `env["place"]`, or keep only its text."""
     place = state.env.setdefault("place", Place())
     for token in state.tokens:
         if token.children:
@@ -93,8 +93,8 @@ def lead(state: StateCore) -> None:
 
 
 def _led(tokens: list[Token], place: Place) -> Iterator[Token]:
-    """The tokens with their links judged; a link without a word or picture (a badge's) goes with what it held."""
-    held: list[list[Token]] = []  # the open links, each with what is inside so far
+    """The tokens with links resolved; a link without text or image (a badge's) is dropped."""
+    held: list[list[Token]] = []  # open links, each with its tokens so far
     for token in tokens:
         if token.type == "link_open":
             held.append([token])
@@ -137,7 +137,7 @@ def _image(token: Token, place: Place) -> Token:
 
 
 def words_of(tokens: list[Token]) -> str:
-    """What the tokens say, without what they look like."""
+    """The plain text of the tokens."""
     return "".join(
         words_of(token.children) if token.children else " " if token.type.endswith("break") else token.content
         for token in tokens

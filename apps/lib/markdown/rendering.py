@@ -1,7 +1,7 @@
 """Markdown to safe HTML, in the worker; the HTML is stored with the renderer's version (D17).
 
-`render(source, place)` is the safe HTML of a text, `summary(source)` its first paragraph as text, `describe(text)` the
-safe HTML of a description.
+`render(source, place)` returns the safe HTML of a text, `summary(source)` its first paragraph as text, `describe(text)`
+the safe HTML of a description.
 """
 
 import re
@@ -23,11 +23,11 @@ from apps.lib.markdown.generated import fold
 from apps.lib.markdown.links import INLINE_IMAGES, Place, lead, words_of
 from apps.lib.markdown.tags import add_tags, lowered
 
-# Grows with every change of the output, so that an operator can render old versions again.
+# Increase with every change of the output, so that operators can render old versions again.
 RENDERER = "5"
 MAX_CHARACTERS = 512 * 1024
-# Some rules take the square of a paragraph's length, and a table of nothing but bars gives a hundred times its size.
-# No author comes near either; what lies beyond is shown as text, or not at all.
+# Some rules are quadratic in a paragraph's length, and a table of bars alone renders to a hundred times its size.
+# Real texts stay far below both limits; the rest is shown as text, or not at all.
 MAX_INLINE_CHARACTERS = 16 * 1024
 MAX_TOKENS = 30_000
 MAX_DESCRIPTION_CHARACTERS = 8 * 1024
@@ -35,7 +35,7 @@ SUMMARY = 300
 MAX_SUMMARY_TOKENS = 2_000
 ANCHOR_PREFIX = "user-content-"
 _FOLDS = ("details", "summary")
-# References that lead nowhere stay as they are written; so do tags outside TAGS.
+# References without a target and tags outside TAGS stay as written.
 _NO_WORDS = re.compile(r"\[?!\[[^\]]*\]\[[^\]]*\](?:\]\[[^\]]*\])?|</?[a-zA-Z][^<>]*>")
 
 _TAGS = """
@@ -69,14 +69,14 @@ ATTRIBUTES = {
 
 
 class _Anywhere(Place):
-    """Keeps every link, so that a row of links is known for one."""
+    """Keeps every link, to recognise a row of links."""
 
     def link(self, href: str) -> str:
         return href
 
 
 def render(source: bytes, place: Place | None = None) -> str:
-    """HTML that is safe inside our pages: no script, style, form, remote image or event handler survives."""
+    """No script, style, form, remote image or event handler survives."""
     place = place or Place()
     parser, env = _parser(), {"place": place}
     tokens = parser.parse(text_of(source)[:MAX_CHARACTERS], env)
@@ -86,14 +86,14 @@ def render(source: bytes, place: Place | None = None) -> str:
 def summary(source: bytes) -> str:
     """The first paragraph as plain text, at most 300 characters.
 
-    Badges, headings, comments and what is folded away in <details> are passed over.
+    Skips badges, headings, comments and the contents of <details>.
     """
-    # The whole text is read for its blocks: what an image or a link refers to usually stands at its end.
+    # Parse all blocks: definitions of image and link references are usually at the end.
     env = {"place": _Anywhere(), "most_tokens": MAX_SUMMARY_TOKENS}
     tokens = _parser().parse(text_of(source)[:MAX_CHARACTERS], env)
     folds: list[str] = []
     for before, token in pairwise(tokens):
-        said = _unfolded(token.children or [], folds)  # of every token: a fold runs on over many paragraphs
+        said = _unfolded(token.children or [], folds)  # for every token: a fold spans paragraphs
         if before.type == "paragraph_open" and before.level == 0 and not _is_heading(said):
             words = " ".join(words_of(said).split())
             if _is_sentence(_outside_links(said)):
@@ -103,20 +103,20 @@ def summary(source: bytes) -> str:
 
 @lru_cache(maxsize=2048)
 def describe(text: str) -> str:
-    """A variable's or output's description: Markdown without headings, images and HTML, for a cell of a table."""
+    """The description of a variable or an output, for a table cell: no headings, images or HTML."""
     parser = _plain_parser()
     shown = text if len(text) <= MAX_DESCRIPTION_CHARACTERS else f"{text[:MAX_DESCRIPTION_CHARACTERS]}…"
     return _cleaner((), ()).clean(str(parser.render(shown.replace("\x00", "\ufffd"), {}))).strip()
 
 
 def text_of(source: bytes) -> str:
-    """The Markdown, as a database can hold it."""
+    """The Markdown as text that PostgreSQL can store."""
     return source.decode("utf-8", errors="replace").removeprefix("\ufeff").replace("\x00", "\ufffd")
 
 
 @cache
 def _parser() -> MarkdownIt:
-    # Raw HTML is off in the parser; the sanitiser is the second wall.
+    # Raw HTML is off in the parser; the sanitiser is the second line of defence.
     parser = MarkdownIt("js-default", {"linkify": False, "html": False}).use(gfm_plugin, front_matter=True)
     add_tags(parser)
     parser.core.ruler.after("block", "bound", _bound)
@@ -138,7 +138,7 @@ def _plain_parser() -> MarkdownIt:
 
 
 def _bound(state: StateCore) -> None:
-    del state.tokens[state.env.get("most_tokens", MAX_TOKENS) :]  # the sanitiser closes what is still open
+    del state.tokens[state.env.get("most_tokens", MAX_TOKENS) :]  # the sanitiser closes open tags
 
 
 def _inline(state: StateCore) -> None:
@@ -153,7 +153,7 @@ def _inline(state: StateCore) -> None:
 
 
 def _outline(state: StateCore) -> None:
-    """Headings begin below the page's own, and have the anchors that GitHub gives them."""
+    """Headings start below the page's own and have GitHub's anchors."""
     seen: Counter[str] = Counter()
     for position, token in enumerate(state.tokens):
         if token.type not in ("heading_open", "heading_close"):
@@ -166,12 +166,12 @@ def _outline(state: StateCore) -> None:
 
 
 def _slug(words: str) -> str:
-    """In lower case, without punctuation, and a dash for each space."""
+    """Lower case, no punctuation, a dash for each space."""
     return re.sub(r"[^\w\- ]", "", words.strip().lower()).replace(" ", "-")[:200]
 
 
 def _unfolded(children: list[Token], folds: list[str]) -> list[Token]:
-    """What is said outside of <details> and <summary>, without pictures; `folds` are those that are open, kept up."""
+    """Tokens outside <details> and <summary>, without images; updates `folds`, the open ones."""
     said = []
     for child in children:
         tag = child.content.strip("</>") if child.type == "html_inline" else ""
@@ -181,7 +181,7 @@ def _unfolded(children: list[Token], folds: list[str]) -> list[Token]:
         elif not child.content.startswith("</"):
             folds.append(tag)
         elif tag in folds:
-            while folds.pop() != tag:  # whatever was left open in it ends with it
+            while folds.pop() != tag:  # also ends tags left open inside
                 pass
     return said
 
@@ -191,7 +191,7 @@ def _is_heading(said: list[Token]) -> bool:
 
 
 def _is_sentence(said: list[Token]) -> bool:
-    """Not a row of links, nor badges without a target, nor tags outside TAGS."""
+    """False for a row of links, badges without a target, and tags outside TAGS."""
     code = any(child.type == "code_inline" for child in said)
     return code or any(letter.isalpha() for letter in _NO_WORDS.sub("", words_of(said)))
 
@@ -221,7 +221,7 @@ def _cleaner(links: tuple[str, ...], pictures: tuple[str, ...]) -> nh3.Cleaner:
         url_schemes={"http", "https", "mailto", "data"},
         link_rel="noopener noreferrer nofollow",
         id_prefix=ANCHOR_PREFIX,
-        # What scrolls must be reachable from the keyboard, and a box needs a name, also without JavaScript.
+        # Scrolling regions need keyboard focus, and checkboxes a name, also without JavaScript.
         set_tag_attribute_values={
             "pre": {"tabindex": "0"},
             "input": {"disabled": "disabled", "aria-label": "Task"},
@@ -233,12 +233,12 @@ def _cleaner(links: tuple[str, ...], pictures: tuple[str, ...]) -> nh3.Cleaner:
 
 def _filter(links: tuple[str, ...], pictures: tuple[str, ...]) -> Callable[[str, str, str], str | None]:
     def attribute(tag: str, name: str, value: str) -> str | None:
-        """Drop what would fetch from elsewhere while the page is read (tracking, intranet hosts)."""
+        """Drop attributes that fetch from other sites while the page is read (tracking, intranet hosts)."""
         if (tag, name) == ("img", "src"):
             return value if value.startswith(pictures) else None
         if name == "href" and not value.lower().startswith(links):
             return None
-        if name == "href" and value.startswith("#"):  # every id gets the prefix, so whoever leads to one does as well
+        if name == "href" and value.startswith("#"):  # ids have the prefix, so links to them need it
             return f"#{ANCHOR_PREFIX}{value[1:]}"
         return "checkbox" if (tag, name) == ("input", "type") else value
 

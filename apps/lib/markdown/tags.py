@@ -1,7 +1,7 @@
-"""The few HTML tags that READMEs use between their Markdown, such as those that terraform-docs writes into its tables.
+"""The few HTML tags that READMEs use in their Markdown, such as those of terraform-docs in its tables.
 
-The parser's own support for HTML stays off: it would hand on whatever an author wrote. These rules know a short list,
-write each tag anew without its attributes, and leave everything else to be shown as the text that it is.
+The parser's own HTML support stays off: it passes on anything that an author writes. These rules know a short list of
+tags, rewrite each without its attributes, and leave the rest to be shown as text.
 """
 
 import re
@@ -22,7 +22,7 @@ th thead tr ul var
 KEPT = frozenset(_KEPT.split())
 EMPTY = frozenset(("br", "hr"))
 HEADINGS = frozenset(f"h{level}" for level in range(1, 7))
-# Only how something looks or where it stands: what is inside them counts.
+# Presentational tags: drop them, keep their contents.
 IGNORED = frozenset(("center", "div", "font", "picture", "source", "span"))
 _COMMENT, _COMMENT_END = "<!--", "-->"
 _CODE_INDENT = 4
@@ -36,7 +36,7 @@ def add_tags(parser: MarkdownIt) -> None:
 
 
 def lowered(tag: str) -> str:
-    """The page has its own h1: a README's outline begins one level below it."""
+    """A README's h1 becomes h2: the page has its own h1."""
     return f"h{min(int(tag[1]) + 1, 6)}"
 
 
@@ -57,7 +57,7 @@ def _tag(state: StateInline, silent: bool) -> bool:  # noqa: FBT001  # the parse
 
 
 def _push(state: StateInline, tag: str, attributes: str, *, closes: bool, silent: bool) -> bool:
-    """Whether the tag is one that we know; its token is written unless the parser only looks ahead."""
+    """False for an unknown tag. Adds a token unless `silent`: the parser only looks ahead."""
     if tag not in KEPT | EMPTY | HEADINGS | IGNORED and tag not in ("a", "img"):
         return False
     if silent or tag in IGNORED:
@@ -71,11 +71,11 @@ def _push(state: StateInline, tag: str, attributes: str, *, closes: bool, silent
 
 
 def _push_link(state: StateInline, tag: str, attributes: str, *, closes: bool) -> None:
-    """As the tokens that Markdown's own links and images give, so that one rule judges where they lead."""
+    """Tokens like those of Markdown links and images, so that one rule resolves their targets."""
     given = {found[1].lower(): found[2] or found[3] or found[4] or "" for found in _ATTRIBUTE.finditer(attributes)}
     if closes:
         if tag == "a":
-            # 0 while it is pushed: the parser counts what is open, and here nothing need have been.
+            # 0 while pushing: the parser counts open tags, and this one may have no opening tag.
             state.push("link_close", "a", 0).nesting = -1
     elif tag == "a":
         token = state.push("link_open", "a", 0)
@@ -94,11 +94,11 @@ def _push_link(state: StateInline, tag: str, attributes: str, *, closes: bool) -
 
 
 def _comment_block(state: StateBlock, first: int, end: int, silent: bool) -> bool:  # noqa: FBT001  # as above
-    """A comment that begins a line, over blank lines too, up to the line on which it ends."""
+    """A comment at the start of a line, across blank lines, up to the line on which it ends."""
     begin = state.bMarks[first] + state.tShift[first]
     if state.sCount[first] - state.blkIndent >= _CODE_INDENT or not state.src.startswith(_COMMENT, begin):
         return False
-    # Where one comment of this stretch never ends no later one does: looking for each would take a square of time.
+    # If one comment of this block never ends, no later one does: searching for each would be quadratic.
     endless: set[int] = state.env.setdefault("endless_comments", set())
     if end in endless:
         return False
@@ -107,7 +107,7 @@ def _comment_block(state: StateBlock, first: int, end: int, silent: bool) -> boo
         at = state.src.find(_COMMENT_END, begin, state.eMarks[line])
         if at >= 0:
             if state.src[at + len(_COMMENT_END) : state.eMarks[line]].strip():
-                return False  # text stands behind it: a paragraph
+                return False  # followed by text: a paragraph
             if not silent:
                 state.line = line + 1
                 generated.mark(state, state.src[state.bMarks[first] + state.tShift[first] + len(_COMMENT) : at])
