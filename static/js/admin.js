@@ -1,2 +1,2 @@
-// The uploader's style asks whether scripts run; the portal's theme.js says so there, and the admin has a theme of its own.
+// Tells the uploader's style that scripts run; in the portal theme.js does, but the admin has a theme of its own.
 document.documentElement.dataset.js = "";

@@ -6,7 +6,7 @@ function textOf(button) {
   return button.dataset.copy || button.closest("[data-copy-scope]")?.querySelector("[data-copy-text]")?.textContent || "";
 }
 
-/** The clipboard interface exists only on secure origins; plain HTTP on a company network still deserves a copy button. */
+/** The clipboard interface exists only on secure origins; this also copies on plain HTTP. */
 async function copy(text) {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
   const area = document.createElement("textarea");
@@ -25,7 +25,7 @@ live.setAttribute("role", "status");
 document.body.append(live);
 let hiding = 0;
 
-/** Shows for a moment what has no button to show it. @param {string} sentence */
+/** Shows a message for a moment if there is no button to change. @param {string} sentence */
 function show(sentence) {
   announce(sentence);
   live.className = "flash";
@@ -33,7 +33,7 @@ function show(sentence) {
   hiding = setTimeout(() => { live.className = "visually-hidden"; }, 2500);
 }
 
-/** Tells people who cannot see the tick. @param {string} sentence */
+/** Announces to screen readers. @param {string} sentence */
 export function announce(sentence) {
   live.textContent = "";
   requestAnimationFrame(() => { live.textContent = sentence; });

@@ -1,4 +1,4 @@
-// A box that hides the entries of a long list that do not hold its words. Without a script there is no box, and all show.
+// Filters a long list by the words in a box. Without scripts there is no box, and all entries show.
 
 const box = document.querySelector("[data-filter]");
 const said = document.querySelector("[data-filter-said]");
@@ -21,7 +21,7 @@ function filter() {
 
 if (box && said) {
   box.addEventListener("input", filter);
-  // A link to an input must find it, whatever the box says.
+  // The target of a link must be visible, whatever the filter.
   addEventListener("hashchange", () => { box.value = ""; filter(); });
   if (box.value) filter();
 }

@@ -1,4 +1,4 @@
-// Puts the text of a chosen file into the field beside it: nothing is uploaded, and without a script there is the field.
+// Copies the text of a chosen file into the field beside it: nothing is uploaded. Without scripts the field remains.
 
 const MOST = 200_000;
 

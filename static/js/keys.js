@@ -1,5 +1,5 @@
-// Keyboard shortcuts, and menus that close. Single keys are ignored while somebody types, with a modifier held, and
-// altogether once a person has turned them off (WCAG 2.1.4).
+// Keyboard shortcuts, and menus that close. Ignores single keys while somebody types, with a modifier, and for people
+// who turned them off (WCAG 2.1.4).
 import { copyText } from "./copy.js";
 
 const OFF = "larder-shortcuts-off";

@@ -1,5 +1,5 @@
-// READMEs come as sanitised HTML without anything of ours. This gives their code a copy button, lets the keyboard reach
-// what scrolls sideways, and names the boxes of task lists.
+// Adds to sanitised READMEs: a copy button for code, keyboard focus for scrolling regions, and names for the boxes of
+// task lists.
 
 /** @param {HTMLPreElement} pre */
 function withCopyButton(pre) {

@@ -1,5 +1,5 @@
-// Publishing a provider: what was dropped is understood first, and sent file by file when the person says so.
-// Without this file the forms work as they are, in two steps.
+// Publishing a provider: dropped files are recognised first, and sent one by one on confirmation.
+// Without this file the forms work in two steps.
 
 import { ProviderUpload } from "./upload/provider/upload.js";
 

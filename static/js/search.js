@@ -1,10 +1,10 @@
-// The list of modules while somebody types: htmx fetches the results, this keeps the address of the page true, so that
-// it can be sent on and come back to, and lets the arrow keys walk through the results.
+// The list of modules while somebody types: htmx fetches the results, this updates the page's URL, so that it can be
+// shared and reopened, and moves through the results with the arrow keys.
 
 const form = document.querySelector("[data-search]");
 const box = form?.querySelector('input[type="search"]');
 
-/** Empty fields say nothing: they stay out of every address. */
+/** Keep empty fields out of URLs. */
 function withoutEmpty(event) {
   for (const [name, value] of [...event.formData]) if (!value) event.formData.delete(name);
 }
@@ -18,7 +18,7 @@ function keepAddress() {
 
 let focused = "";
 
-/** The selects are replaced with their new counts, and the one that somebody is in takes the focus along. */
+/** Selects are replaced to show new counts: keep the focus. */
 function noteFocus() {
   focused = form.contains(document.activeElement) ? document.activeElement.id : "";
 }
@@ -31,7 +31,7 @@ function links() {
   return [...document.querySelectorAll("[data-rows] .rows__title a")];
 }
 
-/** Down leads from the box to the first result and on, up the other way; Escape goes back to the box. */
+/** Down moves from the box to the first result and on, up the other way; Escape returns to the box. */
 function walk(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey || event.isComposing) return;
   const all = links();

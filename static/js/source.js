@@ -1,4 +1,4 @@
-// Lines of a file: #L10-L20 marks a range (#L10 needs no script), and a click with Shift held makes one.
+// Lines of a file: #L10-L20 marks a range (#L10 needs no script), and a Shift-click selects one.
 
 const source = document.querySelector("[data-source]");
 

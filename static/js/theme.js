@@ -1,5 +1,5 @@
-// Runs before the first paint, so that a page from a cache or made without the cookie does not flash in the other theme.
-// The server renders the same from the cookie; without JavaScript the form posts and the page comes back.
+// Runs before the first paint, so that a page from a cache or rendered without the cookie does not flash in the other
+// theme. The server renders the theme from the cookie; without JavaScript the form posts and reloads the page.
 (() => {
   const root = document.documentElement;
   const themes = ["system", "light", "dark"];

@@ -1,4 +1,4 @@
-// Times arrive as text in UTC. This adds the reader's own zone beside them and keeps relative ones true while a page stays open.
+// Times arrive as UTC text. This adds the reader's time zone and updates relative times while a page stays open.
 
 const local = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -9,7 +9,7 @@ const steps = [["year", 31536000], ["month", 2592000], ["week", 604800], ["day",
 function ago(at) {
   const seconds = (at.getTime() - Date.now()) / 1000;
   for (const [unit, size] of steps) {
-    // What lies ahead is rounded, in units of which there are two, as templatetags/times.py does.
+    // Rounds the future from about two units on, as templatetags/times.py does.
     const count = seconds < 0 ? Math.ceil(seconds / size) : seconds / size < (unit === "minute" ? 1 : 1.95) ? 0 : Math.floor(seconds / size + 0.5);
     if (count) return relative.format(count, unit);
   }

@@ -1,4 +1,4 @@
-// Publishing with a progress bar. Without this file both forms work as they are, in two steps.
+// Publishing with a progress bar. Without this file both forms work in two steps.
 
 import { clearErrors, showErrors, WHOLE_FORM } from "./upload/errors.js";
 import { Uploader } from "./upload/uploader.js";
@@ -44,7 +44,7 @@ function attachPublish(form) {
   });
 }
 
-/** The folders that hold module files, as suggestions; the fields are opened where they are needed. */
+/** Suggests folders with module files, and opens the fields if they are needed. */
 function offerFolders(form, folders) {
   const list = form.querySelector("datalist");
   list.replaceChildren(...folders.filter(Boolean).map((folder) => new Option(folder, folder)));
@@ -58,7 +58,7 @@ function attachUpload(form) {
     const body = await uploader.bytes();
     if (body) await uploader.send(body, form.action, form.dataset.release);
   });
-  // The release went on without this form: from another tab, or it was cancelled.
+  // The release continued in another tab, or was cancelled.
   document.addEventListener("htmx:after:swap", () => {
     const reserved = document.querySelector("#release-status[data-reserved]");
     if (!reserved && !("busy" in form.dataset)) form.hidden = true;

@@ -1,4 +1,4 @@
-// Sizes and times as people read them.
+// Sizes and times for people.
 
 /** @param {number} bytes */
 export function size(bytes) {
@@ -15,12 +15,12 @@ export function duration(seconds) {
 
 const MIB = 1024 * 1024;
 
-/** A limit as it was set, without rounding, as apps/lib/amounts.py writes it. @param {number} bytes */
+/** The limit as set, without rounding, as in apps/lib/amounts.py. @param {number} bytes */
 export function limitText(bytes) {
   return bytes && bytes % MIB === 0 ? `${exact(bytes / MIB)} MiB` : `${exact(bytes)} bytes`;
 }
 
-/** Rounded up, so that what breaks a limit reads larger than the limit. @param {number} bytes */
+/** Rounded up, so that a size over the limit reads larger than it. @param {number} bytes */
 export function foundText(bytes) {
   return bytes < MIB ? `${exact(bytes)} bytes` : `${(Math.ceil((bytes / MIB) * 10) / 10).toFixed(1)} MiB`;
 }

@@ -1,11 +1,11 @@
-// The area that takes dropped archives, folders and files. Its inputs stay in reach: keyboards and screen readers use them.
+// The drop area for archives, folders and files. Its inputs remain for keyboards and screen readers.
 
 /**
  * @param {HTMLElement} zone
- * @param {(files: FileList, entries: FileSystemEntry[]) => void} onDrop entries where a folder is among what was dropped
+ * @param {(files: FileList, entries: FileSystemEntry[]) => void} onDrop entries only if a folder was dropped
  */
 export function attachDropzone(zone, onDrop) {
-  let depth = 0; // dragenter and dragleave come for every child that the pointer crosses
+  let depth = 0; // dragenter and dragleave fire for every child that the pointer crosses
   const mark = () => zone.classList.toggle("dropzone--over", depth > 0);
 
   zone.addEventListener("dragenter", (event) => {
@@ -28,7 +28,7 @@ export function attachDropzone(zone, onDrop) {
   });
 }
 
-// At once: the items of a drop are empty as soon as its event is over.
+// Synchronous: the items of a drop are empty after its event.
 function entriesOf(transfer) {
   return [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
 }

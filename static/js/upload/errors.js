@@ -1,4 +1,4 @@
-// The same marks that the server renders (partials/field.html, partials/error_summary.html), for answers that came as JSON.
+// Renders errors of JSON answers as the server does (partials/field.html, partials/error_summary.html).
 
 /** The errors of the whole form, as Django calls them. */
 export const WHOLE_FORM = "__all__";

@@ -1,15 +1,15 @@
-// The files of a folder that was dropped or chosen, without what the rules leave out.
+// The files of a dropped or chosen folder, without those that a rule leaves out.
 
 import { leftOut } from "./rules.js";
 import { Unreadable } from "./zip/pack.js";
 
-/** More entries than an archive may hold; the rest was not looked at. */
+/** More entries than an archive may have; the rest was not read. */
 export class TooMany extends Error {}
 
 /** @typedef {{name: string, files: {path: string, file: File}[], leftOut: string[]}} Folder */
 
 /**
- * Of a drop. One folder gives its contents, without its own name in front; anything else stays as it was dropped.
+ * From a drop. A single folder gives its contents without its own name; anything else stays as dropped.
  * @param {FileSystemEntry[]} entries @param {number} most
  * @returns {Promise<Folder>} rejects with Unreadable or TooMany
  */
@@ -34,7 +34,7 @@ export async function walk(entries, most) {
   return found;
 }
 
-/** Of an input with `webkitdirectory`, which has listed everything already. @param {FileList} list @returns {Folder} */
+/** From an input with `webkitdirectory`, which lists all files. @param {FileList} list @returns {Folder} */
 export function listed(list) {
   const files = [];
   const out = new Set();
@@ -50,7 +50,7 @@ export function listed(list) {
   return { name, files, leftOut: [...out].sort() };
 }
 
-/** Of files that were dropped without a folder around them. @param {FileList} list @returns {Folder} */
+/** From files dropped without a folder. @param {FileList} list @returns {Folder} */
 export function loose(list) {
   const all = [...list].map((file) => ({ path: file.name, file }));
   return {
@@ -64,7 +64,7 @@ async function children(folder, path) {
   const reader = folder.createReader();
   const all = [];
   try {
-    // A call gives a batch (Chromium: 100), and nothing after the last.
+    // Each call returns a batch (Chromium: 100), after the last an empty one.
     for (let batch = await read(reader); batch.length; batch = await read(reader)) all.push(...batch);
   } catch {
     throw new Unreadable(`${path || folder.name}/`);

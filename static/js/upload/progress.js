@@ -1,12 +1,12 @@
-// The progress bar of preparing and of sending: percent, rate, remaining time, and a word to screen readers at each
-// quarter.
+// The progress bar of preparing and sending: percent, rate, remaining time, and an announcement to screen readers at
+// each quarter.
 
 import { duration, size } from "./amounts.js";
 
 const SAMPLE_MS = 500;
 const REDRAW_MS = 80;
 
-/** What a phase is called: its bar, its first word, its quarters, its end, and what its button ends. */
+/** Texts of a phase: its bar, first word, quarters, end, and cancel button. */
 const PHASES = {
   prepare: { label: "Preparation", begins: "Preparing", quarter: "prepared", ends: "prepared", cancel: "Cancel the preparation" },
   send: { label: "Upload", begins: "Uploading", quarter: "sent", ends: "sent, waiting for the answer", cancel: "Cancel the upload" },
@@ -59,7 +59,7 @@ export class Progress {
     this.quarter = quarter;
   }
 
-  /** The rate follows slowly, so that it can be read. @param {number} done */
+  /** Smooths the rate, to keep it readable. @param {number} done */
   measure(done) {
     const now = performance.now();
     const passed = now - this.sample.at;

@@ -1,4 +1,4 @@
-// What never belongs into a module's archive, by name, before anything of it is read. The server has the same rules
+// Names that never belong in a module's archive, checked before any file is read. The server has the same rules
 // (apps/lib/archives/layouts.py, and apps/lib/archives/rules/collector.py for keys): a folder gives the module that its own zip would give.
 
 const FOLDERS = new Set([".git", ".terraform", "terraform.tfstate.d", "__macosx"]);
@@ -11,7 +11,7 @@ const MODULE_FILE = /(?:^|\/)[^./][^/]*\.(?:tf|tofu)(?:\.json)?$/;
 const HEAD_BYTES = 4096;
 
 /**
- * The part of the path that is left out: a folder with its slash, a file, or the empty string.
+ * The part of the path to leave out: a folder with its slash, a file, or the empty string.
  * @param {string} path @param {boolean} isFolder
  */
 export function leftOut(path, isFolder = false) {
@@ -28,17 +28,17 @@ export function isState(path) {
   return STATE.test(path.toLowerCase());
 }
 
-/** @param {{path: string, file: File}} one by its name, or by what it begins with */
+/** @param {{path: string, file: File}} one by its name, or by its first bytes */
 export async function isPrivateKey({ path, file }) {
   if (KEY_NAME.test(path)) return true;
   try {
     return holdsKey(await file.slice(0, HEAD_BYTES).text());
   } catch {
-    return false; // reading it for the archive will fail as well, and name it
+    return false; // building the archive will fail as well, and name it
   }
 }
 
-/** Whether bytes of a key follow the line that begins one: a placeholder has none. @param {string} text */
+/** Bytes of a key follow its first line: a placeholder has none. @param {string} text */
 export function holdsKey(text) {
   return [...text.matchAll(KEY_HEAD)].some((begin) => {
     const [body] = text.slice(begin.index + begin[0].length).split("-----");
@@ -46,7 +46,7 @@ export function holdsKey(text) {
   });
 }
 
-/** The folders that hold a module file, the top as the empty string. @param {string[]} paths */
+/** Folders with a module file, "" for the top. @param {string[]} paths */
 export function moduleFolders(paths) {
   const found = new Set();
   for (const path of paths) {

@@ -1,4 +1,4 @@
-// What was chosen, and what is left out of it: the box below the drop zone (portal/publish/selection.html).
+// The box below the drop zone: the chosen files, and those left out (portal/publish/selection.html).
 
 import { size } from "./amounts.js";
 import { element } from "./errors.js";
@@ -70,7 +70,7 @@ export class Selection {
     box.querySelector("ul").replaceChildren(...shown);
   }
 
-  /** "leave", "send", or the empty string while it is not answered. */
+  /** "leave", "send", or "" without an answer. */
   get keysAnswer() {
     return this.find("keys").querySelector("input:checked")?.value ?? "";
   }

@@ -1,4 +1,4 @@
-// One form's file: chosen or dropped, looked through, prepared where it is a folder, and sent.
+// One form's file: chosen or dropped, inspected, zipped if it is a folder, and sent.
 
 import { exact, foundText, limitText } from "./amounts.js";
 import { attachDropzone } from "./dropzone.js";
@@ -12,7 +12,7 @@ import { Cancelled, transfer } from "./transfer.js";
 import { pack, Unreadable } from "./zip/pack.js";
 import { MOST_BYTES, zipSize } from "./zip/records.js";
 
-/** Says to the person that nothing can be sent as it is. */
+/** Its message tells the person why nothing can be sent. */
 class Refused extends Error {}
 
 /** @typedef {{name: string, guess: object, bytes: () => Promise<Blob>}} Choice */
@@ -28,13 +28,13 @@ export class Uploader {
     this.progress = new Progress(form);
     this.selection = new Selection(form, () => this.clear());
     this.choice = null;
-    this.file.required = false; // a folder will do as well; bytes() says when there is neither
+    this.file.required = false; // a folder suffices; bytes() reports if both are missing
     this.file.addEventListener("change", () => this.choose(() => this.archive(this.file.files)));
     this.folder.addEventListener("change", () => this.choose(() => this.files(listed(this.folder.files))));
-    // Else a browser says nothing when the same file is chosen again, after it was mended.
+    // Otherwise browsers fire no event when a corrected file is chosen again.
     for (const input of [this.file, this.folder]) input.addEventListener("click", () => { input.value = ""; });
     attachDropzone(form.querySelector("[data-dropzone]"), (files, entries) => this.choose(() => this.dropped(files, entries)));
-    // A reload may bring the file back without an event.
+    // A reload may restore the file without an event.
     if (this.file.files.length) this.choose(() => this.archive(this.file.files));
   }
 
@@ -61,7 +61,7 @@ export class Uploader {
     if (entries.length) return this.files(await walk(entries, this.limit("maxEntries")));
     const isOneArchive = files.length === 1 && !isModuleFile(files[0].name);
     if (!isOneArchive && [...files].some(({ name }) => isArchive(name))) throw new Refused("Drop one archive, or the files of one module.");
-    if (isOneArchive) this.file.files = files; // so that it survives a form that is sent without us
+    if (isOneArchive) this.file.files = files; // so that it survives a submit without scripts
     return isOneArchive ? this.archive(files) : this.files(loose(files));
   }
 
@@ -101,7 +101,7 @@ export class Uploader {
     if (this.choice === choice) this.selection.showKeys(choice.keys);
   }
 
-  /** What is to be sent, or null after saying why there is nothing. @returns {Promise<Blob | null>} */
+  /** The bytes to send, or null after reporting why there are none. @returns {Promise<Blob | null>} */
   async bytes() {
     try {
       if (!this.choice) throw new Refused("Choose the module's archive or folder first.");
@@ -122,7 +122,7 @@ export class Uploader {
     return file;
   }
 
-  /** The folder as a zip. Its size is known, and refused, before a byte of it is read. */
+  /** The folder as a zip. Refuses its known size before reading a byte. */
   async packed(choice) {
     const answer = this.selection.keysAnswer;
     if (choice.keys.length && !answer) {
@@ -200,7 +200,7 @@ export class Uploader {
 
   /** @param {string} release */
   async cancelled(release) {
-    // The server notices a broken upload by itself, but perhaps not before the next attempt.
+    // The server detects a broken upload, but perhaps only after the next attempt.
     const token = document.querySelector("[name=csrfmiddlewaretoken]").value;
     await fetch(`${release}/cancel`, { method: "POST", headers: { "X-CSRFToken": token } }).catch(() => {});
     this.progress.announce("Cancelled. Nothing was published, and the version number is still free.");
