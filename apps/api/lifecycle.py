@@ -1,6 +1,4 @@
-"""/api/v1/modules/<ns>/<name>/<system>/<version>/<act>, and of providers: what is done with a published version, by
-POST (D9).
-"""
+"""/api/v1/modules/<ns>/<name>/<system>/<version>/<action>, and the same for providers, by POST (D9)."""
 
 from collections.abc import Callable
 from http import HTTPStatus

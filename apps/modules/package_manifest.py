@@ -13,7 +13,7 @@ PUSHED = "manifest"
 
 
 def synthesised(release: Release) -> bytes:
-    assert release.size is not None  # noqa: S101  # a constraint says so of what is published
+    assert release.size is not None  # noqa: S101  # a constraint guarantees it for published releases
     return zip_manifest(
         MODULE_PACKAGE,
         sha256=release.digest,

@@ -1,5 +1,6 @@
 // Names that never belong in a module's archive, checked before any file is read. The server has the same rules
-// (apps/lib/archives/layouts.py, and apps/lib/archives/rules/collector.py for keys): a folder gives the module that its own zip would give.
+// (apps/lib/archives/layouts.py, and apps/lib/archives/rules/collector.py for keys): a folder becomes the same module as
+// its zip.
 
 const FOLDERS = new Set([".git", ".terraform", "terraform.tfstate.d", "__macosx"]);
 const FILES = [/^\.git$/, /^\.terraform$/, /^\.ds_store$/, /^thumbs\.db$/, /^\._/, /^\..*\.tfstate\.lock\.info$/];
