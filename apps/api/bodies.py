@@ -18,35 +18,35 @@ def read_json(request: Request) -> dict[str, Any]:
     limit = settings.JSON_MAX_BYTES
     pieces = counted(chunks(request.META), limit=limit, what="The JSON body", setting="LARDER_JSON_MAX_BYTES")
     try:
-        found = json.loads(b"".join(pieces))
-        _check_text(found)
+        data = json.loads(b"".join(pieces))
+        _check_text(data)
     except RecursionError:
         raise Unreadable("The body is nested too deeply.", mend="Send one flat JSON object.") from None
     except ValueError as error:  # also for bad UTF-8 and numbers with too many digits
         raise Unreadable(f"The body is not JSON: {error}", mend="Send one JSON object.") from None
-    if not isinstance(found, dict):
-        raise Unreadable(f"The body is a JSON {type(found).__name__}.", mend="Send one JSON object.")
-    return found
+    if not isinstance(data, dict):
+        raise Unreadable(f"The body is a JSON {type(data).__name__}.", mend="Send one JSON object.")
+    return data
 
 
-def _check_text(found: Any) -> None:
+def _check_text(data: Any) -> None:
     r"""Refuse "\ud800" and "\u0000", anywhere: JSON can spell what UTF-8 cannot encode and what PostgreSQL refuses."""
     try:
-        told = json.dumps(found, ensure_ascii=False).encode()
+        text = json.dumps(data, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         raise Unreadable("The body holds half a surrogate pair.", mend="Send Unicode text.") from None
-    if rb"\u0000" in told.replace(rb"\\", b""):
+    if rb"\u0000" in text.replace(rb"\\", b""):
         raise Unreadable("The body holds a NUL character.", mend="Send text without it.")
 
 
-def validated(serializer: type[Serializer[Any]], found: dict[str, Any]) -> dict[str, Any]:
+def validated(serializer: type[Serializer[Any]], data: dict[str, Any]) -> dict[str, Any]:
     """The validated data. Raises Invalid, naming the first wrong or unknown field."""
-    checked = serializer(data=found)
-    known = list(checked.fields)
-    unknown = sorted(set(found) - set(known))
+    filled = serializer(data=data)
+    known = list(filled.fields)
+    unknown = sorted(set(data) - set(known))
     if unknown:
         raise Invalid(f"There is no field {unknown[0][:80]!a}.", mend=f"Fields are: {', '.join(known)}.")
-    if not checked.is_valid():
-        field, errors = next(iter(checked.errors.items()))
+    if not filled.is_valid():
+        field, errors = next(iter(filled.errors.items()))
         raise Invalid(f"{field}: {errors[0]}", mend=f"Fields are: {', '.join(known)}.")
-    return dict(checked.validated_data)
+    return dict(filled.validated_data)

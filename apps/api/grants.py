@@ -34,8 +34,8 @@ class TransferInput(serializers.Serializer[Any]):
 
 
 def grant_document(grant: Grant) -> dict[str, Any]:
-    holder = {"team": grant.team.name} if grant.team else {"user": grant.user.username if grant.user else ""}
-    return {**holder, "role": Role(grant.role).label.lower(), "since": grant.given_at.isoformat()}
+    grantee = {"team": grant.team.name} if grant.team else {"user": grant.user.username if grant.user else ""}
+    return {**grantee, "role": Role(grant.role).label.lower(), "since": grant.given_at.isoformat()}
 
 
 def grants_document(namespace: Namespace) -> dict[str, Any]:
@@ -55,16 +55,18 @@ class GrantDetail(ApiView):
 
     def put(self, request: Request, namespace: str, user: str = "", team: str = "") -> Response:
         self.require_token()
-        found = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
+        target = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
         role = ROLES[validated(GrantInput, read_json(request))["role"]]
-        holder = teams.team_named(team) if team else accounts.user_named(user)
-        return Response(grant_document(namespaces.grant(namespace=found, holder=holder, role=role, actor=self.viewer)))
+        grantee = teams.team_named(team) if team else accounts.user_named(user)
+        return Response(
+            grant_document(namespaces.grant(namespace=target, holder=grantee, role=role, actor=self.viewer))
+        )
 
     def delete(self, request: Request, namespace: str, user: str = "", team: str = "") -> Response:  # noqa: ARG002
         self.require_token()
-        found = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
+        target = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
         named = {"team__name": team} if team else {"user__username": user}
-        grant = namespaces.grants_in(found).filter(**named).first()
+        grant = namespaces.grants_in(target).filter(**named).first()
         if grant is not None:
             namespaces.withdraw(grant=grant, actor=self.viewer)
         return Response(status=HTTPStatus.NO_CONTENT)
@@ -75,19 +77,21 @@ class Transfer(ApiView):
 
     def post(self, request: Request, namespace: str) -> Response:
         self.require_token()
-        found = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
+        target = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
         wanted = validated(TransferInput, read_json(request))
         if ("to_user" in wanted) == ("to_team" in wanted):
             raise Invalid("A namespace goes to one new owner.", mend="Send either to_user or to_team.")
-        to = accounts.user_named(wanted["to_user"]) if "to_user" in wanted else teams.team_named(wanted["to_team"])
+        new_owner = (
+            accounts.user_named(wanted["to_user"]) if "to_user" in wanted else teams.team_named(wanted["to_team"])
+        )
         namespaces.transfer(
-            namespace=found,
-            to=to,
+            namespace=target,
+            to=new_owner,
             actor=self.viewer,
-            giver=self._giver(found, wanted),
+            giver=self._giver(target, wanted),
             keep_publisher=wanted["keep_publisher"],
         )
-        return Response(grants_document(found))
+        return Response(grants_document(target))
 
     def _giver(self, namespace: Namespace, wanted: dict[str, Any]) -> Grant | None:
         names = {"user__username": wanted.get("from_user"), "team__name": wanted.get("from_team")}

@@ -42,13 +42,13 @@ class KeyList(ApiView):
     http_method_names = ["get", "head", "post"]
 
     def get(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
-        found = gate.namespace_for(self.viewer, namespace)
-        return Response({"keys": [document(key) for key in keys_of(found)]})
+        target = gate.namespace_for(self.viewer, namespace)
+        return Response({"keys": [document(key) for key in keys_of(target)]})
 
     def post(self, request: Request, namespace: str) -> Response:
         """201 with a registered key, 200 with a renewed one, 202 with one for a worker to generate."""
         self.require_token()
-        found = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
+        target = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
         wanted = validated(KeyInput, read_json(request))
         if ("armor" in wanted) == ("generate" in wanted):
             raise Invalid(
@@ -61,15 +61,15 @@ class KeyList(ApiView):
         elif len(wanted) > 1:
             raise Invalid("A key that Larder makes takes no source.", mend="Send `generate` alone.")
         else:
-            asked = keys.request(namespace=found, algorithm=wanted["generate"], actor=self.viewer)
-            made, status = asked, HTTPStatus.ACCEPTED
-        return Response(document(keys_of(found).get(pk=made.pk)), status=status)
+            requested = keys.request(namespace=target, algorithm=wanted["generate"], actor=self.viewer)
+            key, status = requested, HTTPStatus.ACCEPTED
+        return Response(document(keys_of(target).get(pk=key.pk)), status=status)
 
 
 class KeyDetail(ApiView):
     def get(self, request: Request, namespace: str, fingerprint: str) -> Response:  # noqa: ARG002
-        found = gate.namespace_for(self.viewer, namespace)
-        return Response(document(key_of(found, fingerprint)))
+        target = gate.namespace_for(self.viewer, namespace)
+        return Response(document(key_of(target, fingerprint)))
 
 
 class End(ApiView):
@@ -80,10 +80,10 @@ class End(ApiView):
 
     def post(self, request: Request, namespace: str, fingerprint: str) -> Response:
         self.require_token()
-        found = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
+        target = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
         reason = validated(EndInput, read_json(request))["reason"]
-        type(self).verb(key=key_of(found, fingerprint), actor=self.viewer, reason=reason)
-        return Response(document(key_of(found, fingerprint)))
+        type(self).verb(key=key_of(target, fingerprint), actor=self.viewer, reason=reason)
+        return Response(document(key_of(target, fingerprint)))
 
 
 class Retire(End):

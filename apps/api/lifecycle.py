@@ -53,9 +53,9 @@ class Act(ApiView):
     def post(self, request: Request, *, namespace: str, version: str, **names: str) -> Response:
         self.require_token()
         gate.namespace_for(self.viewer, namespace)  # no body is read for those who do not even see it
-        told = validated(self.input, read_json(request)) if self.input else {}
+        fields = validated(self.input, read_json(request)) if self.input else {}
         address = self.address_of(namespace=namespace, **names)
-        release = self.verb(viewer=self.viewer, address=address, version=version, **told)
+        release = self.verb(viewer=self.viewer, address=address, version=version, **fields)
         return Response(release_document(release), status=HTTPStatus.OK if self.input else HTTPStatus.ACCEPTED)
 
 

@@ -49,8 +49,8 @@ class NamespaceDetail(ApiView):
     http_method_names = ["get", "head", "put", "patch", "delete"]
 
     def get(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
-        found = gate.namespace_for(self.viewer, namespace)
-        return Response(namespace_document(found, self.viewer))
+        target = gate.namespace_for(self.viewer, namespace)
+        return Response(namespace_document(target, self.viewer))
 
     def put(self, request: Request, namespace: str) -> Response:
         """201 if created (the caller owns it), 200 if changed; an omitted field stays unchanged."""
@@ -61,24 +61,24 @@ class NamespaceDetail(ApiView):
             wanted = validated(NamespaceInput, read_json(request))
             created = namespaces.create(name=namespace, actor=self.viewer, **wanted)
             return Response(namespace_document(created, self.viewer), status=HTTPStatus.CREATED)
-        found = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
-        namespaces.change(namespace=found, actor=self.viewer, **validated(NamespaceInput, read_json(request)))
-        return Response(namespace_document(found, self.viewer))
+        target = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
+        namespaces.change(namespace=target, actor=self.viewer, **validated(NamespaceInput, read_json(request)))
+        return Response(namespace_document(target, self.viewer))
 
     def patch(self, request: Request, namespace: str) -> Response:
         self.require_token()
-        found = operated_namespace(self.viewer, namespace, permission="accounts.change_namespace")
+        target = operated_namespace(self.viewer, namespace, permission="accounts.change_namespace")
         wanted = validated(QuotaInput, read_json(request))
         if not wanted:
             raise Invalid("There is nothing to change.", mend="Send quota_bytes, quota_versions or both.")
-        namespaces.set_quotas(namespace=found, actor=self.viewer, **wanted)
-        return Response(namespace_document(found, self.viewer))
+        namespaces.set_quotas(namespace=target, actor=self.viewer, **wanted)
+        return Response(namespace_document(target, self.viewer))
 
     def delete(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
         """Only an empty namespace. Its name stays reserved for its owners, who may create it again."""
         self.require_token()
-        found = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
-        namespace_deletion.delete(namespace=found, actor=self.viewer)
+        target = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
+        namespace_deletion.delete(namespace=target, actor=self.viewer)
         return Response(status=HTTPStatus.NO_CONTENT)
 
 

@@ -68,8 +68,8 @@ class ProviderFile(ApiView):
         def open_body() -> Iterator[bytes]:
             return chunks(request.META)
 
-        taken = publishing.take_file(viewer=self.viewer, release=release, name=filename, open_body=open_body)
-        return Response(file_document(taken.file), status=HTTPStatus.CREATED if taken.created else HTTPStatus.OK)
+        received = publishing.take_file(viewer=self.viewer, release=release, name=filename, open_body=open_body)
+        return Response(file_document(received.file), status=HTTPStatus.CREATED if received.created else HTTPStatus.OK)
 
     def delete(self, request: Request, namespace: str, type: str, version: str, filename: str) -> Response:  # noqa: A002, ARG002
         self.require_token()

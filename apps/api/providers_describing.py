@@ -51,8 +51,8 @@ class ProviderDetail(ApiView):
         wanted = validated(ProviderInput, read_json(request))
         if not wanted:
             raise Invalid("There is nothing to change.", mend="Send description, source or notice.")
-        told = {"source_url" if field == "source" else field: value for field, value in wanted.items()}
-        describing.describe(provider=provider, actor=self.viewer, **told)
+        changes = {"source_url" if field == "source" else field: value for field, value in wanted.items()}
+        describing.describe(provider=provider, actor=self.viewer, **changes)
         return Response(provider_document(provider))
 
 

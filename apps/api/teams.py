@@ -59,11 +59,11 @@ class TeamDetail(ApiView):
             wanted = validated(TeamInput, read_json(request))
             created = teams.create(name=team, actor=self.viewer, **wanted)
             return Response(team_document(created, self.viewer), status=HTTPStatus.CREATED)
-        found = gate.team_for(self.viewer, team, manage=True)
+        target = gate.team_for(self.viewer, team, manage=True)
         wanted = validated(TeamInput, read_json(request))
         if "description" in wanted:
-            teams.describe(team=found, description=wanted["description"], actor=self.viewer)
-        return Response(team_document(found, self.viewer))
+            teams.describe(team=target, description=wanted["description"], actor=self.viewer)
+        return Response(team_document(target, self.viewer))
 
     def delete(self, request: Request, team: str) -> Response:  # noqa: ARG002
         self.require_token()
@@ -78,9 +78,9 @@ class MemberDetail(ApiView):
 
     def put(self, request: Request, team: str, user: str) -> Response:
         self.require_token()
-        found = gate.team_for(self.viewer, team, manage=True)
+        target = gate.team_for(self.viewer, team, manage=True)
         wanted = validated(MemberInput, read_json(request))
-        membership = teams.add(team=found, user=accounts.user_named(user), actor=self.viewer)
+        membership = teams.add(team=target, user=accounts.user_named(user), actor=self.viewer)
         if "manager" in wanted:
             teams.set_manager(membership=membership, is_manager=wanted["manager"], actor=self.viewer)
         return Response(member_document(membership))
@@ -89,10 +89,10 @@ class MemberDetail(ApiView):
         """Every member may leave."""
         self.require_token()
         leaves = self.viewer.user is not None and self.viewer.user.username == user
-        found = gate.team_for(self.viewer, team, manage=not leaves)
+        target = gate.team_for(self.viewer, team, manage=not leaves)
         if leaves and self.viewer.token and self.viewer.token.scope != "manage":
             raise RoleRequired("Leaving a team needs a token with the scope manage.", mend="Use one, or the page.")
-        membership = teams.members_of(found).filter(user__username=user).first()
+        membership = teams.members_of(target).filter(user__username=user).first()
         if membership is not None:
             teams.remove(membership=membership, actor=self.viewer)
         return Response(status=HTTPStatus.NO_CONTENT)

@@ -75,13 +75,13 @@ class Constraint:
 
 
 def _term(text: str) -> Term:
-    found = _TERM.fullmatch(text)
-    if found is None:
+    match = _TERM.fullmatch(text)
+    if match is None:
         raise Invalid(
             f"found version constraint {text.strip()[:100]!r}, expected an operator and a version, such as ~> 1.4",
             mend="Operators are =, !=, >, >=, <, <= and ~>; commas stand between conditions.",
         )
-    operator, numbers, prerelease = found.groups()
+    operator, numbers, prerelease = match.groups()
     written = numbers.split(".")
     # Like clients, accept leading zeros and take missing numbers as zero.
     core = ".".join(str(int(number)) for number in [*written, "0", "0"][:3])

@@ -129,8 +129,8 @@ Tokens = Iterator[tuple[int, _TokenType, str]]
 
 def _up_to(end: re.Pattern[str], match: re.Match[str], context: LexerContext, kind: _TokenType) -> Tokens:
     """Everything up to the match of `end`, or to the end of the text: scans no text twice."""
-    found = end.search(context.text, match.end())
-    stop = found.end() if found else len(context.text)
+    ending = end.search(context.text, match.end())
+    stop = ending.end() if ending else len(context.text)
     yield match.start(), kind, context.text[match.start() : stop]
     context.pos = stop
 

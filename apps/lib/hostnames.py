@@ -23,12 +23,12 @@ def normalised(text: str) -> str:
         )
     try:
         # Like browsers and Go's `idna.Lookup`: UTS 46 mapping, without the IDNA 2003 rules for ß and ς.
-        found = idna.encode(name, uts46=True).decode() if not name.isascii() else name
+        encoded = idna.encode(name, uts46=True).decode() if not name.isascii() else name
     except (idna.IDNAError, UnicodeError) as error:
         raise Invalid(f"{text[:80]!r} is no host name: {error}") from None
-    if not _ASCII.fullmatch(found):
+    if not _ASCII.fullmatch(encoded):
         raise Invalid(f"{text[:80]!r} is no host name, expected letters, digits, dashes and dots")
-    return found
+    return encoded
 
 
 def on_the_wire(host: str) -> str:

@@ -14,11 +14,11 @@ class Unsatisfiable(Exception):
 
 def asked(headers: Mapping[str, str], *, size: int, etag: str) -> range | None:
     """The requested range; None for everything: no range, several, a malformed one, or one of an outdated copy."""
-    found = _RANGE.fullmatch(headers.get("Range", "").strip())
+    match = _RANGE.fullmatch(headers.get("Range", "").strip())
     # If-Range compares strongly, and there is no Last-Modified to compare a date with.
-    if found is None or headers.get("If-Range", etag).strip() != etag:
+    if match is None or headers.get("If-Range", etag).strip() != etag:
         return None
-    first, last = found.groups()
+    first, last = match.groups()
     if not first and not last:
         return None
     if not first:

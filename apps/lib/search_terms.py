@@ -47,10 +47,10 @@ def begins_a_part(word: str, text: str) -> bool:
 
 def marked(text: str, words: Iterable[str]) -> list[tuple[str, bool]]:
     """Split the text into pieces, each with True for a hit."""
-    found = [spelling for word in words for spelling in spellings(word)]
-    if not found:
+    spelt = [spelling for word in words for spelling in spellings(word)]
+    if not spelt:
         return [(text, False)]
-    longest_first = sorted(found, key=lambda word: (-len(word), word))
+    longest_first = sorted(spelt, key=lambda word: (-len(word), word))
     pattern = re.compile(rf"(?<![^\W_])(?:{'|'.join(map(re.escape, longest_first))})", re.IGNORECASE)
     pieces, behind = [], 0
     for hit in pattern.finditer(text):

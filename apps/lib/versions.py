@@ -53,11 +53,11 @@ def sort_key(text: str) -> bytes:
 def guess(filename: str) -> str | None:
     """The version at the end of a file name (`vpc-1.2.0.zip` -> `1.2.0`), None if there is none."""
     stem, suffixes = _SUFFIX.subn("", filename.replace("\\", "/").rpartition("/")[2])
-    found = _IN_FILE_NAME.search(stem) if suffixes else None
-    if found is None:
+    match = _IN_FILE_NAME.search(stem) if suffixes else None
+    if match is None:
         return None
     try:
-        return parse(found[1]).text
+        return parse(match[1]).text
     except Invalid:
         return None
 
@@ -89,10 +89,10 @@ def _invalid(text: str) -> Invalid:
 
 def _likely(text: str) -> str | None:
     """The version that `v1.2` or `01.2.3` probably means."""
-    found = _LOOSE.fullmatch(text)
-    if found is None:
+    match = _LOOSE.fullmatch(text)
+    if match is None:
         return None
-    likely = ".".join(str(int(number or "0")) for number in found.group(1, 2, 3)) + (found[4] or "")
+    likely = ".".join(str(int(number or "0")) for number in match.group(1, 2, 3)) + (match[4] or "")
     return likely if semver.Version.is_valid(likely) else None
 
 

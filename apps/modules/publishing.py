@@ -49,8 +49,8 @@ class _Brief:
 
     file_name: str
     folder: str
-    asks: bool = False
-    several: bool = False
+    interactive: bool = False
+    multiple_modules: bool = False
     confirmed: Sequence[str] = ()
     manifest: str = ""
 
@@ -65,17 +65,18 @@ def begin(
     version: str,
     file_name: str = "",
     folder: str = "",
-    several: bool = False,
+    multiple_modules: bool = False,
     confirm: Collection[str] = (),
 ) -> tuple[Release, str]:
     """The browser's first step: gate, rules of D10, reservation. Returns the release and its one-time ticket.
 
-    `folder` is the part of the archive to publish, `several` lets the publisher choose folders after the upload,
+    `folder` is the part of the archive to publish; with `multiple_modules` the publisher chooses folders afterwards;
     `confirm` lists the codes that the page has asked about already.
     """
     coordinate = authorise_coordinate(viewer, address, version)
     confirmed = checks.clean_confirmations(confirm)
-    brief = _Brief(file_name, checks.clean_folder(folder), asks=True, several=several, confirmed=confirmed)
+    folder = checks.clean_folder(folder)
+    brief = _Brief(file_name, folder, interactive=True, multiple_modules=multiple_modules, confirmed=confirmed)
     ticket = reserving.new_ticket()
     try:
         release = _reserve(coordinate, viewer, brief, ticket)
@@ -212,7 +213,7 @@ def _reserve(
         provenance=provenance,
         ticket=ticket,
         folder=brief.folder,
-        asks=brief.asks,
+        asks=brief.interactive,
         confirmed=list(brief.confirmed),
         notes={"several": True} if brief.several else {},
         **({"staging_key": "", "digest": stored.digest, "size": stored.size} if stored else {}),
@@ -226,10 +227,10 @@ def _receive(release: Release, chunks: Iterable[bytes]) -> Release:
     return receiving.receive(release=release, chunks=chunks, limit=limit, setting=LIMIT_SETTING, job=JOB)
 
 
-def _taken_sentence(holder: Release) -> str:
-    if holder.state == State.PUBLISHED:
-        return f"{holder} is published already, and a published version never changes."
-    return f"{holder} is being uploaded or checked already (it is {holder.state})."
+def _taken_sentence(taken_by: Release) -> str:
+    if taken_by.state == State.PUBLISHED:
+        return f"{taken_by} is published already, and a published version never changes."
+    return f"{taken_by} is being uploaded or checked already (it is {taken_by.state})."
 
 
 # --- The worker: check, store, enter, finalise ------------------------------------------------------------------------
@@ -252,8 +253,8 @@ def check(work: Work) -> None:
             notes=work.notes,
             folder=release.folder,
             confirmed=release.confirmed,
-            asks=release.asks,
-            several=several,
+            interactive=release.asks,
+            multiple_modules=multiple_modules,
         )
         if package_manifest.pushed_with(release):
             checks.require_unchanged(plan, work.notes)

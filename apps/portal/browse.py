@@ -77,30 +77,30 @@ class Asked:
 @require_safe
 def modules(request: HttpRequest) -> HttpResponse:
     """The page; only its results for htmx, while somebody types."""
-    viewer, asked = session_viewer(request), Asked.of(request.GET)
-    page = page_of(asked.docs(viewer).select_related("namespace"), request, size=PAGE)
-    context: dict[str, Any] = {"asked": asked, "page": page, "rows": rows_of(page.object_list, asked.q)}
-    context["sorts"] = SORTS_OF_HITS if asked.q else SORTS
+    viewer, query = session_viewer(request), Asked.of(request.GET)
+    page = page_of(query.docs(viewer).select_related("namespace"), request, size=PAGE)
+    context: dict[str, Any] = {"asked": query, "page": page, "rows": rows_of(page.object_list, query.q)}
+    context["sorts"] = SORTS_OF_HITS if query.q else SORTS
     context["facets"] = search.facet_counts(
         kind=Kind.MODULE,
         namespaces=gate.visible_namespaces(viewer),
-        query=asked.q,
-        filters=asked.filters,
-        include_unlisted=asked.yanked,
+        query=query.q,
+        filters=query.filters,
+        include_unlisted=query.yanked,
     )
     if not page.paginator.count:
-        context |= _ways_out(asked, viewer)
+        context |= _ways_out(query, viewer)
     is_fragment = request.headers.get("HX-Request") == "true"
     response = render(request, f"portal/modules/{'fragment' if is_fragment else 'list'}.html", context)
     patch_vary_headers(response, ["HX-Request"])
     return response
 
 
-def _ways_out(asked: Asked, viewer: Viewer) -> dict[str, int]:
+def _ways_out(query: Asked, viewer: Viewer) -> dict[str, int]:
     """Counts that an empty list offers: with yanked modules, and without the filters."""
     return {
-        "yanked_count": 0 if asked.yanked else asked.docs(viewer, include_unlisted=True).count(),
-        "unfiltered_count": asked.docs(viewer, filters={}).count() if asked.filters else 0,
+        "yanked_count": 0 if query.yanked else query.docs(viewer, include_unlisted=True).count(),
+        "unfiltered_count": query.docs(viewer, filters={}).count() if query.filters else 0,
     }
 
 
@@ -113,23 +113,23 @@ def _clean(text: str) -> str:
 @require_safe
 def namespace(request: HttpRequest, name: str) -> HttpResponse:
     viewer = session_viewer(request)
-    found = gate.namespace_for(viewer, name)
-    role = gate.role_on(viewer, found) if viewer.is_identified else None
-    only_this = Namespace.objects.filter(pk=found.pk)
+    row = gate.namespace_for(viewer, name)
+    role = gate.role_on(viewer, row) if viewer.is_identified else None
+    only_this = Namespace.objects.filter(pk=row.pk)
     # Members also see modules with only yanked versions, to restore them.
     docs = search.search(kind=Kind.MODULE, namespaces=only_this, include_unlisted=role is not None)
-    page = page_of(docs.filter(namespace=found).select_related("namespace"), request, size=PAGE)
-    context: dict[str, Any] = {"namespace": found, "page": page, "rows": rows_of(page.object_list), "role": role}
-    context |= listing.of_namespace(found, include_unlisted=role is not None)
+    page = page_of(docs.filter(namespace=row).select_related("namespace"), request, size=PAGE)
+    context: dict[str, Any] = {"namespace": row, "page": page, "rows": rows_of(page.object_list), "role": role}
+    context |= listing.of_namespace(row, include_unlisted=role is not None)
     context["may_publish"] = role is not None and role.covers(Role.PUBLISHER)
     if context["may_publish"]:
-        context["drafts"] = provider_reading.open_drafts(viewer).filter(namespace=found)[:DRAFTS]
+        context["drafts"] = provider_reading.open_drafts(viewer).filter(namespace=row)[:DRAFTS]
     context["may_manage"] = role == Role.OWNER
     if context["may_manage"]:
-        context["expiring"] = expiring(found)
+        context["expiring"] = expiring(row)
     if role is not None:  # only members see who works on what
-        context["member_count"] = people_count(found)
-        context["owners"] = gate.owners_of(found)
+        context["member_count"] = people_count(row)
+        context["owners"] = gate.owners_of(row)
     return render(request, "portal/namespace/page.html", context)
 
 

@@ -24,13 +24,13 @@ def describe(
     notice: str | None = None,
 ) -> None:
     """Change the given fields; None leaves a field unchanged. Raises Invalid. Clients show the notice at every init."""
-    wanted = {
+    fields = {
         "description": None if description is None else checked_line("description", description, mend=SHORTER),
         "source_url": None if source_url is None else checked_url(source_url),
         "notice": None if notice is None else checked_line("notice", notice, most=MAX_NOTICE_CHARACTERS, mend=BRIEFER),
     }
     row = Provider.objects.select_for_update(no_key=True).get(pk=provider.pk)
-    changes = changed(row, wanted)
+    changes = changed(row, fields)
     if not changes:
         return
     provider.description, provider.source_url, provider.notice = row.description, row.source_url, row.notice

@@ -50,15 +50,15 @@ def _about_keys(versions: Iterable[ProviderVersion], now: datetime) -> list[str]
     signed: dict[SigningKey, list[str]] = defaultdict(list)
     for version in versions:
         signed[version.key].append(version.release.version)
-    said = []
+    warnings = []
     for key, numbers in signed.items():
         by = f"key {key.key_id}, which signed {_named(numbers)},"
         if key.state == State.REVOKED:
-            said.append(f"The {by} was revoked: clients refuse what it signed. {key.reason}".strip())
+            warnings.append(f"The {by} was revoked: clients refuse what it signed. {key.reason}".strip())
         elif key.expires_at is not None and is_ending(key, now):
             ends = "expires" if key.expires_at > now else "expired"
-            said.append(f"The {by} {ends} on {key.expires_at:%Y-%m-%d}: ask the provider's owners for another.")
-    return said
+            warnings.append(f"The {by} {ends} on {key.expires_at:%Y-%m-%d}: ask the provider's owners for another.")
+    return warnings
 
 
 def _deprecations(versions: Iterable[ProviderVersion]) -> list[str]:
@@ -68,12 +68,12 @@ def _deprecations(versions: Iterable[ProviderVersion]) -> list[str]:
         release = version.release
         if release.lifecycle == Lifecycle.DEPRECATED:
             grouped[release.lifecycle_reason, release.lifecycle_replacement].append(release.version)
-    said = []
+    sentences = []
     for (reason, replacement), numbers in grouped.items():
         are = "is" if len(numbers) == 1 else "are"
         use = f" Use {replacement} instead." if replacement else ""
-        said.append(f"{_named(numbers)} {are} deprecated: {reason}{use}")
-    return said
+        sentences.append(f"{_named(numbers)} {are} deprecated: {reason}{use}")
+    return sentences
 
 
 def _named(numbers: Sequence[str]) -> str:

@@ -44,7 +44,7 @@ def open_draft(*, viewer: Viewer, address: ProviderAddress, version: str, protoc
 def begin(*, viewer: Viewer, address: ProviderAddress, version: str, protocols: Sequence[str] = ()) -> Opened:
     """As `open_draft`, and says whether it was opened now. `protocols` are for builds without a manifest."""
     coordinate = authorise_coordinate(viewer, address, version)
-    notes = _warnings(protocols)
+    notes = _notes(protocols)
     opened = drafting.open_draft(
         coordinate=coordinate,
         viewer=viewer,
@@ -69,8 +69,8 @@ def take_file(*, viewer: Viewer, release: Release, name: str, open_body: Callabl
     _require_publisher(viewer, release)
     role = drafts.role_of(release, name)
     limit, setting = drafts.limit_of(role)
-    take = drafting.ignore_file if role == "ignored" else drafting.receive_file
-    return take(release=release, viewer=viewer, name=name, open_body=open_body, limit=limit, setting=setting)
+    store = drafting.ignore_file if role == "ignored" else drafting.receive_file
+    return store(release=release, viewer=viewer, name=name, open_body=open_body, limit=limit, setting=setting)
 
 
 def remove_file(*, viewer: Viewer, release: Release, name: str) -> None:
@@ -89,7 +89,7 @@ def hand_in(
     _require_publisher(viewer, release)
     if release.state == State.RECEIVING:
         if protocols is not None:
-            _tell(release, viewer, protocols)
+            _declare(release, viewer, protocols)
         missing = drafts.missing(release, drafts.files_of(release))
         for reason in missing if lacking_nothing else drafts.blocking(missing):
             raise Invalid(f"found {reason.found}, expected {reason.expected}", mend=f"{reason.mend}.")
@@ -116,15 +116,15 @@ def _require_publisher(viewer: Viewer, release: Release) -> None:
     gate.namespace_for(viewer, release.namespace.name, need=Role.PUBLISHER, only_name=release.name)
 
 
-def _tell(release: Release, viewer: Viewer, protocols: Sequence[str]) -> None:
+def _declare(release: Release, viewer: Viewer, protocols: Sequence[str]) -> None:
     drafting.require_own(release, viewer)
-    if drafts.told_protocols(release) != (notes := _warnings(protocols)).get("told_protocols", []):
+    if drafts.declared_protocols(release) != (notes := _notes(protocols)).get(drafts.DECLARED, []):
         transitions.move(release, State.RECEIVING, to=State.RECEIVING, notes=notes)
 
 
-def _warnings(told: Sequence[str]) -> dict[str, list[str]]:
-    cleaned = protocols.cleaned(told)
-    return {"told_protocols": cleaned} if cleaned else {}
+def _notes(declared: Sequence[str]) -> dict[str, list[str]]:
+    cleaned = protocols.cleaned(declared)
+    return {drafts.DECLARED: cleaned} if cleaned else {}
 
 
 def _upload_digest(files: Sequence[ReleaseFile]) -> str:

@@ -26,13 +26,13 @@ def visible_providers(viewer: Viewer) -> ProviderQuerySet:
 
 def hosted_providers(viewer: Viewer, sources: Iterable[str]) -> dict[str, ProviderAddress]:
     """The providers of this registry among `source` values of configurations, by source; at most one query."""
-    wanted = {source: address for source in sources if (address := _hosted_address(source))}
-    if not wanted:
+    addresses = {source: address for source in sources if (address := _hosted_address(source))}
+    if not addresses:
         return {}
-    asked = [Q(namespace__canonical=address.namespace, type=address.type) for address in wanted.values()]
-    rows = visible_providers(viewer).filter(reduce(or_, asked)).select_related("namespace")
-    found = {provider.address.source: provider.address for provider in rows}
-    return {source: found[str(address)] for source, address in wanted.items() if str(address) in found}
+    lookups = [Q(namespace__canonical=address.namespace, type=address.type) for address in addresses.values()]
+    rows = visible_providers(viewer).filter(reduce(or_, lookups)).select_related("namespace")
+    hosted = {provider.address.source: provider.address for provider in rows}
+    return {source: hosted[str(address)] for source, address in addresses.items() if str(address) in hosted}
 
 
 def _hosted_address(source: str) -> ProviderAddress | None:
@@ -68,10 +68,10 @@ def version_for(
         rows = rows.published()
     people = ("created_by", "lifecycle_by", "quarantined_by")
     related = ("key", "provider__namespace", "release__namespace", *(f"release__{one}" for one in people))
-    found = rows.select_related(*related).prefetch_related(_packages()).first()
-    if found is None:
+    version_row = rows.select_related(*related).prefetch_related(_packages()).first()
+    if version_row is None:
         raise _no_version(address, version)
-    return found
+    return version_row
 
 
 def listed_versions(viewer: Viewer, address: ProviderAddress) -> list[ProviderVersion]:
@@ -98,10 +98,10 @@ def package_for(viewer: Viewer, address: ProviderAddress, version: str, os: str,
         os=os,
         arch=arch,
     )
-    found = rows.select_related("version__release__namespace", "version__provider__namespace", "version__key").first()
-    if found is None:
+    package = rows.select_related("version__release__namespace", "version__provider__namespace", "version__key").first()
+    if package is None:
         raise NotFound(f"There is no package of {address} {version} for {os}_{arch}.")
-    return found
+    return package
 
 
 def latest_release(viewer: Viewer, address: ProviderAddress, version: str) -> Release:

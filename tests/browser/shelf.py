@@ -126,7 +126,7 @@ bob = User.objects.create_user("bob", password="bob likes pears")
 grant = Grant.objects.create(namespace=Namespace.objects.get(name="shelf"), user=bob, role=Role.READER)
 membership = Membership.objects.create(team=Team.objects.get(name="shelvers"), user=bob)
 address = ModuleAddress("shelf", "held", "null")
-release, _ = publishing.begin(viewer=Viewer(admin), address=address, version="1.0.0", several=True)
+release, _ = publishing.begin(viewer=Viewer(admin), address=address, version="1.0.0", multiple_modules=True)
 files = {f"modules/{name}/{file}": text for name in ("one", "two") for file, text in MODULE.items()}
 data = module_zip({**files, "modules/one/terraform.tfstate": "{}", "modules/two/id_rsa": PRIVATE_KEY, ".git/HEAD": "x"})
 publishing.receive(release=release, chunks=iter([data]), file_name="monorepo.zip")

@@ -96,7 +96,7 @@ def test_without_a_module_at_the_root_it_asks_for_the_folder(upload, answer):
 
 
 def test_several_modules_come_from_one_upload(upload, answer, stored_files):
-    release = upload(MONOREPO | MODULE, several=True)
+    release = upload(MONOREPO | MODULE, multiple_modules=True)
     assert release.state == "held"
     more = [answers.Part("stacks/dns", ModuleAddress("acme", "dns", "aws"), "2.0.0")]
     first, second = answer(release, folder="stacks/vpc", more=more)
@@ -107,7 +107,7 @@ def test_several_modules_come_from_one_upload(upload, answer, stored_files):
 
 
 def test_the_upload_stays_until_its_last_release_has_ended(upload, alice, stored_files):
-    release = upload(MONOREPO, several=True)
+    release = upload(MONOREPO, multiple_modules=True)
     more = [answers.Part("stacks/dns", ModuleAddress("acme", "dns", "aws"), "2.0.0")]
     answers.answer(release=release, viewer=Viewer(alice), confirm=(), folder="stacks/vpc", more=more)
     first, second = Job.objects.filter(state="queued").order_by("pk")
@@ -119,7 +119,7 @@ def test_the_upload_stays_until_its_last_release_has_ended(upload, alice, stored
 
 def test_a_number_that_is_taken_stops_all_of_it(upload, answer, published):
     published("acme/dns/aws", "2.0.0")
-    release = upload(MONOREPO, several=True)
+    release = upload(MONOREPO, multiple_modules=True)
     more = [answers.Part("stacks/dns", ModuleAddress("acme", "dns", "aws"), "2.0.0")]
     with pytest.raises(Conflict, match="acme/dns/aws"):
         answer(release, folder="stacks/vpc", more=more)

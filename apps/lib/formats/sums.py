@@ -45,8 +45,8 @@ def parse(data: bytes, *, most_bytes: int = MAX_BYTES, setting: str = "", file: 
     `setting` is the variable behind `most_bytes`, `file` the name of the sums in a refusal. Raises Refusal.
     """
     lines = _lines(data, most_bytes, setting, file)
-    found = (fault for number, line in enumerate(lines, start=1) for fault in _faults(number, line))
-    faults = list(islice(found, _MAX_FAULTS))
+    faulty = (fault for number, line in enumerate(lines, start=1) for fault in _faults(number, line))
+    faults = list(islice(faulty, _MAX_FAULTS))
     if faults:
         raise Refusal(_reasons(faults, file))
     pairs = [(line[66:], line[:64]) for line in lines]

@@ -19,11 +19,11 @@ def callouts(state: StateCore) -> None:
     tokens: list[Token] = []
     open_levels: list[int] = []
     for position, token in enumerate(state.tokens):
-        said = state.tokens[position + 1] if token.type == "paragraph_open" else None
-        begin = _BEGIN.match(said.content) if said is not None else None
-        if said is not None and begin is not None:
+        content = state.tokens[position + 1] if token.type == "paragraph_open" else None
+        begin = _BEGIN.match(content.content) if content is not None else None
+        if content is not None and begin is not None:
             kind, title = _KINDS[begin[1]]
-            said.content = said.content[begin.end() :]
+            content.content = content.content[begin.end() :]
             tokens += _opened(kind, begin[3].capitalize() if begin[3] else title)
             open_levels.append(token.level)
         tokens.append(token)

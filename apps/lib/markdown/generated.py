@@ -75,13 +75,17 @@ def _opened(titles: list[str], tabs: tuple[tuple[str, str], ...]) -> list[Token]
         _closed("summary"),
     ]
     if tabs:
-        said = [Token("text", "", 0, content="Also on the tabs ")]
+        links = [Token("text", "", 0, content="Also on the tabs ")]
         for number, (name, url) in enumerate(tabs):
-            said += [Token("text", "", 0, content=" and ")] if number else []
-            said += [Token("link_open", "a", 1, attrs={"href": url}), Token("text", "", 0, content=name)]
-            said += [Token("link_close", "a", -1)]
+            links += [Token("text", "", 0, content=" and ")] if number else []
+            links += [Token("link_open", "a", 1, attrs={"href": url}), Token("text", "", 0, content=name)]
+            links += [Token("link_close", "a", -1)]
         paragraph = Token("paragraph_open", "p", 1, block=True)
-        opened += [paragraph, Token("inline", "", 0, children=[*said, Token("text", "", 0, content=".")]), _closed("p")]
+        opened += [
+            paragraph,
+            Token("inline", "", 0, children=[*links, Token("text", "", 0, content=".")]),
+            _closed("p"),
+        ]
     return opened
 
 

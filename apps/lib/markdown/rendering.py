@@ -93,10 +93,10 @@ def summary(source: bytes) -> str:
     tokens = _parser().parse(text_of(source)[:MAX_CHARACTERS], env)
     folds: list[str] = []
     for before, token in pairwise(tokens):
-        said = _unfolded(token.children or [], folds)  # for every token: a fold spans paragraphs
-        if before.type == "paragraph_open" and before.level == 0 and not _is_heading(said):
-            words = " ".join(words_of(said).split())
-            if _is_sentence(_outside_links(said)):
+        shown = _unfolded(token.children or [], folds)  # for every token: a fold spans paragraphs
+        if before.type == "paragraph_open" and before.level == 0 and not _is_heading(shown):
+            words = " ".join(words_of(shown).split())
+            if _is_sentence(_outside_links(shown)):
                 return _cut(words)
     return ""
 
@@ -172,33 +172,33 @@ def _slug(words: str) -> str:
 
 def _unfolded(children: list[Token], folds: list[str]) -> list[Token]:
     """Tokens outside <details> and <summary>, without images; updates `folds`, the open ones."""
-    said = []
+    kept = []
     for child in children:
         tag = child.content.strip("</>") if child.type == "html_inline" else ""
         if tag not in _FOLDS:
             if not folds and child.type != "image" and not child.meta.get("is_image"):
-                said.append(child)
+                kept.append(child)
         elif not child.content.startswith("</"):
             folds.append(tag)
         elif tag in folds:
             while folds.pop() != tag:  # also ends tags left open inside
                 pass
-    return said
+    return kept
 
 
-def _is_heading(said: list[Token]) -> bool:
-    return any(child.content[1:2] == "h" for child in said if child.type == "html_inline")
+def _is_heading(tokens: list[Token]) -> bool:
+    return any(child.content[1:2] == "h" for child in tokens if child.type == "html_inline")
 
 
-def _is_sentence(said: list[Token]) -> bool:
+def _is_sentence(tokens: list[Token]) -> bool:
     """False for a row of links, badges without a target, and tags outside TAGS."""
-    code = any(child.type == "code_inline" for child in said)
-    return code or any(letter.isalpha() for letter in _NO_WORDS.sub("", words_of(said)))
+    code = any(child.type == "code_inline" for child in tokens)
+    return code or any(letter.isalpha() for letter in _NO_WORDS.sub("", words_of(tokens)))
 
 
-def _outside_links(said: list[Token]) -> list[Token]:
+def _outside_links(tokens: list[Token]) -> list[Token]:
     outside, depth = [], 0
-    for child in said:
+    for child in tokens:
         depth += {"link_open": 1, "link_close": -1}.get(child.type, 0)
         if depth == 0:
             outside.append(child)

@@ -40,10 +40,10 @@ def latest_version(viewer: Viewer, address: ModuleAddress) -> ModuleVersion:
     rows = ModuleVersion.objects.listed().filter(
         module__namespace=namespace, module__name=address.name, module__system=address.system
     )
-    found = rows.default_first().select_related("release__namespace", "module__namespace").first()
-    if found is None:
+    version = rows.default_first().select_related("release__namespace", "module__namespace").first()
+    if version is None:
         raise NotFound(f"There is no module {address.path_name} with a listed version in {namespace.name}.")
-    return found
+    return version
 
 
 def listed_numbers(version: ModuleVersion) -> list[str]:

@@ -69,8 +69,8 @@ def _words(module: Module, description: str, units: Iterable[Mapping[str, Any]])
 
 def _providers(units: Iterable[Mapping[str, Any]]) -> set[str]:
     """Source addresses of the providers that the module itself uses, normalised."""
-    used = [found for unit in units if unit["kind"] != "example" for found in unit["providers"]]
-    return {address for found in used if (address := provider_address(found["source"] or found["name"]))}
+    used = [row for unit in units if unit["kind"] != "example" for row in unit["providers"]]
+    return {address for row in used if (address := provider_address(row["source"] or row["name"]))}
 
 
 def provider_address(source: str) -> str:

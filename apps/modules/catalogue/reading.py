@@ -28,8 +28,8 @@ def visible_modules(viewer: Viewer) -> ModuleQuerySet:
 def module_for(viewer: Viewer, address: ModuleAddress) -> Module:
     """Raises CredentialsRequired, or NotFound, also for a name that no row can have."""
     namespace = gate.namespace_for(viewer, address.namespace)
-    found = Module.objects.filter(namespace=namespace, name=address.name, system=address.system)
-    module = found.select_related("namespace").first()
+    modules = Module.objects.filter(namespace=namespace, name=address.name, system=address.system)
+    module = modules.select_related("namespace").first()
     if module is None:
         raise NotFound(f"There is no module {address.path_name} in {namespace.name}.")
     return module
@@ -49,8 +49,8 @@ def version_for(
     if not (even_quarantined and operators.is_operator(viewer)):
         rows = rows.published()
     people = ("created_by", "lifecycle_by", "quarantined_by")
-    found = rows.select_related("release__namespace", *(f"release__{one}" for one in people), "module__namespace")
-    module_version = found.first()
+    versions = rows.select_related("release__namespace", *(f"release__{one}" for one in people), "module__namespace")
+    module_version = versions.first()
     if module_version is None:
         raise _no_version(address, version)
     return module_version

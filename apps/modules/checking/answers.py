@@ -48,10 +48,12 @@ def answer(
             raise Invalid(
                 f"One question is still open: {question['found']}.", mend="Confirm it, or cancel the release."
             )
-    notes: dict[str, Any] = {key: value for key, value in release.notes.items() if key != "several"}
+    notes: dict[str, Any] = {
+        key: value for key, value in release.notes.items() if key not in ("multiple_modules", "several")
+    }
     try:
         with transaction.atomic():
-            begun = [_begin(release, part, viewer, confirmed) for part in more]
+            started = [_begin(release, part, viewer, confirmed) for part in more]
             changes = {"folder": chosen, "confirmed": confirmed, "questions": [], "notes": notes, "held_until": None}
             transitions.move(release, State.HELD, to=State.RECEIVED, **changes)
             _record(release, viewer, confirmed)
@@ -61,7 +63,7 @@ def answer(
     except IntegrityError:
         # The worker that asked has not finished its job yet.
         raise Conflict(f"{release} is being put on hold right now.", mend="Send the answer again.") from None
-    return [release, *begun]
+    return [release, *started]
 
 
 def _chosen(release: Release, folder: str) -> str:
@@ -80,20 +82,20 @@ def _asks_for_folder(release: Release) -> bool:
     return any(question["code"] == checks.CHOOSE_FOLDER for question in release.questions)
 
 
-def _begin(held: Release, part: Part, viewer: Viewer, confirmed: list[str]) -> Release:
+def _begin(original: Release, part: Part, viewer: Viewer, confirmed: list[str]) -> Release:
     """A release of its own that reads the bytes uploaded for the held one."""
     release = reserving.reserve(
         coordinate=publishing.authorise_coordinate(viewer, part.address, part.version),
         viewer=viewer,
-        file_name=held.file_name,
-        provenance=held.provenance,
+        file_name=original.file_name,
+        provenance=original.provenance,
         folder=checks.clean_folder(part.folder),
         asks=True,
         confirmed=confirmed,
-        staging_key=held.staging_key,
+        staging_key=original.staging_key,
     )
-    assert held.uploaded_size is not None  # noqa: S101  # it was received
-    receiving.accept(release=release, digest=held.uploaded_digest, size=held.uploaded_size, job=publishing.JOB)
+    assert original.uploaded_size is not None  # noqa: S101  # it was received
+    receiving.accept(release=release, digest=original.uploaded_digest, size=original.uploaded_size, job=publishing.JOB)
     return release
 
 

@@ -45,12 +45,12 @@ def clean_folder(folder: str) -> str:
 
 def clean_confirmations(codes: Iterable[str]) -> list[str]:
     """Raises Invalid for an unknown code: a typing error must not pass for consent."""
-    asked = sorted({code.strip() for code in codes if code.strip()})
-    unknown = [code for code in asked if code not in CONFIRMABLE]
+    cleaned = sorted({code.strip() for code in codes if code.strip()})
+    unknown = [code for code in cleaned if code not in CONFIRMABLE]
     if unknown:
         known = ", ".join(sorted(CONFIRMABLE))
         raise Invalid(f"found the confirmation {unknown[0][:40]!r}, expected one of: {known}")
-    return asked
+    return cleaned
 
 
 def plan(
@@ -60,8 +60,8 @@ def plan(
     notes: dict[str, Any],
     folder: str,
     confirmed: Collection[str] = (),
-    asks: bool = False,
-    several: bool = False,
+    interactive: bool = False,
+    multiple_modules: bool = False,
 ) -> Plan:
     """Choose the part of the upload that is the module. Raises Refusal if the requested part is not a module.
 
@@ -72,7 +72,7 @@ def plan(
         raise Refusal([_empty()])
     layout = sandboxed.layout_of(names)
     notes |= {"form": listing.form, "top_folder": layout.top_folder, "folders": list(layout.folders)}
-    if asks and several and not folder:
+    if interactive and multiple_modules and not folder:
         return _asking(_choose(layout.folders, "several modules are to be published from it"))
     tree = Tree(listing.entries, limits)
     prefix = _prefix(tree, folder, layout.top_folder)
@@ -83,7 +83,7 @@ def plan(
     staying = set(view.names) - set(left_out)
     if not any(_is_at_root(name.removeprefix(prefix)) for name in staying):
         notes["no_root"] = has_submodules(name.removeprefix(prefix) for name in staying)
-        if asks and layout.folders and not (notes["no_root"] and (folder or CHOOSE_FOLDER in confirmed)):
+        if interactive and layout.folders and not (notes["no_root"] and (folder or CHOOSE_FOLDER in confirmed)):
             return _asking(_choose(layout.folders, "no module file at its root"))
         if not notes["no_root"]:
             raise Refusal([_no_module_file(sorted(view.names), prefix, layout.folders)])
@@ -110,10 +110,12 @@ def is_undecided(plan: Plan) -> bool:
 
 def unloadable(faults: Collection[Fault], *, notes: dict[str, Any], confirmed: Collection[str] = ()) -> list[Reason]:
     """At most one question about the faults; the others are added to `notes` as warnings."""
-    asked = None if UNLOADABLE in confirmed else loading.question(faults)
-    said = [reason.as_dict() for reason in loading.warnings([one for one in faults if not (asked and one.is_loaded)])]
-    notes["warnings"] = [*notes.get("warnings", []), *said][:NAMES_KEPT]
-    return [asked] if asked else []
+    question = None if UNLOADABLE in confirmed else loading.question(faults)
+    warnings = [
+        reason.as_dict() for reason in loading.warnings([one for one in faults if not (question and one.is_loaded)])
+    ]
+    notes["warnings"] = [*notes.get("warnings", []), *warnings][:NAMES_KEPT]
+    return [question] if question else []
 
 
 def require_unchanged(plan: Plan, notes: Mapping[str, Any]) -> None:
@@ -159,9 +161,9 @@ def _prefix(tree: Tree, folder: str, top_folder: str) -> str | None:
     if not folder:
         return top
     for path in (folder, f"{top}{folder}"):
-        found = tree.folder_at(path)
-        if found is not None:
-            return f"{found}/" if found else ""
+        start = tree.folder_at(path)
+        if start is not None:
+            return f"{start}/" if start else ""
     return None
 
 

@@ -43,12 +43,12 @@ def faults_in(inspected: Mapping[str, Any], paths: Iterable[str]) -> list[Fault]
     units = {unit["path"]: unit for unit in inspected["units"]}
     folders = _folders(paths)
     loaded = _loaded(units)
-    found = [
+    faults = [
         Fault(note["file"], note["line"], _shortened(note["message"]), path in loaded)
         for path, unit in units.items()
         for note in (*inspected.get("faults", {}).get(path, ()), *_bad_calls(unit, folders))
     ]
-    return sorted(found, key=lambda fault: not fault.is_loaded)
+    return sorted(faults, key=lambda fault: not fault.is_loaded)
 
 
 def question(faults: Iterable[Fault]) -> Reason | None:
@@ -90,25 +90,25 @@ def _shortened(message: str) -> str:
 
 def _folders(paths: Iterable[str]) -> frozenset[str]:
     """All folders that unpacking the archive creates."""
-    found = {""}
+    folders = {""}
     for path in paths:
         folder = path.rpartition("/")[0]
-        while folder not in found:
-            found.add(folder)
+        while folder not in folders:
+            folders.add(folder)
             folder = folder.rpartition("/")[0]
-    return frozenset(found)
+    return frozenset(folders)
 
 
 def _loaded(units: Mapping[str, Unit]) -> set[str]:
     """The folders that clients load: the root, its submodules and every folder that these call."""
     waiting = [path for path, unit in units.items() if unit["kind"] in {"root", "submodule"} and not _is_template(path)]
-    found = set(waiting)
+    loaded = set(waiting)
     while waiting:
         unit = units[waiting.pop()]
         called = {target for call in unit["calls"] if (target := _target(unit, call)) is not None and target in units}
-        waiting += called - found
-        found |= called
-    return found
+        waiting += called - loaded
+        loaded |= called
+    return loaded
 
 
 def _is_template(path: str) -> bool:

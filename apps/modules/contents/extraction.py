@@ -43,24 +43,24 @@ class Inspected:
 def inspect(listing: Listing) -> Inspected:
     """The declarations of the module files. Takes hundreds of milliseconds: never call it in a transaction."""
     sizes = {entry.name: entry.size for entry in listing.entries if not entry.is_dir}
-    found = inspecting.inspect(listing.texts, sizes)
-    was_read = not found.pop("failed", False)
-    faults = loading.faults_in(found, [entry.name for entry in listing.entries])
-    found.pop("faults", None)
-    return Inspected(found, was_read, faults)
+    document = inspecting.inspect(listing.texts, sizes)
+    was_read = not document.pop("failed", False)
+    faults = loading.faults_in(document, [entry.name for entry in listing.entries])
+    document.pop("faults", None)
+    return Inspected(document, was_read, faults)
 
 
 def read(listing: Listing, inspected: Inspected, *, address: ModuleAddress, version: str) -> Contents:
     """The contents for the pages. Slow: never call it in a transaction."""
     sizes = {entry.name: entry.size for entry in listing.entries if not entry.is_dir}
-    found = inspected.document
-    found["file_count"] = len(sizes)
+    document = inspected.document
+    document["file_count"] = len(sizes)
     prefix, files = readme.page_path(address, version), _files(listing)
     shown = frozenset(file["name"] for file in files)
     readmes = _readmes(listing.texts)
     texts: dict[str, str] = {}
     room = MAX_README_BYTES
-    for unit in found["units"]:
+    for unit in document["units"]:
         source = readmes.get(unit["path"], b"") if unit["path"] else b""
         if len(source) > room:
             continue
@@ -77,12 +77,12 @@ def read(listing: Listing, inspected: Inspected, *, address: ModuleAddress, vers
         "readmes": texts,
         "readme_renderer": readme.RENDERER,
         "summary": readme.summary(source) if source else "",
-        "inspection": found,
+        "inspection": document,
         # Without a stamp it is outdated, so the next re-inspection reads it again.
         "inspector": inspection.INSPECTOR if inspected.was_read else "",
         "files": files,
     }
-    return Contents(fields, list(_calls(found["units"])))
+    return Contents(fields, list(_calls(document["units"])))
 
 
 def write(version: ModuleVersion, contents: Contents) -> None:
@@ -113,10 +113,10 @@ def _rank(file_name: str) -> int:
 
 
 def _files(listing: Listing) -> list[dict[str, Any]]:
-    kept = sorted((entry for entry in listing.entries if not entry.is_dir), key=_importance)[:FILES_KEPT]
+    entries = sorted((entry for entry in listing.entries if not entry.is_dir), key=_importance)[:FILES_KEPT]
     return [
         {"name": entry.name, "size": entry.size, "at": entry.at, "packed": entry.packed, "method": entry.method}
-        for entry in sorted(kept, key=lambda entry: entry.name)
+        for entry in sorted(entries, key=lambda entry: entry.name)
     ]
 
 

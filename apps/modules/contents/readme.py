@@ -51,16 +51,18 @@ def headings(html: str) -> list[Heading]:
     """The table of contents of a long rendered README: two levels of headings outside folds. Empty for short ones."""
     if len(html) < LONG:
         return []
-    found, folds = [], 0
+    outline, folds = [], 0
     for match in _OUTLINE.finditer(html):
         if match["tag"]:
             folds += -1 if match["end"] else 1
         elif folds <= 0:
-            found.append((int(match["level"]), match["id"], unescape(_TAGS.sub("", match["text"])).strip()))
-    levels = sorted({level for level, _, _ in found})
-    if levels and sum(level == levels[0] for level, _, _ in found) == 1:
+            outline.append((int(match["level"]), match["id"], unescape(_TAGS.sub("", match["text"])).strip()))
+    levels = sorted({level for level, _, _ in outline})
+    if levels and sum(level == levels[0] for level, _, _ in outline) == 1:
         del levels[0]  # the title
-    shown = [Heading(anchor, text, level > levels[0]) for level, anchor, text in found if level in levels[:2] and text]
+    shown = [
+        Heading(anchor, text, level > levels[0]) for level, anchor, text in outline if level in levels[:2] and text
+    ]
     return shown[:MAX_HEADINGS] if len(shown) >= MIN_HEADINGS else []
 
 

@@ -45,12 +45,12 @@ def run(claim: Claim) -> None:
         listing = sandboxed.inspect(file, publishing.limits(), wanted=extraction.WANTED)
     if listing.digest != release.digest:
         raise store.Damaged(f"The stored bytes of {release} are not those that were published.")
-    found = extraction.read(
+    contents = extraction.read(
         listing, extraction.inspect(listing), address=version.module.address, version=release.version
     )
     with transaction.atomic():
         claim.guard()
-        extraction.write(version, found)
+        extraction.write(version, contents)
         entries.refresh(version.module)
         rules = f"{version.inspector}/{version.readme_renderer}"
         record(Event.RELEASE_INSPECTED, actor_id=None, subject=str(release), release=release.pk, rules=rules)

@@ -59,13 +59,13 @@ def callers_of(viewer: Viewer, release: Release) -> list[Caller]:
     calls = calls.exclude(unit__startswith="examples/").exclude(
         Q(version__release__namespace=release.namespace, version__release__name=release.name)
     )
-    found = list(calls.values_list(*_ROW).distinct().order_by(*_ROW)[:CALLS])
-    if not found:
+    rows = list(calls.values_list(*_ROW).distinct().order_by(*_ROW)[:CALLS])
+    if not rows:
         return []
     this = versions.parse(release.version)
     same = {"kind": release.kind, "namespace": release.namespace, "name": release.name}
     left = list(Release.objects.listed().filter(**same).exclude(pk=release.pk).values_list("version", flat=True))
-    callers = dict.fromkeys(_caller(row, this, left) for row in found)
+    callers = dict.fromkeys(_caller(row, this, left) for row in rows)
     hit = [caller for caller in callers if caller is not None]
     return sorted(hit, key=lambda caller: caller.rank)
 

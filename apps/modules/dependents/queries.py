@@ -26,13 +26,13 @@ def hosted_targets(viewer: Viewer, version: ModuleVersion, unit: str) -> dict[st
         )
     )
     fields = ("name", "source", "target_namespace", "target_name", "target_system", "namespace", "module")
-    found = {}
-    for name, source, *asked, namespace, module in calls.exclude(module=None).values_list(*fields):
-        address = ModuleAddress(namespace, module, asked[2])
+    targets = {}
+    for name, source, *parts, namespace, module in calls.exclude(module=None).values_list(*fields):
+        address = ModuleAddress(namespace, module, parts[2])
         # Addresses are case-sensitive in clients; OCI repositories are lower case.
-        if "/".join(asked) == (address.repository if source.startswith(OCI) else str(address)):
-            found[name] = address
-    return found
+        if "/".join(parts) == (address.repository if source.startswith(OCI) else str(address)):
+            targets[name] = address
+    return targets
 
 
 def used_by(viewer: Viewer, module: Module) -> ModuleQuerySet:

@@ -37,5 +37,5 @@ def reference_of(source: str) -> Reference | None:
     """None for a registry source, which a version constraint selects."""
     if not source.startswith(OCI):
         return None
-    asked = parse_qs(source.partition("?")[2])
-    return Reference(asked.get("tag", [""])[0], asked.get("digest", [""])[0])
+    query = parse_qs(source.partition("?")[2])
+    return Reference(query.get("tag", [""])[0], query.get("digest", [""])[0])

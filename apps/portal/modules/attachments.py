@@ -40,20 +40,20 @@ def of_version(shown: ModuleVersion) -> dict[str, Any]:
     """Nothing of what is in quarantine; its page gives out no bytes."""
     module, digest = shown.module, shown.manifest_digest
     address = module.address
-    found = []
+    attached = []
     if digest and not shown.release.quarantined_at:
         path = address.path_name.lower()
-        found = attachments.attached_to(module.namespace, path, digest, most=MAX_ATTACHMENTS + 1)
+        attached = attachments.attached_to(module.namespace, path, digest, most=MAX_ATTACHMENTS + 1)
     rows = [
         Row(_title(one.kind), _short(one.kind), one, f"oras pull {wire_host()}/{address.repository}@{one.digest}")
-        for one in found[:MAX_ATTACHMENTS]
+        for one in attached[:MAX_ATTACHMENTS]
     ]
-    return {"attached": rows, "attached_most": MAX_ATTACHMENTS if len(found) > MAX_ATTACHMENTS else 0}
+    return {"attached": rows, "attached_most": MAX_ATTACHMENTS if len(attached) > MAX_ATTACHMENTS else 0}
 
 
 def tags_of(module: Module) -> dict[str, Any]:
-    found = attachments.moved_tags(module.namespace, module.address.path_name.lower(), most=MAX_TAGS + 1)
-    return {"tags": found[:MAX_TAGS], "tags_most": MAX_TAGS if len(found) > MAX_TAGS else 0}
+    tags = attachments.moved_tags(module.namespace, module.address.path_name.lower(), most=MAX_TAGS + 1)
+    return {"tags": tags[:MAX_TAGS], "tags_most": MAX_TAGS if len(tags) > MAX_TAGS else 0}
 
 
 def _short(kind: str) -> str:

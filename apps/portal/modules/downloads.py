@@ -58,14 +58,14 @@ def module_downloads(request: HttpRequest, namespace: str, name: str, system: st
     number, days = request.GET.get("version", ""), _days(request.GET.get("days", ""))
     if number:
         release = version_for(viewer, address, number).release
-        found, counts = release.namespace, figures.of_release(release)
+        namespace_row, counts = release.namespace, figures.of_release(release)
     else:
         module, release = module_for(viewer, address), None
         if not module.versions.published().exists():
             raise NotFound(f"{address} has no published version.")
-        found = module.namespace
-        counts = figures.of_name(kind=Kind.MODULE, namespace=found, name=address.path_name)
-    context: dict[str, Any] = {"address": address, "namespace": found, "release": release}
+        namespace_row = module.namespace
+        counts = figures.of_name(kind=Kind.MODULE, namespace=namespace_row, name=address.path_name)
+    context: dict[str, Any] = {"address": address, "namespace": namespace_row, "release": release}
     context |= {"totals": figures.totals(counts, days[-1]), "periods": PERIODS, "period": len(days)}
     context["versions"] = [] if release else figures.by_version(counts, days)
     context["is_split"] = request.GET.get("by") == "version" and len(context["versions"]) > 1
@@ -102,17 +102,17 @@ def _days(asked: str) -> list[date]:
 
 def _chart(counts: figures.Counts, days: list[date], versions: list[figures.VersionTotal]) -> Chart:
     """All downloads in one colour; or the most downloaded versions in one each, and the rest."""
-    all_of_it = figures.by_day(counts, days)
-    series = [Series("Downloads", all_of_it)]
+    totals = figures.by_day(counts, days)
+    series = [Series("Downloads", totals)]
     if versions:
         split = figures.days_of_versions(counts, [one.release_id for one in versions[:COLOURS]], days)
         named = [Series(one.version, split[one.release_id], str(at)) for at, one in enumerate(versions[:COLOURS], 1)]
-        rest = [whole - sum(parts) for whole, *parts in zip(all_of_it, *split.values(), strict=True)]
+        rest = [whole - sum(parts) for whole, *parts in zip(totals, *split.values(), strict=True)]
         series = [*named, Series("other", rest, "other")] if any(rest) else named
-    said = f"Downloads by day from {days[0]:%-d %b %Y} to {days[-1]:%-d %b %Y}: {sum(all_of_it):,}"
+    title = f"Downloads by day from {days[0]:%-d %b %Y} to {days[-1]:%-d %b %Y}: {sum(totals):,}"
     labels = [f"{day:%-d %b %Y}" for day in days]
     top = charts.ceiling(charts.highest(series))
-    return Chart(charts.bars(labels, series, title=said), top, days, series)
+    return Chart(charts.bars(labels, series, title=title), top, days, series)
 
 
 def _shortened(context: dict[str, Any]) -> dict[str, Any]:

@@ -111,9 +111,9 @@ def _masked(shown: ModuleVersion, path: str, text: str, *, is_cut: bool) -> Mask
 
 
 def _shown(viewer: Viewer, address: ModuleAddress, version: str) -> ModuleVersion:
-    found = version_for(viewer, address, version)
-    quarantine.refuse_blocked(found.release)
-    return found
+    version_row = version_for(viewer, address, version)
+    quarantine.refuse_blocked(version_row.release)
+    return version_row
 
 
 def _folder(request: HttpRequest, viewer: Viewer, shown: ModuleVersion, path: str) -> HttpResponse:

@@ -40,9 +40,9 @@ BELOW_SHOWN = 50
 def module(request: HttpRequest, namespace: str, name: str, system: str) -> HttpResponse:
     """The default version: the highest stable listed one, else the highest pre-release."""
     viewer, address = session_viewer(request), ModuleAddress(namespace, name, system)
-    found = module_for(viewer, address)
+    row = module_for(viewer, address)
     people = ("created_by", "lifecycle_by", "quarantined_by")
-    rows = default_first(found).select_related("module__namespace", *(f"release__{one}" for one in people))
+    rows = default_first(row).select_related("module__namespace", *(f"release__{one}" for one in people))
     newest = rows.first()
     if newest is None:  # all are removed: the list of versions says so
         return HttpResponseRedirect(reverse("portal:module-versions", args=[namespace, name, system]))
@@ -150,17 +150,17 @@ def _unit_page(kind: str) -> Page:
         viewer, address = session_viewer(request), ModuleAddress(namespace, name, system)
         shown = version_for(viewer, address, version, even_quarantined=True)
         context = frame(viewer, shown, route)
-        found = context["units"].named(kind, unit)
-        if found is None:
+        folder = context["units"].named(kind, unit)
+        if folder is None:
             what = "folder" if kind == "other" else kind
             raise NotFound(f"{address} {version} has no {what} {unit!r}.")
-        context |= _usage(shown, found) | _calls(viewer, shown, context, found) | {"unit": found}
-        context["below"] = context["units"].below(found)[:BELOW_SHOWN]
+        context |= _usage(shown, folder) | _calls(viewer, shown, context, folder) | {"unit": folder}
+        context["below"] = context["units"].below(folder)[:BELOW_SHOWN]
         context["sections"] = [
-            ("Inputs", "inputs", len(found.variables)),
-            ("Outputs", "outputs", len(found.outputs)),
-            ("Resources", "resources", len(found.resources)),
-            ("Dependencies", "dependencies", depends_on(found)),
+            ("Inputs", "inputs", len(folder.variables)),
+            ("Outputs", "outputs", len(folder.outputs)),
+            ("Resources", "resources", len(folder.resources)),
+            ("Dependencies", "dependencies", depends_on(folder)),
         ]
         return render(request, "portal/module/unit.html", context)
 

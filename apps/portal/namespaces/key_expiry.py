@@ -30,8 +30,8 @@ def expiring(namespace: Namespace) -> list[Expiry]:
     soon = SigningKey.objects.filter(
         namespace=namespace, state=State.ACTIVE, expires_at__lte=now + timedelta(days=STEPS[-1][0])
     )
-    found = (expiry_of(key, now) for key in soon.order_by("expires_at", "pk"))
-    return [expiry for expiry in found if expiry is not None]
+    expiries = (expiry_of(key, now) for key in soon.order_by("expires_at", "pk"))
+    return [expiry for expiry in expiries if expiry is not None]
 
 
 def expiry_of(key: SigningKey, now: datetime) -> Expiry | None:

@@ -32,8 +32,8 @@ PAGE = 50
 @require_safe
 def key_list(request: HttpRequest, namespace: str) -> HttpResponse:
     viewer = session_viewer(request)
-    found = gate.namespace_for(viewer, namespace)
-    return render(request, "portal/keys/list.html", _listed(viewer, found) | {"expiring": expiring(found)})
+    row = gate.namespace_for(viewer, namespace)
+    return render(request, "portal/keys/list.html", _listed(viewer, row) | {"expiring": expiring(row)})
 
 
 @login_not_required
@@ -57,9 +57,9 @@ def key_list_status(request: HttpRequest, namespace: str) -> HttpResponse:
 def key_page(request: HttpRequest, namespace: str, fingerprint: str) -> HttpResponse:
     """The key and the versions that it signed."""
     viewer = session_viewer(request)
-    found = gate.namespace_for(viewer, namespace)
-    key = key_of(found, fingerprint)
-    context: dict[str, Any] = {"namespace": found, "key": key, "may_manage": _may_manage(viewer, found)}
+    row = gate.namespace_for(viewer, namespace)
+    key = key_of(row, fingerprint)
+    context: dict[str, Any] = {"namespace": row, "key": key, "may_manage": _may_manage(viewer, row)}
     context["page"] = page_of(signed_by(key), request, size=PAGE)
     context["sign_again"] = context["may_manage"] and (key.state in (State.RETIRED, State.REVOKED) or key.is_expired)
     context["expiry"] = expiry_of(key, timezone.now())

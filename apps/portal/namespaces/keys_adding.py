@@ -99,10 +99,10 @@ def _save(request: HttpRequest, viewer: Viewer, namespace: Namespace, form: KeyF
         status = HTTPStatus.CONFLICT if is_conflict else HTTPStatus.UNPROCESSABLE_ENTITY
         return _add_page(request, namespace, form, status=status)
     done = (
-        "registered: new versions may bear its signature" if taken.created else "renewed, as its owner has changed it"
+        "registered: new versions may bear its signature" if added.created else "renewed, as its owner has changed it"
     )
-    messages.success(request, f"The key {taken.key.key_id} is {done}.")
-    return _to("portal:key", namespace.name, taken.key.fingerprint)
+    messages.success(request, f"The key {added.key.key_id} is {done}.")
+    return _to("portal:key", namespace.name, added.key.fingerprint)
 
 
 def _add_page(

@@ -95,8 +95,9 @@ def invitation_list(request: HttpRequest) -> HttpResponse:
 def _invite(request: HttpRequest, viewer: Viewer, form: InvitationForm) -> HttpResponse:
     namespace = form.cleaned_data["namespace"]
     role = form.cleaned_data["role"] if namespace else None
-    made, secret = invitations.invite(actor=viewer, note=form.cleaned_data["note"], namespace=namespace, role=role)
-    return one_time_secret.redirect_to(request, reverse("portal:invitation-created", args=[made.pk]), secret)
+    note = form.cleaned_data["note"]
+    invitation, secret = invitations.invite(actor=viewer, note=note, namespace=namespace, role=role)
+    return one_time_secret.redirect_to(request, reverse("portal:invitation-created", args=[invitation.pk]), secret)
 
 
 @sensitive_variables("secret", "link")
@@ -126,29 +127,33 @@ def invitation_revoke(request: HttpRequest, invitation_id: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def invitation(request: HttpRequest, secret: str) -> HttpResponse:
     """Opened without signing in: the secret is the permission."""
-    found = invitations.invitation_for_secret(secret)
+    invited = invitations.invitation_for_secret(secret)
     form = AccountForm(request.POST if request.method == "POST" else None)
     status = 200
     if request.method == "POST" and not session_viewer(request).is_identified:
         status = 422
         if form.is_valid():
             try:
-                return _join(request, found, form)
+                return _join(request, invited, form)
             except Conflict as refusal:
                 form.add_error("username", sentence(refusal))
                 status = 409
-    response = render(request, "portal/invitations/accept.html", {"invitation": found, "form": form}, status=status)
+    response = render(request, "portal/invitations/accept.html", {"invitation": invited, "form": form}, status=status)
     response.headers["Cache-Control"] = "no-store"
     return response
 
 
-def _join(request: HttpRequest, found: Invitation, form: AccountForm) -> HttpResponse:
+def _join(request: HttpRequest, invitation: Invitation, form: AccountForm) -> HttpResponse:
     user = invitations.accept(
-        invitation=found, username=form.cleaned_data["username"], password=form.cleaned_data["password"]
+        invitation=invitation, username=form.cleaned_data["username"], password=form.cleaned_data["password"]
     )
     login(request, user, backend=settings.AUTHENTICATION_BACKENDS[0])
     messages.success(request, f"Welcome, {user}. You are signed in.")
-    page = reverse("portal:namespace", args=[found.namespace.name]) if found.namespace else reverse("portal:home")
+    page = (
+        reverse("portal:namespace", args=[invitation.namespace.name])
+        if invitation.namespace
+        else reverse("portal:home")
+    )
     return HttpResponseRedirect(page, status=HTTPStatus.SEE_OTHER)
 
 

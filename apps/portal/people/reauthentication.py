@@ -29,9 +29,9 @@ def ask(request: HttpRequest, *, keep: Mapping[str, str] | None = None) -> HttpR
 
 def remembered_form(request: HttpRequest) -> dict[str, str] | None:
     """The page's input from before the password was requested; once."""
-    found = request.session.get(_REMEMBERED)
-    if found is None or found["path"] != request.path:
+    remembered = request.session.get(_REMEMBERED)
+    if remembered is None or remembered["path"] != request.path:
         return None
     del request.session[_REMEMBERED]
-    fields: dict[str, str] = found["fields"]
+    fields: dict[str, str] = remembered["fields"]
     return fields

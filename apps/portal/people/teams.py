@@ -91,42 +91,42 @@ def team_new(request: HttpRequest) -> HttpResponse:
 def team(request: HttpRequest, team: str) -> HttpResponse:
     """Members and roles; a POST by a manager adds a member."""
     viewer = session_viewer(request)
-    found = gate.team_for(viewer, team, manage=request.method == "POST")
+    row = gate.team_for(viewer, team, manage=request.method == "POST")
     form, status = PersonForm(), 200
     if request.method == "POST":
         form, status = PersonForm(request.POST), 422
         if form.is_valid():
-            teams.add(team=found, user=form.user, actor=viewer)
-            messages.success(request, f"{form.user} belongs to {found} now.")
-            return _to(found)
-    return _page(request, viewer, found, form, status=status)
+            teams.add(team=row, user=form.user, actor=viewer)
+            messages.success(request, f"{form.user} belongs to {row} now.")
+            return _to(row)
+    return _page(request, viewer, row, form, status=status)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def team_change(request: HttpRequest, team: str) -> HttpResponse:
     viewer = session_viewer(request)
-    found = gate.team_for(viewer, team, manage=True)
-    form = _described(request.POST if request.method == "POST" else None, found)
+    row = gate.team_for(viewer, team, manage=True)
+    form = _described(request.POST if request.method == "POST" else None, row)
     if request.method != "POST" or not form.is_valid():
-        context = {"team": found, "form": form}
+        context = {"team": row, "form": form}
         return render(request, "portal/teams/change.html", context, status=422 if form.is_bound else 200)
-    teams.describe(team=found, description=form.cleaned_data["description"], actor=viewer)
-    messages.success(request, f"The description of {found} is saved.")
-    return _to(found)
+    teams.describe(team=row, description=form.cleaned_data["description"], actor=viewer)
+    messages.success(request, f"The description of {row} is saved.")
+    return _to(row)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def team_delete(request: HttpRequest, team: str) -> HttpResponse:
     viewer = session_viewer(request)
-    found = gate.team_for(viewer, team, manage=True)
-    context = {"team": found, "roles": teams.roles_of(found, seen_by=viewer), "people": found.memberships.count()}
+    row = gate.team_for(viewer, team, manage=True)
+    context = {"team": row, "roles": teams.roles_of(row, seen_by=viewer), "people": row.memberships.count()}
     if request.method != "POST":
         return render(request, "portal/teams/delete.html", context)
     try:
-        teams.delete(team=found, actor=viewer)
+        teams.delete(team=row, actor=viewer)
     except Conflict as refusal:
         return render(request, "portal/teams/delete.html", {**context, "refusal": refusal}, status=409)
-    messages.success(request, f"The team {found} is deleted.")
+    messages.success(request, f"The team {row} is deleted.")
     return HttpResponseRedirect(reverse("portal:teams"), status=HTTPStatus.SEE_OTHER)
 
 
@@ -134,15 +134,15 @@ def team_delete(request: HttpRequest, team: str) -> HttpResponse:
 def member_manager(request: HttpRequest, team: str, membership_id: int) -> HttpResponse:
     """Make a member a manager (`manager=on`), or revoke it."""
     viewer = session_viewer(request)
-    found = gate.team_for(viewer, team, manage=True)
-    membership = _membership(found, membership_id)
+    row = gate.team_for(viewer, team, manage=True)
+    membership = _membership(row, membership_id)
     is_manager = request.POST.get("manager") == "on"
     try:
         teams.set_manager(membership=membership, is_manager=is_manager, actor=viewer)
     except Conflict as refusal:
-        return _page(request, viewer, found, PersonForm(), refusal=refusal, status=409)
-    messages.success(request, f"{membership.user} {'manages' if is_manager else 'is a plain member of'} {found} now.")
-    return _to(found)
+        return _page(request, viewer, row, PersonForm(), refusal=refusal, status=409)
+    messages.success(request, f"{membership.user} {'manages' if is_manager else 'is a plain member of'} {row} now.")
+    return _to(row)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -151,17 +151,17 @@ def member_remove(request: HttpRequest, team: str, membership_id: int) -> HttpRe
     viewer = session_viewer(request)
     membership = _membership(gate.team_for(viewer, team), membership_id)
     leaves = membership.user_id == viewer.user_id
-    found = gate.team_for(viewer, team, manage=not leaves)
-    context = {"team": found, "membership": membership, "leaves": leaves}
+    row = gate.team_for(viewer, team, manage=not leaves)
+    context = {"team": row, "membership": membership, "leaves": leaves}
     if request.method != "POST":
         return render(request, "portal/teams/remove.html", context)
     try:
         teams.remove(membership=membership, actor=viewer)
     except Conflict as refusal:
         return render(request, "portal/teams/remove.html", {**context, "refusal": refusal}, status=409)
-    messages.success(request, f"{membership.user} is not in the team {found} any more.")
-    if gate.visible_teams(viewer).filter(pk=found.pk).exists():
-        return _to(found)
+    messages.success(request, f"{membership.user} is not in the team {row} any more.")
+    if gate.visible_teams(viewer).filter(pk=row.pk).exists():
+        return _to(row)
     return HttpResponseRedirect(reverse("portal:teams"), status=HTTPStatus.SEE_OTHER)
 
 

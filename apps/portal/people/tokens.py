@@ -67,14 +67,14 @@ def token_list(request: HttpRequest) -> HttpResponse:
 
 @sensitive_variables("secret")
 def _issue(request: HttpRequest, viewer: Viewer, form: TokenForm) -> HttpResponse:
-    asked = form.cleaned_data
+    fields = form.cleaned_data
     token, secret = tokens.issue(
         user=_person(viewer),
-        label=asked["label"],
-        scope=asked["scope"],
-        namespaces=asked["namespaces"],
-        only_name=asked["only_name"],
-        lifetime=timedelta(days=asked["days"]),
+        label=fields["label"],
+        scope=fields["scope"],
+        namespaces=fields["namespaces"],
+        only_name=fields["only_name"],
+        lifetime=timedelta(days=fields["days"]),
         actor=viewer,
     )
     return one_time_secret.redirect_to(request, reverse("portal:token-created", args=[token.pk]), secret)

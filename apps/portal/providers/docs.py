@@ -81,9 +81,9 @@ def _listed(shown: ProviderVersion, request: HttpRequest) -> dict[str, Any]:
     query = request.GET.get("q", "").replace("\0", "").strip()[:200]
     sections = browsing.sections_of(shown, query)
     total = sum(section.count for section in sections)
-    found = sum(section.found for section in sections)
+    found_count = sum(section.found for section in sections)
     are_open = bool(query) or total <= OPEN_UP_TO
-    return {"sections": sections, "query": query, "page_count": total, "found_count": found, "are_open": are_open}
+    return {"sections": sections, "query": query, "page_count": total, "found_count": found_count, "are_open": are_open}
 
 
 def _page(shown: ProviderVersion, kind: str, slug: str) -> dict[str, Any]:
@@ -128,8 +128,8 @@ def provider_docs_archive(request: HttpRequest, namespace: str, type: str, versi
             is_foreign = isinstance(refusal, uploads.ForeignOrigin)
             status, error = 403 if is_foreign else uploads.STATUS.get(refusal.code, 422), sentence(refusal)
         else:
-            said = "The archive is there; a worker reads it." if received.created else "These very bytes are there."
-            messages.success(request, said)
+            message = "The archive is there; a worker reads it." if received.created else "These very bytes are there."
+            messages.success(request, message)
             return HttpResponseRedirect(request.path, status=303)
     shown = replacing.version_of(viewer, address, version)
     archives = browsing.archives_of(shown)

@@ -54,7 +54,7 @@ def context_of(viewer: Viewer, release: Release) -> dict[str, Any]:
     missing = drafts.missing(release, files)
     context["is_own"] = release.created_by_id == viewer.user_id
     context["asks_protocols"] = files.manifest is None
-    context["protocols"] = ProtocolsForm(initial={"protocols": drafts.told_protocols(release)})
+    context["protocols"] = ProtocolsForm(initial={"protocols": drafts.declared_protocols(release)})
     context["protocols"].fields["protocols"].required = True  # for its label
     context["missing"] = [reason for reason in missing if reason.code != "protocols-unknown"]
     context["is_publisher_signed"] = files.signing == Signing.PUBLISHER

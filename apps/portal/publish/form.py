@@ -38,7 +38,7 @@ class PublishForm(forms.Form):
         max_length=128, error_messages={"required": "Give the version of this release, such as 1.0.0."}
     )
     folder = forms.CharField(required=False, max_length=300, label="Folder inside the archive")
-    several = forms.BooleanField(
+    multiple_modules = forms.BooleanField(
         required=False, label="This archive holds several modules: let me choose after the upload"
     )
     file_name = forms.CharField(required=False, max_length=255, widget=forms.HiddenInput)
@@ -72,14 +72,14 @@ class PublishForm(forms.Form):
 
     def _initial(self, asked: QueryDict) -> dict[str, str]:
         """Initial values from a link such as /publish?namespace=acme&name=vpc&system=aws."""
-        wanted = {name: asked.get(name, "")[:300] for name in (*NEW_PARTS, "version", "folder", "several")}
+        wanted = {name: asked.get(name, "")[:300] for name in (*NEW_PARTS, "version", "folder", "multiple_modules")}
         address = "/".join([wanted["namespace"], wanted["name"], wanted["system"]])
         return {**wanted, "module": address if address in self.addresses else NEW}
 
     @property
     def wants_a_folder(self) -> bool:
         """The fields for archives of several modules are shown open."""
-        return any(self[name].value() or self[name].errors for name in ("folder", "several"))
+        return any(self[name].value() or self[name].errors for name in ("folder", "multiple_modules"))
 
     def clean_version(self) -> str:
         try:

@@ -22,7 +22,7 @@ def publish(request: HttpRequest, around: PageFrame = PORTAL) -> HttpResponse:
     form = PublishForm(viewer, request.POST)
 
     def begin() -> tuple[Release, str]:
-        chosen = {name: form.cleaned_data[name] for name in ("version", "file_name", "folder", "several")}
+        chosen = {name: form.cleaned_data[name] for name in ("version", "file_name", "folder", "multiple_modules")}
         return publishing.begin(viewer=viewer, address=form.address, confirm=form.confirmed, **chosen)
 
     try:

@@ -49,7 +49,7 @@ class Row:
     @classmethod
     def of(cls, release: Release) -> Self:
         state = State(release.state)
-        said = release.questions if state == State.HELD else release.reasons
+        reasons = release.questions if state == State.HELD else release.reasons
         address = _address(release)
         return cls(
             release,
@@ -57,7 +57,7 @@ class Row:
             STATES.get(state) or _receiving(release),
             TONES.get(state, "info"),
             url_of(address, "version", release.version) if state == State.PUBLISHED else "",
-            [reason["found"] for reason in said],
+            [reason["found"] for reason in reasons],
         )
 
 
@@ -68,8 +68,8 @@ def rows_of(releases: list[Release]) -> list[Row]:
 @never_cache
 @require_safe
 def own_releases(request: HttpRequest) -> HttpResponse:
-    viewer, asked = session_viewer(request), request.GET.get("state", "")
-    group = asked if asked in LABELS else ""
+    viewer, state = session_viewer(request), request.GET.get("state", "")
+    group = state if state in LABELS else ""
     counts = own.counts(viewer)
     page = page_of(own.releases_of(viewer, group), request, size=PAGE_SIZE)
     context = {

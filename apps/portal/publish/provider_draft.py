@@ -52,13 +52,13 @@ def release_file(request: HttpRequest, public_id: uuid.UUID, filename: str) -> H
         environ = request.environ  # type: ignore[attr-defined]  # WSGIRequest has it
         drafts.check_length(release, filename, bodies.declared_length(environ))
         open_body = partial(bodies.chunks, environ)
-        taken = publishing.take_file(viewer=viewer, release=release, name=filename, open_body=open_body)
+        received = publishing.take_file(viewer=viewer, release=release, name=filename, open_body=open_body)
     except CredentialsRequired:
         error = "You are no longer signed in. Sign in again in another tab, then go on from here."
         return JsonResponse({"error": error}, status=HTTPStatus.UNAUTHORIZED)
     except RegistryError as refusal:
         return JsonResponse({"error": sentence(refusal)}, status=status_of(refusal))
-    return JsonResponse(file_document(taken.file), status=HTTPStatus.CREATED if taken.created else HTTPStatus.OK)
+    return JsonResponse(file_document(received.file), status=HTTPStatus.CREATED if received.created else HTTPStatus.OK)
 
 
 @bodies.streamed("POST")
@@ -75,19 +75,19 @@ def release_files(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     release = _draft(viewer, public_id)
     chunks = bodies.chunks(request.environ)  # type: ignore[attr-defined]  # as above
     kind = request.META.get("CONTENT_TYPE", "")
-    taken: list[str] = []
+    received: list[str] = []
     ignored: list[str] = []
     try:
         for part in multipart_body.file_parts(kind, chunks, most=MAX_PARTS):
-            name = _as_sent(release, part.file_name.replace("\\", "/").rpartition("/")[2], taken)
+            name = _as_sent(release, part.file_name.replace("\\", "/").rpartition("/")[2], received)
             if _is_wanted(request, release, name, ignored):
                 open_body = _of(part.chunks)
                 publishing.take_file(viewer=viewer, release=release, name=name, open_body=open_body)
-                taken.append(name)
+                received.append(name)
     except RegistryError as refusal:
         return _refused(request, release, refusal)
-    if taken:
-        messages.success(request, f"Received: {', '.join(taken)}.")
+    if received:
+        messages.success(request, f"Received: {', '.join(received)}.")
     if ignored:
         messages.info(request, f"Not needed, and not kept: {', '.join(ignored[:20])}.")
     return _to_page(release)
@@ -115,8 +115,8 @@ def release_hand_in(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     try:
         if not form.is_valid():
             raise Invalid(" ".join(map(str, form.errors["protocols"])))
-        told = form.cleaned_data["protocols"]
-        publishing.hand_in(viewer=viewer, release=release, protocols=told, lacking_nothing=True)
+        protocols = form.cleaned_data["protocols"]
+        publishing.hand_in(viewer=viewer, release=release, protocols=protocols, lacking_nothing=True)
     except RegistryError as refusal:
         return _refused(request, release, refusal)
     return _to_page(release)

@@ -14,9 +14,9 @@ _KEY = "upload-tickets"
 
 
 def remember(request: HttpRequest, release: Release, ticket: str) -> None:
-    held = dict(request.session.get(_KEY, {}))
-    held[str(release.public_id)] = ticket
-    request.session[_KEY] = dict(list(held.items())[-MAX_TICKETS:])
+    tickets = dict(request.session.get(_KEY, {}))
+    tickets[str(release.public_id)] = ticket
+    request.session[_KEY] = dict(list(tickets.items())[-MAX_TICKETS:])
 
 
 def ticket_for(request: HttpRequest, release: Release) -> str:

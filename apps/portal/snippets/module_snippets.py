@@ -37,9 +37,9 @@ def usages(
     address: ModuleAddress, version: str, *, folder: str = "", inputs: Iterable[Mapping[str, Any]] = ()
 ) -> list[Usage]:
     """The block for exactly this version, for compatible versions, and with its required inputs."""
-    found = [Usage("Exactly this version", module_block(address, version, folder=folder))]
+    blocks = [Usage("Exactly this version", module_block(address, version, folder=folder))]
     if not versions.parse(version).is_prerelease:  # ranges match no pre-release
-        found.append(
+        blocks.append(
             Usage(
                 "Compatible versions",
                 module_block(address, compatible(version), folder=folder),
@@ -47,12 +47,12 @@ def usages(
             )
         )
     package = oci_snippets.block(address, version, folder=folder, label=label_of(address, folder))
-    found.append(Usage("As an OCI package", package, OCI_HINT))
+    blocks.append(Usage("As an OCI package", package, OCI_HINT))
     lines = [_input_line(one) for one in inputs if _LABEL.fullmatch(one["name"])]
     if lines:
         block = module_block(address, version, folder=folder, lines=lines)
-        found.append(Usage("With its required inputs", block, "Fill in your own values."))
-    return found
+        blocks.append(Usage("With its required inputs", block, "Fill in your own values."))
+    return blocks
 
 
 def submodule_usages(address: ModuleAddress, version: str, folders: Iterable[str]) -> list[Usage]:

@@ -10,11 +10,11 @@ from apps.portal.snippets.module_snippets import Usage, compatible
 
 def usages(address: ProviderAddress, version: str) -> list[Usage]:
     """The block for exactly this version, and for compatible versions."""
-    found = [Usage("Exactly this version", required_block(address, version))]
+    blocks = [Usage("Exactly this version", required_block(address, version))]
     if not versions.parse(version).is_prerelease:  # ranges match no pre-release
         hint = "The highest version within the range is installed, and the lock file keeps it until an upgrade."
-        found.append(Usage("Compatible versions", required_block(address, compatible(version)), hint))
-    return found
+        blocks.append(Usage("Compatible versions", required_block(address, compatible(version)), hint))
+    return blocks
 
 
 def required_block(address: ProviderAddress, constraint: str) -> str:

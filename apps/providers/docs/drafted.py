@@ -53,7 +53,7 @@ def describe(version: ProviderVersion, file: ReleaseFile | None, pages: list[Doc
 def write(version: ProviderVersion, pages: Iterable[DocsPage]) -> None:
     """Replace the version's pages, in the caller's transaction."""
     version.docs_pages.all().delete()
-    found = list(pages)
-    for page in found:
+    rows = list(pages)
+    for page in rows:
         page.version = version
-    DocsPage.objects.bulk_create(found, batch_size=50)
+    DocsPage.objects.bulk_create(rows, batch_size=50)

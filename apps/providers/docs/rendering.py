@@ -30,20 +30,20 @@ def render(texts: Mapping[Place, bytes], *, address: ProviderAddress, version: s
     prefix, places = docs_path(address, version), frozenset(texts)
     for place, source in texts.items():
         text = source.decode("utf-8", errors="replace").replace("\x00", "\ufffd").replace("\r\n", "\n")
-        said, body = front_matter.split(text)
+        front, body = front_matter.split(text)
         found = _HEADING.search(body[:_HEAD])
         heading = " ".join(found[1].replace("\\_", "_").replace("`", "").split()) if found else ""
-        stands = _AmongPages(f"docs/{place.kind}", prefix, address.type, places)
+        base = _AmongPages(f"docs/{place.kind}", prefix, address.type, places)
         if place.kind == DocsKind.OVERVIEW:
-            stands.base = "docs"
+            base.base = "docs"
         yield DocsPage(
             kind=place.kind,
             slug=place.slug,
-            name=_name(place, address.type, said.page_title, heading)[:200],
-            subcategory=said.subcategory,
-            title=said.page_title or heading[:300],
-            description=said.description,
-            html=rendering.render(body.encode(), stands),
+            name=_name(place, address.type, front.page_title, heading)[:200],
+            subcategory=front.subcategory,
+            title=front.page_title or heading[:300],
+            description=front.description,
+            html=rendering.render(body.encode(), base),
         )
 
 
@@ -56,8 +56,8 @@ def _name(place: Place, provider_type: str, title: str, heading: str) -> str:
     if place.kind == DocsKind.FUNCTION:
         return place.slug
     called = re.compile(rf"(?<![\w.-])[a-z0-9-]+_{re.escape(place.slug)}(?![\w-])")
-    for told in (heading, title):
-        if found := called.search(told):
+    for text in (heading, title):
+        if found := called.search(text):
             return found[0]
     start = provider_type.replace("-", "_")
     return place.slug if f"{place.slug}_".startswith(f"{start}_") else f"{start}_{place.slug}"

@@ -57,15 +57,15 @@ def receive(*, viewer: Viewer, version: ProviderVersion, open_body: Callable[[],
     """Store an archive and queue a job to read it. Raises Conflict, Invalid, or TooLarge beyond its limit."""
     limit, key = settings.PROVIDER_DOCS_MAX_BYTES, f"docs-{uuid.uuid4().hex}"
     staged = store.stage(key, counted(open_body(), limit=limit, what="The archive", setting=drafts.DOCS_SETTING))
-    kept = False
+    is_recorded = False
     try:
         if not staged.size:
             raise Invalid("The upload holds no bytes.", mend="Send the zip itself as the body of the request.")
         database_availability.release_connection()
         received = _record_received(viewer, version, key, staged)
-        kept = received.created
+        is_recorded = received.created
     finally:
-        if not kept:
+        if not is_recorded:
             store.discard_staged(key)
     return received
 
@@ -163,10 +163,10 @@ def _drop(version: ProviderVersion, digest: str, claim: Claim) -> None:
 
 
 def _refuse(archive: DocsArchive, reasons: list[Reason], claim: Claim) -> None:
-    said = [reason.as_dict() for reason in reasons]
+    rows = [reason.as_dict() for reason in reasons]
     with transaction.atomic():
         claim.guard()
-        DocsArchive.objects.filter(pk=archive.pk).update(state=DocsState.REFUSED, reasons=said, staging_key="")
+        DocsArchive.objects.filter(pk=archive.pk).update(state=DocsState.REFUSED, reasons=rows, staging_key="")
         _record(archive, "refused", reasons=[reason.code for reason in reasons])
     store.discard_staged(archive.staging_key)
 

@@ -32,20 +32,20 @@ def archive_texts(file: BinaryIO, *, digest: str) -> dict[Place, bytes]:
     if listing.digest != digest:
         raise store.Damaged("The staged bytes of the documentation are not those that were received.")
     sizes = {entry.name: entry.size for entry in listing.entries if not entry.is_dir}
-    found = layouts.pages_in(sizes, is_archive=True)
-    reasons = list(_wrong(found, sizes))
+    pages = layouts.pages_in(sizes, is_archive=True)
+    reasons = list(_wrong(pages, sizes))
     if reasons:
         raise Refusal(reasons)
     # Files that are no pages may use up the room: read as many pages as fit.
-    return {place: listing.texts.get(name, b"") for place, name in found.items()}
+    return {place: listing.texts.get(name, b"") for place, name in pages.items()}
 
 
 def package_texts(digest: str, entries: Iterable[Entry]) -> dict[Place, bytes]:
     """The pages in a package's `docs/`. Skips pages beyond the limits: clients still want the package."""
     files = {entry.name: entry for entry in entries if not entry.is_dir}
-    found, left = layouts.pages_in(files, is_archive=False), MAX_TOTAL_TEXT_BYTES
+    pages, left = layouts.pages_in(files, is_archive=False), MAX_TOTAL_TEXT_BYTES
     texts: dict[Place, bytes] = {}
-    for place, name in list(found.items())[:MAX_PAGES]:
+    for place, name in list(pages.items())[:MAX_PAGES]:
         entry = files[name]
         if entry.size > min(MAX_TEXT_BYTES, left):
             log.warning("docs_page_left_out", package=digest, page=name[:200], size=entry.size)

@@ -43,7 +43,7 @@ class Settled:
 
 def inspect_all(release: Release, files: Files) -> list[tuple[Package, PackageListing]]:
     """Every zip, read from staging. Raises Refusal with the reasons of all of them."""
-    found, reasons = [], []
+    packages, reasons = [], []
     for file, name in files.packages:
         try:
             listing = _inspect(release, file, name)
@@ -53,20 +53,20 @@ def inspect_all(release: Release, files: Files) -> list[tuple[Package, PackageLi
         package = Package(
             os=name.os, arch=name.arch, filename=file.name, digest=file.digest, size=file.size, h1=listing.h1
         )
-        found.append((package, listing))
+        packages.append((package, listing))
     if reasons:
         raise Refusal(reasons)
-    return found
+    return packages
 
 
 def protocols_of(release: Release, files: Files, listings: Iterable[tuple[Package, PackageListing]]) -> list[str]:
     """Protocols from the manifest, the packages and the publisher; raises Refusal unless they agree."""
-    told: dict[str, list[str]] = {}
+    declared: dict[str, list[str]] = {}
     if files.manifest is not None:
-        told[files.manifest.name] = protocols.read_manifest(_read(files.manifest), file=files.manifest.name)
+        declared[files.manifest.name] = protocols.read_manifest(_read(files.manifest), file=files.manifest.name)
     for package, listing in listings:
-        told[package.filename] = protocols.cleaned(listing.protocols, file=package.filename)
-    return protocols.agreed(told | {"the draft": drafts.told_protocols(release)})
+        declared[package.filename] = protocols.cleaned(listing.protocols, file=package.filename)
+    return protocols.agreed(declared | {"the draft": drafts.declared_protocols(release)})
 
 
 def takes_manifest(release: Release) -> bool:

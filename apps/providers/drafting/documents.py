@@ -21,7 +21,7 @@ def draft_document(release: Release, *, with_names: bool = True) -> dict[str, An
     return release_document(release, with_names=with_names) | {
         "files": [file_document(file) for file in release.files.order_by("name")],
         "platforms": [f"{name.os}_{name.arch}" for _, name in files.packages],
-        "protocols": release.notes.get("protocols") or drafts.told_protocols(release),
+        "protocols": release.notes.get("protocols") or drafts.declared_protocols(release),
         "signing": files.signing.value,
         "signing_why": _WHY[files.signing],
         "missing": [_said(reason) for reason in drafts.missing(release, files)] if is_draft else [],

@@ -21,6 +21,7 @@ PACKAGE_SETTING, SMALL_SETTING = "LARDER_PROVIDER_PACKAGE_MAX_BYTES", "LARDER_SU
 DOCS_SETTING = "LARDER_PROVIDER_DOCS_MAX_BYTES"
 # Its name in a repository; GoReleaser lists it as …_manifest.json, and does not copy it to the build folder.
 GENERAL_MANIFEST = "terraform-registry-manifest.json"
+DECLARED = "declared_protocols"  # key of Release.notes
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +90,9 @@ def files_of(release: Release) -> Files:
     return Files(tuple(zips), found.get("sums"), found.get("signature"), found.get("manifest"), found.get("docs"))
 
 
-def told_protocols(release: Release) -> list[str]:
+def declared_protocols(release: Release) -> list[str]:
     """The protocols that the publisher declared with the draft."""
-    return list(release.notes.get("told_protocols", []))
+    return list(release.notes.get(DECLARED) or release.notes.get("told_protocols", []))  # its old name
 
 
 def missing(release: Release, files: Files) -> list[Reason]:
@@ -105,7 +106,7 @@ def missing(release: Release, files: Files) -> list[Reason]:
         lacks.append(not_signable(release))
     elif files.signing == Signing.PUBLISHER and not keys.vouching_keys_of(release.namespace):
         lacks.append(no_vouching_key(release))
-    if not files.manifest and not told_protocols(release):
+    if not files.manifest and not declared_protocols(release):
         lacks.append(protocols.UNKNOWN)
     return lacks
 

@@ -12,15 +12,15 @@ SPOKEN = ("5", "6")
 
 def cleaned(protocols: Iterable[object], *, file: str = "") -> list[str]:
     """Sorted, without duplicates; empty if none were declared. Raises Refusal."""
-    found = list(protocols)
-    if not found:
+    declared = list(protocols)
+    if not declared:
         return []
-    told = sorted(
-        registry_manifest.protocols_checked(found, file=file), key=lambda one: [int(part) for part in one.split(".")]
+    ordered = sorted(
+        registry_manifest.protocols_checked(declared, file=file), key=lambda one: [int(part) for part in one.split(".")]
     )
-    if not any(one.partition(".")[0] in SPOKEN for one in told):
-        raise Refusal([_unspoken(told, file)])
-    return told
+    if not any(one.partition(".")[0] in SPOKEN for one in ordered):
+        raise Refusal([_unspoken(ordered, file)])
+    return ordered
 
 
 def read_manifest(data: bytes, *, file: str) -> list[str]:
@@ -28,12 +28,12 @@ def read_manifest(data: bytes, *, file: str) -> list[str]:
     return cleaned(registry_manifest.parse(data, file=file), file=file)
 
 
-def agreed(told: Mapping[str, list[str]]) -> list[str]:
+def agreed(declared: Mapping[str, list[str]]) -> list[str]:
     """The protocols that all sources agree on, keyed by source. Raises Refusal if there are none or they differ."""
-    said = {where: protocols for where, protocols in told.items() if protocols}
-    if not said:
+    given = {where: protocols for where, protocols in declared.items() if protocols}
+    if not given:
         raise Refusal([UNKNOWN])
-    (first, protocols), *others = said.items()
+    (first, protocols), *others = given.items()
     for where, other in others:
         if other != protocols:
             raise Refusal([_differing(first, protocols, where, other)])

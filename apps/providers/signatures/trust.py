@@ -21,8 +21,8 @@ def keys_of(version: ProviderVersion, now: datetime) -> list[SigningKey]:
     usable = SigningKey.objects.usable(now).filter(namespace=version.provider.namespace_id, custody=version.signing)
     former = FormerSignature.objects.filter(version=version)
     by = Q(pk=version.key_id) | Q(pk__in=usable.values("pk")) | Q(pk__in=former.values("key"))
-    found = SigningKey.objects.filter(by).newest_first()
-    good = [key for key in found if key.state != State.REVOKED]
+    signers = SigningKey.objects.filter(by).newest_first()
+    good = [key for key in signers if key.state != State.REVOKED]
     return sorted(good, key=lambda key: key.pk != version.key_id)
 
 

@@ -94,7 +94,7 @@ def test_no_ends_it_and_the_number_is_free(upload, browser, stored_files):
 
 
 def test_several_modules_are_taken_from_one_upload(upload, browser, work):
-    release = upload(MONOREPO, several="on")
+    release = upload(MONOREPO, multiple_modules="on")
     page = page_of(browser, release)
     assert re.findall(r'name="folder" value="([^"]+)"', page) == [NET, DNS]
     values = dict(re.findall(r'name="part-\d-(\w+)" value="([^"]*)"', page.rpartition("part-1-chosen")[2]))
@@ -114,7 +114,7 @@ def test_several_modules_are_taken_from_one_upload(upload, browser, work):
 
 
 def test_the_top_of_the_archive_may_be_a_module_too(upload, browser, work):
-    release = upload({"main.tf": "", **MONOREPO}, several="on")
+    release = upload({"main.tf": "", **MONOREPO}, multiple_modules="on")
     assert "The top of the archive" in page_of(browser, release)
     answer(browser, release, folder=".", **part(1, name="net", system="aws", version="1.0.0"))
     work()
@@ -137,7 +137,7 @@ def test_the_top_of_the_archive_may_be_a_module_too(upload, browser, work):
     ids=["no folder", "another folder", "the same folder twice", "a name", "a system", "a version"],
 )
 def test_a_broken_rule_of_a_further_module_is_explained(upload, browser, data, says):
-    release = upload(MONOREPO, several="on")
+    release = upload(MONOREPO, multiple_modules="on")
     response = answer(browser, release, **data)
     assert response.status_code == 422
     assert says in response.content.decode()
@@ -146,7 +146,7 @@ def test_a_broken_rule_of_a_further_module_is_explained(upload, browser, data, s
 
 def test_a_number_that_is_taken_changes_nothing(upload, browser, published):
     published("acme/dns/aws", "1.0.0")
-    release = upload(MONOREPO, several="on")
+    release = upload(MONOREPO, multiple_modules="on")
     response = answer(browser, release, folder=NET, **part(1, name="dns", system="aws", version="1.0.0"))
     assert response.status_code == 409
     assert "acme/dns/aws 1.0.0 is published already" in response.content.decode()
@@ -168,7 +168,7 @@ def test_a_refusal_that_knows_folders_leads_to_each(upload, browser):
     page = page_of(browser, release)
     again = "/publish?namespace=acme&amp;name=vpc&amp;system=aws&amp;version=1.2.0"
     assert f'href="{again}&amp;folder=modules%2FMy_Net"' in page
-    assert f'href="{again}&amp;several=1"' in page
+    assert f'href="{again}&amp;multiple_modules=1"' in page
     form = browser.get(f"{again}&amp;folder=modules%2FMy_Net".replace("&amp;", "&")).content.decode()
     assert f'name="folder" value="{NET}"' in form
     assert re.search(r"data-monorepo\s+open", form)
@@ -204,8 +204,8 @@ def test_a_removed_release_says_so(published, browser):
 
 
 def test_the_page_costs_the_same_however_many_folders_there_are(upload, browser, django_assert_max_num_queries):
-    few = upload(MONOREPO, several="on", name="few")
-    many = upload({f"modules/m{number}/main.tf": "" for number in range(40)}, several="on", name="many")
+    few = upload(MONOREPO, multiple_modules="on", name="few")
+    many = upload({f"modules/m{number}/main.tf": "" for number in range(40)}, multiple_modules="on", name="many")
     for release in (few, many):
         with django_assert_max_num_queries(8):
             page_of(browser, release)

@@ -33,7 +33,7 @@ def test_it_opens_a_draft_and_leads_to_its_page(browser):
     release = Release.objects.get()
     assert (answer.status_code, answer.url) == (303, f"/releases/{release.public_id}")
     assert (release.kind, release.state, str(release)) == ("provider", State.RECEIVING, "acme/dns 1.2.0")
-    assert release.notes == {"told_protocols": ["5.0", "6.0"]}
+    assert release.notes == {"declared_protocols": ["5.0", "6.0"]}
 
 
 def test_the_same_person_goes_on_with_the_same_draft(browser):
