@@ -56,8 +56,8 @@ class KeyList(ApiView):
                 mend='Send {"armor": "-----BEGIN PGP PUBLIC KEY BLOCK-----…"} or {"generate": "ed25519"}.',
             )
         if "generate" not in wanted:
-            taken = keys.register_or_renew(namespace=found, actor=self.viewer, **wanted)
-            made, status = taken.key, HTTPStatus.CREATED if taken.created else HTTPStatus.OK
+            added = keys.register_or_renew(namespace=target, actor=self.viewer, **wanted)
+            key, status = added.key, HTTPStatus.CREATED if added.created else HTTPStatus.OK
         elif len(wanted) > 1:
             raise Invalid("A key that Larder makes takes no source.", mend="Send `generate` alone.")
         else:

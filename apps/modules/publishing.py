@@ -215,7 +215,7 @@ def _reserve(
         folder=brief.folder,
         asks=brief.interactive,
         confirmed=list(brief.confirmed),
-        notes={"several": True} if brief.several else {},
+        notes={"multiple_modules": True} if brief.multiple_modules else {},
         **({"staging_key": "", "digest": stored.digest, "size": stored.size} if stored else {}),
     )
     fault_point("after:reserve", release)
@@ -245,8 +245,9 @@ def check(work: Work) -> None:
         if listing.digest != release.uploaded_digest:
             # Storage gave other bytes than those that were received. Each attempt reads them anew; five are enough.
             raise store.Damaged(f"The bytes of {release} are not those that were received.")
-        several = bool(release.notes.get("several"))
-        work.notes = {"several": True} if several else {}
+        # Releases from before the word was changed say `several`.
+        multiple_modules = bool(release.notes.get("multiple_modules") or release.notes.get("several"))
+        work.notes = {"multiple_modules": True} if multiple_modules else {}
         plan = checks.plan(
             listing,
             limits=limits(),

@@ -92,7 +92,7 @@ def _save(request: HttpRequest, viewer: Viewer, namespace: Namespace, form: KeyF
     if not reauthentication.typed_recently(request):
         return reauthentication.ask(request, keep=form.cleaned_data)
     try:
-        taken = keys.register_or_renew(namespace=namespace, actor=viewer, **form.cleaned_data)
+        added = keys.register_or_renew(namespace=namespace, actor=viewer, **form.cleaned_data)
     except (Conflict, Invalid) as refusal:
         form.add_error(None, sentence(refusal))
         is_conflict = isinstance(refusal, Conflict)
