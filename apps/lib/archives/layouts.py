@@ -1,30 +1,30 @@
-"""How the files of a module lie in an archive: below which folder, which are no part of it, where modules are.
+"""Where the files of a module are in an archive: below which folder, which do not belong to it, which are modules.
 
-People zip what lies on their disk, so an archive holds a top folder, a state file, what Finder and `init` left behind.
+People zip a folder from their disk, with a top folder, a state file, and the leftovers of Finder and `init`.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 MODULE_SUFFIXES = (".tf", ".tofu", ".tf.json", ".tofu.json")
-MOST_FOLDERS = 200
+MAX_FOLDERS = 200
 SUBMODULES = "modules"
 
 _FOLDERS_LEFT_OUT = frozenset({".git", ".terraform", "terraform.tfstate.d", "__macosx"})
 _FILES_LEFT_OUT = frozenset({".ds_store", "thumbs.db"})
 _STATE_FOLDER = "terraform.tfstate.d"
-# What surrounds a module: no client reads it when it installs one.
+# Around a module: no client reads it when it installs one.
 _FOLDERS_BESIDE = frozenset({"doc", "docs", "example", "examples", "fixtures", "test", "testdata", "tests"})
 _FILES_BESIDE = frozenset({"codeowners", "dockerfile", "gnumakefile", "jenkinsfile", "license", "makefile", "notice"})
-_GIT_HEADER = "pax_global_header"  # git archive's commit, as a file where the tar was read by an old tool
+_GIT_HEADER = "pax_global_header"  # the commit of git archive, unpacked as a file by an old tool
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What the names of an archive's members say.
+    """Read from the names of an archive's members.
 
     `top_folder`: the one folder that everything lies under, without `/`; empty where there is none. `left_out`: files
-    that are no part of a module, by their full names; `state_files`: those among them that hold state, and so secrets.
+    that do not belong to a module, by their full names; `state_files`: those of them with state, and so secrets.
     `folders`: where module files lie directly, relative to the top folder (empty: itself), sorted, at most 200.
     """
 
@@ -36,23 +36,23 @@ class Layout:
 
 def layout_of(names: Iterable[str]) -> Layout:
     """Reads the names of all members; a folder's own name ends in `/`."""
-    kept: list[str] = []
+    members: list[str] = []
     left_out: list[str] = []
     for name in names:
-        (left_out if is_left_out(name) else kept).append(name)
-    top = _top_folder(kept)
-    if top == SUBMODULES and not any(_is_submodule_file(name) and name.count("/") == 1 for name in kept):
-        top = ""  # the submodules of a module without a root, and nothing else, were packed
+        (left_out if is_left_out(name) else members).append(name)
+    top = _top_folder(members)
+    if top == SUBMODULES and not any(_is_submodule_file(name) and name.count("/") == 1 for name in members):
+        top = ""  # submodules were packed without their root
     return Layout(
         top_folder=top,
         left_out=tuple(name for name in left_out if not name.endswith("/")),
         state_files=tuple(name for name in left_out if is_state(name)),
-        folders=_folders(kept, f"{top}/" if top else ""),
+        folders=_folders(members, f"{top}/" if top else ""),
     )
 
 
 def is_left_out(name: str) -> bool:
-    """Whether a member is no part of a module: a working copy's or an operating system's own files, or state."""
+    """Whether a member does not belong to a module: files of a working copy or an operating system, or state."""
     *folders, file = _parts(name)
     return (
         not _FOLDERS_LEFT_OUT.isdisjoint((*folders, file))
@@ -91,7 +91,7 @@ def is_beside_module(name: str) -> bool:
 
 
 def has_submodules(names: Iterable[str]) -> bool:
-    """Whether a folder below `modules/` holds module files, which clients load by `//modules/<name>`."""
+    """Whether a folder below `modules/` has module files, which clients load by `//modules/<name>`."""
     return any(_is_submodule_file(name) and name.count("/") > 1 for name in names)
 
 
@@ -114,4 +114,4 @@ def _folders(names: list[str], prefix: str) -> tuple[str, ...]:
         folder, _, file = name.removeprefix(prefix).rpartition("/")
         if is_module_file(file):
             folders.add(folder)
-    return tuple(sorted(folders)[:MOST_FOLDERS])
+    return tuple(sorted(folders)[:MAX_FOLDERS])

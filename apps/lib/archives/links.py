@@ -1,10 +1,10 @@
-"""Links inside an archive: under which names its files stand once every link is followed.
+"""Links inside an archive: the names of its files once every link is followed.
 
     tree = links.Tree(listing.entries, limits)
     view = tree.below("modules/vpc/")       # "" for all
     view.names; view.copies; view.broken
 
-Works on names alone, so it is bounded by them: what links multiply counts against the limits of an archive.
+Works on names alone. Files that links multiply count against the limits of an archive.
 """
 
 from collections.abc import Sequence
@@ -16,12 +16,12 @@ from apps.lib.archives.rules.limits import Limits, at_most
 from apps.lib.archives.rules.outcome import Entry, refuse, shown
 
 MAX_FOLLOWED = 40  # as many as Linux follows on one path
-_WITH_LINKS = " with what links lead to"
+_WITH_LINKS = " with the targets of links"
 
 
 @dataclass(frozen=True, slots=True)
 class BrokenLink:
-    """A link that leads to no file of a module: `found` says to what, and why that is none."""
+    """A link that leads to no file of a module: `found` says where it leads, and why that is no file."""
 
     name: str
     found: str
@@ -29,7 +29,7 @@ class BrokenLink:
 
 @dataclass(slots=True)
 class View:
-    """What stands below a folder. All names are full names, the folder included.
+    """The files below a folder. All names are full names, the folder included.
 
     `names`: every file, under each of its names; `copies`: the names that links add, by the member they lead to;
     `followed` and `broken`: the links, without those that are left out by rule.
@@ -47,7 +47,7 @@ class Tree:
     def __init__(self, entries: Sequence[Entry], limits: Limits) -> None:
         self._files: dict[str, Entry] = {}
         self._links: dict[str, Entry] = {}
-        self._folders: dict[str, list[str]] = {"": []}  # path -> names of what lies directly in it
+        self._folders: dict[str, list[str]] = {"": []}  # path -> paths directly in it
         for entry in entries:
             path = entry.name.removesuffix("/")
             self._add(path, is_folder=entry.is_dir)
@@ -64,7 +64,7 @@ class Tree:
         return found if found in self._folders else None
 
     def below(self, prefix: str) -> View:
-        """What stands below a folder's own name: empty, or with a slash at its end. Raises Refusal over a limit."""
+        """`prefix` is a folder's own name with a slash at its end, or empty. Raises Refusal over a limit."""
         view = View()
         folder = prefix.removesuffix("/")
         self._walk(view, folder, folder, (folder,))
@@ -84,7 +84,7 @@ class Tree:
             path = above
 
     def _walk(self, view: View, alias: str, real: str, above: tuple[str, ...]) -> None:
-        """Adds what lies in the folder `real` as if it were called `alias`. `above`: the real folders around it."""
+        """Adds the contents of the folder `real` as if it were called `alias`. `above`: the real folders around it."""
         for path in self._folders[real]:
             name = f"{alias}/{path.rpartition('/')[2]}".removeprefix("/")
             link = self._links.get(path)
@@ -128,11 +128,11 @@ class Tree:
             if found not in self._files:
                 raise _Broken("which is no file of the archive")
         if is_left_out(found):
-            raise _Broken("which is no part of a module and left out")
+            raise _Broken("which does not belong to a module and is left out")
         return found
 
     def _follow(self, folder: str, target: str) -> str:
-        """Where a path leads, seen from a folder, whatever links lie on it. Raises _Broken."""
+        """The path of the file or folder that a path leads to from a folder, through links. Raises _Broken."""
         at = folder.split("/") if folder else []
         parts = _parts(target)
         followed = 0
@@ -163,7 +163,7 @@ class _Broken(Exception):
 
 
 class _Costs:
-    """What links add to an archive, on top of what it holds already."""
+    """Everything that links add to an archive counts against its limits, as its members do."""
 
     def __init__(self, limits: Limits, entries: Sequence[Entry]) -> None:
         self._limits = limits

@@ -6,9 +6,9 @@ layout = archives.layout_of(entry.name for entry in listing.entries)
 chunks = archives.repack(file, limits, form=form, folder=layout.top_folder, leave_out=layout.left_out)
 """
 
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from dataclasses import asdict
-from typing import BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 from apps.lib.archives.child.inspecting import read
 from apps.lib.archives.layouts import Layout, layout_of
@@ -34,10 +34,12 @@ __all__ = [
     "read",
     "refuse_form",
     "repack",
+    "run_check",
 ]
 
 _INSPECTING = "apps.lib.archives.child.inspecting"
 _REPACKING = "apps.lib.archives.child.repacking"
+Outcome = TypeVar("Outcome")
 
 
 def inspect(
@@ -45,16 +47,22 @@ def inspect(
 ) -> Listing:
     """Checks an archive in a child process; `file` is a real file, whose position does not matter and is not moved.
 
-    Raises Refusal where the archive is at fault (also for what it costs), CheckBroken where the check is.
+    Raises Refusal if the archive is at fault (also for its costs), CheckBroken if the check is.
     `wanted` are patterns of paths such as `*.tf` and `modules/*/*.tf`, the most important first; the listing's `texts`
     are filled in their order. Links are refused unless `links` is set: then they are entries without bytes, for
     `links.Tree` to follow. Takes some 50 ms and what the archive needs, at most `limits.seconds` and a little.
     """
     request = {"limits": asdict(limits), "wanted": list(wanted), "form": form, "links": links}
+    return run_check(_INSPECTING, request, file, limits, Listing.from_fields)
+
+
+def run_check(
+    program: str, request: dict[str, Any], file: BinaryIO, limits: Limits, outcome: Callable[[dict[str, Any]], Outcome]
+) -> Outcome:
+    """Runs a program that checks the file. `outcome` reads its answer, and raises Refusal if that is one."""
     costs = parent.Limits(seconds=limits.seconds, memory_bytes=limits.memory_bytes)
     try:
-        answer = parent.run(program=_INSPECTING, request=request, stdin=file, limits=costs)
-        return Listing.from_fields(answer)
+        return outcome(parent.run(program=program, request=request, stdin=file, limits=costs))
     except parent.TooExpensive as cost:
         raise too_expensive(str(cost)) from None
     except (ValueError, KeyError, TypeError) as error:
@@ -70,15 +78,15 @@ def repack(
     leave_out: Collection[str] = (),
     copies: Mapping[str, Sequence[str]] | None = None,
 ) -> Generator[bytes, None, None]:
-    """The files below `folder` (empty: all) as a zip, in pieces, without those whose full names `leave_out` holds.
+    """The files below `folder` (empty: all) as a zip, in pieces, without those whose full names are in `leave_out`.
 
-    `copies` are further full names, all below `folder`, under which a member is written, wherever it lies itself:
-    what its links come to. Links as such are not written.
+    `copies` are further full names, all below `folder`, under which a member from anywhere in the archive is
+    written: the links that lead to it. Links as such are not written.
 
     The same archive, folder and names give the same bytes, as long as zlib is the same: a zip's files by name, a tar's
     in their own order (sorting would need room for all of it). Memory stays flat here and in the child, which is
-    killed where the generator is closed. Raises as `inspect` does, also after many pieces: whoever takes them must
-    drop them then. The zip may be larger than the archive was (xz packs better), also than `packed_bytes`.
+    killed when the generator is closed. Raises as `inspect` does, also after many pieces, which the caller must then
+    discard. The zip may be larger than the archive (xz packs better) and than `packed_bytes`.
     """
     request = {
         "limits": asdict(limits),

@@ -11,7 +11,7 @@ from itertools import islice
 
 from apps.lib.amounts import amount_text
 from apps.lib.archives.rules.limits import at_most
-from apps.lib.archives.rules.outcome import MOST_REASONS, Refusal, refuse, shown
+from apps.lib.archives.rules.outcome import MAX_REASONS, Refusal, refuse, shown
 from apps.lib.digests import is_sha256
 from apps.lib.errors import Reason
 
@@ -160,7 +160,7 @@ def _reasons(faults: Sequence[_Fault], file: str) -> list[Reason]:
     kinds: dict[tuple[str, str], list[_Fault]] = {}
     for fault in faults:
         kinds.setdefault((fault.code, fault.found), []).append(fault)
-    alike = list(kinds.values())[:MOST_REASONS]
+    alike = list(kinds.values())[:MAX_REASONS]
     return [
         Reason(same[0].code, f"{same[0].found} in {_places(same)}", same[0].expected, same[0].mend, shown(file))
         for same in alike

@@ -1,4 +1,4 @@
-"""Which file of a package is the program: what clients would start, and nothing else that could be taken for it."""
+"""The program of a package: the one file that clients would start."""
 
 from collections.abc import Iterable, Iterator
 
@@ -10,13 +10,13 @@ _NAMED = 5
 
 
 def is_program_name(name: str, provider_type: str) -> bool:
-    """Whether clients would take a file of that name for the program: they ask for no more than this."""
+    """Whether clients would start a file of that name: they check no more than this."""
     rest = name.removeprefix(f"terraform-provider-{provider_type}")
     return rest != name and (not rest or rest[0] in "_.") and "/" not in rest
 
 
 def only_program(names: Iterable[str], provider_type: str) -> str:
-    """The program among the names of all files. Raises Refusal where there is none, or more than one."""
+    """The program among the names of all files. Raises Refusal unless there is exactly one."""
     names = list(names)
     found = sorted(name for name in names if is_program_name(name, provider_type))
     if len(found) == 1:
@@ -40,15 +40,15 @@ def _none(names: list[str], provider_type: str) -> Reason:
             "package-in-folder", "the program in a folder", "it at the top of the zip", mend, shown(deeper[0])
         )
     top = sorted(name for name in names if "/" not in name) or sorted(names)
-    top.sort(key=lambda name: not name.lower().startswith("terraform-provider-"))  # what is nearly right comes first
-    held = ", ".join(map(shown, top[:_NAMED])) + (" and more" if len(top) > _NAMED else "")
-    found = f"no program (only {held})" if held else "an empty zip"
+    top.sort(key=lambda name: not name.lower().startswith("terraform-provider-"))  # near misses first
+    listed = ", ".join(map(shown, top[:_NAMED])) + (" and more" if len(top) > _NAMED else "")
+    found = f"no program (only {listed})" if listed else "an empty zip"
     mend = "Pack the program that go build made, under the provider type's own name."
     return Reason("package-no-executable", found, expected, mend)
 
 
 def wrong_head(head: bytes, name: str, os: str, arch: str) -> Iterator[Reason]:
-    """The reason why a file that begins like this is no program for the platform, if there is one."""
+    """The reason why a file with this head is no program for the platform, if there is one."""
     expected = f"a program for {os}_{arch}, as the zip's name says"
     build = f"Build it with GOOS={os} GOARCH={arch}"
     try:
@@ -57,5 +57,5 @@ def wrong_head(head: bytes, name: str, os: str, arch: str) -> Iterator[Reason]:
         yield Reason("package-not-a-program", shown(str(other)), expected, f"{build}.", shown(name))
         return
     if not program.runs_on(os, arch):
-        mend = f"{build}, or name the zip for what it holds."
+        mend = f"{build}, or rename the zip to match it."
         yield Reason("package-wrong-platform", program.words, expected, mend, shown(name))

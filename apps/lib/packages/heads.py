@@ -1,4 +1,4 @@
-"""Which platform a program is for, by its own head: ELF, Mach-O (thin or universal), PE."""
+"""The platform of a program, by its own head: ELF, Mach-O (thin or universal), PE."""
 
 import struct
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ _ELF_MACHINES = {
 }
 _SUN = ("solaris", "illumos")
 _ELF_ABIS = {2: ("netbsd",), 3: ("linux", "android"), 6: _SUN, 9: ("freebsd",), 12: ("openbsd",)}
-# Names of notes and of loaders. They lie behind the head, before any code.
+# Names of notes and of loaders. They lie between the head and the code.
 _ELF_MARKS = {
     b"FreeBSD\0": ("freebsd",),
     b"NetBSD\0": ("netbsd",),
@@ -39,7 +39,7 @@ _ELF_MARKS = {
     b"/lib/amd64/ld.so.1\0": _SUN,
 }
 _MARKS_WITHIN = 4096
-# Go's own linker marks what it makes for the three BSDs of `_ELF_ABIS`; where only its note is, it is another system.
+# Go's own linker marks what it makes for the three BSDs of `_ELF_ABIS`; with its note alone, it is another system.
 _GO_NOTES = (b"\x04\0\0\0Go\0\0", b"\0\0\0\x04Go\0\0")
 _UNMARKED = ("linux", "android", "dragonfly", *_SUN)
 
@@ -47,7 +47,7 @@ _MACH_CPUS = {7: "386", 0x01000007: "amd64", 12: "arm", 0x0100000C: "arm64"}
 _MACH_THIN = {b"\xcf\xfa\xed\xfe": "<", b"\xce\xfa\xed\xfe": "<", b"\xfe\xed\xfa\xcf": ">", b"\xfe\xed\xfa\xce": ">"}
 _MACH_FAT = {b"\xca\xfe\xba\xbe": 20, b"\xca\xfe\xba\xbf": 32}  # the length of one slice's record
 _MACH_KINDS = {1: "an object file", 4: "a core dump", 6: "a library", 8: "a bundle", 10: "a debugging companion"}
-_MOST_SLICES = 16  # a Java class begins like a fat Mach-O, with 45 or more where the number of slices is
+_MAX_SLICES = 16  # a Java class begins like a fat Mach-O, with 45 or more where the number of slices is
 
 _PE_MACHINES = {0x014C: "386", 0x8664: "amd64", 0x01C4: "arm", 0xAA64: "arm64"}
 _PE_LIBRARY = 0x2000
@@ -75,7 +75,7 @@ class Program:
 
 
 class NoProgram(Exception):
-    """`str()` says what the file looks like instead."""
+    """`str()` is the kind of file that it looks like."""
 
 
 def read_head(head: bytes) -> Program:
@@ -131,7 +131,7 @@ def _mach(head: bytes) -> Program:
 
 def _fat(head: bytes) -> Program:
     step, (count,) = _MACH_FAT[head[:4]], struct.unpack_from(">L", head, 4)
-    if not 0 < count <= _MOST_SLICES:
+    if not 0 < count <= _MAX_SLICES:
         raise NoProgram("a Java class, or a damaged universal Mach-O")
     cpus = [struct.unpack_from(">L", head, 8 + number * step)[0] for number in range(count)]
     return Program("a universal Mach-O", ("darwin",), tuple(_MACH_CPUS.get(cpu, _unknown(cpu)) for cpu in cpus))

@@ -17,7 +17,7 @@ _DOCS = "docs.zip"
 _UNIVERSAL = "all"  # what GoReleaser calls a universal binary for macOS
 _ABOUT_THE_BUILD = ("artifacts.json", "metadata.json", "config.yaml", "CHANGELOG.md")
 _SBOM = ".sbom.json"  # after the name of a package, of a source archive, or of a bare program
-# Sums, a signature or a package in a form that no client reads: ignoring it would lose what was meant to be published.
+# Sums, a signature or a package in a form that no client reads: ignoring it would silently publish less than was meant.
 _NEAR_MISS = re.compile(
     rf"_(?:sha256sums?(?:\.(?:sig|asc|gpg))?|(?:{'|'.join(SYSTEMS)})_\w+\.(?:tar\.\w+|tgz|txz|gz|7z))", re.IGNORECASE
 )
@@ -25,7 +25,7 @@ _NEAR_MISS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class PackageName:
-    """What a package's file name says. `str()` gives it back."""
+    """The parts of a package's file name; `str()` is the name."""
 
     type: str
     version: str
@@ -41,9 +41,9 @@ class PackageName:
 
 
 def name_of(filename: str) -> PackageName | None:
-    """Reads the name of a package; None where it is the name of something else.
+    """Reads the name of a package; None for the name of another file.
 
-    Raises Refusal (`package-name`) where it is meant to be one but holds a version or platform that no client asks for.
+    Raises Refusal (`package-name`) if its version or platform is one that no client asks for.
     """
     if not (filename.startswith(_START) and filename.endswith(_END) and filename.isprintable() and "/" not in filename):
         return None
@@ -58,7 +58,7 @@ def name_of(filename: str) -> PackageName | None:
 
 
 def role_of(filename: str, *, type: str, version: str) -> Role:  # noqa: A002 - the field's word
-    """What a file of the build folder is for that version. Whether a package's platform is known, `name_of` says."""
+    """The role of a file of the build folder for that version. A package's platform may be unknown: see `name_of`."""
     stem = f"{_START}{type}_{version}_"
     if not filename.startswith(stem):
         return "ignored"
@@ -67,14 +67,14 @@ def role_of(filename: str, *, type: str, version: str) -> Role:  # noqa: A002 - 
         "SHA256SUMS": "sums",
         "SHA256SUMS.sig": "signature",
         "manifest.json": "manifest",
-        _DOCS: "docs",  # has no processor's name: no package can be called so
+        _DOCS: "docs",  # no package has this name, which has no processor
     }
     is_package = rest.endswith(_END) and rest not in (_END, _DOCS) and "/" not in rest
     return "package" if is_package else roles.get(rest, "ignored")
 
 
 def is_companion(filename: str, *, type: str, version: str) -> bool:  # noqa: A002 - the field's word
-    """Whether it is an SBOM, the sources or the like of that version: SHA256SUMS may list it, no client looks for it.
+    """Whether it is an SBOM, the sources or the like of that version: SHA256SUMS may list it, no client asks for it.
 
     What ends as a zip does was meant to be a package. GoReleaser writes a dash into the names of source archives.
     """
@@ -85,7 +85,7 @@ def is_companion(filename: str, *, type: str, version: str) -> bool:  # noqa: A0
 
 
 def is_byproduct(filename: str, *, type: str, version: str) -> bool:  # noqa: A002 - the field's word
-    """Whether a build leaves it beside what is published, so that a script may send the whole folder.
+    """Whether a build leaves it beside the published files, so that a script may send the whole folder.
 
     SHA256SUMS.<key id>.sig is such a file: it repeats SHA256SUMS.sig under the name of its key.
     """

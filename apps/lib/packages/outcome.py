@@ -1,4 +1,4 @@
-"""What a check of a provider package comes to, and its form as JSON between the child and us."""
+"""The outcome of the check of a provider package, also as JSON."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, Self
@@ -8,7 +8,7 @@ from apps.lib.archives.rules.outcome import Entry, raise_refusal
 
 @dataclass(frozen=True, slots=True)
 class PackageListing:
-    """A provider zip that keeps every rule.
+    """A provider zip that breaks no rule.
 
     `digest` and `size` are of the whole zip, as it was read here; `h1` is the hash of the unpacked tree that lock files
     hold. `executable` is the program's name; `is_runnable` whether its mode says so (a zip packed on Windows has none).
@@ -31,6 +31,6 @@ class PackageListing:
 
     @classmethod
     def from_fields(cls, fields: dict[str, Any]) -> Self:
-        """Reads what `as_fields` wrote. Raises the Refusal that the fields hold; KeyError, TypeError for neither."""
+        """Raises the Refusal if the fields are those of one; KeyError or TypeError if they are of neither."""
         raise_refusal(fields)
         return cls(**{**fields, "entries": tuple(Entry(**entry) for entry in fields["entries"])})

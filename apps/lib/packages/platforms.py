@@ -21,7 +21,7 @@ _OTHER_NAMES = {
 
 
 def nearest(word: str, known: tuple[str, ...]) -> str | None:
-    """The known word that somebody who wrote this one probably meant; itself where it is one."""
+    """The known word that was probably meant by this one."""
     small = word.lower()
     if small in known:
         return small

@@ -1,4 +1,4 @@
-"""Provider packages: what their names say, and what a child process that can only read finds in them (D17).
+"""Provider packages: their names, and their contents as checked in a child process that can only read (D17).
 
 name = packages.name_of("terraform-provider-dns_1.2.0_linux_amd64.zip")     # None: another file; or Refusal
 role = packages.role_of(filename, type="dns", version="1.2.0")              # "package", "sums", … "ignored"
@@ -9,12 +9,11 @@ from dataclasses import asdict
 from typing import BinaryIO
 
 from apps.lib.archives.rules.limits import Limits
-from apps.lib.archives.rules.outcome import Refusal, too_expensive
+from apps.lib.archives.rules.outcome import Refusal
+from apps.lib.archives.sandboxed import CheckBroken, run_check
 from apps.lib.packages.names import PackageName, Role, is_byproduct, is_companion, name_of, role_of
 from apps.lib.packages.outcome import PackageListing
 from apps.lib.packages.platforms import ARCHITECTURES, SYSTEMS
-from apps.lib.sandbox import parent
-from apps.lib.sandbox.parent import CheckBroken
 
 __all__ = [
     "ARCHITECTURES",
@@ -38,7 +37,7 @@ _MIB = 1024 * 1024
 
 
 def limits(*, packed_bytes: int = 500 * _MIB, unpacked_bytes: int = 2048 * _MIB) -> Limits:
-    """What one package may cost, with the settings that a refusal names."""
+    """The limits of one package, with the settings that a refusal names."""
     return Limits(
         packed_bytes=packed_bytes,
         packed_setting="LARDER_PROVIDER_PACKAGE_MAX_BYTES",
@@ -57,11 +56,4 @@ def inspect(file: BinaryIO, limits: Limits, *, provider_type: str, os: str, arch
     CheckBroken where the check is.
     """
     request = {"limits": asdict(limits), "provider_type": provider_type, "os": os, "arch": arch}
-    costs = parent.Limits(seconds=limits.seconds, memory_bytes=limits.memory_bytes)
-    try:
-        answer = parent.run(program=_INSPECTING, request=request, stdin=file, limits=costs)
-        return PackageListing.from_fields(answer)
-    except parent.TooExpensive as cost:
-        raise too_expensive(str(cost)) from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise CheckBroken(f"the check answered nonsense ({error!r})") from error
+    return run_check(_INSPECTING, request, file, limits, PackageListing.from_fields)

@@ -1,4 +1,4 @@
-"""The child process: it starts with almost nothing and gives the rest away before it looks at its input.
+"""The child process: it starts with few rights and drops the rest before it reads its input.
 
 Started by `apps.lib.sandbox.parent` as `python -I -S -c … <orders>`, the input as its standard input.
 """
@@ -27,7 +27,7 @@ def main(orders: dict[str, Any]) -> None:
         confine(Limits(**orders["limits"]))
         answer(_outcome(program.main, request))
     except MemoryError:
-        # No document: what filled the memory is still held by the traceback, so there is no room to write one.
+        # No document: the traceback still refers to what filled the memory, so there is no room to write one.
         os._exit(OUT_OF_MEMORY)
     # Nothing is left to flush, and tearing an interpreter down costs milliseconds.
     os._exit(0)
@@ -45,5 +45,5 @@ def _outcome(program: Any, request: dict[str, Any]) -> dict[str, Any]:
         return {"document": program(request, _STDIN)}
     except MemoryError:
         raise
-    except Exception as error:  # noqa: BLE001 - a program answers for its input; what it lets out is told, not lost
+    except Exception as error:  # noqa: BLE001 - programs handle their input's faults; any other exception is reported
         return {"broken": f"{type(error).__name__}: {error}"}

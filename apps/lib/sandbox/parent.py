@@ -1,4 +1,4 @@
-"""Runs one function of ours in a child process that can do nothing but read its input and answer (D17).
+"""Runs a program of this project in a child process that can only read its input and answer (D17).
 
     document = parent.run(program="apps.modules.inspection.child", request={"files": {…}}, site_packages=True)
 
@@ -12,7 +12,7 @@ written or started any more. `request` and the document are JSON; both may be me
 the file that was handed over, to be read with `sandbox.positioned.open_positioned`. Output beside the document
 goes through `sandbox.frames.emit`, piece by piece, and comes out of `stream`.
 
-An exception that leaves `main` is CheckBroken: what is wrong with the input, the document must say.
+An exception that leaves `main` becomes CheckBroken: faults of the input belong into the document.
 """
 
 import json
@@ -29,7 +29,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from apps.lib.sandbox.frames import DOCUMENT, HEADER_BYTES, MOST_OUTPUT, OUT_OF_MEMORY, OUTPUT
+from apps.lib.sandbox.frames import DOCUMENT, HEADER_BYTES, MAX_OUTPUT_BYTES, OUT_OF_MEMORY, OUTPUT
 from apps.lib.sandbox.powers import Limits
 
 __all__ = ["CheckBroken", "Limits", "TooExpensive", "run", "stream"]
@@ -42,18 +42,18 @@ _START = (
 )
 _STEP = 64 * 1024
 _GRACE = 3.0  # seconds beyond the child's own clock, which can say why it stopped
-# That clock counts processor time: on a busy machine it takes a multiple of it by the wall's.
+# That clock counts processor time, which passes more slowly than the wall's on a busy machine.
 _BUSY = 3
-# What a person, a supervisor or the kernel short of memory sends says nothing about the input.
+# Sent by a person, a supervisor or the kernel short of memory, these say nothing about the input.
 _FROM_OUTSIDE = frozenset({signal.SIGHUP, signal.SIGINT, signal.SIGKILL, signal.SIGTERM})
 
 
 class CheckBroken(Exception):
-    """The check itself did not work: say nothing about the input, try again later."""
+    """The check itself failed. This says nothing about the input: try again later."""
 
 
 class TooExpensive(Exception):
-    """The child had to be stopped for what it used up; `str()` says of what."""
+    """The child had to be stopped for its costs; `str()` names them."""
 
 
 def run(
@@ -65,7 +65,7 @@ def run(
     site_packages: bool = False,
     output: Callable[[bytes], None] | None = None,
 ) -> dict[str, Any]:
-    """Runs the program and returns its document. Raises CheckBroken, or TooExpensive where the input is at fault.
+    """Runs the program and returns its document. Raises CheckBroken, or TooExpensive if the input is at fault.
 
     `stdin` is a real file, whose position does not matter and is not moved. `site_packages` puts those of this
     interpreter on the child's path. Takes some 50 ms and what the program needs.
@@ -79,7 +79,7 @@ def run(
             return document
         if output is None:
             pieces.close()
-            raise CheckBroken(f"{program} wrote output that nobody wants")
+            raise CheckBroken(f"{program} wrote output without a reader")
         output(piece)
 
 
@@ -178,7 +178,7 @@ def _output(child: subprocess.Popen[bytes], patience: _Patience, limits: Limits)
 
 
 def _frames(child: subprocess.Popen[bytes], patience: _Patience, limits: Limits) -> Iterator[tuple[bytes, bytes]]:
-    most = {OUTPUT: MOST_OUTPUT, DOCUMENT: limits.document_bytes}
+    most = {OUTPUT: MAX_OUTPUT_BYTES, DOCUMENT: limits.document_bytes}
     pending = bytearray()
     for chunk in _chunks(child, patience):
         pending += chunk
@@ -218,7 +218,7 @@ def _read(document: bytes) -> dict[str, Any]:
 
 
 def _death(code: int) -> TooExpensive | CheckBroken:
-    """What a child that did not exit with 0 says: killed for its cost, or something that has to be looked into."""
+    """The error for a child that did not exit with 0."""
     if code == OUT_OF_MEMORY:
         return TooExpensive("more memory than a check may use")
     if code > 0 or -code in _FROM_OUTSIDE:

@@ -1,4 +1,4 @@
-"""A file read by its descriptor alone, for a process that shares it with another."""
+"""Reads a file whose descriptor is shared with another process."""
 
 import io
 import os

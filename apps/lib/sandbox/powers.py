@@ -1,4 +1,4 @@
-"""Takes from this process what reading its input does not need. There is no way back, so only the child calls it."""
+"""Drops the rights that reading an input does not need. There is no way back, so only the child calls it."""
 
 import ctypes
 import os
@@ -31,7 +31,7 @@ def die_with_parent(parent: int) -> None:
     prctl = ctypes.CDLL(None, use_errno=True).prctl
     if prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "prctl")
-    # Race: a parent that died before the call above sends no signal any more.
+    # Race: a parent that died before the call above sends no signal.
     if os.getppid() != parent:
         os._exit(1)
 
@@ -50,7 +50,7 @@ def confine(limits: Limits) -> None:
     _lower(resource.RLIMIT_FSIZE, 0)
     _lower(resource.RLIMIT_CORE, 0)
     _lower(resource.RLIMIT_NPROC, 0)  # root is exempt, so it is the descriptors below that hold everywhere
-    # No number is free for a file, a socket or a pipe: what is open stays open, nothing else ever will be.
+    # Open files stay open; no number is free for another file, socket or pipe.
     _lower(resource.RLIMIT_NOFILE, 0)
 
 

@@ -18,7 +18,7 @@ def main(request: dict[str, Any], stdin: int) -> dict[str, Any]:
     writer = ZipWriter(emit)
     try:
         with one_verdict(request["form"]):
-            # Our own time only: the parent may take the output as slowly as it likes.
+            # Time of this process only: the parent may read the output as slowly as it likes.
             clock = Clock(limits.repack_seconds, time.process_time)
             file = open_positioned(stdin)
             _repack(members(file, limits, clock, request["form"], by_name=True, links=True), request, writer)
@@ -32,7 +32,7 @@ def _repack(archive: Iterator[Member], request: dict[str, Any], writer: ZipWrite
     leave_out = set(request["leave_out"])
     copies = request["copies"]
     for entry, pieces in archive:
-        # Folders have no records of their own: clients make those that files need. Links are copies of their targets.
+        # Folders get no records: clients make those that files need. Links become copies of their targets.
         if entry.is_dir or entry.link:
             continue
         names = copies.get(entry.name, [])

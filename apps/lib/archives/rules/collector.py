@@ -13,7 +13,7 @@ Member: TypeAlias = tuple[Entry, Iterator[bytes]]
 
 KEY_BYTES = 64 * 1024  # where a key has to begin
 KEY_BODY_BYTES = 8 * 1024
-MOST_KEYS = 100
+MAX_KEYS = 100
 
 _PRIVATE_KEY = re.compile(
     rb"-----BEGIN (?:(?:RSA|EC|DSA|OPENSSH|ENCRYPTED) )?PRIVATE KEY-----"
@@ -47,7 +47,7 @@ class Collector:
         rank = self._rank(entry)
         text_bytes = 0 if rank is None else self._limits.text_bytes
         head = _head(pieces, max(KEY_BYTES + KEY_BODY_BYTES, text_bytes))
-        if len(self.private_keys) < MOST_KEYS and _has_key(head):
+        if len(self.private_keys) < MAX_KEYS and _has_key(head):
             self.private_keys.append(entry.name)
         if rank is not None:
             self._store(rank, entry.name, head[:text_bytes])

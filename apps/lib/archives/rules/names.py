@@ -1,4 +1,4 @@
-"""The rules of member names: what every file system of every client can hold, once, at one place."""
+"""Rules for the names of members: every file system of every client must be able to store them."""
 
 from collections.abc import Iterable, Iterator
 from unicodedata import normalize
@@ -16,7 +16,7 @@ _RENAME = "Rename it and pack again."
 
 
 def broken_names(names: Iterable[str], limits: Limits) -> Iterator[Reason]:
-    """A reason for each bad name, in the order given, then for each two that cannot lie side by side."""
+    """A reason for each bad name, in the order given; if there is none, for each two that clash."""
     names = list(names)
     bad = False
     for name in names:
@@ -67,7 +67,7 @@ def _part(part: str) -> tuple[str, str, str] | None:
         return "name_dots", f"the path part {part!r}", "names of files and folders only"
     if part[-1] in ". ":
         return "name_ending", f"the path part {part[:80]!r}, which ends in a dot or a space", "another ending"
-    # Windows opens the device whatever the extension, and ignores spaces before it.
+    # Windows opens the device with any extension, and ignores spaces before it.
     if part.partition(".")[0].rstrip(" ").upper() in _DEVICES:
         return "name_device", f"{part[:80]!r}, a device name on Windows", "another name"
     return None
@@ -79,7 +79,7 @@ def _is_control(mark: str) -> bool:
 
 
 def _clashes(names: list[str]) -> Iterator[Reason]:
-    """Names that are one where case or composed accents do not count, and files that are folders as well."""
+    """Names that differ only in case or in composed accents, and files that are folders as well."""
     own: dict[bool, dict[str, str]] = {True: {}, False: {}}  # is it a folder's own record? -> folded path -> name
     folders: dict[str, str] = {}  # folded path -> path, of every folder that has a record or lies on a path
     for name in names:

@@ -7,8 +7,8 @@ from typing import Any, Literal, Self, TypeAlias
 
 from apps.lib.errors import Invalid, Reason
 
-MOST_REASONS = 20
-_LONGEST_NAME_SHOWN = 200
+MAX_REASONS = 20
+_MAX_SHOWN_CHARACTERS = 200
 LinkKind: TypeAlias = Literal["symbolic", "hard"]
 
 
@@ -19,7 +19,7 @@ class Entry:
     In a zip the member's data are the `packed` bytes from byte `at` of the file, stored (`method` 0) or deflated (8),
     so that one range of the stored archive is one file. In a tar these are 0.
 
-    A link has no bytes of its own: `target` is what it says, for a hard link the name of another member.
+    A link has no bytes of its own: `target` is its text, for a hard link the name of another member.
     """
 
     name: str
@@ -81,7 +81,7 @@ class Refusal(Invalid):
     """The archive breaks a rule. There are one to twenty `reasons`."""
 
     def __init__(self, reasons: Sequence[Reason]) -> None:
-        self.reasons = list(reasons[:MOST_REASONS])
+        self.reasons = list(reasons[:MAX_REASONS])
         super().__init__(" ".join(reason.sentence for reason in self.reasons))
 
     def as_fields(self) -> dict[str, Any]:
@@ -100,15 +100,15 @@ def refuse(code: str, found: str, expected: str, mend: str = "Pack it again.", f
 
 
 def too_expensive(found: str) -> Refusal:
-    """The refusal for an archive that used up what a check may cost."""
+    """The refusal of an archive whose check exceeded its limits."""
     return refuse("too_expensive", found, "an archive that is cheap to check", "Pack fewer or smaller files.")
 
 
 def shown(name: str) -> str:
-    """A member's name fit for one line of text: control characters escaped, the middle of a long one cut out."""
-    # repr, not the unicode_escape codec: that one is imported on first use, which the confined child cannot do.
+    """A member's name for one line of text: control characters escaped, the middle of a long name cut out."""
+    # repr, not the unicode_escape codec: that one is imported on first use, which the sandboxed child cannot do.
     text = "".join(mark if mark.isprintable() else repr(mark)[1:-1] for mark in name)
-    if len(text) <= _LONGEST_NAME_SHOWN:
+    if len(text) <= _MAX_SHOWN_CHARACTERS:
         return text
-    half = _LONGEST_NAME_SHOWN // 2
+    half = _MAX_SHOWN_CHARACTERS // 2
     return f"{text[:half]}…{text[-half:]}"

@@ -14,7 +14,7 @@ from apps.lib.archives.rules.collector import Member
 from apps.lib.archives.rules.limits import Clock, Limits, at_most
 from apps.lib.archives.rules.magic import looks_like
 from apps.lib.archives.rules.names import broken_names
-from apps.lib.archives.rules.outcome import MOST_REASONS, Entry, LinkKind, Refusal, refuse, shown
+from apps.lib.archives.rules.outcome import MAX_REASONS, Entry, LinkKind, Refusal, refuse, shown
 from apps.lib.archives.tars.headers import (
     BLOCK,
     FILES,
@@ -98,7 +98,7 @@ class _Reader:
         if self._about:
             raise _out_of_order("a header about a member, and no member", "")
         if reasons := [*broken_names(self._names, self._limits), *self._reasons]:
-            raise Refusal(reasons[:MOST_REASONS])
+            raise Refusal(reasons[:MAX_REASONS])
 
     def _headers(self) -> Iterator[Header]:
         """Header after header, then the end. The caller must read each member's data before the next header."""
@@ -172,7 +172,7 @@ class _Reader:
             self._reasons.append(reason)
         # Whether data follow a link or an unknown member is read differently: nothing after it is certain.
         uncertain = reason is not None and header.size and header.kind not in FILES
-        if uncertain or len(self._reasons) >= MOST_REASONS:
+        if uncertain or len(self._reasons) >= MAX_REASONS:
             raise Refusal(self._reasons)
         self._limits.check_file(name, header.size)
         # Headers cannot say less than the truth: the next one lies where the data end.

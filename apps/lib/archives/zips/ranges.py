@@ -1,4 +1,4 @@
-"""One file of a stored zip, read by its range: what a check has noted of it (`at`, `packed`, `method`) is enough."""
+"""One file of a stored zip, read by its range: `at`, `packed` and `method` are those of its Entry."""
 
 import zlib
 from collections.abc import Callable, Iterator
@@ -8,10 +8,10 @@ _RAW_DEFLATE = -15
 
 
 def first_bytes(read: Callable[[int, int], Iterator[bytes]], *, at: int, packed: int, method: int, most: int) -> bytes:
-    """Its first `most` bytes; `read(start, stop)` gives those of the zip. Raises zlib.error, or what that does."""
+    """Its first `most` bytes; `read(start, stop)` reads those of the zip. Raises zlib.error, and what `read` raises."""
     if not packed:
         return b""
-    # Stored bytes need not be read further than they are wanted; what is deflated tells only while it is inflated.
+    # Of deflated bytes nobody knows beforehand how many are needed.
     steps = read(at, at + (packed if method == _DEFLATED else min(packed, most)))
     try:
         return b"".join(_inflated(steps, most) if method == _DEFLATED else steps)

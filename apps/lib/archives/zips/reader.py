@@ -17,7 +17,7 @@ from apps.lib.archives.rules.collector import Member
 from apps.lib.archives.rules.limits import Clock, Limits, at_most
 from apps.lib.archives.rules.magic import HEAD_BYTES, looks_like
 from apps.lib.archives.rules.names import broken_names
-from apps.lib.archives.rules.outcome import MOST_REASONS, Entry, Refusal, refuse, shown
+from apps.lib.archives.rules.outcome import MAX_REASONS, Entry, Refusal, refuse, shown
 from apps.lib.archives.zips.contents import DEFLATED, STORED, Record, member_pieces
 from apps.lib.errors import Reason
 
@@ -65,7 +65,7 @@ def zip_members(
     records = _read_directory(file.read(directory_size), entries)
     reasons = [*broken_names((record.name for record in records), limits), *_broken_kinds(records, links=links)]
     if reasons:
-        raise Refusal(reasons[:MOST_REASONS])
+        raise Refusal(reasons[:MAX_REASONS])
     places = _data_places(file, records, directory_at)
     _check_declared(records, size, limits)
     if by_name:
@@ -161,7 +161,7 @@ def _read_directory(directory: bytes, entries: int) -> list[Record]:
         record = Record._make([*fields, attributes, local_at, _decoded(raw_name)])
         records.append(record)
         reasons += _broken_record(record, raw_name, extra)
-        if len(reasons) >= MOST_REASONS:
+        if len(reasons) >= MAX_REASONS:
             break
     if reasons:
         raise Refusal(reasons)

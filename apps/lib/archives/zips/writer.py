@@ -1,7 +1,8 @@
 """Writes a zip front to back, without seeking and in flat memory: the same members give the same bytes.
 
-No times, no owners, no extra fields; nothing but the executable bit is kept of a mode. Small members carry their sizes
-in the local record, larger ones in a descriptor behind their data (APPNOTE 4.3.9), as any streaming tool writes them.
+No times, no owners, no extra fields, and of a mode only the executable bit. Small members have their sizes in the local
+record, which `zipfile` cannot do without seeking; larger ones have them in a descriptor after their data (APPNOTE
+4.3.9), as any streaming tool writes them. A release is known by these bytes: they must not depend on Python's version.
 """
 
 import stat
@@ -17,19 +18,19 @@ _CENTRAL = struct.Struct("<4s6H3L5H2L")
 _DESCRIPTOR = struct.Struct("<4s3L")
 _END = struct.Struct("<4s4H2LH")
 _UNIX, _VERSION = 3 << 8 | 20, 20
-_STAMP = (0, 1 << 5 | 1)  # midnight on 1980-01-01, the first day that a zip can name
+_STAMP = (0, 1 << 5 | 1)  # midnight on 1980-01-01, the first day that a zip can express
 _UTF8, _STREAMED = 1 << 11, 1 << 3
 _STORED, _DEFLATED = 0, 8
-# Part of the format that we promise: another level or threshold gives other bytes for the same module.
+# Another level or threshold gives other bytes for the same module: change neither.
 _LEVEL = 6
-_HELD_BYTES = 1024 * 1024
+_MAX_BUFFER_BYTES = 1024 * 1024
 _MAX_LINKED_BYTES = 64 * 1024 * 1024
 _STEP = 64 * 1024
-_MOST_FILES, _MOST_BYTES = 0xFFFE, 0xFFFFFFFE  # beyond them it would have to be a zip64
+_MAX_FILES, _MAX_BYTES = 0xFFFE, 0xFFFFFFFE  # a larger zip must be a zip64
 
 
 class ZipWriter:
-    """Hands the archive piece by piece to `emit`. `files` counts the members."""
+    """Passes the archive to `emit`, piece by piece. `files` counts the members."""
 
     def __init__(self, emit: Callable[[bytes], None]) -> None:
         self.files = 0
@@ -39,35 +40,35 @@ class ZipWriter:
         self._directory = bytearray()
 
     def add(self, names: Sequence[str], pieces: Iterator[bytes], *, executable: bool) -> None:
-        """Writes one file under each of its names, which are what the reader's rules let through, each one once."""
+        """Writes one file under each of its names. All names of a zip are different and follow the reader's rules."""
         packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
-        held = bytearray()
+        buffer = bytearray()
         size, crc, packed, at = 0, 0, 0, None
         for piece in pieces:
             size += len(piece)
             crc = zlib.crc32(piece, crc)
-            held += packer.compress(piece)
-            # What is written several times is packed once and held meanwhile: a tar cannot be read backwards.
+            buffer += packer.compress(piece)
+            # A file with several names is packed once, into memory: a tar cannot be read backwards.
             if len(names) > 1:
-                _check_held(held, names[1])
-            elif len(held) > _HELD_BYTES or at is not None:
+                _check_linked(buffer, names[1])
+            elif len(buffer) > _MAX_BUFFER_BYTES or at is not None:
                 at = self._local(names[0], _STREAMED, _DEFLATED, (0, 0, 0)) if at is None else at
-                packed += len(held)
-                self._write(held)
-                held.clear()
+                packed += len(buffer)
+                self._write(buffer)
+                buffer.clear()
         method = _DEFLATED if size else _STORED
-        held += packer.flush() if size else b""
-        facts = (crc, packed + len(held), size)
+        buffer += packer.flush() if size else b""
+        facts = (crc, packed + len(buffer), size)
         if at is not None:
             self._check_room(names[0], size)
-            self._write(held)
+            self._write(buffer)
             self._write(_DESCRIPTOR.pack(b"PK\x07\x08", *facts))
             self._record(names[0], _STREAMED, method, facts, executable=executable, at=at)
             return
         for name in names:
             self._check_room(name, size)
             at = self._local(name, 0, method, facts)
-            self._write(held)
+            self._write(buffer)
             self._record(name, 0, method, facts, executable=executable, at=at)
 
     def finish(self) -> None:
@@ -94,9 +95,9 @@ class ZipWriter:
         self.files += 1
 
     def _check_room(self, name: str, size: int) -> None:
-        if size > _MOST_BYTES or self._at > _MOST_BYTES - size or self.files >= _MOST_FILES:
+        if size > _MAX_BYTES or self._at > _MAX_BYTES - size or self.files >= _MAX_FILES:
             found = f"{self.files + 1} files of {self._at + size} bytes"
-            raise refuse("too_large_repacked", found, "what a plain zip can hold", "Leave files out.", name)
+            raise refuse("too_large_repacked", found, "a plain zip", "Leave files out.", name)
 
     def _write(self, data: bytes | bytearray) -> None:
         self._at += len(data)
@@ -111,7 +112,7 @@ class ZipWriter:
         self._pending.clear()
 
 
-def _check_held(held: bytearray, name: str) -> None:
-    if len(held) > _MAX_LINKED_BYTES:
+def _check_linked(buffer: bytearray, name: str) -> None:
+    if len(buffer) > _MAX_LINKED_BYTES:
         expected = at_most(_MAX_LINKED_BYTES, "bytes, packed, in a file that is linked to")
         raise refuse("too_large_linked", "a link to a larger file", expected, "Leave the link out.", name)

@@ -1,4 +1,4 @@
-"""A reader that hashes the whole file on the way, while somebody reads it from the front to the back."""
+"""A reader that hashes the whole file while it is read from front to back."""
 
 import hashlib
 import os
@@ -13,9 +13,9 @@ _STEP = 64 * 1024
 
 
 class FollowedReader(PositionedReader):
-    """Reads a descriptor, and from `follow` on hashes what passes: what is skipped is read for it, nothing twice.
+    """From `follow` on, hashes all bytes that are read or skipped, each once.
 
-    Before that, the directory at the end of a zip can be read without its bytes being counted.
+    Before that, the directory at the end of a zip can be read without being hashed.
     """
 
     def __init__(self, descriptor: int) -> None:
