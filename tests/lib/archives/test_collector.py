@@ -38,6 +38,21 @@ def test_patterns_are_of_whole_paths_in_any_case(read):
     )
 
 
+def test_wanted_texts_come_back_in_any_case_and_cut():
+    files = {"ReadMe.md": "# hello", "a/readme.md": "no", "main.tf": "x", "a/main.tf": "no", "b.TF": "y"}
+    limits = sandboxed.Limits(text_bytes=3)
+
+    listing = zipped(files, "readme.md", "*.tf", limits=limits)
+
+    assert listing.texts == {"ReadMe.md": b"# h", "main.tf": b"x", "b.TF": b"y"}
+
+
+def test_all_texts_together_are_capped():
+    listing = zipped({"a.tf": "12345", "b.tf": "12345"}, "*.tf", limits=sandboxed.Limits(texts_bytes=7))
+
+    assert listing.texts == {"a.tf": b"12345", "b.tf": b"12"}
+
+
 @both
 def test_the_root_has_room_before_the_examples_wherever_it_lies(read):
     examples = {f"examples/{number}/main.tf": "e" * 400 for number in range(50)}

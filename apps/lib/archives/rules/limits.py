@@ -44,7 +44,7 @@ class Limits:
     def check_entries(self, count: int, more: str = "") -> None:
         if count > self.entries:
             expected = at_most(self.entries, "entries", self.entries_setting)
-            raise refuse("too_many_entries", f"{count} entries{more}, or more", expected, "Leave files out.")
+            raise refuse("too_many_entries", f"{count} entries{more}", expected, "Leave files out.")
 
     def check_directory(self, size: int, what: str) -> None:
         if size > self.directory_bytes:
@@ -59,12 +59,12 @@ class Limits:
     def check_unpacked(self, total: int, more: str = "") -> None:
         if total > self.unpacked_bytes:
             expected = at_most(self.unpacked_bytes, "bytes", self.unpacked_setting)
-            found = f"{amount_text(total)} unpacked{more}, or more"
+            found = f"{amount_text(total)} unpacked{more}"
             raise refuse("too_large_unpacked", found, expected, "Leave files out.")
 
     def check_ratio(self, total: int, packed: int) -> None:
         if total > self.ratio_from and total > self.ratio * packed:
-            found = f"{amount_text(total)} unpacked, or more, from {amount_text(packed)}"
+            found = f"{amount_text(total)} unpacked from {amount_text(packed)}"
             raise refuse("ratio", found, f"at most {self.ratio} times the packed size", "Leave the padding out.")
 
 
