@@ -11,6 +11,7 @@ from django.core.management import get_commands
 from django.test import RequestFactory
 
 from tests.house import sources
+from tests.house.policy import TABLES
 from tests.house.routes import METHODS, all_routes
 
 # What every admin site has, and every model below it; what they may do is asked of the model's own admin.
@@ -26,7 +27,6 @@ STOCK = {
     "admin:app_list",
 }
 PAGES = ("changelist", "add", "history", "delete", "change")
-POLICY = tomllib.loads((sources.CHECKOUT / "tests/house/policy.toml").read_text())["route"]
 TABLE = tomllib.loads((sources.CHECKOUT / "tests/house/doors.toml").read_text())
 
 
@@ -48,7 +48,7 @@ def _routes() -> Iterator[str]:
     """Whatever is not only read. Which methods a route takes is in the policy, where every other one is refused."""
     for route in all_routes():
         if route.name and not route.is_admin:
-            listed = POLICY.get(route.name, {"of an unlisted route": {}})
+            listed = TABLES.get(route.name, {"of an unlisted route": {}})
             yield from (f"{method} {route.name}" for method in listed if method != METHODS[0])
 
 

@@ -20,9 +20,7 @@ from registry_site import logs
 from tests.builders import canaries
 from tests.house import world
 from tests.house.routes import METHODS, all_routes
-from tests.house.test_policy import scene
 
-__all__ = ["scene"]
 ROUTES = [route for route in all_routes() if route.name]
 ROOMS = ["account", "admin", "api", "oci", "portal", "protocol"]
 QUERY = "&".join(

@@ -15,10 +15,9 @@ from apps.signing.models import SigningKey
 from tests.builders.keys import signing_key
 from tests.conftest import run_jobs
 from tests.house import doors, visible, world
-from tests.house.test_policy import ROUTES, TABLES, cells_of, client_of, scene
+from tests.house.policy import ROUTES, TABLES, cells_of
 from tests.signing.test_armor import armored, packet
 
-__all__ = ["client_of", "scene"]
 SUCCESS = (200, 201, 202, 204, 303)
 ROWS = {"providers.providerversion": ProviderVersion.objects, "signing.signingkey": SigningKey.objects}
 # Fields of requests whose text clients may be told.
@@ -70,9 +69,9 @@ def with_text(data, text):
     return {**data, **dict.fromkeys(SAID & set(data) | also, text)}
 
 
-def test_every_door_is_classified_once(olga):
+def test_every_door_is_classified_once(scene):
     known = Counter(doors.classified())
-    found = doors.all_doors(olga)
+    found = doors.all_doors(scene.users["olga"])
 
     assert found - set(known) == set(), "say in doors.toml what they can do"
     assert set(known) - found == set(), "they are no more"
@@ -81,8 +80,6 @@ def test_every_door_is_classified_once(olga):
 
 def test_what_is_called_harmless_changes_nothing_that_clients_see(scene, client_of):
     """Requested as the policy says that it works, with the jobs that it leaves."""
-    for row in world.NAMES:
-        scene.place(row)
     before, wrong = visible.everything(), []
     assert len(before) > len(world.NAMES)
     for door in requested(in_groups("harmless")):
@@ -97,7 +94,6 @@ def test_what_is_called_harmless_changes_nothing_that_clients_see(scene, client_
 
 
 def test_words_that_break_a_document_or_a_terminal_reach_none(scene, client_of):
-    scene.place("public")
     wrong = []
     for door in requested(in_groups("words")):
         row, who = list(opening(door, 302, 409, 422).items())[-1]  # some acts have nothing to act on in this scene
@@ -112,9 +108,8 @@ def test_words_that_break_a_document_or_a_terminal_reach_none(scene, client_of):
     assert wrong == []
 
 
-def test_nor_by_the_admin(scene, olga, browser_of):
-    scene.place("public")
-    desk, wrong = browser_of(olga), []
+def test_nor_by_the_admin(scene, browser_of):
+    desk, wrong = browser_of(scene.users["olga"]), []
     for door in in_groups("words", "admin"):
         label, _, action = door.removeprefix("action ").rpartition(".")
         row = ROWS[label].earliest("pk")
@@ -131,7 +126,6 @@ def test_nor_by_the_admin(scene, olga, browser_of):
 
 def test_nor_by_a_command(scene):
     assert in_groups("words", "command") == ["command purge"]
-    scene.place("public")
     for text in (one for one in WORDS if "\0" not in one):  # no argument holds one
         with undone(), suppress(CommandError):
             call_command("purge", "pantry/dns", "1.0.0", reason=text, confirm="pantry/dns 1.0.0", stdout=StringIO())
@@ -160,8 +154,9 @@ def keys_that_break():
 
 
 def test_case_23_s8_keys_that_clients_stumble_over_are_registered_by_no_door(
-    dora, tofu, browser_of, tmp_path, worker_host
+    scene, tofu, browser_of, tmp_path, worker_host
 ):
+    dora, before = scene.users["dora"], SigningKey.objects.count()
     assert in_groups("keys") == ["POST api:keys", "POST portal:key-add", "command import_signing_key"]
     api, browser = tofu(dora), browser_of(dora)
     browser.post(reverse("account_reauthenticate"), {"password": "dora likes pears", "next": "/"})
@@ -170,13 +165,14 @@ def test_case_23_s8_keys_that_clients_stumble_over_are_registered_by_no_door(
         assert browser.post("/namespaces/acme/keys/add", {"armor": text, "step": "save"}).status_code == 422, case
     for armor in (None, ["x"], {"a": 1}):
         assert api.post(KEYS, json.dumps({"armor": armor}), content_type="application/json").status_code == 422
-    assert not SigningKey.objects.exists()
+    assert SigningKey.objects.count() == before
 
 
 KEYS = "/api/v1/namespaces/acme/keys"
 
 
-def test_nor_by_the_command_that_imports_private_ones(acme, tmp_path, worker_host):
+def test_nor_by_the_command_that_imports_private_ones(scene, tmp_path, worker_host):
+    before = SigningKey.objects.count()
     secrets = {kind: signing_key(kind).secret_armor for kind in WEAK if kind != "revoked"}
     for case, text in (keys_that_break() | secrets).items():
         if case.startswith("a private key"):
@@ -184,4 +180,4 @@ def test_nor_by_the_command_that_imports_private_ones(acme, tmp_path, worker_hos
         (tmp_path / "key").write_text(text)
         with pytest.raises(CommandError, match=r"\w"):
             call_command("import_signing_key", namespace="acme", file=str(tmp_path / "key"), stdout=StringIO())
-    assert not SigningKey.objects.exists()
+    assert SigningKey.objects.count() == before

@@ -4,71 +4,16 @@ A route or method that the file does not list fails, and so does any cell that a
 rows written by hand, from the decisions (D8), before its view is believed.
 """
 
-import tomllib
-
 import pytest
 from django.db import transaction
-from django.test import Client
 from django.urls import reverse
 
-from apps.accounts.models import Scope
 from apps.audit.models import AuditEvent
-from tests.house import sources, world
+from tests.house import world
+from tests.house.policy import COLUMNS, POLICY, ROUTES, TABLES, cells_of, columns_of, kind_of, refusals_of
 from tests.house.routes import METHODS, all_routes
 
 pytestmark = pytest.mark.both
-
-POLICY = tomllib.loads((sources.CHECKOUT / "tests/house/policy.toml").read_text())
-COLUMNS = POLICY["columns"]
-TABLES = POLICY["route"]
-ROUTES = {route.name: route for route in all_routes() if route.name and not route.is_admin}
-ROWS = ("any", "private", "internal", "public", "missing")
-
-
-def columns_of(name):
-    return COLUMNS["token" if name.startswith(("api:", "oci:", "protocol:")) else "session"]
-
-
-def cells_of(name):
-    """{(method, row, who): status} as the policy has it."""
-    return {
-        (method, row, who): status
-        for method, table in TABLES[name].items()
-        for row in ROWS
-        if row in table
-        for who, status in zip(columns_of(name), table[row], strict=True)
-    }
-
-
-def refusals_of(name):
-    """The cells of the methods that are not listed: refused even to those who may do everything."""
-    if ROUTES[name].is_library:  # which methods its views take is allauth's own matter
-        return {}
-    who = "dora-manage" if "dora-manage" in columns_of(name)[:-1] else "olga"
-    row = "public" if any("public" in table for table in TABLES[name].values()) else "any"
-    status = TABLES[name].get("GET", {}).get("refused", 405)
-    return {(method, row, who): status for method in METHODS if method not in TABLES[name]}
-
-
-@pytest.fixture
-def scene(acme, pantry, hall, alice, bob, charlie, dora, olga, published):
-    users = {"alice": alice, "bob": bob, "charlie": charlie, "dora": dora, "olga": olga}
-    return world.build(users, published)
-
-
-@pytest.fixture
-def client_of(scene, bearer):
-    """The client of a column: a session by its person's name, a token as person-scope."""
-
-    def client(column):
-        person, _, scope = column.partition("-")
-        headers = bearer(scene.users[person], Scope(scope)) if scope else {}
-        made = Client(raise_request_exception=False, headers=headers)
-        if person != "nobody" and not scope:
-            made.force_login(scene.users[person])
-        return made
-
-    return client
 
 
 def ask(scene, client, name, method, row):
@@ -101,7 +46,7 @@ def test_no_form_shows_what_it_made_in_its_own_answer():
     made = {
         name
         for name in TABLES
-        if columns_of(name) is COLUMNS["session"] and not ROUTES[name].is_library
+        if kind_of(name) == "session" and not ROUTES[name].is_library
         for (method, _, _), status in cells_of(name).items()
         if method == "POST" and status == 200 and not TABLES[name]["POST"].get("shows")
     }
@@ -125,6 +70,12 @@ def test_each_cell_answers_as_the_policy_says(scene, client_of, name):
 
 def test_every_route_is_listed():
     assert set(ROUTES) == set(TABLES)
+
+
+def test_every_profile_is_used():
+    listed = [(name, table) for name, methods in POLICY["route"].items() for table in methods.values()]
+    used = {(table["profile"], kind_of(name)) for name, table in listed if "profile" in table}
+    assert {(profile, kind) for profile, kinds in POLICY["profile"].items() for kind in kinds} == used
 
 
 def test_every_route_has_a_name():

@@ -1,26 +1,25 @@
 """An Auditor is a reader everywhere and no more: the policy's cells of a stranger in a namespace that all may read."""
 
+from dataclasses import replace
+
 import pytest
 from django.contrib.auth.models import Group
 
 from tests.conftest import person
-from tests.house import world
-from tests.house.test_policy import TABLES, ask, cells_of, client_of, columns_of
+from tests.house.policy import TABLES, cells_of, columns_of
+from tests.house.test_policy import ask
 
 pytestmark = pytest.mark.both
-
-__all__ = ["client_of"]
 
 ROWS = ("private", "internal", "public")
 
 
 @pytest.fixture
-def scene(acme, pantry, hall, alice, bob, charlie, dora, olga, published):
+def scene(scene):
     """As the policy's, with one more person, who reads it all."""
     auditor = person("audrey", is_staff=True)
     auditor.groups.add(Group.objects.get(name="Auditor"))
-    users = {"alice": alice, "bob": bob, "charlie": charlie, "dora": dora, "olga": olga, "audrey": auditor}
-    return world.build(users, published)
+    return replace(scene, users=scene.users | {"audrey": auditor})
 
 
 def expected_of(name):

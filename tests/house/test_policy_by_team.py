@@ -4,11 +4,10 @@ import pytest
 
 from apps.accounts.models import Grant, Membership, Team
 from tests.house import world
-from tests.house.test_policy import ask, cells_of, client_of
+from tests.house.policy import cells_of
+from tests.house.test_policy import ask
 
 pytestmark = pytest.mark.both
-
-__all__ = ["client_of"]
 
 ROUTES = [
     "api:grants",
@@ -30,14 +29,11 @@ ROUTES = [
 
 
 @pytest.fixture
-def scene(acme, pantry, hall, alice, bob, charlie, dora, olga, published):
+def scene(scene):
     """As the policy's, but all that Alice holds she holds by a team."""
-    scene = world.build({"alice": alice, "bob": bob, "charlie": charlie, "dora": dora, "olga": olga}, published)
-    for row in world.NAMES:
-        scene.place(row)
     team = Team.objects.create(name="publishers")
-    Membership.objects.create(team=team, user=alice)
-    assert Grant.objects.filter(user=alice).update(user=None, team=team) == len(world.NAMES)
+    Membership.objects.create(team=team, user=scene.users["alice"])
+    assert Grant.objects.filter(user=scene.users["alice"]).update(user=None, team=team) == len(world.NAMES)
     return scene
 
 

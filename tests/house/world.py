@@ -2,8 +2,7 @@
 
 import json
 import uuid
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -21,6 +20,7 @@ from apps.providers import publishing as drafting
 from apps.releases.models import Release, State
 from apps.signing.models import Custody, SigningKey
 from tests.builders.archives import MODULE, module_zip
+from tests.conftest import person, run_jobs
 from tests.house import oci
 from tests.protocol.providers import cast
 
@@ -47,17 +47,14 @@ OTHER_VERSIONS = {
 ORIGIN = {"Origin": settings.PUBLIC_URL}
 
 
-@dataclass
+@dataclass(frozen=True)
 class World:
-    """What fills the routes of each row of the policy (private, internal, public, missing), made when asked for."""
+    """What fills the routes of each row of the policy: private, internal, public, missing."""
 
     users: dict[str, Any]
-    published: Callable[..., Any]
-    places: dict[str, dict[str, Any]] = field(default_factory=dict)
+    places: dict[str, dict[str, Any]]
 
     def place(self, row):
-        if row not in self.places:
-            self.places[row] = _place(NAMES[row], self.users, self.published)
         return self.places[row]
 
     def url(self, route, row):
@@ -74,23 +71,36 @@ class World:
         return values
 
 
-def build(users, published):
-    for name in NAMES.values():
-        namespace = Namespace.objects.get(name=name)
-        Grant.objects.get_or_create(namespace=namespace, user=users["dora"], defaults={"role": Role.OWNER})
-    return World(users, published, {ABSENT: _nowhere()})
+def build():
+    """The cast of tests/conftest.py, with Dora as an owner everywhere."""
+    spaces = {row: Namespace.objects.create(name=name, canonical=name, visibility=row) for row, name in NAMES.items()}
+    users = {name: person(name) for name in ("alice", "bob", "charlie", "dora")}
+    users["olga"] = person("olga", is_staff=True, is_superuser=True)
+    for namespace in spaces.values():
+        Grant.objects.create(namespace=namespace, user=users["alice"], role=Role.PUBLISHER)
+        Grant.objects.create(namespace=namespace, user=users["dora"], role=Role.OWNER)
+    Grant.objects.create(namespace=spaces["private"], user=users["bob"], role=Role.READER)
+    return World(users, {row: _place(space, users) for row, space in spaces.items()} | {ABSENT: _nowhere()})
 
 
-def _place(name, users, published):
-    namespace, dora = Namespace.objects.get(name=name), Viewer(users["dora"])
-    release = published(f"{namespace.name}/vpc/aws", "1.0.0", data=module_zip(FILES, comment=namespace.name.encode()))
+def _published(namespace, alice):
+    address, data = ModuleAddress(namespace.name, "vpc", "aws"), module_zip(FILES, comment=namespace.name.encode())
+    told = {"address": address, "version": "1.0.0", "file_name": ""}
+    publishing.publish(viewer=Viewer(alice), open_body=lambda: iter([data]), **told)
+    run_jobs()
+    return Release.objects.get(namespace=namespace, version="1.0.0")
+
+
+def _place(namespace, users):
+    dora = Viewer(users["dora"])
+    release = _published(namespace, users["alice"])
     address = ModuleAddress(namespace.name, "vpc", "aws")
     reserved, ticket = publishing.begin(viewer=Viewer(users["alice"]), address=address, version="9.0.0", file_name="")
     held, _ = publishing.begin(viewer=Viewer(users["alice"]), address=address, version="9.1.0")
     Release.objects.filter(pk=held.pk).update(state=State.HELD, ticket_digest="", receiving_until=None)
     made, secret = invitations.invite(actor=dora, note="", namespace=namespace, role=Role.READER)
     token, _ = tokens.issue(user=users["dora"], label="hers", scope=Scope.READ, actor=dora)
-    team = teams.create(name=f"{name}-cooks", actor=dora)
+    team = teams.create(name=f"{namespace.name}-cooks", actor=dora)
     dns = cast.add_version(cast.frozen_key(namespace), None, "dns", "1.0.0")
     dns.docs_pages.create(kind="resources", slug="record", name="dns_record", html="<p>A record.</p>")
     draft = _draft(namespace.name, users["alice"])

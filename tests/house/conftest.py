@@ -1,0 +1,68 @@
+"""One scene for each file that asks for it: built once, with every test's changes undone."""
+
+import copy
+import shutil
+
+import pytest
+from django.db import transaction
+from django.test import Client
+
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import tokens
+from apps.accounts.models import Scope
+from tests.conftest import BLOBS
+from tests.house import world
+from tests.house.policy import COLUMNS
+
+
+@pytest.fixture(scope="module")
+def shared_scene(django_db_setup, django_db_blocker):
+    shutil.rmtree(BLOBS, ignore_errors=True)
+    with django_db_blocker.unblock():
+        outer = transaction.atomic()
+        outer._from_testcase = True  # as Django's TestCase has it: jobs may begin their durable blocks inside
+        with outer:
+            yield world.build()
+            transaction.set_rollback(True)
+
+
+@pytest.fixture
+def empty_storage(request):
+    """As for every test, but the bytes of the scene stay."""
+    if "scene" not in request.fixturenames:
+        shutil.rmtree(BLOBS, ignore_errors=True)
+
+
+@pytest.fixture
+def scene(shared_scene, db):
+    """The scene in a transaction of the test's own."""
+    return shared_scene
+
+
+def client_for(scene, column):
+    """The client of a column: a session by its person's name, a token as person-scope."""
+    person, _, scope = column.partition("-")
+    client = Client(raise_request_exception=False)
+    if scope:
+        user = scene.users[person]
+        _, secret = tokens.issue(user=user, label="test", scope=Scope(scope), actor=Viewer(user))
+        client.defaults["HTTP_AUTHORIZATION"] = f"Bearer {secret}"
+    elif person != "nobody":
+        client.force_login(scene.users[person])
+    return client
+
+
+@pytest.fixture(scope="module")
+def shared_clients(shared_scene):
+    return {column: client_for(shared_scene, column) for column in {*COLUMNS["session"], *COLUMNS["token"]}}
+
+
+@pytest.fixture
+def client_of(scene, shared_clients):
+    """A client of its own, signed in already: what it does to its cookies ends with the test."""
+
+    def client(column):
+        made = shared_clients.get(column)
+        return copy.deepcopy(made) if made else client_for(scene, column)
+
+    return client
