@@ -10,7 +10,6 @@ from django.db.models import Exists, OuterRef, ProtectedError, QuerySet
 from django.utils import timezone
 
 from apps.accounts.access import gate
-from apps.accounts.access.prepared import Prepared
 from apps.accounts.models import Role
 from apps.artifacts.errors import BlobUnknown, Unsupported
 from apps.artifacts.models import RepositoryBlob
@@ -135,19 +134,10 @@ def _of_release(found: Found, digest: Digest) -> Readable | None:
 
 
 def _pushed(found: Found, digest: Digest) -> RepositoryBlob | None:
-    asked = _PUSHED[digest.algorithm]
-    return asked.first(namespace=found.namespace.pk, path=found.address.path_name, number=digest.hex)
+    here = {"repository__namespace": found.namespace, "repository__path": found.address.path_name}
+    return readable_rows(digest).filter(**here).order_by("pk").first()
 
 
-def _question(algorithm: str) -> Prepared[RepositoryBlob]:
-    def make(namespace: int, path: str, number: str) -> QuerySet[RepositoryBlob]:
-        rows = readable_rows(Digest(algorithm, number))
-        return rows.filter(repository__namespace=namespace, repository__path=path).order_by("pk")
-
-    return Prepared(make, namespace=int, path=str, number=str)
-
-
-_PUSHED = {algorithm: _question(algorithm) for algorithm in ("sha256", "sha512")}
 _EMPTIES = frozenset(str(Digest.of(EMPTY_BYTES, algorithm)) for algorithm in ("sha256", "sha512"))
 
 

@@ -3,12 +3,10 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.conf import settings
 from django.db.models import Exists, OuterRef
 
-from apps.accounts.access.prepared import Prepared
 from apps.artifacts import manifest_format, manifests, names
 from apps.artifacts.errors import ManifestInvalid, ManifestUnknown, Unsupported
 from apps.artifacts.manifest_format import ParsedManifest
@@ -110,7 +108,7 @@ def read(found: Found, reference: str, *, bytes_wanted: bool = True) -> Served:
         served = packages.served_by_tag(found, reference) if is_theirs else None
         column = "tags__name" if names.is_tag(reference) else ""
     if served is None and column:
-        served = _of_row(found, _ROW[column, bytes_wanted], reference)
+        served = _of_row(found, column, reference, bytes_wanted=bytes_wanted)
     if served is None:
         raise unknown(found.address, reference) if found.is_there else repositories.unknown(found.address)
     return served
@@ -151,33 +149,18 @@ def _warning(repository: Repository, parsed: ParsedManifest, others: Sequence[st
     return f"{named}: not a strict semantic version such as 1.2.0, so it is stored, not published."
 
 
-def _of_row(found: Found, question: Prepared[dict[str, Any]], reference: str) -> Served | None:
+def _of_row(found: Found, column: str, reference: str, *, bytes_wanted: bool) -> Served | None:
     """A row, but where it is the manifest of a release: then the release decides, under whatever tag (D9)."""
-    row = question.first(**found.coordinate, path=found.address.path_name, reference=reference)
+    here = {"repository__namespace": found.namespace, "repository__path": found.address.path_name}
+    versions = repositories.versions_of(**found.coordinate).filter(manifest_digest=OuterRef("digest"))
+    columns = ("digest", "media_type", "size", *(["raw"] if bytes_wanted else []))
+    rows = Manifest.objects.filter(**here, **{column: reference})
+    row = rows.values(*columns, is_release=Exists(versions)).first()
     if row is None:
         return None
     if row["is_release"]:
         return packages.served_by_digest(found, row["digest"])
     return Served(bytes(row.get("raw", b"")), row["digest"], row["media_type"], size=row["size"])
-
-
-def _question(column: str, *, bytes_wanted: bool) -> Prepared[dict[str, Any]]:
-    """The one row by digest or tag, and what its module's releases have to do with it."""
-    columns = ("digest", "media_type", "size", *(["raw"] if bytes_wanted else []))
-
-    def make(namespace: int, canonical: str, name: str, path: str, reference: str) -> Any:
-        versions = repositories.versions_of(namespace, canonical, name).filter(manifest_digest=OuterRef("digest"))
-        rows = Manifest.objects.filter(repository__namespace=namespace, repository__path=path, **{column: reference})
-        return rows.values(*columns, is_release=Exists(versions))
-
-    return Prepared(make, namespace=int, canonical=str, name=str, path=str, reference=str)
-
-
-_ROW = {
-    (column, bytes_wanted): _question(column, bytes_wanted=bytes_wanted)
-    for column in ("digest", "tags__name")
-    for bytes_wanted in (False, True)
-}
 
 
 def _delete_manifest(caller: Caller, found: Found, digest: str) -> None:

@@ -1,6 +1,5 @@
 """Module packages: the meaning of a tag or a digest in a module's repository."""
 
-from apps.accounts.access.prepared import Prepared
 from apps.artifacts.errors import ManifestUnknown
 from apps.artifacts.models import Manifest, Tag
 from apps.artifacts.names import is_release_tag, tag_of, version_of
@@ -23,7 +22,8 @@ def served_by_tag(found: Found, tag: str) -> Served | None:
     if not is_release_tag(tag):
         return None
     number = versions.parse(version_of(tag))
-    version = _WITH_NUMBER.first(**found.coordinate, sort_key=number.sort_key, text=number.text)
+    with_it = _versions(found).published().filter(release__sort_key=number.sort_key, release__version=number.text)
+    version = next(iter(with_it), None)
     return _served(found, version) if version else None
 
 
@@ -32,7 +32,7 @@ def served_by_digest(found: Found, digest: str) -> Served | None:
 
     Raises ManifestUnknown for what is in quarantine, whatever the rows say.
     """
-    with_it = _WITH_MANIFEST.rows(**found.coordinate, digest=digest)
+    with_it = list(_versions(found).filter(manifest_digest=digest).newest_first())
     shown = next((one for one in with_it if one.release.quarantined_at is None), None)
     if shown is not None:
         return _served(found, shown)
@@ -103,23 +103,18 @@ def _served(found: Found, version: ModuleVersion) -> Served | None:
     return Served(bytes(pushed.raw), pushed.digest, pushed.media_type, release, is_download=True)
 
 
+# What is read of a version to serve its manifest. Django takes longer to write down all columns of both tables than the
+# database takes to answer.
+_READ = (
+    "manifest_digest",
+    *(f"release__{column}" for column in ("name", "version", "digest", "size", "quarantined_at")),
+    *(f"release__lifecycle{column}" for column in ("", "_reason", "_replacement")),
+)
+
+
 def _versions(found: Found) -> ModuleVersionQuerySet:
     """Of the module, without asking for the module itself first: every read of a manifest comes by here."""
-    return versions_of(**found.coordinate).without_texts().select_related("release")
-
-
-def _with_manifest(namespace: int, canonical: str, name: str, digest: str) -> ModuleVersionQuerySet:
-    rows = versions_of(namespace, canonical, name).without_texts().select_related("release")
-    return rows.filter(manifest_digest=digest).newest_first()
-
-
-def _with_number(namespace: int, canonical: str, name: str, sort_key: bytes, text: str) -> ModuleVersionQuerySet:
-    rows = versions_of(namespace, canonical, name).without_texts().select_related("release")
-    return rows.published().filter(release__sort_key=sort_key, release__version=text)
-
-
-_WITH_NUMBER = Prepared(_with_number, namespace=int, canonical=str, name=str, sort_key=bytes, text=str)
-_WITH_MANIFEST = Prepared(_with_manifest, namespace=int, canonical=str, name=str, digest=str)
+    return versions_of(**found.coordinate).select_related("release").only(*_READ)
 
 
 def _releases(found: Found) -> ReleaseQuerySet:

@@ -9,7 +9,6 @@ from django.db.models.functions import Lower
 
 from apps.accounts.access import gate, reauthorising
 from apps.accounts.access.gate import Viewer
-from apps.accounts.access.prepared import Prepared
 from apps.accounts.models import Namespace, Role
 from apps.artifacts.errors import NameInvalid, NameUnknown, Unsupported
 from apps.artifacts.models import Repository
@@ -20,15 +19,6 @@ from apps.lib.errors import CredentialsRequired, Invalid, NotFound
 from apps.modules import publishing
 from apps.modules.models import Module, ModuleVersion, ModuleVersionQuerySet
 from apps.oci.authentication import Caller
-
-_ROW = Prepared(
-    lambda namespace, path: Repository.objects.filter(namespace=namespace, path=path), namespace=int, path=str
-)
-_MODULE = Prepared(
-    lambda namespace, canonical: Module.objects.filter(namespace=namespace, canonical=canonical),
-    namespace=int,
-    canonical=str,
-)
 
 FIRST_PART = "The first part of its name is a namespace in which you publish: check the spelling, or have one created."
 
@@ -56,7 +46,7 @@ class Found:
 
     @cached_property
     def row(self) -> Repository | None:
-        row = _ROW.first(namespace=self.namespace.pk, path=self.address.path_name)
+        row = Repository.objects.filter(namespace=self.namespace, path=self.address.path_name).first()
         if row is not None:
             row.namespace = self.namespace
         return row
@@ -66,7 +56,7 @@ class Found:
         if not self.is_module:
             return None
         path = self.address.path_name
-        module = _MODULE.first(namespace=self.namespace.pk, canonical=canonical(path))
+        module = Module.objects.filter(namespace=self.namespace, canonical=canonical(path)).first()
         if module is None or f"{module.name}/{module.system}".lower() != path:
             return None
         module.namespace = self.namespace

@@ -14,7 +14,6 @@ from django.utils import timezone
 
 from apps.accounts.access import epoch
 from apps.accounts.access.gate import NOBODY, Viewer
-from apps.accounts.access.prepared import Prepared
 from apps.accounts.models import ApiToken, Namespace, Scope, User
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
@@ -31,8 +30,6 @@ _RANDOM_LENGTH = 36
 _CHECK_LENGTH = 6
 _START_LENGTH = len("lrd_u_") + 4
 _ONLY_NAME = re.compile(r"[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*(?:/[a-z0-9]+)?", re.ASCII)
-_WITH_DIGEST = Prepared(lambda digest: ApiToken.objects.select_related("user").filter(digest=digest), digest=str)
-_WITH_ID = Prepared(lambda pk: ApiToken.objects.select_related("user").filter(pk=pk), pk=int)
 
 
 class TokenRefused(CredentialsRequired):
@@ -141,7 +138,7 @@ def identify(secret: str) -> ApiToken:
     token = None
     if is_well_formed(secret):
         # By the digest's unique index: no comparison of secrets is left that could leak by its time.
-        token = _WITH_DIGEST.first(digest=_digest(secret))
+        token = ApiToken.objects.select_related("user").filter(digest=_digest(secret)).first()
     if token is None:
         raise TokenRefused("This API token is unknown.", mend="Check that it was copied whole, or make another.")
     if token.revoked_at is not None or not token.user.is_active:
@@ -161,7 +158,7 @@ def identify(secret: str) -> ApiToken:
 
 def token_with_id(number: int) -> ApiToken | None:
     """The usable token of that id, with its user: for tokens that lead to a token."""
-    token = _WITH_ID.first(pk=number)
+    token = ApiToken.objects.select_related("user").filter(pk=number).first()
     return token if token is not None and token.is_usable and token.user.is_active else None
 
 
