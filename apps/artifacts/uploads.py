@@ -249,7 +249,9 @@ def _joined(staged: list[UploadChunk], authorise: Callable[[], None]) -> Abstrac
     """One chunk is kept as it is; several are read once more, in their order."""
     if len(staged) == 1:
         one = staged[0]
-        return nullcontext(ingest.staged(one.staging_key, Fingerprint(one.sha256, one.sha512, one.size)))
+        return nullcontext(
+            ingest.staged(one.staging_key, Fingerprint(one.sha256, one.sha512, one.size), is_hashed=True)
+        )
     whole = chain.from_iterable(ingest.read_staged(chunk.staging_key) for chunk in staged)
     return ingest.receive(authorised_to_the_end(whole, authorise))
 

@@ -1,4 +1,4 @@
-"""Store blobs that are hashed while they come in (sha256 and sha512), without reading them twice.
+"""The one way by which bytes become a blob: hashed while they come in, or staged before and hashed again.
 
 Three steps, so that no transaction is open while storage works: `claim` in the caller's transaction, which also writes
 the reference to the blob; then `Arrival.store`; then `mark_ready` in another transaction. A blob may be read from then
@@ -55,11 +55,14 @@ def stage(key: str, chunks: Iterable[bytes]) -> Fingerprint:
     return prints.taken
 
 
-def staged(key: str, fingerprint: Fingerprint) -> Arrival:
-    """Return staged bytes as an Arrival. They also stay in staging until `store.discard_staged`."""
+def staged(key: str, fingerprint: Fingerprint, *, is_hashed: bool) -> Arrival:
+    """Return staged bytes as an Arrival. They also stay in staging until `store.discard_staged`.
+
+    `is_hashed`: this process hashed them while they came in. Otherwise they are hashed before they are stored.
+    """
     source = f"{STAGING}/{backends.checked(key)}"
     return Arrival(
-        fingerprint, lambda target, digest: backends.current().commit(source, target, digest, is_hashed=True)
+        fingerprint, lambda target, digest: backends.current().commit(source, target, digest, is_hashed=is_hashed)
     )
 
 
@@ -79,14 +82,14 @@ def claim(fingerprint: Fingerprint) -> Blob:
     `store.remove` marks a blob before it looks for references. So it either comes after this transaction and finds the
     reference, or this finds the mark and raises StorageUnavailable.
     """
-    row = Blob(digest=fingerprint.sha256, sha512=fingerprint.sha512, size=fingerprint.size)
+    row = Blob(digest=fingerprint.sha256, sha512=fingerprint.sha512 or None, size=fingerprint.size)
     Blob.objects.bulk_create([row], ignore_conflicts=True)
     blob = Blob.objects.select_for_update(no_key=True).filter(digest=fingerprint.sha256).first()
     if blob is None or blob.state == State.DELETING:
         raise StorageUnavailable(f"sha256:{fingerprint.sha256} is just being removed: it can be stored again soon.")
     if blob.size != fingerprint.size:
         raise Damaged(f"{blob} has {blob.size} bytes by its row: found {fingerprint.size}.")
-    if blob.sha512 is None:
+    if blob.sha512 is None and fingerprint.sha512:
         Blob.objects.filter(pk=blob.pk).update(sha512=fingerprint.sha512)
     return blob
 
@@ -100,3 +103,4 @@ def mark_ready(blob: Blob) -> None:
     """Record that the bytes are stored; no query if they were."""
     if blob.state == State.PENDING:
         Blob.objects.filter(pk=blob.pk, state=State.PENDING).update(state=State.READY)
+        blob.state = State.READY

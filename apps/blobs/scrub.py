@@ -4,7 +4,6 @@ A finding stays on the blob's row until its bytes are right again; an outage is 
 point, and two may run at once: each blob is recorded as soon as it is read, and the next run continues.
 """
 
-import hashlib
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -18,6 +17,7 @@ from django.db.models import QuerySet
 
 from apps.blobs import orphans, store
 from apps.blobs.models import Blob, Problem, State
+from apps.lib.digests import Tally
 
 BATCH_SIZE = 50
 # The last blob may take as long again; both together fit into the time limit of a task.
@@ -155,19 +155,26 @@ def _check(run: _Run, blob: Blob) -> None:
         log.info("blob_healed", digest=blob.digest, problem=blob.problem)
 
 
-def _problem_of(blob: Blob, *, until: float) -> Problem:
+def read_again(digest: str, *, until: float = inf) -> Tally | None:
+    """Read a blob from storage now; None if nothing is there. `until` is by time.monotonic(); then it raises."""
     try:
-        steps = store.read_unverified(blob.digest)
+        steps = store.read_unverified(digest)
     except store.Missing:
-        return Problem.MISSING
-    seen, size = hashlib.sha256(), 0
+        return None
+    tally = Tally()
     with closing(cast("Any", steps)):
         for step in steps:
             if time.monotonic() > until:
                 raise _TooSlow("it takes longer to read than a run may last")
-            seen.update(step)
-            size += len(step)
-    return Problem.NONE if (seen.hexdigest(), size) == (blob.digest, blob.size) else Problem.DAMAGED
+            tally.update(step)
+    return tally
+
+
+def _problem_of(blob: Blob, *, until: float) -> Problem:
+    found = read_again(blob.digest, until=until)
+    if found is None:
+        return Problem.MISSING
+    return Problem.NONE if (found.hexdigest, found.size) == (blob.digest, blob.size) else Problem.DAMAGED
 
 
 def _pass_over(run: _Run, blob: Blob, why: Exception) -> None:

@@ -4,7 +4,6 @@
 Call nothing here inside a database transaction: storage may be slow.
 """
 
-import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -14,10 +13,12 @@ from typing import BinaryIO
 from django.db import transaction
 from django.utils import timezone
 
-from apps.blobs import backends, integrity, references
+from apps.blobs import backends, ingest, integrity, references
 from apps.blobs.backends import STAGING, STEP, BadKey, Damaged, Missing, StorageUnavailable
 from apps.blobs.integrity import DamagedInStorage
 from apps.blobs.models import Blob, State
+from apps.lib.digests import Tally
+from apps.lib.formats.fingerprints import Fingerprint
 
 __all__ = [
     "STEP",
@@ -67,18 +68,9 @@ class SweepReport:
 def stage(key: str, chunks: Iterable[bytes]) -> Staged:
     """Stream to staging, durable on return. What `chunks` raises passes through, and nothing is stored."""
     backends.wait_without_database()
-    seen = hashlib.sha256()
-    size = 0
-
-    def counted() -> Iterator[bytes]:
-        nonlocal size
-        for chunk in chunks:
-            seen.update(chunk)
-            size += len(chunk)
-            yield chunk
-
-    backends.current().write(_staged(key), counted())
-    return Staged(digest=seen.hexdigest(), size=size)
+    tally = Tally()
+    backends.current().write(_staged(key), tally.over(chunks))
+    return Staged(tally.hexdigest, tally.size)
 
 
 def open_staged(key: str) -> BinaryIO:
@@ -108,21 +100,12 @@ def store_staged(key: str, *, digest: str, size: int) -> Blob:
     Raises Damaged if digest or size differ, Missing if the bytes are nowhere, and StorageUnavailable while older bytes
     of the same digest are being removed.
     """
-    backend, target = backends.current(), _content(digest)
+    arrival = ingest.staged(key, Fingerprint(digest, "", size), is_hashed=False)
     # durable: commit the row before the bytes, or a sweep takes them for an orphan.
     with transaction.atomic(durable=True):
-        blob, _ = Blob.objects.get_or_create(digest=digest, defaults={"size": size})
-    if blob.state == State.DELETING:
-        raise StorageUnavailable(f"sha256:{digest} is just being removed from storage: it can be stored again soon.")
-    found = backend.size(target)
-    if found is None:
-        backend.commit(_staged(key), target, digest)
-        found = backend.size(target)
-    if not found == size == blob.size:
-        raise Damaged(f"sha256:{digest} has {found} bytes in storage: expected {size}, and {blob.size} by its row.")
-    if blob.state != State.READY:
-        Blob.objects.filter(pk=blob.pk).update(state=State.READY)
-        blob.state = State.READY
+        blob = ingest.claim(arrival.fingerprint)
+    arrival.store()
+    ingest.mark_ready(blob)
     return blob
 
 

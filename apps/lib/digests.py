@@ -26,6 +26,11 @@ class Tally:
         self.size += len(chunk)
         self._hash.update(chunk)
 
+    def over(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        for chunk in chunks:
+            self.update(chunk)
+            yield chunk
+
     @property
     def hexdigest(self) -> str:
         return self._hash.hexdigest()

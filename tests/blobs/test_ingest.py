@@ -43,7 +43,7 @@ def test_what_is_not_kept_is_gone(backend, keys):
 
 def test_a_chunk_is_kept_from_staging(backend, keys):
     key = ingest.new_key()
-    keep(ingest.staged(key, ingest.stage(key, in_chunks())))
+    keep(ingest.staged(key, ingest.stage(key, in_chunks()), is_hashed=True))
     store.discard_staged(key)
 
     assert (b"".join(store.read(DIGEST)), keys()) == (DATA, [KEY])
@@ -51,7 +51,7 @@ def test_a_chunk_is_kept_from_staging(backend, keys):
 
 def test_a_chunk_that_was_swept_is_missing(backend):
     key = ingest.new_key()
-    arrival = ingest.staged(key, ingest.stage(key, in_chunks()))
+    arrival = ingest.staged(key, ingest.stage(key, in_chunks()), is_hashed=True)
     store.discard_staged(key)
 
     with pytest.raises(store.Missing):

@@ -1,6 +1,5 @@
 """Reading the stored bytes of a release again, to see whether they are still those that were published."""
 
-import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -12,7 +11,7 @@ from django.utils import timezone
 from apps.accounts.access.gate import Viewer
 from apps.audit.kinds import Kind as Event
 from apps.audit.recorder import record
-from apps.blobs import store
+from apps.blobs import scrub
 from apps.jobs import queue
 from apps.jobs.claims import Claim
 from apps.lib.errors import Conflict
@@ -96,11 +95,7 @@ def _record(release: Release, findings: Sequence[Finding], claim: Claim) -> None
 
 
 def _read(name: str, digest: str) -> Finding:
-    seen = hashlib.sha256()
-    try:
-        for chunk in store.read_unverified(digest):
-            seen.update(chunk)
-    except store.Missing:
+    found = scrub.read_again(digest)
+    if found is None:
         return Finding(name, digest, Outcome.MISSING, "nothing")
-    found = seen.hexdigest()
-    return Finding(name, digest, Outcome.SOUND if found == digest else Outcome.DAMAGED, found)
+    return Finding(name, digest, Outcome.SOUND if found.hexdigest == digest else Outcome.DAMAGED, found.hexdigest)
