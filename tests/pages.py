@@ -5,15 +5,26 @@ import re
 
 from django.http import HttpResponse
 
-_AFTER_START, _BEFORE_END = re.compile(r"(<[a-z][^<>]*>) "), re.compile(r" (</)")
+_PREFORMATTED = re.compile(r"(<(?:pre|textarea)\b.*?</(?:pre|textarea)>)", re.DOTALL)
+# No blank shows at the begin or end of an element, nor after a block, nor inside the end of a tag.
+_BLOCKS = "th|td|tr|li|div|p|option|ul|ol|section|h\\d|dt|dd"
+_UNSEEN = re.compile(rf"(?<=<)([a-z][^<>]*?) ?(>) |(?<=<)([a-z][^<>]*?) (>)| (?=</)|(</(?:{_BLOCKS})>) ")
 
 
 def markup_of(response: HttpResponse) -> str:
-    """The HTML with each run of whitespace as one blank, and none where an element begins or ends."""
-    text = re.sub(r"\s+", " ", response.content.decode())
-    return _BEFORE_END.sub(r"\1", _AFTER_START.sub(r"\1", _AFTER_START.sub(r"\1", text)))
+    """The HTML with each run of whitespace as one blank, and none where a browser shows none."""
+    parts = _PREFORMATTED.split(response.content.decode())
+    parts[::2] = [_squeeze(part) for part in parts[::2]]
+    return "".join(parts)
 
 
 def text_of(response: HttpResponse) -> str:
     """The same, with characters in place of entities."""
     return html.unescape(markup_of(response))
+
+
+def _squeeze(text: str) -> str:
+    text, before = re.sub(r"\s+", " ", text), ""
+    while text != before:
+        before, text = text, _UNSEEN.sub(lambda found: "".join(group or "" for group in found.groups()), text)
+    return text

@@ -59,8 +59,11 @@ class MachineView(APIView):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
         bodies.check(request.META)
-        # No name has a NUL byte, and PostgreSQL answers one in a parameter with an error.
-        if any("\0" in str(value) for value in kwargs.values()):
+        self.refuse_nul(kwargs)
+
+    def refuse_nul(self, arguments: dict[str, Any]) -> None:
+        """No name has a NUL byte, and PostgreSQL answers one in a parameter with an error."""
+        if any("\0" in str(value) for value in arguments.values()):
             raise nothing_here()
 
     def failure_of(self, error: Exception) -> Failure:

@@ -38,6 +38,9 @@ class OciView(MachineView):
     def viewer(self) -> Viewer:
         return self.caller.viewer
 
+    def refuse_nul(self, arguments: dict[str, Any]) -> None:
+        """Left to what reads names and digests, which says which of them it is."""
+
     def body_for(self, repository: Repository, *, needs_length: bool = False) -> Iterator[bytes]:
         """The body of a push; after its last byte the caller must still be allowed to push."""
         if is_bare(self.request) and not needs_length:

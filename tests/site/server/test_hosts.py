@@ -27,7 +27,7 @@ SENTENCE = (
 )
 
 
-@pytest.mark.parametrize("url", ["/v1/modules", "/api/v1/nothing", "/.well-known/terraform.json", "/archives/x"])
+@pytest.mark.parametrize("url", ["/v1/modules", "/.well-known/terraform.json", "/archives/x"])
 @pytest.mark.parametrize("host", ["wrong.example", "10.0.0.7:8443", "no host at all"])
 def test_another_host_is_refused_in_a_document(asked, url, host):
     answer = asked(url, host)
@@ -35,6 +35,13 @@ def test_another_host_is_refused_in_a_document(asked, url, host):
     assert (answer.status_code, answer["Content-Type"]) == (400, "application/json")
     assert answer.json() == {"errors": [SENTENCE]}
     assert "X-Request-Id" in answer
+
+
+def test_clients_of_the_api_read_their_own_kind_of_error(asked):
+    message, hint = SENTENCE.split(". ", 1)
+    error = {"code": "invalid", "message": f"{message}.", "mend": hint, "reasons": []}
+
+    assert asked("/api/v1/nothing", "wrong.example").json() == {"error": error}
 
 
 @pytest.mark.parametrize("url", ["/v2", "/v2/", "/v2/acme/vpc/aws/tags/list"])
