@@ -71,14 +71,14 @@ def hostnames(name: str, default: str) -> frozenset[str]:
     try:
         return frozenset(normalised(word) for word in words(name, "" if ":" in default else default))
     except Invalid as error:
-        raise ImproperlyConfigured(f"{name}: {error}. {error.mend}".strip()) from None
+        raise ImproperlyConfigured(f"{name}: {error}. {error.hint}".strip()) from None
 
 
 def trusted_proxies(name: str) -> TrustedProxies:
     try:
         return TrustedProxies.parse(words(name))
     except Invalid as error:
-        raise ImproperlyConfigured(f"{name}: {error}. {error.mend}".strip()) from None
+        raise ImproperlyConfigured(f"{name}: {error}. {error.hint}".strip()) from None
 
 
 def folder(name: str, default: Path) -> Path:

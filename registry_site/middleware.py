@@ -155,7 +155,7 @@ class AllowedHosts:
             request.get_host()
         except DisallowedHost:
             if not request.path.startswith((*PROBES, settings.STATIC_URL)):
-                log.warning("unknown-host", host=request.META.get("HTTP_HOST", "")[:100])
+                log.warning("unknown_host", host=request.META.get("HTTP_HOST", "")[:100])
                 return errors.unknown_host(request)
             request.META["HTTP_HOST"] = settings.PUBLIC_HOST
         return self.get_response(request)

@@ -45,7 +45,7 @@ def _delete(namespace: Namespace, actor: Viewer) -> None:
     if found := contents_of(row):
         raise Conflict(
             f"{row} is not empty: it holds {' and '.join(found)}.",
-            mend="Only an empty namespace is deleted. Cancel what is on its way; staff purge versions.",
+            hint="Only an empty namespace is deleted. Cancel what is on its way; staff purge versions.",
         )
     held = Grant.objects.filter(namespace=row)
     owners = held.filter(role=Role.OWNER)

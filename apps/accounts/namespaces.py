@@ -57,9 +57,9 @@ def create(*, name: str, visibility: str, actor: Viewer, description: str = "") 
     Raises Invalid, Conflict, CredentialsRequired or RoleRequired.
     """
     if actor.user is None:
-        raise CredentialsRequired(creation_refused(actor), mend="Sign in, or send an API token with the scope manage.")
+        raise CredentialsRequired(creation_refused(actor), hint="Sign in, or send an API token with the scope manage.")
     if refused := creation_refused(actor):
-        raise RoleRequired(refused, mend="Use the page, or a token with the scope manage and no limits; or ask staff.")
+        raise RoleRequired(refused, hint="Use the page, or a token with the scope manage and no limits; or ask staff.")
     check_namespace(name, reserved=settings.RESERVED_NAMES)
     _check(visibility, description)
     try:
@@ -92,10 +92,10 @@ def _create(name: str, visibility: str, description: str, owner: User, actor: Vi
 def _taken(name: str, actor: Viewer) -> Conflict:
     existing = visible_namespaces(actor).filter(canonical=canonical(name)).first()
     if existing is None:
-        return Conflict(f"The name {name} is taken.", mend="Choose another, or ask staff whose it is.")
+        return Conflict(f"The name {name} is taken.", hint="Choose another, or ask staff whose it is.")
     if existing.name == name:
-        return Conflict(f"The namespace {name} exists already.", mend="Open it, or choose another name.")
-    return Conflict(f"{name} is too close to {existing.name}, which exists.", mend="Choose a name that differs more.")
+        return Conflict(f"The namespace {name} exists already.", hint="Open it, or choose another name.")
+    return Conflict(f"{name} is too close to {existing.name}, which exists.", hint="Choose a name that differs more.")
 
 
 @transaction.atomic
@@ -133,7 +133,7 @@ def set_quotas(*, namespace: Namespace, actor: Viewer, **quotas: int | None) -> 
     Raises RoleRequired (only staff do) and Invalid.
     """
     if actor.user is None or not actor.user.is_staff:
-        raise RoleRequired("Only staff set the quotas of a namespace.", mend="Ask an operator.")
+        raise RoleRequired("Only staff set the quotas of a namespace.", hint="Ask an operator.")
     for field, value in quotas.items():
         _check_quota(field, value)
     row = _locked(namespace)
@@ -209,14 +209,14 @@ def transfer(
     who = _grantee(to)
     before = Grant.objects.select_related("team").filter(pk=giver.pk, namespace=namespace).first() if giver else None
     if giver and (before is None or before.role != Role.OWNER):
-        raise Conflict("Who is to be replaced owns it no more.", mend="Look at the members page, and begin again.")
+        raise Conflict("Who is to be replaced owns it no more.", hint="Look at the members page, and begin again.")
     if before and _named(before) == _named(Grant(namespace=namespace, **who)):
-        raise Conflict(f"{to} owns {namespace} already.", mend="Choose somebody else.")
+        raise Conflict(f"{to} owns {namespace} already.", hint="Choose somebody else.")
     given, _ = Grant.objects.update_or_create(
         namespace=namespace, **who, defaults={"role": Role.OWNER, "given_by": actor.user}
     )
     if not Grant.objects.active_owners().filter(pk=given.pk).exists():
-        raise Invalid(f"Nobody could act for {to}: there is no active member.", mend="Choose somebody who is here.")
+        raise Invalid(f"Nobody could act for {to}: there is no active member.", hint="Choose somebody who is here.")
     if before and keep_publisher:
         Grant.objects.filter(pk=before.pk).update(role=Role.PUBLISHER, given_by=actor.user)
     elif before:
@@ -265,7 +265,7 @@ def _grantee(holder: User | Team) -> dict[str, Any]:
         return {"user": holder}
     team = Team.objects.select_for_update().filter(pk=holder.pk).first()
     if team is None:
-        raise NotFound(f"The team {holder} was deleted.", mend="The teams page has the list.")
+        raise NotFound(f"The team {holder} was deleted.", hint="The teams page has the list.")
     return {"team": team}
 
 
@@ -282,22 +282,22 @@ def _keep_an_owner(leaving: Grant) -> None:
     others = Grant.objects.active_owners().filter(namespace=leaving.namespace_id)
     if not others.exclude(pk=leaving.pk).exists():
         raise Conflict(
-            "A namespace keeps at least one owner, and this is the last one.", mend="Make somebody else owner first."
+            "A namespace keeps at least one owner, and this is the last one.", hint="Make somebody else owner first."
         )
 
 
 def _check_quota(field: str, value: int | None) -> None:
     if field not in LARGEST_QUOTA:
-        raise Invalid(f"There is no quota {field!r}.", mend=f"Quotas are {', '.join(LARGEST_QUOTA)}.")
+        raise Invalid(f"There is no quota {field!r}.", hint=f"Quotas are {', '.join(LARGEST_QUOTA)}.")
     if value is not None and not 0 <= value <= LARGEST_QUOTA[field]:
         raise Invalid(
             f"{field} is from 0 (no limit) to {LARGEST_QUOTA[field]:,}, or empty for the default; found {value:,}.",
-            mend="Choose another number.",
+            hint="Choose another number.",
         )
 
 
 def _check(visibility: str, description: str) -> None:
     if visibility not in Visibility.values:
-        raise Invalid(f"There is no visibility {visibility!r}.", mend=f"Use one of {', '.join(Visibility.values)}.")
+        raise Invalid(f"There is no visibility {visibility!r}.", hint=f"Use one of {', '.join(Visibility.values)}.")
     if len(description) > 200:  # noqa: PLR2004  # the column's width
-        raise Invalid("A description has at most 200 characters.", mend="Shorten it; the module's README has room.")
+        raise Invalid("A description has at most 200 characters.", hint="Shorten it; the module's README has room.")

@@ -127,7 +127,7 @@ class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
         return HttpResponseRedirect(request.get_full_path() if is_there else listed)
 
     def _refused(self, request: HttpRequest, refusal: RegistryError) -> HttpResponse:
-        self.message_user(request, f"{refusal} {refusal.mend}", messages.ERROR)
+        self.message_user(request, f"{refusal} {refusal.hint}", messages.ERROR)
         return HttpResponseRedirect(request.get_full_path())
 
     def apply_verb(self, request: HttpRequest, rows: Iterable[M], verb: Callable[[M], object], *, done: str) -> None:

@@ -21,11 +21,11 @@ def read_json(request: Request) -> dict[str, Any]:
         data = json.loads(b"".join(pieces))
         _check_text(data)
     except RecursionError:
-        raise Unreadable("The body is nested too deeply.", mend="Send one flat JSON object.") from None
+        raise Unreadable("The body is nested too deeply.", hint="Send one flat JSON object.") from None
     except ValueError as error:  # also for bad UTF-8 and numbers with too many digits
-        raise Unreadable(f"The body is not JSON: {error}", mend="Send one JSON object.") from None
+        raise Unreadable(f"The body is not JSON: {error}", hint="Send one JSON object.") from None
     if not isinstance(data, dict):
-        raise Unreadable(f"The body is a JSON {type(data).__name__}.", mend="Send one JSON object.")
+        raise Unreadable(f"The body is a JSON {type(data).__name__}.", hint="Send one JSON object.")
     return data
 
 
@@ -34,9 +34,9 @@ def _check_text(data: Any) -> None:
     try:
         text = json.dumps(data, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise Unreadable("The body holds half a surrogate pair.", mend="Send Unicode text.") from None
+        raise Unreadable("The body holds half a surrogate pair.", hint="Send Unicode text.") from None
     if rb"\u0000" in text.replace(rb"\\", b""):
-        raise Unreadable("The body holds a NUL character.", mend="Send text without it.")
+        raise Unreadable("The body holds a NUL character.", hint="Send text without it.")
 
 
 def validated(serializer: type[Serializer[Any]], data: dict[str, Any]) -> dict[str, Any]:
@@ -45,8 +45,8 @@ def validated(serializer: type[Serializer[Any]], data: dict[str, Any]) -> dict[s
     known = list(filled.fields)
     unknown = sorted(set(data) - set(known))
     if unknown:
-        raise Invalid(f"There is no field {unknown[0][:80]!a}.", mend=f"Fields are: {', '.join(known)}.")
+        raise Invalid(f"There is no field {unknown[0][:80]!a}.", hint=f"Fields are: {', '.join(known)}.")
     if not filled.is_valid():
         field, errors = next(iter(filled.errors.items()))
-        raise Invalid(f"{field}: {errors[0]}", mend=f"Fields are: {', '.join(known)}.")
+        raise Invalid(f"{field}: {errors[0]}", hint=f"Fields are: {', '.join(known)}.")
     return dict(filled.validated_data)

@@ -80,7 +80,7 @@ class Transfer(ApiView):
         target = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
         wanted = validated(TransferInput, read_json(request))
         if ("to_user" in wanted) == ("to_team" in wanted):
-            raise Invalid("A namespace goes to one new owner.", mend="Send either to_user or to_team.")
+            raise Invalid("A namespace goes to one new owner.", hint="Send either to_user or to_team.")
         new_owner = (
             accounts.user_named(wanted["to_user"]) if "to_user" in wanted else teams.team_named(wanted["to_team"])
         )
@@ -99,10 +99,10 @@ class Transfer(ApiView):
         if not named:
             return namespaces.own_grant(namespace, self.viewer)
         if len(named) > 1:
-            raise Invalid("One owner is replaced at a time.", mend="Send either from_user or from_team.")
+            raise Invalid("One owner is replaced at a time.", hint="Send either from_user or from_team.")
         grant = namespaces.grants_in(namespace).filter(role=Role.OWNER, **named).first()
         if grant is None:
-            raise NotFound(f"{next(iter(named.values()))} does not own it.", mend="Look at its grants.")
+            raise NotFound(f"{next(iter(named.values()))} does not own it.", hint="Look at its grants.")
         return grant
 
 

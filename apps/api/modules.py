@@ -29,7 +29,7 @@ class ModuleRelease(ApiView):
     def put(self, request: Request, namespace: str, name: str, system: str, version: str) -> Response:
         """The archive as raw body, in any framing: 202 with the release document; 200 for the same bytes again.
 
-        `?folder=modules/vpc` publishes that folder of it; `?confirm=state-file,private-key,unloadable` confirms
+        `?folder=modules/vpc` publishes that folder of it; `?confirm=state_file,private_key,unloadable` confirms
         questions in advance. Reads the body only after the token, the rights, the address and the number are accepted.
         """
         self.require_token()
@@ -59,12 +59,12 @@ def _check_head(request: Request) -> None:
     if length is not None and length > limit:
         raise TooLarge(
             f"The archive has {length} bytes, expected at most {limit} (limit {publishing.LIMIT_SETTING}).",
-            mend="Leave out what the module does not need, or ask an operator for more.",
+            hint="Leave out what the module does not need, or ask an operator for more.",
         )
     if request.headers.get("Content-Type", "").lower().startswith("multipart/"):
         raise Unreadable(
             "The body is a multipart form, expected the archive itself.",
-            mend="With curl use `--upload-file module.zip` (or --data-binary @module.zip with -X PUT), not --form.",
+            hint="With curl use `--upload-file module.zip` (or --data-binary @module.zip with -X PUT), not --form.",
         )
 
 

@@ -49,7 +49,7 @@ class ModuleDetail(ApiView):
         module = module_for(self.viewer, address)
         wanted = validated(ModuleInput, read_json(request))
         if not wanted:
-            raise Invalid("There is nothing to change.", mend="Send description, source or both.")
+            raise Invalid("There is nothing to change.", hint="Send description, source or both.")
         describing.describe(
             module=module,
             actor=self.viewer,

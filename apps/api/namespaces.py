@@ -70,7 +70,7 @@ class NamespaceDetail(ApiView):
         target = operated_namespace(self.viewer, namespace, permission="accounts.change_namespace")
         wanted = validated(QuotaInput, read_json(request))
         if not wanted:
-            raise Invalid("There is nothing to change.", mend="Send quota_bytes, quota_versions or both.")
+            raise Invalid("There is nothing to change.", hint="Send quota_bytes, quota_versions or both.")
         namespaces.set_quotas(namespace=target, actor=self.viewer, **wanted)
         return Response(namespace_document(target, self.viewer))
 

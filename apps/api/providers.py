@@ -109,7 +109,7 @@ def _check_head(request: Request, release: Release, name: str) -> None:
     if request.headers.get("Content-Type", "").lower().startswith("multipart/"):
         raise Unreadable(
             "The body is a multipart form, expected the file itself.",
-            mend="With curl use `--upload-file <file>` and an URL that ends in its name, not --form.",
+            hint="With curl use `--upload-file <file>` and an URL that ends in its name, not --form.",
         )
 
 

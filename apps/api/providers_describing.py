@@ -50,7 +50,7 @@ class ProviderDetail(ApiView):
         provider = provider_for(self.viewer, address)
         wanted = validated(ProviderInput, read_json(request))
         if not wanted:
-            raise Invalid("There is nothing to change.", mend="Send description, source or notice.")
+            raise Invalid("There is nothing to change.", hint="Send description, source or notice.")
         changes = {"source_url" if field == "source" else field: value for field, value in wanted.items()}
         describing.describe(provider=provider, actor=self.viewer, **changes)
         return Response(provider_document(provider))

@@ -53,7 +53,7 @@ def _check_head(request: Request) -> None:
     if request.headers.get("Content-Type", "").lower().startswith("multipart/"):
         raise Unreadable(
             "The body is a multipart form, expected the zip itself.",
-            mend="With curl use `--upload-file <file>`, not --form.",
+            hint="With curl use `--upload-file <file>`, not --form.",
         )
 
 

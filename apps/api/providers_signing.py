@@ -22,7 +22,7 @@ class ProviderSignature(ApiView):
         if request.headers.get("Content-Type", "").lower().startswith("multipart/"):
             raise Unreadable(
                 "The body is a multipart form, expected the signature itself.",
-                mend="With curl use `--upload-file <file>`, not --form.",
+                hint="With curl use `--upload-file <file>`, not --form.",
             )
 
         def open_body() -> Iterator[bytes]:

@@ -91,7 +91,7 @@ class MemberDetail(ApiView):
         leaves = self.viewer.user is not None and self.viewer.user.username == user
         target = gate.team_for(self.viewer, team, manage=not leaves)
         if leaves and self.viewer.token and self.viewer.token.scope != "manage":
-            raise RoleRequired("Leaving a team needs a token with the scope manage.", mend="Use one, or the page.")
+            raise RoleRequired("Leaving a team needs a token with the scope manage.", hint="Use one, or the page.")
         membership = teams.members_of(target).filter(user__username=user).first()
         if membership is not None:
             teams.remove(membership=membership, actor=self.viewer)

@@ -30,7 +30,7 @@ def limited(chunks: Iterable[bytes], *, already: int = 0) -> Iterator[bytes]:
         size += len(chunk)
         if size > limit:
             raise TooLarge(
-                f"The blob is larger than {limit} bytes ({SETTING}).", mend="Send less, or ask an operator for more."
+                f"The blob is larger than {limit} bytes ({SETTING}).", hint="Send less, or ask an operator for more."
             )
         yield chunk
 
@@ -81,5 +81,5 @@ def _check_digest(arrival: Arrival, digest: Digest) -> None:
     if digest.hex != (found.sha256 if digest.algorithm == "sha256" else found.sha512):
         raise DigestInvalid(
             f"The {found.size} bytes that came have the digest sha256:{found.sha256}: expected {digest}.",
-            mend="Send the blob again.",
+            hint="Send the blob again.",
         )

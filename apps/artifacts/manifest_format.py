@@ -82,7 +82,7 @@ def parse(raw: bytes, content_type: str) -> ParsedManifest:
         return ParsedManifest(media_type, own_type, subject, annotations, blobs, children)
     _refuse_both(fields, ("manifests", "fsLayers"), "an image manifest")
     if "config" not in fields:
-        raise ManifestInvalid("The manifest has no config.", mend="Name the empty one, `{}`, where there is nothing.")
+        raise ManifestInvalid("The manifest has no config.", hint="Name the empty one, `{}`, where there is nothing.")
     config = _descriptor(fields["config"], "config")
     layers = _descriptors(fields, "layers")
     return ParsedManifest(media_type, own_type or config.media_type, subject, annotations, (config, *layers))
@@ -173,7 +173,7 @@ def _media_type(value: Any, where: str) -> str:
 
 def _descriptors(fields: dict[str, Any], name: str, *, required: bool = False) -> list[Descriptor]:
     if required and name not in fields:
-        raise ManifestInvalid(f"The manifest has no {name}.", mend="List none as an empty array.")
+        raise ManifestInvalid(f"The manifest has no {name}.", hint="List none as an empty array.")
     listed = fields.get(name)
     if listed is None:  # Go's clients write an empty list as null
         return []

@@ -97,5 +97,5 @@ def _check_size(descriptor: Descriptor, size: int) -> None:
 
 def unknown(descriptor: Descriptor, what: str) -> ManifestBlobUnknown:
     return ManifestBlobUnknown(
-        f"The {what} {descriptor.digest} is not in this repository.", mend=f"Push the {what} first."
+        f"The {what} {descriptor.digest} is not in this repository.", hint=f"Push the {what} first."
     )

@@ -34,7 +34,7 @@ def digest_of(repository: Repository, reference: str | Digest, raw: bytes) -> Di
     if isinstance(reference, Digest):
         digest = Digest.of(raw, reference.algorithm)
         if digest != reference:
-            raise DigestInvalid(f"The body is {digest}, but it was sent as {reference}.", mend="Send it again.")
+            raise DigestInvalid(f"The body is {digest}, but it was sent as {reference}.", hint="Send it again.")
         return digest
     known = Manifest.objects.filter(repository=repository)
     usual, other = Digest.of(raw), Digest.of(raw, "sha512")
@@ -83,7 +83,7 @@ def store(
         elif manifest.media_type != pushed.parsed.media_type:
             raise ManifestInvalid(
                 f"These bytes were pushed as {manifest.media_type} before, and now as {pushed.parsed.media_type}.",
-                mend="Write the mediaType into the manifest.",
+                hint="Write the mediaType into the manifest.",
             )
         else:
             Manifest.objects.filter(pk=manifest.pk).update(seen_at=now)

@@ -122,4 +122,4 @@ def parse_name(text: str) -> RepositoryAddress | ProviderMirror:
     try:
         return ProviderMirror(parts[1], ProviderAddress.parse(f"{parts[2]}/{parts[3]}"))
     except Invalid as refusal:
-        raise NameInvalid(str(refusal), mend=refusal.mend) from None
+        raise NameInvalid(str(refusal), hint=refusal.hint) from None

@@ -45,14 +45,14 @@ class Busy(Unavailable):
     def __init__(self, left: timedelta) -> None:
         super().__init__(
             "Another chunk of this upload is coming in, or broke off.",
-            mend="Send this one again in a minute.",
+            hint="Send this one again in a minute.",
             retry_after=max(1, ceil(left.total_seconds())),
         )
 
 
 def begin(viewer: Viewer, repository: Repository) -> UploadSession:
     if viewer.user is None:
-        raise CredentialsRequired("Pushing needs credentials.", mend="Send an API token.")
+        raise CredentialsRequired("Pushing needs credentials.", hint="Send an API token.")
     return UploadSession.objects.create(
         repository=repository, user=viewer.user, token=viewer.token, expires_at=timezone.now() + LIFETIME
     )

@@ -26,7 +26,7 @@ class TokenAuthentication(BaseAuthentication):
         try:
             token = tokens.identify(_secret_of(header))
         except tokens.TokenRefused as refused:
-            raise AuthenticationFailed(f"{refused} {refused.mend}") from None
+            raise AuthenticationFailed(f"{refused} {refused.hint}") from None
         token_usage.record_use(token)
         return token.user, token
 
@@ -52,9 +52,9 @@ def _secret_of(header: str) -> str:
             pair = base64.b64decode(value, validate=True).decode()
         except (binascii.Error, UnicodeDecodeError):
             raise tokens.TokenRefused(
-                "The Basic credentials cannot be read.", mend="Send any name, and an API token as the password."
+                "The Basic credentials cannot be read.", hint="Send any name, and an API token as the password."
             ) from None
         return pair.partition(":")[2]
     raise tokens.TokenRefused(
-        "This kind of Authorization is not known.", mend="Send `Bearer <token>`, or Basic with the token as password."
+        "This kind of Authorization is not known.", hint="Send `Bearer <token>`, or Basic with the token as password."
     )

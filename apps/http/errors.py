@@ -65,7 +65,7 @@ class Failure:
 def failure_of(error: BaseException | None, request: HttpRequest) -> Failure:
     """What to answer. A defect is logged here, once, with its traceback; an outage without."""
     if isinstance(error, RegistryError) and (status := _status_of(error)):
-        return Failure(status, error.code, str(error), error.mend)
+        return Failure(status, error.code, str(error), error.hint)
     if isinstance(error, AuthenticationFailed):
         return Failure(HTTPStatus.UNAUTHORIZED, "unauthenticated", str(error.detail))
     if isinstance(error, MethodNotAllowed):
@@ -129,7 +129,7 @@ def registry_dialect(failure: Failure) -> dict[str, Any]:
 
 def api_dialect(failure: Failure) -> dict[str, Any]:
     """Larder's own API. `code` is for programs and never changes; `reasons` has the shape of a release document's."""
-    return {"error": {"code": failure.code, "message": failure.message, "mend": failure.hint, "reasons": []}}
+    return {"error": {"code": failure.code, "message": failure.message, "hint": failure.hint, "reasons": []}}
 
 
 def oci_dialect(failure: Failure) -> dict[str, Any]:

@@ -75,7 +75,7 @@ def check_provider_type(text: str, reserved: frozenset[str] = _NOBODY) -> None:
             short = text.removeprefix(prefix).removeprefix("provider-")
             raise Invalid(
                 f"provider type {text!r} starts with {prefix!r}, which clients refuse in a source address",
-                mend=f"Use {short!r}." if short else "Leave the prefix out.",
+                hint=f"Use {short!r}." if short else "Leave the prefix out.",
             )
     _check_reserved("provider type", text, RESERVED_PROVIDER_TYPES, reserved)
 
@@ -171,14 +171,14 @@ class Segment:
 
 def _check(what: str, text: str, separators: str, longest: int, *, capitals: bool = False) -> None:
     if not text:
-        raise Invalid(f"the {what} is empty", mend="Give it a name.")
+        raise Invalid(f"the {what} is empty", hint="Give it a name.")
     _check_characters(what, text, separators, capitals=capitals)
     if text[0] in separators or text[-1] in separators:
         end, mark = ("starts", text[0]) if text[0] in separators else ("ends", text[-1])
         raise Invalid(f"{what} {text!r} {end} with {mark!r}, expected a letter or a digit there")
     double = re.search("[-_]{2}", text)
     if double:
-        raise Invalid(f"{what} {text!r} holds {double[0]!r}, expected single separators", mend="Keep one of the two.")
+        raise Invalid(f"{what} {text!r} holds {double[0]!r}, expected single separators", hint="Keep one of the two.")
     if len(text) > longest:
         raise Invalid(f"{what} {text[:80]!r} is {len(text)} characters long, expected at most {longest}")
 
@@ -194,12 +194,12 @@ def _check_characters(what: str, text: str, separators: str, *, capitals: bool) 
         if character.isascii() and character.isupper():
             raise Invalid(
                 f"{what} {text[:80]!r} has an upper-case {character!r} at position {position}, expected {allowed}",
-                mend=_suggestion(what, text, separators, capitals=capitals),
+                hint=_suggestion(what, text, separators, capitals=capitals),
             )
         name = {"_": "an underscore", "-": "a dash", " ": "a space", ".": "a dot"}.get(character, "the character")
         raise Invalid(
             f"{what} {text[:80]!r} has {name} {character!r} at position {position}, expected {allowed}",
-            mend=_suggestion(what, text, separators, capitals=capitals),
+            hint=_suggestion(what, text, separators, capitals=capitals),
         )
 
 
@@ -225,4 +225,4 @@ def _check_reserved(what: str, text: str, ours: Mapping[str, str], reserved: fro
     name = canonical(text)
     why = ours.get(name) or ("the operator keeps it back" if name in map(canonical, reserved) else None)
     if why:
-        raise Invalid(f"{what} {text!r} is reserved: {why}", mend="Choose another name.")
+        raise Invalid(f"{what} {text!r} is reserved: {why}", hint="Choose another name.")

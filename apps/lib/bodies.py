@@ -27,7 +27,7 @@ class TooSlow(RegistryError):
     code = "too_slow"
 
     def __init__(self) -> None:
-        super().__init__("The body of the request came too slowly.", mend="Send it again over a better connection.")
+        super().__init__("The body of the request came too slowly.", hint="Send it again over a better connection.")
 
 
 def streamed(*methods: str) -> Callable[[View], View]:
@@ -59,7 +59,7 @@ def refusal(environ: Mapping[str, Any], *, limit: int) -> RegistryError | None:
 
 def too_large(limit: int) -> TooLarge:
     return TooLarge(
-        f"The body of the request is larger than {limit:,} bytes (limit LARDER_JSON_MAX_BYTES).", mend="Send less."
+        f"The body of the request is larger than {limit:,} bytes (limit LARDER_JSON_MAX_BYTES).", hint="Send less."
     )
 
 
@@ -98,7 +98,7 @@ def chunks(environ: Mapping[str, Any], *, step: int = STEP) -> Iterator[bytes]:
         # unread bytes would become the next request of the connection.
         yield from _to_the_end(reader, length, step)
     elif length is None:
-        raise Invalid("the request has no Content-Length", mend="Send Content-Length with the body.")
+        raise Invalid("the request has no Content-Length", hint="Send Content-Length with the body.")
     else:
         yield from _exactly(reader, length, step)
 
@@ -134,4 +134,4 @@ def _read(reader: Reader, size: int) -> bytes:
 
 def _wrong_length(seen: int, length: int) -> Invalid:
     which = "short" if seen < length else "long"
-    return Invalid(f"{which} body: found {seen} bytes, expected the {length} of Content-Length", mend="Send it again.")
+    return Invalid(f"{which} body: found {seen} bytes, expected the {length} of Content-Length", hint="Send it again.")

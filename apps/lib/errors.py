@@ -6,13 +6,13 @@ from typing import ClassVar, Self
 
 
 class RegistryError(Exception):
-    """Something a user may be told. `str()` is the sentence, `mend` what to do about it (may be empty)."""
+    """Something a user may be told. `str()` is the sentence, `hint` what to do about it (may be empty)."""
 
     code: ClassVar[str] = "error"
 
-    def __init__(self, message: str, *, mend: str = "") -> None:
+    def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
-        self.mend = mend
+        self.hint = hint
 
 
 class NotFound(RegistryError):
@@ -28,7 +28,7 @@ class UnknownOrPrivate(CredentialsRequired):
 
     def __init__(self) -> None:
         super().__init__(
-            "This is unknown or private: check the spelling, or log in.", mend="Clients log in with an API token."
+            "This is unknown or private: check the spelling, or log in.", hint="Clients log in with an API token."
         )
 
 
@@ -53,8 +53,8 @@ class Unavailable(RegistryError):
 
     code = "unavailable"
 
-    def __init__(self, message: str, *, mend: str = "", retry_after: int = 2) -> None:
-        super().__init__(message, mend=mend)
+    def __init__(self, message: str, *, hint: str = "", retry_after: int = 2) -> None:
+        super().__init__(message, hint=hint)
         self.retry_after = retry_after
 
 
@@ -65,7 +65,7 @@ class Reason:
     code: str
     found: str
     expected: str
-    mend: str
+    hint: str
     file: str = ""
 
     def as_dict(self) -> dict[str, str]:
@@ -74,12 +74,17 @@ class Reason:
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, str]) -> Self:
-        """Reads what `as_dict` wrote; unknown keys are ignored, so that an older release can read a newer row."""
-        return cls(**{name: str(fields.get(name, "")) for name in cls.__slots__})
+        """Reads what `as_dict` wrote; unknown keys are ignored, so that an older release can read a newer row.
+
+        Rows from before 0.1.0 call the hint `mend` and have hyphens in codes.
+        """
+        known = {"hint": fields.get("mend", "")} | dict(fields)
+        known["code"] = str(known.get("code", "")).replace("-", "_")
+        return cls(**{name: str(known.get(name, "")) for name in cls.__slots__})
 
     @property
     def sentence(self) -> str:
-        """File, finding, expectation and mend in one line of text."""
+        """File, finding, expectation and hint in one line of text."""
         where = "" if self.found.startswith(self.file) else f"{self.file}: "  # "" begins every text
-        mend = f" {self.mend.rstrip('.')}." if self.mend else ""
-        return f"{where}found {self.found}, expected {self.expected}.{mend}"
+        hint = f" {self.hint.rstrip('.')}." if self.hint else ""
+        return f"{where}found {self.found}, expected {self.expected}.{hint}"

@@ -28,7 +28,7 @@ class TrustedProxies:
         try:
             networks = tuple(ip_network(word, strict=False) for word in written if word != "unix")
         except ValueError as error:
-            raise Invalid(f"{error}", mend="Write addresses, networks such as 10.0.0.0/8, loopback or unix.") from None
+            raise Invalid(f"{error}", hint="Write addresses, networks such as 10.0.0.0/8, loopback or unix.") from None
         return cls(networks, unix="unix" in written)
 
     def __bool__(self) -> bool:

@@ -32,6 +32,6 @@ class Periodic:
             try:
                 self._work()
             except Exception:
-                log.exception("%s: failed", self.name)
+                log.exception("periodic_failed", extra={"work": self.name})
             self._rest()
             time.sleep(self._every.total_seconds())

@@ -64,7 +64,7 @@ def guess(filename: str) -> str | None:
 
 def _parsed(text: str) -> semver.Version:
     if len(text) > MAX_CHARACTERS:
-        raise Invalid(f"a version of {len(text)} characters, expected at most {MAX_CHARACTERS}", mend="Shorten it.")
+        raise Invalid(f"a version of {len(text)} characters, expected at most {MAX_CHARACTERS}", hint="Shorten it.")
     # semver's pattern ends in `$`, which allows a final line break, and its \d matches digits of other scripts.
     if not text.isascii() or not text.isprintable():
         raise _invalid(text)
@@ -77,14 +77,14 @@ def _parsed(text: str) -> semver.Version:
     if len(longest) > MAX_DIGITS:
         raise Invalid(
             f"version {text!r} has a number of {len(longest)} digits, expected at most {MAX_DIGITS}",
-            mend="Use smaller numbers.",
+            hint="Use smaller numbers.",
         )
     return parsed
 
 
 def _invalid(text: str) -> Invalid:
     likely = _likely(text)
-    return Invalid(f"found version {text!r}, {_EXPECTED}", mend=f"Use {likely}." if likely else "Use three numbers.")
+    return Invalid(f"found version {text!r}, {_EXPECTED}", hint=f"Use {likely}." if likely else "Use three numbers.")
 
 
 def _likely(text: str) -> str | None:

@@ -56,13 +56,13 @@ class WriteBehind(Generic[K, V]):
                 batch, self._batch = self._batch, {}
                 lost, self._lost = self._lost, 0
             if lost:
-                log.error("%s: %d values were lost, because there was no room to keep them", self.name, lost)
+                log.error("values_lost", extra={"buffer": self.name, "lost": lost})
             if not batch:
                 return 0
             try:
                 return self._write(batch)
             except NotWritten as away:
-                log.warning("%s: %d values kept for the next time: %s", self.name, len(batch), away)
+                log.warning("values_not_written", extra={"buffer": self.name, "kept": len(batch), "error": str(away)})
                 with self._lock:
                     newer, self._batch = self._batch, batch
                     for key, value in newer.items():

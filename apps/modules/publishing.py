@@ -81,7 +81,7 @@ def begin(
     try:
         release = _reserve(coordinate, viewer, brief, ticket)
     except reserving.VersionTaken as taken:
-        raise Conflict(_taken_sentence(taken.holder), mend="Choose the next version number.") from None
+        raise Conflict(_taken_sentence(taken.holder), hint="Choose the next version number.") from None
     return release, ticket
 
 
@@ -132,7 +132,7 @@ def publish(
             raise Conflict(
                 f"{same} was made of {same.folder or 'the whole'} of these bytes; you asked for "
                 f"{brief.folder or 'the whole'}.",
-                mend="A published version never changes: publish this folder under another version number.",
+                hint="A published version never changes: publish this folder under another version number.",
             ) from None
         return Published(same, created=False)
     return Published(_receive(release, open_body()), created=True)
@@ -171,7 +171,7 @@ def cancel(*, release: Release, viewer: Viewer) -> None:
         code="cancelled",
         found="an upload that was cancelled",
         expected="the whole archive",
-        mend="Upload it again whenever you like; the version number is free.",
+        hint="Upload it again whenever you like; the version number is free.",
     )
     transitions.reject(release, [reason], actor_id=viewer.user_id)
     if release.uploaded_digest:
@@ -196,7 +196,7 @@ def check_address(namespace: Namespace, address: ModuleAddress) -> None:
     if twin is not None:
         raise Conflict(
             f"{twin.name}/{twin.system} exists already and differs from {address.path_name} only in case, - or _.",
-            mend=f"Publish to {twin.name}/{twin.system}, or choose a name that people can tell apart.",
+            hint=f"Publish to {twin.name}/{twin.system}, or choose a name that people can tell apart.",
         )
 
 
@@ -310,7 +310,7 @@ def _stage_repacked(key: str, zipped: Iterable[bytes]) -> None:
     try:
         store.stage(key, counted(zipped, limit=limit, what="The module as a zip", setting=LIMIT_SETTING))
     except TooLarge as error:
-        reason = Reason("too-large-as-zip", str(error), "a module that fits as a zip, too", error.mend)
+        reason = Reason("too_large_as_zip", str(error), "a module that fits as a zip, too", error.hint)
         raise sandboxed.Refusal([reason]) from None
 
 
@@ -379,8 +379,8 @@ def _catalogue(work: Work) -> None:
 
 def _twin_reason(release: Release) -> Reason:
     return Reason(
-        code="name-taken",
+        code="name_taken",
         found=f"a module whose name differs from {release.name} only in case, - or _ was published meanwhile",
         expected="names that people can tell apart",
-        mend="Publish to that module, or choose another name.",
+        hint="Publish to that module, or choose another name.",
     )

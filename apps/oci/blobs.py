@@ -102,7 +102,7 @@ def delete(found: Found, digest: Digest) -> None:
     if _of_release(found, digest) is not None:  # whether it was pushed as well or not: it would go on being served
         raise Unsupported(
             f"A release of {found.address} uses {digest}.",
-            mend=packages.NEVER_DELETED,
+            hint=packages.NEVER_DELETED,
         )
     row = _pushed(found, digest)
     if row is None:
@@ -112,7 +112,7 @@ def delete(found: Found, digest: Digest) -> None:
             row.delete()
     except (ProtectedError, IntegrityError):  # the second: a manifest that came between Django's look and the delete
         raise Unsupported(
-            f"A manifest of {found.address} uses {digest}.", mend="Delete the manifests that use it first."
+            f"A manifest of {found.address} uses {digest}.", hint="Delete the manifests that use it first."
         ) from None
 
 

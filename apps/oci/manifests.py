@@ -127,14 +127,14 @@ def _check_versions(versions: Sequence[str], parsed: ParsedManifest) -> None:
     if len(versions) > 1:
         raise ManifestInvalid(
             f"The tags {versions[0]} and {versions[1]} are both versions: one push publishes one.",
-            mend="Push the manifest once for each version.",
+            hint="Push the manifest once for each version.",
         )
     if versions and not parsed.is_module_package:
         what = parsed.artifact_type or parsed.media_type
         raise ManifestInvalid(
             f"The tag {versions[0]} is a version, which only a module package may have: an image manifest with the "
             f"artifactType {MODULE_PACKAGE} and one zip. This is {what}.",
-            mend="Use another tag, or attach it to the version by its subject.",
+            hint="Use another tag, or attach it to the version by its subject.",
         )
 
 
@@ -183,7 +183,7 @@ def _delete_tag(caller: Caller, found: Found, tag: str) -> None:
 
 
 def _is_released(why: str) -> Unsupported:
-    return Unsupported(why, mend=packages.NEVER_DELETED)
+    return Unsupported(why, hint=packages.NEVER_DELETED)
 
 
 def _size_of_release(found: Found, digest: Digest) -> int | None:

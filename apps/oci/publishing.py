@@ -52,7 +52,7 @@ class Undecided(Unavailable):
     """No worker has decided yet, on this release of ours or on somebody else's that has the number."""
 
     def __init__(self, release: Release) -> None:
-        super().__init__(f"{release} is still being checked.", mend="Push the same again in a minute: it answers then.")
+        super().__init__(f"{release} is still being checked.", hint="Push the same again in a minute: it answers then.")
         self.release = release
 
 
@@ -97,7 +97,7 @@ def check(repository: Repository, manifest: Manifest) -> None:
     if releases.listed().exists():
         return
     if (release := releases.first()) is not None:
-        raise ManifestInvalid(f"{release} is yanked or in quarantine: it cannot be latest.", mend="Restore it first.")
+        raise ManifestInvalid(f"{release} is yanked or in quarantine: it cannot be latest.", hint="Restore it first.")
     package = _read(repository, manifest, "A module package is checked before it is called latest")
     try:
         with store.open_blob(package.archive.digest) as archive:
@@ -124,14 +124,14 @@ def _read(repository: Repository, manifest: Manifest, why: str) -> Package:
     digest = Digest.parse(layers[0]["digest"])
     archive = _archive(repository, digest)
     if archive is None:
-        raise ManifestBlobUnknown(f"The zip {digest} is not in {repository}.", mend="Push it before the manifest.")
+        raise ManifestBlobUnknown(f"The zip {digest} is not in {repository}.", hint="Push it before the manifest.")
     title = (layers[0].get("annotations") or {}).get(TITLE, "")
     manifests = tuple(str(Digest.of(bytes(manifest.raw), algorithm)) for algorithm in ("sha256", "sha512"))
     return Package(manifest.digest, manifests, archive, _file_name(title))
 
 
 def _no_package(why: str, found: str) -> ManifestInvalid:
-    return ManifestInvalid(f"{why}: {found}, {_EXPECTED}.", mend=_MEND)
+    return ManifestInvalid(f"{why}: {found}, {_EXPECTED}.", hint=_MEND)
 
 
 def _archive(repository: Repository, digest: Digest) -> Blob | None:
@@ -193,20 +193,20 @@ def _begin(viewer: Viewer, repository: Repository, package: Package, *, version:
     except reserving.VersionTaken as taken:
         return taken.holder
     except Invalid as refusal:
-        raise ManifestInvalid(str(refusal), mend=refusal.mend) from None
+        raise ManifestInvalid(str(refusal), hint=refusal.hint) from None
 
 
 def _require_ours(release: Release, package: Package) -> None:
     if release.state == State.HELD or release.ticket_digest:
         raise Conflict(
             f"{release} waits for somebody who publishes it in the browser.",
-            mend="Push under another version, or ask them to cancel it.",
+            hint="Push under another version, or ask them to cancel it.",
         )
     if release.uploaded_digest not in ("", package.archive.digest):
         raise Conflict(
             f"{release} is being published with the archive sha256:{release.uploaded_digest}; you pushed "
             f"{package.archive}.",
-            mend="Push yours under another version.",
+            hint="Push yours under another version.",
         )
 
 
@@ -218,7 +218,7 @@ def _require_same(release: Release, package: Package, number: str) -> None:
         raise Conflict(
             f"{number} is the same version as {release.version}, which is already published: what stands behind the "
             "plus sign (_ in a tag) tells no versions apart.",
-            mend=f"Pull it by the tag {tag_of(release.version)}, or push under another version.",
+            hint=f"Pull it by the tag {tag_of(release.version)}, or push under another version.",
         )
     if published in package.manifests:
         return
@@ -226,14 +226,14 @@ def _require_same(release: Release, package: Package, number: str) -> None:
         raise Conflict(
             f"{release} is already published as {published}, with the very same zip: only the manifest differs, "
             f"yours is {package.manifest}.",
-            mend="oras writes the time into the annotation org.opencontainers.image.created: give it a fixed one "
+            hint="oras writes the time into the annotation org.opencontainers.image.created: give it a fixed one "
             "(--annotation org.opencontainers.image.created=<time of the commit>), so that the same zip is the same "
             "package. There is nothing to publish here.",
         )
     raise Conflict(
         f"{release} is already published as {published}, with the archive sha256:{release.digest}; you pushed "
         f"{package.archive}.",
-        mend="A published version never changes: push under another one.",
+        hint="A published version never changes: push under another one.",
     )
 
 

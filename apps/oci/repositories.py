@@ -98,7 +98,7 @@ def find(caller: Caller, address: RepositoryAddress, *, need: Role = Role.READER
             caller.viewer, address.namespace, need=need, only_name=address.path_name, spelled=str.lower
         )
     except NotFound:
-        raise unknown(address, mend=FIRST_PART if need > Role.READER else "") from None
+        raise unknown(address, hint=FIRST_PART if need > Role.READER else "") from None
     except CredentialsRequired:
         if caller.has_token and need == Role.READER:
             raise unknown(address) from None
@@ -129,10 +129,10 @@ def pushable(caller: Caller, name: str) -> RepositoryAddress:
     if not isinstance(address, ProviderMirror):
         return address
     if not caller.viewer.is_identified:
-        raise CredentialsRequired("Pushing needs credentials.", mend="Send an API token.")
+        raise CredentialsRequired("Pushing needs credentials.", hint="Send an API token.")
     raise Unsupported(
         "The mirror of a provider is made from its releases, and cannot be pushed to.",
-        mend="Publish the provider on its page, or through the API: a release needs checksums and a signature.",
+        hint="Publish the provider on its page, or through the API: a release needs checksums and a signature.",
     )
 
 
@@ -144,7 +144,7 @@ def for_push(caller: Caller, address: RepositoryAddress) -> Repository:
     try:
         _check_address(found)
     except Invalid as refusal:
-        raise NameInvalid(str(refusal), mend=refusal.mend) from None
+        raise NameInvalid(str(refusal), hint=refusal.hint) from None
     try:
         with transaction.atomic():  # parallel first blobs race: the constraint alone decides
             return Repository.objects.create(
@@ -161,7 +161,7 @@ def _check_address(found: Found) -> None:
         return
     for part in found.address.path_name.split("/"):
         if part in OCI_WORDS:
-            raise Invalid(f"{part!r} in {found.address} is reserved: {OCI_WORDS[part]}.", mend="Choose another name.")
+            raise Invalid(f"{part!r} in {found.address} is reserved: {OCI_WORDS[part]}.", hint="Choose another name.")
 
 
 def for_delete(caller: Caller, address: RepositoryAddress) -> Found:
@@ -178,6 +178,6 @@ def visible_names(viewer: Viewer) -> set[str]:
     return {name_of(namespace, path) for namespace, path in paths}
 
 
-def unknown(address: object, *, mend: str = "") -> NameUnknown:
+def unknown(address: object, *, hint: str = "") -> NameUnknown:
     """One text for what is hidden and what is not there."""
-    return NameUnknown(f"There is no repository {address} that you may see.", mend=mend)
+    return NameUnknown(f"There is no repository {address} that you may see.", hint=hint)

@@ -25,9 +25,9 @@ def describe(
 ) -> None:
     """Change the given fields; None leaves a field unchanged. Raises Invalid. Clients show the notice at every init."""
     fields = {
-        "description": None if description is None else checked_line("description", description, mend=SHORTER),
+        "description": None if description is None else checked_line("description", description, hint=SHORTER),
         "source_url": None if source_url is None else checked_url(source_url),
-        "notice": None if notice is None else checked_line("notice", notice, most=MAX_NOTICE_CHARACTERS, mend=BRIEFER),
+        "notice": None if notice is None else checked_line("notice", notice, most=MAX_NOTICE_CHARACTERS, hint=BRIEFER),
     }
     row = Provider.objects.select_for_update(no_key=True).get(pk=provider.pk)
     changes = changed(row, fields)

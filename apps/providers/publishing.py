@@ -92,7 +92,7 @@ def hand_in(
             _declare(release, viewer, protocols)
         missing = drafts.missing(release, drafts.files_of(release))
         for reason in missing if lacking_nothing else drafts.blocking(missing):
-            raise Invalid(f"found {reason.found}, expected {reason.expected}", mend=f"{reason.mend}.")
+            raise Invalid(f"found {reason.found}, expected {reason.expected}", hint=f"{reason.hint}.")
     return drafting.hand_in(release=release, viewer=viewer, job=JOB, digest_of=_upload_digest)
 
 

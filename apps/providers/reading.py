@@ -123,7 +123,7 @@ def draft_for(viewer: Viewer, address: ProviderAddress, version: str) -> Release
     release = rows.select_related("namespace").first()
     if release is None:
         raise NotFound(
-            f"There is no draft of {address} {version}.", mend="Open one with a POST to the version's own address."
+            f"There is no draft of {address} {version}.", hint="Open one with a POST to the version's own address."
         )
     return release
 
@@ -173,5 +173,5 @@ def _no_version(address: ProviderAddress, version: str) -> NotFound:
     """If the version was removed, the error says when and why; the caller has passed the gate."""
     tombstone = Release.objects.removed().filter(coordinate_of(address, version)).select_related("namespace").first()
     if tombstone is not None:
-        return NotFound(tombstones.sentence_of(tombstone), mend="The page of all versions shows what there is.")
+        return NotFound(tombstones.sentence_of(tombstone), hint="The page of all versions shows what there is.")
     return NotFound(f"There is no version {version} of {address}.")

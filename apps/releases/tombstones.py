@@ -10,7 +10,7 @@ class VersionRemoved(Conflict):
     def __init__(self, tombstone: Release) -> None:
         super().__init__(
             sentence_of(tombstone),
-            mend="A version number is never used again: publish your archive under another one.",
+            hint="A version number is never used again: publish your archive under another one.",
         )
 
 

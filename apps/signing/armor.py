@@ -39,9 +39,9 @@ MINIMAL = (
 class KeyRefused(Invalid):
     """The key cannot serve here."""
 
-    def __init__(self, code: str, found: str, expected: str, mend: str) -> None:
-        self.reason = Reason(code, found, expected, mend)
-        super().__init__(f"Found {found}, expected {expected}.", mend=mend)
+    def __init__(self, code: str, found: str, expected: str, hint: str) -> None:
+        self.reason = Reason(code, found, expected, hint)
+        super().__init__(f"Found {found}, expected {expected}.", hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def read_key(gpg: Gpg) -> ParsedKey:
     listed = gpg.list_keys()
     if len(listed) != 1:
         raise KeyRefused(
-            "key-unreadable",
+            "key_unreadable",
             "a key that gpg does not import: damaged, or without a user id that it signed itself",
             "a whole public key",
             EXPORT,
@@ -105,17 +105,17 @@ def _check_outside(armor: str) -> None:
     """What can be seen without gpg: it is refused here with better words, and never reaches gpg."""
     if len(armor.encode()) > MAX_KEY_BYTES:
         size = f"{len(armor.encode()):,} bytes"
-        raise KeyRefused("key-too-large", size, f"a public key of at most {MAX_KEY_BYTES:,} bytes", EXPORT)
+        raise KeyRefused("key_too_large", size, f"a public key of at most {MAX_KEY_BYTES:,} bytes", EXPORT)
     begun = packets.BEGIN.findall(armor)
     if "PRIVATE KEY BLOCK" in begun:
         raise _secret()
     if begun != ["PUBLIC KEY BLOCK"]:
         found = f"{len(begun)} armour blocks ({', '.join(begun)})" if begun else "no armour block"
-        raise KeyRefused("key-blocks", found, "exactly one, -----BEGIN PGP PUBLIC KEY BLOCK-----", EXPORT)
+        raise KeyRefused("key_blocks", found, "exactly one, -----BEGIN PGP PUBLIC KEY BLOCK-----", EXPORT)
     try:
         found_packets = list(packets.packets(packets.dearmored(armor)))
     except packets.Malformed as problem:
-        raise KeyRefused("key-unreadable", str(problem), "a whole public key", EXPORT) from None
+        raise KeyRefused("key_unreadable", str(problem), "a whole public key", EXPORT) from None
     _check_packets(found_packets)
 
 
@@ -124,23 +124,23 @@ def _check_packets(found: list[packets.Packet]) -> None:
         raise _secret()
     primaries = [packet for packet in found if packet.tag == packets.PUBLIC_KEY]
     if len(primaries) != 1 or found[0] is not primaries[0]:
-        raise KeyRefused("key-several", f"{len(primaries)} keys in the block", "exactly one", EXPORT)
+        raise KeyRefused("key_several", f"{len(primaries)} keys in the block", "exactly one", EXPORT)
     primary = primaries[0]
     if primary.version != 4 or len(primary.body) < 8:  # noqa: PLR2004  # the version that all clients read
-        raise KeyRefused("key-version", f"a key of version {primary.version}", "one of version 4", ANOTHER)
+        raise KeyRefused("key_version", f"a key of version {primary.version}", "one of version 4", ANOTHER)
     algorithm, bits = primary.body[5], int.from_bytes(primary.body[6:8])
     if algorithm in UNREADABLE:
-        raise KeyRefused("key-algorithm", UNREADABLE[algorithm], EXPECTED_KEY, ANOTHER)
+        raise KeyRefused("key_algorithm", UNREADABLE[algorithm], EXPECTED_KEY, ANOTHER)
     if algorithm == int(RSA) and not MIN_RSA_BITS <= bits <= MAX_RSA_BITS:
-        raise KeyRefused("key-weak", f"an RSA key of {bits} bits", f"{MIN_RSA_BITS} to {MAX_RSA_BITS}", ANOTHER)
+        raise KeyRefused("key_weak", f"an RSA key of {bits} bits", f"{MIN_RSA_BITS} to {MAX_RSA_BITS}", ANOTHER)
 
 
 def _check_state(key: dict[str, Any]) -> None:
     if key["trust"] == "r":
-        raise KeyRefused("key-revoked", "a key that its owner has revoked", "a key that is in use", ANOTHER)
+        raise KeyRefused("key_revoked", "a key that its owner has revoked", "a key that is in use", ANOTHER)
     if key["trust"] == "e":
         raise KeyRefused(
-            "key-expired",
+            "key_expired",
             f"a key that expired on {_when(key['expires']):%Y-%m-%d}",
             "a key that has not expired",
             "Extend it (gpg --quick-set-expire FINGERPRINT 2y) and export it again, or make another.",
@@ -148,11 +148,11 @@ def _check_state(key: dict[str, Any]) -> None:
     signers = _signers(key)
     if not signers:
         raise KeyRefused(
-            "key-cannot-sign", "no valid key or subkey that may sign", "at least one", f"Add one. {ANOTHER}"
+            "key_cannot_sign", "no valid key or subkey that may sign", "at least one", f"Add one. {ANOTHER}"
         )
     for one in (key, signers[0]):
         if not is_strong(one["algo"], int(one["length"]), one["curve"]):
-            raise KeyRefused("key-algorithm", f"a key by {_algorithm(one)}", EXPECTED_KEY, ANOTHER)
+            raise KeyRefused("key_algorithm", f"a key by {_algorithm(one)}", EXPECTED_KEY, ANOTHER)
 
 
 def _signers(key: dict[str, Any]) -> list[dict[str, Any]]:
@@ -186,7 +186,7 @@ def _text(uid: str) -> str:
 
 def _secret() -> KeyRefused:
     return KeyRefused(
-        "key-secret",
+        "key_secret",
         "a private key",
         "the public key alone",
         "This private key has travelled and must be revoked now: gpg --gen-revoke FINGERPRINT. Then make another, "

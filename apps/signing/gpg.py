@@ -58,7 +58,7 @@ def program(name: str) -> str:
     """The path of one of GnuPG's programs."""
     path = shutil.which(name)
     if path is None:
-        raise Unavailable(f"GnuPG is not installed: there is no program {name} on the PATH.", mend="Install gnupg.")
+        raise Unavailable(f"GnuPG is not installed: there is no program {name} on the PATH.", hint="Install gnupg.")
     return path
 
 

@@ -128,7 +128,7 @@ def _store(claim: Claim, key: SigningKey, parsed: ParsedKey, secret: bytes) -> N
 def _not_one_key() -> Invalid:
     return Invalid(
         "The file does not hold exactly one private key that this passphrase opens.",
-        mend="Export it with: gpg --export-secret-keys FINGERPRINT",
+        hint="Export it with: gpg --export-secret-keys FINGERPRINT",
     )
 
 
@@ -154,7 +154,7 @@ def _take_passphrase_off(home: Path, fingerprint: str, passphrase: str) -> None:
         # GnuPG 2.4 notices it here; 2.2 already refused to import.
         raise _not_one_key()
     if done.returncode != 0:
-        raise Invalid("gpg does not take the passphrase off.", mend="Take it off with gpg --passwd and try again.")
+        raise Invalid("gpg does not take the passphrase off.", hint="Take it off with gpg --passwd and try again.")
 
 
 def _error_code(status: bytes) -> int:

@@ -37,7 +37,7 @@ class AlreadyRegistered(Conflict):
         self.known = known
         super().__init__(
             f"The key {known.fingerprint} is registered in {known.namespace} already; it is {known.state}.",
-            mend="Nothing is left to do." if known.state == State.ACTIVE else "Make and register another key.",
+            hint="Nothing is left to do." if known.state == State.ACTIVE else "Make and register another key.",
         )
 
 
@@ -116,7 +116,7 @@ def request(*, namespace: Namespace, algorithm: str, actor: Viewer) -> SigningKe
     A row that the workers gave up on is used again: nothing was ever signed with it.
     """
     if algorithm not in ALGORITHMS:
-        raise Invalid(f"There is no way to make a key by {algorithm[:20]!r}.", mend=f"Use {' or '.join(ALGORITHMS)}.")
+        raise Invalid(f"There is no way to make a key by {algorithm[:20]!r}.", hint=f"Use {' or '.join(ALGORITHMS)}.")
     changes = {"algorithm": algorithm, "added_by": actor.user, "reason": ""}
     key = namespace.signing_keys.filter(state=State.PENDING).order_by("pk").first()
     if key is None:
@@ -125,7 +125,7 @@ def request(*, namespace: Namespace, algorithm: str, actor: Viewer) -> SigningKe
         with transaction.atomic():
             queue.enqueue(JOB, target=key.pk, created_by_id=actor.user_id)
     except IntegrityError:
-        raise Conflict(f"A key of {namespace} is being made already.", mend="Wait for it.") from None
+        raise Conflict(f"A key of {namespace} is being made already.", hint="Wait for it.") from None
     SigningKey.objects.filter(pk=key.pk).update(**changes)
     key.refresh_from_db()
     _record(Kind.KEY_REQUESTED, key, actor)
@@ -232,7 +232,7 @@ def _end(key: SigningKey, actor: Viewer, reason: str, *, to: State, before: list
     if not reason or len(reason) > MAX_REASON_CHARACTERS or not reason.isprintable():
         raise Invalid(
             f"The reason must be one line of 1 to {MAX_REASON_CHARACTERS} characters.",
-            mend="Say it in one or two sentences: whoever uses the key's releases will read it.",
+            hint="Say it in one or two sentences: whoever uses the key's releases will read it.",
         )
     changes = {"state": to, "ended_at": timezone.now(), "ended_by": actor.user, "reason": reason}
     if not SigningKey.objects.filter(pk=key.pk, state__in=before).update(**changes):
@@ -245,7 +245,7 @@ def _end(key: SigningKey, actor: Viewer, reason: str, *, to: State, before: list
 def _check_source(source: str, source_url: str) -> None:
     if len(source) > MAX_SOURCE_CHARACTERS or not source.isprintable():
         raise Invalid(
-            f"The source must be one line of at most {MAX_SOURCE_CHARACTERS} characters.", mend="Name who vouches."
+            f"The source must be one line of at most {MAX_SOURCE_CHARACTERS} characters.", hint="Name who vouches."
         )
     if source_url and (
         len(source_url) > MAX_URL_CHARACTERS
@@ -255,7 +255,7 @@ def _check_source(source: str, source_url: str) -> None:
     ):
         raise Invalid(
             f"The address of the source must be http:// or https://, with at most {MAX_URL_CHARACTERS} characters.",
-            mend="Name a page about whoever vouches, or leave it out.",
+            hint="Name a page about whoever vouches, or leave it out.",
         )
 
 

@@ -32,7 +32,7 @@ class SigningFailed(Unavailable):
     def __init__(self, step: str, why: str) -> None:
         self.step = step  # import, sign, verify or clock
         log.error("signing_failed", step=step, why=why)
-        super().__init__(f"Signing failed: {why}.", mend="It is tried again; an operator finds more in the log.")
+        super().__init__(f"Signing failed: {why}.", hint="It is tried again; an operator finds more in the log.")
 
 
 def sign(*, key: SigningKey, data: bytes) -> bytes:
@@ -45,7 +45,7 @@ def sign(*, key: SigningKey, data: bytes) -> bytes:
         raise Conflict(f"The key {key} cannot sign: it is {state}, held by the {key.custody}.")
     private = PrivateKey.objects.select_related("key").annotate(now=Now()).filter(key=key).first()
     if private is None:
-        raise Conflict(f"The private half of {key} is not stored here.", mend="Have another key made.")
+        raise Conflict(f"The private half of {key} is not stored here.", hint="Have another key made.")
     secret = vault.unseal(private)
     now: datetime = private.now
     with CONCURRENCY:

@@ -70,7 +70,7 @@ def unseal(private: PrivateKey) -> bytes:
         raise SignerUnavailable(
             f"The private key of {private.key} is sealed under the key-encryption key {private.kek_id}; "
             f"this worker has {', '.join(keks)}.",
-            mend="Give every worker the file that the key was sealed with (LARDER_SIGNING_KEK_FILE).",
+            hint="Give every worker the file that the key was sealed with (LARDER_SIGNING_KEK_FILE).",
         )
     try:
         return AESGCM(kek).decrypt(bytes(private.nonce), bytes(private.ciphertext), _bound_to(private.key))
@@ -78,7 +78,7 @@ def unseal(private: PrivateKey) -> bytes:
         log.critical("private_key_tampered", key=private.key_id, fingerprint=private.key.fingerprint)
         raise SealBroken(
             f"The private key of {private.key} is not what was stored for it: it was damaged or exchanged.",
-            mend="Find out who can write to the database; then revoke this key and have another made.",
+            hint="Find out who can write to the database; then revoke this key and have another made.",
         ) from None
 
 
@@ -106,7 +106,7 @@ def _bound_to(key: SigningKey) -> bytes:
 def _keks(*, may_make: bool = False) -> list[bytes]:
     """The lines of the file: the first seals, and all of them open what was sealed under them before."""
     if not _unlocked:
-        raise SignerUnavailable("This process holds no key-encryption key: only workers sign.", mend="Run a worker.")
+        raise SignerUnavailable("This process holds no key-encryption key: only workers sign.", hint="Run a worker.")
     path = settings.SIGNING_KEK_FILE
     # Only where none was named: hosts that each make their own could not read one another's rows.
     if may_make and path == settings.DATA_DIR / "signing" / "kek":
@@ -117,7 +117,7 @@ def _keks(*, may_make: bool = False) -> list[bytes]:
         log.error("kek_unreadable", error=error.strerror)  # noqa: TRY400  # the sentence says all
         raise SignerUnavailable(
             f"The file of the key-encryption key cannot be read: {error.strerror}.",
-            mend="Check LARDER_SIGNING_KEK_FILE on this worker, or bring the file back from its backup.",
+            hint="Check LARDER_SIGNING_KEK_FILE on this worker, or bring the file back from its backup.",
         ) from None
     except ValueError:
         keks = []
@@ -125,7 +125,7 @@ def _keks(*, may_make: bool = False) -> list[bytes]:
         log.error("kek_malformed")
         raise SignerUnavailable(
             "The file of the key-encryption key does not hold 64 hex digits in each line.",
-            mend="Make one with: openssl rand -hex 32",
+            hint="Make one with: openssl rand -hex 32",
         )
     return keks
 

@@ -34,9 +34,9 @@ SIGN = "Sign the sums again: gpg --local-user FINGERPRINT --digest-algo SHA512 -
 class BadSignature(Invalid):
     """The signature vouches for nothing here."""
 
-    def __init__(self, code: str, found: str, expected: str, mend: str = SIGN) -> None:
-        self.reason = Reason(code, found, expected, mend)
-        super().__init__(f"Found {found}, expected {expected}.", mend=mend)
+    def __init__(self, code: str, found: str, expected: str, hint: str = SIGN) -> None:
+        self.reason = Reason(code, found, expected, hint)
+        super().__init__(f"Found {found}, expected {expected}.", hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def verify(*, data: bytes, signature: bytes, keys: Sequence[SigningKey], kept: b
     if not made_by:
         known = ", ".join(key.fingerprint for key in keys) or "none"
         raise BadSignature(
-            "signature-foreign",
+            "signature_foreign",
             f"a signature by the key {head.issuer or 'that it does not name'}",
             f"one by a key of the namespace (registered: {known})",
             "Sign with a registered key, or have an owner register this one.",
@@ -77,30 +77,30 @@ def verify(*, data: bytes, signature: bytes, keys: Sequence[SigningKey], kept: b
 def _head(signature: bytes) -> packets.SignatureHead:
     """The one signature packet, as far as it can be judged without a key."""
     if not signature.strip():
-        raise BadSignature("signature-empty", "an empty file", EXPECTED_SIGNATURE)
+        raise BadSignature("signature_empty", "an empty file", EXPECTED_SIGNATURE)
     text = signature.lstrip()
     if text.startswith(b"-----BEGIN PGP SIGNED MESSAGE"):
-        raise BadSignature("signature-inline", "a text with its signature around it", EXPECTED_SIGNATURE)
+        raise BadSignature("signature_inline", "a text with its signature around it", EXPECTED_SIGNATURE)
     if text.startswith(b"-----BEGIN PGP"):
         raise BadSignature(
-            "signature-armoured",
+            "signature_armoured",
             "an armoured signature",
             EXPECTED_SIGNATURE,
             "Leave --armor out, or run: gpg --dearmor FILE",
         )
     if len(signature) > MAX_SIGNATURE_BYTES:
-        raise BadSignature("signature-bad", f"{len(signature):,} bytes", f"at most {MAX_SIGNATURE_BYTES:,}")
+        raise BadSignature("signature_bad", f"{len(signature):,} bytes", f"at most {MAX_SIGNATURE_BYTES:,}")
     if signature[0] & 0x80 and packets.first_tag(signature) in INLINE_TAGS:
-        raise BadSignature("signature-inline", "a message with its signature inside", EXPECTED_SIGNATURE)
+        raise BadSignature("signature_inline", "a message with its signature inside", EXPECTED_SIGNATURE)
     try:
         found = list(packets.packets(signature))
         if any(packet.tag != packets.SIGNATURE for packet in found):
-            raise BadSignature("signature-bad", "other data beside a signature", EXPECTED_SIGNATURE)
+            raise BadSignature("signature_bad", "other data beside a signature", EXPECTED_SIGNATURE)
         if len(found) != 1:
-            raise BadSignature("signature-several", f"{len(found)} signatures", EXPECTED_SIGNATURE)
+            raise BadSignature("signature_several", f"{len(found)} signatures", EXPECTED_SIGNATURE)
         head = packets.signature_head(found[0])
     except packets.Malformed as problem:
-        raise BadSignature("signature-bad", str(problem), EXPECTED_SIGNATURE) from None
+        raise BadSignature("signature_bad", str(problem), EXPECTED_SIGNATURE) from None
     _check_head(head)
     return head
 
@@ -108,9 +108,9 @@ def _head(signature: bytes) -> packets.SignatureHead:
 def _check_head(head: packets.SignatureHead) -> None:
     if head.version != 4 or head.kind != BINARY_DOCUMENT:  # noqa: PLR2004  # the version that all clients read
         found = f"a signature of version {head.version}, kind {head.kind}"
-        raise BadSignature("signature-bad", found, "version 4, over a binary document")
+        raise BadSignature("signature_bad", found, "version 4, over a binary document")
     if head.digest not in STRONG_DIGESTS:
-        raise BadSignature("signature-weak-digest", f"a signature over {head.digest}", ", ".join(STRONG_DIGESTS))
+        raise BadSignature("signature_weak_digest", f"a signature over {head.digest}", ", ".join(STRONG_DIGESTS))
     _check_critical(head)
     if head.algorithm == DSA or (head.algorithm == RSA and head.bits <= WEAK_RSA_BITS):
         found = "a DSA signature" if head.algorithm == DSA else f"a signature by an RSA key of {head.bits} bits or so"
@@ -122,7 +122,7 @@ def _check_critical(head: packets.SignatureHead) -> None:
     if strange:
         named = ", ".join(f"{kind} ({SUBPACKETS[kind]})" if kind in SUBPACKETS else str(kind) for kind in strange)
         raise BadSignature(
-            "signature-critical",
+            "signature_critical",
             f"a signature that marks as critical: subpacket {named}",
             "one without: clients refuse what is critical and unknown to them",
             f"Leave out the ! at the start of --sig-keyserver-url and --sig-notation. {SIGN}",
@@ -139,22 +139,22 @@ def _is_by(key: SigningKey, issuer: str) -> bool:
 def _check_key(key: SigningKey, *, kept: bool) -> None:
     wanted = "one by a key that is in use"
     if key.state == State.REVOKED:
-        raise BadSignature("signature-revoked-key", f"a signature by {key}, which was revoked", wanted)
+        raise BadSignature("signature_revoked_key", f"a signature by {key}, which was revoked", wanted)
     if key.state != State.ACTIVE and not kept:
-        raise BadSignature("signature-retired-key", f"a signature by {key}, which is {key.state}", wanted)
+        raise BadSignature("signature_retired_key", f"a signature by {key}, which is {key.state}", wanted)
     if key.is_expired and not kept:
         raise _expired_key(key)
 
 
 def _check(key: SigningKey, head: packets.SignatureHead, found: _Finding, *, kept: bool) -> None:
     if found.key_is_revoked:
-        raise BadSignature("signature-revoked-key", f"a signature by {head.issuer}, which was revoked", "another key")
+        raise BadSignature("signature_revoked_key", f"a signature by {head.issuer}, which was revoked", "another key")
     if found.key_has_expired and not kept:
         raise _expired_key(key)
     if found.is_expired or found.ends_at:
         end = f"{datetime.fromtimestamp(found.ends_at, UTC):%Y-%m-%d}" if found.ends_at else "an earlier day"
         raise BadSignature(
-            "signature-expired",
+            "signature_expired",
             f"a signature that ends on {end}",
             "one without an end: clients refuse the release from then on",
             "Sign again without --default-sig-expire.",
@@ -162,7 +162,7 @@ def _check(key: SigningKey, head: packets.SignatureHead, found: _Finding, *, kep
     _check_clock(key, head)
     if not (found.is_valid or found.key_has_expired) or found.primary != key.fingerprint:
         raise BadSignature(
-            "signature-bad",
+            "signature_bad",
             "a signature over other bytes than these, or a damaged one",
             f"one by {key.fingerprint} over exactly these bytes",
         )
@@ -175,7 +175,7 @@ def _check_clock(key: SigningKey, head: packets.SignatureHead) -> None:
     now: datetime = SigningKey.objects.filter(pk=key.pk).values_list(Now(), flat=True).get()
     if made_at > now + CLOCK_MAY_DIFFER:
         raise BadSignature(
-            "signature-future",
+            "signature_future",
             f"a signature dated {made_at:%Y-%m-%d %H:%M:%S} UTC, at {now:%Y-%m-%d %H:%M:%S} UTC",
             "one that is not dated ahead: clients take it for one that has expired",
             f"Set the clock of the machine that signs. {SIGN}",
@@ -213,7 +213,7 @@ def _is_strong_in(gpg: Gpg, fingerprint: str) -> bool:
 def _expired_key(key: SigningKey) -> BadSignature:
     end = f" on {key.expires_at:%Y-%m-%d}" if key.expires_at else ""
     return BadSignature(
-        "signature-expired-key",
+        "signature_expired_key",
         f"a signature by {key}, which expired{end}",
         "one by a key that has not expired",
         "Sign with another key that is registered, or have an owner register one.",
@@ -221,4 +221,4 @@ def _expired_key(key: SigningKey) -> BadSignature:
 
 
 def _weak(found: str) -> BadSignature:
-    return BadSignature("signature-weak-key", found, "RSA with at least 2048 bits, Ed25519 or ECDSA over a NIST curve")
+    return BadSignature("signature_weak_key", found, "RSA with at least 2048 bits, Ed25519 or ECDSA over a NIST curve")

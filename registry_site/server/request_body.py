@@ -132,7 +132,7 @@ class Gathering:
             if not place.is_lost or place.task is None:
                 raise
             place.task.uncancel()
-            raise Unavailable("Too many requests are being sent at once.", mend="Try again in a moment.") from None
+            raise Unavailable("Too many requests are being sent at once.", hint="Try again in a moment.") from None
         finally:
             del self._coming[place]
             if not is_there:

@@ -53,7 +53,7 @@ class Child:
         self.process = None
         if now - self.started_at > STEADY_AFTER:
             self.pause = FIRST_PAUSE
-        log.error("%s ended with status %s; it starts again in %.0f s", self.name, status, self.pause)
+        log.error("child_ended", extra={"child": self.name, "status": status, "starts_again_in": self.pause})
         self.due_at = now + self.pause
         self.pause = min(self.pause * 2, LONGEST_PAUSE)
 

@@ -15,9 +15,9 @@ def test_401_says_how_to_make_a_token(acme, path, authorization):
 
     assert response.status_code == 401
     assert response.headers["WWW-Authenticate"] == 'Bearer realm="Larder"'
-    assert list(error) == ["code", "message", "mend", "reasons"]
+    assert list(error) == ["code", "message", "hint", "reasons"]
     assert error["code"] == "unauthenticated"
-    assert "/tokens" in error["mend"]
+    assert "/tokens" in error["hint"]
 
 
 @pytest.mark.parametrize(

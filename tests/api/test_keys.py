@@ -71,7 +71,7 @@ def test_a_private_key_is_refused_with_what_to_do_now(tofu, dora):
     answer = post(tofu(dora), armor=key.secret_armor)
 
     assert answer.status_code == 422
-    assert "revoked now" in answer.json()["error"]["mend"]
+    assert "revoked now" in answer.json()["error"]["hint"]
     assert key.secret_armor[80:120] not in answer.text
     assert not SigningKey.objects.exists()
 

@@ -67,7 +67,7 @@ def test_lines_for_sboms_are_passed_over_where_the_registry_signs(desk, held):
 
 
 @pytest.mark.parametrize(
-    ("name", "mend"),
+    ("name", "hint"),
     [
         (f"{STEM}_linux_386.zip", f"Send {STEM}_linux_386.zip too"),
         (f"{STEM}_linux_x86_64.zip", "sums without it: acme/dns 1.2.0 has no such file"),
@@ -78,11 +78,11 @@ def test_lines_for_sboms_are_passed_over_where_the_registry_signs(desk, held):
         ("README.md", "sums without it: acme/dns 1.2.0 has no such file"),
     ],
 )
-def test_other_lines_need_their_file_and_nobody_is_told_to_send_what_is_refused(desk, registered, name, mend):
+def test_other_lines_need_their_file_and_nobody_is_told_to_send_what_is_refused(desk, registered, name, hint):
     document = desk.publish(signed(listing(dist(), name)))
 
-    assert codes(document) == ["sums-file-missing"]
-    assert mend in document["reasons"][0]["mend"]
+    assert codes(document) == ["sums_file_missing"]
+    assert hint in document["reasons"][0]["hint"]
     assert not Provider.objects.exists()
 
 
@@ -91,8 +91,8 @@ def test_a_line_for_the_manifest_needs_the_manifest(desk, registered):
     del files[MANIFEST]
     document = desk.publish(files, protocols=["5.0"])
 
-    assert codes(document) == ["sums-file-missing"]
-    assert f"Send {MANIFEST} too: it is terraform-registry-manifest.json" in document["reasons"][0]["mend"]
+    assert codes(document) == ["sums_file_missing"]
+    assert f"Send {MANIFEST} too: it is terraform-registry-manifest.json" in document["reasons"][0]["hint"]
 
 
 def test_the_manifest_of_the_repository_is_refused_with_the_name_to_send_it_by(desk):
@@ -100,7 +100,7 @@ def test_the_manifest_of_the_repository_is_refused_with_the_name_to_send_it_by(d
     refused = desk.put("terraform-registry-manifest.json", b"{}")
 
     assert refused.status_code == 422
-    assert body(refused)["error"]["mend"] == f"Send it as {MANIFEST}."
+    assert body(refused)["error"]["hint"] == f"Send it as {MANIFEST}."
 
 
 def test_a_file_of_this_version_without_its_line_is_refused_as_before(desk, registered):
@@ -108,5 +108,5 @@ def test_a_file_of_this_version_without_its_line_is_refused_as_before(desk, regi
     rest = b"".join(line for line in files[SUMS].splitlines(keepends=True) if LINUX.encode() not in line)
     document = desk.publish(signed({**files, SUMS: rest}))
 
-    assert codes(document) == ["sums-line-missing"]
+    assert codes(document) == ["sums_line_missing"]
     assert SIGNATURE in {file["name"] for file in document["files"]}

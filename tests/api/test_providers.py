@@ -88,7 +88,7 @@ def test_a_draft_is_answered_with_its_document(desk):
     assert response.headers["Location"] == f"/api/v1/releases/{document['id']}"
     assert (document["kind"], document["name"], document["state"]) == ("provider", "dns", "receiving")
     assert (document["files"], document["protocols"]) == ([], ["5.0"])
-    assert [reason["code"] for reason in document["missing"]] == ["no-packages", "not-signed"]
+    assert [reason["code"] for reason in document["missing"]] == ["no_packages", "not_signed"]
 
 
 def test_the_same_person_gets_the_same_draft_and_others_a_conflict(desk, tofu, dora):
@@ -141,9 +141,9 @@ def test_a_draft_says_what_it_understood_and_what_is_missing(desk, registered):
         seen.append((document["signing"], [reason["code"] for reason in document["missing"]]))
 
     assert seen == [
-        ("registry", ["not-signed", "protocols-unknown"]),
-        ("registry", ["not-signed", "protocols-unknown"]),
-        ("publisher", ["protocols-unknown"]),
+        ("registry", ["not_signed", "protocols_unknown"]),
+        ("registry", ["not_signed", "protocols_unknown"]),
+        ("publisher", ["protocols_unknown"]),
         ("publisher", []),
     ]
     assert document["platforms"] == ["linux_amd64"]

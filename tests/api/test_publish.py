@@ -166,7 +166,7 @@ def test_a_form_is_refused_with_the_word_for_curl(tofu, alice, untouchable):
     response = tofu(alice).put(URL, **untouchable, CONTENT_TYPE="multipart/form-data; boundary=x")
 
     assert response.status_code == 400
-    assert "--upload-file" in json.loads(response.content)["error"]["mend"]
+    assert "--upload-file" in json.loads(response.content)["error"]["hint"]
 
 
 @pytest.mark.parametrize(

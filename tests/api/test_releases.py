@@ -33,7 +33,7 @@ def test_a_refused_release_is_shown_to_publishers_with_its_reasons(request, tofu
     if status == 200:
         document = json.loads(response.content)
         assert document["state"] == "rejected"
-        assert document["reasons"][0]["mend"]
+        assert document["reasons"][0]["hint"]
 
 
 def test_a_public_release_is_shown_to_anybody(published):

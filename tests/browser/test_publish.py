@@ -129,7 +129,7 @@ def test_a_refused_archive_shows_its_reasons_and_its_number_can_be_tried_again(p
     reasons = page.locator("[data-reasons]")
     expect(reasons).to_contain_text("Found", timeout=30_000)
     expect(reasons).to_contain_text("Expected")
-    expect(reasons).to_contain_text("To mend it")
+    expect(reasons).to_contain_text("How to fix it")
     expect(page.get_by_text("1.0.0 is still free")).to_be_visible()
     page.get_by_role("link", name="Try again").click()
     expect(page.get_by_label("Name", exact=True)).to_have_value("retried")

@@ -78,7 +78,7 @@ def test_the_keyboard_alone_answers_what_a_held_release_asks(page, space, archiv
     page.keyboard.press("Enter")
     expect(page.get_by_role("alert").first).to_contain_text("Say yes to it, or cancel the release")
     assert serious_findings(page) == []
-    for question in ("state-file", "private-key"):
+    for question in ("state_file", "private_key"):
         tab_to(page, f"[name={question}]")
         page.keyboard.press("Space")
     tab_to(page, "[data-held] form button")

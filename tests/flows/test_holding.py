@@ -56,7 +56,7 @@ def staged(stored_files) -> list[str]:
 def test_it_waits_with_its_bytes_and_its_number(upload, stored_files, alice):
     release = upload(SECRETS)
     assert release.state == "held"
-    assert [question["code"] for question in release.questions] == ["state-file", "private-key"]
+    assert [question["code"] for question in release.questions] == ["state_file", "private_key"]
     assert release.held_until > timezone.now()
     assert len(staged(stored_files)) == 1
     with pytest.raises(Conflict, match="held"):
@@ -64,9 +64,9 @@ def test_it_waits_with_its_bytes_and_its_number(upload, stored_files, alice):
 
 
 def test_yes_lets_it_go_on(upload, answer, stored_files):
-    (release,) = answer(upload(SECRETS), "state-file", "private-key")
+    (release,) = answer(upload(SECRETS), "state_file", "private_key")
     assert release.state == "published"
-    assert release.confirmed == ["private-key", "state-file"]
+    assert release.confirmed == ["private_key", "state_file"]
     assert release.notes["left_out"] == ["terraform.tfstate"]
     assert staged(stored_files) == []
     events = AuditEvent.objects.filter(kind__in=["namespace:release:held", "namespace:release:answered"])
@@ -76,19 +76,19 @@ def test_yes_lets_it_go_on(upload, answer, stored_files):
 def test_an_open_question_keeps_it_waiting(upload, answer):
     release = upload(SECRETS)
     with pytest.raises(Invalid, match="private keys"):
-        answer(release, "state-file")
+        answer(release, "state_file")
     release.refresh_from_db()
     assert release.state == "held"
 
 
 def test_a_reader_cannot_answer(upload, answer, bob):
     with pytest.raises(RoleRequired):
-        answer(upload(SECRETS), "state-file", "private-key", user=bob)
+        answer(upload(SECRETS), "state_file", "private_key", user=bob)
 
 
 def test_without_a_module_at_the_root_it_asks_for_the_folder(upload, answer):
     release = upload(MONOREPO)
-    assert [question["code"] for question in release.questions] == ["choose-folder"]
+    assert [question["code"] for question in release.questions] == ["choose_folder"]
     with pytest.raises(Invalid, match="expected one that holds a module"):
         answer(release, folder="stacks/none")
     (published,) = answer(release, folder="stacks/vpc")

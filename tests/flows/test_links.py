@@ -149,13 +149,13 @@ def test_a_broken_link_that_no_client_needs_is_left_out_with_a_warning(put, pack
 )
 def test_a_broken_link_that_a_module_may_need_is_refused(put, pack, name, target, found, client, alice, bearer):
     files = {**FILES, "read.tf": READING, "terraform.tfstate": "{}"}
-    release = put(pack({name: target}, files), "?confirm=state-file")
+    release = put(pack({name: target}, files), "?confirm=state_file")
 
     assert release.state == "rejected"
     (reason,) = release.reasons
     assert (reason["code"], reason["file"]) == ("broken_link", name)
     assert found in reason["found"]
-    assert (reason["expected"], reason["mend"]) == (
+    assert (reason["expected"], reason["hint"]) == (
         "a link to a file or folder in the archive",
         "Pack the file itself in place of the link, or leave the link out.",
     )
@@ -190,7 +190,7 @@ def test_a_key_behind_a_link_is_asked_about(put):
 
     release = put(data, "?folder=modules/dns")
 
-    assert [reason["code"] for reason in release.reasons] == ["private-key"]
+    assert [reason["code"] for reason in release.reasons] == ["private_key"]
     assert "modules/dns/id_rsa" in release.reasons[0]["found"]
 
 

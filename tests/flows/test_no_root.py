@@ -122,7 +122,7 @@ def test_a_folder_called_modules_may_still_be_the_module(put):
     ids=["examples", "other folders", "what clients skip", "another letter case"],
 )
 def test_without_submodules_it_is_refused_as_before(put, files):
-    assert [reason["code"] for reason in put(files).reasons] == ["no-module-file"]
+    assert [reason["code"] for reason in put(files).reasons] == ["no_module_file"]
 
 
 @pytest.fixture
@@ -136,7 +136,7 @@ def held(alice, work):
 
 
 def test_in_the_browser_its_publisher_says_whether_all_of_it_is_meant(held, client, alice, work):
-    assert [question["code"] for question in held.questions] == ["choose-folder"]
+    assert [question["code"] for question in held.questions] == ["choose_folder"]
     client.force_login(alice)
     page = client.get(f"/releases/{held.public_id}").text
     assert "All of it: a module without a root, used by its submodules" in page

@@ -127,7 +127,7 @@ def test_an_archive_ends_with_its_verdict(name, put, work, client, alice, bearer
     if answer.status_code == 202 and (case.reason_code is None or form in ("tar.gz", "tar.xz")):
         document = client.get(PATH, headers=bearer(alice)).json()
         codes = {reason["code"] for reason in document["reasons"]}
-        assert document["state"] == "published" or codes <= {"empty", "no-module-file"}
+        assert document["state"] == "published" or codes <= {"empty", "no_module_file"}
     elif answer.status_code == 202:
         document = client.get(PATH, headers=bearer(alice)).json()
         assert document["state"] == "rejected"
@@ -149,7 +149,7 @@ def test_a_ledger_entry_of_a_forgotten_publish_refuses_other_bytes(put, work, cl
 
     document = client.get(PATH, headers=bearer(alice)).json()
     assert document["state"] == "rejected"
-    assert document["reasons"][0]["code"] == "ledger-conflict"
+    assert document["reasons"][0]["code"] == "ledger_conflict"
 
 
 def test_the_same_bytes_after_a_restored_database_are_published_again(put, work, client, alice, bearer):

@@ -117,7 +117,7 @@ def test_a_script_is_refused_what_no_client_loads(put, files, words):
     assert [reason["code"] for reason in release.reasons] == ["unloadable"]
     assert words in release.reasons[0]["found"]
     assert Reason.from_dict(release.reasons[0]).sentence.startswith(f"found {release.reasons[0]['found']}")
-    assert "?confirm=unloadable" in release.reasons[0]["mend"]
+    assert "?confirm=unloadable" in release.reasons[0]["hint"]
 
 
 @pytest.mark.parametrize("files", LOADED_BY_CLIENTS.values(), ids=LOADED_BY_CLIENTS)
@@ -219,7 +219,7 @@ def test_a_person_is_asked_everything_at_once(hold, alice, work, client, stored_
     release = hold({"main.tf": CALL.format("./none"), "id_rsa": PRIVATE_KEY, "terraform.tfstate": "{}"})
 
     assert release.state == "held"
-    codes = ["state-file", "private-key", "unloadable"]
+    codes = ["state_file", "private_key", "unloadable"]
     assert [question["code"] for question in release.questions] == codes
     assert len([key for key in stored_files() if key.startswith("staging/")]) == 1
     client.force_login(alice)

@@ -95,14 +95,14 @@ def test_one_folder_of_a_monorepo_is_published(put):
     assert "stacks/dns" in refused.text
 
 
-@pytest.mark.parametrize(("folder", "code"), [("stacks/none", "no-such-folder"), ("", "no-module-file")])
+@pytest.mark.parametrize(("folder", "code"), [("stacks/none", "no_such_folder"), ("", "no_module_file")])
 def test_without_a_module_the_refusal_names_the_folders_that_hold_one(put, folder, code):
     put(module_zip(MONOREPO), f"{PATH}?folder={folder}")
     release = Release.objects.get()
     assert release.state == "rejected"
     assert release.reasons[0]["code"] == code
     assert "stacks/dns, stacks/vpc" in str(release.reasons)
-    assert release.notes["folders"] == ["stacks/dns", "stacks/vpc"] or code == "no-such-folder"
+    assert release.notes["folders"] == ["stacks/dns", "stacks/vpc"] or code == "no_such_folder"
 
 
 @pytest.mark.parametrize("name", [".main.tf", ".tofu", ".hidden.tf.json"])
@@ -111,7 +111,7 @@ def test_a_file_that_clients_skip_makes_no_module(put, name, at, query):
     put(module_zip({f"{at}{name}": MODULE["main.tf"], f"{at}README.md": "# VPC\n", "LICENSE": "MIT"}), f"{PATH}{query}")
     release = Release.objects.get()
     assert release.state == "rejected"
-    assert release.reasons[0]["code"] == "no-module-file"
+    assert release.reasons[0]["code"] == "no_module_file"
     assert name in release.reasons[0]["found"]
 
 
@@ -122,7 +122,7 @@ def test_a_folder_that_no_archive_can_have_is_refused_before_the_body(put, folde
 
 
 @pytest.mark.parametrize(
-    ("name", "code", "stays"), [("terraform.tfstate", "state-file", False), ("tests/id_rsa", "private-key", True)]
+    ("name", "code", "stays"), [("terraform.tfstate", "state_file", False), ("tests/id_rsa", "private_key", True)]
 )
 def test_a_script_confirms_what_a_person_is_asked(put, name, code, stays):
     data = module_zip({**MODULE, name: PRIVATE_KEY})
@@ -130,7 +130,7 @@ def test_a_script_confirms_what_a_person_is_asked(put, name, code, stays):
     release = Release.objects.get()
     assert release.state == "rejected"
     assert release.reasons[0]["code"] == code
-    assert f"?confirm={code}" in release.reasons[0]["mend"]
+    assert f"?confirm={code}" in release.reasons[0]["hint"]
 
     put(data, f"{PATH}?confirm={code}")
     assert Release.objects.published().get().version == "1.2.0"

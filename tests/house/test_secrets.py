@@ -75,7 +75,7 @@ def test_the_tree_holds_no_secrets():
         ("-----BEGIN OPENSSH " + "PRIVATE KEY-----", "Private Key"),
         ("gh" + "p_" + "wWPw5k4aXcaT4fNP0UcnZwJUVFk6LO0pINUx", "GitHub Token"),
     ],
-    ids=["larder", "aws", "private-key", "github"],  # the first is another one in each worker of xdist
+    ids=["larder", "aws", "private_key", "github"],  # the first is another one in each worker of xdist
 )
 def test_it_would_find_them(tmp_path, text, kind):
     file = tmp_path / "settings.tf"

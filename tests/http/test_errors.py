@@ -14,7 +14,7 @@ HINT = "Give an operator the request id trace-7."
 BODIES = {
     "/v1/modules/acme/vpc/aws/versions": {"errors": [f"{SAID} {HINT}"]},
     "/v1/mirror/127.0.0.1/acme/dns/index.json": {"errors": [f"{SAID} {HINT}"]},
-    "/api/v1/namespaces/acme": {"error": {"code": "internal_error", "message": SAID, "mend": HINT, "reasons": []}},
+    "/api/v1/namespaces/acme": {"error": {"code": "internal_error", "message": SAID, "hint": HINT, "reasons": []}},
     "/v2/acme/vpc/aws/tags/list": {"errors": [{"code": "UNKNOWN", "message": f"{SAID} {HINT}"}]},
 }
 PAGES = ("/modules/acme/vpc/aws", "/admin/")

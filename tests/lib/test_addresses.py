@@ -72,13 +72,13 @@ def test_it_suggests_the_lower_case_and_the_type_without_its_prefix():
     with pytest.raises(Invalid) as prefixed:
         addresses.check_provider_type("terraform-provider-dns")
 
-    assert upper.value.mend == "Use 'aws'."
-    assert worse.value.mend == ""  # neither is 'my cloud' a name
-    assert prefixed.value.mend == "Use 'dns'."
+    assert upper.value.hint == "Use 'aws'."
+    assert worse.value.hint == ""  # neither is 'my cloud' a name
+    assert prefixed.value.hint == "Use 'dns'."
 
 
 @pytest.mark.parametrize(
-    ("kind", "text", "mend"),
+    ("kind", "text", "hint"),
     [
         ("namespace", "Platform Team", "Use 'Platform-Team'."),
         ("namespace", "../etc", "Use 'etc'."),
@@ -88,12 +88,12 @@ def test_it_suggests_the_lower_case_and_the_type_without_its_prefix():
         ("namespace", "x " * 200, ""),
     ],
 )
-def test_what_it_suggests_is_a_name(kind, text, mend):
+def test_what_it_suggests_is_a_name(kind, text, hint):
     with pytest.raises(Invalid) as refusal:
         CHECKS[kind](text)
-    assert refusal.value.mend == mend
-    if mend:
-        CHECKS[kind](mend.split("'")[1])
+    assert refusal.value.hint == hint
+    if hint:
+        CHECKS[kind](hint.split("'")[1])
 
 
 def test_an_operator_can_reserve_more_names_in_either_spelling():

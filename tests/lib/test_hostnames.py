@@ -29,7 +29,7 @@ def test_a_port_is_refused_with_the_reason():
     with pytest.raises(Invalid, match="without a port") as refused:
         normalised("registry.example:8443")
 
-    assert "network mirror" in refused.value.mend
+    assert "network mirror" in refused.value.hint
 
 
 @pytest.mark.parametrize(

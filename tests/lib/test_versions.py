@@ -90,12 +90,12 @@ def test_a_dash_in_build_metadata_makes_no_prerelease():
     assert versions.parse("1.0.0-a+b").is_prerelease
 
 
-@pytest.mark.parametrize(("text", "mend"), REFUSED)
-def test_it_refuses_what_is_no_version_and_suggests_one(text: str, mend: str):
+@pytest.mark.parametrize(("text", "hint"), REFUSED)
+def test_it_refuses_what_is_no_version_and_suggests_one(text: str, hint: str):
     with pytest.raises(Invalid) as refusal:
         versions.parse(text)
 
-    assert mend in refusal.value.mend
+    assert hint in refusal.value.hint
     assert "expected" in str(refusal.value)
     assert repr(text) in str(refusal.value) or len(text) > versions.MAX_CHARACTERS
 

@@ -68,7 +68,7 @@ def test_a_row_of_an_older_larder_says_what_to_do(version):
     with pytest.raises(NotFound) as caught:
         files.read_file(version, "main.tf")
 
-    assert "inspect the version again" in caught.value.mend
+    assert "inspect the version again" in caught.value.hint
 
 
 def test_bytes_that_storage_has_lost_are_an_outage(version, empty_storage, settings):

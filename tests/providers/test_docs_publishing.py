@@ -63,12 +63,12 @@ def test_it_is_no_part_of_what_the_publisher_signs(desk, registered):
     assert len(pages()) == 7
 
 
-def test_sums_that_list_it_say_what_to_mend(desk, registered):
+def test_sums_that_list_it_say_what_to_fix(desk, registered):
     files = {**dist(), DOCS: docs.archive()}
     files[SUMS] = providers.sums({name: data for name, data in files.items() if name != SUMS})
     document = desk.publish(signed(files))
 
-    assert codes(document) == ["sums-lists-docs"]
+    assert codes(document) == ["sums_lists_docs"]
     assert DOCS in document["reasons"][0]["found"]
 
 
@@ -82,7 +82,7 @@ def test_the_same_packages_are_the_same_release_whatever_was_written(desk, held)
     ("data", "code"),
     [
         (b"no zip", None),
-        (docs.archive({"README.md": "x"}), "docs-none"),
+        (docs.archive({"README.md": "x"}), "docs_none"),
         (docs.archive({"../docs/index.md": "x"}), None),
     ],
     ids=["text", "empty", "escaping"],

@@ -226,14 +226,14 @@ def test_nothing_hostile_survives(source):
 def test_an_archive_without_a_page_is_refused_with_what_is_expected():
     with pytest.raises(Refusal) as refused:
         read(docs.archive({"README.md": "# x"}))
-    assert [reason.code for reason in refused.value.reasons] == ["docs-none"]
+    assert [reason.code for reason in refused.value.reasons] == ["docs_none"]
     assert "docs/index.md" in str(refused.value)
 
 
 def test_a_page_that_is_too_long_is_refused_by_its_name():
     with pytest.raises(Refusal) as refused:
         read(docs.archive({"docs/index.md": "x" * (sources.MAX_TEXT_BYTES + 1)}))
-    assert [(reason.code, reason.file) for reason in refused.value.reasons] == [("docs-too-long", "docs/index.md")]
+    assert [(reason.code, reason.file) for reason in refused.value.reasons] == [("docs_too_long", "docs/index.md")]
 
 
 def test_more_text_than_a_version_may_have_is_refused(monkeypatch):
@@ -242,7 +242,7 @@ def test_more_text_than_a_version_may_have_is_refused(monkeypatch):
     monkeypatch.setattr(sources, "MOST_PAGES", 1)
     with pytest.raises(Refusal) as refused:
         read(docs.archive({"docs/index.md": "x" * 40, "docs/resources/a.md": "y" * 40}))
-    assert [reason.code for reason in refused.value.reasons] == ["docs-too-many", "docs-too-much"]
+    assert [reason.code for reason in refused.value.reasons] == ["docs_too_many", "docs_too_much"]
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,7 @@ def test_while_one_is_read_another_waits(alices, dns):
 
 @pytest.mark.parametrize(
     ("data", "code"),
-    [(docs.archive({"README.md": "x"}), "docs-none"), (b"no zip at all", None), (docs.archive()[:-40], None)],
+    [(docs.archive({"README.md": "x"}), "docs_none"), (b"no zip at all", None), (docs.archive()[:-40], None)],
     ids=["empty", "text", "cut"],
 )
 def test_what_is_refused_leaves_the_pages_as_they_are(alices, dns, data, code):
@@ -178,7 +178,7 @@ def test_what_brings_down_every_worker_is_given_up(alices, dns, settings):
     job = Job.objects.get(kind=replacing.JOB)
     Job.objects.filter(pk=job.pk).update(attempts=settings.JOB_ATTEMPTS, not_before=timezone.now() - timedelta(hours=1))
     read_provider_docs(job_id=job.pk)
-    assert [one["reasons"][0]["code"] for one in shown(alices)["archives"]] == ["gave-up"]
+    assert [one["reasons"][0]["code"] for one in shown(alices)["archives"]] == ["gave_up"]
 
 
 def test_a_version_that_is_purged_meanwhile_keeps_no_bytes(alices, dns, monkeypatch):

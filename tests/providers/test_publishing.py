@@ -69,7 +69,7 @@ def test_a_key_that_is_revoked_while_the_release_is_checked_publishes_nothing(de
     monkeypatch.setattr(assembling, "store_signed", revoked_meanwhile)
     work()
 
-    assert (desk.get()["state"], codes(desk.get())) == ("rejected", ["key-ended"])
+    assert (desk.get()["state"], codes(desk.get())) == ("rejected", ["key_ended"])
     assert not Provider.objects.exists()
 
 
@@ -100,7 +100,7 @@ def test_the_ledger_refuses_other_packages_under_a_number_that_the_database_forg
     lines = [line for line in other[SUMS].splitlines(keepends=True) if b"darwin" not in line]
     document = desk.publish(signed({**{k: v for k, v in other.items() if k != SIGNATURE}, SUMS: b"".join(lines)}))
 
-    assert codes(document) == ["ledger-conflict"]
+    assert codes(document) == ["ledger_conflict"]
 
 
 def test_the_same_packages_are_welcome_under_a_number_that_the_database_forgot(desk, registered):
@@ -117,7 +117,7 @@ def test_a_draft_that_nobody_touches_ends_with_its_files(desk, stored_files):
     Release.objects.update(receiving_until=timezone.now() - timedelta(seconds=1))
     sweeping.sweep()
 
-    assert codes(desk.get()) == ["upload-unfinished"]
+    assert codes(desk.get()) == ["upload_unfinished"]
     assert stored_files() == []
     assert desk.put(LINUX, b"package").status_code == 404
     assert desk.open().status_code == 201
@@ -152,7 +152,7 @@ def test_a_release_whose_job_an_operator_cancelled_ends_while_it_is_signed(desk,
     Job.objects.update(state="cancelled", finished_at=timezone.now())
     sweeping.sweep()
 
-    assert codes(desk.get()) == ["job-cancelled"]
+    assert codes(desk.get()) == ["job_cancelled"]
 
 
 def test_a_release_that_brings_every_worker_down_fails(desk, registered):
@@ -214,4 +214,4 @@ def test_a_sums_file_without_a_signature_is_compared_and_the_registry_signs(desk
 def test_a_sums_file_without_a_signature_must_still_be_true(desk, held):
     files = dist()
     wrong = b"0" * 64 + files[SUMS][64:]
-    assert codes(desk.publish({**files, SUMS: wrong})) == ["sums-digest-differs"]
+    assert codes(desk.publish({**files, SUMS: wrong})) == ["sums_digest_differs"]

@@ -29,19 +29,19 @@ def lines(files):
 
 
 SUMS_CASES = {
-    "a blank line in the middle": ("sums-blank-line", lambda files: b"\n".join(lines(files))),
-    "a blank line at the end": ("sums-blank-line", lambda files: files[SUMS] + b"\n"),
-    "a star before the name": ("sums-binary-mark", lambda files: files[SUMS].replace(b"  ", b" *")),
-    "lines that end in CRLF": ("sums-crlf", lambda files: files[SUMS].replace(b"\n", b"\r\n")),
+    "a blank line in the middle": ("sums_blank_line", lambda files: b"\n".join(lines(files))),
+    "a blank line at the end": ("sums_blank_line", lambda files: files[SUMS] + b"\n"),
+    "a star before the name": ("sums_binary_mark", lambda files: files[SUMS].replace(b"  ", b" *")),
+    "lines that end in CRLF": ("sums_crlf", lambda files: files[SUMS].replace(b"\n", b"\r\n")),
     "upper case": (
-        "sums-upper-case",
+        "sums_upper_case",
         lambda files: lines(files)[0].replace(digest_of(files), digest_of(files).upper()),
     ),
-    "the same name twice": ("sums-duplicate", lambda files: files[SUMS] + lines(files)[0]),
-    "a line without its file": ("sums-file-missing", lambda files: files[SUMS] + ONE_LINE),
-    "a file without its line": ("sums-line-missing", lambda files: b"".join(lines(files)[1:])),
-    "another digest": ("sums-digest-differs", lambda files: files[SUMS].replace(digest_of(files), b"0" * 64)),
-    "one field": ("sums-malformed", lambda files: files[SUMS] + b"x\n"),
+    "the same name twice": ("sums_duplicate", lambda files: files[SUMS] + lines(files)[0]),
+    "a line without its file": ("sums_file_missing", lambda files: files[SUMS] + ONE_LINE),
+    "a file without its line": ("sums_line_missing", lambda files: b"".join(lines(files)[1:])),
+    "another digest": ("sums_digest_differs", lambda files: files[SUMS].replace(digest_of(files), b"0" * 64)),
+    "one field": ("sums_malformed", lambda files: files[SUMS] + b"x\n"),
 }
 
 
@@ -53,29 +53,29 @@ def test_bad_sums_are_rejected(desk, registered, case):
 
     assert document["state"] == "rejected"
     assert code in codes(document), document["reasons"]
-    assert all(reason["file"] == SUMS and reason["mend"] for reason in document["reasons"])
+    assert all(reason["file"] == SUMS and reason["hint"] for reason in document["reasons"])
     assert not Provider.objects.exists()
 
 
 SIGNATURES = {
-    "armoured": ("signature-armoured", lambda sums: signing_key().sign(sums, "--armor")),
-    "inline": ("signature-inline", lambda sums: signing_key().sign(sums, "--sign")),
-    "clear-signed": ("signature-inline", lambda sums: signing_key().sign(sums, "--clearsign")),
-    "two of them": ("signature-several", lambda sums: signing_key().sign(sums) * 2),
-    "of a foreign key": ("signature-foreign", lambda sums: signing_key("foreign").sign(sums)),
-    "over other bytes": ("signature-bad", lambda sums: signing_key().sign(sums + b"x")),
-    "over SHA-1": ("signature-weak-digest", lambda sums: signing_key().sign(sums, "--digest-algo", "SHA1")),
-    "by RSA-1024": ("signature-weak-key", lambda sums: signing_key("rsa1024").sign(sums)),
-    "dated ahead": ("signature-future", lambda sums: signing_key().sign(sums, *ahead(timedelta(minutes=30)))),
+    "armoured": ("signature_armoured", lambda sums: signing_key().sign(sums, "--armor")),
+    "inline": ("signature_inline", lambda sums: signing_key().sign(sums, "--sign")),
+    "clear-signed": ("signature_inline", lambda sums: signing_key().sign(sums, "--clearsign")),
+    "two of them": ("signature_several", lambda sums: signing_key().sign(sums) * 2),
+    "of a foreign key": ("signature_foreign", lambda sums: signing_key("foreign").sign(sums)),
+    "over other bytes": ("signature_bad", lambda sums: signing_key().sign(sums + b"x")),
+    "over SHA-1": ("signature_weak_digest", lambda sums: signing_key().sign(sums, "--digest-algo", "SHA1")),
+    "by RSA-1024": ("signature_weak_key", lambda sums: signing_key("rsa1024").sign(sums)),
+    "dated ahead": ("signature_future", lambda sums: signing_key().sign(sums, *ahead(timedelta(minutes=30)))),
     "with a critical key server": (
-        "signature-critical",
+        "signature_critical",
         lambda sums: signing_key().sign(sums, "--sig-keyserver-url", "!https://keys.example.com/p"),
     ),
     "with a critical notation": (
-        "signature-critical",
+        "signature_critical",
         lambda sums: signing_key().sign(sums, "--sig-notation", "!note@example.com=x"),
     ),
-    "no signature": ("signature-bad", lambda sums: sums),
+    "no signature": ("signature_bad", lambda sums: sums),
 }
 
 
@@ -87,7 +87,7 @@ def test_a_bad_signature_is_rejected(desk, registered, case):
 
     assert (document["state"], codes(document)) == ("rejected", [code])
     assert document["reasons"][0]["file"] == SIGNATURE
-    assert document["reasons"][0]["mend"]
+    assert document["reasons"][0]["hint"]
     assert not Provider.objects.exists()
 
 
@@ -95,36 +95,36 @@ def test_a_signature_by_a_revoked_key_is_rejected(desk, registered, dora):
     keys.revoke(key=registered, actor=Viewer(dora), reason="It leaked.")
     document = desk.publish(signed(dist()))
 
-    assert codes(document) == ["signature-revoked-key"]
+    assert codes(document) == ["signature_revoked_key"]
 
 
 def test_a_signature_by_an_expired_key_is_rejected(desk, registered):
     type(registered).objects.update(expires_at="2026-01-01T00:00:00Z")
     document = desk.publish(signed(dist()))
 
-    assert codes(document) == ["signature-expired-key"]
+    assert codes(document) == ["signature_expired_key"]
 
 
 def test_a_signature_where_no_key_is_registered_says_who_registers_one(desk):
     document = desk.publish(signed(dist()))
 
-    assert codes(document) == ["no-registered-key"]
-    assert "owner of acme" in document["reasons"][0]["mend"]
+    assert codes(document) == ["no_registered_key"]
+    assert "owner of acme" in document["reasons"][0]["hint"]
 
 
 def test_without_signature_and_without_a_key_both_ways_are_said(desk):
     document = desk.publish(zips(), protocols=["5.0"])
 
-    assert codes(document) == ["not-signed"]
-    assert "SHA256SUMS and its .sig" in document["reasons"][0]["mend"]
-    assert "registry-held key" in document["reasons"][0]["mend"]
+    assert codes(document) == ["not_signed"]
+    assert "SHA256SUMS and its .sig" in document["reasons"][0]["hint"]
+    assert "registry-held key" in document["reasons"][0]["hint"]
 
 
 def test_a_signature_without_sums_is_rejected(desk, registered):
     files = signed(dist())
     del files[SUMS]
 
-    assert codes(desk.publish(files)) == ["sums-missing"]
+    assert codes(desk.publish(files)) == ["sums_missing"]
 
 
 def program(os="linux", arch="amd64"):
@@ -133,12 +133,12 @@ def program(os="linux", arch="amd64"):
 
 NAME = "terraform-provider-dns_v1.2.0"
 PACKAGES = {
-    "two executables": ("package-two-executables", {NAME: program(), "terraform-provider-dns_v2": program()}),
-    "no executable": ("package-no-executable", {"README.md": b"# dns"}),
-    "an executable in a folder": ("package-in-folder", {f"bin/{NAME}": program()}),
-    "the executable of another processor": ("package-wrong-platform", {NAME: program("linux", "arm64")}),
-    "the executable of another system": ("package-wrong-platform", {NAME: program("darwin", "amd64")}),
-    "a text for an executable": ("package-not-a-program", {NAME: b"#!/bin/sh\n" + b"x" * 100}),
+    "two executables": ("package_two_executables", {NAME: program(), "terraform-provider-dns_v2": program()}),
+    "no executable": ("package_no_executable", {"README.md": b"# dns"}),
+    "an executable in a folder": ("package_in_folder", {f"bin/{NAME}": program()}),
+    "the executable of another processor": ("package_wrong_platform", {NAME: program("linux", "arm64")}),
+    "the executable of another system": ("package_wrong_platform", {NAME: program("darwin", "amd64")}),
+    "a text for an executable": ("package_not_a_program", {NAME: b"#!/bin/sh\n" + b"x" * 100}),
 }
 
 
@@ -150,7 +150,7 @@ def test_a_bad_package_is_rejected(desk, held, case):
 
     assert (document["state"], codes(document)) == ("rejected", [code]), document["reasons"]
     assert document["reasons"][0]["file"].startswith(LINUX)
-    assert document["reasons"][0]["mend"]
+    assert document["reasons"][0]["hint"]
     assert not Provider.objects.exists()
 
 
@@ -162,13 +162,13 @@ def test_what_is_no_zip_is_rejected_with_its_name(desk, held):
 
 
 PROTOCOLS = {
-    "neither says": ("protocols-unknown", None, []),
-    "they differ": ("protocols-differ", providers.manifest("6.0"), ["5.0"]),
-    "a manifest that is no JSON": ("manifest-not-json", b"{", []),
-    "a manifest of another version": ("manifest-version", b'{"version": 2}', []),
-    "a manifest that names none": ("manifest-protocols", providers.manifest(), []),
-    "a protocol that no client reads": ("manifest-protocols", providers.manifest("five"), []),
-    "a protocol that no client speaks": ("protocols-unspoken", providers.manifest("4.0"), []),
+    "neither says": ("protocols_unknown", None, []),
+    "they differ": ("protocols_differ", providers.manifest("6.0"), ["5.0"]),
+    "a manifest that is no JSON": ("manifest_not_json", b"{", []),
+    "a manifest of another version": ("manifest_version", b'{"version": 2}', []),
+    "a manifest that names none": ("manifest_protocols", providers.manifest(), []),
+    "a protocol that no client reads": ("manifest_protocols", providers.manifest("five"), []),
+    "a protocol that no client speaks": ("protocols_unspoken", providers.manifest("4.0"), []),
 }
 
 

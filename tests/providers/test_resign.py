@@ -142,7 +142,7 @@ def test_a_publishers_signature_is_the_publishers(desk, registered, acme, dora, 
 
     assert response.status_code == 409
     assert "is signed by its publisher" in response.json()["error"]["message"]
-    assert "a signature by another key of the publisher" in response.json()["error"]["mend"]
+    assert "a signature by another key of the publisher" in response.json()["error"]["hint"]
 
 
 def test_two_who_ask_at_once_are_told(old, new, tofu, dora):

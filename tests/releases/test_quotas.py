@@ -100,7 +100,7 @@ def test_a_full_namespace_is_refused_before_the_body_is_read(acme, published, al
     assert answer.status_code == 413
     error = answer.json()["error"]
     assert f"its quota is {used:,} bytes, {used:,} are used" in error["message"]
-    assert "staff" in error["mend"]
+    assert "staff" in error["hint"]
     assert not Release.objects.filter(version="1.1.0").exists(), "no reservation is left"
 
 
@@ -130,7 +130,7 @@ def test_what_does_not_fit_is_refused_on_arrival_and_leaves_nothing(acme, alice,
     assert answer.status_code == 413
     assert f"and this one has {len(ARCHIVE):,}" in answer.json()["error"]["message"]
     release = Release.objects.get()
-    assert (release.state, release.reasons[0]["code"]) == (State.REJECTED, "quota-full")
+    assert (release.state, release.reasons[0]["code"]) == (State.REJECTED, "quota_full")
     assert stored_files() == []
     set_quota(quota_bytes=len(ARCHIVE))
     assert upload(tofu, alice, "1.0.0").status_code == 202, "the number is free, and the last byte may be used"

@@ -37,7 +37,7 @@ def deploy_checks() -> set[str | None]:
     return {message.id for message in checks.hosts_share_their_keys(None)}
 
 
-def test_a_second_host_with_a_key_of_its_own_is_told_how_to_mend_it(host):
+def test_a_second_host_with_a_key_of_its_own_is_told_how_to_fix_it(host):
     assert host(OLD) == ""
 
     problem = host(OTHER)

@@ -27,7 +27,7 @@ def alarms(call, error: type[Exception]) -> tuple[str, list[str]]:
     """What the refusal says, and which events were logged as errors or worse."""
     with structlog.testing.capture_logs() as logged, pytest.raises(error) as refused:
         call()
-    assert getattr(refused.value, "mend", "")
+    assert getattr(refused.value, "hint", "")
     return str(refused.value), [entry["event"] for entry in logged if entry["log_level"] in ("error", "critical")]
 
 

@@ -19,7 +19,7 @@ def key(acme: Namespace) -> SigningKey:
 def refusal_of(signature: bytes, *keys: SigningKey, data: bytes = DATA, kept: bool = False) -> BadSignature:
     with pytest.raises(BadSignature) as refused:
         verify(data=data, signature=signature, keys=keys, kept=kept)
-    assert refused.value.mend
+    assert refused.value.hint
     assert refused.value.reason.expected in str(refused.value)
     return refused.value
 
@@ -41,53 +41,53 @@ def test_it_takes_strong_digests(digest: str, acme: Namespace) -> None:
 @pytest.mark.parametrize("digest", ["SHA1", "SHA224", "MD5", "RIPEMD160"])
 def test_it_refuses_weak_digests(digest: str, acme: Namespace) -> None:
     signature = signing_key("rsa2048").sign(DATA, "--digest-algo", digest)
-    assert refusal_of(signature, key_row(acme, "rsa2048")).reason.code == "signature-weak-digest"
+    assert refusal_of(signature, key_row(acme, "rsa2048")).reason.code == "signature_weak_digest"
 
 
 @pytest.mark.parametrize("kind", ["rsa1024", "dsa"])
 def test_it_refuses_weak_keys_before_it_asks_whose_they_are(kind: str, key: SigningKey) -> None:
-    assert refusal_of(signing_key(kind).sign(DATA), key).reason.code == "signature-weak-key"
+    assert refusal_of(signing_key(kind).sign(DATA), key).reason.code == "signature_weak_key"
 
 
 def test_it_refuses_a_curve_that_got_in_somehow(acme: Namespace) -> None:
     key = key_row(acme, "secp256k1")
-    assert refusal_of(signing_key("secp256k1").sign(DATA), key).reason.code == "signature-weak-key"
+    assert refusal_of(signing_key("secp256k1").sign(DATA), key).reason.code == "signature_weak_key"
 
 
 def test_it_wants_binary_and_detached(key: SigningKey) -> None:
     made = signing_key()
-    assert refusal_of(made.sign(DATA, "--armor"), key).reason.code == "signature-armoured"
-    assert refusal_of(made.sign(DATA, "--clearsign"), key).reason.code == "signature-inline"
-    assert refusal_of(made.sign(DATA, "--sign"), key).reason.code == "signature-inline"
-    assert refusal_of(made.sign(DATA, "--sign", "-z", "0"), key).reason.code == "signature-inline"
+    assert refusal_of(made.sign(DATA, "--armor"), key).reason.code == "signature_armoured"
+    assert refusal_of(made.sign(DATA, "--clearsign"), key).reason.code == "signature_inline"
+    assert refusal_of(made.sign(DATA, "--sign"), key).reason.code == "signature_inline"
+    assert refusal_of(made.sign(DATA, "--sign", "-z", "0"), key).reason.code == "signature_inline"
 
 
 def test_it_wants_exactly_one(key: SigningKey) -> None:
     made = signing_key()
     signature = made.sign(DATA)
-    assert refusal_of(signature + signature, key).reason.code == "signature-several"
-    assert refusal_of(signature + signing_key("foreign").sign(DATA), key).reason.code == "signature-several"
+    assert refusal_of(signature + signature, key).reason.code == "signature_several"
+    assert refusal_of(signature + signing_key("foreign").sign(DATA), key).reason.code == "signature_several"
     for nothing in (b"", b"\n", b" \r\n"):
-        assert refusal_of(nothing, key).reason.code == "signature-empty"
+        assert refusal_of(nothing, key).reason.code == "signature_empty"
 
 
 def test_it_names_the_foreign_key_and_the_registered_ones(key: SigningKey) -> None:
     foreign = signing_key("foreign")
     refused = refusal_of(foreign.sign(DATA), key)
-    assert refused.reason.code == "signature-foreign"
+    assert refused.reason.code == "signature_foreign"
     assert foreign.fingerprint in refused.reason.found
     assert key.fingerprint in refused.reason.expected
-    assert refusal_of(foreign.sign(DATA)).reason.code == "signature-foreign"  # nothing is registered
+    assert refusal_of(foreign.sign(DATA)).reason.code == "signature_foreign"  # nothing is registered
 
 
 def test_it_refuses_other_bytes_and_damage(key: SigningKey) -> None:
     signature = signing_key().sign(DATA)
-    assert refusal_of(signature, key, data=DATA + b"\n").reason.code == "signature-bad"
-    assert refusal_of(signature, key, data=b"").reason.code == "signature-bad"
-    assert refusal_of(signature[:-1] + bytes([signature[-1] ^ 1]), key).reason.code == "signature-bad"
+    assert refusal_of(signature, key, data=DATA + b"\n").reason.code == "signature_bad"
+    assert refusal_of(signature, key, data=b"").reason.code == "signature_bad"
+    assert refusal_of(signature[:-1] + bytes([signature[-1] ^ 1]), key).reason.code == "signature_bad"
     for broken in (signature[:-9], b"\x00" * 50, b"\x88", b"no signature", b"\xff" * 70_000):
-        assert refusal_of(broken, key).reason.code == "signature-bad"
-    assert refusal_of(signature + b"\xb4\x01x", key).reason.code == "signature-bad"  # a user id behind it
+        assert refusal_of(broken, key).reason.code == "signature_bad"
+    assert refusal_of(signature + b"\xb4\x01x", key).reason.code == "signature_bad"  # a user id behind it
 
 
 def test_every_truncated_or_flipped_signature_is_refused_with_a_reason(key: SigningKey) -> None:
@@ -106,34 +106,34 @@ def test_every_truncated_or_flipped_signature_is_refused_with_a_reason(key: Sign
 def test_it_refuses_a_signature_that_ends_or_has_ended(acme: Namespace) -> None:
     for kind in ("ed25519", "old"):
         refused = refusal_of(signing_key(kind).sign(DATA, "--default-sig-expire", "10d"), key_row(acme, kind))
-        assert refused.reason.code == "signature-expired"
+        assert refused.reason.code == "signature_expired"
 
 
 def test_an_expired_key_vouches_only_for_what_was_kept(acme: Namespace) -> None:
     key = key_row(acme, "expired")
     signature = signing_key("expired").sign(DATA)
-    assert refusal_of(signature, key).reason.code == "signature-expired-key"
+    assert refusal_of(signature, key).reason.code == "signature_expired_key"
     assert verify(data=DATA, signature=signature, keys=[key], kept=True) == key
-    assert refusal_of(signature, key, data=b"other", kept=True).reason.code == "signature-bad"
+    assert refusal_of(signature, key, data=b"other", kept=True).reason.code == "signature_bad"
 
 
 def test_it_believes_gpg_where_the_row_does_not_know_of_the_end(acme: Namespace) -> None:
     key = key_row(acme, "expired", expires_at=None)
-    assert refusal_of(signing_key("expired").sign(DATA), key).reason.code == "signature-expired-key"
+    assert refusal_of(signing_key("expired").sign(DATA), key).reason.code == "signature_expired_key"
 
 
 def test_a_revoked_key_vouches_for_nothing(acme: Namespace) -> None:
     by_row, by_owner = key_row(acme, state=State.REVOKED), key_row(acme, "revoked")
     for key, kind in ((by_row, "ed25519"), (by_owner, "revoked")):
         signature = signing_key(kind).sign(DATA)
-        assert refusal_of(signature, key).reason.code == "signature-revoked-key"
-        assert refusal_of(signature, key, kept=True).reason.code == "signature-revoked-key"
+        assert refusal_of(signature, key).reason.code == "signature_revoked_key"
+        assert refusal_of(signature, key, kept=True).reason.code == "signature_revoked_key"
 
 
 def test_a_retired_key_vouches_only_for_what_was_kept(acme: Namespace) -> None:
     key = key_row(acme, state=State.RETIRED)
     signature = signing_key().sign(DATA)
-    assert refusal_of(signature, key).reason.code == "signature-retired-key"
+    assert refusal_of(signature, key).reason.code == "signature_retired_key"
     assert verify(data=DATA, signature=signature, keys=[key], kept=True) == key
 
 

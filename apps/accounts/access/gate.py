@@ -144,7 +144,7 @@ def namespace_for(
             raise UnknownOrPrivate
         raise CredentialsRequired(
             "This needs credentials: without them only public namespaces can be read.",
-            mend="Sign in, or send an API token.",
+            hint="Sign in, or send an API token.",
         )
     standing = looked[1] if looked else Standing(own=None, role=None)
     if need > Role.READER:
@@ -152,7 +152,7 @@ def namespace_for(
     if standing.role is None:
         raise NotFound(
             f"There is no namespace {name!r} that you may see.",
-            mend="Check the spelling, or ask one of its owners for a role in it.",
+            hint="Check the spelling, or ask one of its owners for a role in it.",
         )
     assert looked is not None  # noqa: S101  # there is a role only where there is a namespace
     raise _role_required(looked[0], need, standing)
@@ -185,7 +185,7 @@ def team_for(viewer: Viewer, name: str, *, manage: bool = False) -> Team:
     Raises CredentialsRequired (nobody asks), NotFound (hidden or missing: one text for both) or RoleRequired.
     """
     if not viewer.is_identified:
-        raise CredentialsRequired("Teams need credentials.", mend="Sign in, or send an API token.")
+        raise CredentialsRequired("Teams need credentials.", hint="Sign in, or send an API token.")
     team = None if "\0" in name else visible_teams(viewer).filter(name=name).first()
     if team is not None and (not manage or may_manage(viewer, team)):
         return team
@@ -200,11 +200,11 @@ def team_for(viewer: Viewer, name: str, *, manage: bool = False) -> Team:
         )
     if team is None:
         raise NotFound(
-            f"There is no team {name!r} that you may see.", mend="Check the spelling, or ask one of its managers."
+            f"There is no team {name!r} that you may see.", hint="Check the spelling, or ask one of its managers."
         )
     raise RoleRequired(
         f"This is for managers of the team {name}, in a browser or by a token with the scope manage.",
-        mend="Ask one of its managers, or staff.",
+        hint="Ask one of its managers, or staff.",
     )
 
 
@@ -314,12 +314,12 @@ def _role_required(namespace: Namespace, need: Role, standing: Standing) -> Role
         return RoleRequired(
             f"This needs the role {needed} in {name}; you are {standing.own.label.lower()} there, but this token "
             f"{standing.limit}, so it acts as {held}.",
-            mend="Use a token whose scope, namespaces and name allow it.",
+            hint="Use a token whose scope, namespaces and name allow it.",
         )
     owners = owners_of(namespace)
     if not owners:
-        return RoleRequired(message, mend=f"{name} has no active owner: ask an operator for the role {needed}.")
-    return RoleRequired(message, mend=f"Ask an owner of {name} for the role {needed}: {_some(owners)}.")
+        return RoleRequired(message, hint=f"{name} has no active owner: ask an operator for the role {needed}.")
+    return RoleRequired(message, hint=f"Ask an owner of {name} for the role {needed}: {_some(owners)}.")
 
 
 def _some(names: list[str]) -> str:

@@ -33,7 +33,7 @@ def require_permission(viewer: Viewer, namespace: Namespace, permission: str, *,
         held="staff",
     )
     raise RoleRequired(
-        f"This needs the permission {permission}: being staff is not enough.", mend="Ask a superuser for it."
+        f"This needs the permission {permission}: being staff is not enough.", hint="Ask a superuser for it."
     )
 
 
@@ -65,4 +65,4 @@ def operated_namespace(viewer: Viewer, name: str, *, permission: str, only_name:
             needed="staff",
             held="owner",
         )
-    raise RoleRequired("Only staff may do this: those who operate this registry.", mend="Ask one of them.")
+    raise RoleRequired("Only staff may do this: those who operate this registry.", hint="Ask one of them.")

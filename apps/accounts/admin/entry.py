@@ -60,6 +60,6 @@ class EntryPage(LarderAdmin[User]):
         try:
             accounts.set_password(user=user, actor=actor_of(request), password=form.cleaned_data["new_password1"])
         except RegistryError as refusal:
-            form.add_error(None, f"{refusal} {refusal.mend}")
+            form.add_error(None, f"{refusal} {refusal.hint}")
             return False
         return True

@@ -24,7 +24,7 @@ class NamespaceForm(forms.ModelForm[Namespace]):
         try:
             check_namespace(name, reserved=settings.RESERVED_NAMES)
         except Invalid as refusal:
-            raise forms.ValidationError(f"{refusal} {refusal.mend}") from None
+            raise forms.ValidationError(f"{refusal} {refusal.hint}") from None
         return name
 
 

@@ -22,7 +22,7 @@ class TeamForm(forms.ModelForm[Team]):
         try:
             teams.check_name(name)
         except Invalid as refusal:
-            raise forms.ValidationError(f"{refusal} {refusal.mend}") from None
+            raise forms.ValidationError(f"{refusal} {refusal.hint}") from None
         return name
 
 

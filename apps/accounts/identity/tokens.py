@@ -140,18 +140,18 @@ def identify(secret: str) -> ApiToken:
         # By the digest's unique index: no comparison of secrets is left that could leak by its time.
         token = ApiToken.objects.select_related("user").filter(digest=_digest(secret)).first()
     if token is None:
-        raise TokenRefused("This API token is unknown.", mend="Check that it was copied whole, or make another.")
+        raise TokenRefused("This API token is unknown.", hint="Check that it was copied whole, or make another.")
     if token.revoked_at is not None or not token.user.is_active:
-        raise TokenRefused("This API token was revoked.", mend="Make another on the tokens page.")
+        raise TokenRefused("This API token was revoked.", hint="Make another on the tokens page.")
     if token.suspended_at is not None:
         raise TokenRefused(
             "This API token is from before the database was restored, and is suspended until an operator decides.",
-            mend="Make another on the tokens page, or ask an operator.",
+            hint="Make another on the tokens page, or ask an operator.",
         )
     if not token.is_usable:
         raise TokenRefused(
             f"This API token expired on {token.expires_at:%Y-%m-%d %H:%M} UTC.",
-            mend="Make another on the tokens page.",
+            hint="Make another on the tokens page.",
         )
     return token
 
@@ -176,13 +176,13 @@ def _digest(secret: str) -> str:
 
 def _check(label: str, scope: str, only_name: str, lifetime: timedelta) -> None:
     if not 1 <= len(label.strip()) <= 80:  # noqa: PLR2004  # the column's width
-        raise Invalid("A token needs a label of 1 to 80 characters.", mend="Say what it is for, such as: CI of vpc.")
+        raise Invalid("A token needs a label of 1 to 80 characters.", hint="Say what it is for, such as: CI of vpc.")
     if scope not in Scope.values:
-        raise Invalid(f"There is no scope {scope!r}.", mend=f"Scopes are {', '.join(Scope.values)}.")
+        raise Invalid(f"There is no scope {scope!r}.", hint=f"Scopes are {', '.join(Scope.values)}.")
     if only_name and (len(only_name) > 130 or not _ONLY_NAME.fullmatch(only_name)):  # noqa: PLR2004
-        raise Invalid(f"{only_name!r} is no name in a namespace.", mend="Write name/system, such as vpc/aws.")
+        raise Invalid(f"{only_name!r} is no name in a namespace.", hint="Write name/system, such as vpc/aws.")
     if not timedelta(0) < lifetime <= LONGEST_LIFETIME:
         raise Invalid(
             f"A token lives from 1 to {LONGEST_LIFETIME.days} days, not {lifetime.days}.",
-            mend="Choose fewer days, and renew it before it ends.",
+            hint="Choose fewer days, and renew it before it ends.",
         )

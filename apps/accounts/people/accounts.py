@@ -21,7 +21,7 @@ def user_named(name: str) -> User:
     wanted = name.strip().lower()
     user = None if "\0" in wanted else User.objects.filter(username=wanted, is_active=True).first()
     if user is None:
-        raise NotFound(f"There is no user {name}.", mend="Check the spelling, or invite them.")
+        raise NotFound(f"There is no user {name}.", hint="Check the spelling, or invite them.")
     return user
 
 
@@ -54,11 +54,11 @@ def change(
         return
     touches_operators = row.is_staff or row.is_superuser or bool({"is_staff", "is_superuser"} & changes.keys())
     if (touches_operators or not is_same) and not (actor.user and actor.user.is_superuser):
-        raise RoleRequired("Only a superuser makes somebody an operator, or changes one.", mend="Ask a superuser.")
+        raise RoleRequired("Only a superuser makes somebody an operator, or changes one.", hint="Ask a superuser.")
     if (changes or not is_same) and actor.user_id == row.pk:
-        raise Conflict("Nobody changes their own rights.", mend="Ask another superuser.")
+        raise Conflict("Nobody changes their own rights.", hint="Ask another superuser.")
     if row.is_forgotten:
-        raise Conflict("This person was forgotten.", mend="Invite them again: they get another account.")
+        raise Conflict("This person was forgotten.", hint="Invite them again: they get another account.")
     new = {flag: value for flag, (_, value) in changes.items()}
     if new:
         User.objects.filter(pk=row.pk).update(**new)
@@ -89,11 +89,11 @@ def set_password(*, user: User, actor: Viewer, password: str) -> None:
     """
     row = User.objects.select_for_update().get(pk=user.pk)
     if (row.is_staff or row.is_superuser) and actor.user and not actor.user.is_superuser:
-        raise RoleRequired("Only a superuser sets the password of an operator.", mend="Ask a superuser.")
+        raise RoleRequired("Only a superuser sets the password of an operator.", hint="Ask a superuser.")
     if actor.user_id == row.pk:
-        raise Conflict("This is your own account.", mend="Change your password on your account page.")
+        raise Conflict("This is your own account.", hint="Change your password on your account page.")
     if row.is_forgotten:
-        raise Conflict("This person was forgotten.", mend="Invite them again: they get another account.")
+        raise Conflict("This person was forgotten.", hint="Invite them again: they get another account.")
     row.set_password(password)
     row.save(update_fields=["password"])
     epoch.advance()  # a session ends with the password that began it

@@ -58,10 +58,10 @@ def erase(*, user: User, actor: Viewer, hand_to: User | None = None) -> None:
 
 def _hand_over(user: User, actor: Viewer, hand_to: User | None) -> None:
     if hand_to is not None and (hand_to.pk == user.pk or not hand_to.is_active):
-        raise Invalid(f"{hand_to} cannot take over.", mend="Name somebody else, whose account is switched on.")
+        raise Invalid(f"{hand_to} cannot take over.", hint="Name somebody else, whose account is switched on.")
     behind = deactivation.left_behind(user)
     if behind and hand_to is None:
-        raise Conflict(f"{user} is {behind}.", mend="Make others owner and manager first, or hand these to somebody.")
+        raise Conflict(f"{user} is {behind}.", hint="Make others owner and manager first, or hand these to somebody.")
     if hand_to is None:
         return
     for namespace in behind.namespaces:

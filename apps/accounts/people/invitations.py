@@ -31,12 +31,12 @@ def _void() -> NotFound:
     """One answer for unknown, used, withdrawn and run out: whoever guesses links learns nothing."""
     return NotFound(
         "This invitation does not count (any more): it was used, withdrawn, has run out, or never was.",
-        mend="Ask the person who sent it for another one.",
+        hint="Ask the person who sent it for another one.",
     )
 
 
 def _taken(name: str) -> Conflict:
-    return Conflict(f"The user name {name} is taken.", mend="Choose another.")
+    return Conflict(f"The user name {name} is taken.", hint="Choose another.")
 
 
 @transaction.atomic
@@ -45,9 +45,9 @@ def invite(
 ) -> tuple[Invitation, str]:
     """Make an invitation; answers it with the secret of its link, which exists nowhere else. Raises Invalid."""
     if (namespace is None) != (role is None):
-        raise Invalid("An invitation names a namespace and a role, or neither.", mend="Choose both, or none.")
+        raise Invalid("An invitation names a namespace and a role, or neither.", hint="Choose both, or none.")
     if len(note) > 120:  # noqa: PLR2004  # the column's width
-        raise Invalid("A note has at most 120 characters.", mend="Write only whom it is for.")
+        raise Invalid("A note has at most 120 characters.", hint="Write only whom it is for.")
     secret = secrets.token_urlsafe(32)
     invitation = Invitation.objects.create(
         digest=_digest(secret),
@@ -97,10 +97,10 @@ def check_username(username: str) -> str:
     if not _USERNAME.fullmatch(name):
         raise Invalid(
             "A user name has 1 to 63 letters a to z, digits, and . _ - inside.",
-            mend="Choose another, such as jo.smith.",
+            hint="Choose another, such as jo.smith.",
         )
     if name.startswith(PSEUDONYM):
-        raise Invalid(f"Names that begin with {PSEUDONYM} are for accounts of former users.", mend="Choose another.")
+        raise Invalid(f"Names that begin with {PSEUDONYM} are for accounts of former users.", hint="Choose another.")
     return name
 
 
@@ -114,7 +114,7 @@ def accept(*, invitation: Invitation, username: str, password: str) -> User:
     try:
         validate_password(password, User(username=name))
     except ValidationError as error:
-        raise Invalid(" ".join(error.messages), mend="Choose another password.") from None
+        raise Invalid(" ".join(error.messages), hint="Choose another password.") from None
     hashed = make_password(password)  # a tenth of a second by design: not while a transaction is open
     try:
         return _accept(invitation, name, hashed)

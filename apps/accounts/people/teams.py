@@ -22,10 +22,10 @@ def check_name(name: str) -> None:
     if len(name) > 63 or not _NAME.fullmatch(name):  # noqa: PLR2004  # the column's width
         raise Invalid(
             f"{name[:80]!r} cannot name a team: it has 1 to 63 lower-case letters and digits, with single - inside.",
-            mend="Choose another, such as platform or data-eng.",
+            hint="Choose another, such as platform or data-eng.",
         )
     if name in _RESERVED:
-        raise Invalid(f"The name {name} is a part of Larder's own URLs.", mend="Choose another.")
+        raise Invalid(f"The name {name} is a part of Larder's own URLs.", hint="Choose another.")
 
 
 def creation_refused(actor: Viewer) -> str:
@@ -39,9 +39,9 @@ def create(*, name: str, actor: Viewer, description: str = "") -> Team:
     """
     refused = creation_refused(actor)
     if actor.user is None:
-        raise CredentialsRequired(refused, mend="Sign in, or send an API token with the scope manage.")
+        raise CredentialsRequired(refused, hint="Sign in, or send an API token with the scope manage.")
     if refused:
-        raise RoleRequired(refused, mend="Use the page, or a token with the scope manage and no limits; or ask staff.")
+        raise RoleRequired(refused, hint="Use the page, or a token with the scope manage and no limits; or ask staff.")
     check_name(name)
     _check_description(description)
     try:
@@ -49,7 +49,7 @@ def create(*, name: str, actor: Viewer, description: str = "") -> Team:
     except IntegrityError:
         seen = visible_teams(actor).filter(name=name).exists()
         raise Conflict(
-            f"The team {name} exists already." if seen else f"The name {name} is taken.", mend="Choose another name."
+            f"The team {name} exists already." if seen else f"The name {name} is taken.", hint="Choose another name."
         ) from None
 
 
@@ -77,7 +77,7 @@ def describe(*, team: Team, description: str, actor: Viewer) -> None:
 def add(*, team: Team, user: User, actor: Viewer) -> Membership:
     """Make somebody a member; they have the team's roles from the next request on. Doing it twice is fine."""
     if not user.is_active:
-        raise Invalid("This account is switched off.", mend="Ask an operator to switch it on first.")
+        raise Invalid("This account is switched off.", hint="Ask an operator to switch it on first.")
     _locked(team.pk)
     membership, is_new = Membership.objects.get_or_create(team=team, user=user, defaults={"added_by": actor.user})
     if is_new:
@@ -133,7 +133,7 @@ def team_named(name: str) -> Team:
     """Any team, for owners who give it a role: they name it as they name a person. Raises NotFound."""
     team = None if "\0" in name else Team.objects.filter(name=name).first()
     if team is None:
-        raise NotFound(f"There is no team {name}.", mend="Check the spelling, or make the team.")
+        raise NotFound(f"There is no team {name}.", hint="Check the spelling, or make the team.")
     return team
 
 
@@ -152,7 +152,7 @@ def _locked(pk: int) -> Team:
     """The row as it is now; whoever else changes this team waits."""
     row = Team.objects.select_for_update().filter(pk=pk).first()
     if row is None:
-        raise NotFound("This team was deleted.", mend="The teams page has the list.")
+        raise NotFound("This team was deleted.", hint="The teams page has the list.")
     return row
 
 
@@ -162,14 +162,14 @@ def _locked_with_namespaces(pk: int) -> list[Namespace]:
     locked = list(Namespace.objects.select_for_update().filter(pk__in=owned).order_by("pk"))
     team = _locked(pk)
     if Namespace.objects.filter(pk__in=owned).exclude(pk__in=[namespace.pk for namespace in locked]).exists():
-        raise Conflict(f"Somebody has just given a namespace to the team {team}.", mend="Look, and send it again.")
+        raise Conflict(f"Somebody has just given a namespace to the team {team}.", hint="Look, and send it again.")
     return locked
 
 
 def _row_of(membership: Membership) -> Membership:
     row = Membership.objects.select_related("team", "user").filter(pk=membership.pk).first()
     if row is None:
-        raise NotFound("This person is no longer in the team.", mend="The team's page has the list.")
+        raise NotFound("This person is no longer in the team.", hint="The team's page has the list.")
     return row
 
 
@@ -179,7 +179,7 @@ def _keep_a_manager(leaving: Membership, actor: Viewer) -> None:
     others = Membership.objects.filter(team=leaving.team_id, is_manager=True, user__is_active=True)
     if not others.exclude(pk=leaving.pk).exists():
         raise Conflict(
-            "A team keeps at least one manager, and this is the last one.", mend="Make somebody else manager first."
+            "A team keeps at least one manager, and this is the last one.", hint="Make somebody else manager first."
         )
 
 
@@ -189,13 +189,13 @@ def _keep_owners(team: Team, owned: list[Namespace], whose: str) -> None:
     if orphans:
         raise Conflict(
             f"{whose} is the only owner of {', '.join(sorted(orphans))}.",
-            mend="Transfer it to somebody, or make somebody else owner first.",
+            hint="Transfer it to somebody, or make somebody else owner first.",
         )
 
 
 def _check_description(description: str) -> None:
     if len(description) > 200:  # noqa: PLR2004  # the column's width
-        raise Invalid("A description has at most 200 characters.", mend="Shorten it.")
+        raise Invalid("A description has at most 200 characters.", hint="Shorten it.")
 
 
 def _record(kind: Kind, team: Team, actor: Viewer, **detail: object) -> None:

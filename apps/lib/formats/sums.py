@@ -36,7 +36,7 @@ class _Fault:
     line: int
     found: str
     expected: str
-    mend: str = _AGAIN
+    hint: str = _AGAIN
 
 
 def parse(data: bytes, *, most_bytes: int = MAX_BYTES, setting: str = "", file: str = "") -> dict[str, str]:
@@ -61,17 +61,17 @@ def canonical(digests: Mapping[str, str]) -> bytes:
     lines = [f"{digest}{_GAP}{name}\n" for name, digest in sorted(digests.items())]
     data = "".join(lines).encode()
     if parse(data, most_bytes=len(data)) != dict(digests):
-        raise refuse("sums-name", "a line break in a name", "plain file names in ASCII")
+        raise refuse("sums_name", "a line break in a name", "plain file names in ASCII")
     return data
 
 
 def _lines(data: bytes, most_bytes: int, setting: str, file: str) -> list[str]:
     """The lines without their ends. Text after the last line break is a line if it is not empty."""
     if not data:
-        raise refuse("sums-empty", "a file of 0 bytes", "a line for each file", "Upload it again.", file)
+        raise refuse("sums_empty", "a file of 0 bytes", "a line for each file", "Upload it again.", file)
     if len(data) > most_bytes:
         expected = at_most(most_bytes, "bytes", setting)
-        raise refuse("sums-too-large", amount_text(len(data)), expected, "List this version's files only.", file)
+        raise refuse("sums_too_large", amount_text(len(data)), expected, "List this version's files only.", file)
     text = _decoded(data, file)
     return text.removesuffix("\n").split("\n")
 
@@ -88,16 +88,16 @@ def _decoded(data: bytes, file: str) -> str:
         except UnicodeDecodeError as error:
             found, at = f"the byte {data[error.start]:#04x} (no UTF-8)", error.start
     line = data.count(b"\n", 0, at) + 1
-    raise refuse("sums-encoding", f"{found} in line {line}", "plain ASCII text", _AGAIN, file)
+    raise refuse("sums_encoding", f"{found} in line {line}", "plain ASCII text", _AGAIN, file)
 
 
 def _faults(number: int, line: str) -> Iterator[_Fault]:
     if not line.strip(_SPACE):
         blank = "It stands between lines or behind the last one: remove it, and sign the file again."
-        yield _Fault("sums-blank-line", number, "a blank line", "none: it crashes every client", blank)
+        yield _Fault("sums_blank_line", number, "a blank line", "none: it crashes every client", blank)
         return
     if line.endswith("\r"):
-        yield _Fault("sums-crlf", number, "a Windows line ending (CRLF)", "a plain line feed")
+        yield _Fault("sums_crlf", number, "a Windows line ending (CRLF)", "a plain line feed")
         line = line[:-1]
     fault = _misshapen(number, line)
     if fault:
@@ -110,28 +110,28 @@ def _misshapen(number: int, line: str) -> _Fault | None:
     """The fault of a malformed line. `sha256sum -b` writes the binary mark, so that has a fault of its own."""
     fields = _FIELDS.split(line.strip(_SPACE))
     if re.fullmatch(r"[0-9A-Fa-f]{64} \*[^ ]+", line):
-        mend = "Write it with `sha256sum --text`, and sign it again."
-        return _Fault("sums-binary-mark", number, "a '*' before the file name", "two spaces and the name", mend)
+        hint = "Write it with `sha256sum --text`, and sign it again."
+        return _Fault("sums_binary_mark", number, "a '*' before the file name", "two spaces and the name", hint)
     if line.startswith("#"):
-        return _Fault("sums-malformed", number, "a comment", f"only lines of {_SHAPE}")
+        return _Fault("sums_malformed", number, "a comment", f"only lines of {_SHAPE}")
     if len(fields) != 2:  # noqa: PLR2004 - digest and name
         counted = "1 field" if len(fields) == 1 else f"{len(fields)} fields"
-        return _Fault("sums-malformed", number, counted, _SHAPE)
+        return _Fault("sums_malformed", number, counted, _SHAPE)
     if not re.fullmatch("[0-9A-Fa-f]{64}", fields[0]):
         found = f"a digest of {len(fields[0])} characters" if len(fields[0]) != 64 else "a digest that is not hex"  # noqa: PLR2004 - sha256
-        return _Fault("sums-malformed", number, found, _SHAPE)
+        return _Fault("sums_malformed", number, found, _SHAPE)
     if line != _GAP.join(fields):
-        return _Fault("sums-malformed", number, "other space than two spaces between the fields", _SHAPE)
+        return _Fault("sums_malformed", number, "other space than two spaces between the fields", _SHAPE)
     return None
 
 
 def _misspelt(number: int, digest: str, name: str) -> Iterator[_Fault]:
     if not is_sha256(digest):
-        yield _Fault("sums-upper-case", number, "an upper-case digest", "lower-case hex digits")
+        yield _Fault("sums_upper_case", number, "an upper-case digest", "lower-case hex digits")
     odd = _odd(name)
     if odd:
-        mend = "List the files of one folder by their plain names."
-        yield _Fault("sums-name", number, f"{odd} in the name {shown(name)!r}", "a plain file name in ASCII", mend)
+        hint = "List the files of one folder by their plain names."
+        yield _Fault("sums_name", number, f"{odd} in the name {shown(name)!r}", "a plain file name in ASCII", hint)
 
 
 def _odd(name: str) -> str:
@@ -152,7 +152,7 @@ def _repeated(names: Sequence[str]) -> Iterator[_Fault]:
         before = first.setdefault(name, number)
         if before != number:
             found = f"the file {shown(name)!r} of line {before} once more"
-            yield _Fault("sums-duplicate", number, found, "each file once")
+            yield _Fault("sums_duplicate", number, found, "each file once")
 
 
 def _reasons(faults: Sequence[_Fault], file: str) -> list[Reason]:
@@ -162,7 +162,7 @@ def _reasons(faults: Sequence[_Fault], file: str) -> list[Reason]:
         kinds.setdefault((fault.code, fault.found), []).append(fault)
     alike = list(kinds.values())[:MAX_REASONS]
     return [
-        Reason(same[0].code, f"{same[0].found} in {_places(same)}", same[0].expected, same[0].mend, shown(file))
+        Reason(same[0].code, f"{same[0].found} in {_places(same)}", same[0].expected, same[0].hint, shown(file))
         for same in alike
     ]
 

@@ -26,8 +26,8 @@ def only_program(names: Iterable[str], provider_type: str) -> str:
 
 def _several(found: list[str]) -> Reason:
     named = ", ".join(map(shown, found[:_NAMED]))
-    mend = "Leave all but the program out: clients start the first by name, whatever it is."
-    return Reason("package-two-executables", f"{len(found)} files named like the program ({named})", "one", mend)
+    hint = "Leave all but the program out: clients start the first by name, whatever it is."
+    return Reason("package_two_executables", f"{len(found)} files named like the program ({named})", "one", hint)
 
 
 def _none(names: list[str], provider_type: str) -> Reason:
@@ -35,16 +35,16 @@ def _none(names: list[str], provider_type: str) -> Reason:
     deeper = [name for name in names if is_program_name(name.rpartition("/")[2], provider_type)]
     if deeper:
         folder, _, file = deeper[0].rpartition("/")
-        mend = f"Pack it from inside its folder: cd {shown(folder)} && zip ../package.zip {shown(file)}."
+        hint = f"Pack it from inside its folder: cd {shown(folder)} && zip ../package.zip {shown(file)}."
         return Reason(
-            "package-in-folder", "the program in a folder", "it at the top of the zip", mend, shown(deeper[0])
+            "package_in_folder", "the program in a folder", "it at the top of the zip", hint, shown(deeper[0])
         )
     top = sorted(name for name in names if "/" not in name) or sorted(names)
     top.sort(key=lambda name: not name.lower().startswith("terraform-provider-"))  # near misses first
     listed = ", ".join(map(shown, top[:_NAMED])) + (" and more" if len(top) > _NAMED else "")
     found = f"no program (only {listed})" if listed else "an empty zip"
-    mend = "Pack the program that go build made, under the provider type's own name."
-    return Reason("package-no-executable", found, expected, mend)
+    hint = "Pack the program that go build made, under the provider type's own name."
+    return Reason("package_no_executable", found, expected, hint)
 
 
 def wrong_head(head: bytes, name: str, os: str, arch: str) -> Iterator[Reason]:
@@ -54,8 +54,8 @@ def wrong_head(head: bytes, name: str, os: str, arch: str) -> Iterator[Reason]:
     try:
         program = read_head(head)
     except NoProgram as other:
-        yield Reason("package-not-a-program", shown(str(other)), expected, f"{build}.", shown(name))
+        yield Reason("package_not_a_program", shown(str(other)), expected, f"{build}.", shown(name))
         return
     if not program.runs_on(os, arch):
-        mend = f"{build}, or rename the zip to match it."
-        yield Reason("package-wrong-platform", program.words, expected, mend, shown(name))
+        hint = f"{build}, or rename the zip to match it."
+        yield Reason("package_wrong_platform", program.words, expected, hint, shown(name))

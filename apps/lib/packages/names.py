@@ -43,7 +43,7 @@ class PackageName:
 def name_of(filename: str) -> PackageName | None:
     """Reads the name of a package; None for the name of another file.
 
-    Raises Refusal (`package-name`) if its version or platform is one that no client asks for.
+    Raises Refusal (`package_name`) if its version or platform is one that no client asks for.
     """
     if not (filename.startswith(_START) and filename.endswith(_END) and filename.isprintable() and "/" not in filename):
         return None
@@ -101,14 +101,14 @@ def _version(name: PackageName) -> Reason | None:
         versions.parse(name.version)
     except Invalid as error:
         found = f"the version {shown(name.version)!r} in the name"
-        return _reason(name, found, "a version like 1.2.0 (SemVer 2.0, no leading v)", error.mend)
+        return _reason(name, found, "a version like 1.2.0 (SemVer 2.0, no leading v)", error.hint)
     return None
 
 
 def _platform(name: PackageName) -> Reason | None:
     if (name.os, name.arch) == ("darwin", _UNIVERSAL):
-        mend = "Pack the universal program twice: clients ask for darwin_amd64 and for darwin_arm64."
-        return _reason(name, "the platform darwin_all in the name", "one os and one arch", mend)
+        hint = "Pack the universal program twice: clients ask for darwin_amd64 and for darwin_arm64."
+        return _reason(name, "the platform darwin_all in the name", "one os and one arch", hint)
     for what, word, known in (("os", name.os, SYSTEMS), ("arch", name.arch, ARCHITECTURES)):
         if word not in known:
             likely = nearest(word, known)
@@ -118,5 +118,5 @@ def _platform(name: PackageName) -> Reason | None:
     return None
 
 
-def _reason(name: PackageName, found: str, expected: str, mend: str) -> Reason:
-    return Reason("package-name", found, expected, mend, shown(str(name)))
+def _reason(name: PackageName, found: str, expected: str, hint: str) -> Reason:
+    return Reason("package_name", found, expected, hint, shown(str(name)))

@@ -21,7 +21,7 @@ def describe(*, module: Module, actor: Viewer, description: str | None = None, s
     If the description is empty, pages show the first words of the README. Update bots follow the URL to the changelog.
     """
     fields = {
-        "description": None if description is None else checked_line("description", description, mend=SHORTER),
+        "description": None if description is None else checked_line("description", description, hint=SHORTER),
         "source_url": None if source_url is None else checked_url(source_url),
     }
     row = Module.objects.select_for_update(no_key=True).get(pk=module.pk)

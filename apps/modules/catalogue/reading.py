@@ -133,5 +133,5 @@ def _no_version(address: ModuleAddress, version: str) -> NotFound:
     """If the version was removed, the error says when and why; the caller has passed the gate."""
     tombstone = Release.objects.removed().filter(coordinate_of(address, version)).select_related("namespace").first()
     if tombstone is not None:
-        return NotFound(tombstones.sentence_of(tombstone), mend="The page of all versions shows what there is.")
+        return NotFound(tombstones.sentence_of(tombstone), hint="The page of all versions shows what there is.")
     return NotFound(f"There is no version {version} of {address}.")

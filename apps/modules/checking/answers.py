@@ -38,7 +38,7 @@ def answer(
     """
     reauthorising.authorise_again(viewer, release.namespace, only_name=release.name)
     if release.state != State.HELD:
-        raise Conflict(f"{release} is {release.state}: it waits for no answer any more.", mend="Reload its page.")
+        raise Conflict(f"{release} is {release.state}: it waits for no answer any more.", hint="Reload its page.")
     confirmed = sorted({*release.confirmed, *checks.clean_confirmations(confirm)})
     chosen = _chosen(release, folder)
     if not chosen and _asks_for_folder(release):
@@ -46,7 +46,7 @@ def answer(
     for question in release.questions:
         if question["code"] in checks.CONFIRMABLE and question["code"] not in confirmed:
             raise Invalid(
-                f"One question is still open: {question['found']}.", mend="Confirm it, or cancel the release."
+                f"One question is still open: {question['found']}.", hint="Confirm it, or cancel the release."
             )
     notes: dict[str, Any] = {
         key: value for key, value in release.notes.items() if key not in ("multiple_modules", "several")
@@ -59,10 +59,10 @@ def answer(
             _record(release, viewer, confirmed)
             queue.enqueue(publishing.JOB, target=release.pk, created_by_id=viewer.user_id)
     except reserving.VersionTaken as taken:
-        raise Conflict(f"{taken.holder} is {taken.holder.state} already.", mend="Choose another number.") from None
+        raise Conflict(f"{taken.holder} is {taken.holder.state} already.", hint="Choose another number.") from None
     except IntegrityError:
         # The worker that asked has not finished its job yet.
-        raise Conflict(f"{release} is being put on hold right now.", mend="Send the answer again.") from None
+        raise Conflict(f"{release} is being put on hold right now.", hint="Send the answer again.") from None
     return [release, *started]
 
 
@@ -73,7 +73,7 @@ def _chosen(release: Release, folder: str) -> str:
     is_whole = bool(folder) and not chosen and release.notes.get("no_root")
     if chosen not in release.notes.get("folders", []) and not is_whole:
         raise Invalid(
-            f"found the folder {chosen or '(none)'}, expected one that holds a module", mend="Choose one of the list."
+            f"found the folder {chosen or '(none)'}, expected one that holds a module", hint="Choose one of the list."
         )
     return chosen
 

@@ -13,8 +13,8 @@ from apps.lib.errors import Invalid, Reason
 from apps.modules.checking import loading
 from apps.modules.checking.loading import UNLOADABLE, Fault
 
-# Questions that a publisher confirms; `choose-folder` is answered with a folder.
-STATE_FILE, PRIVATE_KEY, CHOOSE_FOLDER = "state-file", "private-key", "choose-folder"
+# Questions that a publisher confirms; `choose_folder` is answered with a folder.
+STATE_FILE, PRIVATE_KEY, CHOOSE_FOLDER = "state_file", "private_key", "choose_folder"
 CONFIRMABLE = frozenset({STATE_FILE, PRIVATE_KEY, UNLOADABLE})
 NAMES_KEPT = 100
 FOLDERS_NAMED = 8
@@ -38,7 +38,7 @@ def clean_folder(folder: str) -> str:
     if len(cleaned) > 300 or "\0" in cleaned or ".." in cleaned.split("/"):  # noqa: PLR2004  # the column's length
         raise Invalid(
             f"found the folder {folder[:80]!r}, expected a path inside the archive such as modules/vpc",
-            mend="Name it as it stands in the archive, without a leading slash.",
+            hint="Name it as it stands in the archive, without a leading slash.",
         )
     return "" if cleaned == "." else cleaned
 
@@ -137,10 +137,10 @@ def require_unchanged(plan: Plan, notes: Mapping[str, Any]) -> None:
     raise Refusal(
         [
             Reason(
-                code="package-would-change",
+                code="package_would_change",
                 found=found,
                 expected="a zip of the module's files alone, with main.tf at its root: a package is served unchanged",
-                mend="Zip the contents of the module's folder, without links, state and .git, and push that; or "
+                hint="Zip the contents of the module's folder, without links, state and .git, and push that; or "
                 "publish this archive in the browser or by the API, which repack it",
             )
         ]
@@ -223,31 +223,31 @@ def _empty() -> Reason:
         code="empty",
         found="an archive without a single file",
         expected="the module's files, such as main.tf",
-        mend="Pack the contents of the module's folder and upload that.",
+        hint="Pack the contents of the module's folder and upload that.",
     )
 
 
 def _no_such_folder(folder: str, folders: Collection[str]) -> Reason:
     there = f"modules are in: {_folders(folders)}" if folders else "no folder of it holds module files"
     return Reason(
-        code="no-such-folder",
+        code="no_such_folder",
         file=f"{folder}/",
         found=f"no folder {folder} in the archive ({there})",
         expected="a folder that is in the archive",
-        mend="Name the folder as it stands in the archive.",
+        hint="Name the folder as it stands in the archive.",
     )
 
 
 def _no_module_file(names: list[str], prefix: str, folders: Collection[str]) -> Reason:
     where = f"in {prefix}" if prefix else "at the root"
-    mend = "Pack the contents of the module's folder, so that main.tf is at the root."
+    hint = "Pack the contents of the module's folder, so that main.tf is at the root."
     if folders:
-        mend = f"Publish one of the folders that hold modules ({_folders(folders)}): name it as the folder (?folder=…)."
+        hint = f"Publish one of the folders that hold modules ({_folders(folders)}): name it as the folder (?folder=…)."
     return Reason(
-        code="no-module-file",
+        code="no_module_file",
         found=f"no .tf or .tofu file {where} (there are: {_named((name.removeprefix(prefix) for name in names), 5)})",
         expected="at least one file there that ends in .tf, .tofu, .tf.json or .tofu.json and begins with no dot",
-        mend=mend,
+        hint=hint,
     )
 
 
@@ -256,7 +256,7 @@ def _choose(folders: Collection[str], why: str) -> Reason:
         code=CHOOSE_FOLDER,
         found=f"{why}; modules are in: {_folders(folders)}",
         expected="the folder of each module",
-        mend="Choose the folder that this release is made of, and add further modules of the same upload if you like.",
+        hint="Choose the folder that this release is made of, and add further modules of the same upload if you like.",
     )
 
 
@@ -266,7 +266,7 @@ def _state_files(names: list[str]) -> Reason:
         file=names[0],
         found=f"state in the archive: {_named(names, 5)}",
         expected="no state: it names real resources and often holds secrets in clear text",
-        mend="Confirm that it is left out and the rest published (in a script: ?confirm=state-file). Whoever had the "
+        hint="Confirm that it is left out and the rest published (in a script: ?confirm=state_file). Whoever had the "
         "archive had the secrets: change them.",
     )
 
@@ -277,8 +277,8 @@ def _private_keys(names: list[str]) -> Reason:
         file=names[0],
         found=f"private keys in the archive: {_named(names, 5)}",
         expected="none: everybody who may read the module could use them",
-        mend="Take them out and upload again; or confirm that they are meant to be there, as in a test "
-        "(in a script: ?confirm=private-key).",
+        hint="Take them out and upload again; or confirm that they are meant to be there, as in a test "
+        "(in a script: ?confirm=private_key).",
     )
 
 
@@ -288,5 +288,5 @@ def _broken_link(link: BrokenLink, prefix: str) -> Reason:
         file=link.name.removeprefix(prefix),
         found=link.found,
         expected="a link to a file or folder in the archive",
-        mend="Pack the file itself in place of the link, or leave the link out.",
+        hint="Pack the file itself in place of the link, or leave the link out.",
     )

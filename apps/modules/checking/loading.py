@@ -62,7 +62,7 @@ def question(faults: Iterable[Fault]) -> Reason | None:
         file=loaded[0].file,
         found=f"{named}; and {more} more" if more > 0 else named,
         expected="configuration that clients load",
-        mend="Published as it is, clients will fail with this. Correct it and upload again; or confirm that it is "
+        hint="Published as it is, clients will fail with this. Correct it and upload again; or confirm that it is "
         "published all the same (in a script: ?confirm=unloadable).",
     )
 
@@ -80,7 +80,7 @@ def _warning(fault: Fault, found: str) -> Reason:
         file=fault.file,
         found=found,
         expected="configuration that clients load",
-        mend="Clients that load this folder fail with it.",
+        hint="Clients that load this folder fail with it.",
     )
 
 

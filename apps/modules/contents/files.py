@@ -82,7 +82,7 @@ def read_file(version: ModuleVersion, path: str, most: int = MAX_FILE_BYTES) -> 
     if entry.at is None:
         raise NotFound(
             f"Larder did not note where {path!r} lies in the archive of {version}.",
-            mend="Ask an operator to inspect the version again, or download the archive.",
+            hint="Ask an operator to inspect the version again, or download the archive.",
         )
     try:
         return _first(version.release.digest, entry, most)

@@ -32,5 +32,5 @@ def note_wrong(address: str) -> None:
     if count > MOST:
         raise TooManyAttempts(
             f"More than {MOST} wrong passwords came from your address within a minute.",
-            mend="Send an API token as the password, with any user name.",
+            hint="Send an API token as the password, with any user name.",
         )

@@ -43,7 +43,7 @@ class Token(OciView):
         form = _form(request)
         grant = form.get("grant_type", [""])[0]
         if grant not in _SECRETS:
-            raise Invalid(f"grant_type is {grant[:40]!r}.", mend=f"Send {' or '.join(_SECRETS)}.")
+            raise Invalid(f"grant_type is {grant[:40]!r}.", hint=f"Send {' or '.join(_SECRETS)}.")
         token = tokens.identify(form.get(_SECRETS[grant], [""])[0])
         token_usage.record_use(token)
         return _answer(token, form.get("scope", []))
@@ -85,7 +85,7 @@ def _fields(text: str) -> dict[str, list[str]]:
     try:
         return parse_qs(text, max_num_fields=_MOST_FIELDS)
     except ValueError:
-        raise Invalid(f"More than {_MOST_FIELDS} parameters came.", mend="Ask for fewer scopes at once.") from None
+        raise Invalid(f"More than {_MOST_FIELDS} parameters came.", hint="Ask for fewer scopes at once.") from None
 
 
 urlpatterns = [path("token", Token.as_view(), name="token")]

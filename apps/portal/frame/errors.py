@@ -60,7 +60,7 @@ class RegistryErrorsMiddleware:
 
 def refused(request: HttpRequest, refusal: RegistryError) -> HttpResponse:
     status = HTTPStatus(STATUS.get(refusal.code, HTTPStatus.BAD_REQUEST))
-    return error_page(request, status, message=str(refusal), mend=refusal.mend)
+    return error_page(request, status, message=str(refusal), hint=refusal.hint)
 
 
 def sign_in(request: HttpRequest) -> HttpResponse:
@@ -73,8 +73,8 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     return HttpResponseRedirect(url)
 
 
-def error_page(request: HttpRequest, status: HTTPStatus, *, message: str = "", mend: str = "") -> HttpResponse:
-    context = {"message": message, "mend": mend, "status": status.value, "phrase": status.phrase}
+def error_page(request: HttpRequest, status: HTTPStatus, *, message: str = "", hint: str = "") -> HttpResponse:
+    context = {"message": message, "hint": hint, "status": status.value, "phrase": status.phrase}
     context["request_id"] = request_id_of(request)
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
         # Rendered without the request: its context processors ask the database, which may be what is away.
@@ -92,7 +92,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
         # Django reports a session that could not be saved as a deleted one.
         return _database_away(request)
     if isinstance(exception, FileRefused):
-        return error_page(request, HTTPStatus.BAD_REQUEST, message=str(exception), mend=exception.mend)
+        return error_page(request, HTTPStatus.BAD_REQUEST, message=str(exception), hint=exception.hint)
     # The exception's text stays out of the answer: it may quote secrets.
     return _document(request, failure_of(SuspiciousOperation(), request)) or error_page(request, HTTPStatus.BAD_REQUEST)
 
@@ -103,16 +103,16 @@ def unknown_host(request: HttpRequest) -> HttpResponse:
     The log has the header, the answer does not: no answer repeats a forged host.
     """
     message = f"This Larder answers to {settings.PUBLIC_HOST}, and was asked for under another name."
-    mend = f"Use {settings.PUBLIC_URL}. Whoever runs it sets its address by LARDER_PUBLIC_URL."
-    document = _document(request, Failure(HTTPStatus.BAD_REQUEST, "invalid", message, mend))
-    return document or error_page(request, HTTPStatus.BAD_REQUEST, message=message, mend=mend)
+    hint = f"Use {settings.PUBLIC_URL}. Whoever runs it sets its address by LARDER_PUBLIC_URL."
+    document = _document(request, Failure(HTTPStatus.BAD_REQUEST, "invalid", message, hint))
+    return document or error_page(request, HTTPStatus.BAD_REQUEST, message=message, hint=hint)
 
 
 @login_not_required
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001
     if request.resolver_match is not None and request.resolver_match.app_name == "admin":
-        message, mend = "This page of the admin needs a permission that your account does not have.", "Ask a superuser."
-        return error_page(request, HTTPStatus.FORBIDDEN, message=message, mend=mend)
+        message, hint = "This page of the admin needs a permission that your account does not have.", "Ask a superuser."
+        return error_page(request, HTTPStatus.FORBIDDEN, message=message, hint=hint)
     return error_page(request, HTTPStatus.FORBIDDEN)
 
 
@@ -128,7 +128,7 @@ def too_many_requests(request: HttpRequest) -> HttpResponse:
         request,
         HTTPStatus.TOO_MANY_REQUESTS,
         message="There were too many attempts from your address or for your account.",
-        mend="Wait a minute, then try again.",
+        hint="Wait a minute, then try again.",
     )
 
 
@@ -165,5 +165,5 @@ def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa
         request,
         HTTPStatus.FORBIDDEN,
         message="This form could not be matched to your browser, so nothing was changed.",
-        mend="Go back, reload the page and send it again. If it happens again, allow cookies for this site.",
+        hint="Go back, reload the page and send it again. If it happens again, allow cookies for this site.",
     )

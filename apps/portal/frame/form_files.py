@@ -12,7 +12,7 @@ from django.http.multipartparser import MultiPartParserError
 class FileRefused(MultiPartParserError):
     """Django answers it with its handler for bad requests."""
 
-    mend = "Send the form without it."
+    hint = "Send the form without it."
 
 
 class RefuseFiles(FileUploadHandler):

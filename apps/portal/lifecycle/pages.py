@@ -73,7 +73,7 @@ def version_lifecycle(request: HttpRequest, *, place: Place, version: str, **nam
         return _page(request, viewer, place, address, release)
     act, verbs = request.POST.get("act", ""), place.verbs()
     if act not in verbs:
-        raise Invalid("This form names no act that there is.", mend="Go back, reload the page and send it again.")
+        raise Invalid("This form names no act that there is.", hint="Go back, reload the page and send it again.")
     form = FORMS[act](request.POST, auto_id=f"{act}_%s")
     status = HTTPStatus.UNPROCESSABLE_ENTITY
     if not form.is_valid():
@@ -115,7 +115,7 @@ def version_purge(request: HttpRequest, *, place: Place, version: str, **names: 
 def _published(place: Place, viewer: Viewer, address: Any, version: str, permission: str = "") -> Release:
     release = place.acts.release_of(viewer, address, version, permission=permission)
     if release.state == State.PURGED:
-        raise NotFound(tombstones.sentence_of(release), mend="There is nothing left to manage.")
+        raise NotFound(tombstones.sentence_of(release), hint="There is nothing left to manage.")
     return release
 
 

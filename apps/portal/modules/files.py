@@ -85,7 +85,7 @@ def module_raw(  # noqa: PLR0917  # the parts of its URL
     if len(data) > MAX_RAW_BYTES:
         raise TooLarge(
             f"{path!r} is larger than the {MAX_RAW_BYTES // 2**20} MiB that are shown of one file.",
-            mend="Download the archive of the version: it holds the whole file.",
+            hint="Download the archive of the version: it holds the whole file.",
         )
     kind = files.image_type(data)
     if not kind and not path.lower().endswith(ACTIVE):
@@ -119,7 +119,7 @@ def _shown(viewer: Viewer, address: ModuleAddress, version: str) -> ModuleVersio
 def _folder(request: HttpRequest, viewer: Viewer, shown: ModuleVersion, path: str) -> HttpResponse:
     folder = files.folder_of(files.entries_of(shown), path)
     if folder is None:
-        raise NotFound(f"{shown} has no file {path!r}.", mend="Look through the files of the version.")
+        raise NotFound(f"{shown} has no file {path!r}.", hint="Look through the files of the version.")
     context = _context(viewer, shown, path)
     prefix = f"{path}/" if path else ""
     context["folders"] = [(name, f"{prefix}{name}", count) for name, count in folder.folders[:LISTED]]

@@ -131,7 +131,7 @@ def member_withdraw(request: HttpRequest, namespace: str, grant_id: int) -> Http
     row = namespace_for(viewer, namespace, need=Role.OWNER)
     grant = namespaces.grants_in(row).filter(pk=grant_id).first()
     if grant is None:
-        raise NotFound(f"There is no such member of {row}.", mend="The members page has the list.")
+        raise NotFound(f"There is no such member of {row}.", hint="The members page has the list.")
     context = {"namespace": row, "grant": grant}
     if request.method != "POST":
         return render(request, "portal/namespaces/withdraw.html", context)

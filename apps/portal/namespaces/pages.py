@@ -43,7 +43,7 @@ class NamespaceForm(SettingsForm):
 def namespace_new(request: HttpRequest) -> HttpResponse:
     viewer = session_viewer(request)
     if refused := namespaces.creation_refused(viewer):
-        raise RoleRequired(refused, mend="Ask an operator to create it for you.")
+        raise RoleRequired(refused, hint="Ask an operator to create it for you.")
     form = NamespaceForm(request.POST if request.method == "POST" else None)
     status = 200
     if request.method == "POST":

@@ -162,7 +162,7 @@ def _inviting(viewer: Viewer) -> NamespaceQuerySet:
     owned = namespaces_with_role(viewer, Role.OWNER)
     if not operates(viewer) and not owned.exists():
         raise RoleRequired(
-            "Inviting needs the role owner in a namespace; you hold it in none.", mend="Ask an owner or an operator."
+            "Inviting needs the role owner in a namespace; you hold it in none.", hint="Ask an owner or an operator."
         )
     return owned
 
@@ -175,7 +175,7 @@ def _managed(viewer: Viewer, owned: NamespaceQuerySet) -> QuerySet[Invitation]:
 def _managed_one(viewer: Viewer, invitation_id: int) -> Invitation:
     row = _managed(viewer, _inviting(viewer)).select_related("namespace").filter(pk=invitation_id).first()
     if row is None:
-        raise NotFound("There is no such invitation of yours.", mend="The invitations page has the list.")
+        raise NotFound("There is no such invitation of yours.", hint="The invitations page has the list.")
     return row
 
 

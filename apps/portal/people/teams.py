@@ -70,7 +70,7 @@ def team_list(request: HttpRequest) -> HttpResponse:
 def team_new(request: HttpRequest) -> HttpResponse:
     viewer = session_viewer(request)
     if refused := teams.creation_refused(viewer):
-        raise RoleRequired(refused, mend="Ask an operator to create it for you.")
+        raise RoleRequired(refused, hint="Ask an operator to create it for you.")
     form = NewTeamForm(request.POST if request.method == "POST" else None)
     status = 200
     if request.method == "POST":
@@ -187,7 +187,7 @@ def _described(data: Mapping[str, str] | None, team: Team) -> TeamForm:
 def _membership(team: Team, membership_id: int) -> Membership:
     membership = teams.members_of(team).filter(pk=membership_id).first()
     if membership is None:
-        raise NotFound(f"There is no such member of {team}.", mend="The team's page has the list.")
+        raise NotFound(f"There is no such member of {team}.", hint="The team's page has the list.")
     return membership
 
 

@@ -117,7 +117,7 @@ def token_revoke(request: HttpRequest, token_id: int) -> HttpResponse:
 def _own_token(viewer: Viewer, token_id: int) -> ApiToken:
     token = ApiToken.objects.filter(user=_person(viewer), pk=token_id).first()
     if token is None:
-        raise NotFound("You have no such token.", mend="Your tokens are on the tokens page.")
+        raise NotFound("You have no such token.", hint="Your tokens are on the tokens page.")
     return token
 
 

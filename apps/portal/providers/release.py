@@ -56,7 +56,7 @@ def context_of(viewer: Viewer, release: Release) -> dict[str, Any]:
     context["asks_protocols"] = files.manifest is None
     context["protocols"] = ProtocolsForm(initial={"protocols": drafts.declared_protocols(release)})
     context["protocols"].fields["protocols"].required = True  # for its label
-    context["missing"] = [reason for reason in missing if reason.code != "protocols-unknown"]
+    context["missing"] = [reason for reason in missing if reason.code != "protocols_unknown"]
     context["is_publisher_signed"] = files.signing == Signing.PUBLISHER
     context["signers"] = drafts.signers(type(release.namespace).objects.filter(pk=release.namespace_id))
     context["limits"] = upload_limits.for_providers()

@@ -123,7 +123,7 @@ class PublishForm(forms.Form):
 
 def sentence(refusal: RegistryError) -> str:
     """The error and its hint, as sentences for a page."""
-    texts = [text for text in (str(refusal), refusal.mend) if text]
+    texts = [text for text in (str(refusal), refusal.hint) if text]
     return " ".join(_begun(text) + ("" if text[-1] in ".?!)" else ".") for text in texts)
 
 

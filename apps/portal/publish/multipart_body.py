@@ -35,13 +35,13 @@ def file_part(content_type: str, body: Iterable[bytes]) -> FilePart:
     for event in events:
         if isinstance(event, MultipartSegment) and event.filename is not None:
             if not event.filename:
-                raise MalformedForm("No file was chosen.", mend="Choose the file, then send the form.")
+                raise MalformedForm("No file was chosen.", hint="Choose the file, then send the form.")
             return FilePart(event.filename, _payload(events))
         if isinstance(event, bytes):
             skipped += len(event)
             if skipped > MAX_FIELD_BYTES:
-                raise MalformedForm("The form holds a field that is too long.", mend="Send nothing but the file.")
-    raise MalformedForm("The form holds no file.", mend="Choose the file, then send the form.")
+                raise MalformedForm("The form holds a field that is too long.", hint="Send nothing but the file.")
+    raise MalformedForm("The form holds no file.", hint="Choose the file, then send the form.")
 
 
 def file_parts(content_type: str, body: Iterable[bytes], *, most: int) -> Iterator[FilePart]:
@@ -58,9 +58,9 @@ def file_parts(content_type: str, body: Iterable[bytes], *, most: int) -> Iterat
         elif isinstance(event, bytes):
             skipped += len(event)
             if skipped > MAX_FIELD_BYTES:
-                raise MalformedForm("The form holds a field that is too long.", mend="Send nothing but the files.")
+                raise MalformedForm("The form holds a field that is too long.", hint="Send nothing but the files.")
     if not found:
-        raise MalformedForm("No file was chosen.", mend="Choose the zips, then send the form.")
+        raise MalformedForm("No file was chosen.", hint="Choose the zips, then send the form.")
 
 
 def _part(events: Iterator[MultipartSegment | bytes | None]) -> Iterator[bytes]:
@@ -88,7 +88,7 @@ def _events(
     if kind.lower() != "multipart/form-data" or not options.get("boundary"):
         raise MalformedForm(
             f"The request is {content_type or 'of no type'}, and multipart/form-data is expected.",
-            mend="Send the form of the release page, or PUT the archive itself as the raw body.",
+            hint="Send the form of the release page, or PUT the archive itself as the raw body.",
         )
     try:
         with PushMultipartParser(options["boundary"], max_segment_count=most_parts) as parser:
@@ -98,5 +98,5 @@ def _events(
                     yield from parser.parse(chunk)
     except MultipartError as error:
         raise MalformedForm(
-            f"The form cannot be read as multipart/form-data: {error}.", mend="Send the form again."
+            f"The form cannot be read as multipart/form-data: {error}.", hint="Send the form again."
         ) from error

@@ -34,7 +34,7 @@ from apps.releases.models import Kind, Release, State
 
 STEPS = {"received": "Received", "checked": "Checked", "published": "Published"}
 # Refusals after which the publisher may have meant one of the archive's folders.
-OFFERS_FOLDERS = {"no-module-file", "no-such-folder"}
+OFFERS_FOLDERS = {"no_module_file", "no_such_folder"}
 
 
 @never_cache

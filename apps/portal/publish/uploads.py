@@ -74,7 +74,7 @@ def check_origin(request: HttpRequest) -> None:
     shown = urlsplit(settings.PUBLIC_URL).netloc
     raise ForeignOrigin(
         f"This upload comes from {origin or 'an unknown origin'}, and only pages of {shown} may use a ticket.",
-        mend=f"Open {settings.PUBLIC_URL} and publish from there; scripts use the API with a token.",
+        hint=f"Open {settings.PUBLIC_URL} and publish from there; scripts use the API with a token.",
     )
 
 
@@ -86,7 +86,7 @@ def check_length(request: HttpRequest) -> None:
     if length is not None and length > limit + overhead:
         raise TooLarge(
             f"The upload has {length:,} bytes; {publishing.LIMIT_SETTING} allows {limit:,}.",
-            mend="Leave out what is not part of the module, such as .git, .terraform or test data.",
+            hint="Leave out what is not part of the module, such as .git, .terraform or test data.",
         )
 
 

@@ -72,20 +72,20 @@ def _limits() -> Limits:
 
 def _wrong(found: Mapping[Place, str], sizes: Mapping[str, int]) -> Iterator[Reason]:
     if not found:
-        mend = "Zip the folder docs of the provider's repository, with its name"
-        yield Reason("docs-none", "no page", "docs/index.md, docs/resources/<name>.md and the like", mend)
+        hint = "Zip the folder docs of the provider's repository, with its name"
+        yield Reason("docs_none", "no page", "docs/index.md, docs/resources/<name>.md and the like", hint)
     if len(found) > MAX_PAGES:
-        yield Reason("docs-too-many", f"{len(found)} pages", f"at most {MAX_PAGES}", "Leave out old pages")
+        yield Reason("docs_too_many", f"{len(found)} pages", f"at most {MAX_PAGES}", "Leave out old pages")
     for name in found.values():
         if sizes[name] > MAX_TEXT_BYTES:
-            mend = "Make several pages of it"
+            hint = "Make several pages of it"
             yield Reason(
-                "docs-too-long", f"{sizes[name]} bytes", f"at most {MAX_TEXT_BYTES} for a page", mend, name[:200]
+                "docs_too_long", f"{sizes[name]} bytes", f"at most {MAX_TEXT_BYTES} for a page", hint, name[:200]
             )
     total = sum(sizes[name] for name in found.values())
     if total > MAX_TOTAL_TEXT_BYTES:
-        mend = "Leave out what clients of today do not need"
-        yield Reason("docs-too-much", f"{total} bytes of text", f"at most {MAX_TOTAL_TEXT_BYTES}", mend)
+        hint = "Leave out what clients of today do not need"
+        yield Reason("docs_too_much", f"{total} bytes of text", f"at most {MAX_TOTAL_TEXT_BYTES}", hint)
 
 
 def _read(digest: str, entry: Entry) -> bytes:

@@ -141,10 +141,10 @@ def limits() -> sandboxed.Limits:
 
 def _key_ended(key: SigningKey) -> Reason:
     return Reason(
-        code="key-ended",
+        code="key_ended",
         found=f"that the key {key} expired, was retired or revoked while this was checked",
         expected="a signature by an active key",
-        mend="Publish again with an active key of the namespace",
+        hint="Publish again with an active key of the namespace",
     )
 
 
@@ -196,10 +196,10 @@ def _match(listed: Mapping[str, str], release: Release, files: Files) -> None:
 
 def _no_file(release: Release, name: str, where: str) -> Reason:
     return Reason(
-        code="sums-file-missing",
+        code="sums_file_missing",
         found=f"a line for {name}, which was not uploaded",
         expected="a file for every line, but for SBOMs, sources and the like of this version",
-        mend=_send_or_strike(release, name),
+        hint=_send_or_strike(release, name),
         file=where,
     )
 
@@ -220,30 +220,30 @@ def _send_or_strike(release: Release, name: str) -> str:
 
 def _lists_docs(name: str, where: str) -> Reason:
     return Reason(
-        code="sums-lists-docs",
+        code="sums_lists_docs",
         found=f"a line for {name}",
         expected="lines for packages and the manifest: documentation is nothing that clients verify, and may change",
-        mend="Write and sign the sums without that line",
+        hint="Write and sign the sums without that line",
         file=where,
     )
 
 
 def _no_line(name: str, where: str) -> Reason:
     return Reason(
-        code="sums-line-missing",
+        code="sums_line_missing",
         found=f"no line for {name}",
         expected="a line for every package and for the manifest",
-        mend=f"Write and sign the sums of all files, or leave {name} out",
+        hint=f"Write and sign the sums of all files, or leave {name} out",
         file=where,
     )
 
 
 def _wrong_digest(name: str, listed: str, there: str, where: str) -> Reason:
     return Reason(
-        code="sums-digest-differs",
+        code="sums_digest_differs",
         found=f"{listed} for {name}",
         expected=f"{there}, the sha256 of the file that was uploaded",
-        mend="Send the files of one and the same build",
+        hint="Send the files of one and the same build",
         file=where,
     )
 

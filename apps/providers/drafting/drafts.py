@@ -54,7 +54,7 @@ def role_of(release: Release, name: str) -> Role:
         raise Invalid(
             f"found the file name {name[:200]!a}, expected {stem}_<os>_<arch>.zip, {stem}_SHA256SUMS, "
             f"{stem}_SHA256SUMS.sig, {stem}_manifest.json or {stem}_docs.zip",
-            mend=f"Send it as {manifest_name(release)}." if name == GENERAL_MANIFEST else usual,
+            hint=f"Send it as {manifest_name(release)}." if name == GENERAL_MANIFEST else usual,
         )
     return role
 
@@ -74,7 +74,7 @@ def check_length(release: Release, name: str, length: int | None) -> None:
     if length is not None and length > limit:
         raise TooLarge(
             f"{name} has {length} bytes, expected at most {limit} (limit {setting}).",
-            mend="Build it smaller, or ask an operator for more.",
+            hint="Build it smaller, or ask an operator for more.",
         )
 
 
@@ -123,35 +123,35 @@ def signers(namespaces: QuerySet[Namespace]) -> dict[str, list[str]]:
 
 def blocking(reasons: Iterable[Reason]) -> list[Reason]:
     """Reasons that leave a worker nothing to read."""
-    return [reason for reason in reasons if reason.code == "no-packages"]
+    return [reason for reason in reasons if reason.code == "no_packages"]
 
 
 def sums_missing(release: Release) -> Reason:
     return Reason(
-        code="sums-missing",
+        code="sums_missing",
         found="a signature without the SHA256SUMS that it signs",
         expected="both, or neither",
-        mend=f"Send {_stem(release)}_SHA256SUMS too, or leave the signature out and let this registry sign",
+        hint=f"Send {_stem(release)}_SHA256SUMS too, or leave the signature out and let this registry sign",
         file=f"{_stem(release)}_SHA256SUMS.sig",
     )
 
 
 def not_signable(release: Release) -> Reason:
     return Reason(
-        code="not-signed",
+        code="not_signed",
         found=f"no signed SHA256SUMS, and {release.namespace.name} has no active key that this registry signs with",
         expected="one of two ways: sums with their signature, or a registry-held key",
-        mend=f"Send {_stem(release)}_SHA256SUMS and its .sig, made with a key that is registered for "
+        hint=f"Send {_stem(release)}_SHA256SUMS and its .sig, made with a key that is registered for "
         f"{release.namespace.name}; or have one of its owners create a registry-held key, and publish again",
     )
 
 
 def no_vouching_key(release: Release) -> Reason:
     return Reason(
-        code="no-registered-key",
+        code="no_registered_key",
         found=f"a signature, and no active public key that is registered for {release.namespace.name}",
         expected="a signature by a registered key",
-        mend=f"Have an owner of {release.namespace.name} register the public key; or leave SHA256SUMS and signature "
+        hint=f"Have an owner of {release.namespace.name} register the public key; or leave SHA256SUMS and signature "
         "out where this registry is to sign",
         file=f"{_stem(release)}_SHA256SUMS.sig",
     )
@@ -159,10 +159,10 @@ def no_vouching_key(release: Release) -> Reason:
 
 def _no_packages(release: Release) -> Reason:
     return Reason(
-        code="no-packages",
+        code="no_packages",
         found="no package",
         expected=f"at least one {_stem(release)}_<os>_<arch>.zip",
-        mend="Send the zip of each platform, then hand the draft in",
+        hint="Send the zip of each platform, then hand the draft in",
     )
 
 

@@ -41,27 +41,27 @@ def agreed(declared: Mapping[str, list[str]]) -> list[str]:
 
 
 UNKNOWN = Reason(
-    code="protocols-unknown",
+    code="protocols_unknown",
     found="no manifest, and nobody who said which plugin protocols the provider speaks",
     expected='the file …_manifest.json, or {"protocols": ["5.0"]} where the draft is opened',
-    mend="Which protocols does it speak? SDKv2 is 5.0, the plugin framework 6.0, or as its main.go says",
+    hint="Which protocols does it speak? SDKv2 is 5.0, the plugin framework 6.0, or as its main.go says",
 )
 
 
 def _unspoken(told: list[str], file: str) -> Reason:
     return Reason(
-        code="protocols-unspoken",
+        code="protocols_unspoken",
         found=", ".join(told),
         expected="one that clients speak: 5.x or 6.x",
-        mend="Build the provider for one of them",
+        hint="Build the provider for one of them",
         file=file,
     )
 
 
 def _differing(first: str, protocols: list[str], where: str, other: list[str]) -> Reason:
     return Reason(
-        code="protocols-differ",
+        code="protocols_differ",
         found=f"{', '.join(protocols)} in {first} and {', '.join(other)} in {where}",
         expected="the same protocols wherever they are named",
-        mend="Open the draft without protocols where a manifest names them, or mend the manifest",
+        hint="Open the draft without protocols where a manifest names them, or hint the manifest",
     )

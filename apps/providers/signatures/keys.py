@@ -36,7 +36,7 @@ def key_of(namespace: Namespace, fingerprint: str) -> SigningKey:
     if found is None:
         raise NotFound(
             f"There is no signing key {fingerprint[:80]!a} in {namespace.name}.",
-            mend="The list of its signing keys has all fingerprints, with 40 hex digits each.",
+            hint="The list of its signing keys has all fingerprints, with 40 hex digits each.",
         )
     return found
 

@@ -52,7 +52,7 @@ def resign(*, viewer: Viewer, address: ProviderAddress, version: str) -> Release
             queue.enqueue(JOB, target=release.pk, created_by_id=viewer.user_id)
             _record(Event.RELEASE_RESIGN_REQUESTED, release, viewer, key=key.fingerprint)
     except IntegrityError:
-        raise Conflict(f"{release} is being signed anew already.", mend="Wait for the worker.") from None
+        raise Conflict(f"{release} is being signed anew already.", hint="Wait for the worker.") from None
     return release
 
 
@@ -88,12 +88,12 @@ def accept_signature(
             is_replaced = _serve(row, settled, actor=viewer)
     except Refusal as refusal:
         reason = refusal.reasons[0]
-        raise Conflict(f"Found {reason.found}, expected {reason.expected}.", mend=reason.mend) from None
+        raise Conflict(f"Found {reason.found}, expected {reason.expected}.", hint=reason.hint) from None
     row.release.refresh_from_db(fields=["state"])
     if not is_replaced:
         if row.release.state == State.PURGED:
             purging.remove_later(row.release)  # the purge may have run before these bytes were stored
-        raise Conflict(f"{row} was changed meanwhile.", mend="Look at the version's page, then send it again.")
+        raise Conflict(f"{row} was changed meanwhile.", hint="Look at the version's page, then send it again.")
     row.refresh_from_db()
     return Accepted(row, changed=True)
 
@@ -115,7 +115,7 @@ def run(claim: Claim) -> None:
     if version is None:
         return
     if claim.exhausted:
-        log.error("resign-gave-up", release=str(version.release))
+        log.error("resign_gave_up", release=str(version.release))
         return
     key = newer_key_of(version)
     if key is None:
@@ -165,7 +165,7 @@ def _signed_version(viewer: Viewer, address: ProviderAddress, version: str) -> P
     """Asks the gate: for owners. Raises Conflict for a tombstone."""
     release = lifecycle.release_of(viewer, address, version, need=Role.OWNER, permission=PERMISSION)
     if release.state == State.PURGED:
-        raise Conflict(sentence_of(release), mend="There is nothing left to sign.")
+        raise Conflict(sentence_of(release), hint="There is nothing left to sign.")
     return ProviderVersion.objects.select_related("key", "release__namespace").get(release=release)
 
 
@@ -187,17 +187,17 @@ def _key_for(version: ProviderVersion) -> SigningKey:
     if _is_vouched_for(version):
         raise Conflict(
             f"{version} is signed by its publisher, with the key {version.key}, which is in use.",
-            mend="Send a signature by another key of the publisher, or retire or revoke this key first.",
+            hint="Send a signature by another key of the publisher, or retire or revoke this key first.",
         )
     newest = keys.signing_key_of(namespace)
     if newest is None:
         raise Conflict(
-            f"{namespace} has no active key that the registry holds.", mend="Have one made on the page of its keys."
+            f"{namespace} has no active key that the registry holds.", hint="Have one made on the page of its keys."
         )
     if newest.pk == version.key_id:
         raise Conflict(
             f"{version} is signed with {newest} already, the newest active key of {namespace} that the registry holds.",
-            mend="Have another key made first, on the page of the namespace's keys.",
+            hint="Have another key made first, on the page of the namespace's keys.",
         )
     return newest
 

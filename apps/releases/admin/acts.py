@@ -139,7 +139,7 @@ def carry_out(admin: VersionPages, request: HttpRequest, queryset: QuerySet[Any]
         try:
             do(rows[0])
         except RegistryError as refusal:  # what was typed stays on the page
-            form.add_error(None, f"{refusal} {refusal.mend}")
+            form.add_error(None, f"{refusal} {refusal.hint}")
             return _ask(admin, request, rows, act, form)
         admin.message_user(request, f"{act.done}: {name}.", messages.SUCCESS)
         return None

@@ -34,23 +34,23 @@ def checked_url(text: str) -> str:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port  # an odd port raises here
     except ValueError as error:
-        raise Invalid(f"The source URL cannot be read: {error}", mend=_EXAMPLE) from None
+        raise Invalid(f"The source URL cannot be read: {error}", hint=_EXAMPLE) from None
     if parts.scheme not in ("http", "https") or not host:
         raise Invalid(
-            f"The source URL is {url[:80]!r}, expected one that begins with https:// or http://", mend=_EXAMPLE
+            f"The source URL is {url[:80]!r}, expected one that begins with https:// or http://", hint=_EXAMPLE
         )
     if not url.isprintable() or " " in url:
-        raise Invalid("The source URL holds a space or a control character.", mend=_EXAMPLE)
+        raise Invalid("The source URL holds a space or a control character.", hint=_EXAMPLE)
     if parts.username or parts.password:
-        raise Invalid("The source URL holds a user name or a password, and everybody can read it.", mend=_EXAMPLE)
+        raise Invalid("The source URL holds a user name or a password, and everybody can read it.", hint=_EXAMPLE)
     return url
 
 
-def checked_line(what: str, text: str, *, most: int = LONGEST, mend: str) -> str:
+def checked_line(what: str, text: str, *, most: int = LONGEST, hint: str) -> str:
     """One line of plain text. Raises Invalid."""
     line = " ".join(text.split())
     if not line.isprintable():
-        raise Invalid(f"The {what} holds a control character.", mend="Write one line of plain text.")
+        raise Invalid(f"The {what} holds a control character.", hint="Write one line of plain text.")
     if len(line) > most:
-        raise Invalid(f"The {what} has {len(line)} characters, expected at most {most}.", mend=mend)
+        raise Invalid(f"The {what} has {len(line)} characters, expected at most {most}.", hint=hint)
     return line

@@ -135,7 +135,7 @@ class Acts(Generic[A]):
             return self.release_of(viewer, address, version, need=need, permission=permission)
         except RoleRequired as refusal:
             own = f"Publishers yank what they published themselves, for {OWN_YANK_HOURS} hours."
-            raise RoleRequired(str(refusal), mend=f"{refusal.mend} {own}".strip()) from None
+            raise RoleRequired(str(refusal), hint=f"{refusal.hint} {own}".strip()) from None
 
     def _operated(self, viewer: Viewer, address: A, version: str, permission: str) -> Release:
         operators.operated_namespace(viewer, address.namespace, permission=permission, only_name=address.path_name)
@@ -154,7 +154,7 @@ class Acts(Generic[A]):
         if confirm.split() != str(release).split():
             raise Invalid(
                 f"The confirmation reads {confirm[:200]!r}, expected {str(release)!r}.",
-                mend="Type the address and the version exactly: this cannot be undone.",
+                hint="Type the address and the version exactly: this cannot be undone.",
             )
 
         def act() -> None:

@@ -36,7 +36,7 @@ def purge(*, release: Release, actor: Viewer, reason: str) -> None:
     """
     reason = checked_reason(reason)
     if release.state == State.PURGED:
-        raise Conflict(sentence_of(release), mend="There is nothing left to purge.")
+        raise Conflict(sentence_of(release), hint="There is nothing left to purge.")
     changes = {"lifecycle_reason": reason, "lifecycle_at": timezone.now(), "lifecycle_by": actor.user}
     move(release, State.PUBLISHED, to=State.PURGED, lifecycle_replacement="", **changes)
     record(
@@ -61,7 +61,7 @@ def run(claim: Claim) -> None:
     """The worker's half: remove the bytes, unless another release, or a repository, has the same. Safe to repeat."""
     release = Release.objects.select_related("namespace").get(pk=claim.target)
     if claim.exhausted:
-        log.error("purge-gave-up", release=str(release), digest=release.digest)
+        log.error("purge_gave_up", release=str(release), digest=release.digest)
         return
     kept = [digest for digest in release_blobs.blobs_of(release) if not remove(release, digest, claim)]
     for digest in kept:

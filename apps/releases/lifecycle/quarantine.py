@@ -37,7 +37,7 @@ def refuse_blocked(release: Release) -> None:
     if not Release.objects.with_bytes(release.digest).filter(pk=release.pk).exists():
         raise NotFound(
             f"The files of {release} are not shown: the same bytes are in quarantine.",
-            mend="Ask those who operate this registry.",
+            hint="Ask those who operate this registry.",
         )
 
 
@@ -57,7 +57,7 @@ def _in_quarantine(digest: str, name: str) -> Reason:
         code="quarantined",
         found=f"bytes that are in quarantine here (sha256:{digest})",
         expected="bytes that may be fetched",
-        mend="Build it anew without what was wrong with them, or ask those who operate this registry to release them",
+        hint="Build it anew without what was wrong with them, or ask those who operate this registry to release them",
         file=name,
     )
 

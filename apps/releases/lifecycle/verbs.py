@@ -26,7 +26,7 @@ def deprecate(*, release: Release, actor: Viewer, reason: str, replacement: str 
     reason, replacement = checked_reason(reason), checked_replacement(replacement)
     _refuse_unless_open(release)
     if release.lifecycle != Lifecycle.MAINTAINED:
-        raise Conflict(standing_of(release), mend="Restore it first: then it can be deprecated anew.")
+        raise Conflict(standing_of(release), hint="Restore it first: then it can be deprecated anew.")
     _say(release, actor, lifecycle=Lifecycle.DEPRECATED, lifecycle_reason=reason, lifecycle_replacement=replacement)
     _record(Event.RELEASE_DEPRECATED, release, actor, reason, replacement=replacement)
 
@@ -40,7 +40,7 @@ def yank(*, release: Release, actor: Viewer, reason: str) -> None:
     reason = checked_reason(reason)
     _refuse_unless_open(release)
     if release.lifecycle == Lifecycle.YANKED:
-        raise Conflict(standing_of(release), mend="Restore it first, if its reason is to be another one.")
+        raise Conflict(standing_of(release), hint="Restore it first, if its reason is to be another one.")
     was = release.lifecycle
     _say(release, actor, lifecycle=Lifecycle.YANKED, lifecycle_reason=reason)
     _record(Event.RELEASE_YANKED, release, actor, reason, before=was)
@@ -110,7 +110,7 @@ def _refuse_unless_open(release: Release) -> None:
     if release.state != State.PUBLISHED:
         raise Conflict(f"{release} is {release.state}: only a published version has a lifecycle.")
     if release.quarantined_at is not None:
-        raise Conflict(standing_of(release), mend="Only restoring it is possible now, or purging it.")
+        raise Conflict(standing_of(release), hint="Only restoring it is possible now, or purging it.")
 
 
 def _say(release: Release, actor: Viewer, **changes: Any) -> None:
@@ -123,7 +123,7 @@ def _change(release: Release, **changes: Any) -> None:
         pk=release.pk, state=release.state, lifecycle=release.lifecycle, quarantined_at=release.quarantined_at
     )
     if same.update(**changes) != 1:
-        raise Moved(f"Somebody else has just changed {release}.", mend="Look at it again before you do this.")
+        raise Moved(f"Somebody else has just changed {release}.", hint="Look at it again before you do this.")
     for name, value in changes.items():
         setattr(release, name, value)
 
@@ -140,12 +140,12 @@ def _record(kind: Event, release: Release, actor: Viewer, reason: str, **detail:
     )
 
 
-def _checked(what: str, text: str, most: int, mend: str, *, least: int = 0) -> str:
+def _checked(what: str, text: str, most: int, hint: str, *, least: int = 0) -> str:
     line = " ".join(text.split())
     if len(line) < least:
-        raise Invalid(f"The {what} is empty.", mend=mend)
+        raise Invalid(f"The {what} is empty.", hint=hint)
     if len(line) > most:
-        raise Invalid(f"The {what} has {len(line)} characters, expected at most {most}.", mend=mend)
+        raise Invalid(f"The {what} has {len(line)} characters, expected at most {most}.", hint=hint)
     if not line.isprintable():
-        raise Invalid(f"The {what} holds control characters, expected one line of plain text.", mend=mend)
+        raise Invalid(f"The {what} holds control characters, expected one line of plain text.", hint=hint)
     return line

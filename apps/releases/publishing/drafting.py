@@ -107,7 +107,7 @@ def receive_file(
     fault_point("after:receive_file", release)
     try:
         if staged.size == 0:
-            raise Invalid(f"{name} holds no bytes.", mend="Send the file itself as the body of the request.")
+            raise Invalid(f"{name} holds no bytes.", hint="Send the file itself as the body of the request.")
         database_availability.release_connection()
         received, superfluous = _record_file(release, viewer, name, key, staged)
     except BaseException:
@@ -139,13 +139,13 @@ def remove_file(*, release: Release, viewer: Viewer, name: str) -> None:
     """Take a file out of a draft. Raises NotFound where there is none of that name."""
     require_own(release, viewer)
     if release.state != State.RECEIVING:
-        mend = "Publish other files under another version number."
-        raise Conflict(f"{release} is {release.state}: its files are settled.", mend=mend)
+        hint = "Publish other files under another version number."
+        raise Conflict(f"{release} is {release.state}: its files are settled.", hint=hint)
     with transaction.atomic():
         _renew(release)
         file = release.files.filter(name=name).first()
         if file is None:
-            raise NotFound(f"{release} has no file {name!r}.", mend="Ask for the draft to see what it has.")
+            raise NotFound(f"{release} has no file {name!r}.", hint="Ask for the draft to see what it has.")
         file.delete()
         _sum_up(release)
         _record(Event.RELEASE_FILE_REMOVED, release, viewer, file)
@@ -191,7 +191,7 @@ def require_own(release: Release, viewer: Viewer) -> None:
     was = "opened" if release.state == State.RECEIVING else f"handed in (it is {release.state})"
     raise Conflict(
         f"{release} was {was} by somebody else.",
-        mend="Ask for it in a while, or publish under another version number.",
+        hint="Ask for it in a while, or publish under another version number.",
     )
 
 
@@ -238,7 +238,7 @@ def _compared(release: Release, known: ReleaseFile, chunks: Iterable[bytes]) -> 
     if sent != known.digest:
         raise Conflict(
             f"{release} is already {release.state} with {known.name} as sha256:{known.digest}; you sent sha256:{sent}.",
-            mend="A published version never changes: publish your files under another version number.",
+            hint="A published version never changes: publish your files under another version number.",
         )
     return Received(known, created=False)
 

@@ -27,10 +27,10 @@ from apps.releases.publishing.fault_injection import fault_point
 log = structlog.get_logger("larder.releases")
 
 GIVEN_UP = Reason(
-    code="gave-up",
+    code="gave_up",
     found="every attempt to check this archive ended before it came to a verdict",
     expected="a verdict",
-    mend="Upload it again under the same number; if it happens again, ask an operator for the job's log.",
+    hint="Upload it again under the same number; if it happens again, ask an operator for the job's log.",
 )
 
 
@@ -75,7 +75,7 @@ def run(claim: Claim, steps: Sequence[Step]) -> None:
             _ask(work, asked.reasons)
         except Refusal as refusal:
             if any(reason.code == "unreadable" for reason in refusal.reasons):
-                log.error("unforeseen-archive", release=str(release))  # noqa: TRY400  # a defect of our reader
+                log.error("unforeseen_archive", release=str(release))  # noqa: TRY400  # a defect of our reader
             transitions.reject(release, refusal.reasons, claim=claim, notes=work.notes)
     # Ended before, in an attempt that died on its way out, or just now: what is left is to clean.
     if release.state not in WORKING:
@@ -163,12 +163,12 @@ def enter_ledger(work: Work) -> None:
     try:
         ledger.enter(work.release, digest=work.release.digest)
     except ledger.LedgerConflict as conflict:
-        log.error("ledger-conflict", release=str(work.release), known=conflict.known)  # noqa: TRY400  # an alarm, no crash
+        log.error("ledger_conflict", release=str(work.release), known=conflict.known)  # noqa: TRY400  # an alarm, no crash
         reason = Reason(
-            code="ledger-conflict",
+            code="ledger_conflict",
             found=str(conflict),
             expected="a version number that was never published",
-            mend=conflict.mend,
+            hint=conflict.hint,
         )
         raise Refusal([reason]) from None
 

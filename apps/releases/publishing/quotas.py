@@ -97,7 +97,7 @@ def check(
     """
     row = Namespace.objects.select_for_update(no_key=True).filter(pk=namespace.pk).first()
     if row is None:
-        raise NotFound(f"The namespace {namespace.name} was deleted.", mend="Create it again first.")
+        raise NotFound(f"The namespace {namespace.name} was deleted.", hint="Create it again first.")
     if not any(limits_of(row)):
         return
     used = usage(row, without=newcomer)
@@ -117,7 +117,7 @@ def require_bytes(namespace: Namespace, more_bytes: int) -> None:
 def _full(namespace: Namespace, why: str) -> QuotaFull:
     return QuotaFull(
         f"The namespace {namespace.name} has no room for this: {why}.",
-        mend="Ask the staff of this registry for a larger quota, or to purge versions that nobody needs; "
+        hint="Ask the staff of this registry for a larger quota, or to purge versions that nobody needs; "
         "the namespace's usage page shows what takes the room.",
     )
 

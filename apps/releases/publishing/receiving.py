@@ -45,7 +45,7 @@ def receive(*, release: Release, chunks: Iterable[bytes], limit: int, setting: s
         staged = store.stage(release.staging_key, _renewing(release, body))
         database_availability.release_connection()
         if staged.size == 0:
-            raise Invalid("The upload holds no bytes.", mend="Send the archive itself as the body of the request.")
+            raise Invalid("The upload holds no bytes.", hint="Send the archive itself as the body of the request.")
     except BaseException as error:
         _abandon(release, error)
         raise
@@ -118,11 +118,12 @@ def _renew(release: Release) -> None:
 def _abandon(release: Release, error: BaseException) -> None:
     reason = NO_LONGER_ALLOWED if isinstance(error, REFUSALS) else UNFINISHED
     if isinstance(error, TooLarge | Invalid):
+        code = "upload_too_large" if isinstance(error, TooLarge) else "upload_invalid"
         reason = Reason(
-            code="quota-full" if isinstance(error, quotas.QuotaFull) else "upload-" + error.code.replace("_", "-"),
+            code="quota_full" if isinstance(error, quotas.QuotaFull) else code,
             found=str(error).rstrip("."),
             expected="one whole archive within the limits",
-            mend=error.mend or UNFINISHED.mend,
+            hint=error.hint or UNFINISHED.hint,
         )
 
     def give_up() -> None:
@@ -148,19 +149,19 @@ def same_bytes(taken: VersionTaken, chunks: Iterable[bytes], *, viewer: Viewer, 
     sent = tally.hexdigest()
     holder = _settled(taken.holder)
     if holder.state in (State.REJECTED, State.FAILED):
-        raise Conflict(f"Another upload of {holder} has just ended as {holder.state}.", mend="Send yours again now.")
+        raise Conflict(f"Another upload of {holder} has just ended as {holder.state}.", hint="Send yours again now.")
     if holder.state == State.RECEIVING and holder.created_by_id == viewer.user_id:
         raise StillArriving(holder)
     if holder.state == State.RECEIVING:
         raise Conflict(
             f"{holder} is being uploaded by somebody else right now.",
-            mend="Ask again in a minute, or publish your archive under another version number.",
+            hint="Ask again in a minute, or publish your archive under another version number.",
         )
     if holder.uploaded_digest != sent:
         raise Conflict(
             f"{holder} is already {holder.state} with the archive sha256:{holder.uploaded_digest}; "
             f"you sent sha256:{sent}.",
-            mend="A published version never changes: publish your archive under another version number.",
+            hint="A published version never changes: publish your archive under another version number.",
         )
     return holder
 

@@ -30,22 +30,22 @@ from apps.releases.tombstones import VersionRemoved
 UPLOAD_LEASE = timedelta(seconds=60)
 
 UNFINISHED = Reason(
-    code="upload-unfinished",
+    code="upload_unfinished",
     found="an upload that never came to its end",
     expected="the whole archive",
-    mend="Upload it again; the version number is still free.",
+    hint="Upload it again; the version number is still free.",
 )
 SUPERSEDED = Reason(
-    code="upload-superseded",
+    code="upload_superseded",
     found="a reservation that was never used",
     expected="one upload at a time for a version",
-    mend="Nothing to do: you began again, and that upload took its place.",
+    hint="Nothing to do: you began again, and that upload took its place.",
 )
 NO_LONGER_ALLOWED = Reason(
     code="permission_ended",
     found="an upload by somebody who may no longer publish here, or whose session or token has ended",
     expected="a publisher, signed in or with a token, until the last byte",
-    mend="Upload it again as somebody who may; the version number is still free.",
+    hint="Upload it again as somebody who may; the version number is still free.",
 )
 
 
@@ -71,7 +71,7 @@ class StillArriving(Unavailable):
         left = (holder.receiving_until - timezone.now()).total_seconds() if holder.receiving_until else 0
         super().__init__(
             f"{holder} is being uploaded by you already, or that upload broke off.",
-            mend="Send the same again in a minute: a broken upload has made way by then.",
+            hint="Send the same again in a minute: a broken upload has made way by then.",
             retry_after=max(1, ceil(left)),
         )
 
@@ -82,7 +82,7 @@ class VersionTaken(Conflict):
     def __init__(self, holder: Release) -> None:
         super().__init__(
             f"{holder} is already {holder.state}, uploaded as sha256:{holder.uploaded_digest or '(not received yet)'}.",
-            mend="A published version never changes: publish your archive under another version number.",
+            hint="A published version never changes: publish your archive under another version number.",
         )
         self.holder = holder
 
@@ -136,7 +136,7 @@ def reserve(
         holder = Release.objects.live().filter(coordinate.rows()).select_related("namespace").first()
         if holder is None:  # it ended between the two statements
             raise Conflict(
-                f"Another upload of {coordinate.version.text} has just ended.", mend="Send yours again now."
+                f"Another upload of {coordinate.version.text} has just ended.", hint="Send yours again now."
             ) from None
         if holder.state == State.PURGED:
             raise VersionRemoved(holder) from None
@@ -174,7 +174,7 @@ def release_of_ticket(ticket: str) -> Release:
     if release is None:
         raise NotFound(
             "This upload ticket is unknown, used, or has run out.",
-            mend="Each ticket carries one upload: start again from the publish page; the version number is free.",
+            hint="Each ticket carries one upload: start again from the publish page; the version number is free.",
         )
     return release
 
@@ -209,5 +209,5 @@ def use_ticket(release: Release) -> None:
         ticket_digest=""
     )
     if used.update(ticket_digest="", receiving_until=timezone.now() + UPLOAD_LEASE) != 1:
-        raise Moved("This upload ticket has just been used.", mend="Start again from the publish page.")
+        raise Moved("This upload ticket has just been used.", hint="Start again from the publish page.")
     release.ticket_digest = ""

@@ -19,16 +19,16 @@ from apps.releases.publishing.transitions import Moved, reject
 
 BATCH_SIZE = 500
 CANCELLED = Reason(
-    code="job-cancelled",
+    code="job_cancelled",
     found="a check that an operator cancelled",
     expected="a verdict",
-    mend="Ask an operator why, or upload it again; the version number is free.",
+    hint="Ask an operator why, or upload it again; the version number is free.",
 )
 UNANSWERED = Reason(
     code="unanswered",
     found="questions about the archive that nobody answered in time",
     expected="an answer on the release's page",
-    mend="Upload it again and answer them; the version number is free.",
+    hint="Upload it again and answer them; the version number is free.",
 )
 
 

@@ -30,7 +30,7 @@ class Command(BaseCommand):
         try:
             release = _purge(options["address"], **told)
         except RegistryError as refused:
-            raise CommandError(f"{refused} {refused.mend}".strip()) from None
+            raise CommandError(f"{refused} {refused.hint}".strip()) from None
         self.stdout.write(f"{release} is removed. A worker deletes its bytes now.")
 
 

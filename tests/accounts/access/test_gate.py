@@ -95,7 +95,7 @@ def test_hidden_and_unknown_read_the_same(viewer, acme, who, need):
     for name in ("acme", "nope"):
         with pytest.raises((CredentialsRequired, NotFound)) as refused:
             namespace_for(asking, name, need=need)
-        texts.add(f"{refused.type} {refused.value} {refused.value.mend}".replace(name, "…"))
+        texts.add(f"{refused.type} {refused.value} {refused.value.hint}".replace(name, "…"))
 
     assert len(texts) == 1
 
@@ -104,7 +104,7 @@ def test_nobody_reads_no_name_back(acme):
     with pytest.raises(CredentialsRequired) as refused:
         namespace_for(NOBODY, "acme")
 
-    assert "acme" not in f"{refused.value} {refused.value.mend}"
+    assert "acme" not in f"{refused.value} {refused.value.hint}"
 
 
 @pytest.mark.parametrize("name", ["ACME", "acme ", "", "ac\0me", "a" * 5000, "acmé"])
@@ -126,7 +126,7 @@ def test_it_says_what_is_missing_and_what_limits(viewer, who, need, words):
     with pytest.raises(RoleRequired) as refused:
         namespace_for(viewer(who), "acme", need=need)
 
-    assert all(word in f"{refused.value} {refused.value.mend}" for word in words)
+    assert all(word in f"{refused.value} {refused.value.hint}" for word in words)
 
 
 def test_it_names_the_limit_of_a_token_for_elsewhere(viewer, acme):

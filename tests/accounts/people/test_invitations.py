@@ -53,7 +53,7 @@ def test_every_link_that_does_not_count_reads_the_same(invited, dora):
         for secret in (invited[1], "made-up", ""):
             with pytest.raises(NotFound) as refused:
                 invitations.invitation_for_secret(secret)
-            texts.add(f"{refused.value} {refused.value.mend}")
+            texts.add(f"{refused.value} {refused.value.hint}")
 
     assert len(texts) == 1
 

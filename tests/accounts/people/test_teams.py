@@ -238,7 +238,7 @@ def test_hidden_and_unknown_read_the_same(cooks, bob):
     for name in ("cooks", "nope"):
         with pytest.raises(NotFound) as refused:
             team_for(Viewer(bob), name, manage=True)
-        texts.add(f"{refused.value} {refused.value.mend}".replace(name, "…"))
+        texts.add(f"{refused.value} {refused.value.hint}".replace(name, "…"))
     assert len(texts) == 1
 
 

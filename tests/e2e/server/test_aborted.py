@@ -47,7 +47,7 @@ def test_an_upload_that_breaks_off_is_cleaned_up_at_once(live, shelf, http2, has
         with pytest.raises(BrokenOff), httpx.Client(base_url=live.url, verify=tls, http2=http2) as client:
             client.put(path, content=body_that_breaks_off(), headers=headers)
         with live.client(shelf.manage) as client:
-            assert live.wait_for(client, path, seconds=30)["reasons"][0]["code"] == "upload-unfinished"
+            assert live.wait_for(client, path, seconds=30)["reasons"][0]["code"] == "upload_unfinished"
 
     assert live.staged() <= there
     before = ticks(live.process.pid)

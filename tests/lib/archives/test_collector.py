@@ -137,7 +137,7 @@ def test_the_form_is_known_by_the_first_bytes(head: bytes, form: str | None):
 
 
 @pytest.mark.parametrize(
-    ("head", "found", "mend"),
+    ("head", "found", "hint"),
     [
         (b"", "0 bytes", "again"),
         (module_tar({"main.tf": "x"}), "a tar archive", "gzip module.tar"),
@@ -150,9 +150,9 @@ def test_the_form_is_known_by_the_first_bytes(head: bytes, form: str | None):
     ],
     ids=["nothing", "tar", "bzip2", "zstd", "7z", "rar", "HTML", "a text"],
 )
-def test_another_form_is_refused_by_its_name_with_a_mend(head: bytes, found: str, mend: str):
+def test_another_form_is_refused_by_its_name_with_a_hint(head: bytes, found: str, hint: str):
     reason = sandboxed.refuse_form(head[: sandboxed.HEAD_BYTES]).reasons[0]
 
     assert reason.code == ("not_an_archive" if head else "empty")
     assert found in reason.found
-    assert mend in reason.mend
+    assert hint in reason.hint

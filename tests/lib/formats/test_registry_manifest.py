@@ -27,28 +27,28 @@ def test_further_keys_are_left_alone():
 
 
 BROKEN = (
-    ("nothing", b"", "manifest-not-json"),
-    ("no JSON", b"version: 1\n", "manifest-not-json"),
-    ("half a document", of(["5.0"])[:-1], "manifest-not-json"),
-    ("two documents", of(["5.0"]) * 2, "manifest-not-json"),
-    ("a list", b'["5.0"]', "manifest-not-json"),
-    ("null", b"null", "manifest-not-json"),
-    ("depth without end", b"[" * 60_000, "manifest-not-json"),
-    ("a number without end", b'{"version": ' + b"1" * 60_000 + b"}", "manifest-not-json"),
-    ("a byte order mark", b"\xef\xbb\xbf" + of(["5.0"]), "manifest-not-json"),
-    ("UTF-16", of(["5.0"]).decode().encode("utf-16"), "manifest-encoding"),
-    ("a key twice", b'{"version": 1, "version": 1}', "manifest-duplicate"),
-    ("a key twice inside", b'{"version": 1, "metadata": {"x": 1, "x": 2}}', "manifest-duplicate"),
-    ("another version", of(["5.0"], 2), "manifest-version"),
-    ("a version as text", of(["5.0"], "1"), "manifest-version"),
-    ("a version that is true", of(["5.0"], True), "manifest-version"),
-    ("a version with a point", of(["5.0"], 1.0), "manifest-version"),
-    ("no version", b'{"metadata": {"protocol_versions": ["5.0"]}}', "manifest-version"),
-    ("no metadata", b'{"version": 1}', "manifest-metadata"),
-    ("metadata as a list", b'{"version": 1, "metadata": ["5.0"]}', "manifest-metadata"),
-    ("no protocols", b'{"version": 1, "metadata": {}}', "manifest-protocols"),
-    ("one protocol as text", of("5.0"), "manifest-protocols"),
-    ("too long", of(["5.0"]) + b" " * registry_manifest.MAX_BYTES, "manifest-too-large"),
+    ("nothing", b"", "manifest_not_json"),
+    ("no JSON", b"version: 1\n", "manifest_not_json"),
+    ("half a document", of(["5.0"])[:-1], "manifest_not_json"),
+    ("two documents", of(["5.0"]) * 2, "manifest_not_json"),
+    ("a list", b'["5.0"]', "manifest_not_json"),
+    ("null", b"null", "manifest_not_json"),
+    ("depth without end", b"[" * 60_000, "manifest_not_json"),
+    ("a number without end", b'{"version": ' + b"1" * 60_000 + b"}", "manifest_not_json"),
+    ("a byte order mark", b"\xef\xbb\xbf" + of(["5.0"]), "manifest_not_json"),
+    ("UTF-16", of(["5.0"]).decode().encode("utf-16"), "manifest_encoding"),
+    ("a key twice", b'{"version": 1, "version": 1}', "manifest_duplicate"),
+    ("a key twice inside", b'{"version": 1, "metadata": {"x": 1, "x": 2}}', "manifest_duplicate"),
+    ("another version", of(["5.0"], 2), "manifest_version"),
+    ("a version as text", of(["5.0"], "1"), "manifest_version"),
+    ("a version that is true", of(["5.0"], True), "manifest_version"),
+    ("a version with a point", of(["5.0"], 1.0), "manifest_version"),
+    ("no version", b'{"metadata": {"protocol_versions": ["5.0"]}}', "manifest_version"),
+    ("no metadata", b'{"version": 1}', "manifest_metadata"),
+    ("metadata as a list", b'{"version": 1, "metadata": ["5.0"]}', "manifest_metadata"),
+    ("no protocols", b'{"version": 1, "metadata": {}}', "manifest_protocols"),
+    ("one protocol as text", of("5.0"), "manifest_protocols"),
+    ("too long", of(["5.0"]) + b" " * registry_manifest.MAX_BYTES, "manifest_too_large"),
 )
 PROTOCOLS: tuple[tuple[str, list[object]], ...] = (
     ("none", []),
@@ -76,7 +76,7 @@ def test_it_refuses_each_broken_manifest_by_its_own_code(data: bytes, code: str)
 
     reason = refusal.value.reasons[0]
     assert (reason.code, reason.file) == (code, "x_manifest.json")
-    assert reason.mend
+    assert reason.hint
     assert str(refusal.value).isprintable()
 
 
@@ -85,7 +85,7 @@ def test_it_refuses_protocols_that_no_client_reads(protocols: list[object]):
     for ask in (lambda: registry_manifest.parse(of(protocols)), lambda: registry_manifest.protocols_checked(protocols)):
         with pytest.raises(Refusal) as refusal:
             ask()
-        assert {reason.code for reason in refusal.value.reasons} == {"manifest-protocols"}
+        assert {reason.code for reason in refusal.value.reasons} == {"manifest_protocols"}
         assert len(str(refusal.value)) < 700
 
 

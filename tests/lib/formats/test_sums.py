@@ -14,53 +14,53 @@ from tests.builders.providers import dist
 A, B = "a" * 64, "0123456789abcdef" * 4
 ONE, TWO = f"{A}  one.zip\n", f"{B}  two.zip\n"
 CASES = (
-    ("a blank line first", f"\n{ONE}", "sums-blank-line", "line 1"),
-    ("a blank line between", f"{ONE}\n{TWO}", "sums-blank-line", "line 2"),
-    ("a second line break at the end", f"{ONE}{TWO}\n", "sums-blank-line", "line 3"),
-    ("a line of spaces", f"{ONE}  \n{TWO}", "sums-blank-line", "line 2"),
-    ("a line of tabs and form feeds", f"{ONE}\t\v\f\n{TWO}", "sums-blank-line", "line 2"),
-    ("spaces at the end", f"{ONE} ", "sums-blank-line", "line 2"),
-    ("nothing but a line break", "\n", "sums-blank-line", "line 1"),
-    ("a binary mark", f"{ONE}{B} *two.zip\n", "sums-binary-mark", "line 2"),
-    ("Windows line endings", (ONE + TWO).replace("\n", "\r\n"), "sums-crlf", "lines 1, 2"),
-    ("one Windows line ending", f"{ONE}{B}  two.zip\r\n", "sums-crlf", "line 2"),
-    ("an upper-case digest", f"{ONE}{B.upper()}  two.zip\n", "sums-upper-case", "line 2"),
-    ("a digest in mixed case", f"{A[:-1]}A  one.zip\n", "sums-upper-case", "line 1"),
-    ("a short digest", f"{ONE}{B[:-1]}  two.zip\n", "sums-malformed", "63 characters in line 2"),
-    ("a SHA-512 digest", f"{B * 2}  two.zip\n", "sums-malformed", "128 characters"),
-    ("a digest that is not hex", f"{'g' * 64}  two.zip\n", "sums-malformed", "not hex"),
-    ("a digest alone", f"{ONE}{B}\n", "sums-malformed", "1 field in line 2"),
-    ("a digest and spaces", f"{ONE}{B}  \n", "sums-malformed", "1 field in line 2"),
-    ("a name alone", f"{ONE}two.zip\n", "sums-malformed", "1 field in line 2"),
-    ("three fields", f"{ONE}{B}  two.zip again\n", "sums-malformed", "3 fields in line 2"),
-    ("one space", f"{B} two.zip\n", "sums-malformed", "space"),
-    ("three spaces", f"{B}   two.zip\n", "sums-malformed", "space"),
-    ("a tab", f"{B}\ttwo.zip\n", "sums-malformed", "space"),
-    ("a space in front", f" {B}  two.zip\n", "sums-malformed", "space"),
-    ("a space behind", f"{B}  two.zip \n", "sums-malformed", "space"),
-    ("a comment", f"# packages\n{ONE}", "sums-malformed", "a comment in line 1"),
-    ("a BSD line", f"SHA256 (one.zip) = {A}\n", "sums-malformed", "4 fields"),
-    ("a signature around it", f"-----BEGIN PGP SIGNED MESSAGE-----\n{ONE}", "sums-malformed", "line 1"),
-    ("a carriage return inside", f"{A}  one.zip\r{B}  two.zip\n", "sums-malformed", "4 fields"),
-    ("a name twice", f"{ONE}{TWO}{B}  one.zip\n", "sums-duplicate", "line 1 once more in line 3"),
-    ("a line twice", f"{ONE}{ONE}", "sums-duplicate", "line 2"),
-    ("a folder", f"{A}  ./one.zip\n", "sums-name", "a slash"),
-    ("a Windows folder", f"{A}  dist\\one.zip\n", "sums-name", "a slash"),
-    ("dots for a name", f"{A}  ..\n", "sums-name", "dots"),
-    ("two marks", f"{A}  *one.zip\n", "sums-name", "'*'"),
-    ("a control character", f"{A}  one\x1b.zip\n", "sums-name", r"\x1b"),
-    ("a delete", f"{A}  one\x7f.zip\n", "sums-name", r"\x7f"),
-    ("an accent", f"{A}  \u00fcber.zip\n", "sums-name", "'\u00fc'"),
-    ("a space that only some programs know", f"{A}  one\u00a0two.zip\n", "sums-name", r"\xa0"),
-    ("a name without end", f"{A}  {'n' * 256}\n", "sums-name", "256 characters"),
+    ("a blank line first", f"\n{ONE}", "sums_blank_line", "line 1"),
+    ("a blank line between", f"{ONE}\n{TWO}", "sums_blank_line", "line 2"),
+    ("a second line break at the end", f"{ONE}{TWO}\n", "sums_blank_line", "line 3"),
+    ("a line of spaces", f"{ONE}  \n{TWO}", "sums_blank_line", "line 2"),
+    ("a line of tabs and form feeds", f"{ONE}\t\v\f\n{TWO}", "sums_blank_line", "line 2"),
+    ("spaces at the end", f"{ONE} ", "sums_blank_line", "line 2"),
+    ("nothing but a line break", "\n", "sums_blank_line", "line 1"),
+    ("a binary mark", f"{ONE}{B} *two.zip\n", "sums_binary_mark", "line 2"),
+    ("Windows line endings", (ONE + TWO).replace("\n", "\r\n"), "sums_crlf", "lines 1, 2"),
+    ("one Windows line ending", f"{ONE}{B}  two.zip\r\n", "sums_crlf", "line 2"),
+    ("an upper-case digest", f"{ONE}{B.upper()}  two.zip\n", "sums_upper_case", "line 2"),
+    ("a digest in mixed case", f"{A[:-1]}A  one.zip\n", "sums_upper_case", "line 1"),
+    ("a short digest", f"{ONE}{B[:-1]}  two.zip\n", "sums_malformed", "63 characters in line 2"),
+    ("a SHA-512 digest", f"{B * 2}  two.zip\n", "sums_malformed", "128 characters"),
+    ("a digest that is not hex", f"{'g' * 64}  two.zip\n", "sums_malformed", "not hex"),
+    ("a digest alone", f"{ONE}{B}\n", "sums_malformed", "1 field in line 2"),
+    ("a digest and spaces", f"{ONE}{B}  \n", "sums_malformed", "1 field in line 2"),
+    ("a name alone", f"{ONE}two.zip\n", "sums_malformed", "1 field in line 2"),
+    ("three fields", f"{ONE}{B}  two.zip again\n", "sums_malformed", "3 fields in line 2"),
+    ("one space", f"{B} two.zip\n", "sums_malformed", "space"),
+    ("three spaces", f"{B}   two.zip\n", "sums_malformed", "space"),
+    ("a tab", f"{B}\ttwo.zip\n", "sums_malformed", "space"),
+    ("a space in front", f" {B}  two.zip\n", "sums_malformed", "space"),
+    ("a space behind", f"{B}  two.zip \n", "sums_malformed", "space"),
+    ("a comment", f"# packages\n{ONE}", "sums_malformed", "a comment in line 1"),
+    ("a BSD line", f"SHA256 (one.zip) = {A}\n", "sums_malformed", "4 fields"),
+    ("a signature around it", f"-----BEGIN PGP SIGNED MESSAGE-----\n{ONE}", "sums_malformed", "line 1"),
+    ("a carriage return inside", f"{A}  one.zip\r{B}  two.zip\n", "sums_malformed", "4 fields"),
+    ("a name twice", f"{ONE}{TWO}{B}  one.zip\n", "sums_duplicate", "line 1 once more in line 3"),
+    ("a line twice", f"{ONE}{ONE}", "sums_duplicate", "line 2"),
+    ("a folder", f"{A}  ./one.zip\n", "sums_name", "a slash"),
+    ("a Windows folder", f"{A}  dist\\one.zip\n", "sums_name", "a slash"),
+    ("dots for a name", f"{A}  ..\n", "sums_name", "dots"),
+    ("two marks", f"{A}  *one.zip\n", "sums_name", "'*'"),
+    ("a control character", f"{A}  one\x1b.zip\n", "sums_name", r"\x1b"),
+    ("a delete", f"{A}  one\x7f.zip\n", "sums_name", r"\x7f"),
+    ("an accent", f"{A}  \u00fcber.zip\n", "sums_name", "'\u00fc'"),
+    ("a space that only some programs know", f"{A}  one\u00a0two.zip\n", "sums_name", r"\xa0"),
+    ("a name without end", f"{A}  {'n' * 256}\n", "sums_name", "256 characters"),
 )  # fmt: skip
 BYTES = (
-    ("nothing", b"", "sums-empty", "0 bytes"),
-    ("a byte order mark", b"\xef\xbb\xbf" + ONE.encode(), "sums-encoding", "byte order mark in line 1"),
-    ("UTF-16", ONE.encode("utf-16"), "sums-encoding", "byte order mark"),
-    ("UTF-16 without a mark", ONE.encode("utf-16-le"), "sums-encoding", "zero byte in line 1"),
-    ("a zero byte", f"{ONE}{B}  two\0.zip\n".encode(), "sums-encoding", "zero byte in line 2"),
-    ("no UTF-8", f"{ONE}{B}  ".encode() + b"\xfc.zip\n", "sums-encoding", "0xfc (no UTF-8) in line 2"),
+    ("nothing", b"", "sums_empty", "0 bytes"),
+    ("a byte order mark", b"\xef\xbb\xbf" + ONE.encode(), "sums_encoding", "byte order mark in line 1"),
+    ("UTF-16", ONE.encode("utf-16"), "sums_encoding", "byte order mark"),
+    ("UTF-16 without a mark", ONE.encode("utf-16-le"), "sums_encoding", "zero byte in line 1"),
+    ("a zero byte", f"{ONE}{B}  two\0.zip\n".encode(), "sums_encoding", "zero byte in line 2"),
+    ("no UTF-8", f"{ONE}{B}  ".encode() + b"\xfc.zip\n", "sums_encoding", "0xfc (no UTF-8) in line 2"),
 )  # fmt: skip
 ALL = [(name, text.encode(), code, told) for name, text, code, told in CASES] + list(BYTES)
 
@@ -81,7 +81,7 @@ def test_it_refuses_what_clients_stumble_over(data: bytes, code: str, told: str)
     assert (reason.code, reason.file) == (code, "x_SHA256SUMS")
     assert told in reason.found
     assert reason.expected
-    assert reason.mend
+    assert reason.hint
     assert str(refusal.value).isprintable()
 
 
@@ -110,7 +110,7 @@ def test_a_file_at_the_limit_is_read_and_one_byte_more_names_the_setting():
     with pytest.raises(Refusal, match=rf"at most {len(ONE) - 1} bytes \(LARDER_SUMS_MAX_BYTES\)") as refusal:
         sums.parse(ONE.encode(), most_bytes=len(ONE) - 1, setting="LARDER_SUMS_MAX_BYTES")
 
-    assert refusal.value.reasons[0].code == "sums-too-large"
+    assert refusal.value.reasons[0].code == "sums_too_large"
 
 
 @pytest.mark.parametrize("data", [b"\n" * 10_000_000, ONE.encode() * 130_000], ids=["line breaks", "lines"])
@@ -118,7 +118,7 @@ def test_ten_megabytes_are_refused_by_their_size(data: bytes):
     with pytest.raises(Refusal) as refusal:
         sums.parse(data)
 
-    assert [reason.code for reason in refusal.value.reasons] == ["sums-too-large"]
+    assert [reason.code for reason in refusal.value.reasons] == ["sums_too_large"]
 
 
 def test_a_habit_is_told_once_and_other_faults_beside_it():
@@ -127,9 +127,9 @@ def test_a_habit_is_told_once_and_other_faults_beside_it():
         sums.parse(data.encode())
 
     assert [(reason.code, reason.found) for reason in refusal.value.reasons] == [
-        ("sums-crlf", "a Windows line ending (CRLF) in lines 1, 2, 3 and more"),
-        ("sums-blank-line", "a blank line in line 10"),
-        ("sums-binary-mark", "a '*' before the file name in line 11"),
+        ("sums_crlf", "a Windows line ending (CRLF) in lines 1, 2, 3 and more"),
+        ("sums_blank_line", "a blank line in line 10"),
+        ("sums_binary_mark", "a '*' before the file name in line 11"),
     ]
 
 

@@ -44,7 +44,7 @@ def test_other_files_are_no_packages(filename: str):
 
 
 @pytest.mark.parametrize(
-    ("filename", "found", "mend"),
+    ("filename", "found", "hint"),
     [
         ("terraform-provider-dns_v1.2.0_linux_amd64.zip", "'v1.2.0'", "Use 1.2.0"),
         ("terraform-provider-dns_1.2_linux_amd64.zip", "'1.2'", "Use 1.2.0"),
@@ -67,14 +67,14 @@ def test_other_files_are_no_packages(filename: str):
     ],
     ids=lambda value: value.removeprefix("terraform-provider-dns_").removesuffix(".zip"),
 )
-def test_what_no_client_asks_for_is_refused_with_what_was_meant(filename: str, found: str, mend: str):
+def test_what_no_client_asks_for_is_refused_with_what_was_meant(filename: str, found: str, hint: str):
     with pytest.raises(sandboxed.Refusal) as refusal:
         sandboxed.name_of(filename)
 
     reason = refusal.value.reasons[0]
-    assert (reason.code, reason.file) == ("package-name", filename)
+    assert (reason.code, reason.file) == ("package_name", filename)
     assert found in reason.found
-    assert mend in reason.mend
+    assert hint in reason.hint
 
 
 def test_version_and_platform_are_told_together():

@@ -132,23 +132,23 @@ def test_the_first_by_name_is_the_program_so_two_are_refused(inspect):
         inspect(zipped(f"{NAME}_v1.2.0", f"{NAME}.sha256", "README.md"))
 
     reason = refusal.value.reasons[0]
-    assert reason.code == "package-two-executables"
+    assert reason.code == "package_two_executables"
     assert f"{NAME}.sha256, {NAME}_v1.2.0" in reason.found
 
 
 @pytest.mark.parametrize(
     ("names", "code", "told"),
     [
-        ([], "package-no-executable", "an empty zip"),
-        (["README.md"], "package-no-executable", "only README.md"),
-        (["terraform-provider-other_v1.2.0", "A"], "package-no-executable", "only terraform-provider-other_v1.2.0, A"),
-        ([f"{NAME}x"], "package-no-executable", f"only {NAME}x"),
-        ([f"{NAME}-v1.2.0"], "package-no-executable", f"{NAME}-v1.2.0"),
-        ([NAME.title()], "package-no-executable", NAME.title()),
-        (["opentofu-provider-dns"], "package-no-executable", "opentofu-provider-dns"),
-        ([f"{NAME}_v1.2.0/"], "package-no-executable", "an empty zip"),
-        ([f"dist/{NAME}_v1.2.0"], "package-in-folder", "in a folder"),
-        ([f"{NAME}_v1/{NAME}_v1.2.0", "README.md"], "package-in-folder", "in a folder"),
+        ([], "package_no_executable", "an empty zip"),
+        (["README.md"], "package_no_executable", "only README.md"),
+        (["terraform-provider-other_v1.2.0", "A"], "package_no_executable", "only terraform-provider-other_v1.2.0, A"),
+        ([f"{NAME}x"], "package_no_executable", f"only {NAME}x"),
+        ([f"{NAME}-v1.2.0"], "package_no_executable", f"{NAME}-v1.2.0"),
+        ([NAME.title()], "package_no_executable", NAME.title()),
+        (["opentofu-provider-dns"], "package_no_executable", "opentofu-provider-dns"),
+        ([f"{NAME}_v1.2.0/"], "package_no_executable", "an empty zip"),
+        ([f"dist/{NAME}_v1.2.0"], "package_in_folder", "in a folder"),
+        ([f"{NAME}_v1/{NAME}_v1.2.0", "README.md"], "package_in_folder", "in a folder"),
     ],
     ids=[
         "empty", "no program", "another type", "a longer type", "a dash", "another case", "opentofu", "a folder's name",
@@ -162,7 +162,7 @@ def test_without_a_program_at_the_top_there_is_nothing_to_start(inspect, names: 
     reason = refusal.value.reasons[0]
     assert reason.code == code
     assert told in reason.found
-    assert reason.mend
+    assert reason.hint
 
 
 def test_another_platform_than_the_name_says_is_refused(inspect):
@@ -170,16 +170,16 @@ def test_another_platform_than_the_name_says_is_refused(inspect):
         inspect(package("dns", "1.2.0", "darwin", "arm64"), None, "darwin", "amd64")
 
     reason = refusal.value.reasons[0]
-    assert (reason.code, reason.file) == ("package-wrong-platform", f"{NAME}_v1.2.0")
+    assert (reason.code, reason.file) == ("package_wrong_platform", f"{NAME}_v1.2.0")
     assert "darwin_arm64" in reason.found
-    assert "GOOS=darwin GOARCH=amd64" in reason.mend
+    assert "GOOS=darwin GOARCH=amd64" in reason.hint
 
 
 def test_a_script_is_no_program(inspect):
     with pytest.raises(sandboxed.Refusal, match="a script") as refusal:
         inspect(zipped(NAME, body=b"#!/bin/sh\nexec true\n"))
 
-    assert code_of(refusal) == "package-not-a-program"
+    assert code_of(refusal) == "package_not_a_program"
 
 
 def test_a_manifest_inside_names_the_protocols(inspect):

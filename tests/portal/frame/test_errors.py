@@ -15,12 +15,12 @@ from registry_site.urls import urlpatterns as site
 portal = import_module("apps.portal.urls")  # after the site's routes, which register the converter that its own name
 
 RAISED = {
-    "conflict": (409, errors.Conflict("1.0.0 is published already.", mend="Choose another version.")),
-    "unavailable": (503, errors.Unavailable("The storage does not answer.", mend="Wait.")),
-    "too-large": (413, errors.TooLarge("101 MB came.", mend="At most 100 MB.")),
-    "invalid": (400, errors.Invalid("Version v1 was found.", mend="Use 1.0.0.")),
-    "role": (403, errors.RoleRequired("This needs the role owner.", mend="Ask Dora.")),
-    "missing": (404, errors.NotFound("There is no such shelf.", mend="Build one.")),
+    "conflict": (409, errors.Conflict("1.0.0 is published already.", hint="Choose another version.")),
+    "unavailable": (503, errors.Unavailable("The storage does not answer.", hint="Wait.")),
+    "too-large": (413, errors.TooLarge("101 MB came.", hint="At most 100 MB.")),
+    "invalid": (400, errors.Invalid("Version v1 was found.", hint="Use 1.0.0.")),
+    "role": (403, errors.RoleRequired("This needs the role owner.", hint="Ask Dora.")),
+    "missing": (404, errors.NotFound("There is no such shelf.", hint="Build one.")),
     "defect": (500, ValueError("a secret that no page may show")),
 }
 
@@ -45,7 +45,7 @@ def visitor():
 
 
 @pytest.mark.parametrize("what", sorted(set(RAISED) - {"defect"}))
-def test_an_error_for_people_is_a_page_with_its_sentence_and_the_mend(visitor, what):
+def test_an_error_for_people_is_a_page_with_its_sentence_and_the_hint(visitor, what):
     status, error = RAISED[what]
     assert isinstance(error, errors.RegistryError)
 
@@ -54,7 +54,7 @@ def test_an_error_for_people_is_a_page_with_its_sentence_and_the_mend(visitor, w
     page = response.content.decode()
     assert response.status_code == status
     assert str(error) in page
-    assert error.mend in page
+    assert error.hint in page
     assert "tell-olga" in page
     assert '<main id="main"' in page
 

@@ -59,10 +59,10 @@ def test_readers_see_who_owns_it_and_a_refusal_names_them(browser_of, tofu, bob,
 
     assert "Owned by dora, the team cooks</span>" in pages.markup_of(browser_of(bob).get("/namespaces/acme"))
     refused = tofu(bob).post("/api/v1/providers/acme/dns/1.0.0").json()["error"]
-    assert refused["mend"] == "Ask an owner of acme for the role publisher: dora, the team cooks."
+    assert refused["hint"] == "Ask an owner of acme for the role publisher: dora, the team cooks."
     assert "No active owner" in pages.markup_of(browser_of(charlie).get("/namespaces/pantry"))
     refused = tofu(charlie).post("/api/v1/providers/pantry/dns/1.0.0").json()["error"]
-    assert "pantry has no active owner: ask an operator" in refused["mend"]
+    assert "pantry has no active owner: ask an operator" in refused["hint"]
 
 
 def test_it_counts_modules_and_providers(client, pantry):

@@ -53,7 +53,7 @@ def test_a_held_release_stands_on_its_check_and_asks(upload, browser):
     page = page_of(browser, release)
     assert re.findall(r'data-step-state="(\w+)"', page) == ["done", "waiting", "waiting"]
     assert "waiting for your answer" in page
-    assert re.findall(r'data-question="([\w-]+)"', page) == ["state-file", "private-key"]
+    assert re.findall(r'data-question="([\w-]+)"', page) == ["state_file", "private_key"]
     for words in ("terraform.tfstate", "tests/id_rsa", "change them", "Cancel this release", "is kept for you"):
         assert words in page
     document = browser.get(f"/releases/{release.public_id}/status").content.decode()
@@ -62,7 +62,7 @@ def test_a_held_release_stands_on_its_check_and_asks(upload, browser):
 
 def test_yes_to_every_question_publishes_it(upload, browser, work):
     release = upload(SECRETS)
-    response = answer(browser, release, **{"state-file": "on", "private-key": "on"})
+    response = answer(browser, release, state_file="on", private_key="on")
     assert (response.status_code, response.url) == (303, f"/releases/{release.public_id}")
     work()
     release.refresh_from_db()
@@ -76,11 +76,11 @@ def test_yes_to_every_question_publishes_it(upload, browser, work):
 
 def test_a_question_that_is_not_answered_is_named_and_what_was_ticked_stays(upload, browser):
     release = upload(SECRETS)
-    response = answer(browser, release, **{"state-file": "on"})
+    response = answer(browser, release, state_file="on")
     page = response.content.decode()
     assert response.status_code == 422
     assert 'id="id_private-key_error"' in page
-    assert re.search(r'name="state-file"[^>]*checked', page)
+    assert re.search(r'name="state_file"[^>]*checked', page)
     release.refresh_from_db()
     assert release.state == State.HELD
 
@@ -188,7 +188,7 @@ def test_a_folder_outside_the_archive_is_refused_beside_its_field(browser):
 @pytest.mark.parametrize(("name", "status"), [("dora", 303), ("bob", 403), ("charlie", 404)])
 def test_publishers_of_the_namespace_may_answer(upload, name, status, request, browser_of):
     release = upload(SECRETS)
-    response = answer(browser_of(request.getfixturevalue(name)), release, **{"state-file": "on", "private-key": "on"})
+    response = answer(browser_of(request.getfixturevalue(name)), release, state_file="on", private_key="on")
     assert response.status_code == status
 
 

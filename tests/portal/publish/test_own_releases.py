@@ -36,7 +36,7 @@ def shown(page: str) -> list[str]:
 
 
 def test_what_needs_an_answer_comes_first_and_then_what_runs(acme, alice, see):
-    question = {"code": "private-key", "file": "id_rsa", "found": "a private <key>", "expected": "none", "mend": "Go."}
+    question = {"code": "private_key", "file": "id_rsa", "found": "a private <key>", "expected": "none", "hint": "Go."}
     start(acme, alice, "held", version="1.0.0", questions=[question])
     start(acme, alice, "receiving", "dns", version="1.1.0", kind="provider")
     start(acme, alice, "rejected", version="1.2.0", reasons=[{**question, "found": "no .tf file"}] * 3)

@@ -161,7 +161,7 @@ def test_the_page_says_what_came_and_what_is_missing(browser, page, put):
     put(LINUX, b"zip")
     shown = browser.get(page).text
     assert f'data-file="{LINUX}"' in shown
-    assert 'data-missing="not-signed"' in shown
+    assert 'data-missing="not_signed"' in shown
     assert "Plugin protocols" in shown
     assert "Hand in and publish" not in shown
 

@@ -80,8 +80,8 @@ def test_a_fragment_whose_session_ended_reloads_the_page(release, client):
     assert (response.status_code, response["HX-Refresh"]) == (401, "true")
 
 
-def test_a_refusal_names_file_found_expected_and_how_to_mend_it(release, see):
-    reason = Reason(code="link", file="modules/<x>", found="a <link>", expected="a file", mend="Copy it.")
+def test_a_refusal_names_file_found_expected_and_how_to_fix_it(release, see):
+    reason = Reason(code="link", file="modules/<x>", found="a <link>", expected="a file", hint="Copy it.")
     reject(release, [reason])
     page = see()
     for part in ("modules/&lt;x&gt;", "a &lt;link&gt;", "a file", "Copy it.", "1.2.0 is still free"):

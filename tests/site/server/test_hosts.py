@@ -39,7 +39,7 @@ def test_another_host_is_refused_in_a_document(asked, url, host):
 
 def test_clients_of_the_api_read_their_own_kind_of_error(asked):
     message, hint = SENTENCE.split(". ", 1)
-    error = {"code": "invalid", "message": f"{message}.", "mend": hint, "reasons": []}
+    error = {"code": "invalid", "message": f"{message}.", "hint": hint, "reasons": []}
 
     assert asked("/api/v1/nothing", "wrong.example").json() == {"error": error}
 

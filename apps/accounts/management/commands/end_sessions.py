@@ -21,6 +21,6 @@ class Command(BaseCommand):
         try:
             user = accounts.user_named(options["name"])
         except RegistryError as refused:
-            raise CommandError(f"{refused} {refused.mend}") from None
+            raise CommandError(f"{refused} {refused.hint}") from None
         count = sessions.end_for(user=user, actor=NOBODY)
         self.stdout.write(f"{user} was signed in {count} time{'' if count == 1 else 's'} and is signed out now.")

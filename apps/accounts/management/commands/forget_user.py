@@ -35,7 +35,7 @@ class Command(BaseCommand):
         try:
             erasure.erase(user=user, actor=NOBODY, hand_to=hand_to)
         except RegistryError as refused:
-            raise CommandError(f"{refused} {refused.mend}") from None
+            raise CommandError(f"{refused} {refused.hint}") from None
         self.stderr.write(
             f"{name} is forgotten, and is {user.username} from now on. What others wrote about them (descriptions, "
             "notes, README files, logs, backups) is not searched."

@@ -33,7 +33,7 @@ class Command(BaseCommand):
         try:
             invitation, secret = invitations.invite(actor=NOBODY, note=options["note"], namespace=namespace, role=role)
         except RegistryError as refused:
-            raise CommandError(f"{refused} {refused.mend}") from None
+            raise CommandError(f"{refused} {refused.hint}") from None
         self.stderr.write(f"Works once, until {invitation.expires_at:%Y-%m-%d %H:%M} UTC:")
         # The page belongs to an edge above: only its name is known here.
         self.stdout.write(settings.PUBLIC_URL + reverse("portal:invitation", args=[secret]))

@@ -25,6 +25,6 @@ class Command(BaseCommand):
             user = accounts.user_named(options["name"])
             accounts.set_password(user=user, actor=NOBODY, password=password)
         except RegistryError as refused:
-            raise CommandError(f"{refused} {refused.mend}") from None
+            raise CommandError(f"{refused} {refused.hint}") from None
         self.stderr.write(f"New password of {user}, who can change it on the account page after signing in:")
         self.stdout.write(password)

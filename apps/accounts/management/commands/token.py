@@ -38,7 +38,7 @@ class Command(BaseCommand):
                 actor=NOBODY,
             )
         except RegistryError as refused:
-            raise CommandError(f"{refused} {refused.mend}") from None
+            raise CommandError(f"{refused} {refused.hint}") from None
         self.stderr.write(f"A {token.scope} token of {token.user}, until {token.expires_at:%Y-%m-%d %H:%M} UTC:")
         self.stdout.write(secret)
 

@@ -94,9 +94,9 @@ def raise_refusal(fields: dict[str, Any]) -> None:
         raise Refusal([Reason.from_dict(reason) for reason in fields["reasons"]])
 
 
-def refuse(code: str, found: str, expected: str, mend: str = "Pack it again.", file: str = "") -> Refusal:
+def refuse(code: str, found: str, expected: str, hint: str = "Pack it again.", file: str = "") -> Refusal:
     """A refusal for one reason, to be raised."""
-    return Refusal([Reason(code, found, expected, mend, shown(file))])
+    return Refusal([Reason(code, found, expected, hint, shown(file))])
 
 
 def too_expensive(found: str) -> Refusal:

@@ -30,7 +30,7 @@ class Command(BaseCommand):
                 namespace=namespace, material=material, passphrase=_passphrase(material), actor=NOBODY
             )
         except RegistryError as refused:
-            raise CommandError(f"{refused} {refused.mend}") from None
+            raise CommandError(f"{refused} {refused.hint}") from None
         finally:
             vault.lock()
         self.stderr.write(f"{namespace} signs with the {key.algorithm} key of {key.uid}; delete {options['file']} now:")

@@ -19,12 +19,12 @@ class Command(BaseCommand):
             if not any(outcome.problem for outcome in outcomes):
                 fingerprints.accept_kek(vault.newest_kek_id())
         except RegistryError as refused:
-            raise CommandError(f"{refused} {refused.mend}") from None
+            raise CommandError(f"{refused} {refused.hint}") from None
         finally:
             vault.lock()
         problems = [(outcome.key, outcome.problem) for outcome in outcomes if outcome.problem]
         for key, problem in problems:
-            self.stderr.write(f"{key.namespace}, {key}: {problem} {problem.mend}")
+            self.stderr.write(f"{key.namespace}, {key}: {problem} {problem.hint}")
         self.stdout.write(f"{len(outcomes) - len(problems)} sealed anew.")
         if problems:
             raise CommandError(
