@@ -42,7 +42,7 @@ def wrong_verdict(case: Case) -> str:
     except sandboxed.Refusal as refusal:
         reason = refusal.reasons[0]
         is_right = reason.code == case.reason_code and case.member in reason.file
-        is_told = all((reason.expected, reason.mend, reason.sentence in str(refusal)))
+        is_told = all((reason.expected, reason.hint, reason.sentence in str(refusal)))
         return "" if is_right and is_told and str(refusal).isprintable() else f"{reason.code} {reason.file}: {refusal}"
     is_sound = (listing.form, listing.size) == (case.form, len(case.bytes))
     return "" if is_sound and case.reason_code is None else f"accepted: {listing.entries[:9]}"
