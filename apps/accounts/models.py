@@ -12,11 +12,11 @@ PSEUDONYM = "forgotten-"
 
 
 class User(AbstractUser):
-    """A person. `username` is what others see; nothing is keyed by it but the sign-in."""
+    """A person. Others see `username`, but only the sign-in looks it up."""
 
     @property
     def pseudonym(self) -> str:
-        """The user name of the account once its person is forgotten; nobody can choose one that begins so."""
+        """The user name after erasure; nobody can choose a name with this prefix."""
         return f"{PSEUDONYM}{self.pk}"
 
     @property
@@ -29,7 +29,7 @@ class User(AbstractUser):
 
 
 class Role(models.IntegerChoices):
-    """What somebody may do in a namespace; a higher role covers the lower ones."""
+    """A role in a namespace; a higher one covers the lower."""
 
     READER = 1
     PUBLISHER = 2
@@ -50,12 +50,12 @@ class NamespaceQuerySet(models.QuerySet["Namespace"]):
         return self.order_by("canonical")
 
     def without_active_owner(self) -> Self:
-        """Nobody but staff can decide about these any more: their owners have left."""
+        """Return namespaces whose owners have all left, so that only staff can decide."""
         return self.exclude(Exists(Grant.objects.active_owners().filter(namespace=OuterRef("pk"))))
 
 
 class PresentNamespaces(models.Manager["Namespace"]):
-    """All but the deleted ones, whose rows only keep their names."""
+    """Leaves out deleted namespaces, whose rows only keep the name taken."""
 
     def get_queryset(self) -> NamespaceQuerySet:
         return NamespaceQuerySet(self.model, using=self._db).filter(deleted_at=None)
@@ -98,13 +98,13 @@ class TeamQuerySet(models.QuerySet["Team"]):
         return self.order_by("name")
 
     def without_active_manager(self) -> Self:
-        """Nobody but staff can say who belongs to these."""
+        """Return teams that only staff can change."""
         active = Membership.objects.filter(team=OuterRef("pk"), is_manager=True, user__is_active=True)
         return self.exclude(Exists(active))
 
 
 class Team(models.Model):
-    """People who hold roles together. Its managers say who belongs to it; owners of namespaces grant it roles."""
+    """People who have roles together. Managers choose its members; owners of namespaces grant it roles."""
 
     name = models.CharField(max_length=63, unique=True)
     description = models.CharField(max_length=200, blank=True)
@@ -121,8 +121,6 @@ class Team(models.Model):
 
 
 class Membership(models.Model):
-    """One person in one team."""
-
     team = models.ForeignKey(Team, models.CASCADE, related_name="memberships")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")
     is_manager = models.BooleanField(default=False)
@@ -138,7 +136,7 @@ class Membership(models.Model):
 
 class GrantQuerySet(models.QuerySet["Grant"]):
     def active_owners(self, *, besides: User | None = None) -> Self:
-        """Through which somebody (`besides` one) can act as owner today: an active person, or a team that has one."""
+        """Return grants of ownership to an active person, or to a team with one, not counting the person `besides`."""
         people = User.objects.filter(is_active=True)
         if besides is not None:
             people = people.exclude(pk=besides.pk)
@@ -147,8 +145,6 @@ class GrantQuerySet(models.QuerySet["Grant"]):
 
 
 class Grant(models.Model):
-    """A role of one person, or of one team, in one namespace."""
-
     namespace = models.ForeignKey(Namespace, models.CASCADE, related_name="grants")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, null=True, blank=True, related_name="grants")
     team = models.ForeignKey(Team, models.CASCADE, null=True, blank=True, related_name="grants")
@@ -171,17 +167,17 @@ class Grant(models.Model):
         indexes = [models.Index(fields=["given_at"], name="accounts_grants_by_day")]
 
     def __str__(self) -> str:
-        return f"{self.holder} is {self.get_role_display()} of {self.namespace}"
+        return f"{self.grantee} is {self.get_role_display()} of {self.namespace}"
 
     @property
-    def holder(self) -> User | Team:
-        holder = self.user or self.team
-        assert holder is not None  # noqa: S101  # a constraint says so
-        return holder
+    def grantee(self) -> User | Team:
+        grantee = self.user or self.team
+        assert grantee is not None  # noqa: S101  # a constraint says so
+        return grantee
 
 
 class Scope(models.TextChoices):
-    """What a token may do at most. Each scope includes the ones before it; the person's own role is the other limit."""
+    """The upper limit of a token, beside the person's own role. Each scope includes the ones before it."""
 
     READ = "read", "read: find and download"
     PUBLISH = "publish", "publish: read, and publish releases"
@@ -205,14 +201,14 @@ class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
 
 
 class ApiToken(models.Model):
-    """A bearer token (D13). Only its SHA-256 is kept: the secret has 210 random bits, so a slow hash adds nothing."""
+    """A bearer token (D13), stored as SHA-256: the secret has 210 random bits, so a slow hash would add nothing."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="api_tokens")
     label = models.CharField(max_length=80, help_text="What it is for.")
     start = models.CharField(max_length=16, help_text="Its first characters, to recognise it by.")
     digest = models.CharField(max_length=64, unique=True)
     scope = models.CharField(max_length=8, choices=Scope.choices)
-    # Its own column: a list that was emptied (a namespace is gone) must not turn into "all of them".
+    # Separate from the list, which may become empty when namespaces go: that must not mean "all".
     is_limited = models.BooleanField(
         default=False, help_text="To the listed namespaces; otherwise to all of the person's."
     )
@@ -244,7 +240,7 @@ class ApiToken(models.Model):
 
 
 class Epoch(models.Model):
-    """How often access was taken away, in one row. A restored database has a lower number than storage (`epoch`)."""
+    """The number of times that access was taken away, in one row; see `access.epoch`."""
 
     number = models.BigIntegerField(default=0)
 
@@ -253,7 +249,7 @@ class Epoch(models.Model):
 
 
 class Invitation(models.Model):
-    """A one-time link with which somebody makes an account; there is no open sign-up."""
+    """A one-time link to create an account; there is no open sign-up."""
 
     digest = models.CharField(max_length=64, unique=True, help_text="sha256 of the secret in the link")
     note = models.CharField(max_length=120, blank=True, help_text="For whom it is.")

@@ -1,5 +1,7 @@
-"""Deleting empty namespaces. The name stays taken, for its owners of that day alone: whoever else came by it would hand
-out other things under addresses that people still use. So do the numbers of purged versions, which the row keeps.
+"""Delete empty namespaces.
+
+The name stays taken and only its last owners can have it again: others could publish different things under addresses
+that people still use. The numbers of purged versions stay taken, too.
 """
 
 from collections.abc import Callable, Iterable
@@ -16,7 +18,7 @@ from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.lib.errors import Conflict
 
-# Says what of its room is in the namespace, such as "2 versions"; empty where there is nothing.
+# Describes what its room has in the namespace, such as "2 versions"; empty for nothing.
 Contents = Callable[[Namespace], str]
 contents_checks: tuple[Contents, ...] = ()  # by registry_site/wiring.py
 PERMISSION = "accounts.delete_namespace"
@@ -27,10 +29,10 @@ def contents_of(namespace: Namespace) -> list[str]:
 
 
 def delete(*, namespace: Namespace, actor: Viewer) -> None:
-    """Delete an empty namespace with its grants and open invitations; doing it twice is fine.
+    """Delete an empty namespace with its grants and open invitations. Safe to repeat.
 
-    For its owners, for whom the edge asks. Raises Conflict naming what is in it, and RoleRequired for staff who own
-    nothing there and lack the permission.
+    The caller checks the role of owners. Raises Conflict with what is in it, and RoleRequired for staff who are no
+    owners and lack the permission.
     """
     operators.require_permission(actor, namespace, PERMISSION, unless=Role.OWNER)
     _delete(namespace, actor)
@@ -38,7 +40,7 @@ def delete(*, namespace: Namespace, actor: Viewer) -> None:
 
 @transaction.atomic
 def _delete(namespace: Namespace, actor: Viewer) -> None:
-    # Whoever reserves a version locks the row as well, and looks whether it is still there.
+    # Reserving a version locks the row as well, and checks that it still exists.
     row = Namespace.objects.select_for_update().filter(pk=namespace.pk).first()
     if row is None:
         return
@@ -71,9 +73,9 @@ def _delete(namespace: Namespace, actor: Viewer) -> None:
 
 @transaction.atomic
 def revive(*, name: str, visibility: str, description: str, actor: Viewer) -> Namespace | None:
-    """The deleted namespace of that name again, with its former owners: for one of them, or for staff on their behalf.
+    """Restore the deleted namespace with its former owners, for one of them or for staff.
 
-    None where there is no such name, it is not the actor's, or nobody is left to own it.
+    None if there is no such name, it was not the actor's, or no former owner is active.
     """
     row = Namespace.including_deleted.select_for_update().exclude(deleted_at=None).filter(name=name).first()
     if row is None or actor.user is None:

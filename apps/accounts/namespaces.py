@@ -1,4 +1,4 @@
-"""Namespaces and the roles in them: created, changed, given, withdrawn. The edges ask the gate first."""
+"""Verbs on namespaces and the roles in them. The caller asks the gate first."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from apps.audit.recorder import record
 from apps.lib.addresses import canonical, check_namespace
 from apps.lib.errors import Conflict, CredentialsRequired, Invalid, NotFound, RoleRequired
 
-# What the columns hold.
+# The limits of the columns.
 LARGEST_QUOTA = {"quota_bytes": 2**63 - 1, "quota_versions": 2**31 - 1}
 
 
@@ -28,9 +28,7 @@ def limits_of(namespace: Namespace) -> tuple[int, int]:
 
 
 def creation_refused(actor: Viewer, what: str = "a namespace") -> str:
-    """Why the viewer may not create namespaces (or teams); empty when they may. Any person, or only staff, by a
-    setting.
-    """
+    """Return why the viewer may not create namespaces (or teams), empty if they may. A setting limits it to staff."""
     if actor.user is None:
         return f"Creating {what} needs credentials."
     if not operates(actor):
@@ -52,7 +50,7 @@ def _token_refused(actor: Viewer, what: str) -> str:
 
 
 def create(*, name: str, visibility: str, actor: Viewer, description: str = "") -> Namespace:
-    """Create a namespace; its creator becomes the owner, and of a deleted one its former owners.
+    """Create a namespace owned by its creator, or restore a deleted one with its former owners.
 
     Raises Invalid, Conflict, CredentialsRequired or RoleRequired.
     """
@@ -73,7 +71,7 @@ def create(*, name: str, visibility: str, actor: Viewer, description: str = "") 
 
 @transaction.atomic
 def _create(name: str, visibility: str, description: str, owner: User, actor: Viewer) -> Namespace:
-    # No look before the leap: of two who come at once, the unique constraints let one win.
+    # No check before the insert: the unique constraints decide between two at once.
     namespace = Namespace.objects.create(
         name=name, canonical=canonical(name), visibility=visibility, description=description, created_by=owner
     )
@@ -102,7 +100,7 @@ def _taken(name: str, actor: Viewer) -> Conflict:
 def change(
     *, namespace: Namespace, actor: Viewer, visibility: str | None = None, description: str | None = None
 ) -> None:
-    """Change what is given; None leaves it. Raises Invalid."""
+    """Change the given fields; None leaves one as it is. Raises Invalid."""
     row = Namespace.objects.select_for_update().get(pk=namespace.pk)
     wanted = {"visibility": visibility, "description": description}
     changes = {
@@ -128,9 +126,9 @@ def change(
 
 @transaction.atomic
 def set_quotas(*, namespace: Namespace, actor: Viewer, **quotas: int | None) -> None:
-    """Set `quota_bytes`, `quota_versions` or both; None is the registry's default, 0 no limit. What is left out stays.
+    """Set `quota_bytes`, `quota_versions` or both; None is the registry's default, 0 no limit.
 
-    Raises RoleRequired (only staff do) and Invalid.
+    Raises RoleRequired (staff only) and Invalid.
     """
     if actor.user is None or not actor.user.is_staff:
         raise RoleRequired("Only staff set the quotas of a namespace.", hint="Ask an operator.")
@@ -153,10 +151,10 @@ def set_quotas(*, namespace: Namespace, actor: Viewer, **quotas: int | None) -> 
 
 
 @transaction.atomic
-def grant(*, namespace: Namespace, holder: User | Team, role: Role, actor: Viewer) -> Grant:
-    """Give a person or a team the role, in place of the one they have. Raises Conflict when no owner would be left."""
-    _locked(namespace)  # two owners who demote each other take turns
-    who = _grantee(holder)
+def grant(*, namespace: Namespace, grantee: User | Team, role: Role, actor: Viewer) -> Grant:
+    """Give a person or team the role, replacing the one they have. Raises Conflict if no owner would be left."""
+    _locked(namespace)  # so that two owners who demote each other take turns
+    who = _grantee_filter(grantee)
     existing = Grant.objects.filter(namespace=namespace, **who).first()
     if existing and existing.role == role:
         return existing
@@ -179,7 +177,7 @@ def grant(*, namespace: Namespace, holder: User | Team, role: Role, actor: Viewe
 
 @transaction.atomic
 def withdraw(*, grant: Grant, actor: Viewer) -> None:
-    """Take a role away; doing it twice is fine. Raises Conflict when no owner would be left."""
+    """Take a role away. Safe to repeat. Raises Conflict if no owner would be left."""
     namespace = _locked(grant.namespace)
     existing = Grant.objects.select_related("team").filter(pk=grant.pk).first()
     if existing is None:
@@ -201,12 +199,12 @@ def withdraw(*, grant: Grant, actor: Viewer) -> None:
 def transfer(
     *, namespace: Namespace, to: User | Team, actor: Viewer, giver: Grant | None = None, keep_publisher: bool = False
 ) -> Grant:
-    """Make `to` an owner, in place of the owner `giver`, who loses the role or stays as publisher.
+    """Make `to` an owner; the owner `giver` loses the role or stays as publisher.
 
-    Without a giver nobody loses anything: staff hand on what a leaver has left. Raises Conflict and Invalid.
+    Without a giver nobody loses a role: staff pass on what somebody has left behind. Raises Conflict and Invalid.
     """
     _locked(namespace)
-    who = _grantee(to)
+    who = _grantee_filter(to)
     before = Grant.objects.select_related("team").filter(pk=giver.pk, namespace=namespace).first() if giver else None
     if giver and (before is None or before.role != Role.OWNER):
         raise Conflict("Who is to be replaced owns it no more.", hint="Look at the members page, and begin again.")
@@ -234,20 +232,20 @@ def transfer(
 
 
 def grants_in(namespace: Namespace) -> QuerySet[Grant]:
-    """Who holds which role: owners first, and among them teams (where the databases put NULL differs)."""
+    """Return all grants, owners first, and teams before people. (Databases sort NULL differently.)"""
     rows = Grant.objects.filter(namespace=namespace).select_related("user", "team")
     return rows.order_by("-role", F("team__name").asc(nulls_last=True), "user__username", "pk")
 
 
 def own_grant(namespace: Namespace, viewer: Viewer) -> Grant | None:
-    """What the viewer would give up by transferring: their own ownership, not that of their teams."""
+    """Return the viewer's own grant as owner, which a transfer would take; not that of their teams."""
     if viewer.user is None:
         return None
     return Grant.objects.filter(namespace=namespace, user=viewer.user, role=Role.OWNER).first()
 
 
 def people_count(namespace: Namespace) -> int:
-    """How many active people hold a role in it, by themselves or by a team."""
+    """Count the active people with a role, direct or through a team."""
     own = Grant.objects.filter(namespace=namespace)
     by_team = Membership.objects.filter(team__in=own.values("team"))
     active = User.objects.filter(is_active=True)
@@ -255,22 +253,22 @@ def people_count(namespace: Namespace) -> int:
 
 
 def _locked(namespace: Namespace) -> Namespace:
-    """The row as it is now; whoever else changes this namespace's roles waits."""
+    """Return the current row, locked: others who change this namespace's roles wait."""
     return Namespace.objects.select_for_update().get(pk=namespace.pk)
 
 
-def _grantee(holder: User | Team) -> dict[str, Any]:
-    """For queries. A team's row is locked after the namespace's, and so cannot vanish in between."""
-    if isinstance(holder, User):
-        return {"user": holder}
-    team = Team.objects.select_for_update().filter(pk=holder.pk).first()
+def _grantee_filter(grantee: User | Team) -> dict[str, Any]:
+    """Return the field and value for queries; lock a team's row, always after the namespace's, so that it stays."""
+    if isinstance(grantee, User):
+        return {"user": grantee}
+    team = Team.objects.select_for_update().filter(pk=grantee.pk).first()
     if team is None:
-        raise NotFound(f"The team {holder} was deleted.", hint="The teams page has the list.")
+        raise NotFound(f"The team {grantee} was deleted.", hint="The teams page has the list.")
     return {"team": team}
 
 
 def _named(grant: Grant) -> dict[str, Any]:
-    """For the audit: a person by number, so that they can be forgotten, and a team by name."""
+    """Return the grantee for the audit: a person by number, so that they can be erased, a team by name."""
     return {"team": grant.team.name} if grant.team else {"user": grant.user_id}
 
 

@@ -59,7 +59,7 @@ class GrantDetail(ApiView):
         role = ROLES[validated(GrantInput, read_json(request))["role"]]
         grantee = teams.team_named(team) if team else accounts.user_named(user)
         return Response(
-            grant_document(namespaces.grant(namespace=target, holder=grantee, role=role, actor=self.viewer))
+            grant_document(namespaces.grant(namespace=target, grantee=grantee, role=role, actor=self.viewer))
         )
 
     def delete(self, request: Request, namespace: str, user: str = "", team: str = "") -> Response:  # noqa: ARG002

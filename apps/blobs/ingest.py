@@ -95,7 +95,7 @@ def claim(fingerprint: Fingerprint) -> Blob:
 
 
 def lock_ready(digest: str) -> Blob | None:
-    """The row of a stored blob, locked as by `claim`; None where it is not stored."""
+    """Return the row of a stored blob, locked as by `claim`, or None."""
     return Blob.objects.select_for_update(no_key=True).filter(digest=digest, state=State.READY).first()
 
 

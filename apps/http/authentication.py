@@ -13,10 +13,10 @@ from apps.accounts.models import ApiToken, User
 
 
 class TokenAuthentication(BaseAuthentication):
-    """`Bearer <token>` (RFC 6750), and `Basic` with the token as password and any name (RFC 7617, for .netrc).
+    """Accepts `Bearer <token>` (RFC 6750) and `Basic` with any name and the token as password (RFC 7617, for .netrc).
 
-    No header: nobody. A header that does not lead to a usable token is a failure everywhere, public namespaces
-    included: answering it as nobody would hide an expired token until something private is asked for.
+    Without a header the request is anonymous. A header without a usable token fails, even for public namespaces:
+    otherwise an expired token would go unnoticed until something private is requested.
     """
 
     def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
@@ -31,12 +31,12 @@ class TokenAuthentication(BaseAuthentication):
         return token.user, token
 
     def authenticate_header(self, request: Request) -> str:  # noqa: ARG002
-        """Its presence makes REST framework answer 401 instead of 403."""
+        """Return the challenge; without one REST framework would answer 403 instead of 401."""
         return 'Bearer realm="Larder"'
 
 
 def viewer_of(request: Request) -> Viewer:
-    """Who asks an edge for machines: by token only; cookies do not count there."""
+    """Return the viewer of a machine's request, by token only: cookies do not count."""
     if isinstance(request.auth, ApiToken):
         return Viewer(user=request.auth.user, token=request.auth)
     return NOBODY

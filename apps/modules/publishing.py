@@ -81,7 +81,7 @@ def begin(
     try:
         release = _reserve(coordinate, viewer, brief, ticket)
     except reserving.VersionTaken as taken:
-        raise Conflict(_taken_sentence(taken.holder), hint="Choose the next version number.") from None
+        raise Conflict(_taken_sentence(taken.taken_by), hint="Choose the next version number.") from None
     return release, ticket
 
 

@@ -191,7 +191,7 @@ def _begin(viewer: Viewer, repository: Repository, package: Package, *, version:
             archive=package.archive,
         )
     except reserving.VersionTaken as taken:
-        return taken.holder
+        return taken.taken_by
     except Invalid as refusal:
         raise ManifestInvalid(str(refusal), hint=refusal.hint) from None
 

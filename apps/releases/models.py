@@ -90,7 +90,7 @@ class ReleaseQuerySet(models.QuerySet["Release"]):
         """Tombstones: what was published, and purged."""
         return self.filter(state=State.PURGED)
 
-    def holding(self, digest: str) -> Self:
+    def containing(self, digest: str) -> Self:
         """Those, in any state, that are made of these bytes, or have them as a part."""
         whole = Release.objects.filter(digest=digest).values_list("pk", flat=True)
         return self.filter(pk__in=whole.union(ReleaseBlob.objects.filter(digest=digest).values_list("release")))
@@ -99,8 +99,8 @@ class ReleaseQuerySet(models.QuerySet["Release"]):
         """Those by which these bytes may be fetched. Quarantine is about bytes: while any release with them is in it,
         a purged one too, no other release serves them either.
         """
-        blocked = Release.objects.holding(digest).filter(quarantined_at__isnull=False)
-        return self.published().filter(~Exists(blocked)).holding(digest)
+        blocked = Release.objects.containing(digest).filter(quarantined_at__isnull=False)
+        return self.published().filter(~Exists(blocked)).containing(digest)
 
     def newest_first(self) -> Self:
         """By SemVer precedence, in SQL; the primary key only makes the order total."""

@@ -59,7 +59,7 @@ def test_its_name_is_its_former_owners_alone(tofu, put, acme, dora, bob, charlie
     again = Namespace.objects.get(name="acme")
     assert (again.pk, again.visibility, again.description) == (acme.pk, Visibility.INTERNAL, "Again.")
     owners = Grant.objects.filter(namespace=again, role=Role.OWNER)
-    assert {grant.holder for grant in owners} == {dora, teams_owner}
+    assert {grant.grantee for grant in owners} == {dora, teams_owner}
     assert AuditEvent.objects.filter(kind=Kind.NAMESPACE_CREATED, subject="acme").get().detail["again"] is True
 
 

@@ -97,9 +97,9 @@ def test_a_change_records_before_and_after(acme, dora, event_kinds):
 
 def test_roles_are_given_changed_and_withdrawn(acme, dora, charlie, event_kinds):
     actor = Viewer(dora)
-    grant = namespaces.grant(namespace=acme, holder=charlie, role=Role.READER, actor=actor)
-    namespaces.grant(namespace=acme, holder=charlie, role=Role.READER, actor=actor)
-    namespaces.grant(namespace=acme, holder=charlie, role=Role.PUBLISHER, actor=actor)
+    grant = namespaces.grant(namespace=acme, grantee=charlie, role=Role.READER, actor=actor)
+    namespaces.grant(namespace=acme, grantee=charlie, role=Role.READER, actor=actor)
+    namespaces.grant(namespace=acme, grantee=charlie, role=Role.PUBLISHER, actor=actor)
     namespaces.withdraw(grant=grant, actor=actor)
     namespaces.withdraw(grant=grant, actor=actor)
 
@@ -113,7 +113,7 @@ def test_the_last_owner_stays(acme, dora):
     with pytest.raises(Conflict, match="at least one owner"):
         namespaces.withdraw(grant=grant, actor=Viewer(dora))
     with pytest.raises(Conflict, match="at least one owner"):
-        namespaces.grant(namespace=acme, holder=dora, role=Role.READER, actor=Viewer(dora))
+        namespaces.grant(namespace=acme, grantee=dora, role=Role.READER, actor=Viewer(dora))
     assert Grant.objects.get(user=dora).role == Role.OWNER
 
 

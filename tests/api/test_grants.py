@@ -24,7 +24,7 @@ def send(client, method, path, body=None):
 
 
 def roles():
-    return {str(grant.holder): grant.role for grant in namespaces.grants_in(Namespace.objects.get(name="acme"))}
+    return {str(grant.grantee): grant.role for grant in namespaces.grants_in(Namespace.objects.get(name="acme"))}
 
 
 def test_people_and_teams_are_given_roles_and_lose_them(tofu, dora, bob, cooks):

@@ -86,7 +86,7 @@ def test_hidden_and_missing_read_the_same(tofu, cooks, bob, bearer, client):
 def test_it_names_only_namespaces_that_the_token_sees(tofu, acme, cooks, dora, charlie, olga):
     secret = namespaces.create(name="secret", visibility="private", actor=Viewer(olga))
     for namespace, role in ((acme, Role.READER), (secret, Role.PUBLISHER)):
-        namespaces.grant(namespace=namespace, holder=cooks, role=role, actor=NOBODY)
+        namespaces.grant(namespace=namespace, grantee=cooks, role=role, actor=NOBODY)
 
     both = [{"name": "acme", "role": "reader"}, {"name": "secret", "role": "publisher"}]
     assert tofu(charlie).get(URL).json()["namespaces"] == both

@@ -1,8 +1,8 @@
-"""What a restored database must not give back: tokens, sessions and invitations that were ended after its backup.
+"""Detect a restored database, which would give back tokens, sessions and invitations that ended after its backup.
 
 The epoch is a number that grows whenever access is taken away, in the database and, after the commit, in storage. A
-database with a lower number than storage has forgotten something of that kind, and nobody knows what. So its sessions
-and open invitations end, and its tokens are suspended until an operator decides (`manage.py restored`).
+database with a lower number than storage is older. Then its sessions and open invitations end, and its tokens are
+suspended until an operator decides (`manage.py restored`).
 """
 
 import structlog
@@ -23,9 +23,9 @@ log = structlog.get_logger("larder.accounts")
 
 
 def advance() -> None:
-    """Note, in the transaction of a verb, that it takes access away. Storage is told after the commit.
+    """Raise the number in the transaction of a verb that takes access away; storage follows after the commit.
 
-    Where storage is away the regular check tells it later: until then a restored database is not recognised by this.
+    If storage is away, the regular check catches up; until then a restored database may go unnoticed.
     """
     with transaction.atomic():
         if not Epoch.objects.filter(pk=_ROW).update(number=F("number") + 1):
@@ -41,7 +41,7 @@ def _tell_storage() -> None:
 
 
 def check() -> bool:
-    """Compare the database with storage, and bring the lower number up; True where the database was older.
+    """Compare the database with storage and raise the lower number; return True if the database was older.
 
     Not inside a transaction. Raises StorageUnavailable.
     """
@@ -61,19 +61,19 @@ def check() -> bool:
 
 
 def check_at_start() -> None:
-    """Recognise a restored database before anything answers; say so at every start until it is decided."""
+    """Check before anything answers, and warn at every start while tokens are suspended."""
     try:
         check()
         suspended = ApiToken.objects.filter(suspended_at__isnull=False, revoked_at=None).count()
     except (store.StorageUnavailable, DatabaseError) as error:
-        log.warning("epoch_not_checked", error=type(error).__name__)  # the regular check makes up for it
+        log.warning("epoch_not_checked", error=type(error).__name__)  # the regular check follows
         return
     if suspended:
         log.warning("tokens_suspended", tokens=suspended, decide="manage.py restored")
 
 
 def suspend(*, found_by: str) -> dict[str, int]:
-    """End what an older database would give back; answers how much of it. Tokens can be accepted afterwards."""
+    """End sessions and open invitations, suspend tokens, and return the number of each."""
     now = timezone.now()
     with transaction.atomic():
         counts = {

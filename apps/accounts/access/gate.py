@@ -1,4 +1,4 @@
-"""The gate: who sees a namespace, and as what (D8). Every edge asks here; nobody above queries namespaces by name."""
+"""The gate: who sees a namespace, and with which role (D8). No room above queries namespaces by name."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,11 +27,11 @@ from apps.lib.errors import CredentialsRequired, NotFound, RoleRequired, Unknown
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """Whoever asks: nobody, a person in a browser, or a person by one of their tokens."""
+    """The person behind a request, by session or token; without a user nobody."""
 
     user: User | None = None
     token: ApiToken | None = None
-    session: str = ""  # of the browser, by its digest; work that outlives the request ends with it
+    session: str = ""  # digest of the browser's session; long work ends with it
 
     @property
     def is_identified(self) -> bool:
@@ -47,16 +47,16 @@ class Viewer:
 
 
 NOBODY = Viewer()
-# Staff who have it act as owner in every namespace; other staff read everywhere and are what their grants say.
+# Staff with this permission act as owner in every namespace. Other staff read everywhere, and have what is granted.
 OPERATE = "accounts.operate_namespace"
 MAX_OWNERS_NAMED = 5
-# True of every row: the constraint on the column sees to it. (An empty Q would vanish from an OR.)
+# Matches every row, by the constraint on the column. (An empty Q would vanish from an OR.)
 _EVERYWHERE = Q(visibility__in=Visibility.values)
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What a viewer is in one namespace: `own` as a person, `role` after the limits of the token, in words `limit`."""
+    """A viewer's roles in one namespace: `own` as a person, `role` within the token's limits; `limit` names these."""
 
     own: Role | None
     role: Role | None
@@ -64,7 +64,7 @@ class Standing:
 
 
 def operates(viewer: Viewer, permission: str = OPERATE) -> bool:
-    """Whether staff act as owner everywhere: by OPERATE, or for one act by its own permission."""
+    """Tell whether the viewer is staff who may act as owner everywhere, by OPERATE or by this permission."""
     user = viewer.user
     if user is None or not user.is_staff:
         return False
@@ -72,16 +72,16 @@ def operates(viewer: Viewer, permission: str = OPERATE) -> bool:
 
 
 def role_on(viewer: Viewer, namespace: Namespace, *, only_name: str = "") -> Role | None:
-    """The role that the viewer may use in the namespace; None is "does not see it".
+    """Return the viewer's role in the namespace, None if they do not see it.
 
-    `only_name` is what is about to be published (`vpc/aws`): a token that is limited to a name publishes nothing else.
+    `only_name` is what they want to publish (`vpc/aws`), for tokens that are limited to one name.
     """
     looked = _find(viewer, _BY_ID, namespace.pk, only_name, operates=operates(viewer))
     return looked[1].role if looked else None
 
 
 def visible_namespaces(viewer: Viewer) -> NamespaceQuerySet:
-    """Those where `role_on` is at least reader, as one query that chains."""
+    """Return the namespaces where `role_on` is at least reader, as one query."""
     public = Q(visibility=Visibility.PUBLIC)
     if viewer.user is None:
         return Namespace.objects.filter(public)
@@ -91,24 +91,24 @@ def visible_namespaces(viewer: Viewer) -> NamespaceQuerySet:
 
 
 def namespaces_with_role(viewer: Viewer, need: Role) -> NamespaceQuerySet:
-    """Those where the viewer has at least the role, publisher or owner, without regard to a token's `only_name`."""
+    """Return the namespaces where the viewer is at least publisher or owner, ignoring a token's `only_name`."""
     if viewer.user is None or (viewer.token and not Scope(viewer.token.scope).role.covers(need)):
         return Namespace.objects.none()
     return Namespace.objects.filter(_granted(viewer, need) & _covers(viewer))
 
 
 def grants_of(user: User | None) -> QuerySet[Grant]:
-    """What a person holds, by themselves and by their teams. (For nobody `user=None` would find the teams' grants.)"""
+    """Return the grants of a person and their teams. (`user=None` would match grants of teams.)"""
     return Grant.objects.none() if user is None else _grants_of(user.pk)
 
 
 def highest_role(user: User | None) -> Subquery:
-    """For querysets of namespaces: the role that the person holds there, by themselves or by a team."""
+    """Return a column for querysets of namespaces: the person's highest role, direct or through a team."""
     return _highest(grants_of(user))
 
 
 def owners_of(namespace: Namespace) -> list[str]:
-    """Who can act as owner today, for those who may ask them: `dora`, `the team cooks`. People come first."""
+    """Name who can act as owner today, people first: `dora`, `the team cooks`."""
     grants = Grant.objects.active_owners().filter(namespace=namespace).select_related("user", "team")
     people = sorted(grant.user.username for grant in grants if grant.user)
     return people + sorted(f"the team {grant.team}" for grant in grants if grant.team)
@@ -123,16 +123,15 @@ def namespace_for(
     permission: str = OPERATE,
     spelled: Callable[[str], str] = str,
 ) -> Namespace:
-    """The namespace, where the viewer has at least the role `need` in it. Staff with the `permission` are owners.
+    """Return the namespace if the viewer has at least the role `need` in it. Staff with `permission` count as owners.
 
-    `spelled`: what of the name must be as it is registered. `str`: everything. `str.lower`: all but letter case, for
-    OCI. `canonical`: neither letter case nor `-` and `_`, for the sources of providers.
+    `spelled` normalises names before they are compared: `str` requires the registered spelling, `str.lower` ignores
+    letter case (OCI), `canonical` also the difference of `-` and `_` (sources of providers).
 
-    Raises CredentialsRequired (nobody asks, and it is hidden, missing or needs more than reading: one text for all
-    that ask for as much),
-    NotFound (somebody asks, and it is hidden or missing: one text for both) or RoleRequired (visible, role missing).
+    Raises CredentialsRequired (not signed in; the same text for hidden and missing), NotFound (hidden or missing; the
+    same text for both) or RoleRequired (visible, role missing).
     """
-    # A NUL byte ends in a database error on PostgreSQL, and no namespace has one.
+    # PostgreSQL raises on a NUL byte, and no namespace has one.
     operating = operates(viewer, permission)
     looked = None if "\0" in name else _find(viewer, _BY_CANONICAL, canonical(name), only_name, operates=operating)
     if looked and spelled(looked[0].name) != spelled(name):
@@ -159,9 +158,9 @@ def namespace_for(
 
 
 def visible_teams(viewer: Viewer) -> TeamQuerySet:
-    """Their own, those that hold a role in a namespace of theirs (owners answer for who gets in), and all for staff.
+    """Return the viewer's teams and those with a role in a namespace that they own; all for staff.
 
-    A token that is limited to namespaces or to a name is for publishing: it sees no team.
+    A token that is limited to namespaces or to a name sees no team: it is for publishing.
     """
     if viewer.user is None or (viewer.token and (viewer.token.is_limited or viewer.token.only_name)):
         return Team.objects.none()
@@ -173,16 +172,16 @@ def visible_teams(viewer: Viewer) -> TeamQuerySet:
 
 
 def may_manage(viewer: Viewer, team: Team) -> bool:
-    """Whether the viewer decides who is in the team: its managers and staff, by a token only with the scope manage."""
+    """Tell whether the viewer may change the team: its managers and staff; a token needs the scope manage."""
     if viewer.user is None or (viewer.token and viewer.token.scope != Scope.MANAGE):
         return False
     return operates(viewer) or team.memberships.filter(user=viewer.user, is_manager=True).exists()
 
 
 def team_for(viewer: Viewer, name: str, *, manage: bool = False) -> Team:
-    """The team, which the viewer manages where `manage` is asked for.
+    """Return the team if the viewer sees it, and with `manage` if they may change it.
 
-    Raises CredentialsRequired (nobody asks), NotFound (hidden or missing: one text for both) or RoleRequired.
+    Raises CredentialsRequired, NotFound (hidden or missing; the same text for both) or RoleRequired.
     """
     if not viewer.is_identified:
         raise CredentialsRequired("Teams need credentials.", hint="Sign in, or send an API token.")
@@ -259,24 +258,24 @@ def _standing(viewer: Viewer, visibility: str, granted: int | None, *, covered: 
 
 
 def _cap_of(token: ApiToken, only_name: str) -> tuple[Role, str]:
-    """The most that a token allows, and the words for it."""
+    """Return the highest role that a token allows, and the phrase that says why."""
     cap = Scope(token.scope).role
     if token.only_name and cap > Role.READER:
-        # Such a token publishes its name and changes nothing else, whatever its scope.
+        # Whatever its scope, such a token only publishes its name.
         cap = Role.PUBLISHER if canonical(only_name) == canonical(token.only_name) else Role.READER
         return cap, f"may publish only {token.only_name}"
     return cap, f"has only the scope {token.scope}"
 
 
 def _granted(viewer: Viewer, need: Role) -> Q:
-    """Where the person, whatever the token, holds at least the role; staff read everywhere."""
+    """Match namespaces where the person has at least the role, ignoring the token; staff read everywhere."""
     if operates(viewer) or (viewer.user is not None and viewer.user.is_staff and need == Role.READER):
         return _EVERYWHERE
     return Q(pk__in=grants_of(viewer.user).filter(role__gte=need).values("namespace"))
 
 
 def _covers(viewer: Viewer) -> Q:
-    """Whether the token's list of namespaces covers the row; without a token, or a list, all are covered."""
+    """Match namespaces on the token's list; without a token or a list, all."""
     if viewer.token is None or not viewer.token.is_limited:
         return _EVERYWHERE
     return Q(_listed_for(viewer.token.pk))

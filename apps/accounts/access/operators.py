@@ -1,6 +1,4 @@
-"""The gate for what only staff do, whatever role somebody holds, and for their permissions: one rule for the API, the
-portal and the admin.
-"""
+"""The gate for actions of staff and their permissions: one rule for the API, the portal and the admin."""
 
 from apps.accounts.access.gate import Viewer, grants_of, namespace_for
 from apps.accounts.models import Namespace, Role
@@ -10,14 +8,14 @@ from apps.lib.errors import RoleRequired
 
 
 def is_operator(viewer: Viewer) -> bool:
-    """Whether the person is staff; what their token allows is for `operated_namespace` to say."""
+    """Tell whether the person is staff; `operated_namespace` checks what their token allows."""
     return viewer.user is not None and viewer.user.is_staff
 
 
 def require_permission(viewer: Viewer, namespace: Namespace, permission: str, *, unless: Role | None = None) -> None:
-    """Staff need the permission (`releases.purge_release`), unless they hold the role in the namespace as others do.
+    """Raise RoleRequired for staff without the permission (`releases.purge_release`) and without a grant of `unless`.
 
-    Who is no staff is for the roles to judge. Raises RoleRequired.
+    Other people pass: their roles decide.
     """
     user = viewer.user
     if user is None or not user.is_staff or user.has_perm(permission):
@@ -38,16 +36,16 @@ def require_permission(viewer: Viewer, namespace: Namespace, permission: str, *,
 
 
 def namespace_for_act(viewer: Viewer, name: str, *, need: Role, permission: str, only_name: str = "") -> Namespace:
-    """The namespace, for those who have the role, and for staff who have the permission. Raises as `namespace_for`."""
+    """Return the namespace for people with the role and staff with the permission. Raises like `namespace_for`."""
     if is_operator(viewer):
         require_permission(viewer, namespace_for(viewer, name, only_name=only_name), permission, unless=need)
     return namespace_for(viewer, name, need=need, only_name=only_name, permission=permission)
 
 
 def operated_namespace(viewer: Viewer, name: str, *, permission: str, only_name: str = "") -> Namespace:
-    """The namespace, for staff who have the permission, and whose token (where they come with one) may manage it.
+    """Return the namespace for staff with the permission and, if they use a token, one that may manage it.
 
-    Raises as `namespace_for` does.
+    Raises like `namespace_for`.
     """
     if is_operator(viewer):
         require_permission(viewer, namespace_for(viewer, name, only_name=only_name), permission)

@@ -1,4 +1,4 @@
-"""The gate, asked again: bytes take minutes to come in, and whoever sends them may lose the right meanwhile (D8)."""
+"""Ask the gate again: an upload takes minutes, and its sender may lose the right meanwhile (D8)."""
 
 from collections.abc import Callable, Iterable, Iterator
 
@@ -13,9 +13,9 @@ REFUSALS = (CredentialsRequired, RoleRequired, NotFound)
 
 
 def authorise_again(viewer: Viewer, namespace: Namespace, *, only_name: str) -> None:
-    """Ask whether the viewer may still publish `only_name`, with account, token and session as they are now.
+    """Check that the viewer may still publish `only_name`, with account, token and session as they are now.
 
-    Raises what the gate raises, and CredentialsRequired where one of the three has ended.
+    Raises what the gate raises, and CredentialsRequired if one of the three has ended.
     """
     try:
         current = _as_of_now(viewer)
@@ -33,7 +33,7 @@ def authorise_again(viewer: Viewer, namespace: Namespace, *, only_name: str) -> 
 
 
 def refusal(viewer: Viewer, namespace: Namespace, *, only_name: str) -> RegistryError | None:
-    """As `authorise_again`, but returned: inside a transaction, whose commit keeps the audit row of the refusal."""
+    """Return what `authorise_again` raises, so that the transaction commits the audit row of the refusal."""
     try:
         authorise_again(viewer, namespace, only_name=only_name)
     except REFUSALS as refused:
@@ -42,7 +42,7 @@ def refusal(viewer: Viewer, namespace: Namespace, *, only_name: str) -> Registry
 
 
 def is_allowed(viewer: Viewer, namespace: Namespace, *, only_name: str) -> bool:
-    """As `refusal`, for housekeeping: nobody has tried anything, so nothing is recorded."""
+    """Like `refusal`, without an audit row: for housekeeping, where nobody tried anything."""
     try:
         role = role_on(_as_of_now(viewer), namespace, only_name=only_name)
     except CredentialsRequired:
@@ -51,7 +51,7 @@ def is_allowed(viewer: Viewer, namespace: Namespace, *, only_name: str) -> bool:
 
 
 def authorised_to_the_end(chunks: Iterable[bytes], authorise: Callable[[], None]) -> Iterator[bytes]:
-    """Pass a body on, and authorise after its last byte, before its reader learns that it has ended."""
+    """Pass on a body, and authorise after its last byte, before the reader sees its end."""
     yield from chunks
     authorise()
 

@@ -1,6 +1,6 @@
-"""The ready roles of staff. What a role may do is said here alone, and every `migrate` brings the database up to it.
+"""The built-in roles of staff. Every `migrate` gives them the permissions listed here.
 
-Roles are Django's groups. Only superusers give them (`people.change`), so nobody adds to their own.
+Roles are Django groups. Only superusers assign them (`accounts.change`).
 """
 
 from django.apps import apps
@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet
 
 OPERATOR, AUDITOR = "Operator", "Auditor"
 
-# Django makes four permissions for each table. Besides those to view, only these open something: the rest has verbs.
+# Of Django's four permissions a table, only those to view and these have an effect; verbs do the rest.
 ACTION_PERMISSIONS = {
     "accounts": (
         "operate_namespace",
@@ -29,12 +29,12 @@ ACTION_PERMISSIONS = {
     ),
     "signing": ("change_signingkey",),
 }
-# For superusers to add by hand: it cannot be undone.
+# Superusers add these by hand: the action cannot be undone.
 IRREVERSIBLE = {"purge_release"}
 
 
 def permissions() -> QuerySet[Permission]:
-    """Those that open something in the admin or at the gate."""
+    """Return the permissions that have an effect in the admin or at the gate."""
     labels = [config.label for config in apps.get_app_configs() if config.name.startswith("apps.")]
     acts = Q()
     for label, codenames in ACTION_PERMISSIONS.items():
@@ -43,13 +43,13 @@ def permissions() -> QuerySet[Permission]:
 
 
 def permissions_of(role: str) -> QuerySet[Permission]:
-    """The Operator does what can be undone; the Auditor reads everything and changes nothing."""
+    """Operators do what can be undone; Auditors read everything and change nothing."""
     rows = permissions()
     return rows.filter(codename__startswith="view_") if role == AUDITOR else rows.exclude(codename__in=IRREVERSIBLE)
 
 
 def bring_up_to_date() -> None:
-    """After every migration: the permissions of a new release belong to the roles as well."""
+    """Create the roles and give them the permissions of this version; called after every migration."""
     for role in (OPERATOR, AUDITOR):
         group, _ = Group.objects.get_or_create(name=role)
         wanted = set(permissions_of(role).values_list("pk", flat=True))

@@ -1,4 +1,4 @@
-"""How a person gets in: an operator sets a new password or ends the sessions, on a page of the person's own."""
+"""Admin page of one account on which an operator sets a new password or ends sessions."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ from apps.lib.errors import RegistryError
 
 
 class EntryPage(LarderAdmin[User]):
-    """Adds `<id>/entry/`, which the person's page links."""
+    """Adds the page `<id>/entry/`, linked from the account's page."""
 
     change_form_template = "admin/person.html"
 

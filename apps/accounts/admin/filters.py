@@ -1,4 +1,4 @@
-"""Filters by a name, for the lists of every room above accounts."""
+"""Filters by name, for the admin lists of every room above accounts."""
 
 from collections.abc import Iterable
 

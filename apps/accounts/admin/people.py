@@ -52,7 +52,7 @@ class RoleFilter(admin.SimpleListFilter):
 
 @admin.register(User)
 class UserAdmin(EntryPage):
-    """Accounts come by invitation and are never deleted: what they published keeps its author."""
+    """Accounts are made by invitation and never deleted: releases keep their author."""
 
     change_list_template = "admin/people.html"
     form = UserForm
@@ -118,11 +118,11 @@ class UserAdmin(EntryPage):
             roles=form.cleaned_data.get("groups"),
         )
         if not obj.is_active and (behind := deactivation.left_behind(obj)):
-            # Whoever leaves is out at once, so this is said and not asked.
+            # Deactivation must take effect at once, so warn afterwards instead of asking before.
             self.message_user(request, f"This falls to staff now: {obj} was {behind}.", messages.WARNING)
 
     def save_related(self, _request: HttpRequest, _form: Any, _formsets: Any, _change: bool) -> None:  # noqa: FBT001
-        """The verb has saved the permissions."""
+        """Do nothing: the verb has saved the permissions."""
 
     @admin.display(description="role", ordering="shown_role")
     def role(self, user: Any) -> str:
@@ -181,7 +181,7 @@ class InvitationAdmin(LarderAdmin[Invitation]):
 
     def save_model(self, request: HttpRequest, obj: Invitation, _form: Any, _change: bool) -> None:  # noqa: FBT001
         role = Role(obj.role) if obj.role else None
-        if obj.namespace is not None:  # the permission to invite is none to give roles
+        if obj.namespace is not None:  # the permission to invite does not include giving roles
             gate.namespace_for(actor_of(request), obj.namespace.name, need=Role.OWNER)
         made, secret = invitations.invite(actor=actor_of(request), note=obj.note, namespace=obj.namespace, role=role)
         obj.pk = made.pk

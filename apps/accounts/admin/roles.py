@@ -17,7 +17,7 @@ from apps.lib.errors import Invalid
 
 
 class NamespaceForm(forms.ModelForm[Namespace]):
-    """Says at the field what `namespaces.create` would refuse."""
+    """Shows at the field what `namespaces.create` would refuse."""
 
     def clean_name(self) -> str:
         name = str(self.cleaned_data["name"])
@@ -29,7 +29,7 @@ class NamespaceForm(forms.ModelForm[Namespace]):
 
 
 class GrantForm(forms.ModelForm[Grant]):
-    """A grant keeps its holder: another person or team is another grant."""
+    """The person or team of a grant never changes; another one gets another grant."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -58,7 +58,7 @@ class GrantInline(Autocompletes, admin.TabularInline[Grant, Namespace]):
 
 
 class LeaderlessFilter(admin.SimpleListFilter):
-    """Those whose people have left: nobody but staff can decide about them."""
+    """Namespaces or teams whose people have all left, so that only staff can decide."""
 
     title = "who decides"
     parameter_name = "leaderless"
@@ -81,7 +81,7 @@ class NamespaceAdmin(LarderAdmin[Namespace]):
         "name",
         "visibility",
         "description",
-        "holders",
+        "grantees",
         "quota_bytes",
         "quota_versions",
         "created_at",
@@ -107,7 +107,7 @@ class NamespaceAdmin(LarderAdmin[Namespace]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Namespace]:
         held = Grant.objects.filter(namespace=OuterRef("pk"))
-        return super().get_queryset(request).annotate(holder_count=count_of(held, "namespace"))
+        return super().get_queryset(request).annotate(grantee_count=count_of(held, "namespace"))
 
     def get_fields(self, _request: HttpRequest, obj: Namespace | None = None) -> Any:
         known = ("name", "visibility", "description")
@@ -123,10 +123,10 @@ class NamespaceAdmin(LarderAdmin[Namespace]):
         return ("name", "usage", "created_by", "created_at") if obj else ()
 
     def get_inlines(self, _request: HttpRequest, obj: Namespace | None) -> Any:
-        return self.inlines if obj else ()  # whoever creates it owns it; others come after
+        return self.inlines if obj else ()  # the creator becomes the first owner
 
     def has_delete_permission(self, _request: HttpRequest, _obj: Any = None) -> bool:
-        return False  # by the action, which asks the verb
+        return False  # the action `delete_empty` does it through the verb
 
     def has_delete_empty_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm(namespace_deletion.PERMISSION)
@@ -151,14 +151,14 @@ class NamespaceAdmin(LarderAdmin[Namespace]):
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:  # noqa: ARG002, FBT001  # Django names them
         actor = actor_of(request)
         given = formset.save(commit=False)
-        for grant in given:  # before the withdrawals: a namespace may change hands in one go
-            namespaces.grant(namespace=grant.namespace, holder=grant.holder, role=Role(grant.role), actor=actor)
+        for grant in given:  # before the withdrawals, so that a namespace can change owners in one step
+            namespaces.grant(namespace=grant.namespace, grantee=grant.grantee, role=Role(grant.role), actor=actor)
         for grant in formset.deleted_objects:
             namespaces.withdraw(grant=grant, actor=actor)
 
-    @admin.display(description="people and teams", ordering="holder_count")
-    def holders(self, namespace: Any) -> int:
-        return int(namespace.holder_count)
+    @admin.display(description="people and teams", ordering="grantee_count")
+    def grantees(self, namespace: Any) -> int:
+        return int(namespace.grantee_count)
 
     @admin.display(description="usage")
     def usage(self, namespace: Namespace) -> str:
@@ -193,7 +193,7 @@ class GrantAdmin(LarderAdmin[Grant]):
 
     def save_model(self, request: HttpRequest, obj: Grant, _form: Any, _change: bool) -> None:  # noqa: FBT001
         given = namespaces.grant(
-            namespace=obj.namespace, holder=obj.holder, role=Role(obj.role), actor=actor_of(request)
+            namespace=obj.namespace, grantee=obj.grantee, role=Role(obj.role), actor=actor_of(request)
         )
         obj.pk = given.pk
 

@@ -15,7 +15,7 @@ from apps.lib.errors import Invalid
 
 
 class TeamForm(forms.ModelForm[Team]):
-    """Says at the field what `teams.create` would refuse."""
+    """Shows at the field what `teams.create` would refuse."""
 
     def clean_name(self) -> str:
         name = str(self.cleaned_data["name"])
@@ -48,7 +48,7 @@ class MembershipInline(Autocompletes, admin.TabularInline[Membership, Team]):
 
 
 class GrantInline(admin.TabularInline[Grant, Team]):
-    """Shown here, given and withdrawn at the namespace."""
+    """Read-only here; roles are given and withdrawn on the page of the namespace."""
 
     model = Grant
     verbose_name_plural = "roles"
@@ -96,7 +96,7 @@ class TeamAdmin(LarderAdmin[Team]):
         return ("name",) if obj else ()
 
     def get_inlines(self, _request: HttpRequest, obj: Team | None) -> Any:
-        return self.inlines if obj else ()  # whoever creates it manages it; others come after
+        return self.inlines if obj else ()  # the creator becomes the first manager
 
     def save_model(self, request: HttpRequest, obj: Team, _form: Any, change: bool) -> None:  # noqa: FBT001
         actor = actor_of(request)
@@ -108,7 +108,7 @@ class TeamAdmin(LarderAdmin[Team]):
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:  # noqa: ARG002, FBT001  # Django names them
         actor = actor_of(request)
         for line in formset.save(commit=False):
-            wanted = line.is_manager  # `add` knows the row as it is
+            wanted = line.is_manager  # before `add`, which returns the stored row
             membership = teams.add(team=line.team, user=line.user, actor=actor) if line.pk is None else line
             teams.set_manager(membership=membership, is_manager=wanted, actor=actor)
         for membership in formset.deleted_objects:

@@ -11,7 +11,7 @@ from apps.admin_base import ReadOnlyAdmin
 
 @admin.register(ApiToken)
 class ApiTokenAdmin(ReadOnlyAdmin[ApiToken]):
-    """Never the digest: whoever reads it here could look for its token elsewhere."""
+    """Never shows the digest, which would help to recognise a token found elsewhere."""
 
     list_display = ("start", "label", "user", "scope", "expires_at", "last_used_at", "revoked_at")
     list_filter = (

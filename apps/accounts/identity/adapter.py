@@ -1,4 +1,4 @@
-"""How django-allauth behaves here: nobody signs up by themselves, and sign-in does not tell whose names exist."""
+"""Settings of django-allauth: no open sign-up, and sign-in does not reveal which names exist."""
 
 from typing import Any
 
@@ -18,12 +18,12 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
         return False
 
     def authenticate(self, request: HttpRequest, **credentials: Any) -> User | None:
-        """As allauth's, but an account that is switched off reads like a wrong password, not like a page of its own."""
+        """Treat an inactive account like a wrong password; allauth would show a separate page."""
         user = super().authenticate(request, **credentials)
         return user if isinstance(user, User) and user.is_active else None
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        """The address that limits count by, as `registry_site.server.forwarded` decided; or one count for all."""
+        """Return the address for rate limits, as `registry_site.server.forwarded` set it, or `unknown` for all."""
         return request.META.get("REMOTE_ADDR") or "unknown"
 
     def get_password_change_redirect_url(self, request: HttpRequest) -> str:  # noqa: ARG002

@@ -6,7 +6,7 @@ from apps.accounts.models import User
 
 
 def session_viewer(request: HttpRequest) -> Viewer:
-    """Who asks for a page: the person who is signed in."""
+    """Return the viewer of a page, by session."""
     return (
         Viewer(user=request.user, session=sessions.digest_of_request(request))
         if isinstance(request.user, User)

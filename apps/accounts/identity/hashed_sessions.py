@@ -1,7 +1,7 @@
 """Django's database sessions, stored under a digest of the cookie (SESSION_ENGINE).
 
-A session row is as good as a password for twelve hours. With Django's own engine its key is the cookie's value, so
-whoever reads the table, or a backup of it, is signed in as everybody.
+With Django's own engine the row's key is the cookie's value, so that anybody who reads the table, or a backup of it,
+could sign in as everybody for twelve hours.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ from django.contrib.sessions.backends import db
 from django.contrib.sessions.base_session import AbstractBaseSession
 from django.utils import timezone
 
-# The column has 40 characters; 160 bits are as many as the cookie has.
+# The column has 40 characters, 160 bits, as many as the cookie.
 _LENGTH = 40
 
 
@@ -20,10 +20,10 @@ def digest_of(cookie: str) -> str:
 
 
 class SessionStore(db.SessionStore):
-    """`session_key` is the cookie's value, as for Django; only the row has the digest.
+    """`session_key` is the cookie's value, as in Django; the row has its digest.
 
-    The name of the class is part of the salt under which the data is signed: with Django's own name, the model's
-    `get_decoded` reads it. Of the methods only the synchronous ones are ours, since no view here is asynchronous.
+    The class name is part of the signing salt: keep Django's, so that the model's `get_decoded` works. Only synchronous
+    methods are overridden, since no view here is asynchronous.
     """
 
     def _get_session_from_db(self) -> AbstractBaseSession | None:

@@ -1,4 +1,4 @@
-"""Audit rows for sign-ins, good and bad. Django announces them by signals of its own; models have none here."""
+"""Audit rows for successful and failed sign-ins, from Django's signals."""
 
 from typing import Any
 
@@ -23,12 +23,12 @@ def record_sign_out(*, user: User | None, **_: Any) -> None:
 
 
 def record_failed_sign_in(*, credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any) -> None:
-    """What was typed is kept only when it is an account's name: people type passwords into the wrong field."""
+    """Record the account only if the name exists: people type passwords into the wrong field."""
     tried = User.objects.filter(username__iexact=str(credentials.get("username", ""))).first()
     subject = f"user/{tried.pk}" if tried else "user/unknown"
     record(Kind.USER_SIGN_IN_FAILED, actor_id=None, subject=subject, client=address_of(request))
 
 
 def address_of(request: HttpRequest | None) -> str:
-    """The client's address, as limits are counted by; empty where the server sits on a socket file without a proxy."""
+    """Return the client's address; empty if the server listens on a socket file without a proxy."""
     return "" if request is None else str(request.META.get("REMOTE_ADDR", ""))

@@ -1,4 +1,4 @@
-"""API tokens (D13): made, recognised and revoked. The secret is shown once; only its SHA-256 is stored."""
+"""API tokens (D13). The secret is shown once; only its SHA-256 is stored."""
 
 import hashlib
 import re
@@ -19,8 +19,8 @@ from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.lib.errors import CredentialsRequired, Invalid
 
-# For secret scanners. What follows the second underscore: 36 random characters, then the check value of all before it.
-# Kinds: u a person's, s a service's, c of a CI run, l of `tofu login`.
+# For secret scanners. After the second underscore: 36 random characters, then the check value of all before it.
+# Kinds: u person, s service, c CI run, l `tofu login`.
 TOKEN_PATTERN = r"\blrd_[uscl]_[0-9A-Za-z]{42}\b"  # noqa: S105
 LONGEST_LIFETIME = timedelta(days=365)
 
@@ -33,11 +33,11 @@ _ONLY_NAME = re.compile(r"[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*(?:/[a-z0-9]+)?", re.
 
 
 class TokenRefused(CredentialsRequired):
-    """The token does not count. Whoever holds a real one is told why; for a made-up one nothing is known."""
+    """The token is not accepted. The text says why, unless the token is unknown."""
 
 
 def is_well_formed(secret: str) -> bool:
-    """Whether shape and check value are right: whatever else comes along is refused without asking the database."""
+    """Check shape and check value, so that other text is refused without a query."""
     if not _SHAPE.fullmatch(secret):
         return False
     return check_value(secret[:-_CHECK_LENGTH]) == secret[-_CHECK_LENGTH:]
@@ -69,7 +69,7 @@ def issue(
     only_name: str = "",
     lifetime: timedelta | None = None,
 ) -> tuple[ApiToken, str]:
-    """Make a token; answers it with its secret, which exists nowhere else. Raises Invalid."""
+    """Create a token; return it with its secret, which is not stored. Raises Invalid."""
     limited_to = list(namespaces)
     lifetime = settings.TOKEN_LIFETIME if lifetime is None else lifetime
     _check(label, scope, only_name, lifetime)
@@ -101,7 +101,7 @@ def issue(
 
 @transaction.atomic
 def revoke(*, token: ApiToken, actor: Viewer) -> None:
-    """End a token at once. Doing it twice is fine: the first time stands."""
+    """End a token at once. Repeating it changes nothing."""
     now = timezone.now()
     if ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=now) != 1:
         return
@@ -118,7 +118,7 @@ def revoke(*, token: ApiToken, actor: Viewer) -> None:
 
 @transaction.atomic
 def accept_suspended() -> int:
-    """Let all suspended tokens count again, those that were revoked after the backup among them."""
+    """Accept all suspended tokens again, including those revoked after the backup; return how many."""
     accepted = ApiToken.objects.filter(suspended_at__isnull=False).update(suspended_at=None)
     record(Kind.DATABASE_RESTORED, actor_id=None, subject="database", accepted_tokens=accepted)
     return accepted
@@ -126,7 +126,7 @@ def accept_suspended() -> int:
 
 @transaction.atomic
 def revoke_suspended() -> int:
-    """Revoke all suspended tokens for good."""
+    """Revoke all suspended tokens; return how many."""
     suspended = list(ApiToken.objects.filter(suspended_at__isnull=False, revoked_at=None).order_by("pk"))
     for token in suspended:
         revoke(token=token, actor=NOBODY)
@@ -134,10 +134,10 @@ def revoke_suspended() -> int:
 
 
 def identify(secret: str) -> ApiToken:
-    """The usable token of a secret, with its user, in one query; raises TokenRefused with a text for its holder."""
+    """Return the usable token of a secret, with its user, in one query. Raises TokenRefused."""
     token = None
     if is_well_formed(secret):
-        # By the digest's unique index: no comparison of secrets is left that could leak by its time.
+        # By the digest's unique index, so that no comparison of secrets can leak by its timing.
         token = ApiToken.objects.select_related("user").filter(digest=_digest(secret)).first()
     if token is None:
         raise TokenRefused("This API token is unknown.", hint="Check that it was copied whole, or make another.")
@@ -157,13 +157,13 @@ def identify(secret: str) -> ApiToken:
 
 
 def token_with_id(number: int) -> ApiToken | None:
-    """The usable token of that id, with its user: for tokens that lead to a token."""
+    """Return the usable token with that id, with its user, or None."""
     token = ApiToken.objects.select_related("user").filter(pk=number).first()
     return token if token is not None and token.is_usable and token.user.is_active else None
 
 
 def token_for_secret(secret: str) -> ApiToken | None:
-    """As `identify`, for those who need no reason."""
+    """Like `identify`, but return None instead of raising."""
     try:
         return identify(secret)
     except TokenRefused:

@@ -1,4 +1,4 @@
-"""What an operator changes about an account: whether it may sign in, and what it may do in the admin."""
+"""Verbs with which operators change an account: sign-in, rights in the admin, password, name."""
 
 from collections.abc import Iterable
 
@@ -17,7 +17,7 @@ FLAGS = ("is_active", "is_staff", "is_superuser")
 
 
 def user_named(name: str) -> User:
-    """The active account that somebody names in a form or a URL. Raises NotFound."""
+    """Return the active account with that name. Raises NotFound."""
     wanted = name.strip().lower()
     user = None if "\0" in wanted else User.objects.filter(username=wanted, is_active=True).first()
     if user is None:
@@ -36,11 +36,10 @@ def change(
     permissions: Iterable[Permission] | None = None,
     roles: Iterable[Group] | None = None,
 ) -> None:
-    """Set an account's rights; permissions or roles None leaves them. Tokens, sessions and invitations of an inactive
-    one end at once.
+    """Set an account's rights; None leaves permissions or roles as they are.
 
-    Raises RoleRequired (only superusers make operators or change them) and Conflict (nobody locks themselves out, and
-    nobody comes back who was forgotten).
+    Deactivation ends tokens, sessions and invitations at once. Raises RoleRequired (only superusers appoint or change
+    operators) and Conflict (own account, or an erased one).
     """
     row = User.objects.select_for_update().get(pk=user.pk)
     wanted = {"is_active": is_active, "is_staff": is_staff, "is_superuser": is_superuser}
@@ -83,9 +82,9 @@ def change(
 
 @transaction.atomic
 def set_password(*, user: User, actor: Viewer, password: str) -> None:
-    """Give an account a new password, and end its sessions; tokens stay. The machine itself acts as NOBODY.
+    """Set a new password and end the sessions; tokens stay. Commands pass NOBODY as actor.
 
-    Raises RoleRequired (only superusers change operators) and Conflict (one's own, and that of a forgotten person).
+    Raises RoleRequired (only superusers change operators) and Conflict (own account, or an erased one).
     """
     row = User.objects.select_for_update().get(pk=user.pk)
     if (row.is_staff or row.is_superuser) and actor.user and not actor.user.is_superuser:
@@ -96,13 +95,13 @@ def set_password(*, user: User, actor: Viewer, password: str) -> None:
         raise Conflict("This person was forgotten.", hint="Invite them again: they get another account.")
     row.set_password(password)
     row.save(update_fields=["password"])
-    epoch.advance()  # a session ends with the password that began it
+    epoch.advance()  # a new password ends all sessions
     record(Kind.PASSWORD_CHANGED, actor_id=actor.user_id, token_id=actor.token_id, subject=f"user/{row.pk}")
 
 
 @transaction.atomic
 def rename(*, user: User, actor: Viewer, full_name: str) -> None:
-    """Change what Larder calls a person. The audit row says that it changed and not to what: it outlives the person."""
+    """Change a person's full name. The audit row, which outlives the person, does not contain it."""
     User.objects.filter(pk=user.pk).update(first_name=full_name, last_name="")
     record(
         Kind.USER_CHANGED,

@@ -1,4 +1,4 @@
-"""People who leave: locked out at once, and what would have nobody left to decide about it."""
+"""Deactivate people who leave, and find what would be left without an owner or manager."""
 
 from dataclasses import dataclass
 
@@ -14,8 +14,6 @@ from apps.accounts.people import invitations
 
 @dataclass(frozen=True, slots=True)
 class LeftBehind:
-    """What only this person decides about today."""
-
     namespaces: list[Namespace]
     teams: list[Team]
 
@@ -32,7 +30,7 @@ class LeftBehind:
 
 
 def left_behind(user: User) -> LeftBehind:
-    """The namespaces and teams that are left without an active owner or manager when the person goes (or has gone)."""
+    """Return the namespaces and teams without an active owner or manager besides this person."""
     teams = Membership.objects.filter(user=user)
     owned = Grant.objects.filter(Q(user=user) | Q(team__in=teams.values("team")), role=Role.OWNER)
     others = Grant.objects.active_owners(besides=user)
@@ -46,10 +44,10 @@ def left_behind(user: User) -> LeftBehind:
 
 
 def lock_out(*, user: User, actor: Viewer) -> None:
-    """What ends with the account, inside the transaction of the verb that switches it off.
+    """End sessions and open invitations, in the transaction of the verb that deactivates the account.
 
-    Tokens end by the account itself (`tokens.identify`), and so would sessions; these are deleted, so that an account
-    that is switched on again does not wake up in some forgotten browser.
+    Inactive accounts have no valid tokens or sessions anyway (`tokens.identify`). Sessions are deleted so that an
+    account that is activated again is not still signed in somewhere.
     """
     sessions.end_all(user)
     epoch.advance()  # for the tokens

@@ -1,4 +1,4 @@
-"""Forgetting a person (D14): their number stays, so that what happened keeps its actor, and nothing else does."""
+"""Erase a person (D14). Only the account's number stays, so that the audit keeps its actor."""
 
 import re
 
@@ -18,10 +18,10 @@ from apps.lib.errors import Conflict, Invalid
 
 @transaction.atomic
 def erase(*, user: User, actor: Viewer, hand_to: User | None = None) -> None:
-    """Take away all that is theirs, and their name; what they published stays, by a former user.
+    """Delete the person's name and everything of theirs; releases stay, by "a former user".
 
-    `hand_to` becomes owner and manager where they were the only one. Raises Conflict, with the list, where there is
-    such a place and nobody to hand it to, and Invalid.
+    `hand_to` becomes owner and manager where the person was the only one. Raises Conflict, with the list, if that is
+    needed and missing, and Invalid.
     """
     row = User.objects.select_for_update().get(pk=user.pk)
     if row.is_forgotten:
@@ -73,9 +73,9 @@ def _hand_over(user: User, actor: Viewer, hand_to: User | None) -> None:
 
 
 def _delete_what_is_theirs(user: User) -> None:
-    """Every row of any room that would go with the account if it were deleted: tokens, fetches, e-mail addresses.
+    """Delete every row that would go with the account if it were deleted: tokens, fetches, e-mail addresses.
 
-    Rows that outlive their author (releases, audit) refer to the number alone, and the admin's log is redacted.
+    Rows that outlive the person (releases, audit) have only the number, and the admin's log is redacted.
     """
     for relation in User._meta.related_objects:  # noqa: SLF001  # Django's public name for it
         if relation.on_delete is models.CASCADE and relation.related_model is not LogEntry:
@@ -85,14 +85,14 @@ def _delete_what_is_theirs(user: User) -> None:
 
 
 def _redact_admin_log(user: User) -> None:
-    """Django's log of the admin keeps what rows were called then: people by their names, invitations by their notes."""
+    """Remove names from Django's admin log, which stores how rows were called: user names, notes of invitations."""
     rows = LogEntry.objects.all()
     kind = ContentType.objects.get_for_model
     rows.filter(content_type=kind(User), object_id=str(user.pk)).update(object_repr=user.pseudonym)
     for invitation in Invitation.objects.filter(models.Q(created_by=user) | models.Q(used_by=user)).exclude(note=""):
         noted = rows.filter(content_type=kind(Invitation), object_id=str(invitation.pk))
         noted.update(object_repr=f"invitation {invitation.pk}")
-    # As the grants and memberships of somebody call themselves, alone or inside the message of a page with several.
+    # `str()` of grants and memberships, alone or quoted inside the message of a page with several.
     called = re.compile(rf'(^|"){re.escape(user.username)}(?= is | in )')
     holding = models.Q(object_repr__startswith=user.username) | models.Q(change_message__contains=f'"{user.username}')
     for entry in rows.filter(holding).order_by("pk").iterator():

@@ -1,4 +1,4 @@
-"""One-time links with which people make their account; there is no open sign-up."""
+"""One-time links to create an account; there is no open sign-up."""
 
 import hashlib
 import re
@@ -20,15 +20,15 @@ from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.lib.errors import Conflict, Invalid, NotFound
 
-# ASCII only: two names that look alike and differ must not exist beside each other. Lower case, as sign-in reads it.
+# ASCII only, so that no two names look alike. Lower case, as sign-in reads it.
 _USERNAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,61}[a-z0-9])?", re.ASCII)
 
-# By it the admin lets staff invite.
+# The admin asks staff for it.
 PERMISSION = "accounts.add_invitation"
 
 
 def _void() -> NotFound:
-    """One answer for unknown, used, withdrawn and run out: whoever guesses links learns nothing."""
+    """Return one error for unknown, used, revoked and expired, so that guessing links reveals nothing."""
     return NotFound(
         "This invitation does not count (any more): it was used, withdrawn, has run out, or never was.",
         hint="Ask the person who sent it for another one.",
@@ -43,7 +43,7 @@ def _taken(name: str) -> Conflict:
 def invite(
     *, actor: Viewer, note: str, namespace: Namespace | None = None, role: Role | None = None
 ) -> tuple[Invitation, str]:
-    """Make an invitation; answers it with the secret of its link, which exists nowhere else. Raises Invalid."""
+    """Create an invitation; return it with the secret of its link, which is not stored. Raises Invalid."""
     if (namespace is None) != (role is None):
         raise Invalid("An invitation names a namespace and a role, or neither.", hint="Choose both, or none.")
     if len(note) > 120:  # noqa: PLR2004  # the column's width
@@ -69,7 +69,7 @@ def invite(
 
 
 def invitation_for_secret(secret: str) -> Invitation:
-    """The open invitation of a link; raises NotFound for any other."""
+    """Return the open invitation of a link. Raises NotFound."""
     rows = Invitation.objects.filter(_is_open(timezone.now())).select_related("namespace", "created_by")
     invitation = rows.filter(digest=_digest(secret)).first()
     if invitation is None or not _inviter_still_may(invitation):
@@ -79,7 +79,7 @@ def invitation_for_secret(secret: str) -> Invitation:
 
 @transaction.atomic
 def revoke(*, invitation: Invitation, actor: Viewer) -> None:
-    """End an open invitation; for one that is used or ended nothing happens."""
+    """End an open invitation; ignore one that is used or has ended."""
     now = timezone.now()
     if Invitation.objects.filter(pk=invitation.pk, used_at=None, revoked_at=None).update(revoked_at=now) == 1:
         epoch.advance()
@@ -92,7 +92,7 @@ def revoke(*, invitation: Invitation, actor: Viewer) -> None:
 
 
 def check_username(username: str) -> str:
-    """The name as it is stored; raises Invalid with the rule that it breaks."""
+    """Return the name as it is stored. Raises Invalid with the rule that it breaks."""
     name = username.strip().lower()
     if not _USERNAME.fullmatch(name):
         raise Invalid(
@@ -105,17 +105,17 @@ def check_username(username: str) -> str:
 
 
 def accept(*, invitation: Invitation, username: str, password: str) -> User:
-    """Make the account that the invitation allows. Raises Invalid (name, password), Conflict (name taken), NotFound.
+    """Create the account. Raises Invalid (name, password), Conflict (name taken) and NotFound.
 
-    The conditional update decides between two who follow the same link at once; when the name turns out to be taken
-    the transaction takes it back, and the link can be tried again.
+    A conditional update decides between two uses of the link at once. If the name is taken, the rollback leaves the
+    link unused.
     """
     name = check_username(username)
     try:
         validate_password(password, User(username=name))
     except ValidationError as error:
         raise Invalid(" ".join(error.messages), hint="Choose another password.") from None
-    hashed = make_password(password)  # a tenth of a second by design: not while a transaction is open
+    hashed = make_password(password)  # takes a tenth of a second, so outside the transaction
     try:
         return _accept(invitation, name, hashed)
     except IntegrityError:
@@ -128,7 +128,7 @@ def _accept(invitation: Invitation, name: str, hashed: str) -> User:
     won = Invitation.objects.filter(_is_open(now), pk=invitation.pk).update(used_at=now)
     if won != 1 or not _inviter_still_may(invitation):
         raise _void()
-    if User.objects.filter(username__iexact=name).exists():  # an older name in capitals; the constraint sees no case
+    if User.objects.filter(username__iexact=name).exists():  # older names may have capitals
         raise _taken(name)
     user = User.objects.create(username=name, password=hashed)
     if invitation.namespace is not None and invitation.role is not None:
@@ -152,7 +152,7 @@ def _is_open(now: datetime) -> Q:
 
 
 def _inviter_still_may(invitation: Invitation) -> bool:
-    """Whether who sent it could send it today: links of somebody who lost the role must not bring people in."""
+    """Check that the inviter could send it today: links of somebody who lost the role must not work."""
     inviter = invitation.created_by
     if inviter is None:  # made by `manage.py invite`
         return True

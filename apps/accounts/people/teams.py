@@ -1,4 +1,4 @@
-"""Teams: people who hold roles together. The edges ask the gate first; here are the rules that bind everybody."""
+"""Verbs on teams. The caller asks the gate first; the rules here bind everybody."""
 
 import re
 
@@ -29,14 +29,12 @@ def check_name(name: str) -> None:
 
 
 def creation_refused(actor: Viewer) -> str:
-    """Why the viewer may not create teams; empty when they may: whoever may create namespaces."""
+    """Return why the viewer may not create teams, empty if they may. The rule is that of namespaces."""
     return namespaces.creation_refused(actor, "a team")
 
 
 def create(*, name: str, actor: Viewer, description: str = "") -> Team:
-    """Make a team with its creator as first manager. Raises Invalid, Conflict,
-    CredentialsRequired or RoleRequired.
-    """
+    """Create a team with its creator as manager. Raises Invalid, Conflict, CredentialsRequired or RoleRequired."""
     refused = creation_refused(actor)
     if actor.user is None:
         raise CredentialsRequired(refused, hint="Sign in, or send an API token with the scope manage.")
@@ -63,7 +61,7 @@ def _create(name: str, description: str, first: User, actor: Viewer) -> Team:
 
 @transaction.atomic
 def describe(*, team: Team, description: str, actor: Viewer) -> None:
-    """Change what it says about itself. Raises Invalid."""
+    """Change the description. Raises Invalid."""
     _check_description(description)
     row = _locked(team.pk)
     if row.description == description:
@@ -75,7 +73,7 @@ def describe(*, team: Team, description: str, actor: Viewer) -> None:
 
 @transaction.atomic
 def add(*, team: Team, user: User, actor: Viewer) -> Membership:
-    """Make somebody a member; they have the team's roles from the next request on. Doing it twice is fine."""
+    """Make somebody a member, with the team's roles from the next request on. Safe to repeat."""
     if not user.is_active:
         raise Invalid("This account is switched off.", hint="Ask an operator to switch it on first.")
     _locked(team.pk)
@@ -87,7 +85,7 @@ def add(*, team: Team, user: User, actor: Viewer) -> Membership:
 
 @transaction.atomic
 def set_manager(*, membership: Membership, is_manager: bool, actor: Viewer) -> None:
-    """Make a member a manager, or no longer one. Raises Conflict where none would be left (staff may)."""
+    """Make a member a manager, or no longer one. Raises Conflict if none would be left, except for staff."""
     _locked(membership.team_id)
     row = _row_of(membership)
     if row.is_manager == is_manager:
@@ -101,9 +99,9 @@ def set_manager(*, membership: Membership, is_manager: bool, actor: Viewer) -> N
 
 @transaction.atomic
 def remove(*, membership: Membership, actor: Viewer) -> None:
-    """End a membership, and with it the roles that came by the team. Doing it twice is fine.
+    """End a membership, and with it the roles of the team. Safe to repeat.
 
-    Raises Conflict where no manager would be left (staff may), or a namespace without an owner (nobody may).
+    Raises Conflict if no manager would be left (except for staff), or a namespace would have no owner.
     """
     owned = _locked_with_namespaces(membership.team_id)
     row = Membership.objects.select_related("user", "team").filter(pk=membership.pk).first()
@@ -119,7 +117,7 @@ def remove(*, membership: Membership, actor: Viewer) -> None:
 
 @transaction.atomic
 def delete(*, team: Team, actor: Viewer) -> None:
-    """Delete it with its memberships and roles. Raises Conflict while it is the only owner of a namespace."""
+    """Delete the team with its memberships and roles. Raises Conflict if it is the only owner of a namespace."""
     owned = _locked_with_namespaces(team.pk)
     _keep_owners(team, owned, f"The team {team}")
     held = Grant.objects.filter(team=team).select_related("namespace").order_by("namespace__name", "pk")
@@ -130,7 +128,7 @@ def delete(*, team: Team, actor: Viewer) -> None:
 
 
 def team_named(name: str) -> Team:
-    """Any team, for owners who give it a role: they name it as they name a person. Raises NotFound."""
+    """Return any team, even a hidden one, for owners who name it to give it a role. Raises NotFound."""
     team = None if "\0" in name else Team.objects.filter(name=name).first()
     if team is None:
         raise NotFound(f"There is no team {name}.", hint="Check the spelling, or make the team.")
@@ -138,18 +136,18 @@ def team_named(name: str) -> Team:
 
 
 def members_of(team: Team) -> QuerySet[Membership]:
-    """Managers first."""
+    """Return the memberships, managers first."""
     return team.memberships.select_related("user").order_by("-is_manager", "user__username", "pk")
 
 
 def roles_of(team: Team, *, seen_by: Viewer) -> QuerySet[Grant]:
-    """What it holds, as far as the viewer sees the namespaces."""
+    """Return the team's grants in namespaces that the viewer sees."""
     rows = Grant.objects.filter(team=team, namespace__in=visible_namespaces(seen_by))
     return rows.select_related("namespace").order_by("namespace__name", "pk")
 
 
 def _locked(pk: int) -> Team:
-    """The row as it is now; whoever else changes this team waits."""
+    """Return the current row, locked: others who change this team wait."""
     row = Team.objects.select_for_update().filter(pk=pk).first()
     if row is None:
         raise NotFound("This team was deleted.", hint="The teams page has the list.")
@@ -157,7 +155,7 @@ def _locked(pk: int) -> Team:
 
 
 def _locked_with_namespaces(pk: int) -> list[Namespace]:
-    """Lock what the team owns, then the team (as `namespaces.grant` does): two who leave a namespace take turns."""
+    """Lock the team's namespaces, then the team, in the order of `namespaces.grant`; return the namespaces."""
     owned = Grant.objects.filter(team=pk, role=Role.OWNER).values("namespace")
     locked = list(Namespace.objects.select_for_update().filter(pk__in=owned).order_by("pk"))
     team = _locked(pk)

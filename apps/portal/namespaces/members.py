@@ -25,7 +25,7 @@ PLAIN = {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
 
 class RoleForm(forms.Form):
     role = forms.TypedChoiceField(choices=Role.choices, initial=Role.READER, coerce=lambda value: Role(int(value)))
-    holder: User | Team
+    grantee: User | Team
     prefix_of_ids = "give"
 
     def __init__(self, data: Mapping[str, str] | None = None) -> None:
@@ -39,10 +39,10 @@ class MemberForm(RoleForm):
 
     def clean_username(self) -> str:
         try:
-            self.holder = accounts.user_named(self.cleaned_data["username"])
+            self.grantee = accounts.user_named(self.cleaned_data["username"])
         except NotFound as refusal:
             raise forms.ValidationError(sentence(refusal)) from None
-        return self.holder.username
+        return self.grantee.username
 
 
 class TeamForm(RoleForm):
@@ -52,15 +52,15 @@ class TeamForm(RoleForm):
 
     def clean_team(self) -> str:
         try:
-            self.holder = teams.team_named(self.cleaned_data["team"].strip().lower())
+            self.grantee = teams.team_named(self.cleaned_data["team"].strip().lower())
         except NotFound as refusal:
             raise forms.ValidationError(sentence(refusal)) from None
-        return self.holder.name
+        return self.grantee.name
 
 
 class OwnerField(forms.ModelChoiceField[Grant]):
     def label_from_instance(self, obj: Grant) -> str:
-        return f"the team {obj.holder}" if obj.team else str(obj.holder)
+        return f"the team {obj.grantee}" if obj.team else str(obj.grantee)
 
 
 class TransferForm(forms.Form):
@@ -115,12 +115,12 @@ def members(request: HttpRequest, namespace: str) -> HttpResponse:
     status = 422
     if form.is_valid():
         try:
-            grant = namespaces.grant(namespace=row, holder=form.holder, role=form.cleaned_data["role"], actor=viewer)
+            grant = namespaces.grant(namespace=row, grantee=form.grantee, role=form.cleaned_data["role"], actor=viewer)
         except Conflict as refusal:
             form.add_error("role", sentence(refusal))
             status = 409
         else:
-            messages.success(request, f"{form.holder} is {grant.get_role_display().lower()} of {row} now.")
+            messages.success(request, f"{form.grantee} is {grant.get_role_display().lower()} of {row} now.")
             return _after(viewer, row)
     return _members_page(request, viewer, row, form, status=status)
 
@@ -139,7 +139,7 @@ def member_withdraw(request: HttpRequest, namespace: str, grant_id: int) -> Http
         namespaces.withdraw(grant=grant, actor=viewer)
     except Conflict as refusal:
         return render(request, "portal/namespaces/withdraw.html", {**context, "refusal": refusal}, status=409)
-    messages.success(request, f"{grant.holder} has no role in {row} any more.")
+    messages.success(request, f"{grant.grantee} has no role in {row} any more.")
     return _after(viewer, row)
 
 

@@ -97,4 +97,4 @@ def _is_wanted(release: Release, digest: str, claim: Claim) -> bool:
 
 
 def _others(release: Release, digest: str) -> ReleaseQuerySet:
-    return Release.objects.holding(digest).exclude(pk=release.pk)
+    return Release.objects.containing(digest).exclude(pk=release.pk)

@@ -66,8 +66,8 @@ def open_draft(
             coordinate=coordinate, viewer=viewer, file_name="", provenance=provenance, receiving_until=until, **fields
         )
     except reserving.VersionTaken as taken:
-        require_own(taken.holder, viewer)
-        return Opened(taken.holder, created=False)
+        require_own(taken.taken_by, viewer)
+        return Opened(taken.taken_by, created=False)
     fault_point("after:reserve", release)
     return Opened(release, created=True)
 

@@ -147,29 +147,29 @@ def same_bytes(taken: VersionTaken, chunks: Iterable[bytes], *, viewer: Viewer, 
     for chunk in counted(chunks, limit=limit, what="The archive", setting=setting):
         tally.update(chunk)
     sent = tally.hexdigest()
-    holder = _settled(taken.holder)
-    if holder.state in (State.REJECTED, State.FAILED):
-        raise Conflict(f"Another upload of {holder} has just ended as {holder.state}.", hint="Send yours again now.")
-    if holder.state == State.RECEIVING and holder.created_by_id == viewer.user_id:
-        raise StillArriving(holder)
-    if holder.state == State.RECEIVING:
+    other = _settled(taken.taken_by)
+    if other.state in (State.REJECTED, State.FAILED):
+        raise Conflict(f"Another upload of {other} has just ended as {other.state}.", hint="Send yours again now.")
+    if other.state == State.RECEIVING and other.created_by_id == viewer.user_id:
+        raise StillArriving(other)
+    if other.state == State.RECEIVING:
         raise Conflict(
-            f"{holder} is being uploaded by somebody else right now.",
+            f"{other} is being uploaded by somebody else right now.",
             hint="Ask again in a minute, or publish your archive under another version number.",
         )
-    if holder.uploaded_digest != sent:
+    if other.uploaded_digest != sent:
         raise Conflict(
-            f"{holder} is already {holder.state} with the archive sha256:{holder.uploaded_digest}; "
+            f"{other} is already {other.state} with the archive sha256:{other.uploaded_digest}; "
             f"you sent sha256:{sent}.",
             hint="A published version never changes: publish your archive under another version number.",
         )
-    return holder
+    return other
 
 
-def _settled(holder: Release) -> Release:
+def _settled(other: Release) -> Release:
     deadline = time.monotonic() + SETTLE_SECONDS
-    while holder.state == State.RECEIVING and not holder.ticket_digest and time.monotonic() < deadline:
+    while other.state == State.RECEIVING and not other.ticket_digest and time.monotonic() < deadline:
         database_availability.release_connection()
         time.sleep(0.1)
-        holder.refresh_from_db(fields=["state", "uploaded_digest", "ticket_digest", "receiving_until"])
-    return holder
+        other.refresh_from_db(fields=["state", "uploaded_digest", "ticket_digest", "receiving_until"])
+    return other

@@ -63,28 +63,27 @@ class Coordinate:
 
 
 class StillArriving(Unavailable):
-    """An upload of the same person holds the number. Whether it goes on or died with its web process shows when its
-    lease ends, so this is no refusal.
-    """
+    """An upload of the same person has the number. It may have died, which shows when its lease ends."""
 
-    def __init__(self, holder: Release) -> None:
-        left = (holder.receiving_until - timezone.now()).total_seconds() if holder.receiving_until else 0
+    def __init__(self, other: Release) -> None:
+        left = (other.receiving_until - timezone.now()).total_seconds() if other.receiving_until else 0
         super().__init__(
-            f"{holder} is being uploaded by you already, or that upload broke off.",
+            f"{other} is being uploaded by you already, or that upload broke off.",
             hint="Send the same again in a minute: a broken upload has made way by then.",
             retry_after=max(1, ceil(left)),
         )
 
 
 class VersionTaken(Conflict):
-    """Somebody holds the version number: `holder` is the release that does."""
+    """The version number belongs to the release `taken_by`."""
 
-    def __init__(self, holder: Release) -> None:
+    def __init__(self, taken_by: Release) -> None:
         super().__init__(
-            f"{holder} is already {holder.state}, uploaded as sha256:{holder.uploaded_digest or '(not received yet)'}.",
+            f"{taken_by} is already {taken_by.state}, "
+            f"uploaded as sha256:{taken_by.uploaded_digest or '(not received yet)'}.",
             hint="A published version never changes: publish your archive under another version number.",
         )
-        self.holder = holder
+        self.taken_by = taken_by
 
 
 def reserve(
@@ -133,14 +132,14 @@ def reserve(
                 release=release.pk,
             )
     except IntegrityError:
-        holder = Release.objects.live().filter(coordinate.rows()).select_related("namespace").first()
-        if holder is None:  # it ended between the two statements
+        other = Release.objects.live().filter(coordinate.rows()).select_related("namespace").first()
+        if other is None:  # it ended between the two statements
             raise Conflict(
                 f"Another upload of {coordinate.version.text} has just ended.", hint="Send yours again now."
             ) from None
-        if holder.state == State.PURGED:
-            raise VersionRemoved(holder) from None
-        raise VersionTaken(holder) from None
+        if other.state == State.PURGED:
+            raise VersionRemoved(other) from None
+        raise VersionTaken(other) from None
     return release
 
 

@@ -67,7 +67,7 @@ def test_it_knows_what_only_they_decide_about(acme, hall, dora, charlie, bob):
     mixed = teams.create(name="mixed", actor=Viewer(dora))
     teams.add(team=mixed, user=bob, actor=NOBODY)
     alone = teams.create(name="alone", actor=Viewer(dora))
-    namespaces.grant(namespace=hall, holder=alone, role=Role.OWNER, actor=NOBODY)
+    namespaces.grant(namespace=hall, grantee=alone, role=Role.OWNER, actor=NOBODY)
     Grant.objects.filter(user=bob).delete()
 
     behind = deactivation.left_behind(dora)
@@ -75,7 +75,7 @@ def test_it_knows_what_only_they_decide_about(acme, hall, dora, charlie, bob):
     assert [team.name for team in behind.teams] == ["alone", "mixed"]
     assert str(behind) == "the only owner of acme, hall and the only manager of the team alone, the team mixed"
 
-    namespaces.grant(namespace=acme, holder=mixed, role=Role.OWNER, actor=NOBODY)
+    namespaces.grant(namespace=acme, grantee=mixed, role=Role.OWNER, actor=NOBODY)
     teams.set_manager(membership=mixed.memberships.get(user=bob), is_manager=True, actor=NOBODY)
     behind = deactivation.left_behind(dora)
     assert ([n.name for n in behind.namespaces], [t.name for t in behind.teams]) == (["hall"], ["alone"])

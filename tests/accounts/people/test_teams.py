@@ -30,7 +30,7 @@ def membership(team, user) -> Membership:
 
 
 def give(namespace, team, role=Role.READER):
-    return namespaces.grant(namespace=namespace, holder=team, role=role, actor=NOBODY)
+    return namespaces.grant(namespace=namespace, grantee=team, role=role, actor=NOBODY)
 
 
 def test_whoever_creates_it_manages_it(charlie, event_kinds):
@@ -175,7 +175,7 @@ def test_the_only_owner_is_not_deleted_nor_emptied(acme, cooks, dora, charlie, o
     with pytest.raises(Conflict, match="only owner of acme"):
         teams.delete(team=cooks, actor=Viewer(olga))
 
-    namespaces.grant(namespace=acme, holder=olga, role=Role.OWNER, actor=NOBODY)
+    namespaces.grant(namespace=acme, grantee=olga, role=Role.OWNER, actor=NOBODY)
     teams.delete(team=cooks, actor=Viewer(dora))
     assert not Team.objects.exists()
     assert not Grant.objects.filter(team__isnull=False).exists()
@@ -190,7 +190,7 @@ def test_verbs_on_a_deleted_team_say_so(acme, cooks, charlie):
     for act in (
         lambda: teams.add(team=cooks, user=charlie, actor=NOBODY),
         lambda: teams.set_manager(membership=his, is_manager=True, actor=NOBODY),
-        lambda: namespaces.grant(namespace=acme, holder=cooks, role=Role.READER, actor=NOBODY),
+        lambda: namespaces.grant(namespace=acme, grantee=cooks, role=Role.READER, actor=NOBODY),
     ):
         with pytest.raises(NotFound, match="deleted"):
             act()

@@ -59,7 +59,7 @@ def test_members_change_by_the_verbs(desk, cooks, dora, charlie, bob):
 
 
 def test_the_only_owner_is_not_deleted_and_the_page_says_why(desk, acme, cooks):
-    namespaces.grant(namespace=acme, holder=cooks, role=Role.OWNER, actor=NOBODY)
+    namespaces.grant(namespace=acme, grantee=cooks, role=Role.OWNER, actor=NOBODY)
     Grant.objects.filter(user__isnull=False).delete()
 
     page = desk.post(reverse("admin:accounts_team_delete", args=[cooks.pk]), {"post": "yes"}, follow=True)
@@ -97,6 +97,6 @@ def test_who_leaves_is_out_and_the_page_says_what_is_left(desk, acme, hall, cook
     for model, name in (("namespace", "acme"), ("team", "cooks")):
         found = desk.get(reverse(f"admin:accounts_{model}_changelist", query={"leaderless": "yes"}))
         assert name in [row.name for row in found.context["cl"].result_list]
-    namespaces.grant(namespace=acme, holder=cooks, role=Role.OWNER, actor=NOBODY)
+    namespaces.grant(namespace=acme, grantee=cooks, role=Role.OWNER, actor=NOBODY)
     found = desk.get(reverse("admin:accounts_namespace_changelist", query={"leaderless": "yes"}))
     assert [row.name for row in found.context["cl"].result_list] == ["hall"], "Charlie can act for the team"

@@ -21,8 +21,8 @@ def cooks(charlie) -> Team:
 
 
 def roles(namespace):
-    """{holder: role} as the database has it."""
-    return {str(grant.holder): grant.role for grant in namespaces.grants_in(namespace)}
+    """{grantee: role} as the database has it."""
+    return {str(grant.grantee): grant.role for grant in namespaces.grants_in(namespace)}
 
 
 def test_an_owner_gives_changes_and_withdraws_the_role_of_a_team(owner, acme, cooks, charlie, browser_of):
@@ -49,12 +49,12 @@ def test_an_unknown_team_is_explained_beside_its_own_field(owner):
 
 
 def test_who_owns_by_a_team_manages_the_members(acme, cooks, charlie, browser_of):
-    namespaces.grant(namespace=acme, holder=cooks, role=Role.OWNER, actor=NOBODY)
+    namespaces.grant(namespace=acme, grantee=cooks, role=Role.OWNER, actor=NOBODY)
     browser = browser_of(charlie)
     assert browser.get(MEMBERS).status_code == 200
 
     grant = Grant.objects.get(team=cooks)
-    namespaces.grant(namespace=acme, holder=charlie, role=Role.READER, actor=NOBODY)
+    namespaces.grant(namespace=acme, grantee=charlie, role=Role.READER, actor=NOBODY)
     assert browser.post(f"{MEMBERS}/{grant.pk}/withdraw").status_code == 409, "the team is the last owner"
 
 
@@ -63,12 +63,12 @@ def test_members_cost_the_same_at_any_number(owner, acme, cooks, django_assert_n
         with django_assert_num_queries(5):  # session, person, gate, grants, badge
             assert owner.get(MEMBERS).status_code == 200
 
-    namespaces.grant(namespace=acme, holder=cooks, role=Role.READER, actor=NOBODY)
+    namespaces.grant(namespace=acme, grantee=cooks, role=Role.READER, actor=NOBODY)
     owner.get(MEMBERS)
     ask()
     for number in range(20):
         team = Team.objects.create(name=f"team{number}")
-        namespaces.grant(namespace=acme, holder=team, role=Role.READER, actor=NOBODY)
+        namespaces.grant(namespace=acme, grantee=team, role=Role.READER, actor=NOBODY)
     ask()
 
 

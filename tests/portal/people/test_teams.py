@@ -107,10 +107,10 @@ def test_unknown_people_and_members_of_elsewhere(cooks, dora, bob, browser_of):
 def test_its_roles_are_shown_as_far_as_the_reader_sees_the_namespaces(acme, hall, cooks, charlie, olga, browser_of):
     secret = namespaces.create(name="secret", visibility="private", actor=Viewer(olga))
     for namespace in (acme, secret):
-        namespaces.grant(namespace=namespace, holder=cooks, role=Role.READER, actor=NOBODY)
+        namespaces.grant(namespace=namespace, grantee=cooks, role=Role.READER, actor=NOBODY)
     eve = person("eve")
     mine = namespaces.create(name="mine", visibility="private", actor=Viewer(eve))
-    namespaces.grant(namespace=mine, holder=cooks, role=Role.READER, actor=Viewer(eve))
+    namespaces.grant(namespace=mine, grantee=cooks, role=Role.READER, actor=Viewer(eve))
 
     page = browser_of(eve).get("/teams/cooks").text
     assert "mine" in page
@@ -120,13 +120,13 @@ def test_its_roles_are_shown_as_far_as_the_reader_sees_the_namespaces(acme, hall
 
 def test_a_team_is_deleted_but_not_while_it_is_the_only_owner(acme, cooks, dora, browser_of):
     browser = browser_of(dora)
-    namespaces.grant(namespace=acme, holder=cooks, role=Role.OWNER, actor=NOBODY)
+    namespaces.grant(namespace=acme, grantee=cooks, role=Role.OWNER, actor=NOBODY)
     namespaces.withdraw(grant=acme.grants.get(user=dora), actor=NOBODY)
     page = browser.post("/teams/cooks/delete")
     assert page.status_code == 409
     assert "only owner of acme" in page.text
 
-    namespaces.grant(namespace=acme, holder=dora, role=Role.OWNER, actor=NOBODY)
+    namespaces.grant(namespace=acme, grantee=dora, role=Role.OWNER, actor=NOBODY)
     assert "1 person loses" not in browser.get("/teams/cooks/delete").text
     assert browser.post("/teams/cooks/delete").url == "/teams"
     assert not Team.objects.exists()
@@ -152,11 +152,11 @@ def test_pages_cost_the_same_at_any_number(acme, cooks, dora, browser_of, path, 
             assert browser.get(path).status_code == 200
         return len(asked)
 
-    namespaces.grant(namespace=acme, holder=cooks, role=Role.READER, actor=NOBODY)
+    namespaces.grant(namespace=acme, grantee=cooks, role=Role.READER, actor=NOBODY)
     few = queries()
     for number in range(12):
         teams.create(name=f"team{number}", actor=Viewer(dora))
         teams.add(team=cooks, user=person(f"cook{number}"), actor=NOBODY)
         namespace = namespaces.create(name=f"space{number}", visibility="private", actor=Viewer(dora))
-        namespaces.grant(namespace=namespace, holder=cooks, role=Role.READER, actor=NOBODY)
+        namespaces.grant(namespace=namespace, grantee=cooks, role=Role.READER, actor=NOBODY)
     assert queries() == few

@@ -52,7 +52,7 @@ def switch_off(user: User) -> None:
 
 def make_reader(user: User) -> None:
     for grant in Grant.objects.filter(user=user):
-        namespaces.grant(namespace=grant.namespace, holder=user, role=Role.READER, actor=NOBODY)
+        namespaces.grant(namespace=grant.namespace, grantee=user, role=Role.READER, actor=NOBODY)
 
 
 def withdraw(user: User) -> None:
@@ -147,7 +147,7 @@ def test_signing_out_ends_the_tickets_of_that_browser_alone(alice, browser_of):
 def test_a_role_that_came_by_a_team_ends_with_the_membership(acme, bob, dora, browser_of, nothing_is_left):
     team = teams.create(name="cooks", actor=Viewer(dora))
     membership = teams.add(team=team, user=bob, actor=NOBODY)
-    namespaces.grant(namespace=acme, holder=team, role=Role.PUBLISHER, actor=NOBODY)
+    namespaces.grant(namespace=acme, grantee=team, role=Role.PUBLISHER, actor=NOBODY)
     ticket = reserve(browser_of(bob))
 
     answer = send(Client(), "PUT", ticket, ZIP, lambda: teams.remove(membership=membership, actor=NOBODY))

@@ -1,4 +1,4 @@
-"""`manage.py forget_user NAME [--hand-to USER]`: what a person asks for who has left, done on the machine itself."""
+"""`manage.py forget_user NAME [--hand-to USER]`: erase a person who has left."""
 
 from argparse import ArgumentParser
 from typing import Any

@@ -1,4 +1,4 @@
-"""`manage.py invite`: a one-time link for somebody's account, made on the machine itself; its last word is the link."""
+"""`manage.py invite`: print a one-time link to create an account, alone on stdout."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -35,5 +35,5 @@ class Command(BaseCommand):
         except RegistryError as refused:
             raise CommandError(f"{refused} {refused.hint}") from None
         self.stderr.write(f"Works once, until {invitation.expires_at:%Y-%m-%d %H:%M} UTC:")
-        # The page belongs to an edge above: only its name is known here.
+        # The page belongs to a room above, of which only the URL name is known here.
         self.stdout.write(settings.PUBLIC_URL + reverse("portal:invitation", args=[secret]))

@@ -1,4 +1,4 @@
-"""`manage.py restored`: what an operator decides after a database was restored from a backup."""
+"""`manage.py restored`: the operator's decision after the database was restored from a backup."""
 
 from argparse import ArgumentParser
 from typing import Any

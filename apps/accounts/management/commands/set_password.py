@@ -1,4 +1,4 @@
-"""`manage.py set_password NAME`: a new password for somebody who lost theirs, printed once, as its last word."""
+"""`manage.py set_password NAME`: set a new password and print it once, alone on stdout."""
 
 import secrets
 from argparse import ArgumentParser

@@ -1,4 +1,4 @@
-"""`manage.py token --user NAME --scope publish`: make an API token on the machine itself, printed as the last word."""
+"""`manage.py token --user NAME --scope publish`: create an API token and print it once, alone on stdout."""
 
 from argparse import ArgumentParser
 from collections.abc import Iterable
@@ -44,7 +44,7 @@ class Command(BaseCommand):
 
 
 def _words(given: Iterable[Iterable[str]]) -> list[str]:
-    """`--scope read,publish --scope manage publish` as one list, without repeats."""
+    """Flatten `--scope read,publish --scope manage publish` to one list without repeats."""
     words = (word for group in given for text in group for word in text.replace(",", " ").split())
     return list(dict.fromkeys(words))
 
