@@ -175,7 +175,7 @@ def cancel(*, release: Release, viewer: Viewer) -> None:
     )
     transitions.reject(release, [reason], actor_id=viewer.user_id)
     if release.uploaded_digest:
-        staging.drop(release)
+        staging.discard(release)
 
 
 def authorise_coordinate(viewer: Viewer, address: ModuleAddress, version: str) -> reserving.Coordinate:

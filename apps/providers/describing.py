@@ -7,7 +7,7 @@ from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.providers import catalogue
 from apps.providers.models import Provider
-from apps.releases.catalogue.describing import changed, checked_line, checked_url
+from apps.releases.catalogue.describing import checked_line, checked_url, save_changes
 
 MAX_NOTICE_CHARACTERS = 500
 SHORTER = "Say in one line what the provider is for; its documentation says the rest."
@@ -30,7 +30,7 @@ def describe(
         "notice": None if notice is None else checked_line("notice", notice, most=MAX_NOTICE_CHARACTERS, hint=BRIEFER),
     }
     row = Provider.objects.select_for_update(no_key=True).get(pk=provider.pk)
-    changes = changed(row, fields)
+    changes = save_changes(row, fields)
     if not changes:
         return
     provider.description, provider.source_url, provider.notice = row.description, row.source_url, row.notice

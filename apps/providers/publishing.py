@@ -103,7 +103,7 @@ def cancel(*, viewer: Viewer, release: Release) -> None:
         raise Conflict(f"{release} is {release.state}: only a draft can be cancelled.")
     reason = Reason("cancelled", "a draft that was cancelled", "all its files", "Open it again whenever you like")
     transitions.reject(release, [reason], actor_id=viewer.user_id)
-    staging.drop(release)
+    staging.discard(release)
 
 
 def authorise_coordinate(viewer: Viewer, address: ProviderAddress, version: str) -> reserving.Coordinate:

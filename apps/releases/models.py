@@ -16,10 +16,10 @@ class Kind(models.TextChoices):
 
 
 class State(models.TextChoices):
-    """The state machine of D4. `rejected` has reasons to act on; `failed` is Larder's own defect.
+    """The state machine of D4. `rejected` has reasons to act on; `failed` is a defect of Larder.
 
-    `held` waits for its publisher's answers, `signing` for its sums to be signed (providers alone), `purged` is the
-    tombstone of a version whose bytes were removed.
+    `held` waits for its publisher's answers, `signing` for the signature of its sums (providers only); `purged` is a
+    tombstone.
     """
 
     RECEIVING = "receiving"
@@ -34,14 +34,14 @@ class State(models.TextChoices):
 
 
 class Lifecycle(models.TextChoices):
-    """What its maintainers say of a published version (D9). Quarantine is apart: staff lay it over any of them."""
+    """The maintainers' word on a published version (D9). A quarantine by staff is independent of it."""
 
     MAINTAINED = "maintained"
     DEPRECATED = "deprecated"
     YANKED = "yanked"
 
 
-# A release in one of these states holds its version number; rejected and failed ones leave it free for a retry.
+# A release in one of these states occupies its version number; rejected and failed ones free it for a retry.
 LIVE = (
     State.RECEIVING,
     State.RECEIVED,
@@ -51,7 +51,7 @@ LIVE = (
     State.PUBLISHED,
     State.PURGED,
 )
-# On its way: it may still be rejected, by a person as well.
+# In progress: it may still be rejected or cancelled.
 WORKING = (State.RECEIVING, State.RECEIVED, State.CHECKING, State.HELD, State.SIGNING)
 # A worker may take it up.
 READY = (State.RECEIVED, State.CHECKING, State.SIGNING)
@@ -79,39 +79,39 @@ class ReleaseQuerySet(models.QuerySet["Release"]):
         return self.filter(state__in=LIVE)
 
     def published(self) -> Self:
-        """What may be read and fetched: published, and not in quarantine. Yanked ones are among them (D9)."""
+        """Return what may be read and fetched: published and not in quarantine. Includes yanked releases (D9)."""
         return self.filter(state=State.PUBLISHED, quarantined_at=None)
 
     def listed(self) -> Self:
-        """What version lists name: published and not yanked."""
+        """Return what version lists name: published and not yanked."""
         return self.published().exclude(lifecycle=Lifecycle.YANKED)
 
     def removed(self) -> Self:
-        """Tombstones: what was published, and purged."""
         return self.filter(state=State.PURGED)
 
     def containing(self, digest: str) -> Self:
-        """Those, in any state, that are made of these bytes, or have them as a part."""
+        """Return releases in any state that consist of these bytes or have them as a part."""
         whole = Release.objects.filter(digest=digest).values_list("pk", flat=True)
         return self.filter(pk__in=whole.union(ReleaseBlob.objects.filter(digest=digest).values_list("release")))
 
     def with_bytes(self, digest: str) -> Self:
-        """Those by which these bytes may be fetched. Quarantine is about bytes: while any release with them is in it,
-        a purged one too, no other release serves them either.
+        """Return releases through which these bytes may be fetched.
+
+        None while any release with them is in quarantine, even a purged one: quarantine is about bytes.
         """
         blocked = Release.objects.containing(digest).filter(quarantined_at__isnull=False)
         return self.published().filter(~Exists(blocked)).containing(digest)
 
     def newest_first(self) -> Self:
-        """By SemVer precedence, in SQL; the primary key only makes the order total."""
+        """Order by SemVer precedence; the primary key only makes the order total."""
         return self.order_by("-sort_key", "-pk")
 
 
 class Release(models.Model):
-    """One version of anything: reserved before anything is known about the bytes, and never changed once published.
+    """One version of any kind: reserved before its bytes arrive, and never changed once published.
 
-    `name` is the address within the namespace: `name/system` of a module. `uploaded_*` describe the bytes that came in,
-    `digest` and `size` those that are stored and served; they differ where an archive was repacked (D5).
+    `name` is the address within the namespace, `name/system` for a module. `uploaded_*` describe the bytes as sent,
+    `digest` and `size` those stored and served, which differ if the archive was repacked (D5).
     """
 
     public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
@@ -132,7 +132,7 @@ class Release(models.Model):
     digest = models.CharField(max_length=64, blank=True, db_index=True)
     size = models.BigIntegerField(null=True, blank=True)
 
-    # How it is to be read, what the worker noticed, and what its publisher was asked and answered.
+    # How to read the archive, the worker's remarks, and the questions to its publisher.
     folder = models.CharField(max_length=300, blank=True, help_text="Publish this folder of the archive, not its root.")
     asks = models.BooleanField(default=False, help_text="Somebody watches: questions hold it instead of refusing it.")
     questions = models.JSONField(default=list, blank=True, help_text="Reasons whose `code` is what must be confirmed")
@@ -151,7 +151,7 @@ class Release(models.Model):
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
     )
 
-    # What the last reading of its stored bytes found, and what of it was not as it should be.
+    # The last verification of the stored bytes.
     verified_at = models.DateTimeField(null=True, blank=True)
     verified_as = models.CharField(max_length=8, blank=True, help_text="sound, damaged, missing or refused")
     verified_findings = models.JSONField(default=list, blank=True)
@@ -209,14 +209,14 @@ class Release(models.Model):
             models.Index(fields=["kind", "namespace", "name", "-sort_key"], name="releases_newest"),
             models.Index(fields=["-created_at"], name="releases_latest"),
             models.Index(fields=["digest"], condition=Q(quarantined_at__isnull=False), name="releases_blocked"),
-            # What operators filter by: few are not maintained, and those who look for today's want no old ones read.
+            # For the filters of operators: few releases are not maintained.
             models.Index(fields=["lifecycle"], condition=~Q(lifecycle="maintained"), name="releases_discouraged"),
             models.Index(fields=["-published_at"], name="releases_newly_published"),
             # Counted for the user menu of every page.
             models.Index(fields=["created_by"], condition=Q(state="held"), name="releases_held"),
             models.Index(fields=["verified_as"], condition=~Q(verified_as__in=["", "sound"]), name="releases_unsound"),
         ]
-        # For staff, whatever door they come by: `acts` asks for them.
+        # For staff, in the portal, the API and the admin alike: `lifecycle.actions` asks for them.
         permissions = [
             ("deprecate_release", "Can deprecate a published version"),
             ("yank_release", "Can yank a published version"),
@@ -247,7 +247,7 @@ class Release(models.Model):
 
 
 class ReleaseFile(models.Model):
-    """One uploaded file of a release that is made of several (a provider's draft): staged until the release ends."""
+    """One uploaded file of a draft with several (a provider), staged until the release ends."""
 
     release = models.ForeignKey(Release, models.CASCADE, related_name="files")
     name = models.CharField(max_length=255)
@@ -264,10 +264,10 @@ class ReleaseFile(models.Model):
 
 
 class ReleaseBlob(models.Model):
-    """One blob of a release that is stored as several: a provider's packages, its sums, every signature of them.
+    """One blob of a release that is stored as several: a provider's packages, its sums and every signature.
 
-    Written before the bytes are, and kept with the tombstone: a purge finds here what to remove, and what was in
-    quarantine stays blocked when the kind's own rows are gone.
+    Written before the bytes and kept with the tombstone, so that a purge finds what to remove, and a quarantine still
+    blocks them after the kind's own rows are gone.
     """
 
     release = models.ForeignKey(Release, models.CASCADE, related_name="blobs")
@@ -285,7 +285,7 @@ class ReleaseBlob(models.Model):
 
 
 class DownloadCount(models.Model):
-    """How often one release was fetched on one day (UTC) by one kind and version of client (D15)."""
+    """The downloads of one release on one day (UTC) by one version of a client (D15)."""
 
     release = models.ForeignKey(Release, models.CASCADE, related_name="download_counts")
     day = models.DateField()
@@ -301,7 +301,7 @@ class DownloadCount(models.Model):
 
 
 class Fetch(models.Model):
-    """Who fetched a release lately, so that a yank can say whom it hits. Goes with the person."""
+    """A person's downloads of a release, so that a yank can say whom it affects. Deleted with the person."""
 
     release = models.ForeignKey(Release, models.CASCADE, related_name="fetches")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="fetches")
@@ -316,10 +316,10 @@ class Fetch(models.Model):
 
 
 class SearchDoc(models.Model):
-    """What lists and searches know of one module (or provider): its default version, written by the verbs.
+    """The entry of one module or provider in lists and searches, about its default version. Verbs update it.
 
-    The default version is the highest maintained or deprecated stable one, else the highest such pre-release; where
-    all are yanked it is the highest of those, and `is_listed` is false.
+    The default version is the highest maintained or deprecated stable one, else the highest such pre-release; if all
+    are yanked, the highest of those, and `is_listed` is false.
     """
 
     kind = models.CharField(max_length=8, choices=Kind.choices)
@@ -351,7 +351,7 @@ class SearchDoc(models.Model):
 
 
 class SearchTerm(models.Model):
-    """One word of a document, in lower case as UTF-8 bytes: a range of bytes is a prefix search on every database."""
+    """One word of a document, in lower case as UTF-8 bytes, so that a range of bytes is a prefix search."""
 
     doc = models.ForeignKey(SearchDoc, models.CASCADE, related_name="terms", db_index=False)
     term = models.BinaryField(max_length=64)
@@ -367,7 +367,7 @@ class SearchTerm(models.Model):
 
 
 class SearchFacet(models.Model):
-    """One value by which documents are filtered: `system` aws, `provider` hashicorp/aws."""
+    """One value to filter documents by: `system` aws, `provider` hashicorp/aws."""
 
     doc = models.ForeignKey(SearchDoc, models.CASCADE, related_name="facets")
     facet = models.CharField(max_length=12)

@@ -1,12 +1,10 @@
-"""What stays of a version that was purged: its number, which is never used again, and why it went."""
+"""Tombstones of purged versions: the number, which is never used again, and the reason."""
 
 from apps.lib.errors import Conflict
 from apps.releases.models import Release
 
 
 class VersionRemoved(Conflict):
-    """The number belongs to a version that was purged."""
-
     def __init__(self, tombstone: Release) -> None:
         super().__init__(
             sentence_of(tombstone),
@@ -15,7 +13,7 @@ class VersionRemoved(Conflict):
 
 
 def sentence_of(tombstone: Release) -> str:
-    """`acme/vpc/aws 1.2.0 was removed on 2026-11-20: it held a key.`"""
+    """Return a sentence: `acme/vpc/aws 1.2.0 was removed on 2026-11-20: it held a key.`"""
     when = f" on {tombstone.lifecycle_at:%Y-%m-%d}" if tombstone.lifecycle_at else ""
     why = tombstone.lifecycle_reason
     return f"{tombstone} was removed{when}: {why}{'' if why[-1:] in ('.', '!', '?') else '.'}"

@@ -7,9 +7,9 @@ from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.modules.catalogue import entries
 from apps.modules.models import Module
-from apps.releases.catalogue.describing import LONGEST, changed, checked_line, checked_url
+from apps.releases.catalogue.describing import checked_line, checked_url, save_changes
 
-__all__ = ["LONGEST", "checked_url", "describe"]
+__all__ = ["checked_url", "describe"]
 
 SHORTER = "Say in one line what the module is for; the README says the rest."
 
@@ -25,7 +25,7 @@ def describe(*, module: Module, actor: Viewer, description: str | None = None, s
         "source_url": None if source_url is None else checked_url(source_url),
     }
     row = Module.objects.select_for_update(no_key=True).get(pk=module.pk)
-    changes = changed(row, fields)
+    changes = save_changes(row, fields)
     if not changes:
         return
     module.description, module.source_url = row.description, row.source_url

@@ -58,13 +58,13 @@ def module_downloads(request: HttpRequest, namespace: str, name: str, system: st
     number, days = request.GET.get("version", ""), _days(request.GET.get("days", ""))
     if number:
         release = version_for(viewer, address, number).release
-        namespace_row, counts = release.namespace, figures.of_release(release)
+        namespace_row, counts = release.namespace, figures.counts_of_release(release)
     else:
         module, release = module_for(viewer, address), None
         if not module.versions.published().exists():
             raise NotFound(f"{address} has no published version.")
         namespace_row = module.namespace
-        counts = figures.of_name(kind=Kind.MODULE, namespace=namespace_row, name=address.path_name)
+        counts = figures.counts_of_name(kind=Kind.MODULE, namespace=namespace_row, name=address.path_name)
     context: dict[str, Any] = {"address": address, "namespace": namespace_row, "release": release}
     context |= {"totals": figures.totals(counts, days[-1]), "periods": PERIODS, "period": len(days)}
     context["versions"] = [] if release else figures.by_version(counts, days)
@@ -78,12 +78,12 @@ def downloads_card(of: Module | Release) -> dict[str, Any]:
     """For portal/module/downloads_card.html: two queries, of one version or of the whole module."""
     days = figures.last_days(timezone.now().date(), CARD_DAYS)
     if isinstance(of, Release):
-        counts, total = figures.of_release(of), None
+        counts, total = figures.counts_of_release(of), None
         namespace, path_name = of.namespace, of.name
     else:
         namespace, path_name = of.namespace, of.address.path_name
-        counts = figures.of_name(kind=Kind.MODULE, namespace=namespace, name=path_name)
-        total = figures.ever_of_name(kind=Kind.MODULE, namespace=namespace, name=path_name)
+        counts = figures.counts_of_name(kind=Kind.MODULE, namespace=namespace, name=path_name)
+        total = figures.downloads_of_name(kind=Kind.MODULE, namespace=namespace, name=path_name)
     values = figures.by_day(counts, days)
     url = reverse("portal:module-downloads", args=[namespace.name, *path_name.split("/")])
     return {

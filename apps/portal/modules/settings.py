@@ -21,17 +21,17 @@ from apps.portal.frame.page_urls import kind_of, url_of
 from apps.portal.publish.form import sentence
 from apps.providers import describing as provider_describing
 from apps.providers.reading import provider_for
-from apps.releases.catalogue.describing import LONGEST, checked_url
+from apps.releases.catalogue.describing import MAX_CHARACTERS, checked_url
 
 
 class DescriptionForm(forms.Form):
     description = forms.CharField(
-        max_length=LONGEST,
+        max_length=MAX_CHARACTERS,
         required=False,
         help_text="One line, shown in lists and found by search. Empty: the first words of the README.",
     )
     source_url = forms.CharField(
-        max_length=LONGEST,
+        max_length=MAX_CHARACTERS,
         required=False,
         label="Repository",
         help_text="Where its code is: https://git.example.com/team/code. Update bots look for the changelog there.",
@@ -47,7 +47,7 @@ class DescriptionForm(forms.Form):
 
 class ProviderForm(DescriptionForm):
     description = forms.CharField(
-        max_length=LONGEST, required=False, help_text="One line, shown in lists and found by search."
+        max_length=MAX_CHARACTERS, required=False, help_text="One line, shown in lists and found by search."
     )
     notice = forms.CharField(
         max_length=provider_describing.MAX_NOTICE_CHARACTERS,

@@ -1,4 +1,4 @@
-"""Operators' pages of releases, their download counts and what searches know of them. Importing registers them."""
+"""Admin pages of releases, download counts and search documents. Importing registers them."""
 
 from apps.releases.admin import downloads, releases, search
 

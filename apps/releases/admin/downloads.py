@@ -14,7 +14,7 @@ class DownloadNamespaceFilter(NamespaceFilter):
 
 @admin.register(DownloadCount)
 class DownloadCountAdmin(ReadOnlyAdmin[DownloadCount]):
-    """How often, by which client, on which day; never by whom."""
+    """Downloads by day and client, never by person."""
 
     list_display = ("day", "title", "client", "count")
     list_filter = (DownloadNamespaceFilter,)

@@ -164,19 +164,19 @@ class ReleaseAdmin(ReadOnlyAdmin[Release]):
 
 
 def _may_open(request: HttpRequest) -> bool:
-    """The portal's page of a release is for its publishers; who only looks sees all of it here."""
+    """Tell whether the viewer may open the portal's page, which is for publishers; auditors see everything here."""
     return gate.operates(actor_of(request))
 
 
 def standing_badge(release: Release) -> str:
-    """What lies on top: a quarantine, else what its maintainers say of it; nothing of a release that is none yet."""
+    """Show a quarantine, else the lifecycle; "-" for a release that is not published."""
     if release.quarantined_at is not None:
         return badge("quarantined")
     return badge(release.lifecycle) if release.state == State.PUBLISHED else "-"
 
 
 def stored_now(release: Release) -> str:
-    """What storage itself says, at this moment."""
+    """Ask storage whether it has the bytes now."""
     if release.state != State.PUBLISHED:
         return "not published"
     try:

@@ -12,7 +12,7 @@ from apps.releases.models import SearchDoc
 
 @admin.register(SearchDoc)
 class SearchDocAdmin(ReadOnlyAdmin[SearchDoc]):
-    """What lists and searches say of a module or provider. The verbs keep it; rebuilding repairs it."""
+    """Rows behind lists and searches. Verbs update them; rebuilding repairs them."""
 
     list_display = ("title", "kind", "version", "lifecycle", "is_listed", "is_prerelease", "downloads", "published_at")
     list_filter = ("kind", "lifecycle", "is_listed", "is_prerelease", NamespaceFilter)

@@ -37,7 +37,7 @@ class VerifiedFilter(admin.SimpleListFilter):
         return [("unsound", "Not as published")]
 
     def queryset(self, _request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        # As the condition of the index has it: few are not sound.
+        # The condition of the partial index: few are not sound.
         return queryset.exclude(release__verified_as__in=["", "sound"]) if self.value() == "unsound" else queryset
 
 
@@ -128,7 +128,7 @@ class VersionAdmin(ReadOnlyAdmin[Any], acts.VersionPages):
 
     @admin.display(description="lifecycle", ordering="release__lifecycle")
     def standing(self, row: Any) -> str:
-        """What lies on top, and loudly what the last verifying found wrong."""
+        """Show quarantine or lifecycle, and what the last verification found wrong."""
         unsound = badge(row.release.verified_as) if row.release.verified_findings else ""
         return format_html("{} {}", standing_badge(row.release), unsound)
 
@@ -158,7 +158,7 @@ class VersionAdmin(ReadOnlyAdmin[Any], acts.VersionPages):
 
     @admin.display(description="verified")
     def verified(self, row: Any) -> str:
-        """What the last verifying found, and each file that is not as it should be."""
+        """Show the result of the last verification and each file that failed it."""
         release = row.release
         if release.verified_at is None:
             return "not since it was published"

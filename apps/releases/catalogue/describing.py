@@ -1,4 +1,4 @@
-"""What is said of a module or provider beyond its versions: lines of plain text, and where its repository is."""
+"""Descriptions of a module or provider across its versions: lines of plain text and the URL of its repository."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,12 +8,12 @@ from django.db.models import Model
 
 from apps.lib.errors import Invalid
 
-LONGEST = 300
+MAX_CHARACTERS = 300
 _EXAMPLE = "Use the address that opens the repository in a browser: https://git.example.com/team/code"
 
 
-def changed(row: Model, wanted: Mapping[str, str | None]) -> dict[str, list[Any]]:
-    """Writes what differs to the row (None leaves a field) and answers `{field: [before, after]}`."""
+def save_changes(row: Model, wanted: Mapping[str, str | None]) -> dict[str, list[Any]]:
+    """Save changed fields to the row (None leaves one as it is); return `{field: [before, after]}`."""
     given = {field: value for field, value in wanted.items() if value is not None}
     changes = {field: [getattr(row, field), value] for field, value in given.items() if value != getattr(row, field)}
     for field in changes:
@@ -24,12 +24,12 @@ def changed(row: Model, wanted: Mapping[str, str | None]) -> dict[str, list[Any]
 
 
 def checked_url(text: str) -> str:
-    """The URL of a repository as browsers open it, or nothing. Raises Invalid: it becomes a link on pages."""
+    """Return the URL of a repository, which becomes a link on pages, or the empty string. Raises Invalid."""
     url = text.strip()
     if not url:
         return ""
-    if len(url) > LONGEST:
-        raise Invalid(f"The source URL has {len(url)} characters, expected at most {LONGEST}.")
+    if len(url) > MAX_CHARACTERS:
+        raise Invalid(f"The source URL has {len(url)} characters, expected at most {MAX_CHARACTERS}.")
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port  # an odd port raises here
@@ -46,8 +46,8 @@ def checked_url(text: str) -> str:
     return url
 
 
-def checked_line(what: str, text: str, *, most: int = LONGEST, hint: str) -> str:
-    """One line of plain text. Raises Invalid."""
+def checked_line(what: str, text: str, *, most: int = MAX_CHARACTERS, hint: str) -> str:
+    """Return the text as one line of plain text. Raises Invalid."""
     line = " ".join(text.split())
     if not line.isprintable():
         raise Invalid(f"The {what} holds a control character.", hint="Write one line of plain text.")

@@ -1,4 +1,4 @@
-"""The release document: what the API answers and the release page shows (D24)."""
+"""The release document, for the API and the release page (D24)."""
 
 from datetime import datetime
 from typing import Any
@@ -9,15 +9,14 @@ from apps.jobs.models import Job
 from apps.lib.errors import Reason
 from apps.releases.models import Kind, Release, State
 
-# The kinds whose releases somebody signs, or has signed.
+# Kinds with a signing step.
 SIGNED = (Kind.PROVIDER,)
 
 
 def release_document(release: Release, *, with_names: bool = True) -> dict[str, Any]:
-    """State, steps, reasons, digests and lifecycle of a release, as they really are.
+    """Return state, steps, reasons, digests and lifecycle of a release, with people only if `with_names`.
 
-    A step is `waiting`, `running`, `done` or `failed`; times are RFC 3339 in UTC or null. Who did something is for
-    those who are signed in (`with_names`).
+    A step is `waiting`, `running`, `done` or `failed`; times are RFC 3339 in UTC or null.
     """
     job = Job.objects.filter(target=release.pk, kind=f"publish-{release.kind}").order_by("-pk").first()
     return {
@@ -48,7 +47,7 @@ def release_document(release: Release, *, with_names: bool = True) -> dict[str, 
 
 
 def _lifecycle(release: Release, *, with_names: bool) -> dict[str, str | None]:
-    """What is said of it since when. Of a purged one it is what was said when it was removed."""
+    """Return the lifecycle; for a tombstone with the reason of its removal."""
     by = release.lifecycle_by.username if with_names and release.lifecycle_by else None
     return {
         "state": "purged" if release.state == State.PURGED else release.lifecycle,
@@ -60,12 +59,12 @@ def _lifecycle(release: Release, *, with_names: bool) -> dict[str, str | None]:
 
 
 def _said(reasons: list[dict[str, str]]) -> list[dict[str, str]]:
-    """Reasons or questions, each with the one line that says it all."""
+    """Return reasons or questions, each with its `sentence`."""
     return [{**reason.as_dict(), "sentence": reason.sentence} for reason in map(Reason.from_dict, reasons)]
 
 
 def steps(release: Release) -> list[dict[str, str | None]]:
-    """received → checked → (signed) → published. The first step without a time is where the release stands."""
+    """Return received → checked → (signed) → published. The first step without a time is the current one."""
     times = {"received": release.received_at, "checked": release.checked_at}
     if release.kind in SIGNED:
         times["signed"] = release.signed_at
@@ -82,8 +81,7 @@ def _open_state(release: Release, *, is_current: bool) -> str:
         return "waiting"
     if release.state in (State.REJECTED, State.FAILED):
         return "failed"
-    # Received and not taken up yet: the check waits for a worker. A reservation waits for its bytes.
-    # What is held waits for its publisher's answer.
+    # A received release waits for a worker, a reservation for its bytes, a held one for its publisher's answer.
     is_idle = release.state in (State.RECEIVED, State.HELD) or bool(release.ticket_digest)
     return "waiting" if is_idle else "running"
 

@@ -1,4 +1,4 @@
-"""What the counts of downloads say: sums made in SQL, so that a page costs the same for ten rows and ten thousand."""
+"""Sums of download counts, made in SQL so that a page costs the same for ten rows and ten thousand."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -30,28 +30,28 @@ class VersionTotal:
     count: int
 
 
-def of_name(*, kind: str, namespace: Namespace, name: str) -> Counts:
-    """The counts of every version of one name, also of those that can no longer be read."""
+def counts_of_name(*, kind: str, namespace: Namespace, name: str) -> Counts:
+    """Return the counts of all versions of one name, including removed ones."""
     return DownloadCount.objects.filter(release__kind=kind, release__namespace=namespace, release__name=name)
 
 
-def of_release(release: Release) -> Counts:
+def counts_of_release(release: Release) -> Counts:
     return DownloadCount.objects.filter(release=release)
 
 
-def ever_of_name(*, kind: str, namespace: Namespace, name: str) -> int:
-    """As `totals(of_name(…)).ever`, from the one row that lists read: cheap enough for a page that everybody opens."""
+def downloads_of_name(*, kind: str, namespace: Namespace, name: str) -> int:
+    """Return `totals(counts_of_name(…)).ever` from one row, cheap enough for a page that everybody opens."""
     docs = SearchDoc.objects.filter(kind=kind, namespace=namespace, name=name)
     return docs.values_list("downloads", flat=True).first() or 0
 
 
 def last_days(today: date, number: int) -> list[date]:
-    """That many days, today the last of them."""
+    """Return that many days up to today."""
     return [today - timedelta(days=back) for back in range(number - 1, -1, -1)]
 
 
 def totals(counts: Counts, today: date) -> Totals:
-    """Of ever, and of the last 7, 30 and 365 days, in one query."""
+    """Sum all days, and the last 7, 30 and 365, in one query."""
     sums = {
         name: Coalesce(Sum("count", filter=Q(day__gt=today - timedelta(days=days))), 0)
         for name, days in {"week": 7, "month": 30, "year": 365}.items()
@@ -64,13 +64,13 @@ def ever(counts: Counts) -> int:
 
 
 def by_day(counts: Counts, days: list[date]) -> list[int]:
-    """The sum of each day, in their order; a day without a row has none."""
+    """Return the sum of each day, in order; 0 for a day without rows."""
     sums = dict(counts.filter(day__gte=days[0]).values_list("day").annotate(n=Sum("count")).order_by("day"))
     return [sums.get(day, 0) for day in days]
 
 
 def by_version(counts: Counts, days: list[date]) -> list[VersionTotal]:
-    """The versions that can be read and were fetched in these days, most fetched first."""
+    """Return the published versions that were fetched in these days, most fetched first."""
     readable = counts.filter(day__gte=days[0], release__in=Release.objects.published())
     sums = readable.values("release_id", "release__version", "release__lifecycle").annotate(n=Sum("count"))
     return [
@@ -80,13 +80,13 @@ def by_version(counts: Counts, days: list[date]) -> list[VersionTotal]:
 
 
 def by_client(counts: Counts, days: list[date]) -> list[tuple[str, int]]:
-    """The clients of these days, the most frequent first."""
+    """Return the clients of these days with their sums, most frequent first."""
     sums = counts.filter(day__gte=days[0]).values_list("client").annotate(n=Sum("count"))
     return list(sums.order_by("-n", "client"))
 
 
 def days_of_versions(counts: Counts, release_ids: Iterable[int], days: list[date]) -> dict[int, list[int]]:
-    """For each of the releases the sum of each day."""
+    """Return the sums of each day by release."""
     chosen = list(release_ids)
     found = counts.filter(day__gte=days[0], release__in=chosen).values_list("release_id", "day")
     sums = Counter({(release_id, day): n for release_id, day, n in found.annotate(n=Sum("count")).order_by("day")})

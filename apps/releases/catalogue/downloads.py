@@ -1,7 +1,7 @@
-"""How often a release is fetched: counted in memory, written in bulk by a thread of its own (D15).
+"""Download counts: collected in memory, written in bulk by a thread (D15).
 
-One download is one answered request for the place of an archive: what a client then fetches, and how often, is not ours
-to see once a cache stands in front.
+A download is one answered request for the location of an archive: behind a cache Larder does not see what a client
+then fetches, and how often.
 """
 
 import re
@@ -20,19 +20,18 @@ from apps.lib.write_behind import NotWritten, WriteBehind
 from apps.releases.models import DownloadCount, Fetch, Release, SearchDoc
 
 WRITE_EVERY = timedelta(seconds=5)
-# Whoever invents versions for the User-Agent makes no rows without bound: the rest of a day is `other`.
+# Invented versions in User-Agents must not create endless rows: after these, the rest of a day is `other`.
 MAX_CLIENTS = 50
 OTHER = "other"
-# Releases (on one day) that are kept while the database is away.
+# Pairs of release and day that are collected while the database is away.
 MAX_RELEASES = 10_000
-# In one statement.
-ROWS = 500
+BATCH_SIZE = 500  # rows in one statement
 _CLIENT = re.compile(r"\b(OpenTofu|Terraform)/([0-9]{1,4}(?:\.[0-9]{1,4}){1,3})(?![0-9.])", re.ASCII)
 
 
 @dataclass(slots=True)
 class Tally:
-    """The downloads of one release on one day: by which clients, and by whom where that is known."""
+    """The downloads of one release on one day, by client and by signed-in person."""
 
     clients: Counter[str] = field(default_factory=Counter)
     people: Counter[int] = field(default_factory=Counter)
@@ -71,17 +70,16 @@ class DownloadBuffer:
 
 
 def client_of(user_agent: str) -> str:
-    """`OpenTofu 1.12.6` of a User-Agent, without what may follow the numbers; `other` where it is no such client's."""
+    """Return `OpenTofu 1.12.6` from a User-Agent, without what follows the numbers; `other` for other clients."""
     found = _CLIENT.search(user_agent)
     return f"{found[1]} {found[2]}" if found else OTHER
 
 
 def write(batch: Batch) -> int:
-    """Add the batch to the rows, all of it or nothing (NotWritten); answers how many downloads that were.
+    """Add the batch to the rows, all of it or nothing (NotWritten); return the number of downloads.
 
-    The releases are locked first, in one order, so that processes take turns: what is read below stays true until the
-    commit, and nobody inserts the same rows. (SQLite lets one write at a time in any case.) What was fetched of a
-    release that is gone since is dropped.
+    Locking the releases first, in one order, makes processes take turns, so that no two insert the same rows. (SQLite
+    has one writer anyway.) Downloads of a deleted release are dropped.
     """
     try:
         with transaction.atomic():
@@ -112,12 +110,12 @@ def _write_counts(batch: Batch) -> None:
                 changed.append(found[client])
             else:
                 new.append(DownloadCount(release_id=release_id, day=day, client=client, count=count))
-    DownloadCount.objects.bulk_update(changed, ["count"], batch_size=ROWS)
-    DownloadCount.objects.bulk_create(new, batch_size=ROWS)
+    DownloadCount.objects.bulk_update(changed, ["count"], batch_size=BATCH_SIZE)
+    DownloadCount.objects.bulk_create(new, batch_size=BATCH_SIZE)
 
 
 def _within(counts: Mapping[str, int], known: Collection[str]) -> Counter[str]:
-    """The counts with no more names than there is room for beside those that are known; the rest is `other`."""
+    """Return the counts with at most MAX_CLIENTS names, `known` ones included; the rest becomes `other`."""
     named, within = set(known) - {OTHER}, Counter[str]()
     for client, count in counts.items():
         if client not in named and len(named) >= MAX_CLIENTS:
@@ -145,8 +143,8 @@ def _write_fetches(batch: Batch) -> None:
         if more is not None:
             row.last_on, row.count = max(row.last_on, more.last_on), F("count") + more.count
             changed.append(row)
-    Fetch.objects.bulk_update(changed, ["last_on", "count"], batch_size=ROWS)
-    Fetch.objects.bulk_create([row for row in added.values() if row.user_id in there], batch_size=ROWS)
+    Fetch.objects.bulk_update(changed, ["last_on", "count"], batch_size=BATCH_SIZE)
+    Fetch.objects.bulk_create([row for row in added.values() if row.user_id in there], batch_size=BATCH_SIZE)
 
 
 def _write_docs(batch: Batch, releases: Mapping[int, Release]) -> None:
@@ -162,7 +160,7 @@ def _write_docs(batch: Batch, releases: Mapping[int, Release]) -> None:
         if count:
             doc.downloads = F("downloads") + count
             changed.append(doc)
-    SearchDoc.objects.bulk_update(changed, ["downloads"], batch_size=ROWS)
+    SearchDoc.objects.bulk_update(changed, ["downloads"], batch_size=BATCH_SIZE)
 
 
 _buffer = DownloadBuffer()

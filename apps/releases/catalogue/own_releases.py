@@ -1,4 +1,4 @@
-"""A person's own releases, modules and providers alike: by where they are, and how many wait for an answer."""
+"""A person's own releases of any kind, in groups by state."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,7 +20,7 @@ GROUPS: Mapping[str, tuple[State, ...]] = {
 
 
 def releases_of(viewer: Viewer, group: str = "") -> ReleaseQuerySet:
-    """What the viewer started and may still open: what needs an answer first, then what runs, then the newest."""
+    """Return the releases that the viewer started and may still open: held first, then running, then the newest."""
     rows = _own(viewer)
     if group:
         rows = rows.filter(state__in=GROUPS[group])
@@ -31,18 +31,17 @@ def releases_of(viewer: Viewer, group: str = "") -> ReleaseQuerySet:
 
 
 def open_releases(viewer: Viewer) -> ReleaseQuerySet:
-    """Those that are held or running."""
     return releases_of(viewer).filter(state__in=[*GROUPS[HELD], *GROUPS[RUNNING]])
 
 
 def counts(viewer: Viewer) -> dict[str, int]:
-    """How many releases each group has. One query."""
-    asked: dict[str, Any] = {name: Count("pk", filter=Q(state__in=states)) for name, states in GROUPS.items()}
-    return _own(viewer).aggregate(**asked)
+    """Count the releases of each group in one query."""
+    columns: dict[str, Any] = {name: Count("pk", filter=Q(state__in=states)) for name, states in GROUPS.items()}
+    return _own(viewer).aggregate(**columns)
 
 
 def count_waiting(viewer: Viewer) -> int:
-    """How many wait for the viewer's answer."""
+    """Count the releases that wait for the viewer's answer."""
     return _own(viewer).filter(state=State.HELD).count() if viewer.is_identified else 0
 
 

@@ -1,4 +1,4 @@
-"""Writing a search document again, where a defect left it behind. Each kind knows how (registry_site/wiring.py)."""
+"""Rebuild a search document that a defect left outdated. registry_site/wiring.py names a function for each kind."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ refreshers: dict[str, Refresh] = {}
 
 @transaction.atomic
 def rebuild(doc: SearchDoc) -> None:
-    """Write it anew, or drop it where what it is about is gone."""
+    """Rebuild the document, or drop it if its subject is gone."""
     try:
         refreshers[doc.kind](doc.release)
     except ObjectDoesNotExist:

@@ -1,6 +1,6 @@
-"""What lists and searches read: one row for each module, its words, and the values by which it is filtered.
+"""The search index: one document per module or provider, its words, and the values to filter by.
 
-Words are bytes under an index, and a beginning is a range of it: the same SQL and the same order on every database.
+Words are indexed bytes, and a prefix is a range of bytes: the same SQL and the same order on every database.
 """
 
 from collections.abc import Iterable, Mapping
@@ -35,8 +35,8 @@ from apps.lib import versions
 from apps.lib.search_terms import begins_a_part, spellings, terms_of, words_of
 from apps.releases.models import DownloadCount, Release, SearchDoc, SearchFacet, SearchTerm
 
-# Where a word stands. One word in a better place outweighs a whole query in worse ones, down to submodules: a module
-# that is called so never ranks below one that only has a submodule of the name.
+# Weights of the places of a word. One word in a better place outweighs a whole query in worse ones, so that a module
+# with the name never ranks below one that only has a submodule of that name.
 NAME = 10_000
 PLACE = 1_200
 DESCRIPTION = 140
@@ -59,7 +59,7 @@ class FacetValue:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A word of the query, and the best term of a document that it found: `place` is NAME to OUTPUT."""
+    """A word of the query and the best term that it matched in a document; `place` is NAME to OUTPUT."""
 
     word: str
     place: int
@@ -67,7 +67,7 @@ class Hit:
 
 
 class _Bytewise(Func):
-    """Text in the order of its bytes, as SQLite has it: PostgreSQL would ask the language of its cluster."""
+    """Sorts text by its bytes, as SQLite does; PostgreSQL would use the collation of its cluster."""
 
     template = "%(expressions)s"
     output_field = TextField()
@@ -77,7 +77,7 @@ class _Bytewise(Func):
 
 
 class _Position(Func):
-    """Where bytes hold other bytes, from 1; 0 is nowhere."""
+    """The position of bytes in other bytes, from 1; 0 for none."""
 
     function = "INSTR"
     output_field = IntegerField()
@@ -95,7 +95,7 @@ class _Position(Func):
         )
 
 
-# --- Writing: inside the transaction of whoever changes what is listed ------------------------------------------------
+# --- Writing: inside the transaction of the verb that changes what is listed ------------------------------------------
 
 
 @transaction.atomic
@@ -107,9 +107,9 @@ def put(
     facets: Mapping[str, Iterable[str]],
     is_listed: bool,
 ) -> SearchDoc:
-    """Write down what is found of a module whose default version is `release`; again, and nothing changes.
+    """Write the document of a module or provider whose default version is `release`. Safe to repeat.
 
-    The document's row is locked until the transaction ends, so the words are those of whoever came last.
+    `words` are texts by weight. The row is locked until the transaction ends, so the last writer's words win.
     """
     where: dict[str, Any] = {"kind": release.kind, "namespace": release.namespace, "name": release.name}
     shown = {
@@ -123,7 +123,7 @@ def put(
         "published_at": release.published_at,
     }
     doc, created = SearchDoc.objects.update_or_create(**where, defaults=shown)
-    if created:  # it may have had a document before: downloads count for ever
+    if created:  # it may have had a document before, and downloads are never reset
         fetched = DownloadCount.objects.filter(release__in=Release.objects.filter(**where)).aggregate(n=Sum("count"))[
             "n"
         ]
@@ -134,19 +134,17 @@ def put(
 
 
 def sort_key(namespace: str, name: str) -> bytes:
-    """Sorts as the parts of the address do: a part that ends comes before one that goes on, so `vpc` before `vpc-b`.
-    Capitals sort with the small letters.
-    """
+    """Return bytes that sort by the parts of the address, `vpc` before `vpc-b`, ignoring letter case."""
     return f"{namespace}/{name}".lower().replace("/", "\0").encode()
 
 
 def drop(*, kind: str, namespace: Namespace, name: str) -> None:
-    """For a module of which nothing can be read any more."""
+    """Delete the document of a module or provider without readable versions."""
     SearchDoc.objects.filter(kind=kind, namespace=namespace, name=name).delete()
 
 
 def _weighed(words: Mapping[int, Iterable[str]]) -> dict[bytes, int]:
-    """Each term with the best place where it stands, best places first: a giant keeps its name and loses outputs."""
+    """Return each term with its best weight, at most MAX_TERMS: a huge module loses outputs, not its name."""
     weighed: dict[bytes, int] = {}
     for weight in sorted(words, reverse=True):
         for text in words[weight]:
@@ -158,7 +156,7 @@ def _weighed(words: Mapping[int, Iterable[str]]) -> dict[bytes, int]:
 
 
 def _replace_terms(doc: SearchDoc, wanted: Mapping[bytes, int]) -> None:
-    """Only what differs is written: the next version of a module has nearly the same words."""
+    """Write only differences: the next version of a module has nearly the same words."""
     there = {bytes(row.term): row for row in SearchTerm.objects.filter(doc=doc)}
     gone = [row.pk for term, row in there.items() if wanted.get(term) != row.weight]
     SearchTerm.objects.filter(pk__in=gone).delete()
@@ -192,10 +190,10 @@ def search(
     include_unlisted: bool = False,
     sort: str = RELEVANCE,
 ) -> QuerySet[SearchDoc]:
-    """The documents in those namespaces where each word of the query begins a term, in one total order.
+    """Return documents in those namespaces in which each word of the query begins a term, in a total order.
 
-    `filters` are a namespace's name, or values of facets; empty ones filter nothing. Without a query the most relevant
-    is the first by name.
+    `filters` are the name of a namespace or values of facets; empty ones are ignored. Without a query, relevance is
+    the order of names.
     """
     words = words_of(query)
     rows = _matching(kind, namespaces, words, filters or {}, include_unlisted=include_unlisted)
@@ -217,10 +215,10 @@ def facet_counts(
     filters: Mapping[str, str] | None = None,
     include_unlisted: bool = False,
 ) -> dict[str, list[FacetValue]]:
-    """For each facet its most frequent values, and how many documents choosing one would show.
+    """Return for each facet its most frequent values and the number of documents that each would show.
 
-    A facet's own filter does not count for its own values, or there would be nothing to change to. What is chosen is
-    always among them.
+    A facet's own filter does not apply to its own values, so that there is something to change to. The chosen value is
+    always included.
     """
     words, chosen = words_of(query), filters or {}
     found: dict[str, list[FacetValue]] = {}
@@ -232,7 +230,7 @@ def facet_counts(
 
 
 def hits(docs: Iterable[SearchDoc], query: str) -> dict[int, list[Hit]]:
-    """Why each document was found: for each word of the query the whole identifier that it stands in."""
+    """Return by document why it matched: for each word of the query the whole identifier around it."""
     keys, words = [doc.pk for doc in docs], words_of(query)
     if not keys or not words:
         return {}
@@ -249,13 +247,13 @@ def hits(docs: Iterable[SearchDoc], query: str) -> dict[int, list[Hit]]:
 
 
 def _best(word: str, terms: list[tuple[int, str]]) -> Hit | None:
-    """The term in the best place; where it is only the end of an identifier that is there as well, the identifier."""
+    """Return the term in the best place; if it is the end of an identifier that is indexed too, the identifier."""
     ways = spellings(word)
-    held = [(weight, term) for weight, term in terms if any(begins_a_part(way, term) for way in ways)]
-    if not held:
+    matching = [(weight, term) for weight, term in terms if any(begins_a_part(way, term) for way in ways)]
+    if not matching:
         return None
-    place = max(weight for weight, _ in held)
-    found = [term for weight, term in held if weight == place]
+    place = max(weight for weight, _ in matching)
+    found = [term for weight, term in matching if weight == place]
     ends = {term[position + 1 :] for term in found for position, mark in enumerate(term) if not mark.isalnum()}
     whole = [term for term in found if term not in ends]
     return Hit(word, place, min(whole, key=lambda term: (not term.startswith(tuple(ways)), len(term), term)))
@@ -278,13 +276,13 @@ def _matching(
 
 
 def _begins(word: str) -> Q:
-    """No UTF-8 holds the byte FF: everything that begins with the word lies below word + FF."""
+    """Match terms that begin with the word: UTF-8 has no byte FF, so they sort below word + FF."""
     ranges = (Q(term__gte=one.encode(), term__lt=one.encode() + b"\xff") for one in spellings(word))
     return reduce(or_, ranges)
 
 
 def _closeness(words: list[str]) -> Case:
-    """0: a module is called so. 1: its name begins so. 2: everything else."""
+    """Rank 0 for the exact name, 1 for the beginning of a name, 2 for everything else."""
     names = [spelling for word in words for spelling in spellings(word)]
     exact = reduce(or_, (Q(name=name) | Q(name__startswith=f"{name}/") for name in names))
     begins = reduce(or_, (Q(name__startswith=name) for name in names))
@@ -310,6 +308,6 @@ def _values(rows: QuerySet[SearchDoc], facet: str, chosen: str) -> list[FacetVal
     first = Case(When(**{column: chosen}, then=0), default=1, output_field=IntegerField())
     grouped = counted.order_by().values(column).annotate(n=Count("pk")).order_by(first, "-n", _Bytewise(column))
     found = [FacetValue(value, count) for value, count in grouped.values_list(column, "n")[:MAX_FACET_VALUES]]
-    if chosen and all(one.value != chosen for one in found):
+    if chosen and all(facet_value.value != chosen for facet_value in found):
         found.append(FacetValue(chosen, 0))
-    return sorted(found, key=lambda one: (-one.count, one.value))
+    return sorted(found, key=lambda facet_value: (-facet_value.count, facet_value.value))

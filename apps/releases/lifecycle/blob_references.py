@@ -1,4 +1,4 @@
-"""Which blobs releases need: asked by whoever removes bytes (`blobs.references`)."""
+"""References from releases to blobs, for `blobs.references`."""
 
 from django.db.models import Exists, OuterRef, Q
 
@@ -8,7 +8,7 @@ _LIVING = [*WORKING, State.PUBLISHED]
 
 
 def referenced_by_release() -> Q:
-    """Whether one that lives, or may live, is made of it: digests are written down before the bytes are stored."""
+    """Match blobs of releases that are published or may be: digests are recorded before the bytes are stored."""
     whole = Release.objects.filter(digest=OuterRef("digest"), state__in=_LIVING)
     part = ReleaseBlob.objects.filter(digest=OuterRef("digest"), release__state__in=_LIVING)
     return Q(Exists(whole)) | Q(Exists(part))

@@ -1,6 +1,6 @@
-"""Removing a published version for good (D9). Its rows go in one transaction, its bytes by a worker afterwards.
+"""Remove a published version for good (D9): its rows in one transaction, its bytes by a worker afterwards.
 
-The ledger's entry stays, and so does the release as a tombstone: the number is never used again (D5).
+The ledger's entry and the release as a tombstone stay: the number is never used again (D5).
 """
 
 from contextlib import suppress
@@ -30,9 +30,9 @@ log = structlog.get_logger("larder.releases")
 
 @transaction.atomic
 def purge(*, release: Release, actor: Viewer, reason: str) -> None:
-    """Make a tombstone of it and ask a worker to remove its bytes. Raises Invalid, Conflict.
+    """Turn the release into a tombstone and queue the removal of its bytes. Raises Invalid, Conflict.
 
-    A quarantine stays on the tombstone: where others have the same bytes, these go on being blocked.
+    A quarantine stays on the tombstone, so that other releases with the same bytes stay blocked.
     """
     reason = checked_reason(reason)
     if release.state == State.PURGED:
@@ -52,13 +52,13 @@ def purge(*, release: Release, actor: Viewer, reason: str) -> None:
 
 
 def remove_later(release: Release) -> None:
-    """Have a worker remove the bytes of a tombstone once more, for what was stored while it was purged."""
-    with suppress(IntegrityError), transaction.atomic():  # one that waits already sees them
+    """Queue the removal of a tombstone's bytes again, for bytes that were stored during the purge."""
+    with suppress(IntegrityError), transaction.atomic():  # a job that is queued already sees them
         queue.enqueue(JOB, target=release.pk, created_by_id=None)
 
 
 def run(claim: Claim) -> None:
-    """The worker's half: remove the bytes, unless another release, or a repository, has the same. Safe to repeat."""
+    """Remove the bytes in a worker, unless another release or a repository has the same. Safe to repeat."""
     release = Release.objects.select_related("namespace").get(pk=claim.target)
     if claim.exhausted:
         log.error("purge_gave_up", release=str(release), digest=release.digest)
@@ -67,7 +67,7 @@ def run(claim: Claim) -> None:
     for digest in kept:
         is_kept = _others(release, digest).filter(state=State.PUBLISHED).exists() or store.has_foreign_key(digest)
         if not is_kept:
-            # What is on its way may still be refused, and then nobody would come back for the bytes.
+            # The upload may still be rejected, and then nobody would remove the bytes.
             raise Outage("an upload of the same bytes is on its way: its end decides")
     with transaction.atomic():
         claim.guard()
@@ -84,13 +84,13 @@ def run(claim: Claim) -> None:
 
 
 def remove(release: Release, digest: str, claim: Claim) -> bool:
-    """Remove one blob of what is no longer published; False where another release needs it, and it stays."""
+    """Remove one blob of a tombstone; return False if another release needs it and it stays."""
     wanted = partial(_is_wanted, release, digest, claim)
     return store.remove(digest, is_wanted=wanted, instead_of=blob_references.referenced_by_release)
 
 
 def _is_wanted(release: Release, digest: str, claim: Claim) -> bool:
-    """Whether another release lives, or may live, from the same bytes. The guard is the last look before they go."""
+    """Tell whether another release is or may be published with the same bytes, after a last check of the claim."""
     with transaction.atomic():
         claim.guard()
         return _others(release, digest).filter(state__in=[*WORKING, State.PUBLISHED]).exists()

@@ -1,6 +1,6 @@
-"""The digests in quarantine as this process last knew them: what holds while the database is away (D6).
+"""The digests in quarantine as this process last read them, for use while the database is away (D6).
 
-While it answers, every fetch asks it (`ReleaseQuerySet.with_bytes`) and nobody needs this list.
+Otherwise every fetch asks the database (`ReleaseQuerySet.with_bytes`).
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from apps.lib.archives.sandboxed import Refusal
 from apps.lib.errors import NotFound, Reason
 from apps.releases.models import Release, ReleaseBlob
 
-# 64 characters each: a few MB. More than this in quarantine at once is an incident that stops more than downloads.
+# 64 characters each, so a few MB.
 MAX_DIGESTS = 50_000
 
 
@@ -33,7 +33,7 @@ class Blocked(Renewed[frozenset[str]]):
 
 
 def refuse_blocked(release: Release) -> None:
-    """Raises NotFound where its bytes are in quarantine, its own or another's with the same: no page shows them."""
+    """Raise NotFound if the release, or another with the same bytes, is in quarantine."""
     if not Release.objects.with_bytes(release.digest).filter(pk=release.pk).exists():
         raise NotFound(
             f"The files of {release} are not shown: the same bytes are in quarantine.",
@@ -42,8 +42,9 @@ def refuse_blocked(release: Release) -> None:
 
 
 def refuse_quarantined(files: Mapping[str, str]) -> None:
-    """`files` are names by their digests. Raises Refusal for those whose bytes are in quarantine under whatever name:
-    what is published of them could be listed, and fetched by nobody. Whose release it is stays untold (D8).
+    """Raise Refusal for files (names by digest) whose bytes are in quarantine in any release, without naming it (D8).
+
+    Such a release could be listed but never fetched.
     """
     rows = Release.objects.filter(quarantined_at__isnull=False, digest__in=files).values_list("digest")
     parts = ReleaseBlob.objects.filter(release__quarantined_at__isnull=False, digest__in=files).values_list("digest")

@@ -1,7 +1,7 @@
-"""Which blobs a release is made of: noted before their bytes are stored, and kept with the tombstone.
+"""The blobs of a release, recorded before their bytes are stored and kept with the tombstone.
 
-So whoever removes bytes sees all who need them (`purging`), a quarantine reaches every one of them (`blocking`), and
-`verifying` reads them all. A module's archive is the release's own digest and needs no row here.
+`purging`, `quarantine` and `verification` work on all of them. A module's archive is the release's own digest and
+needs no row.
 """
 
 from collections.abc import Mapping
@@ -13,9 +13,9 @@ from apps.releases.models import Release, ReleaseBlob
 
 
 def record_blobs(release: Release, names: Mapping[str, str], *, claim: Claim | None = None) -> None:
-    """`names`: digest -> what clients call it. Call it before the bytes are stored; the same again is success.
+    """Record blobs (digest to the name that clients use) before their bytes are stored. Safe to repeat.
 
-    `claim`: the job that stores them, where a worker does.
+    Pass the claim if a worker stores them.
     """
     with transaction.atomic():
         if claim is not None:
@@ -25,7 +25,7 @@ def record_blobs(release: Release, names: Mapping[str, str], *, claim: Claim | N
 
 
 def blobs_of(release: Release) -> dict[str, str]:
-    """Digest -> name, the release's own digest first."""
+    """Return names by digest, the release's own digest first."""
     named = dict(release.blobs.order_by("name", "pk").values_list("digest", "name"))
     own = {release.digest: named.get(release.digest, release.file_name or "archive")} if release.digest else {}
     return own | named

@@ -1,7 +1,7 @@
-"""What is said of a published version, and unsaid (D9): deprecate, yank, quarantine, restore. It knows no kinds.
+"""Deprecate, yank, quarantine and restore a published version of any kind (D9).
 
-Each verb is one conditional UPDATE with its audit row: of two who come at once, the second reads what the first did.
-Who may do what is the matter of the kind that composes them (`modules.lifecycle`).
+Each verb is one conditional UPDATE with its audit row, so that of two at once the second raises. Permissions are
+checked by `lifecycle.actions`.
 """
 
 from typing import Any
@@ -22,33 +22,35 @@ MAX_REPLACEMENT_CHARACTERS = 200
 
 @transaction.atomic
 def deprecate(*, release: Release, actor: Viewer, reason: str, replacement: str = "") -> None:
-    """Advise against it, without taking it from anybody: it stays listed and served. Raises Invalid, Conflict."""
+    """Advise against the version; it stays listed and served. Raises Invalid, Conflict."""
     reason, replacement = checked_reason(reason), checked_replacement(replacement)
     _refuse_unless_open(release)
     if release.lifecycle != Lifecycle.MAINTAINED:
         raise Conflict(standing_of(release), hint="Restore it first: then it can be deprecated anew.")
-    _say(release, actor, lifecycle=Lifecycle.DEPRECATED, lifecycle_reason=reason, lifecycle_replacement=replacement)
+    _set_lifecycle(
+        release, actor, lifecycle=Lifecycle.DEPRECATED, lifecycle_reason=reason, lifecycle_replacement=replacement
+    )
     _record(Event.RELEASE_DEPRECATED, release, actor, reason, replacement=replacement)
 
 
 @transaction.atomic
 def yank(*, release: Release, actor: Viewer, reason: str) -> None:
-    """Take it out of version lists. Its pages and exact downloads still answer. Raises Invalid, Conflict.
+    """Remove the version from lists; pages and exact downloads still work. Raises Invalid, Conflict.
 
-    What a deprecation named as its replacement stays: whoever is hit needs it more than before.
+    The replacement that a deprecation named stays.
     """
     reason = checked_reason(reason)
     _refuse_unless_open(release)
     if release.lifecycle == Lifecycle.YANKED:
         raise Conflict(standing_of(release), hint="Restore it first, if its reason is to be another one.")
     was = release.lifecycle
-    _say(release, actor, lifecycle=Lifecycle.YANKED, lifecycle_reason=reason)
+    _set_lifecycle(release, actor, lifecycle=Lifecycle.YANKED, lifecycle_reason=reason)
     _record(Event.RELEASE_YANKED, release, actor, reason, before=was)
 
 
 @transaction.atomic
 def quarantine(*, release: Release, actor: Viewer, reason: str) -> None:
-    """Serve nothing of it any more, nor of any other release with the same bytes. Raises Invalid, Conflict."""
+    """Stop serving the version and every other release with the same bytes. Raises Invalid, Conflict."""
     reason = checked_reason(reason)
     _refuse_unless_open(release)
     now = timezone.now()
@@ -58,9 +60,9 @@ def quarantine(*, release: Release, actor: Viewer, reason: str) -> None:
 
 @transaction.atomic
 def restore(*, release: Release, actor: Viewer, reason: str) -> None:
-    """Undo what lies on top: a quarantine (what was under it holds again), else a yank or a deprecation.
+    """End a quarantine (which leaves the lifecycle as it was), else a yank or a deprecation.
 
-    A version that was deprecated before it was yanked is maintained afterwards. Raises Invalid, Conflict.
+    A version that was deprecated and then yanked is maintained afterwards. Raises Invalid, Conflict.
     """
     reason = checked_reason(reason)
     if release.quarantined_at is not None:
@@ -77,20 +79,20 @@ def restore(*, release: Release, actor: Viewer, reason: str) -> None:
 
 
 def checked_reason(text: str) -> str:
-    """One line of plain text. Raises Invalid where there is none, or too much of it."""
-    return _checked(
+    """Return the text as one line. Raises Invalid if it is empty or too long."""
+    return _checked_line(
         "reason", text, MAX_REASON_CHARACTERS, "Say it in one or two sentences: whoever is hit will read it.", least=1
     )
 
 
 def checked_replacement(text: str) -> str:
-    return _checked(
+    return _checked_line(
         "replacement", text, MAX_REPLACEMENT_CHARACTERS, "Name a module, a version of it, or say it in a few words."
     )
 
 
 def standing_of(release: Release) -> str:
-    """`acme/vpc/aws 1.2.0 is yanked since 2026-11-20 14:03 UTC, by alice: it deletes …`, as a sentence."""
+    """Return a sentence: `acme/vpc/aws 1.2.0 is yanked since 2026-11-20 14:03 UTC, by alice: it deletes …`."""
     if release.quarantined_at is not None:
         about = ("in quarantine", release.quarantined_at, release.quarantined_by, release.quarantine_reason)
     elif release.lifecycle_at is not None:
@@ -113,12 +115,12 @@ def _refuse_unless_open(release: Release) -> None:
         raise Conflict(standing_of(release), hint="Only restoring it is possible now, or purging it.")
 
 
-def _say(release: Release, actor: Viewer, **changes: Any) -> None:
+def _set_lifecycle(release: Release, actor: Viewer, **changes: Any) -> None:
     _change(release, lifecycle_at=timezone.now(), lifecycle_by=actor.user, **changes)
 
 
 def _change(release: Release, **changes: Any) -> None:
-    """Compare and set: the row is as this object says, or Moved is raised."""
+    """Update the row if it is as this object says, else raise Moved."""
     same = Release.objects.filter(
         pk=release.pk, state=release.state, lifecycle=release.lifecycle, quarantined_at=release.quarantined_at
     )
@@ -140,7 +142,7 @@ def _record(kind: Event, release: Release, actor: Viewer, reason: str, **detail:
     )
 
 
-def _checked(what: str, text: str, most: int, hint: str, *, least: int = 0) -> str:
+def _checked_line(what: str, text: str, most: int, hint: str, *, least: int = 0) -> str:
     line = " ".join(text.split())
     if len(line) < least:
         raise Invalid(f"The {what} is empty.", hint=hint)

@@ -1,4 +1,4 @@
-"""Reading the stored bytes of a release again, to see whether they are still those that were published."""
+"""Read the stored bytes of a release again and compare them with what was published."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -24,17 +24,17 @@ log = structlog.get_logger("larder.releases")
 
 
 class Outcome(StrEnum):
-    """From good to bad: the worst of all files is what is said of the release."""
+    """From good to bad; a release has the worst outcome of its files."""
 
     SOUND = "sound"
-    REFUSED = "refused"  # the bytes are there, and clients refuse them: a signature that does not stand
+    REFUSED = "refused"  # the bytes are right, but clients refuse them because of an invalid signature
     DAMAGED = "damaged"
     MISSING = "missing"
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one file was found to be. `found` is the sha256 of what is there, or words."""
+    """The result for one file. `found` is the sha256 of the stored bytes, or words."""
 
     name: str
     digest: str
@@ -43,7 +43,7 @@ class Finding:
 
 
 def request(release: Release, *, actor: Viewer, job: str = JOB) -> None:
-    """Queue the reading; a worker does it. Raises Conflict where there are no bytes, or one is at work on them."""
+    """Queue a verification. Raises Conflict if the release has no bytes or is being verified."""
     if release.state != State.PUBLISHED:
         raise Conflict(f"{release} is {release.state}: only a published version has stored bytes.")
     try:
@@ -61,10 +61,7 @@ def request(release: Release, *, actor: Viewer, job: str = JOB) -> None:
 
 
 def run(claim: Claim, further: Callable[[Release], Iterable[Finding]] = lambda _: ()) -> None:
-    """Write down what was found, as an event: a release that is no longer what it was is for people to judge.
-
-    `further` is what the kind looks into besides.
-    """
+    """Record the findings on the release and as an event, for people to judge. `further` checks more for a kind."""
     release = Release.objects.select_related("namespace").filter(pk=claim.target, state=State.PUBLISHED).first()
     if release is None or claim.exhausted:
         return

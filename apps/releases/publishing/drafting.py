@@ -1,7 +1,7 @@
-"""A release that is made of several files: opened as a draft, filled file by file in any order, handed in (D24).
+"""Drafts of releases with several files: open, fill file by file in any order, hand in (D24).
 
-A draft is `receiving` and belongs to whoever opened it. What was handed in is compared with, and never changed: who
-sends the same files again hears that they are there, and who sends others hears what is there.
+A draft is in the state `receiving` and belongs to the person who opened it. Files sent after it was handed in are only
+compared: the same bytes succeed, others raise Conflict.
 """
 
 import hashlib
@@ -28,8 +28,7 @@ from apps.releases.publishing import quotas, receiving, reserving
 from apps.releases.publishing.fault_injection import fault_point
 from apps.releases.publishing.transitions import Moved, move
 
-# Each file renews a draft for so long; and a draft ends before the sweep of staging (24 hours) takes its first files,
-# with some time left for the worker.
+# Each file renews the draft for IDLE. MAX_AGE leaves the worker time before the sweep of staging (24 hours).
 IDLE = timedelta(hours=4)
 MAX_AGE = timedelta(hours=20)
 MAX_FILES = 100
@@ -38,7 +37,7 @@ HANDED_IN = (State.RECEIVED, State.CHECKING, State.SIGNING, State.PUBLISHED)
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """`created` is False where it was there: the person's own draft, or the version that is published."""
+    """`created` is False for the person's existing draft or the published version."""
 
     release: Release
     created: bool
@@ -46,7 +45,7 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """`created` is False where the release had a file of this name, with the same bytes or with others."""
+    """`created` is False if the release had a file of this name, whatever its bytes."""
 
     file: ReleaseFile
     created: bool
@@ -55,10 +54,9 @@ class Received:
 def open_draft(
     *, coordinate: reserving.Coordinate, viewer: Viewer, provenance: dict[str, str], **fields: Any
 ) -> Opened:
-    """Take the version number for files that come one by one. Raises Conflict where somebody else has it.
+    """Reserve the version number for files that follow. Raises Conflict if somebody else has it.
 
-    What the person has handed in already, and what is published, is answered as well: the files that follow are
-    compared with it, so that a script may run twice.
+    Returns the person's own release or the published one, too: files are then compared, so that a script may run twice.
     """
     until = timezone.now() + IDLE
     try:
@@ -81,10 +79,10 @@ def receive_file(
     limit: int,
     setting: str,
 ) -> Received:
-    """Stream one file into staging and write it down; another of the same name is replaced once this one is whole.
+    """Stream one file to staging and record it, replacing one of the same name.
 
-    Raises Conflict, TooLarge, QuotaFull or Invalid, and what the gate raises where the viewer may no longer publish
-    when the last byte has come; whatever goes wrong leaves the draft as it was.
+    Raises Conflict, TooLarge, QuotaFull or Invalid, and what the gate raises if the viewer may no longer publish after
+    the last byte. An error leaves the draft as it was.
     """
     require_own(release, viewer)
 
@@ -127,7 +125,7 @@ def ignore_file(
     limit: int,
     setting: str,
 ) -> Received:
-    """Read a file to its end, as its sender expects, and store nothing: the row that is answered is not saved."""
+    """Read a file to its end and store nothing; the returned row is not saved."""
     require_own(release, viewer)
     tally = Tally()
     for chunk in counted(open_body(), limit=limit, what=name, setting=setting):
@@ -136,7 +134,7 @@ def ignore_file(
 
 
 def remove_file(*, release: Release, viewer: Viewer, name: str) -> None:
-    """Take a file out of a draft. Raises NotFound where there is none of that name."""
+    """Remove a file from a draft. Raises NotFound."""
     require_own(release, viewer)
     if release.state != State.RECEIVING:
         hint = "Publish other files under another version number."
@@ -155,12 +153,10 @@ def remove_file(*, release: Release, viewer: Viewer, name: str) -> None:
 def hand_in(
     *, release: Release, viewer: Viewer, job: str, digest_of: Callable[[Sequence[ReleaseFile]], str]
 ) -> Release:
-    """The draft is whole: accept it with its job (D4). What was handed in before, or is published, stays as it is.
+    """Accept the complete draft with its job (D4); return a release that was handed in before unchanged.
 
-    So it does for whoever comes second of two at once. Raises Moved where the draft was ended meanwhile, and what the
-    gate raises where the viewer may no longer publish.
-
-    `digest_of` says what of the files makes two uploads the same.
+    `digest_of` computes the digest that two equal uploads share. Raises Moved if the draft has ended, and what the gate
+    raises if the viewer may no longer publish.
     """
     require_own(release, viewer)
     if release.state != State.RECEIVING:
@@ -169,7 +165,7 @@ def hand_in(
         with transaction.atomic():
             refused = reauthorising.refusal(viewer, release.namespace, only_name=release.name)
             if refused is None:
-                _renew(release)  # the row stays locked: no file comes or goes until the end
+                _renew(release)  # locks the row, so that the files stay as they are
                 files = list(release.files.order_by("name"))
                 size = sum(file.size for file in files)
                 receiving.accept(release=release, digest=digest_of(files), size=size, job=job)
@@ -185,7 +181,7 @@ def hand_in(
 
 
 def require_own(release: Release, viewer: Viewer) -> None:
-    """A draft is filled by whoever opened it. Raises Conflict."""
+    """Raise Conflict unless the viewer opened the draft or it is published."""
     if release.state == State.PUBLISHED or release.created_by_id == viewer.user_id:
         return
     was = "opened" if release.state == State.RECEIVING else f"handed in (it is {release.state})"
@@ -196,7 +192,7 @@ def require_own(release: Release, viewer: Viewer) -> None:
 
 
 def _renew(release: Release) -> None:
-    """Raises Moved where it is no draft any more. Its row stays locked until the transaction ends."""
+    """Extend the draft and lock its row until the transaction ends. Raises Moved."""
     move(release, State.RECEIVING, to=State.RECEIVING, receiving_until=_renewed(release))
 
 
@@ -205,7 +201,7 @@ def _renewed(release: Release) -> datetime:
 
 
 def _record_file(release: Release, viewer: Viewer, name: str, key: str, staged: store.Staged) -> tuple[Received, str]:
-    """Write the file down; answers it, and the key of what is staged in vain now."""
+    """Record the file; return it and the staging key that is no longer needed, or the empty string."""
     with transaction.atomic():
         _renew(release)
         known = release.files.filter(name=name).first()
@@ -222,7 +218,7 @@ def _record_file(release: Release, viewer: Viewer, name: str, key: str, staged: 
 
 
 def _sum_up(release: Release) -> int:
-    """The draft's size, which the namespace's quota counts from now on."""
+    """Save and return the draft's size, which the quota of the namespace counts."""
     total: int = release.files.aggregate(total=Sum("size"))["total"] or 0
     Release.objects.filter(pk=release.pk).update(uploaded_size=total)
     release.uploaded_size = total

@@ -1,4 +1,4 @@
-"""Points at which a test may kill or stop this process, before and after every step of a pipeline.
+"""Points where a test can kill or stop this process, before and after every step of a pipeline.
 
 `LARDER_CRASH_AT` is a list of `[stop:]point[@version]`, such as `after:store_archive@1.0.1` (SIGKILL) or
 `stop:before:check` (SIGSTOP). Each entry acts once per data folder: the worker that comes back must finish the job.

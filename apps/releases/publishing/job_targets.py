@@ -1,4 +1,4 @@
-"""How jobs name the release that they work on, for this room and those above."""
+"""Releases as targets of jobs, for this room and those above."""
 
 from django.db.models import Q, QuerySet
 
@@ -11,7 +11,7 @@ def _rows() -> QuerySet[Release]:
 
 
 def by_address(word: str, release: str = "") -> Q:
-    """An address or its beginning, a namespace, or a version; `release` is the path to the release."""
+    """Match an address or its beginning, a namespace, or a version; `release` is the ORM path to the release."""
     namespace, slash, rest = word.partition("/")
     in_namespace = Q(**{f"{release}namespace__name": namespace})
     if slash:

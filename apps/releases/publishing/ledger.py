@@ -1,4 +1,4 @@
-"""The ledger: one object in storage for each published version, created once; it outlives the database (D5)."""
+"""The ledger: one object in storage per published version, created once, which outlives the database (D5)."""
 
 import json
 
@@ -9,7 +9,7 @@ from apps.releases.models import Release
 
 
 class LedgerConflict(RegistryError):
-    """The ledger knows this version with other bytes: the database has forgotten a publish, or somebody tampered."""
+    """The ledger has this version with other bytes: the database is older, or somebody tampered."""
 
     code = "conflict"
 
@@ -22,14 +22,14 @@ class LedgerConflict(RegistryError):
 
 
 def key_of(release: Release) -> str:
-    # By precedence: versions that differ in build metadata only are one version (D10).
+    # Versions that differ only in build metadata are one version (D10).
     precedence = parse(release.version).precedence
-    # In lower case: a name in other letters is the same name, also where a restored database has forgotten it.
+    # In lower case: letter case does not make another name, even if a restored database has lost the first.
     return f"ledger/{release.kind}/{release.address.lower()}/{precedence}.json"
 
 
 def enter(release: Release, *, digest: str) -> None:
-    """Write the version's entry, create only; the same entry again is success, another one raises LedgerConflict."""
+    """Create the version's entry. The same entry again succeeds, another one raises LedgerConflict."""
     entry = {
         "digest": digest,
         "folder": release.folder,
@@ -42,6 +42,6 @@ def enter(release: Release, *, digest: str) -> None:
         return
     found = store.get(key)
     known = json.loads(found) if found else {}
-    # By what was uploaded: the same upload may be repacked to other bytes by a later Larder (D5).
+    # Compare the upload: a later Larder may repack it to other bytes (D5).
     if (known.get("uploaded_digest"), known.get("folder", "")) != (release.uploaded_digest, release.folder):
         raise LedgerConflict(release, known.get("digest", ""))

@@ -1,7 +1,7 @@
-"""The publish pipeline's frame and the steps that every kind shares (D4, D5; the order of writes is 3.1 of the facts).
+"""The publish pipeline and the steps that every kind shares (D4, D5).
 
-A kind composes its own tuple of steps. Every step may run twice; every write to the database goes through the claim's
-guard, so that a worker that slept through its lease changes nothing.
+A kind composes its own tuple of steps. Every step may run twice, and every write to the database passes the claim's
+guard, so that a worker that lost its lease changes nothing.
 """
 
 import os
@@ -36,19 +36,19 @@ GIVEN_UP = Reason(
 
 @dataclass(slots=True)
 class Work:
-    """One attempt at one release. `findings` is what the kind's own check leaves for its own finalise."""
+    """One attempt at one release. `findings` passes results of the kind's check to its finalise."""
 
     claim: Claim
     release: Release
     findings: dict[str, Any] = field(default_factory=dict)
-    # What the worker noticed, kept with the release however it ends.
+    # The worker's remarks, stored with the release however it ends.
     notes: dict[str, Any] = field(default_factory=dict)
     # Where the archive lies that is checked and stored: the upload itself, or what it was repacked to.
     archive_key: str = ""
 
 
 class Questions(Exception):
-    """The check needs a person's word before it goes on; each question is a Reason whose code is what is confirmed."""
+    """The check needs a person's confirmation. Each question is a Reason whose code is confirmed."""
 
     def __init__(self, reasons: Sequence[Reason]) -> None:
         super().__init__("; ".join(reason.code for reason in reasons))
@@ -59,7 +59,7 @@ Step = Callable[[Work], None]
 
 
 def points(steps: Sequence[Step]) -> list[str]:
-    """The fault points of a pipeline, in order: tests kill a worker at each."""
+    """Return the fault points of a pipeline, in order: tests kill a worker at each."""
     return [f"{when}:{step.__name__}" for step in steps for when in ("before", "after")]
 
 
@@ -77,13 +77,13 @@ def run(claim: Claim, steps: Sequence[Step]) -> None:
             if any(reason.code == "unreadable" for reason in refusal.reasons):
                 log.error("unforeseen_archive", release=str(release))  # noqa: TRY400  # a defect of our reader
             transitions.reject(release, refusal.reasons, claim=claim, notes=work.notes)
-    # Ended before, in an attempt that died on its way out, or just now: what is left is to clean.
+    # It ended now, or in an attempt that died before it cleaned.
     if release.state not in WORKING:
         clean(work)
 
 
 def _ask(work: Work, questions: Sequence[Reason]) -> None:
-    """Hold the release where somebody watches; a script is refused, with the words that say how it confirms."""
+    """Hold the release if somebody watches; reject a script's, with reasons that say how to confirm."""
     if work.release.asks:
         transitions.put_on_hold(work.release, questions, claim=work.claim, notes=work.notes)
     else:
@@ -99,7 +99,7 @@ def _walk(work: Work, steps: Sequence[Step]) -> None:
 
 
 def take_up(work: Work) -> None:
-    """received → checking; again after a worker died in the middle of it, or of signing."""
+    """received → checking; also after a worker died while checking or signing."""
     with transaction.atomic():
         work.claim.guard()
         transitions.move(
@@ -111,7 +111,7 @@ def take_up(work: Work) -> None:
 
 
 def record_checked(work: Work, *, digest: str, size: int) -> None:
-    """Write down what the worker found the bytes to be, and which process found it."""
+    """Record digest and size of the checked bytes, and which process checked them."""
     worker = f"{platform.node()}:{os.getpid()}"
     with transaction.atomic():
         work.claim.guard()
@@ -128,14 +128,14 @@ def record_checked(work: Work, *, digest: str, size: int) -> None:
 
 
 def move_on(work: Work, state: State) -> None:
-    """checking → `state`, for kinds that have more to do than to check."""
+    """checking → `state`, for kinds with further steps."""
     with transaction.atomic():
         work.claim.guard()
         transitions.move(work.release, State.CHECKING, to=state)
 
 
 def record_signed(work: Work) -> None:
-    """Write down that a signature stands, whoever made it, and which process has looked at it."""
+    """Record that the signature is valid, and which process verified it."""
     worker = f"{platform.node()}:{os.getpid()}"
     with transaction.atomic():
         work.claim.guard()
@@ -174,9 +174,9 @@ def enter_ledger(work: Work) -> None:
 
 
 def finalise(work: Work, describe: Callable[[Work], None], catalogue: Callable[[Work], None]) -> None:
-    """One transaction: the kind's own rows, the state, the audit row. From its commit on, readers see the version.
+    """Write the kind's own rows, the state and the audit row in one transaction, which makes the version visible.
 
-    `catalogue` comes last: what lists say of it counts the version that is published by then.
+    `catalogue` comes last because the lists must count the version as published.
     """
     with transaction.atomic():
         work.claim.guard()
@@ -197,4 +197,4 @@ def finalise(work: Work, describe: Callable[[Work], None], catalogue: Callable[[
 
 def clean(work: Work) -> None:
     """Drop the staged bytes."""
-    staging.drop(work.release)
+    staging.discard(work.release)

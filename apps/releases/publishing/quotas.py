@@ -1,4 +1,4 @@
-"""How much a namespace may hold: bytes in storage and versions. Staff set both; 0 is no limit."""
+"""Quotas of a namespace: bytes in storage and versions. Staff set both; 0 is no limit."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from apps.releases.models import LIVE, WORKING, Release, State
 
 # A tombstone keeps its version number for ever and costs nothing.
 COUNTED = tuple(state for state in LIVE if state != State.PURGED)
-# What is stored of a published version; of one on its way what came in, as soon as it has.
+# Stored bytes of a published version, uploaded bytes of one in progress.
 STORED = Coalesce(
     Case(When(state=State.PUBLISHED, then=F("size")), default=F("uploaded_size")),
     Value(0),
@@ -22,12 +22,12 @@ STORED = Coalesce(
 
 
 class QuotaFull(TooLarge):
-    """The namespace has no room for this. An edge answers 413, not 409: to scripts that means "is there already"."""
+    """The namespace has no room for this. An edge answers 413: to scripts 409 means "exists already"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What is used of what may be used; a `max_` of 0 is no limit."""
+    """Use and limits; a `max_` of 0 is no limit."""
 
     bytes: int
     versions: int
@@ -36,7 +36,7 @@ class Usage:
 
 
 def usage(namespace: Namespace, *, without: Release | None = None) -> Usage:
-    """Few queries. The namespace's own limits count, and the registry's where it has none."""
+    """Return use and limits of the namespace, in few queries; without limits of its own, the registry's."""
     counted = Release.objects.filter(namespace=namespace, state__in=COUNTED)
     rows = counted if without is None else counted.exclude(pk=without.pk)
     found = rows.aggregate(versions=Count("pk"), stored=Sum(STORED))
@@ -47,7 +47,7 @@ def usage(namespace: Namespace, *, without: Release | None = None) -> Usage:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one module takes."""
+    """The part of one module or provider."""
 
     kind: str
     name: str
@@ -57,7 +57,7 @@ class Share:
 
 
 def largest(namespace: Namespace, *, count: int) -> list[Share]:
-    """Those of its modules (and the like) that take most."""
+    """Return the modules and providers with the most bytes."""
     rows = Release.objects.filter(namespace=namespace, state__in=COUNTED).values("kind", "name")
     published = Count("pk", filter=Q(state=State.PUBLISHED))
     totals = rows.annotate(stored=Sum(STORED), versions=Count("pk"), published=published).order_by(
@@ -69,7 +69,7 @@ def largest(namespace: Namespace, *, count: int) -> list[Share]:
 
 
 def counts(namespace: Namespace) -> dict[str, int]:
-    """How many versions are published, on their way, and purged."""
+    """Count the versions that are published, in progress, and purged."""
     rows = Release.objects.filter(namespace=namespace)
     return rows.aggregate(
         published=Count("pk", filter=Q(state=State.PUBLISHED)),
@@ -79,7 +79,7 @@ def counts(namespace: Namespace) -> dict[str, int]:
 
 
 def versions_in(namespace: Namespace) -> str:
-    """What keeps a namespace from being deleted; numbers of purged versions do not."""
+    """Describe the versions that prevent the deletion of a namespace; purged ones do not."""
     found = counts(namespace)
     return _many(found["published"] + found["working"], "version") if found["published"] + found["working"] else ""
 
@@ -87,13 +87,11 @@ def versions_in(namespace: Namespace) -> str:
 def check(
     namespace: Namespace, *, more_bytes: int = 0, more_versions: int = 0, newcomer: Release | None = None
 ) -> None:
-    """Raises QuotaFull where so much more would not fit. Only inside the transaction that takes the room.
+    """Raise QuotaFull if so much more does not fit. Call it inside the transaction that uses the room.
 
-    `newcomer` is the release that asks for it, and does not count as one that is there.
-
-    The namespace's row stays locked until that transaction ends: of two uploads at once the second counts the first.
-    (PostgreSQL; on SQLite there is one writer at a time. Not FOR UPDATE, which would hold up every new row that
-    refers to the namespace.)
+    `newcomer` is the release that asks and is not counted. The namespace's row stays locked until the transaction ends,
+    so that of two uploads at once the second counts the first. (FOR NO KEY UPDATE on PostgreSQL: FOR UPDATE would block
+    every new row that refers to the namespace. SQLite has one writer anyway.)
     """
     row = Namespace.objects.select_for_update(no_key=True).filter(pk=namespace.pk).first()
     if row is None:
@@ -109,7 +107,7 @@ def check(
 
 
 def require_bytes(namespace: Namespace, more_bytes: int) -> None:
-    """As `check`, for bytes without a release; it locks nothing where there is no limit."""
+    """Like `check`, for bytes without a release; locks nothing if there is no limit."""
     if any(limits_of(namespace)):
         check(namespace, more_bytes=more_bytes)
 

@@ -1,4 +1,4 @@
-"""Receiving the bytes of a reserved release: streamed to staging, counted and hashed, accepted with their job."""
+"""Receive the bytes of a reserved release: stream them to staging, count and hash them, accept them with their job."""
 
 import hashlib
 import time
@@ -30,15 +30,15 @@ from apps.releases.publishing.reserving import (
 from apps.releases.publishing.transitions import Moved, move, reject
 
 RENEWAL_SECONDS = 10.0
-# How long the second of two simultaneous uploads waits to learn what the first one brought.
+# How long the second of two simultaneous uploads waits for the first.
 SETTLE_SECONDS = 5.0
 
 
 def receive(*, release: Release, chunks: Iterable[bytes], limit: int, setting: str, job: str) -> Release:
-    """Stream the body into staging, then accept it: state, digest, size and job row in one transaction (D4).
+    """Stream the body to staging in flat memory, then write state, digest, size and job row in one transaction (D4).
 
-    Memory stays flat in the size of the body. Whatever goes wrong leaves no bytes behind and the version number free.
-    Whoever reserved it must be allowed to publish until then: raises what the gate raises.
+    An error leaves no bytes behind and the version number free. Raises what the gate raises if the publisher may no
+    longer publish after the last byte.
     """
     try:
         body = counted(chunks, limit=limit, what="The archive", setting=setting)
@@ -68,7 +68,7 @@ def receive(*, release: Release, chunks: Iterable[bytes], limit: int, setting: s
 
 
 def accept(*, release: Release, digest: str, size: int, job: str) -> None:
-    """Raises Moved, or QuotaFull: only now is it known how much room the upload takes.
+    """Move the release to `received` and queue its job. Raises Moved, and QuotaFull now that the size is known.
 
     The caller asks the gate again, in the same transaction.
     """
@@ -96,22 +96,22 @@ def accept(*, release: Release, digest: str, size: int, job: str) -> None:
 
 
 def _renewing(release: Release, chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Keep the reservation while bytes flow, so that only an upload whose process died lapses."""
+    """Renew the reservation while bytes flow, so that it only lapses if the process dies."""
     renewed = time.monotonic()
     for chunk in chunks:
         if time.monotonic() - renewed > RENEWAL_SECONDS:
             renewed = time.monotonic()
-            # A database that is away for a moment costs no upload: in the end `accept` sees whose the number is.
+            # A short outage of the database costs no upload: `accept` checks again at the end.
             database_availability.try_once(lambda: _renew(release))
         yield chunk
 
 
 def _renew(release: Release) -> None:
-    """Raises Moved, and what the gate raises: an upload that will be refused need not go on for an hour."""
+    """Extend the reservation. Raises Moved, and early what the gate would raise at the end of a long upload."""
     if refused := refusal_of_maker(release):
         raise refused
-    held = Release.objects.filter(pk=release.pk, state=State.RECEIVING)
-    if held.update(receiving_until=timezone.now() + UPLOAD_LEASE) != 1:
+    reserved = Release.objects.filter(pk=release.pk, state=State.RECEIVING)
+    if reserved.update(receiving_until=timezone.now() + UPLOAD_LEASE) != 1:
         raise Moved(f"{release} was cancelled while it was being uploaded.")
 
 
@@ -127,20 +127,19 @@ def _abandon(release: Release, error: BaseException) -> None:
         )
 
     def give_up() -> None:
-        # A commit that broke off may have come through: then it is received, and stays.
+        # If the interrupted commit did succeed, the release is received and stays.
         with suppress(Moved, store.StorageUnavailable):
             reject(release, [reason], sources=[State.RECEIVING], actor_id=release.created_by_id)
-            staging.drop(release)
+            staging.discard(release)
 
-    # Where the database stays away the reservation lapses by itself.
+    # If the database stays away, the reservation lapses.
     database_availability.run_when_back(give_up, seconds=UPLOAD_LEASE.total_seconds())
 
 
 def same_bytes(taken: VersionTaken, chunks: Iterable[bytes], *, viewer: Viewer, limit: int, setting: str) -> Release:
-    """The release that holds the version number, where the body is byte for byte what was uploaded for it (D5).
+    """Hash the body and return the release that has the version number if its upload was the same (D5).
 
-    Anything else raises Conflict, naming both digests; StillArriving where the viewer's own upload has not come to its
-    end. The body is hashed and forgotten.
+    Raises Conflict with both digests otherwise, and StillArriving while the viewer's own upload is in progress.
     """
     database_availability.release_connection()
     tally = hashlib.sha256()

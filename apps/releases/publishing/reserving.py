@@ -1,4 +1,4 @@
-"""Reserving a version number before anything is known about the bytes."""
+"""Reserve a version number before its bytes arrive."""
 
 import hashlib
 import secrets
@@ -26,7 +26,7 @@ from apps.releases.publishing import quotas
 from apps.releases.publishing.transitions import Moved, reject
 from apps.releases.tombstones import VersionRemoved
 
-# While bytes flow the reservation is renewed every ten seconds; when the web process died it lapses after this.
+# Renewed every ten seconds while bytes flow; if the web process dies, the reservation lapses after this.
 UPLOAD_LEASE = timedelta(seconds=60)
 
 UNFINISHED = Reason(
@@ -51,7 +51,7 @@ NO_LONGER_ALLOWED = Reason(
 
 @dataclass(frozen=True, slots=True)
 class Coordinate:
-    """What one version number is reserved for."""
+    """The identity of one version number."""
 
     kind: Kind
     namespace: Namespace
@@ -95,13 +95,12 @@ def reserve(
     ticket: str = "",
     **fields: Any,
 ) -> Release:
-    """Take the version number for an upload that begins now; raises VersionTaken, or VersionRemoved for ever after.
+    """Reserve the version number for an upload. Raises VersionTaken, and VersionRemoved for a purged version.
 
-    `fields` are further columns of the release: how its kind is to read the upload. With a `ticket` it waits for the
-    browser that has it. In one statement: a browser that repeats a lost request takes the place of its first one, and
-    must never find that without its ticket.
+    `fields` are further columns of the release. With a `ticket` the reservation waits for the browser that has it. The
+    ticket is part of the insert, because a browser that repeats a lost request replaces its first reservation.
 
-    There is no look before the leap: the unique constraint alone decides between two who come at once.
+    There is no check before the insert: the unique constraint decides between two at once.
     """
     _free_lapsed(coordinate, viewer)
     now = timezone.now()
@@ -122,7 +121,7 @@ def reserve(
                 ticket_digest=ticket_digest(ticket) if ticket else "",
                 **{"staging_key": uuid.uuid4().hex, "receiving_until": now + wait, **fields},
             )
-            # After the row, so that VersionTaken goes before: the same bytes again are welcome in a full namespace.
+            # After the insert, so that VersionTaken comes first: the same bytes again are welcome in a full namespace.
             quotas.check(coordinate.namespace, more_bytes=1, more_versions=1, newcomer=release)
             record(
                 Event.RELEASE_RESERVED,
@@ -144,7 +143,7 @@ def reserve(
 
 
 def _free_lapsed(coordinate: Coordinate, viewer: Viewer) -> None:
-    """End reservations whose upload died, and the person's own that were never used."""
+    """End reservations that have lapsed, and the person's own that were never used."""
     lapsed = Q(receiving_until__lt=timezone.now())
     own_unused = Q(created_by=viewer.user_id) & ~Q(ticket_digest="")
     for release in Release.objects.filter(coordinate.rows(), lapsed | own_unused, state=State.RECEIVING):
@@ -152,11 +151,11 @@ def _free_lapsed(coordinate: Coordinate, viewer: Viewer) -> None:
         try:
             reject(release, [reason], sources=[State.RECEIVING], actor_id=viewer.user_id)
         except Moved:
-            continue  # its upload came to life, or somebody else freed it
+            continue  # its upload continues, or somebody else ended it
 
 
 def new_ticket() -> str:
-    """A one-time upload ticket (D2): whoever shows it sends the bytes of the release that was reserved with it."""
+    """Return a one-time ticket (D2) that allows sending the bytes of one reserved release."""
     return secrets.token_urlsafe(32)
 
 
@@ -165,7 +164,7 @@ def ticket_digest(ticket: str) -> str:
 
 
 def release_of_ticket(ticket: str) -> Release:
-    """The reservation that an unused ticket belongs to; raises NotFound, which also hides whether it ever was one."""
+    """Return the reservation of an unused ticket. Raises NotFound, the same for used and unknown tickets."""
     waiting = Release.objects.filter(
         ticket_digest=ticket_digest(ticket), state=State.RECEIVING, receiving_until__gt=timezone.now()
     )
@@ -179,9 +178,9 @@ def release_of_ticket(ticket: str) -> Release:
 
 
 def authorise_ticket(ticket: str) -> Release:
-    """As `release_of_ticket`, for whoever is about to send the bytes: the gate is asked again, for whoever reserved it.
+    """Like `release_of_ticket`, and ask the gate again for the person who reserved it.
 
-    Where that says no, the reservation ends and the number is free. Raises what the gate raises.
+    A refusal ends the reservation and frees the number. Raises what the gate raises.
     """
     release = release_of_ticket(ticket)
     if refused := refusal_of_maker(release):
@@ -192,18 +191,18 @@ def authorise_ticket(ticket: str) -> Release:
 
 
 def maker_of(release: Release) -> Viewer:
-    """Who reserved it, and by which token or in which session, as it was then."""
+    """Return the viewer who reserved it, with the token or session of that time."""
     token = ApiToken(pk=release.token_id) if release.token_id else None
     return Viewer(release.created_by, token, release.session_digest)
 
 
 def refusal_of_maker(release: Release) -> RegistryError | None:
-    """Why the upload must not go on, as things are now."""
+    """Return why the upload must stop, by the rights of its maker now, or None."""
     return reauthorising.refusal(maker_of(release), release.namespace, only_name=release.name)
 
 
 def use_ticket(release: Release) -> None:
-    """Consume the ticket; of two uploads with the same one, the second raises Moved."""
+    """Consume the ticket. Raises Moved for the second of two uploads with it."""
     used = Release.objects.filter(pk=release.pk, state=State.RECEIVING, ticket_digest=release.ticket_digest).exclude(
         ticket_digest=""
     )

@@ -1,6 +1,6 @@
-"""What is staged for a release: the upload, which several releases may share, its own repacked zip, a draft's files.
+"""Staged bytes of a release: the upload, which several releases may share, its repacked zip, a draft's files.
 
-Nothing is staged for a release that begins with a blob.
+A release that starts from a blob has none.
 """
 
 from typing import BinaryIO
@@ -10,21 +10,21 @@ from apps.releases.models import WORKING, Release, Stored
 
 
 def open_source(release: Release) -> BinaryIO:
-    """A real file at its begin; the caller closes it. Raises Missing, DamagedInStorage."""
+    """Return a real file at position 0; the caller closes it. Raises Missing, DamagedInStorage."""
     source = release.source
     return store.open_blob(source.digest) if isinstance(source, Stored) else store.open_staged(source.key)
 
 
 def repacked_key(release: Release) -> str:
-    """Where the worker puts the zip that it made of the upload for this release."""
+    """Return the staging key of the zip that a worker made from the upload for this release."""
     return f"{release.staging_key}.{release.pk}.zip"
 
 
-def drop(release: Release) -> None:
-    """Delete what is staged for a release that has ended; again and again does no harm.
+def discard(release: Release) -> None:
+    """Delete the staged bytes of a release that has ended. Safe to repeat.
 
-    One upload may hold several modules: its bytes go with the last release that still needs them. Each looks after it
-    has ended, so of two that end at once at least one sees nobody left.
+    Several releases may share an upload: the last one deletes it. Each checks after it has ended, so that of two that
+    end at once at least one sees no other.
     """
     if isinstance(release.source, Stored):
         return

@@ -1,6 +1,4 @@
-"""Ending what nobody will end: reservations whose upload died or whose maker may no longer publish, and releases whose
-job an operator cancelled.
-"""
+"""End what nobody else will: dead uploads, uploads without permission, cancelled jobs, unanswered questions."""
 
 from collections.abc import Callable
 
@@ -33,20 +31,20 @@ UNANSWERED = Reason(
 
 
 def sweep() -> int:
-    """Reject each of them and drop what was staged for it; answers how many there were."""
+    """Reject these releases and drop their staged bytes; return how many."""
     lapsed = Release.objects.filter(state=State.RECEIVING, receiving_until__lt=timezone.now())
     at_work = Job.objects.filter(target=OuterRef("pk"), kind__startswith="publish-", state__in=JOB_WORKING)
-    # The job row is written in the transaction that makes a release `received`: without one it was cancelled.
+    # The job row is written in the transaction that makes a release `received`, so without one it was cancelled.
     orphaned = Release.objects.filter(~Exists(at_work), state__in=READY)
     unanswered = Release.objects.filter(state=State.HELD, held_until__lt=timezone.now())
     ended = _end(lapsed, UNFINISHED) + _end(orphaned, CANCELLED) + _end(unanswered, UNANSWERED)
-    # Tickets and drafts that wait. An upload under way renews for less, and asks the gate by itself.
+    # Only waiting tickets and drafts: an upload in progress renews for less, and asks the gate itself.
     waiting = Release.objects.filter(state=State.RECEIVING, receiving_until__gt=timezone.now() + UPLOAD_LEASE)
     return ended + _end(waiting, NO_LONGER_ALLOWED, unless=_may_go_on)
 
 
 def _may_go_on(release: Release) -> bool:
-    """A ticket is its session's. A draft is its person's: any session or token of theirs fills it."""
+    """Ask the gate. A ticket is bound to its session; a draft takes any session or token of its person."""
     session = release.session_digest if release.ticket_digest else ""
     return reauthorising.is_allowed(
         Viewer(release.created_by, session=session), release.namespace, only_name=release.name
@@ -61,7 +59,7 @@ def _end(releases: QuerySet[Release], reason: Reason, *, unless: Callable[[Relea
         try:
             reject(release, [reason], sources=[State(release.state)])
         except Moved:
-            continue  # it came to life meanwhile
-        staging.drop(release)
+            continue  # it continues
+        staging.discard(release)
         ended += 1
     return ended

@@ -1,4 +1,4 @@
-"""The moves of the state machine (D4). Each is one conditional UPDATE: who comes second changes nothing."""
+"""The moves of the state machine (D4). Each is one conditional UPDATE, so the second of two changes nothing."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -29,7 +29,7 @@ def move(release: Release, *sources: State, to: State, **changes: Any) -> None:
 
 
 def put_on_hold(release: Release, questions: Sequence[Reason], *, claim: Claim, notes: Mapping[str, Any]) -> None:
-    """Stop until the publisher has answered; the version number stays theirs meanwhile."""
+    """Stop until the publisher answers; the version number stays reserved."""
     asked = [question.as_dict() for question in questions]
     until = timezone.now() + settings.HELD_LIFETIME
     with transaction.atomic():
@@ -48,7 +48,7 @@ def reject(
     actor_id: int | None = None,
     notes: Mapping[str, Any] | None = None,
 ) -> None:
-    """End the release with reasons that a person can act on; its version number is free again. Raises Moved."""
+    """End the release with reasons that a person can act on, and free its version number. Raises Moved."""
     changes: dict[str, Any] = {"ticket_digest": "", "receiving_until": None, "held_until": None}
     if notes is not None:
         changes["notes"] = dict(notes)
@@ -62,7 +62,7 @@ def reject(
 
 
 def fail(release: Release, reason: Reason, *, claim: Claim) -> None:
-    """Give up after the last attempt: Larder's own defect, or an archive that kills every worker that reads it."""
+    """Give up after the last attempt: a defect of Larder, or an archive that kills every worker."""
     with transaction.atomic():
         claim.guard()
         move(release, *WORKING, to=State.FAILED, reasons=[reason.as_dict()], finished_at=timezone.now())

@@ -1,5 +1,6 @@
-"""A request that waits until a worker has decided, without a thread: its view says for what, and the server calls the
-view again (registry_site/server/waiting.py). Both meet in the environ of the request.
+"""Let a request wait for a worker without a thread: the view says for what, and the server calls it again later.
+
+They exchange that in the request's environ; see registry_site/server/waiting.py.
 """
 
 from collections.abc import Collection, Iterable
@@ -14,9 +15,9 @@ ASKED = "larder.waiting"  # by a view: a `Waiting`
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Waiting:
-    """`states`: while the release is in one of them there is no news. `until`: by time.monotonic().
+    """Waits while the release is in one of `states`, at most `until` (time.monotonic()).
 
-    `resume` is the view's own: what it needs when it is called again.
+    `resume` is what the view needs when it is called again.
     """
 
     release: int
@@ -26,12 +27,12 @@ class Waiting:
 
 
 def quiet_states(release: Release) -> Collection[str]:
-    """A worker's steps are no news; whatever else happens is."""
+    """Return the states in which the request goes on waiting: steps between a worker's states do not end it."""
     return READY if release.state in READY else (release.state,)
 
 
 def with_news(waiting: Iterable[Waiting]) -> list[Waiting]:
-    """Those for which something has changed, in one query."""
+    """Return those whose release has changed its state, in one query."""
     asked = list(waiting)
     states = dict(Release.objects.filter(pk__in={one.release for one in asked}).values_list("pk", "state"))
     return [one for one in asked if states.get(one.release) not in one.states]
