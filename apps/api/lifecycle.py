@@ -22,7 +22,7 @@ from apps.releases.models import Release
 
 
 class ReasonInput(serializers.Serializer[Any]):
-    """The verbs say how long it may be: the same sentence on every way in."""
+    """The verbs limit its length, with the same error on every way in."""
 
     reason = serializers.CharField(allow_blank=True)
 
@@ -32,17 +32,16 @@ class DeprecateInput(ReasonInput):
 
 
 class PurgeInput(ReasonInput):
-    """`confirm` is the full address and version. The bytes are gone soon after, by a worker."""
+    """`confirm` is the full address and version. A worker deletes the bytes soon after."""
 
     confirm = serializers.CharField(allow_blank=True)
 
 
 class Act(ApiView):
-    """`{"reason": "…"}` and what else the act needs; 200 with the release document as it is afterwards.
+    """`{"reason": "…"}` and the action's other fields; 200 with the release document afterwards.
 
-    409 where it stands so already, saying since when, by whom and why. Once this is answered no process lists a yanked
-    version any more, and none serves one in quarantine. What a worker does later is answered with 202, and reads no
-    body.
+    409 if it is in that state already, with since when, by whom and why. Once answered, no process lists a yanked
+    version, and none serves one in quarantine. Actions that a worker carries out are answered 202 and read no body.
     """
 
     http_method_names = ["post"]
@@ -52,7 +51,7 @@ class Act(ApiView):
 
     def post(self, request: Request, *, namespace: str, version: str, **names: str) -> Response:
         self.require_token()
-        gate.namespace_for(self.viewer, namespace)  # no body is read for those who do not even see it
+        gate.namespace_for(self.viewer, namespace)  # before the body is read
         fields = validated(self.input, read_json(request)) if self.input else {}
         address = self.address_of(namespace=namespace, **names)
         release = self.verb(viewer=self.viewer, address=address, version=version, **fields)

@@ -1,4 +1,4 @@
-"""/api/v1/modules/<ns>/<name>/<system>: what a module's publishers say of it, shown by GET and changed by PATCH."""
+"""/api/v1/modules/<ns>/<name>/<system>: a module's description and repository, shown by GET and changed by PATCH."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ class ModuleDetail(ApiView):
         return Response(module_document(module_for(self.viewer, ModuleAddress(namespace, name, system))))
 
     def patch(self, request: Request, namespace: str, name: str, system: str) -> Response:
-        """`{"description": "…", "source": "https://…"}`; what is left out stays, what is empty is taken away."""
+        """`{"description": "…", "source": "https://…"}`; omitted fields stay unchanged, empty ones are cleared."""
         self.require_token()
         address = ModuleAddress(namespace, name, system)
         gate.namespace_for(self.viewer, namespace, need=Role.PUBLISHER, only_name=address.path_name)

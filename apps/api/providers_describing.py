@@ -1,4 +1,4 @@
-"""/api/v1/providers/<ns>/<type>: what a provider's publishers say of it, shown by GET and changed by PATCH."""
+"""/api/v1/providers/<ns>/<type>: a provider's description, repository and notice, shown by GET and changed by PATCH."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ class ProviderDetail(ApiView):
         return Response(provider_document(provider_for(self.viewer, ProviderAddress(namespace, type))))
 
     def patch(self, request: Request, namespace: str, type: str) -> Response:  # noqa: A002
-        """`{"notice": "…"}`, `description`, `source`; what is left out stays, what is empty is taken away."""
+        """`{"notice": "…"}`, `description`, `source`; omitted fields stay unchanged, empty ones are cleared."""
         self.require_token()
         address = ProviderAddress(namespace, type)
         gate.namespace_for(self.viewer, namespace, need=Role.PUBLISHER, only_name=address.path_name)

@@ -1,4 +1,4 @@
-"""The errors that verbs raise. Each carries a code of the domain; every edge maps codes to its own statuses."""
+"""Errors that verbs raise. Each has a domain code; every edge maps codes to its own statuses."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -6,7 +6,7 @@ from typing import ClassVar, Self
 
 
 class RegistryError(Exception):
-    """Something a user may be told. `str()` is the sentence, `hint` what to do about it (may be empty)."""
+    """An error for users. `str()` is the sentence, `hint` how to fix it (may be empty)."""
 
     code: ClassVar[str] = "error"
 
@@ -24,7 +24,7 @@ class CredentialsRequired(RegistryError):
 
 
 class UnknownOrPrivate(CredentialsRequired):
-    """Nobody asks, and may have misspelled what anybody could read: the same for every name that is not public."""
+    """For anonymous requests: one answer for every name that is not public, misspelled ones included."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -49,7 +49,7 @@ class TooLarge(RegistryError):
 
 
 class Unavailable(RegistryError):
-    """Not now: the same again succeeds, or is refused for good, after `retry_after` seconds."""
+    """A temporary failure: retry after `retry_after` seconds."""
 
     code = "unavailable"
 
@@ -60,7 +60,7 @@ class Unavailable(RegistryError):
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """One reason why something was refused, kept as JSON beside it so that every reader sees the same words."""
+    """One reason for a refusal, stored as JSON so that every reader sees the same words."""
 
     code: str
     found: str
@@ -69,18 +69,13 @@ class Reason:
     file: str = ""
 
     def as_dict(self) -> dict[str, str]:
-        """The five fields by name, all text: ready for JSON."""
+        """The five fields, all text."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, str]) -> Self:
-        """Reads what `as_dict` wrote; unknown keys are ignored, so that an older release can read a newer row.
-
-        Rows from before 0.1.0 call the hint `mend` and have hyphens in codes.
-        """
-        known = {"hint": fields.get("mend", "")} | dict(fields)
-        known["code"] = str(known.get("code", "")).replace("-", "_")
-        return cls(**{name: str(known.get(name, "")) for name in cls.__slots__})
+        """Ignores unknown keys, so that an older Larder can read a newer row."""
+        return cls(**{name: str(fields.get(name, "")) for name in cls.__slots__})
 
     @property
     def sentence(self) -> str:

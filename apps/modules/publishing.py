@@ -147,10 +147,10 @@ def publish_package(
     archive: Blob,
     file_name: str = "",
 ) -> Release:
-    """A package that was pushed over OCI: its archive is a blob already, and is served as it is, by the manifest with
-    that digest, or not at all.
+    """Publish a package that was pushed over OCI: its archive, a blob already, is served unchanged by the manifest with
+    that digest, or refused.
 
-    Raises reserving.VersionTaken with whoever has the number: the caller knows what the same package is.
+    Raises reserving.VersionTaken with the release that has the number: the caller decides if it is the same package.
     """
     check_size(archive.size, limit=settings.MODULE_ARCHIVE_MAX_BYTES, what="The archive", setting=LIMIT_SETTING)
     coordinate = authorise_coordinate(viewer, address, version)
@@ -243,7 +243,7 @@ def check(work: Work) -> None:
         form = _form_of(staged)
         listing = sandboxed.inspect(staged, limits(), wanted=extraction.WANTED, form=form, links=True)
         if listing.digest != release.uploaded_digest:
-            # Storage gave other bytes than those that were received. Each attempt reads them anew; five are enough.
+            # Storage returned other bytes than it received. Each attempt reads them again; five are enough.
             raise store.Damaged(f"The bytes of {release} are not those that were received.")
         # Releases from before the word was changed say `several`.
         multiple_modules = bool(release.notes.get("multiple_modules") or release.notes.get("several"))

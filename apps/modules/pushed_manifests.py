@@ -1,4 +1,4 @@
-"""What releases of modules need of what was pushed to their repositories, and what a purge takes out of them."""
+"""Manifests pushed to module repositories: which of them releases need, and which a purge removes."""
 
 from django.db.models import Exists, OuterRef, Q, Value
 from django.db.models.fields.json import KT
@@ -13,8 +13,8 @@ from apps.releases.models import WORKING, Kind, Release, State
 
 
 def needs(column: str) -> Q:
-    """Of rows in a repository: whether a version of its module, in quarantine or not, is served by the manifest whose
-    digest is in `column`, or will be once it is published.
+    """For rows in a repository: a module version is served by the manifest with the digest in `column`, quarantined or
+    not, or will be once it is published.
     """
     served = ModuleVersion.objects.filter(
         manifest_digest=OuterRef(column),
@@ -32,17 +32,17 @@ def needs(column: str) -> Q:
 
 
 def is_needed(namespace: Namespace, name: str, digest: str) -> bool:
-    """As `needs`, for one manifest in the repository of the module that is registered under that name."""
+    """As `needs`, for one manifest in the repository of the module with that name."""
     releases = Release.objects.filter(kind=Kind.MODULE, namespace=namespace, name=name)
     served = ModuleVersion.objects.filter(release__in=releases, manifest_digest=digest)
     return served.exists() or releases.live().filter(provenance__manifest=digest).exists()
 
 
 def drop(release: Release) -> None:
-    """Inside the purging transaction: whoever pushed a package left a second way to its bytes in the repository.
+    """Call in the purging transaction: removes the pushed manifests and zip, a second way to the same bytes.
 
-    Its manifests go, and its zip with whatever names it. What another version of the module is, or is about to be,
-    served by stays. Whoever pushes the same again, under another tag, has pushed it anew.
+    Keeps what serves another version of the module, or is about to. Pushing the same package again under another tag is
+    a new push.
     """
     others = Release.objects.filter(kind=Kind.MODULE, namespace=release.namespace, name=release.name)
     others = others.filter(state__in=[*WORKING, State.PUBLISHED]).exclude(pk=release.pk)

@@ -45,8 +45,8 @@ class Download(ProtocolView):
         location = location_of(release, now=timezone.now())
         headers = {"X-Terraform-Get": location}
         if release.namespace.visibility != Visibility.PUBLIC:
-            headers["Cache-Control"] = "no-store"  # the location carries a permission
-        if request.method == "GET":  # HEAD asks, and fetches nothing
+            headers["Cache-Control"] = "no-store"  # the location grants access
+        if request.method == "GET":  # HEAD is no download
             downloads.record_download(
                 release.pk, viewer.user_id, downloads.client_of(request.headers.get("User-Agent", ""))
             )

@@ -54,7 +54,7 @@ class Download(ProtocolView):
         )
         # Its links grant access.
         headers = {} if release.namespace.visibility == Visibility.PUBLIC else {"Cache-Control": "no-store"}
-        if request.method == "GET":  # HEAD asks, and fetches nothing
+        if request.method == "GET":  # HEAD is no download
             downloads.record_download(
                 release.pk, viewer.user_id, downloads.client_of(request.headers.get("User-Agent", ""))
             )

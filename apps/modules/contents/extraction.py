@@ -15,7 +15,7 @@ from apps.modules.dependents.sources import target_of
 from apps.modules.inspection import README_NAMES, folders, inspecting
 from apps.modules.models import ModuleCall, ModuleVersion
 
-# What `archives.inspect` keeps the texts of; the README comes first, so that no flood of files takes its room.
+# Files whose text `archives.inspect` returns; READMEs first, so that a flood of files leaves room for them.
 WANTED = (*README_NAMES, *inspection.WANTED)
 # Files listed on the pages; the archive may contain more.
 FILES_KEPT = 2_000

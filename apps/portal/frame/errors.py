@@ -77,7 +77,7 @@ def error_page(request: HttpRequest, status: HTTPStatus, *, message: str = "", h
     context = {"message": message, "hint": hint, "status": status.value, "phrase": status.phrase}
     context["request_id"] = request_id_of(request)
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
-        # Rendered without the request: its context processors ask the database, which may be what is away.
+        # Rendered without the request: its context processors query the database, which may be unavailable.
         headers = {"Retry-After": RETRY_AFTER[status], "Cache-Control": "no-store"}
         return HttpResponse(render_to_string("503.html", context), status=status, headers=headers)
     return render(request, TEMPLATES.get(status, "400.html"), context, status=status)
@@ -93,7 +93,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
         return _database_away(request)
     if isinstance(exception, FileRefused):
         return error_page(request, HTTPStatus.BAD_REQUEST, message=str(exception), hint=exception.hint)
-    # The exception's text stays out of the answer: it may quote secrets.
+    # Never show the exception's text: it may quote secrets.
     return _document(request, failure_of(SuspiciousOperation(), request)) or error_page(request, HTTPStatus.BAD_REQUEST)
 
 
@@ -144,7 +144,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def _database_away(request: HttpRequest) -> HttpResponse:
-    """Django saves no session after a status of 500 or more, so nothing waits for the database once more."""
+    """Django saves no session after a status of 500 or more, so nothing waits for the database again."""
     return _document(request, outage()) or error_page(request, HTTPStatus.SERVICE_UNAVAILABLE)
 
 

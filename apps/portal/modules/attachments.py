@@ -1,4 +1,4 @@
-"""Signatures, SBOMs and attestations of a version, and other tags of its repository, as pages show them."""
+"""Signatures, SBOMs and attestations of a version, and other tags of its repository, for its pages."""
 
 import re
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from apps.portal.snippets.client_setup import wire_host
 
 MAX_ATTACHMENTS = 20
 MAX_TAGS = 50
-# By a piece of the artifact type, or by how the tag of an older client ends; the first that fits.
+# By a part of the artifact type, or by the suffix of an older client's tag; the first match.
 _NAMES = (
     ("sigstore.bundle", "Sigstore bundle"),
     ("cosign.artifact.sig", "Signature (cosign)"),
@@ -37,7 +37,7 @@ class Row:
 
 
 def of_version(shown: ModuleVersion) -> dict[str, Any]:
-    """Nothing of what is in quarantine; its page gives out no bytes."""
+    """Empty in quarantine; the page gives out no bytes."""
     module, digest = shown.module, shown.manifest_digest
     address = module.address
     attached = []
@@ -57,7 +57,7 @@ def tags_of(module: Module) -> dict[str, Any]:
 
 
 def _short(kind: str) -> str:
-    """The digest in a tag is the one of this very version, which the page shows already."""
+    """Without the digest in a tag: it is this version's, which the page shows already."""
     return _DIGEST_IN_TAG.sub("tag sha256-…", kind)
 
 
