@@ -29,6 +29,12 @@ def read_json(request: Request) -> dict[str, Any]:
     return data
 
 
+def refuse_form(request: Request, *, expected: str, hint: str) -> None:
+    """Raises Unreadable for a multipart form in place of a raw body."""
+    if request.headers.get("Content-Type", "").lower().startswith("multipart/"):
+        raise Unreadable(f"The body is a multipart form, expected {expected}.", hint=hint)
+
+
 def _check_text(data: Any) -> None:
     r"""Refuse "\ud800" and "\u0000", anywhere: JSON can spell what UTF-8 cannot encode and what PostgreSQL refuses."""
     try:

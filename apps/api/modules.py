@@ -1,7 +1,7 @@
 """/api/v1/modules/<ns>/<name>/<system>/<version>: one version, published with one `curl --upload-file` (D24)."""
 
-from collections.abc import Iterator
 from email.message import Message
+from functools import partial
 from http import HTTPStatus
 
 from django.conf import settings
@@ -9,7 +9,8 @@ from django.urls import path, reverse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.base import ApiView, Unreadable
+from apps.api.base import ApiView
+from apps.api.bodies import refuse_form
 from apps.lib.addresses import ModuleAddress
 from apps.lib.bodies import chunks, declared_length, streamed
 from apps.lib.errors import TooLarge
@@ -35,9 +36,6 @@ class ModuleRelease(ApiView):
         self.require_token()
         _check_head(request)
 
-        def open_body() -> Iterator[bytes]:
-            return chunks(request.META)
-
         published = publishing.publish(
             viewer=self.viewer,
             address=ModuleAddress(namespace, name, system),
@@ -45,7 +43,7 @@ class ModuleRelease(ApiView):
             file_name=file_name_of(request),
             folder=request.query_params.get("folder", ""),
             confirm=",".join(request.query_params.getlist("confirm")).split(","),
-            open_body=open_body,
+            open_body=partial(chunks, request.META),
         )
         location = reverse("api:release", args=[str(published.release.public_id)])
         status = HTTPStatus.ACCEPTED if published.created else HTTPStatus.OK
@@ -61,11 +59,11 @@ def _check_head(request: Request) -> None:
             f"The archive has {length} bytes, expected at most {limit} (limit {publishing.LIMIT_SETTING}).",
             hint="Leave out what the module does not need, or ask an operator for more.",
         )
-    if request.headers.get("Content-Type", "").lower().startswith("multipart/"):
-        raise Unreadable(
-            "The body is a multipart form, expected the archive itself.",
-            hint="With curl use `--upload-file module.zip` (or --data-binary @module.zip with -X PUT), not --form.",
-        )
+    refuse_form(
+        request,
+        expected="the archive itself",
+        hint="With curl use `--upload-file module.zip` (or --data-binary @module.zip with -X PUT), not --form.",
+    )
 
 
 def file_name_of(request: Request) -> str:

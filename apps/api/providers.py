@@ -4,7 +4,7 @@ POST opens a draft, PUT …/files/<filename> sends each file, POST …/publish s
 cancels a draft.
 """
 
-from collections.abc import Iterator
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
@@ -13,13 +13,15 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.base import ApiView, Unreadable
-from apps.api.bodies import read_json, validated
+from apps.api.base import ApiView
+from apps.api.bodies import read_json, refuse_form, validated
 from apps.lib.addresses import ProviderAddress
 from apps.lib.bodies import chunks, declared_length, streamed
 from apps.providers import publishing, reading
 from apps.providers.drafting import drafts
 from apps.providers.drafting.documents import draft_document, file_document
+from apps.providers.signatures import resigning
+from apps.releases.catalogue.documents import release_document
 from apps.releases.models import Release, State
 
 
@@ -65,10 +67,9 @@ class ProviderFile(ApiView):
         release = reading.draft_for(self.viewer, ProviderAddress(namespace, type), version)
         _check_head(request, release, filename)
 
-        def open_body() -> Iterator[bytes]:
-            return chunks(request.META)
-
-        received = publishing.take_file(viewer=self.viewer, release=release, name=filename, open_body=open_body)
+        received = publishing.take_file(
+            viewer=self.viewer, release=release, name=filename, open_body=partial(chunks, request.META)
+        )
         return Response(file_document(received.file), status=HTTPStatus.CREATED if received.created else HTTPStatus.OK)
 
     def delete(self, request: Request, namespace: str, type: str, version: str, filename: str) -> Response:  # noqa: A002, ARG002
@@ -89,11 +90,27 @@ class ProviderPublish(ApiView):
         return _released(release, HTTPStatus.OK if release.state == State.PUBLISHED else HTTPStatus.ACCEPTED)
 
 
+class ProviderSignature(ApiView):
+    http_method_names = ["put"]
+
+    def put(self, request: Request, namespace: str, type: str, version: str) -> Response:  # noqa: A002
+        """The signature as raw body: 200 with the release document and the key that clients get from now on."""
+        self.require_token()
+        refuse_form(request, expected="the signature itself", hint="With curl use `--upload-file <file>`, not --form.")
+
+        address = ProviderAddress(namespace, type)
+        accepted = resigning.accept_signature(
+            viewer=self.viewer, address=address, version=version, open_body=partial(chunks, request.META)
+        )
+        row = accepted.version
+        signed = {"signing": row.signing, "key": row.key.fingerprint, "changed": accepted.changed}
+        return Response(release_document(row.release) | signed)
+
+
 def _wanted(request: Request) -> dict[str, Any]:
     """The optional JSON of a draft; {} without a body."""
-    if declared_length(request.META) in (None, 0) and not request.META.get("wsgi.input_terminated"):
-        return {}
-    if declared_length(request.META) == 0:
+    length = declared_length(request.META)
+    if length == 0 or (length is None and not request.META.get("wsgi.input_terminated")):
         return {}
     return validated(DraftInput, read_json(request))
 
@@ -106,11 +123,11 @@ def _released(release: Release, status: HTTPStatus) -> Response:
 def _check_head(request: Request, release: Release, name: str) -> None:
     """Refuse by the header fields, before a byte is sent."""
     drafts.check_length(release, name, declared_length(request.META))
-    if request.headers.get("Content-Type", "").lower().startswith("multipart/"):
-        raise Unreadable(
-            "The body is a multipart form, expected the file itself.",
-            hint="With curl use `--upload-file <file>` and an URL that ends in its name, not --form.",
-        )
+    refuse_form(
+        request,
+        expected="the file itself",
+        hint="With curl use `--upload-file <file>` and an URL that ends in its name, not --form.",
+    )
 
 
 _VERSION = "providers/<segment:namespace>/<segment:type>/<segment:version>"
@@ -119,4 +136,5 @@ urlpatterns = [
     path(_VERSION, ProviderRelease.as_view(), name="provider-release"),
     path(f"{_VERSION}/files/<segment:filename>", ProviderFile.as_view(), name="provider-file"),
     path(f"{_VERSION}/publish", ProviderPublish.as_view(), name="provider-publish"),
+    path(f"{_VERSION}/SHA256SUMS.sig", ProviderSignature.as_view(), name="provider-signature"),
 ]

@@ -3,7 +3,7 @@
 PUT sends the zip as raw body for a worker to read; GET shows the pages, and to publishers the state of their uploads.
 """
 
-from collections.abc import Iterator
+from functools import partial
 from http import HTTPStatus
 
 from django.conf import settings
@@ -13,7 +13,8 @@ from rest_framework.response import Response
 
 from apps.accounts.access import gate
 from apps.accounts.models import Role
-from apps.api.base import ApiView, Unreadable
+from apps.api.base import ApiView
+from apps.api.bodies import refuse_form
 from apps.lib.addresses import ProviderAddress
 from apps.lib.bodies import chunks, declared_length, streamed
 from apps.lib.errors import TooLarge
@@ -37,10 +38,7 @@ class ProviderDocs(ApiView):
         shown = replacing.version_of(self.viewer, ProviderAddress(namespace, type), version)
         _check_head(request)
 
-        def open_body() -> Iterator[bytes]:
-            return chunks(request.META)
-
-        received = replacing.receive(viewer=self.viewer, version=shown, open_body=open_body)
+        received = replacing.receive(viewer=self.viewer, version=shown, open_body=partial(chunks, request.META))
         status = HTTPStatus.ACCEPTED if received.created else HTTPStatus.OK
         return Response(browsing.archive_document(received.archive), status=status)
 
@@ -50,11 +48,7 @@ def _check_head(request: Request) -> None:
     length, limit = declared_length(request.META), settings.PROVIDER_DOCS_MAX_BYTES
     if length is not None and length > limit:
         raise TooLarge(f"The archive has {length:,} bytes; {drafts.DOCS_SETTING} allows {limit:,}.")
-    if request.headers.get("Content-Type", "").lower().startswith("multipart/"):
-        raise Unreadable(
-            "The body is a multipart form, expected the zip itself.",
-            hint="With curl use `--upload-file <file>`, not --form.",
-        )
+    refuse_form(request, expected="the zip itself", hint="With curl use `--upload-file <file>`, not --form.")
 
 
 urlpatterns = [

@@ -3,16 +3,14 @@
 from django.urls import re_path
 
 from apps.api import (
+    descriptions,
     grants,
     keys,
     lifecycle,
     modules,
-    modules_describing,
     namespaces,
     providers,
-    providers_describing,
     providers_docs,
-    providers_signing,
     releases,
     teams,
 )
@@ -25,11 +23,9 @@ urlpatterns = [
     *keys.urlpatterns,
     *teams.urlpatterns,
     *modules.urlpatterns,
-    *modules_describing.urlpatterns,
+    *descriptions.urlpatterns,
     *providers.urlpatterns,
-    *providers_describing.urlpatterns,
     *providers_docs.urlpatterns,
-    *providers_signing.urlpatterns,
     *lifecycle.urlpatterns,
     *releases.urlpatterns,
     re_path(r"", Unknown.as_view()),

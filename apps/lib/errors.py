@@ -74,8 +74,13 @@ class Reason:
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, str]) -> Self:
-        """Ignores unknown keys, so that an older Larder can read a newer row."""
-        return cls(**{name: str(fields.get(name, "")) for name in cls.__slots__})
+        """Read what `as_dict` wrote. Ignores unknown keys, so that an older Larder can read a newer row.
+
+        Rows from before 0.1.0 call the hint `mend` and have hyphens in codes.
+        """
+        known = {"hint": fields.get("mend", "")} | dict(fields)
+        known["code"] = str(known.get("code", "")).replace("-", "_")
+        return cls(**{name: str(known.get(name, "")) for name in cls.__slots__})
 
     @property
     def sentence(self) -> str:

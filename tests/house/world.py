@@ -85,8 +85,8 @@ def build():
 
 def _published(namespace, alice):
     address, data = ModuleAddress(namespace.name, "vpc", "aws"), module_zip(FILES, comment=namespace.name.encode())
-    told = {"address": address, "version": "1.0.0", "file_name": ""}
-    publishing.publish(viewer=Viewer(alice), open_body=lambda: iter([data]), **told)
+    viewer = Viewer(alice)
+    publishing.publish(viewer=viewer, open_body=lambda: iter([data]), address=address, version="1.0.0", file_name="")
     run_jobs()
     return Release.objects.get(namespace=namespace, version="1.0.0")
 
