@@ -17,7 +17,7 @@ urlpatterns = [
     path("v2", include("apps.oci.urls", namespace="oci")),
     path("api/v1/", include("apps.api.urls", namespace="api")),
     path("admin/", admin.site.urls),
-    path("account/", include("apps.portal.people.allauth_pages")),
+    path("account/", include("apps.portal.people.sign_in")),
     path("", include("apps.portal.urls", namespace="portal")),
 ]
 
