@@ -33,7 +33,7 @@ class EndInput(serializers.Serializer[Any]):
     reason = serializers.CharField(allow_blank=True)
 
 
-def document(key: Any) -> dict[str, Any]:
+def key_document(key: Any) -> dict[str, Any]:
     """One key of `keys_of`. Fingerprint, key id and armor of a `pending` key are empty."""
     return keys.key_document(key) | {"releases": key.release_count}
 
@@ -43,7 +43,7 @@ class KeyList(ApiView):
 
     def get(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
         target = gate.namespace_for(self.viewer, namespace)
-        return Response({"keys": [document(key) for key in keys_of(target)]})
+        return Response({"keys": [key_document(key) for key in keys_of(target)]})
 
     def post(self, request: Request, namespace: str) -> Response:
         """201 with a registered key, 200 with a renewed one, 202 with one for a worker to generate."""
@@ -63,13 +63,13 @@ class KeyList(ApiView):
         else:
             requested = keys.request(namespace=target, algorithm=wanted["generate"], actor=self.viewer)
             key, status = requested, HTTPStatus.ACCEPTED
-        return Response(document(keys_of(target).get(pk=key.pk)), status=status)
+        return Response(key_document(keys_of(target).get(pk=key.pk)), status=status)
 
 
 class KeyDetail(ApiView):
     def get(self, request: Request, namespace: str, fingerprint: str) -> Response:  # noqa: ARG002
         target = gate.namespace_for(self.viewer, namespace)
-        return Response(document(key_of(target, fingerprint)))
+        return Response(key_document(key_of(target, fingerprint)))
 
 
 class End(ApiView):
@@ -83,7 +83,7 @@ class End(ApiView):
         target = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
         reason = validated(EndInput, read_json(request))["reason"]
         type(self).verb(key=key_of(target, fingerprint), actor=self.viewer, reason=reason)
-        return Response(document(key_of(target, fingerprint)))
+        return Response(key_document(key_of(target, fingerprint)))
 
 
 class Retire(End):

@@ -45,7 +45,7 @@ class ProviderRelease(ApiView):
         self.require_token()
         address = ProviderAddress(namespace, type)
         publishing.authorise_coordinate(self.viewer, address, version)  # before the body is read
-        opened = publishing.begin(viewer=self.viewer, address=address, version=version, **_wanted(request))
+        opened = publishing.open_draft(viewer=self.viewer, address=address, version=version, **_wanted(request))
         status = HTTPStatus.CREATED if opened.created else HTTPStatus.OK
         return _released(opened.release, status)
 
@@ -67,7 +67,7 @@ class ProviderFile(ApiView):
         release = reading.draft_for(self.viewer, ProviderAddress(namespace, type), version)
         _check_head(request, release, filename)
 
-        received = publishing.take_file(
+        received = publishing.receive_file(
             viewer=self.viewer, release=release, name=filename, open_body=partial(chunks, request.META)
         )
         return Response(file_document(received.file), status=HTTPStatus.CREATED if received.created else HTTPStatus.OK)

@@ -85,15 +85,6 @@ def begin(
     return release, ticket
 
 
-def release_of_ticket(ticket: str) -> Release:
-    return reserving.release_of_ticket(ticket)
-
-
-def authorise_ticket(ticket: str) -> Release:
-    """The release whose bytes may be sent now. Call before reading the first byte; raises what the gate raises."""
-    return reserving.authorise_ticket(ticket)
-
-
 def receive(*, release: Release, chunks: Iterable[bytes], file_name: str = "") -> Release:
     """The browser's second step: use up the ticket and store the bytes."""
     reserving.use_ticket(release)

@@ -35,7 +35,7 @@ SORTS_OF_HITS = SORTS | {"": "Best match", search.BY_NAME: "Name"}
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ListQuery:
     """The query string; every value is valid, unknown ones are ignored."""
 
     q: str
@@ -46,7 +46,7 @@ class Asked:
     yanked: bool
 
     @classmethod
-    def of(cls, sent: QueryDict) -> "Asked":
+    def from_request(cls, sent: QueryDict) -> "ListQuery":
         q, namespace, system, provider = (_clean(sent.get(name, "")) for name in ("q", *search.FACETS))
         sort = sent.get("sort", "")
         # `aws` from an old link, or another spelling of the same provider.
@@ -77,7 +77,7 @@ class Asked:
 @require_safe
 def modules(request: HttpRequest) -> HttpResponse:
     """The page; only its results for htmx, while somebody types."""
-    viewer, query = session_viewer(request), Asked.of(request.GET)
+    viewer, query = session_viewer(request), ListQuery.from_request(request.GET)
     page = page_of(query.docs(viewer).select_related("namespace"), request, size=PAGE)
     context: dict[str, Any] = {"asked": query, "page": page, "rows": rows_of(page.object_list, query.q)}
     context["sorts"] = SORTS_OF_HITS if query.q else SORTS
@@ -96,7 +96,7 @@ def modules(request: HttpRequest) -> HttpResponse:
     return response
 
 
-def _ways_out(query: Asked, viewer: Viewer) -> dict[str, int]:
+def _ways_out(query: ListQuery, viewer: Viewer) -> dict[str, int]:
     """Counts that an empty list offers: with yanked modules, and without the filters."""
     return {
         "yanked_count": 0 if query.yanked else query.docs(viewer, include_unlisted=True).count(),
@@ -120,7 +120,7 @@ def namespace(request: HttpRequest, name: str) -> HttpResponse:
     docs = search.search(kind=Kind.MODULE, namespaces=only_this, include_unlisted=role is not None)
     page = page_of(docs.filter(namespace=row).select_related("namespace"), request, size=PAGE)
     context: dict[str, Any] = {"namespace": row, "page": page, "rows": rows_of(page.object_list), "role": role}
-    context |= listing.of_namespace(row, include_unlisted=role is not None)
+    context |= listing.in_namespace(row, include_unlisted=role is not None)
     context["may_publish"] = role is not None and role.covers(Role.PUBLISHER)
     if context["may_publish"]:
         context["drafts"] = provider_reading.open_drafts(viewer).filter(namespace=row)[:DRAFTS]

@@ -20,7 +20,7 @@ from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken, Role
 
 TIMEOUT = 3.0
-REMEMBERED = 10.0  # seconds: repeated checks cost one request in this time
+CACHE_SECONDS = 10.0  # seconds: repeated checks cost one request in this time
 MAX_BYTES = 64 * 1024
 NAMES = 20
 
@@ -61,7 +61,7 @@ class DiscoveryCheck:
 
     def outcome(self) -> Outcome:
         with self._lock:
-            if self._last is None or time.monotonic() - self._last[0] > REMEMBERED:
+            if self._last is None or time.monotonic() - self._last[0] > CACHE_SECONDS:
                 outcome = self._ask()
                 self._last = time.monotonic(), outcome
             return self._last[1]
@@ -126,7 +126,7 @@ def _judged(url: str, status: int, kind: str, body: bytes) -> Outcome:
             text=f"Something in front of Larder answers for {url}. Clients take 404 for a host without any service, "
             "and everything else for an error.",
         )
-    document = _document(body)
+    document = _parsed(body)
     if kind != "application/json" or not isinstance(document.get("modules.v1"), str):
         return Outcome(
             is_good=False,
@@ -136,7 +136,7 @@ def _judged(url: str, status: int, kind: str, body: bytes) -> Outcome:
     return Outcome(is_good=True, title="The discovery document is right", text=f"{url} names the module registry.")
 
 
-def _document(body: bytes) -> dict[str, Any]:
+def _parsed(body: bytes) -> dict[str, Any]:
     try:
         document = json.loads(body)
     except ValueError:

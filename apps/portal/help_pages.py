@@ -47,7 +47,7 @@ class CheckForm(forms.Form):
 def how_to(request: HttpRequest) -> HttpResponse:
     viewer = session_viewer(request)
     form = CheckForm(request.POST if request.method == "POST" else None)
-    context: dict[str, Any] = {"form": form, **_setup(), **_of_reader(request, viewer)}
+    context: dict[str, Any] = {"form": form, **_setup(), **_for_reader(request, viewer)}
     if form.is_valid():
         context |= _checked(form.cleaned_data["token"])
     response = render(request, "portal/how_to/page.html", context, status=422 if form.errors else 200)
@@ -86,7 +86,7 @@ def _setup() -> dict[str, Any]:
     }
 
 
-def _of_reader(request: HttpRequest, viewer: Viewer) -> dict[str, Any]:
+def _for_reader(request: HttpRequest, viewer: Viewer) -> dict[str, Any]:
     """The reader's tokens, a module that they can see, a namespace in which they publish."""
     shown = _newest_module(viewer)
     address = shown.module.address if shown else ModuleAddress("acme", "vpc", "aws")

@@ -32,7 +32,7 @@ class LinkRefused(RegistryError):
 class LastPublic:
     """Digests last seen as public by this process, served on while the database is unavailable (D6)."""
 
-    MOST = 20_000
+    MAX_DIGESTS = 20_000
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -45,12 +45,12 @@ class LastPublic:
         with self._lock:
             self._digests.clear()
 
-    def note(self, digest: str, *, is_public: bool) -> None:
+    def update(self, digest: str, *, is_public: bool) -> None:
         with self._lock:
             self._digests.pop(digest, None)
             if is_public:
                 self._digests[digest] = None
-            if len(self._digests) > self.MOST:
+            if len(self._digests) > self.MAX_DIGESTS:
                 del self._digests[next(iter(self._digests))]  # the least recently requested
 
 
@@ -137,7 +137,7 @@ def _is_public(digest: str, file_name: str) -> bool:
             return True
         raise
     if is_sha256(digest):
-        last_public.note(digest, is_public=is_public)
+        last_public.update(digest, is_public=is_public)
     return is_public
 
 

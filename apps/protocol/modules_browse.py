@@ -65,7 +65,7 @@ def _url(request: Request, limit: int, offset: int) -> str:
     return f"{request.path}?{urlencode({'limit': limit, 'offset': offset, **others})}"
 
 
-def _asked(request: Request, **names: str) -> dict[str, str]:
+def _filters(request: Request, **names: str) -> dict[str, str]:
     """Filters from the query string, without NUL bytes, which PostgreSQL refuses."""
     return {facet: request.GET.get(name, "").replace("\0", "")[:200] for facet, name in names.items()}
 
@@ -74,7 +74,7 @@ class Modules(ProtocolView):
     """Every visible module, by address."""
 
     def get(self, request: Request) -> Response:
-        docs = browsing.listed_modules(self.viewer, filters=_asked(request, system="provider"))
+        docs = browsing.listed_modules(self.viewer, filters=_filters(request, system="provider"))
         return Response(list_document(request, docs))
 
 
@@ -82,14 +82,14 @@ class Search(ProtocolView):
     """Modules that match every word of `q`, best match first; without words the whole list."""
 
     def get(self, request: Request) -> Response:
-        filters = _asked(request, system="provider", namespace="namespace")
+        filters = _filters(request, system="provider", namespace="namespace")
         docs = browsing.listed_modules(self.viewer, query=request.GET.get("q", "")[:200], filters=filters)
         return Response(list_document(request, docs))
 
 
 class InNamespace(ProtocolView):
     def get(self, request: Request, namespace: str) -> Response:
-        docs = browsing.modules_in(self.viewer, namespace, filters=_asked(request, system="provider"))
+        docs = browsing.modules_in(self.viewer, namespace, filters=_filters(request, system="provider"))
         return Response(list_document(request, docs))
 
 

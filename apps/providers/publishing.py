@@ -36,13 +36,11 @@ JOB = "publish-provider"
 # --- The web process: open, receive, submit ---------------------------------------------------------------------------
 
 
-def open_draft(*, viewer: Viewer, address: ProviderAddress, version: str, protocols: Sequence[str] = ()) -> Release:
-    """The person's draft of that version, opened if needed. Raises Conflict if the number is taken."""
-    return begin(viewer=viewer, address=address, version=version, protocols=protocols).release
+def open_draft(*, viewer: Viewer, address: ProviderAddress, version: str, protocols: Sequence[str] = ()) -> Opened:
+    """The person's draft of that version, opened if needed. Raises Conflict if the number is taken.
 
-
-def begin(*, viewer: Viewer, address: ProviderAddress, version: str, protocols: Sequence[str] = ()) -> Opened:
-    """As `open_draft`, and says whether it was opened now. `protocols` are for builds without a manifest."""
+    `protocols` are for builds without a manifest.
+    """
     coordinate = authorise_coordinate(viewer, address, version)
     notes = _notes(protocols)
     opened = drafting.open_draft(
@@ -57,20 +55,23 @@ def begin(*, viewer: Viewer, address: ProviderAddress, version: str, protocols: 
     return opened
 
 
-def receive_file(
-    *, viewer: Viewer, release: Release, name: str, open_body: Callable[[], Iterable[bytes]]
-) -> ReleaseFile:
-    """Store one file of the draft. Reads nothing of the body if the release cannot have a file of that name."""
-    return take_file(viewer=viewer, release=release, name=name, open_body=open_body).file
+def receive_file(*, viewer: Viewer, release: Release, name: str, open_body: Callable[[], Iterable[bytes]]) -> Received:
+    """Store one file of the draft. Byproducts of the build are read and not stored.
 
-
-def take_file(*, viewer: Viewer, release: Release, name: str, open_body: Callable[[], Iterable[bytes]]) -> Received:
-    """As `receive_file`, and says whether the file is new. Byproducts of the build are read and not stored."""
+    Reads nothing of the body if the release cannot have a file of that name.
+    """
     _require_publisher(viewer, release)
     role = drafts.role_of(release, name)
     limit, setting = drafts.limit_of(role)
-    store = drafting.ignore_file if role == "ignored" else drafting.receive_file
-    return store(release=release, viewer=viewer, name=name, open_body=open_body, limit=limit, setting=setting)
+    return drafting.receive_file(
+        release=release,
+        viewer=viewer,
+        name=name,
+        open_body=open_body,
+        limit=limit,
+        setting=setting,
+        is_stored=role != "ignored",
+    )
 
 
 def remove_file(*, viewer: Viewer, release: Release, name: str) -> None:

@@ -36,14 +36,16 @@ def parse(data: bytes, *, file: str = FILE_NAME) -> list[str]:
 
 def protocols_checked(protocols: Sequence[Any], *, file: str = "") -> list[str]:
     """Validate protocols of a manifest or of a person. Raises Refusal for any that clients cannot read."""
-    reasons = [_reason(f"the protocol {_told(protocol)}", file) for protocol in protocols if not _is_one(protocol)]
+    reasons = [
+        _reason(f"the protocol {_short_json(protocol)}", file) for protocol in protocols if not _is_one(protocol)
+    ]
     if not protocols:
         reasons = [_reason("no protocol", file)]
     elif len(protocols) > MAX_PROTOCOLS:
         reasons = [_reason(f"{len(protocols)} protocols", file, expected=f"at most {MAX_PROTOCOLS}")]
     elif not reasons and len(set(protocols)) < len(protocols):
         twice = next(protocol for at, protocol in enumerate(protocols) if protocol in protocols[:at])
-        reasons = [_reason(f"the protocol {_told(twice)} twice", file, expected="each once")]
+        reasons = [_reason(f"the protocol {_short_json(twice)} twice", file, expected="each once")]
     if reasons:
         raise Refusal(reasons)
     return list(protocols)
@@ -88,7 +90,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
-def _told(value: object) -> str:
+def _short_json(value: object) -> str:
     """A value as JSON in one short line."""
     if value is None:
         return "that is not there or null"

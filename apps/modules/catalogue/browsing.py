@@ -26,7 +26,7 @@ def listed_modules(viewer: Viewer, *, query: str = "", filters: Mapping[str, str
 
 def modules_in(viewer: Viewer, name: str, *, filters: Mapping[str, str] | None = None) -> QuerySet[SearchDoc]:
     """Modules of one namespace. Raises CredentialsRequired or NotFound if the viewer cannot see it."""
-    return _of(gate.namespace_for(viewer, name), filters)
+    return _in_namespace(gate.namespace_for(viewer, name), filters)
 
 
 def systems_of(viewer: Viewer, namespace: str, name: str) -> QuerySet[SearchDoc]:
@@ -54,11 +54,11 @@ def listed_numbers(version: ModuleVersion) -> list[str]:
 
 def siblings(version: ModuleVersion) -> dict[str, int]:
     """The listed systems of the module's name, with their downloads."""
-    rows = _of(version.module.namespace, {}).filter(release__module_version__module__name=version.module.name)
+    rows = _in_namespace(version.module.namespace, {}).filter(release__module_version__module__name=version.module.name)
     return dict(rows.values_list("release__module_version__module__system", "downloads"))
 
 
-def _of(namespace: Namespace, filters: Mapping[str, str] | None) -> QuerySet[SearchDoc]:
+def _in_namespace(namespace: Namespace, filters: Mapping[str, str] | None) -> QuerySet[SearchDoc]:
     only_this = Namespace.objects.filter(pk=namespace.pk)
     docs = search.search(kind=Kind.MODULE, namespaces=only_this, filters=filters)
     return _with_source(docs.filter(namespace=namespace))

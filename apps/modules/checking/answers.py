@@ -41,7 +41,7 @@ def answer(
         raise Conflict(f"{release} is {release.state}: it waits for no answer any more.", hint="Reload its page.")
     confirmed = sorted({*release.confirmed, *checks.clean_confirmations(confirm)})
     chosen = _chosen(release, folder)
-    if not chosen and _asks_for_folder(release):
+    if not chosen and _needs_folder(release):
         confirmed = sorted({*confirmed, checks.CHOOSE_FOLDER})  # otherwise the child asks about the whole archive again
     for question in release.questions:
         if question["code"] in checks.CONFIRMABLE and question["code"] not in confirmed:
@@ -67,7 +67,7 @@ def answer(
 
 
 def _chosen(release: Release, folder: str) -> str:
-    if not _asks_for_folder(release):
+    if not _needs_folder(release):
         return release.folder
     chosen = checks.clean_folder(folder)
     is_whole = bool(folder) and not chosen and release.notes.get("no_root")
@@ -78,7 +78,7 @@ def _chosen(release: Release, folder: str) -> str:
     return chosen
 
 
-def _asks_for_folder(release: Release) -> bool:
+def _needs_folder(release: Release) -> bool:
     return any(question["code"] == checks.CHOOSE_FOLDER for question in release.questions)
 
 

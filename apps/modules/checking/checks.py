@@ -16,7 +16,7 @@ from apps.modules.checking.loading import UNLOADABLE, Fault
 # Questions that a publisher confirms; `choose_folder` is answered with a folder.
 STATE_FILE, PRIVATE_KEY, CHOOSE_FOLDER = "state_file", "private_key", "choose_folder"
 CONFIRMABLE = frozenset({STATE_FILE, PRIVATE_KEY, UNLOADABLE})
-NAMES_KEPT = 100
+MAX_NAMES = 100
 FOLDERS_NAMED = 8
 
 
@@ -89,7 +89,7 @@ def plan(
             raise Refusal([_no_module_file(sorted(view.names), prefix, layout.folders)])
     is_repacked = bool(prefix or left_out or view.followed or view.broken or listing.form != "zip")
     notes |= {
-        "left_out": [name.removeprefix(prefix) for name in left_out[:NAMES_KEPT]],
+        "left_out": [name.removeprefix(prefix) for name in left_out[:MAX_NAMES]],
         "left_out_count": len(left_out),
         "repacked": is_repacked,
     }
@@ -114,7 +114,7 @@ def unloadable(faults: Collection[Fault], *, notes: dict[str, Any], confirmed: C
     warnings = [
         reason.as_dict() for reason in loading.warnings([one for one in faults if not (question and one.is_loaded)])
     ]
-    notes["warnings"] = [*notes.get("warnings", []), *warnings][:NAMES_KEPT]
+    notes["warnings"] = [*notes.get("warnings", []), *warnings][:MAX_NAMES]
     return [question] if question else []
 
 
@@ -194,10 +194,10 @@ def _settle_links(view: View, prefix: str, notes: dict[str, Any]) -> dict[str, R
         raise Refusal(needed)
     notes |= {
         "links": [
-            name.removeprefix(prefix) for name in [*view.followed, *(link.name for link in view.broken)][:NAMES_KEPT]
+            name.removeprefix(prefix) for name in [*view.followed, *(link.name for link in view.broken)][:MAX_NAMES]
         ],
         "links_count": len(view.followed),
-        "warnings": [reason.as_dict() for reason in [*reasons.values()][:NAMES_KEPT]],
+        "warnings": [reason.as_dict() for reason in [*reasons.values()][:MAX_NAMES]],
     }
     return maybe
 

@@ -18,7 +18,7 @@ from apps.modules.models import ModuleCall, ModuleVersion
 # Files whose text `archives.inspect` returns; READMEs first, so that a flood of files leaves room for them.
 WANTED = (*README_NAMES, *inspection.WANTED)
 # Files listed on the pages; the archive may contain more.
-FILES_KEPT = 2_000
+MAX_FILES = 2_000
 # For all folders together; those directly in modules/ and examples/ come first.
 MAX_README_BYTES = 4 * 1024 * 1024
 
@@ -113,7 +113,7 @@ def _rank(file_name: str) -> int:
 
 
 def _files(listing: Listing) -> list[dict[str, Any]]:
-    entries = sorted((entry for entry in listing.entries if not entry.is_dir), key=_importance)[:FILES_KEPT]
+    entries = sorted((entry for entry in listing.entries if not entry.is_dir), key=_importance)[:MAX_FILES]
     return [
         {"name": entry.name, "size": entry.size, "at": entry.at, "packed": entry.packed, "method": entry.method}
         for entry in sorted(entries, key=lambda entry: entry.name)

@@ -36,7 +36,7 @@ _ROW = (
 class Caller:
     """A call in the default version of another module.
 
-    `instead` is the version that clients select then; None if they fail. `note`, if set, says what happens to the
+    `instead` is the version that clients select then; None if they fail. `effect`, if set, says what happens to the
     caller.
     """
 
@@ -44,11 +44,11 @@ class Caller:
     version: str
     constraint: str
     instead: str | None = None
-    note: str = ""
+    effect: str = ""
 
     @property
     def rank(self) -> int:
-        return 1 if self.note else 2 if self.instead else 0
+        return 1 if self.effect else 2 if self.instead else 0
 
 
 def callers_of(viewer: Viewer, release: Release) -> list[Caller]:
@@ -80,7 +80,7 @@ def _caller(row: tuple[str, str, str, str, str], this: versions.Version, left: S
     try:
         constraint = Constraint.parse(text)
     except Invalid:
-        return Caller(address, version, text, note=MAY_FAIL)
+        return Caller(address, version, text, effect=MAY_FAIL)
     if not constraint.allows(this):
         return None
     return Caller(address, version, text, constraint.highest(left))
@@ -91,7 +91,7 @@ def _by_reference(
 ) -> Caller | None:
     """A tag or a digest still reaches a yanked version; quarantine and purge break the caller."""
     if reference.digest:
-        return replace(caller, constraint=f"digest {reference.digest[:19]}…", note=MAY_BE_IT)
+        return replace(caller, constraint=f"digest {reference.digest[:19]}…", effect=MAY_BE_IT)
     tag = reference.tag or "latest"
     caller = replace(caller, constraint=f"tag {tag}")
     if tag == "latest":
@@ -101,5 +101,5 @@ def _by_reference(
         # OCI tags have no "+".
         is_this = versions.parse(tag.replace("_", "+")).precedence == this.precedence
     except Invalid:
-        return replace(caller, note=MAY_BE_IT)
-    return replace(caller, note=BY_TAG) if is_this else None
+        return replace(caller, effect=MAY_BE_IT)
+    return replace(caller, effect=BY_TAG) if is_this else None

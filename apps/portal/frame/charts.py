@@ -67,7 +67,9 @@ def bars(labels: Sequence[str], series: Sequence[Series], *, title: str) -> Safe
     """A stacked bar for each label, with a piece for each series; the first series is at the bottom."""
     top = ceiling(highest(series))
     columns = format_html_join(
-        "", "<g><title>{}</title>{}</g>", ((_said(labels, series, at), _bar(series, at, top)) for at in _range(labels))
+        "",
+        "<g><title>{}</title>{}</g>",
+        ((_tooltip(labels, series, at), _bar(series, at, top)) for at in _range(labels)),
     )
     return format_html(
         '<svg class="chart__picture" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" focusable="false">'
@@ -111,7 +113,7 @@ def _bar(series: Sequence[Series], at: int, top: int) -> SafeString:
     )
 
 
-def _said(labels: Sequence[str], series: Sequence[Series], at: int) -> str:
+def _tooltip(labels: Sequence[str], series: Sequence[Series], at: int) -> str:
     total = sum(one.values[at] for one in series)
     parts = [f"{one.name} {one.values[at]:,}" for one in series if one.values[at]]
     return f"{labels[at]}: {total:,}" + (f" ({', '.join(parts)})" if len(series) > 1 and parts else "")

@@ -6,7 +6,7 @@ from apps.accounts.models import Role
 from apps.blobs.integrity import known
 
 
-def told_to(role: Role | None, files: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+def warnings_for(role: Role | None, files: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """(name, problem) for portal/lifecycle/damage.html; `files` are (name, digest). Empty for other readers."""
     if role != Role.OWNER:
         return []

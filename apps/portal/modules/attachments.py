@@ -36,7 +36,7 @@ class Row:
     command: str
 
 
-def of_version(shown: ModuleVersion) -> dict[str, Any]:
+def attachments_of(shown: ModuleVersion) -> dict[str, Any]:
     """Empty in quarantine; the page gives out no bytes."""
     module, digest = shown.module, shown.manifest_digest
     address = module.address

@@ -74,29 +74,29 @@ def module_downloads(request: HttpRequest, namespace: str, name: str, system: st
     return render(request, "portal/module/downloads.html", context | _shortened(context))
 
 
-def downloads_card(of: Module | Release) -> dict[str, Any]:
+def downloads_card(subject: Module | Release) -> dict[str, Any]:
     """For portal/module/downloads_card.html: two queries, of one version or of the whole module."""
     days = figures.last_days(timezone.now().date(), CARD_DAYS)
-    if isinstance(of, Release):
-        counts, total = figures.counts_of_release(of), None
-        namespace, path_name = of.namespace, of.name
+    if isinstance(subject, Release):
+        counts, total = figures.of_release(subject), None
+        namespace, path_name = subject.namespace, subject.name
     else:
-        namespace, path_name = of.namespace, of.address.path_name
-        counts = figures.counts_of_name(kind=Kind.MODULE, namespace=namespace, name=path_name)
-        total = figures.downloads_of_name(kind=Kind.MODULE, namespace=namespace, name=path_name)
+        namespace, path_name = subject.namespace, subject.address.path_name
+        counts = figures.of_name(kind=Kind.MODULE, namespace=namespace, name=path_name)
+        total = figures.ever_of_name(kind=Kind.MODULE, namespace=namespace, name=path_name)
     values = figures.by_day(counts, days)
     url = reverse("portal:module-downloads", args=[namespace.name, *path_name.split("/")])
     return {
         "total": figures.ever(counts) if total is None else total,
         "recent": sum(values),
         "picture": charts.sparkline(values, title=f"Downloads by day in the last {CARD_DAYS} days: {sum(values):,}"),
-        "version": of.version if isinstance(of, Release) else "",
-        "url": f"{url}?version={of.version}".replace("+", "%2B") if isinstance(of, Release) else url,
+        "version": subject.version if isinstance(subject, Release) else "",
+        "url": f"{url}?version={subject.version}".replace("+", "%2B") if isinstance(subject, Release) else url,
     }
 
 
-def _days(asked: str) -> list[date]:
-    number = int(asked) if asked in map(str, PERIODS) else PERIODS[0]
+def _days(period: str) -> list[date]:
+    number = int(period) if period in map(str, PERIODS) else PERIODS[0]
     return figures.last_days(timezone.now().date(), number)
 
 

@@ -56,7 +56,7 @@ ACTIVE = (
 @require_safe
 def module_files(request: HttpRequest, namespace: str, name: str, system: str, version: str) -> HttpResponse:
     viewer = session_viewer(request)
-    shown = _shown(viewer, ModuleAddress(namespace, name, system), version)
+    shown = _readable_version(viewer, ModuleAddress(namespace, name, system), version)
     return _folder(request, viewer, shown, "")
 
 
@@ -66,7 +66,7 @@ def module_file(  # noqa: PLR0917  # the parts of its URL
     request: HttpRequest, namespace: str, name: str, system: str, version: str, path: str
 ) -> HttpResponse:
     viewer = session_viewer(request)
-    shown = _shown(viewer, ModuleAddress(namespace, name, system), version)
+    shown = _readable_version(viewer, ModuleAddress(namespace, name, system), version)
     entry = files.entry_at(shown, path)
     if entry is None:
         return _folder(request, viewer, shown, path.rstrip("/"))
@@ -80,7 +80,7 @@ def module_raw(  # noqa: PLR0917  # the parts of its URL
     request: HttpRequest, namespace: str, name: str, system: str, version: str, path: str
 ) -> HttpResponse:
     """Text as plain text, images as images, and anything else as a download."""
-    shown = _shown(session_viewer(request), ModuleAddress(namespace, name, system), version)
+    shown = _readable_version(session_viewer(request), ModuleAddress(namespace, name, system), version)
     data = files.read_file(shown, path, most=MAX_RAW_BYTES + 1)
     if len(data) > MAX_RAW_BYTES:
         raise TooLarge(
@@ -110,7 +110,7 @@ def _masked(shown: ModuleVersion, path: str, text: str, *, is_cut: bool) -> Mask
     return masked(path, text.replace("\r\n", "\n"), document=shown.inspection, paths=paths, is_cut=is_cut)
 
 
-def _shown(viewer: Viewer, address: ModuleAddress, version: str) -> ModuleVersion:
+def _readable_version(viewer: Viewer, address: ModuleAddress, version: str) -> ModuleVersion:
     version_row = version_for(viewer, address, version)
     quarantine.refuse_blocked(version_row.release)
     return version_row

@@ -28,10 +28,12 @@ class Tab:
 def frame(viewer: Viewer, shown: ModuleVersion, route: str) -> dict[str, Any]:
     """The context of templates/portal/module/base_version.html. `route` names the tab that is open."""
     address, release, module = shown.module.address, shown.release, shown.module
-    units = Units.of(shown)
+    units = Units.from_version(shown)
     context: dict[str, Any] = {"address": address, "shown": shown, "release": release, "namespace": module.namespace}
     context["role"] = gate.role_on(viewer, module.namespace) if viewer.is_identified else None
-    context["damage"] = damage.told_to(context["role"], [(archive_name(release.name, release.version), release.digest)])
+    context["damage"] = damage.warnings_for(
+        context["role"], [(archive_name(release.name, release.version), release.digest)]
+    )
     context |= _others(shown) | {"units": units, "root": units.root, "tab": route, "tabs": tabs(shown, units)}
     context["is_latest"] = context["latest"] == release.version
     context["is_older"] = bytes(release.sort_key) < bytes(context["latest_key"])

@@ -58,7 +58,9 @@ def module_version(request: HttpRequest, namespace: str, name: str, system: str,
 
 def _readme(request: HttpRequest, viewer: Viewer, shown: ModuleVersion) -> HttpResponse:
     context = frame(viewer, shown, "module-version")
-    context |= _usage(shown, context["root"]) | {"card": downloads_card(shown.module)} | attachments.of_version(shown)
+    context |= (
+        _usage(shown, context["root"]) | {"card": downloads_card(shown.module)} | attachments.attachments_of(shown)
+    )
     if not context["units"].has_root:
         folders = [unit.path for unit in context["units"].submodules[:SUBMODULES_SHOWN]]
         context["usages"] = module_snippets.submodule_usages(context["address"], shown.release.version, folders)

@@ -59,16 +59,16 @@ class ProviderForm(DescriptionForm):
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def module_settings(request: HttpRequest, namespace: str, name: str, system: str) -> HttpResponse:
-    def describe(module: Any, **told: Any) -> None:
-        module_describing.describe(module=module, **told)
+    def describe(module: Any, **fields: Any) -> None:
+        module_describing.describe(module=module, **fields)
 
     return _settings(request, ModuleAddress(namespace, name, system), module_for, describe, DescriptionForm)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def provider_settings(request: HttpRequest, namespace: str, type: str) -> HttpResponse:  # noqa: A002  # the field's word
-    def describe(provider: Any, **told: Any) -> None:
-        provider_describing.describe(provider=provider, **told)
+    def describe(provider: Any, **fields: Any) -> None:
+        provider_describing.describe(provider=provider, **fields)
 
     return _settings(request, ProviderAddress(namespace, type), provider_for, describe, ProviderForm)
 
@@ -76,26 +76,26 @@ def provider_settings(request: HttpRequest, namespace: str, type: str) -> HttpRe
 def _settings(
     request: HttpRequest,
     address: Any,
-    find: Callable[..., Any],
+    lookup: Callable[..., Any],
     describe: Callable[..., None],
-    wanted: type[forms.Form],
+    form_class: type[forms.Form],
 ) -> HttpResponse:
     viewer = session_viewer(request)
     gate.namespace_for(viewer, address.namespace, need=Role.PUBLISHER, only_name=address.path_name)
-    found = find(viewer, address)
+    row = lookup(viewer, address)
     status = 200
     if request.method == "POST":
-        form, status = wanted(request.POST), 422
+        form, status = form_class(request.POST), 422
         if form.is_valid():
             try:
-                describe(found, actor=viewer, **form.cleaned_data)
+                describe(row, actor=viewer, **form.cleaned_data)
             except Invalid as refusal:
                 form.add_error("description", sentence(refusal))
             else:
                 messages.success(request, f"What lists say of {address} is changed.")
                 return HttpResponseRedirect(url_of(address), status=303)
     else:
-        form = wanted(initial={field: getattr(found, field) for field in wanted.base_fields})
+        form = form_class(initial={field: getattr(row, field) for field in form_class.base_fields})
     context = {"address": address, "form": form, "list_page": f"portal:{kind_of(address)}s"}
     context["list_name"] = f"{kind_of(address).capitalize()}s"
     return render(request, "portal/settings.html", context, status=status)

@@ -31,7 +31,7 @@ class Unit:
     warnings: Rows = field(default_factory=list)
 
     @classmethod
-    def of(cls, fields: Mapping[str, Any]) -> Self:
+    def from_json(cls, fields: Mapping[str, Any]) -> Self:
         """From its JSON; ignores unknown keys and allows missing ones of other Larder versions."""
         return cls(**{name: fields[name] for name in cls.__dataclass_fields__ if name in fields})
 
@@ -104,9 +104,9 @@ class Units:
     is_inspected: bool
 
     @classmethod
-    def of(cls, version: ModuleVersion) -> Self:
+    def from_version(cls, version: ModuleVersion) -> Self:
         found = version.inspection.get("units", [])
-        return cls([Unit.of(fields) for fields in found], is_inspected=bool(found))
+        return cls([Unit.from_json(fields) for fields in found], is_inspected=bool(found))
 
     @property
     def root(self) -> Unit:
@@ -146,5 +146,5 @@ class Units:
 
 def callable_folder(version: ModuleVersion) -> str:
     """ "" for the root; the first submodule of a module without a root."""
-    units = Units.of(version)
+    units = Units.from_version(version)
     return "" if units.has_root else units.all[0].path

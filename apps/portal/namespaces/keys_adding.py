@@ -90,7 +90,7 @@ def key_add(request: HttpRequest, namespace: str) -> HttpResponse:
 
 def _save(request: HttpRequest, viewer: Viewer, namespace: Namespace, form: KeyForm) -> HttpResponse:
     if not reauthentication.typed_recently(request):
-        return reauthentication.ask(request, keep=form.cleaned_data)
+        return reauthentication.ask(request, fields=form.cleaned_data)
     try:
         added = keys.register_or_renew(namespace=namespace, actor=viewer, **form.cleaned_data)
     except (Conflict, Invalid) as refusal:
@@ -102,7 +102,7 @@ def _save(request: HttpRequest, viewer: Viewer, namespace: Namespace, form: KeyF
         "registered: new versions may bear its signature" if added.created else "renewed, as its owner has changed it"
     )
     messages.success(request, f"The key {added.key.key_id} is {done}.")
-    return _to("portal:key", namespace.name, added.key.fingerprint)
+    return _redirect("portal:key", namespace.name, added.key.fingerprint)
 
 
 def _add_page(
@@ -129,7 +129,7 @@ def key_create(request: HttpRequest, namespace: str) -> HttpResponse:
                 form.add_error(None, sentence(refusal))
                 status = HTTPStatus.CONFLICT if isinstance(refusal, Conflict) else status
             else:
-                return _to("portal:keys", row.name)
+                return _redirect("portal:keys", row.name)
     return render(request, "portal/keys/create.html", {"namespace": row, "form": form}, status=status)
 
 
@@ -141,7 +141,7 @@ def _without_secret(form: KeyForm, sent: QueryDict) -> KeyForm:
     return form
 
 
-def _to(name: str, *where: Any) -> HttpResponseRedirect:
+def _redirect(name: str, *where: Any) -> HttpResponseRedirect:
     return HttpResponseRedirect(reverse(name, args=where), status=HTTPStatus.SEE_OTHER)
 
 

@@ -58,7 +58,7 @@ def namespace_new(request: HttpRequest) -> HttpResponse:
                 form.add_error("name", sentence(refusal))
             else:
                 messages.success(request, f"The namespace {namespace} is yours. Publish a first module into it.")
-                return _to("portal:namespace", namespace)
+                return _redirect("portal:namespace", namespace)
     return render(request, "portal/namespaces/new.html", {"form": form}, status=status)
 
 
@@ -74,7 +74,7 @@ def namespace_change(request: HttpRequest, namespace: str) -> HttpResponse:
         return render(request, "portal/namespaces/change.html", {"namespace": row, "form": form}, status=422)
     namespaces.change(namespace=row, actor=viewer, **form.cleaned_data)
     messages.success(request, f"{row} is {row.visibility} now.")
-    return _to("portal:namespace-change", row)
+    return _redirect("portal:namespace-change", row)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -115,7 +115,7 @@ def _page_of(namespace: Namespace, share: quotas.Share) -> str:
     return reverse(f"portal:{share.kind}", args=[namespace.name, *share.name.split("/")]) if share.is_published else ""
 
 
-def _to(name: str, namespace: Namespace) -> HttpResponseRedirect:
+def _redirect(name: str, namespace: Namespace) -> HttpResponseRedirect:
     return HttpResponseRedirect(reverse(name, args=[namespace.name]), status=HTTPStatus.SEE_OTHER)
 
 

@@ -45,7 +45,7 @@ class NameForm(forms.Form):
 @require_http_methods(["GET", "HEAD", "POST"])
 def account(request: HttpRequest) -> HttpResponse:
     viewer = session_viewer(request)
-    user = _person(viewer)
+    user = person_of(viewer)
     form = NameForm(request.POST if request.method == "POST" else None, initial={"full_name": user.get_full_name()})
     if form.is_valid():
         accounts.rename(user=user, actor=viewer, full_name=form.cleaned_data["full_name"])
@@ -66,7 +66,7 @@ def account(request: HttpRequest) -> HttpResponse:
 def sessions_end(request: HttpRequest) -> HttpResponse:
     """End one of the person's sessions, or all others. The current one ends by signing out."""
     viewer = session_viewer(request)
-    user = _person(viewer)
+    user = person_of(viewer)
     asked, here = request.POST.get("session", ""), sessions.digest_of_request(request)
     count = sessions.end_for(user=user, actor=viewer, digest=None if asked == OTHERS else asked, besides=here)
     if count:
@@ -83,7 +83,7 @@ def browser_name(agent: str) -> str:
     return " on ".join(filter(None, [browser or (system and "A browser"), system])) or "Unknown browser"
 
 
-def _person(viewer: Viewer) -> User:
+def person_of(viewer: Viewer) -> User:
     assert viewer.user is not None  # noqa: S101  # LoginRequiredMiddleware lets nobody else in
     return viewer.user
 

@@ -20,10 +20,10 @@ def typed_recently(request: HttpRequest) -> bool:
     return timezone.now().timestamp() - at < MAX_AGE.total_seconds()
 
 
-def ask(request: HttpRequest, *, keep: Mapping[str, str] | None = None) -> HttpResponseRedirect:
+def ask(request: HttpRequest, *, fields: Mapping[str, str] | None = None) -> HttpResponseRedirect:
     """Redirect to the password page and back. `keep`: input for `remembered_form`; never a secret."""
-    if keep is not None:
-        request.session[_REMEMBERED] = {"path": request.path, "fields": dict(keep)}
+    if fields is not None:
+        request.session[_REMEMBERED] = {"path": request.path, "fields": dict(fields)}
     return HttpResponseRedirect(f"{reverse('account_reauthenticate')}?{urlencode({'next': request.path})}")
 
 

@@ -83,7 +83,7 @@ def team_new(request: HttpRequest) -> HttpResponse:
                 status = 409 if isinstance(refusal, Conflict) else 422
             else:
                 messages.success(request, f"The team {team} is there, and you manage it. Add its people.")
-                return _to(team)
+                return _redirect(team)
     return render(request, "portal/teams/new.html", {"form": form}, status=status)
 
 
@@ -98,7 +98,7 @@ def team(request: HttpRequest, team: str) -> HttpResponse:
         if form.is_valid():
             teams.add(team=row, user=form.user, actor=viewer)
             messages.success(request, f"{form.user} belongs to {row} now.")
-            return _to(row)
+            return _redirect(row)
     return _page(request, viewer, row, form, status=status)
 
 
@@ -112,7 +112,7 @@ def team_change(request: HttpRequest, team: str) -> HttpResponse:
         return render(request, "portal/teams/change.html", context, status=422 if form.is_bound else 200)
     teams.describe(team=row, description=form.cleaned_data["description"], actor=viewer)
     messages.success(request, f"The description of {row} is saved.")
-    return _to(row)
+    return _redirect(row)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -142,7 +142,7 @@ def member_manager(request: HttpRequest, team: str, membership_id: int) -> HttpR
     except Conflict as refusal:
         return _page(request, viewer, row, PersonForm(), refusal=refusal, status=409)
     messages.success(request, f"{membership.user} {'manages' if is_manager else 'is a plain member of'} {row} now.")
-    return _to(row)
+    return _redirect(row)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -161,7 +161,7 @@ def member_remove(request: HttpRequest, team: str, membership_id: int) -> HttpRe
         return render(request, "portal/teams/remove.html", {**context, "refusal": refusal}, status=409)
     messages.success(request, f"{membership.user} is not in the team {row} any more.")
     if gate.visible_teams(viewer).filter(pk=row.pk).exists():
-        return _to(row)
+        return _redirect(row)
     return HttpResponseRedirect(reverse("portal:teams"), status=HTTPStatus.SEE_OTHER)
 
 
@@ -191,7 +191,7 @@ def _membership(team: Team, membership_id: int) -> Membership:
     return membership
 
 
-def _to(team: Team) -> HttpResponseRedirect:
+def _redirect(team: Team) -> HttpResponseRedirect:
     return HttpResponseRedirect(reverse("portal:team", args=[team.name]), status=HTTPStatus.SEE_OTHER)
 
 

@@ -16,10 +16,11 @@ from django.views.decorators.http import require_http_methods, require_safe
 from apps.accounts.access.gate import Viewer, visible_namespaces
 from apps.accounts.identity import tokens
 from apps.accounts.identity.authentication import session_viewer
-from apps.accounts.models import ApiToken, Namespace, Scope, User
+from apps.accounts.models import ApiToken, Namespace, Scope
 from apps.lib.errors import Invalid, NotFound
 from apps.lib.hostnames import as_written
 from apps.portal.frame import one_time_secret
+from apps.portal.people.account import person_of
 from apps.portal.publish.form import sentence
 
 
@@ -69,7 +70,7 @@ def token_list(request: HttpRequest) -> HttpResponse:
 def _issue(request: HttpRequest, viewer: Viewer, form: TokenForm) -> HttpResponse:
     fields = form.cleaned_data
     token, secret = tokens.issue(
-        user=_person(viewer),
+        user=person_of(viewer),
         label=fields["label"],
         scope=fields["scope"],
         namespaces=fields["namespaces"],
@@ -115,20 +116,15 @@ def token_revoke(request: HttpRequest, token_id: int) -> HttpResponse:
 
 
 def _own_token(viewer: Viewer, token_id: int) -> ApiToken:
-    token = ApiToken.objects.filter(user=_person(viewer), pk=token_id).first()
+    token = ApiToken.objects.filter(user=person_of(viewer), pk=token_id).first()
     if token is None:
         raise NotFound("You have no such token.", hint="Your tokens are on the tokens page.")
     return token
 
 
 def _list_page(request: HttpRequest, viewer: Viewer, form: TokenForm, *, status: int) -> HttpResponse:
-    rows = ApiToken.objects.filter(user=_person(viewer)).newest_first().prefetch_related("namespaces")
+    rows = ApiToken.objects.filter(user=person_of(viewer)).newest_first().prefetch_related("namespaces")
     return render(request, "portal/tokens/list.html", {"tokens": rows, "form": form}, status=status)
-
-
-def _person(viewer: Viewer) -> User:
-    assert viewer.user is not None  # noqa: S101  # LoginRequiredMiddleware lets nobody else in
-    return viewer.user
 
 
 urlpatterns = [

@@ -81,7 +81,7 @@ def _listed(shown: ProviderVersion, request: HttpRequest) -> dict[str, Any]:
     query = request.GET.get("q", "").replace("\0", "").strip()[:200]
     sections = browsing.sections_of(shown, query)
     total = sum(section.count for section in sections)
-    found_count = sum(section.found for section in sections)
+    found_count = sum(section.match_count for section in sections)
     are_open = bool(query) or total <= OPEN_UP_TO
     return {"sections": sections, "query": query, "page_count": total, "found_count": found_count, "are_open": are_open}
 

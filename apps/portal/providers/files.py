@@ -32,21 +32,21 @@ def provider_package(
     arch: str,
 ) -> HttpResponseRedirect:
     package = reading.package_for(session_viewer(request), ProviderAddress(namespace, type), version, os, arch)
-    return _to(package.version, package.digest, package.filename)
+    return _redirect(package.version, package.digest, package.filename)
 
 
 @login_not_required
 @require_safe
 def provider_sums(request: HttpRequest, namespace: str, type: str, version: str) -> HttpResponseRedirect:  # noqa: A002
     shown = reading.version_for(session_viewer(request), ProviderAddress(namespace, type), version)
-    return _to(shown, shown.sums_digest, sums_name(type, shown.release.version))
+    return _redirect(shown, shown.sums_digest, sums_name(type, shown.release.version))
 
 
 @login_not_required
 @require_safe
 def provider_signature(request: HttpRequest, namespace: str, type: str, version: str) -> HttpResponseRedirect:  # noqa: A002
     shown = reading.version_for(session_viewer(request), ProviderAddress(namespace, type), version)
-    return _to(shown, shown.signature_digest, f"{sums_name(type, shown.release.version)}.sig")
+    return _redirect(shown, shown.signature_digest, f"{sums_name(type, shown.release.version)}.sig")
 
 
 def sums_of(shown: ProviderVersion) -> str:
@@ -67,7 +67,7 @@ def digests_in(text: str) -> list[str]:
         return []
 
 
-def _to(shown: ProviderVersion, digest: str, file_name: str) -> HttpResponseRedirect:
+def _redirect(shown: ProviderVersion, digest: str, file_name: str) -> HttpResponseRedirect:
     if shown.provider.namespace.visibility == Visibility.PUBLIC:
         return HttpResponseRedirect(reverse("protocol:archive", args=[digest, file_name]))
     capability = capabilities.sign(digest=digest, file_name=file_name, now=timezone.now())

@@ -44,7 +44,7 @@ def providers(request: HttpRequest) -> HttpResponse:
     return render(request, "portal/providers/list.html", context)
 
 
-def of_namespace(namespace: Namespace, *, include_unlisted: bool) -> dict[str, Any]:
+def in_namespace(namespace: Namespace, *, include_unlisted: bool) -> dict[str, Any]:
     """The first of its providers, `provider_rows`, and their number, `provider_count`."""
     only_this = Namespace.objects.filter(pk=namespace.pk)
     docs = search.search(kind=Kind.PROVIDER, namespaces=only_this, include_unlisted=include_unlisted)

@@ -122,7 +122,7 @@ def frame(viewer: Viewer, shown: ProviderVersion, route: str) -> dict[str, Any]:
     context: dict[str, Any] = {"address": found.address, "shown": shown, "release": shown.release, "tab": route}
     context |= {"provider": found, "namespace": found.namespace, "packages": packages, "key": shown.key}
     context["role"] = gate.role_on(viewer, found.namespace) if viewer.is_identified else None
-    context["damage"] = damage.told_to(context["role"], _files(shown))
+    context["damage"] = damage.warnings_for(context["role"], _files(shown))
     context["latest"] = latest.release.version if latest else ""
     context["is_latest"] = context["latest"] == shown.release.version
     context["is_older"] = latest is not None and bytes(shown.release.sort_key) < bytes(latest.release.sort_key)

@@ -36,13 +36,15 @@ class AnswerForm(forms.Form):
     def __init__(self, release: Release, data: QueryDict | None = None) -> None:
         super().__init__(data)
         self.release = release
-        self.asked = [Reason.from_dict(one) for one in release.questions] if release.state == State.HELD else []
-        folders: list[str] = release.notes.get("folders", []) if self.asks_for_folder else []
-        for question in self.asked:
+        self.open_questions = (
+            [Reason.from_dict(one) for one in release.questions] if release.state == State.HELD else []
+        )
+        folders: list[str] = release.notes.get("folders", []) if self.needs_folder else []
+        for question in self.open_questions:
             if question.code in YES:
                 errors = {"required": OPEN}
                 self.fields[question.code] = forms.BooleanField(label=YES[question.code], error_messages=errors)
-        if self.asks_for_folder:
+        if self.needs_folder:
             whole = [(TOP, WHOLE)] if release.notes.get("no_root") and "" not in folders else []
             self.fields["folder"] = forms.ChoiceField(
                 label=f"The folder of {release}",
@@ -53,17 +55,17 @@ class AnswerForm(forms.Form):
         self.parts = [PartForm(release, folder, f"part-{at}", data) for at, folder in enumerate(folders)]
 
     @property
-    def asks_for_folder(self) -> bool:
-        return any(question.code == checks.CHOOSE_FOLDER for question in self.asked)
+    def needs_folder(self) -> bool:
+        return any(question.code == checks.CHOOSE_FOLDER for question in self.open_questions)
 
     @property
     def questions(self) -> list[tuple[Reason, forms.BoundField | None]]:
         """Each question with its field; None for one that this page cannot answer."""
         names = {checks.CHOOSE_FOLDER: "folder"}
-        fields = [names.get(question.code, question.code) for question in self.asked]
+        fields = [names.get(question.code, question.code) for question in self.open_questions]
         return [
             (question, self[name] if name in self.fields else None)
-            for question, name in zip(self.asked, fields, strict=True)
+            for question, name in zip(self.open_questions, fields, strict=True)
         ]
 
     @property

@@ -45,14 +45,14 @@ class PublishForm(forms.Form):
     # The page's script asks about private keys before it zips a folder (templates/portal/publish/selection.html).
     keys = forms.CharField(required=False)
 
-    def __init__(self, viewer: Viewer, data: QueryDict | None = None, *, asked: QueryDict | None = None) -> None:
+    def __init__(self, viewer: Viewer, data: QueryDict | None = None, *, query: QueryDict | None = None) -> None:
         super().__init__(data)
         offered = gate.namespaces_with_role(viewer, Role.PUBLISHER)
         modules = reading.visible_modules(viewer).filter(namespace__in=offered).select_related("namespace")
         self.addresses = [str(module.address) for module in modules.alphabetical()]
         self.may_create = not creation_refused(viewer)
         self.namespaces = list(offered.order_by("name").values_list("name", flat=True))
-        self.initial = self._initial(asked or QueryDict())
+        self.initial = self._initial(query or QueryDict())
         self.is_new = (data or self.initial).get("module", NEW) in (NEW, "")
         self._require()
         self._offer("module", [(NEW, "A new module"), *((one, one) for one in self.addresses)])
@@ -70,11 +70,11 @@ class PublishForm(forms.Form):
     def _offer(self, name: str, choices: list[tuple[str, str]]) -> None:
         cast("forms.ChoiceField", self.fields[name]).choices = choices
 
-    def _initial(self, asked: QueryDict) -> dict[str, str]:
+    def _initial(self, query: QueryDict) -> dict[str, str]:
         """Initial values from a link such as /publish?namespace=acme&name=vpc&system=aws."""
-        wanted = {name: asked.get(name, "")[:300] for name in (*NEW_PARTS, "version", "folder", "multiple_modules")}
-        address = "/".join([wanted["namespace"], wanted["name"], wanted["system"]])
-        return {**wanted, "module": address if address in self.addresses else NEW}
+        sent = {name: query.get(name, "")[:300] for name in (*NEW_PARTS, "version", "folder", "multiple_modules")}
+        address = "/".join([sent["namespace"], sent["name"], sent["system"]])
+        return {**sent, "module": address if address in self.addresses else NEW}
 
     @property
     def wants_a_folder(self) -> bool:
@@ -127,6 +127,6 @@ def sentence(refusal: RegistryError) -> str:
     return " ".join(_begun(text) + ("" if text[-1] in ".?!)" else ".") for text in texts)
 
 
-def _begun(text: str) -> str:
+def _capitalised(text: str) -> str:
     """Capitalised, except an address: another letter case would be another name."""
     return text if "/" in text.split(maxsplit=1)[0] else text[0].upper() + text[1:]

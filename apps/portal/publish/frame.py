@@ -15,7 +15,7 @@ from apps.portal.frame.negotiation import wants_json
 from apps.portal.publish.form import sentence
 from apps.releases.models import Release
 
-Begun = TypeVar("Begun")
+Started = TypeVar("Started")
 
 
 class Refused(Exception):
@@ -45,7 +45,7 @@ class PageFrame:
         return self.show(request, form, more, refused.status)
 
 
-def begin(form: forms.Form, verb: Callable[[], Begun]) -> Begun:
+def begin(form: forms.Form, verb: Callable[[], Started]) -> Started:
     """The result of the verb, for a valid form. Raises Refused."""
     if not form.is_valid():
         raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY)
@@ -62,7 +62,7 @@ def begin(form: forms.Form, verb: Callable[[], Begun]) -> Begun:
         raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE) from None
 
 
-def begun(request: HttpRequest, release: Release, document: Mapping[str, Any], *, status: int = 201) -> HttpResponse:
+def started(request: HttpRequest, release: Release, document: Mapping[str, Any], *, status: int = 201) -> HttpResponse:
     """For our script the next URL and `document`; for browsers without scripts a redirect to the file form."""
     page = reverse("portal:release", args=[release.public_id])
     if wants_json(request):

@@ -18,7 +18,7 @@ PORTAL = PageFrame("portal/publish/page.html")
 def publish(request: HttpRequest, around: PageFrame = PORTAL) -> HttpResponse:
     viewer, shown = session_viewer(request), {"limits": upload_limits.for_modules()}
     if request.method != "POST":
-        return around.show(request, PublishForm(viewer, asked=request.GET), shown)
+        return around.show(request, PublishForm(viewer, query=request.GET), shown)
     form = PublishForm(viewer, request.POST)
 
     def begin() -> tuple[Release, str]:
@@ -30,7 +30,7 @@ def publish(request: HttpRequest, around: PageFrame = PORTAL) -> HttpResponse:
     except frame.Refused as refused:
         return around.again(request, form, refused, shown)
     tickets.remember(request, release, ticket)  # the release page shows the file form only in this browser
-    return frame.begun(request, release, {"upload": reverse("portal:upload", args=[ticket])})
+    return frame.started(request, release, {"upload": reverse("portal:upload", args=[ticket])})
 
 
 urlpatterns = [path("publish", publish, name="publish")]

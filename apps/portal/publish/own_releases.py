@@ -47,7 +47,7 @@ class Row:
     reasons: list[str] = field(default_factory=list)  # of a refusal, or questions
 
     @classmethod
-    def of(cls, release: Release) -> Self:
+    def from_release(cls, release: Release) -> Self:
         state = State(release.state)
         reasons = release.questions if state == State.HELD else release.reasons
         address = _address(release)
@@ -62,7 +62,7 @@ class Row:
 
 
 def rows_of(releases: list[Release]) -> list[Row]:
-    return [Row.of(release) for release in releases]
+    return [Row.from_release(release) for release in releases]
 
 
 @never_cache

@@ -25,12 +25,12 @@ def provider_publish(request: HttpRequest, around: PageFrame = PORTAL) -> HttpRe
     own = reading.open_drafts(viewer).filter(created_by=viewer.user)[:DRAFTS]
     shown = {"limits": upload_limits.for_providers(), "drafts": own}
     if request.method != "POST":
-        return around.show(request, ProviderForm(viewer, asked=request.GET), shown)
+        return around.show(request, ProviderForm(viewer, query=request.GET), shown)
     form = ProviderForm(viewer, request.POST)
 
     def begin() -> Opened:
         version, protocols = form.cleaned_data["version"], form.cleaned_data["protocols"]
-        opened = publishing.begin(viewer=viewer, address=form.address, version=version, protocols=protocols)
+        opened = publishing.open_draft(viewer=viewer, address=form.address, version=version, protocols=protocols)
         if opened.release.state == State.PUBLISHED:
             raise Conflict(f"{opened.release} is published, and never changes", hint="Publish under another number.")
         return opened
@@ -42,7 +42,7 @@ def provider_publish(request: HttpRequest, around: PageFrame = PORTAL) -> HttpRe
     document = draft_document(opened.release)
     # For our script: the files that are present already.
     rest = {"state": document["state"], "files": document["files"]}
-    return frame.begun(request, opened.release, rest, status=201 if opened.created else 200)
+    return frame.started(request, opened.release, rest, status=201 if opened.created else 200)
 
 
 urlpatterns = [path("publish/provider", provider_publish, name="provider-publish")]

@@ -52,7 +52,7 @@ def release_file(request: HttpRequest, public_id: uuid.UUID, filename: str) -> H
         environ = request.environ  # type: ignore[attr-defined]  # WSGIRequest has it
         drafts.check_length(release, filename, bodies.declared_length(environ))
         open_body = partial(bodies.chunks, environ)
-        received = publishing.take_file(viewer=viewer, release=release, name=filename, open_body=open_body)
+        received = publishing.receive_file(viewer=viewer, release=release, name=filename, open_body=open_body)
     except CredentialsRequired:
         error = "You are no longer signed in. Sign in again in another tab, then go on from here."
         return JsonResponse({"error": error}, status=HTTPStatus.UNAUTHORIZED)
@@ -81,8 +81,8 @@ def release_files(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
         for part in multipart_body.file_parts(kind, chunks, most=MAX_PARTS):
             name = _as_sent(release, part.file_name.replace("\\", "/").rpartition("/")[2], received)
             if _is_wanted(request, release, name, ignored):
-                open_body = _of(part.chunks)
-                publishing.take_file(viewer=viewer, release=release, name=name, open_body=open_body)
+                open_body = _opener(part.chunks)
+                publishing.receive_file(viewer=viewer, release=release, name=name, open_body=open_body)
                 received.append(name)
     except RegistryError as refusal:
         return _refused(request, release, refusal)
@@ -129,10 +129,10 @@ def _draft(viewer: Viewer, public_id: uuid.UUID) -> Release:
     return release
 
 
-def _as_sent(release: Release, name: str, taken: list[str]) -> str:
+def _as_sent(release: Release, name: str, received: list[str]) -> str:
     """A repository's manifest gets its name in the build folder, unless one of that name was sent or none can join."""
     renamed = drafts.manifest_name(release)
-    if name == drafts.GENERAL_MANIFEST and renamed not in taken and assembling.takes_manifest(release):
+    if name == drafts.GENERAL_MANIFEST and renamed not in received and assembling.takes_manifest(release):
         return renamed
     return name
 
@@ -150,7 +150,7 @@ def _is_wanted(request: HttpRequest, release: Release, name: str, ignored: list[
     return False
 
 
-def _of(chunks: Iterable[bytes]) -> Callable[[], Iterable[bytes]]:
+def _opener(chunks: Iterable[bytes]) -> Callable[[], Iterable[bytes]]:
     return lambda: chunks
 
 

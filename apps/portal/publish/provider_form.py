@@ -57,7 +57,7 @@ class ProtocolsForm(forms.Form):
 
 
 class ProviderForm(forms.Form):
-    """Checks names and versions to attach errors to fields; `publishing.begin` decides."""
+    """Checks names and versions to attach errors to fields; `publishing.open_draft` decides."""
 
     provider = forms.ChoiceField()
     namespace = forms.ChoiceField(error_messages={"required": "A new provider needs a namespace."})
@@ -67,7 +67,7 @@ class ProviderForm(forms.Form):
     )
     protocols = ProtocolsField()
 
-    def __init__(self, viewer: Viewer, data: QueryDict | None = None, *, asked: QueryDict | None = None) -> None:
+    def __init__(self, viewer: Viewer, data: QueryDict | None = None, *, query: QueryDict | None = None) -> None:
         super().__init__(data)
         offered = gate.namespaces_with_role(viewer, Role.PUBLISHER)
         rows = reading.visible_providers(viewer).filter(namespace__in=offered).select_related("namespace")
@@ -75,7 +75,7 @@ class ProviderForm(forms.Form):
         self.signers = drafts.signers(offered)
         self.may_create = not creation_refused(viewer)
         self.namespaces = list(self.signers)
-        self.initial = self._initial(asked or QueryDict())
+        self.initial = self._initial(query or QueryDict())
         self.is_new = (data or self.initial).get("provider", NEW) in (NEW, "")
         self.fields["provider"].required = bool(self.addresses)
         for name in NEW_PARTS:
@@ -89,11 +89,11 @@ class ProviderForm(forms.Form):
     def _offer(self, name: str, choices: list[tuple[str, str]]) -> None:
         cast("forms.ChoiceField", self.fields[name]).choices = choices
 
-    def _initial(self, asked: QueryDict) -> dict[str, str]:
+    def _initial(self, query: QueryDict) -> dict[str, str]:
         """Initial values from a link such as /publish/provider?namespace=acme&type=dns."""
-        wanted = {name: asked.get(name, "")[:128] for name in (*NEW_PARTS, "version")}
-        address = f"{wanted['namespace']}/{wanted['type']}"
-        return {**wanted, "provider": address if address in self.addresses else NEW}
+        sent = {name: query.get(name, "")[:128] for name in (*NEW_PARTS, "version")}
+        address = f"{sent['namespace']}/{sent['type']}"
+        return {**sent, "provider": address if address in self.addresses else NEW}
 
     def clean_version(self) -> str:
         try:

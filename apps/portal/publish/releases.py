@@ -123,10 +123,10 @@ def _context(request: HttpRequest, release: Release) -> dict[str, Any]:
         if release.state == State.RECEIVING:
             steps[0]["state"] = "waiting"  # for its publisher, not for a worker
         return {**common, "steps": steps, **provider_release.context_of(session_viewer(request), release)}
-    return {**common, **_of_module(release, document)}
+    return {**common, **_module_context(release, document)}
 
 
-def _of_module(release: Release, document: dict[str, Any]) -> dict[str, Any]:
+def _module_context(release: Release, document: dict[str, Any]) -> dict[str, Any]:
     name, _, system = release.name.partition("/")
     address = ModuleAddress(release.namespace.name, name, system)
     again = urlencode({"namespace": address.namespace, "name": name, "system": system, "version": release.version})
@@ -157,7 +157,7 @@ def _first_folder(release: Release) -> str:
 def _warnings(release: Release) -> Rows:
     """Files that the inspection could not parse. Empty in quarantine, where nothing of the archive is shown."""
     is_shown = release.state == State.PUBLISHED and release.quarantined_at is None
-    return Units.of(release.module_version).warnings if is_shown else []
+    return Units.from_version(release.module_version).warnings if is_shown else []
 
 
 def _taken_by(release: Release) -> Release | None:

@@ -6,8 +6,8 @@ A ticket is for one upload of one reserved release and lapses within an hour; th
 from django.http import HttpRequest
 
 from apps.lib.errors import RegistryError
-from apps.modules import publishing
 from apps.releases.models import Release
+from apps.releases.publishing import reserving
 
 MAX_TICKETS = 8
 _KEY = "upload-tickets"
@@ -25,7 +25,7 @@ def ticket_for(request: HttpRequest, release: Release) -> str:
     if not ticket:
         return ""
     try:
-        owner = publishing.release_of_ticket(ticket)
+        owner = reserving.release_of_ticket(ticket)
     except RegistryError:
         return ""
     return ticket if owner.pk == release.pk else ""

@@ -25,6 +25,7 @@ from apps.portal.publish import multipart_body
 from apps.portal.publish.form import sentence
 from apps.portal.publish.multipart_body import MalformedForm
 from apps.releases.models import Release
+from apps.releases.publishing import reserving
 
 STATUS = {
     "unauthenticated": HTTPStatus.UNAUTHORIZED,
@@ -52,7 +53,7 @@ def upload(request: HttpRequest, ticket: str) -> HttpResponse:
     release = None
     try:
         check_origin(request)
-        release = publishing.authorise_ticket(ticket)
+        release = reserving.authorise_ticket(ticket)
         check_length(request)
         file_name, chunks = _body(request)
         publishing.receive(release=release, chunks=chunks, file_name=file_name)

@@ -15,7 +15,7 @@ _KEPT_IN_VIEW = 10
 @dataclass(frozen=True, slots=True)
 class Row:
     page: DocsPage
-    is_found: bool
+    is_match: bool
 
     @property
     def words(self) -> str:
@@ -31,8 +31,8 @@ class Group:
     rows: list[Row]
 
     @property
-    def is_found(self) -> bool:
-        return any(row.is_found for row in self.rows)
+    def is_match(self) -> bool:
+        return any(row.is_match for row in self.rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +45,12 @@ class Section:
         return sum(len(group.rows) for group in self.groups)
 
     @property
-    def found(self) -> int:
-        return sum(row.is_found for group in self.groups for row in group.rows)
+    def match_count(self) -> int:
+        return sum(row.is_match for group in self.groups for row in group.rows)
 
 
 def sections_of(version: ProviderVersion, query: str = "") -> list[Section]:
-    """All pages by kind and subcategory, by name; `found` marks those that match every word of the query.
+    """All pages by kind and subcategory, by name; `is_match` marks those that match every word of the query.
 
     The rest is included, so that widening the filter while typing needs no request.
     """

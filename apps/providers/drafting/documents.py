@@ -24,7 +24,7 @@ def draft_document(release: Release, *, with_names: bool = True) -> dict[str, An
         "protocols": release.notes.get("protocols") or drafts.declared_protocols(release),
         "signing": files.signing.value,
         "signing_why": _WHY[files.signing],
-        "missing": [_said(reason) for reason in drafts.missing(release, files)] if is_draft else [],
+        "missing": [_reason_document(reason) for reason in drafts.missing(release, files)] if is_draft else [],
         "receiving_until": moment(release.receiving_until),
     }
 
@@ -34,5 +34,5 @@ def file_document(file: ReleaseFile) -> dict[str, Any]:
     return {"name": file.name, "role": role, "digest": f"sha256:{file.digest}", "size": file.size}
 
 
-def _said(reason: Reason) -> dict[str, str]:
+def _reason_document(reason: Reason) -> dict[str, str]:
     return {**reason.as_dict(), "sentence": reason.sentence}

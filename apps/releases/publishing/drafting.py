@@ -78,11 +78,12 @@ def receive_file(
     open_body: Callable[[], Iterable[bytes]],
     limit: int,
     setting: str,
+    is_stored: bool = True,
 ) -> Received:
-    """Stream one file to staging and record it, replacing one of the same name.
+    """Stage and record one file, replacing one of that name once it is complete. Without `is_stored` only read it.
 
-    Raises Conflict, TooLarge, QuotaFull or Invalid, and what the gate raises if the viewer may no longer publish after
-    the last byte. An error leaves the draft as it was.
+    Raises Conflict, TooLarge, QuotaFull or Invalid, and the gate's errors if the viewer may no longer publish when the
+    last byte arrives; then the draft stays unchanged.
     """
     require_own(release, viewer)
 
@@ -95,6 +96,11 @@ def receive_file(
             counted(open_body(), limit=limit, what=name, setting=setting), authorise
         )
 
+    if not is_stored:
+        tally = Tally()
+        for chunk in body():
+            tally.update(chunk)
+        return Received(ReleaseFile(release=release, name=name, digest=tally.hexdigest, size=tally.size), created=False)
     known = release.files.filter(name=name).first()
     if release.state != State.RECEIVING:
         if known is None:
@@ -114,23 +120,6 @@ def receive_file(
     if superfluous:
         store.discard_staged(superfluous)
     return received
-
-
-def ignore_file(
-    *,
-    release: Release,
-    viewer: Viewer,
-    name: str,
-    open_body: Callable[[], Iterable[bytes]],
-    limit: int,
-    setting: str,
-) -> Received:
-    """Read a file to its end and store nothing; the returned row is not saved."""
-    require_own(release, viewer)
-    tally = Tally()
-    for chunk in counted(open_body(), limit=limit, what=name, setting=setting):
-        tally.update(chunk)
-    return Received(ReleaseFile(release=release, name=name, digest=tally.hexdigest, size=tally.size), created=False)
 
 
 def remove_file(*, release: Release, viewer: Viewer, name: str) -> None:
