@@ -49,10 +49,13 @@ REFUSED_BY_CLIENTS: dict[str, tuple[dict[str, str], str]] = {
     "JSON that is cut off": ({"main.tf.json": '{"variable": {'}, "main.tf.json, line 1: "),
     "a variable twice": ({"main.tf": SIZE, "variables.tf": SIZE}, "variable size is declared in main.tf, line 1"),
     "a variable in HCL and in JSON": ({"a.tf": SIZE, "b.tf.json": '{"variable": {"size": {}}}'}, "declared in a.tf"),
-    "a local value twice": ({"main.tf": "locals {\n  a = 1\n}\nlocals {\n  a = 2\n}\n"}, "local.a is set in main.tf"),
-    "a local value twice in JSON": ({"main.tf.json": '{"locals": [{"a": 1}, {"a": 2}]}'}, "local.a is set"),
+    "a local value twice": (
+        {"main.tf": "locals {\n  a = 1\n}\nlocals {\n  a = 2\n}\n"},
+        "local a is declared in main.tf",
+    ),
+    "a local value twice in JSON": ({"main.tf.json": '{"locals": [{"a": 1}, {"a": 2}]}'}, "local a is declared"),
     "a provider twice": ({"main.tf": PROVIDER * 2}, "provider terraform is configured"),
-    "required_providers twice": ({"a.tf": REQUIRED, "b.tf": REQUIRED}, "required_providers stands in a.tf"),
+    "required_providers twice": ({"a.tf": REQUIRED, "b.tf": REQUIRED}, "required_providers is set in a.tf"),
     "a data source and the same in a check": (
         {**CHECKS, "b.tf": 'data "terraform_remote_state" "a" {\n  backend = "local"\n}\n'},
         "data terraform_remote_state.a is declared",

@@ -44,9 +44,9 @@ def faults_in(inspected: Mapping[str, Any], paths: Iterable[str]) -> list[Fault]
     folders = _folders(paths)
     loaded = _loaded(units)
     faults = [
-        Fault(note["file"], note["line"], _shortened(note["message"]), path in loaded)
+        Fault(one["file"], one["line"], _shortened(one["message"]), path in loaded)
         for path, unit in units.items()
-        for note in (*inspected.get("faults", {}).get(path, ()), *_bad_calls(unit, folders))
+        for one in (*inspected.get("faults", {}).get(path, ()), *_bad_calls(unit, folders))
     ]
     return sorted(faults, key=lambda fault: not fault.is_loaded)
 

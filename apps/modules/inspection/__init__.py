@@ -1,13 +1,13 @@
-"""Reads what a module declares from its HCL, without running any of it (D17).
+"""Read the declarations of a module from its HCL, without running any of it (D17).
 
     from apps.modules.inspection.inspecting import inspect
-    document = inspect(texts, sizes)      # {"units": [unit, ...], "faults": {path: [warning]}}: see `folders_of`
+    document = inspect(texts, sizes)      # {"units": [unit, ...], "faults": {path: [warning]}}
 
 A unit is one folder's own module files:
 
     {"path": "" | "modules/subnets" | "examples/complete", "name": "subnets",
      "kind": "root" | "submodule" | "example" | "other",
-     "readme": "", "summary": "",                       # filled in by whoever renders READMEs
+     "readme": "", "summary": "",                       # `apps.modules.contents.extraction` fills them in
      "required_version": [{"text", "file", "line"}],
      "variables": [{"name", "type", "default", "required", "description", "sensitive", "nullable", "ephemeral",
                     "deprecated", "validations": [message], "value", "file", "line"}],
@@ -17,9 +17,9 @@ A unit is one folder's own module files:
      "calls": [{"name", "source", "version", "file", "line"}],
      "warnings": [{"file", "line", "column", "message"}]}
 
-Types and defaults are the author's own text, taken out of its indentation. `default` is null where there is none,
-"(unknown)" where it cannot be read for sure, "(sensitive)" where it is a secret: such a default is nowhere in the
-document. `value` is the default as JSON; the key is absent where the default is no literal, unknown or a secret.
+Types and defaults are the author's own text without its indentation. `default` is null where there is none,
+"(unknown)" where it is not certain, "(sensitive)" where the variable is sensitive: such a default is nowhere in the
+document. `value` is the default as JSON; the key is absent unless the default is a literal that is shown.
 
 `apps.modules.contents.extraction` adds `file_count`: how many files the archive holds, of which it may keep fewer.
 
@@ -28,8 +28,8 @@ The child process imports this package, so nothing in it imports Django.
 
 from apps.lib.archives.layouts import MODULE_SUFFIXES
 
-# Grows with the rules: what an older one read is read again.
-INSPECTOR = "3"
+# Increase it with the rules: `manage.py reinspect` reads what an older one has read again.
+INSPECTOR = "4"
 
 README_NAMES = ("readme.md", "readme.markdown", "readme")
 # The members of an archive whose texts are wanted, as `archives.inspect` takes them. READMEs of the root are not here:

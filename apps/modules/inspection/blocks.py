@@ -1,22 +1,19 @@
-"""What both syntaxes are read into: blocks with the few attributes that are shown."""
+"""Both syntaxes are read into blocks with the few attributes that pages show."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from apps.modules.inspection.limits import MAX_DIAGNOSTICS
 
-class NotLiteral:
-    """The type of NOT_LITERAL, which is no JSON value (None is one)."""
-
-
-NOT_LITERAL: Final = NotLiteral()
+NOT_LITERAL: Final[Any] = object()  # no JSON value, as None is one
 UNKNOWN = "(unknown)"
-SECRET = "(sensitive)"  # noqa: S105  # what is shown instead of one
+SENSITIVE = "(sensitive)"
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
-    """A warning, and where to look; lines and columns count from 1."""
+class Diagnostic:
+    """A problem and its place; lines and columns count from 1."""
 
     file: str
     line: int
@@ -29,7 +26,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What an attribute is set to. Where it is not `known`, nothing else of it means anything."""
+    """An attribute's value. Unless it is `known`, only its line means anything."""
 
     line: int
     source: str = ""
@@ -40,7 +37,7 @@ class Value:
 
     @property
     def text(self) -> str:
-        """For people: the string that it is, else how it is written."""
+        """For people: the decoded string, or else the source."""
         if not self.known:
             return UNKNOWN
         if isinstance(self.literal, str):
@@ -77,5 +74,23 @@ class Block:
             return unreadable
         return words.get(value.literal, unreadable)
 
-    def note(self, message: str) -> Note:
-        return Note(self.file, self.line, self.column, message)
+    def diagnostic(self, message: str) -> Diagnostic:
+        return Diagnostic(self.file, self.line, self.column, message)
+
+
+@dataclass(slots=True)
+class Reading:
+    """The blocks of one file.
+
+    `is_complete` is false where a block may be missing. `fault` says why no client reads the file, if that is sure.
+    """
+
+    blocks: list[Block] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    is_complete: bool = True
+    fault: Diagnostic | None = None
+
+    def warn(self, diagnostic: Diagnostic) -> None:
+        """A file may have half a million problems; a page shows a hundred."""
+        if len(self.diagnostics) <= MAX_DIAGNOSTICS:
+            self.diagnostics.append(diagnostic)

@@ -3,12 +3,12 @@
 from typing import Any
 
 from apps.lib.sandbox.positioned import open_positioned
-from apps.modules.inspection import syntax, units
+from apps.modules.inspection import tree, units
 
 
 def prepare() -> None:
     """Loads the grammar, whose library is a file."""
-    syntax.warm_up()
+    tree.warm_up()
 
 
 def main(request: dict[str, Any], stdin: int) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from apps.modules.inspection.blocks import NOT_LITERAL, SECRET, UNKNOWN, Block, NotLiteral
+from apps.modules.inspection.blocks import NOT_LITERAL, SENSITIVE, UNKNOWN, Block
 from apps.modules.inspection.overrides import Declarations
 
 MODES = {"resource": "managed", "data": "data", "ephemeral": "ephemeral"}
@@ -18,7 +18,7 @@ def variable(block: Block, *, is_sure: bool) -> dict[str, Any]:
     shown: str | None = None
     if default is not None:
         is_known = default.known and is_sure
-        shown = SECRET if sensitive else default.source if is_known else UNKNOWN
+        shown = SENSITIVE if sensitive else default.source if is_known else UNKNOWN
         value = default.literal if is_known and not sensitive else NOT_LITERAL
     document = {
         "name": block.name,
@@ -34,7 +34,7 @@ def variable(block: Block, *, is_sure: bool) -> dict[str, Any]:
         "file": block.file,
         "line": block.line,
     }
-    return document if isinstance(value, NotLiteral) else document | {"value": value}
+    return document if value is NOT_LITERAL else document | {"value": value}
 
 
 def output(block: Block) -> dict[str, Any]:

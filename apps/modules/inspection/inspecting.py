@@ -1,4 +1,4 @@
-"""The face of the inspection: texts go in, a document comes out, in a child process that can do nothing else."""
+"""Run the inspection in a sandboxed child process."""
 
 import tempfile
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from typing import Any
 from apps.lib.archives.layouts import is_module_file
 from apps.lib.sandbox import parent
 from apps.modules.inspection import units
-from apps.modules.inspection.blocks import Note
+from apps.modules.inspection.blocks import Diagnostic
 from apps.modules.inspection.folders import Folder
 
 _MIB = 1024 * 1024
@@ -15,11 +15,10 @@ LIMITS = parent.Limits(seconds=10, memory_bytes=512 * _MIB, document_bytes=16 * 
 
 
 def inspect(texts: Mapping[str, bytes], sizes: Mapping[str, int]) -> dict[str, Any]:
-    """What the module files among `texts` declare (the package says in which shape); raises nothing.
+    """The declarations of the module files among `texts`, in the shape that the package documents; raises nothing.
 
-    `sizes` are the sizes of all files in the archive, by their paths. Where the child fails, the document has a root
-    unit with one warning, and `failed` is true: a page without inputs is a pity, a publish that fails for it would be
-    a fault.
+    `sizes` are the sizes of all files in the archive, by their paths. If the child fails, the document has a root unit
+    with one warning, and `failed` is true: a publish must not fail because a page has no inputs.
     """
     wanted = {path: text for path, text in texts.items() if _is_wanted(path)}
     known = {path: size for path, size in sizes.items() if _is_wanted(path)}
@@ -48,4 +47,4 @@ def _is_wanted(path: str) -> bool:
 
 def _without(words: str, cause: str) -> dict[str, Any]:
     root = Folder("", "root", ())
-    return {"units": [units.empty_unit(root, [Note("", 1, 1, f"{words} {cause}")])], "failed": True}
+    return {"units": [units.empty_unit(root, [Diagnostic("", 1, 1, f"{words} {cause}")])], "failed": True}

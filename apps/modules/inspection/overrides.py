@@ -3,17 +3,17 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from apps.modules.inspection.blocks import Block, Note, Value
+from apps.modules.inspection.blocks import Block, Diagnostic, Value
+from apps.modules.inspection.schema import LOCAL
 
 Key = tuple[str, tuple[str, ...]]
-_MANY = ("terraform", "provider")  # may stand several times
 
 
 @dataclass(frozen=True, slots=True)
-class Clash:
-    """Two declarations, or one that overrides nothing, which clients refuse. `other`: the file of the first of two."""
+class Conflict:
+    """Clients refuse it: a second declaration (`other` is the file of the first), or an override of nothing."""
 
-    note: Note
+    diagnostic: Diagnostic
     other: str = ""
 
 
@@ -25,8 +25,8 @@ class Declarations:
     providers: list[Block] = field(default_factory=list)
     required_versions: list[tuple[str, Value]] = field(default_factory=list)  # with the file
     requirements: dict[str, tuple[str, Value]] = field(default_factory=dict)
-    notes: list[Note] = field(default_factory=list)
-    clashes: list[Clash] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    conflicts: list[Conflict] = field(default_factory=list)
     configured: dict[tuple[str, str], Block] = field(default_factory=dict)  # by provider and alias
     requiring: Block | None = None  # the first block of required_providers
 
@@ -59,9 +59,9 @@ def _declare(found: Declarations, block: Block) -> None:
         found.named[key] = block
     else:
         first = found.named[key]
-        note = block.note(f"{_titled(block)} is declared in {first.file}, line {first.line}, already")
-        found.notes.append(note)
-        found.clashes.append(Clash(note, first.file))
+        problem = block.diagnostic(f"{_titled(block)} is declared in {first.file}, line {first.line}, already")
+        found.diagnostics.append(problem)
+        found.conflicts.append(Conflict(problem, first.file))
         if "sensitive" in block.attributes and "sensitive" not in first.attributes:
             # No module that works, but one of the two says that this is a secret.
             found.named[key] = replace(
@@ -74,8 +74,8 @@ def _provide(found: Declarations, block: Block) -> None:
     if alias is None or isinstance(alias.literal, str):
         first = found.configured.setdefault((block.name, block.text("alias")), block)
         if first is not block:
-            note = block.note(f"{_titled(block)} is configured in {first.file}, line {first.line}, already")
-            found.clashes.append(Clash(note, first.file))
+            problem = block.diagnostic(f"{_titled(block)} is configured in {first.file}, line {first.line}, already")
+            found.conflicts.append(Conflict(problem, first.file))
     found.providers.append(block)
 
 
@@ -85,12 +85,14 @@ def _require(found: Declarations, block: Block) -> None:
     for inner in block.blocks:
         first = found.requiring
         if first is not None and not inner.file.endswith(".json"):
-            note = inner.note(f"required_providers stands in {first.file}, line {first.line}, already")
-            found.clashes.append(Clash(note, first.file))
+            problem = inner.diagnostic(f"required_providers is set in {first.file}, line {first.line}, already")
+            found.conflicts.append(Conflict(problem, first.file))
         found.requiring = first or inner
     for name, value in _required_providers(block):
         if name in found.requirements:
-            found.notes.append(Note(block.file, value.line, 1, f"required provider {name} is declared already"))
+            found.diagnostics.append(
+                Diagnostic(block.file, value.line, 1, f"required provider {name} is declared already")
+            )
         else:
             found.requirements[name] = (block.file, value)
 
@@ -108,6 +110,8 @@ def _override(found: Declarations, blocks: list[Block]) -> None:
     if versions:
         found.required_versions = versions
     for block in blocks:
+        if block.kind == LOCAL:
+            continue
         if block.kind == "terraform":
             # Entry by entry, each as a whole.
             found.requirements |= {name: (block.file, value) for name, value in _required_providers(block)}
@@ -116,9 +120,9 @@ def _override(found: Declarations, blocks: list[Block]) -> None:
         elif (key := (block.kind, block.labels)) in found.named:
             found.named[key] = _merged(found.named[key], block)
         else:
-            note = block.note(f"there is no {_titled(block)} that this could override")
-            found.notes.append(note)
-            found.clashes.append(Clash(note))
+            problem = block.diagnostic(f"there is no {_titled(block)} that this could override")
+            found.diagnostics.append(problem)
+            found.conflicts.append(Conflict(problem))
 
 
 def _override_provider(found: Declarations, block: Block) -> None:

@@ -18,6 +18,7 @@ class Shape:
 
 
 EXPRESSIONS = frozenset({"type"})  # never a literal; in JSON a string that holds one
+LOCAL = "local"  # each value of a `locals` block is read as a block: no page shows it, but two of a name are a fault
 REFERENCES = frozenset({"provider", "configuration_aliases"})
 
 _OF_RESOURCE = frozenset({"provider"})

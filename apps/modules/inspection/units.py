@@ -1,43 +1,43 @@
-"""A whole archive's module files as the document that a module's page shows."""
+"""All module files of an archive as the document that its page shows."""
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from apps.lib.archives.layouts import is_module_file
-from apps.modules.inspection import declarations, folders, loading
-from apps.modules.inspection.blocks import Note
-from apps.modules.inspection.caps import MOST_DOCUMENT_BYTES, MOST_FAULTS, MOST_FILES, MOST_NOTES
+from apps.modules.inspection import declarations, folders
+from apps.modules.inspection.blocks import Diagnostic, Reading
 from apps.modules.inspection.files import read_file
 from apps.modules.inspection.folders import Folder
-from apps.modules.inspection.overrides import declared
-from apps.modules.inspection.reading import Reading
-from apps.modules.inspection.shedding import LISTS, within_bounds
+from apps.modules.inspection.limits import MAX_DIAGNOSTICS, MAX_DOCUMENT_BYTES, MAX_FAULTS, MAX_FILES
+from apps.modules.inspection.overrides import Conflict, declared
 
 Document = dict[str, Any]
-_GROWTH = 32  # bytes of a document for each byte of `output x {}`
+LISTS = ("required_version", "variables", "outputs", "resources", "providers", "calls")
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What one folder declares; `parts` are the keys of a unit that are lists; `faults` stop every client."""
+    """One folder's declarations; `parts` are the lists of a unit; `faults` stop every client."""
 
     parts: Document
-    notes: list[Note]
-    faults: list[Note]
+    diagnostics: list[Diagnostic]
+    faults: list[Diagnostic]
 
 
 def read_unit(files: Mapping[str, bytes], sizes: Mapping[str, int] | None = None, left: Iterable[str] = ()) -> Unit:
     """The module files of one folder. `sizes` as for `read_module`; `left`: those that are too many. Raises nothing."""
-    wanted = sorted(path for path in {*files, *(sizes or {})} if is_module_file(path.rpartition("/")[2]))
-    readings = {path: read_file(path, files.get(path), _size(path, files, sizes)) for path in wanted}
+    sizes = sizes or {}
+    wanted = sorted(path for path in {*files, *sizes} if is_module_file(path.rpartition("/")[2]))
+    readings = {path: read_file(path, files.get(path), sizes.get(path, len(files.get(path, b"")))) for path in wanted}
     primary = [path for path in wanted if not folders.is_override(path)]
     overriding = [path for path in wanted if folders.is_override(path)]
     found = declared(
         [block for path in primary for block in readings[path].blocks],
         [readings[path].blocks for path in overriding],
     )
-    faults = loading.faults_of({path: readings[path] for path in wanted}, found.clashes, is_whole=not left)
+    faults = _faults(readings, found.conflicts, is_whole=not left)
     is_sure = all(readings[path].is_complete for path in overriding) and not any(map(folders.is_override, left))
     parts: Document = {
         "required_version": [
@@ -49,61 +49,90 @@ def read_unit(files: Mapping[str, bytes], sizes: Mapping[str, int] | None = None
         "providers": declarations.providers(found),
         "calls": [declarations.call(block) for block in found.of("module")],
     }
-    return Unit(parts, _ordered(readings, found.notes), faults)
+    diagnostics = [*found.diagnostics, *(one for reading in readings.values() for one in reading.diagnostics)]
+    return Unit(parts, _ordered(diagnostics), faults)
 
 
 def read_module(texts: Mapping[str, bytes], sizes: Mapping[str, int]) -> Document:
-    """`{"units": […], "faults": {path: [note]}}` for the texts by their paths in the archive, whatever is in them.
+    """`{"units": […], "faults": {path: [diagnostic]}}` for texts by their paths in the archive, whatever is in them.
 
-    `sizes` are those of the files in the archive: a text that is shorter was cut, one that is missing was not read,
-    and neither is understood by halves.
+    `sizes` are those of the files in the archive: a text that is shorter was cut, one that is missing was not sent,
+    and neither is read.
     """
     units = []
     faults = {}
-    room = MOST_FILES
+    room = MAX_FILES
     for folder in folders.folders_of({*texts, *sizes}):
         read, left = folder.files[:room], folder.files[room:]
         room -= len(read)
-        document, found = _unit(folder, read, left, texts, sizes)
-        units.append(document)
-        if found:
-            faults[folder.path] = [note.as_dict() for note in found[:MOST_FAULTS]]
-    document = {"units": units, "faults": faults}
-    # So little text makes no long document, and measuring one takes time.
-    return document if sum(map(len, texts.values())) < MOST_DOCUMENT_BYTES // _GROWTH else within_bounds(document)
+        files = {path: texts[path] for path in read if path in texts}
+        unit = read_unit(files, {path: sizes[path] for path in read if path in sizes}, left)
+        units.append(_document(folder, unit.parts, [*_left_out(left), *unit.diagnostics]))
+        if unit.faults:
+            faults[folder.path] = [fault.as_dict() for fault in unit.faults[:MAX_FAULTS]]
+    _truncate(units)
+    return {"units": units, "faults": faults}
 
 
-def empty_unit(folder: Folder, notes: list[Note]) -> Document:
-    """A unit of which nothing is known."""
-    return _document(folder, {name: [] for name in LISTS}, notes)
+def empty_unit(folder: Folder, diagnostics: list[Diagnostic]) -> Document:
+    return _document(folder, {name: [] for name in LISTS}, diagnostics)
 
 
-def _unit(
-    folder: Folder, read: tuple[str, ...], left: tuple[str, ...], texts: Mapping[str, bytes], sizes: Mapping[str, int]
-) -> tuple[Document, list[Note]]:
-    files = {path: texts[path] for path in read if path in texts}
-    unit = read_unit(files, {path: sizes.get(path, len(files.get(path, b""))) for path in read}, left)
-    notes = unit.notes
-    if left:
-        words = (
-            f"not read, and {len(left) - 1} more of this folder: at most {MOST_FILES} module files of an archive are"
-        )
-        notes = [Note(left[0], 1, 1, words), *notes]
-    return _document(folder, unit.parts, notes), unit.faults
+def _faults(readings: Mapping[str, Reading], conflicts: Sequence[Conflict], *, is_whole: bool) -> list[Diagnostic]:
+    """What stops every client that loads the folder. A false alarm is worse than a miss: only what is sure counts.
+
+    `readings` are in OpenTofu's order; `is_whole`: they are all files of the folder. Terraform ignores `.tofu` files,
+    and reads the `.tf` files that a `.tofu` file hides from OpenTofu. So in a folder with both, only faults in `.tf`
+    files stop either of them.
+    """
+    read_by_all = {path for path in readings if not folders.is_tofu(path)} or set(readings)
+    is_whole &= len(read_by_all) == len(readings) and all(reading.is_complete for reading in readings.values())
+    found = [reading.fault for path, reading in readings.items() if reading.fault and path in read_by_all]
+    for conflict in conflicts:
+        is_sure = conflict.other in read_by_all if conflict.other else is_whole
+        if conflict.diagnostic.file in read_by_all and is_sure:
+            found.append(conflict.diagnostic)
+    return _ordered(found)
 
 
-def _document(folder: Folder, parts: Document, notes: list[Note]) -> Document:
-    shown = [note.as_dict() for note in notes[:MOST_NOTES]]
-    if len(notes) > MOST_NOTES:
-        shown[-1] = Note(notes[-1].file, 1, 1, "and more warnings than are shown").as_dict()
+def _ordered(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    return sorted(diagnostics, key=lambda one: (one.file, one.line, one.column))
+
+
+def _document(folder: Folder, parts: Document, diagnostics: list[Diagnostic]) -> Document:
+    shown = [one.as_dict() for one in diagnostics[:MAX_DIAGNOSTICS]]
+    if len(diagnostics) > MAX_DIAGNOSTICS:
+        shown[-1] = Diagnostic(diagnostics[-1].file, 1, 1, "and more warnings than are shown").as_dict()
     head = {"path": folder.path, "kind": folder.kind, "name": folder.name, "readme": "", "summary": ""}
     return head | parts | {"warnings": shown}
 
 
-def _size(path: str, files: Mapping[str, bytes], sizes: Mapping[str, int] | None) -> int:
-    return (sizes or {}).get(path, len(files.get(path, b"")))
+def _left_out(files: Sequence[str]) -> list[Diagnostic]:
+    if not files:
+        return []
+    more = f"not read, and {len(files) - 1} more of this folder: at most {MAX_FILES} module files of an archive are"
+    return [Diagnostic(files[0], 1, 1, more)]
 
 
-def _ordered(readings: Mapping[str, Reading], others: list[Note]) -> list[Note]:
-    notes = [note for reading in readings.values() for note in reading.notes] + others
-    return sorted(notes, key=lambda note: (note.file, note.line, note.column))
+def _truncate(units: list[Document]) -> None:
+    """Keep the first entries up to MAX_DOCUMENT_BYTES; each unit that loses some says how many."""
+    room = MAX_DOCUMENT_BYTES
+    if _size(units) <= room:
+        return
+    for unit in units:
+        lost = 0
+        for name in (*LISTS, "warnings"):
+            rows, unit[name] = unit[name], []
+            for row in rows:
+                room -= _size(row) + len(", ")
+                if room < 0:
+                    break
+                unit[name].append(row)
+            lost += len(rows) - len(unit[name])
+        if lost:
+            message = f"not all is shown: {lost} entries of this folder are left out, as the module declares too much"
+            unit["warnings"].append(Diagnostic(unit["path"] or ".", 1, 1, message).as_dict())
+
+
+def _size(document: Any) -> int:
+    return len(json.dumps(document, ensure_ascii=False).encode("utf-8"))

@@ -1,8 +1,6 @@
 """Expressions of the native syntax as values."""
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from tree_sitter import Node
@@ -10,123 +8,86 @@ from tree_sitter import Node
 from apps.modules.inspection import literals
 from apps.modules.inspection.blocks import NOT_LITERAL, Value
 from apps.modules.inspection.schema import EXPRESSIONS, REFERENCES
-from apps.modules.inspection.syntax import Piece, within
+from apps.modules.inspection.source import File
 
-_NUMBER = re.compile(rb"\d+(?:\.\d+)?")
-_ODD_NUMBER = re.compile(r"\d[A-Za-z_]")  # or a name, or in a string
 _REFERENCE = re.compile(r"[^\W\d][\w-]*(?:\.[^\W\d][\w-]*)*")
 _WORD = re.compile(r"[^\W\d][\w-]*")
-_MARKER = re.compile(rb"<<(?P<flush>-?)[^\r\n]+\r?\n")
+_HEREDOC = re.compile(r"<<(?P<flush>-?)[^\r\n]+\r?\n")
+_PLAIN_HEREDOC = re.compile(r"<<[^\W\d][\w-]*\r?\n")
 
 
-def value_of(piece: Piece, expression: Node, name: str, *, with_entries: bool = False) -> Value:
-    """What stands behind the `=` of the attribute of that name, whose tree has no error."""
-    line = piece.file.line(piece.start(expression))
-    source = piece.source(expression)
-    if _ODD_NUMBER.search(source) and any(_is_odd_number(node) for node in within(expression)):
-        return Value(line, known=False)
+def value_of(file: File, expression: Node, name: str, *, with_entries: bool = False) -> Value:
+    """The value of the attribute of that name, which is undamaged."""
     return Value(
-        line=line,
-        source=_shown(piece, expression, source),
-        literal=NOT_LITERAL if name in EXPRESSIONS else _literal(piece, expression),
-        references=_references(piece, expression) if name in REFERENCES else (),
-        entries=_entries(piece, expression) if with_entries else None,
+        line=file.line(expression.start_byte),
+        source=_shown(file, expression),
+        literal=NOT_LITERAL if name in EXPRESSIONS else _literal_or_none(file, expression),
+        references=_references(file, expression) if name in REFERENCES else (),
+        entries=_entries(file, expression) if with_entries else None,
     )
 
 
-def _literal(piece: Piece, expression: Node) -> Any:
+def _literal_or_none(file: File, expression: Node) -> Any:
     try:
-        return literal_of(piece, expression)
-    except literals.Undecodable:
+        return _literal(file, expression)
+    except (literals.Undecodable, RecursionError):
         return NOT_LITERAL
 
 
-def _is_odd_number(node: Node) -> bool:
-    """`0x1F` is a number to the grammar, and to nobody else."""
-    return node.type == "numeric_lit" and not _NUMBER.fullmatch(node.text or b"")
-
-
-def _shown(piece: Piece, expression: Node, source: str) -> str:
-    if "\n" not in source:
-        return source
-    # The lines of a plain heredoc are its value: taking their indentation away would change it.
-    if "<<" in source and any(node.type == "heredoc_start" and node.text == b"<<" for node in within(expression)):
+def _shown(file: File, expression: Node) -> str:
+    source = file.source(expression)
+    # The lines of a plain heredoc are its value: without their indentation it would be another.
+    if "\n" not in source or _PLAIN_HEREDOC.search(source):
         return source.replace("\r\n", "\n")
-    return literals.outdented(source, piece.file.indentation(piece.start(expression)))
+    return literals.outdented(source, file.indentation(expression.start_byte))
 
 
-def _references(piece: Piece, expression: Node) -> tuple[str, ...]:
-    """Each of a list, or the one that it is; an index behind it does not count (`aws.by_region[each.key]`)."""
+def _references(file: File, expression: Node) -> tuple[str, ...]:
+    """Each of a list, or the one that it is, without an index (`aws.by_region[each.key]`)."""
     first = expression.children[0]
     parts = [expression]
     if first.type == "collection_value" and first.children[0].type == "tuple":
-        parts = [node for node in first.children[0].children if node.type == "expression"]
-    found = (_REFERENCE.match(piece.source(part)) for part in parts if part.children[0].type == "variable_expr")
+        parts = _expressions(first.children[0])
+    found = (_REFERENCE.match(file.source(part)) for part in parts if part.children[0].type == "variable_expr")
     return tuple(match[0] for match in found if match)
 
 
-def _entries(piece: Piece, expression: Node) -> dict[str, Value] | None:
-    inner = _inner(expression)
+def _entries(file: File, expression: Node) -> dict[str, Value] | None:
+    """Of an object; None where a key has to be evaluated."""
+    inner = _unwrapped(expression)
     if inner.type != "collection_value" or inner.children[0].type != "object":
         return None
-    entries = {}
-    for element in inner.children[0].children:
-        if element.type == "object_elem":
-            try:
-                key, value = _key_and_value(piece, element)
-            except literals.Undecodable:
-                return None  # a name that has to be evaluated: OpenTofu allows none here
-            entries[key] = value_of(piece, value, key)
-    return entries
+    try:
+        return {key: value_of(file, value, key) for key, value in _members(file, inner.children[0])}
+    except literals.Undecodable:
+        return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Gather:
-    """Made of the `count` literals that were read last."""
-
-    count: int
-    into: Callable[[list[Any]], Any]
-
-
-def literal_of(piece: Piece, expression: Node) -> Any:
-    """As JSON. Raises Undecodable where anything of it is no literal."""
-    done: list[Any] = []
-    waiting: list[Node | _Gather] = [expression]
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, _Gather):
-            parts = done[len(done) - item.count :]
-            del done[len(done) - item.count :]
-            done.append(item.into(parts))
-            continue
-        node = _inner(item)
-        if node.type == "collection_value":
-            waiting.extend(_collection(piece, node.children[0]))
-        else:
-            done.append(_scalar(piece, node))
-    return done[0]
+def _literal(file: File, expression: Node) -> Any:
+    """As JSON. Raises Undecodable unless all of it is literal. MAX_DEPTH bounds the recursion."""
+    node = _unwrapped(expression)
+    if node.type != "collection_value":
+        return _scalar(file, node)
+    collection = node.children[0]
+    if collection.type == "tuple":
+        return [_literal(file, element) for element in _expressions(collection)]
+    return {key: _literal(file, value) for key, value in _members(file, collection)}
 
 
-def _collection(piece: Piece, node: Node) -> list[Node | _Gather]:
-    """What to do for a list or an object, last things first."""
-    if node.type == "tuple":
-        elements = [child for child in node.children if child.type == "expression"]
-        return [_Gather(len(elements), list), *reversed(elements)]
-    if node.type != "object":
-        raise literals.Undecodable(node.type)
-    pairs = [_key_and_value(piece, child) for child in node.children if child.type == "object_elem"]
-    keys = [key for key, _ in pairs]
-    return [_Gather(len(keys), lambda parts: dict(zip(keys, parts, strict=True))), *(part for _, part in pairs[::-1])]
+def _members(file: File, collection: Node) -> list[tuple[str, Node]]:
+    if collection.type != "object":
+        raise literals.Undecodable(collection.type)
+    return [_key_and_value(file, child) for child in collection.children if child.type == "object_elem"]
 
 
-def _key_and_value(piece: Piece, element: Node) -> tuple[str, Node]:
-    sides = [child for child in element.children if child.type == "expression"]
+def _key_and_value(file: File, element: Node) -> tuple[str, Node]:
+    sides = _expressions(element)
     if len(sides) != 2:  # noqa: PLR2004  # the grammar knows no other
         raise literals.Undecodable(element.type)
-    source = piece.source(sides[0])
+    source = file.source(sides[0])
     if _WORD.fullmatch(source):
         return source, sides[1]
-    key = _scalar(piece, _inner(sides[0])) if sides[0].children[0].type != "(" else None
+    key = _scalar(file, _unwrapped(sides[0])) if sides[0].children[0].type != "(" else None
     if isinstance(key, str):
         return key, sides[1]
     if isinstance(key, int) and not isinstance(key, bool):
@@ -134,18 +95,19 @@ def _key_and_value(piece: Piece, element: Node) -> tuple[str, Node]:
     raise literals.Undecodable(source)
 
 
-def _scalar(piece: Piece, node: Node) -> Any:
+def _scalar(file: File, node: Node) -> Any:
     sign = ""
     if node.type == "operation" and node.children[0].type == "unary_operation":
-        operator, node = node.children[0].children
-        if operator.type != "-" or _inner(node).child_count != 1 or _inner(node).children[0].type != "numeric_lit":
+        operator, operand = node.children[0].children
+        node = _unwrapped(operand)
+        if operator.type != "-" or node.child_count != 1 or node.children[0].type != "numeric_lit":
             raise literals.Undecodable("an operation")
-        sign, node = "-", _inner(node)
+        sign = "-"
     if node.type == "template_expr" and node.children[0].type == "heredoc_template":
-        return _heredoc(piece, node.children[0])
+        return _heredoc(file, node.children[0])
     if node.type != "literal_value":
         raise literals.Undecodable(node.type)
-    kind, source = node.children[0].type, piece.source(node)
+    kind, source = node.children[0].type, file.source(node)
     if kind == "numeric_lit":
         return literals.number(sign + source)
     if kind == "string_lit":
@@ -153,20 +115,23 @@ def _scalar(piece: Piece, node: Node) -> Any:
     return {"true": True, "false": False, "null": None}[source]
 
 
-def _heredoc(piece: Piece, node: Node) -> str:
+def _heredoc(file: File, node: Node) -> str:
     if any(child.type.startswith("template_") and child.type != "template_literal" for child in node.children):
         raise literals.Undecodable("a template")
-    text = piece.file.text[piece.start(node) : piece.end(node)]
-    head = _MARKER.match(text)
+    text = file.source(node)
+    head = _HEREDOC.match(text)
     if head is None:
         raise literals.Undecodable("a heredoc")
     # The last line is the marker.
-    lines = text[head.end() : text.rfind(b"\n") + 1]
-    return literals.heredoc(lines.decode("utf-8", "replace"), flush=bool(head["flush"]))
+    return literals.heredoc(text[head.end() : text.rfind("\n") + 1], flush=bool(head["flush"]))
 
 
-def _inner(node: Node) -> Node:
-    """Without the wrappers of an expression: parentheses mean nothing by themselves."""
+def _expressions(node: Node) -> list[Node]:
+    return [child for child in node.children if child.type == "expression"]
+
+
+def _unwrapped(node: Node) -> Node:
+    """The expression without its wrappers: parentheses mean nothing by themselves."""
     while node.type == "expression":
         inside = [child for child in node.children if child.type not in ("(", ")", "comment")]
         if len(inside) != 1:

@@ -21,7 +21,6 @@ from apps.lib.errors import NotFound, TooLarge
 from apps.lib.highlighting import highlighted, language_of
 from apps.modules.catalogue.reading import version_for
 from apps.modules.contents import files
-from apps.modules.inspection.masking import Masked, masked
 from apps.modules.models import ModuleVersion
 from apps.portal.modules.frame import frame, where
 from apps.releases.lifecycle import quarantine
@@ -88,29 +87,15 @@ def module_raw(  # noqa: PLR0917  # the parts of its URL
             hint="Download the archive of the version: it holds the whole file.",
         )
     kind = files.image_type(data)
-    if not kind and not path.lower().endswith(ACTIVE):
-        kind = _text_type(shown, path, data)
+    if not kind and not path.lower().endswith(ACTIVE) and files.text_of(data, is_cut=False) is not None:
+        kind = "text/plain; charset=utf-8"
     file_name = path.rpartition("/")[2]
     disposition = content_disposition_header(as_attachment=not kind, filename=file_name) or "inline"
     headers = RAW_HEADERS | {"Content-Disposition": disposition}
     return HttpResponse(data, content_type=kind or "application/octet-stream", headers=headers)
 
 
-def _text_type(shown: ModuleVersion, path: str, data: bytes) -> str:
-    """Empty for binary data, and for text that the page redacts in part: only downloaded."""
-    text = files.text_of(data, is_cut=False)
-    if text is None:
-        return ""
-    seen = _masked(shown, path, text, is_cut=False)
-    return "" if seen.has_masks or seen.withheld else "text/plain; charset=utf-8"
-
-
-def _masked(shown: ModuleVersion, path: str, text: str, *, is_cut: bool) -> Masked:
-    paths = [row["name"] for row in shown.files]
-    return masked(path, text.replace("\r\n", "\n"), document=shown.inspection, paths=paths, is_cut=is_cut)
-
-
-def _readable_version(viewer: Viewer, address: ModuleAddress, version: str) -> ModuleVersion:
+def _shown(viewer: Viewer, address: ModuleAddress, version: str) -> ModuleVersion:
     version_row = version_for(viewer, address, version)
     quarantine.refuse_blocked(version_row.release)
     return version_row
@@ -150,12 +135,8 @@ def _contents(shown: ModuleVersion, entry: files.Entry) -> dict[str, Any]:
     text = files.text_of(data, is_cut=is_cut)
     if text is None:
         return {"is_binary": True}
-    seen = _masked(shown, entry.name, text, is_cut=is_cut)
-    if seen.withheld:
-        return {"withheld": seen.withheld}
-    lines = highlighted(seen.text, language_of(entry.name))
-    context = {"source": _numbered(lines), "line_count": len(lines), "is_cut": is_cut, "shown_bytes": len(data)}
-    return context | {"has_masks": seen.has_masks}
+    lines = highlighted(text.replace("\r\n", "\n"), language_of(entry.name))
+    return {"source": _numbered(lines), "line_count": len(lines), "is_cut": is_cut, "shown_bytes": len(data)}
 
 
 def _numbered(lines: tuple[str, ...]) -> SafeString:

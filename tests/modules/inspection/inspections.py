@@ -24,7 +24,7 @@ def of_default(source, **others):
 
 
 def messages(unit):
-    return [note.message for note in unit.notes]
+    return [note.message for note in unit.diagnostics]
 
 
 def as_json(**blocks):

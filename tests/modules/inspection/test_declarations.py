@@ -134,7 +134,7 @@ def test_providers_are_those_required_configured_or_only_used():
 
 
 def test_a_requirement_whose_name_has_to_be_evaluated_costs_a_warning_at_most():
-    assert unit_of(PROVIDERS).notes
+    assert unit_of(PROVIDERS).diagnostics
 
 
 def test_required_versions_are_listed_with_their_places():
@@ -185,7 +185,7 @@ locals { a = provider::x::y(1) }
 something_new "of" "tomorrow" {}
 """
     unit = unit_of(text)
-    assert unit.notes == []
+    assert unit.diagnostics == []
     assert not any(unit.parts.values())
 
 

@@ -1,8 +1,8 @@
-"""What does not parse costs a warning with its place; the rest is read, and nothing is shown that nobody wrote."""
+"""A damaged file costs its damaged blocks and says where; nothing is shown that nobody wrote."""
 
 import pytest
 
-from tests.modules.inspection.inspections import of_default, unit_of
+from tests.modules.inspection.inspections import messages, of_default, unit_of
 
 
 def names(unit):
@@ -10,54 +10,74 @@ def names(unit):
 
 
 def places(unit):
-    return [(note.file, note.line, note.column) for note in unit.notes]
+    return [(one.file, one.line, one.column) for one in unit.diagnostics]
 
 
 @pytest.mark.parametrize(
-    "number",
+    ("number", "value"),
     [
-        "1e+3",
-        "1E-3",
-        "1e3",
-        "2.5e10",
-        "-1e+3",
-        "0x1F",
-        "1_000",
-        "1.",
-        ".5",
-        "1x",
-        "[1, 1e+3]",
-        "{ a = 1E-3 }",
-        "[0x1F]",
+        ("1e+3", 1000),
+        ("1E-3", 0.001),
+        ("1e3", 1000),
+        ("2.5e10", 2.5e10),
+        ("-1e+3", -1000),
+        ("[1, 1e+3]", [1, 1000]),
+        ("{ a1e3 = 1E-3 }", {"a1e3": 0.001}),
+        ('"1e3 0x1F"', "1e3 0x1F"),
     ],
 )
-def test_a_number_that_the_grammar_cannot_read_is_unknown(number):
+def test_numbers_with_an_exponent_are_read_though_the_grammar_does_not_know_them(number, value):
     found = of_default(number)
-    assert (found["default"], found["required"], "value" in found) == ("(unknown)", False, False)
+    assert (found["default"], found["value"]) == (number, value)
 
 
-def test_a_number_that_cannot_be_read_costs_nothing_else():
-    unit = unit_of('variable "a" {\n  type    = number\n  default = 1e+3\n  description = "A."\n}\nvariable "b" {}\n')
-    first, second = unit.parts["variables"]
-    assert (first["type"], first["description"], first["sensitive"]) == ("number", "A.", False)
-    assert second["name"] == "b"
-    assert places(unit) == [("main.tf", 3, 14)]
+@pytest.mark.parametrize("number", ["0x1F", "1_000", "1.", ".5", "1x", "[0x1F]"])
+def test_what_is_no_number_is_damage(number):
+    unit = unit_of(f'variable "a" {{}}\nvariable "x" {{\n  default = {number}\n}}\n')
+    assert names(unit) == ["a"]
+    assert unit.diagnostics
+    assert unit.faults
 
 
-def test_behind_a_string_that_does_not_end_its_block_is_unknown_and_the_next_is_read():
-    unit = unit_of(
-        'variable "a" {\n  type = number\n  description = "open\n  default = 1\n}\nvariable "b" {\n  default = "x"\n}\n'
-    )
-    first, second = unit.parts["variables"]
-    assert (first["type"], first["description"], first["default"]) == ("number", "(unknown)", "(unknown)")
-    assert second["value"] == "x"
-    assert places(unit) == [("main.tf", 3, 17)]
+@pytest.mark.parametrize(
+    "damage",
+    [
+        'variable "x" { default = 1 type = number }',
+        'variable "x" {\n  default = 1 type = number\n}',
+        'variable "x" {\n  default = 1\n  - 2\n}\n',
+        'variable "x" {\n  default = f\n  (2)\n}\n',
+        'variable "x"\n{\n}\n',
+        'variable "x" {\n  default = "a\n  b"\n}\n',
+        'variable "x" {\n  default = {a = 1, b}\n}\n',
+    ],
+)
+def test_the_damaged_block_is_left_out_and_the_others_stay(damage):
+    unit = unit_of(f'variable "before" {{\n  default = 1\n}}\n{damage}\nvariable "after" {{\n  default = 2\n}}\n')
+    assert [(entry["name"], entry["value"]) for entry in unit.parts["variables"]] == [("before", 1), ("after", 2)]
+    assert len(unit.diagnostics) == len(unit.faults) == 1
+    assert 4 <= unit.diagnostics[0].line < 4 + damage.count("\n") + 1
 
 
-def test_behind_a_bracket_that_is_not_closed_the_next_block_is_read():
-    unit = unit_of('variable "a" {\n  default = [1,\n}\nvariable "b" {\n  default = 2\n}\n')
-    assert [(entry["name"], entry["default"]) for entry in unit.parts["variables"]] == [("a", "(unknown)"), ("b", "2")]
-    assert places(unit) == [("main.tf", 3, 1)]
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "default = {\n    a = b\n    (c) = d\n  }",
+        'default = "\\q"',
+        "default := 1",
+        "default =",
+        "default = 1;",
+        "default = 1,",
+        '"default" = 1',
+        "validation {\n    error_message = )\n  }",
+    ],
+)
+def test_what_follows_damage_is_shown_as_it_is_or_not_at_all(damage):
+    after = 'variable "after" {\n  default = 2\n}\n'
+    unit = unit_of(f'variable "before" {{}}\nvariable "x" {{\n  {damage}\n}}\n{after}')
+    assert names(unit) in (["before"], ["before", "after"])
+    assert [entry["value"] for entry in unit.parts["variables"] if entry["name"] == "after"] in ([], [2])
+    assert 2 <= unit.diagnostics[0].line <= 5
+    assert len(unit.faults) == 1
 
 
 @pytest.mark.parametrize(
@@ -65,105 +85,75 @@ def test_behind_a_bracket_that_is_not_closed_the_next_block_is_read():
     [
         'variable "a" {\n  default = 1\n',
         'variable "a" {\n  default = <<EOT\n',
+        'variable "a" {\n  default = <<EOT\na\nEOT}\n',
         'variable "a" {\n  default = "${\n',
+        'variable "a" {\n  default = [1,\n}\n',
+        'variable "a" {\n  default = "open\n}\n',
+        'variable "a" {\n  default = "a"b"\n}\n',
         "/*\n",
     ],
 )
-def test_what_follows_something_that_is_never_closed_is_not_shown(opened):
+def test_what_follows_something_that_is_never_closed_is_left_out(opened):
     unit = unit_of(f'variable "before" {{}}\n{opened}variable "after" {{\n  default = 1\n}}\n')
-    assert names(unit) == ["before"] or names(unit) == ["before", "a"]
-    assert all(entry["default"] in (None, "(unknown)") for entry in unit.parts["variables"])
-    assert len(unit.notes) == 1
+    assert names(unit) == ["before"]
+    assert 2 <= unit.diagnostics[0].line <= opened.count("\n") + 1
+    assert len(unit.faults) == 1
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        'variable "x" { default = 1 type = number }',
-        'variable "x" {\n  default = 1\n  - 2\n}\n',
-        'variable "x" {\n  default = f\n  (2)\n}\n',
-        'variable "x" {\n  default = "a\n  b"\n}\n',
-        'variable "x" {\n  default = "a"b"\n}\n',
-        'variable "x" {\n  default = "\\q"\n}\n',
-        'variable "x" {\n  default = [1, 2\n}\n',
-        'variable "x" {\n  default = {a = 1, b}\n}\n',
-        'variable "x" {\n  default = <<EOT\n}\n',
-        'variable "x" {\n  default = <<EOT\na\nEOT}\n',
-        'variable "x" {\n  default = {\n    a = b\n    (c) = d\n  }\n}\n',
-        'variable "x" {\n  default := 1\n}\n',
-        'variable "x" {\n  default = \n}\n',
-        'variable "x" {\n  default = 1;\n}\n',
-        'variable "x" {\n  default = 1,\n}\n',
-        'variable "x" {\n  "default" = 1\n}\n',
-    ],
-)
-def test_a_default_that_is_not_sound_is_unknown(text):
-    unit = unit_of(text)
-    (found,) = unit.parts["variables"]
-    assert (found["default"], "value" in found) == ("(unknown)", False)
-    assert unit.notes
-
-
-def test_two_blocks_on_one_line_are_not_told_apart():
+def test_of_two_blocks_on_a_line_the_second_is_left_out():
     unit = unit_of('variable "a" {} variable "b" { default = 1 }\nvariable "c" {}\n')
     assert names(unit) == ["a", "c"]
-    assert places(unit) == [("main.tf", 1, 1)]
+    assert places(unit) == [("main.tf", 1, 17)]
+    assert messages(unit) == ["a newline is missing before this; the block is left out"]
 
 
-def test_a_fault_in_a_block_that_is_not_shown_costs_a_warning_only():
-    unit = unit_of('locals {\n  a = 1e+3\n}\nvariable "x" {\n  default = 1\n}\n')
+def test_each_damaged_block_has_its_own_warning():
+    damaged = 'variable "%s" {\n  default = 1 type = number\n}\n'
+    unit = unit_of(f'{damaged % "a"}{damaged % "b"}variable "c" {{}}\n')
+    assert names(unit) == ["c"]
+    assert [one.line for one in unit.diagnostics] == [2, 5]
+
+
+def test_damage_in_a_block_that_is_not_shown_costs_a_warning_only():
+    unit = unit_of('locals {\n  a = 1 +\n}\nvariable "x" {\n  default = 1\n}\n')
     assert [entry["value"] for entry in unit.parts["variables"]] == [1]
-    assert places(unit) == [("main.tf", 2, 9)]
+    assert len(unit.diagnostics) == 1
 
 
-def test_stray_brackets_and_words_cost_a_warning():
-    unit = unit_of('}\nvariable "x" {}\nwhat is this\n')
-    assert names(unit) == ["x"]
-    assert places(unit) == [("main.tf", 1, 1)]
+def test_a_closing_brace_too_many_costs_what_follows():
+    unit = unit_of('variable "x" {}\n}\nvariable "y" {}\n')
+    assert names(unit) in (["x"], ["x", "y"])
+    assert unit.diagnostics[0].line == 2
 
 
 def test_columns_count_characters():
-    unit = unit_of('variable "x" {\n  description = "äöü" + 1e+3\n}\n')
-    assert places(unit) == [("main.tf", 2, 26)]
+    unit = unit_of('variable "x" {\n  description = "äöü" type = any\n}\n')
+    assert places(unit) == [("main.tf", 2, 23)]
 
 
-EXAMPLE = 'variable "a" {\n  default = <<EOT\nvariable "no" {\n}\nEOT\n}\n'
+def test_lines_may_break_inside_brackets_and_templates_and_behind_comments():
+    text = """\
+variable "x" { # a
+  default = [ // b
+    1, /* c
+    d */ 2
+  ]
+  description = "a ${
+    b
+  } c" # d
+  /* e */ type = map( /*
+    */ string
+  ) /* f
+  */
+}
+output "y" { value = 1 } /* g */ # h
+"""
+    assert unit_of(text).diagnostics == []
 
 
 def test_a_heredoc_that_shows_hcl_is_text():
-    unit = unit_of(EXAMPLE)
+    unit = unit_of('variable "a" {\n  default = <<EOT\nvariable "no" {\n}\nEOT\n}\n')
     assert [(entry["name"], entry["value"]) for entry in unit.parts["variables"]] == [("a", 'variable "no" {\n}\n')]
-
-
-def test_in_a_damaged_file_a_heredoc_with_blocks_in_it_may_be_the_damage():
-    """Its end may be another's: then it holds other variables, and what they keep secret."""
-    unit = unit_of(f'{EXAMPLE}variable "b" {{\n  default = 1e+3\n}}\n')
-    assert [(entry["name"], entry["default"]) for entry in unit.parts["variables"]] == [
-        ("a", "(unknown)"),
-        ("b", "(unknown)"),
-    ]
-
-
-def test_nested_blocks_of_a_damaged_block_are_read():
-    text = """\
-variable "x" {
-  default = 1e+3
-  validation {
-    condition     = true
-    error_message = "Kept."
-  }
-}
-terraform {
-  required_version = 1e+3
-  required_providers {
-    a = { source = "x/a" }
-  }
-}
-"""
-    unit = unit_of(text)
-    assert unit.parts["variables"][0]["validations"] == ["Kept."]
-    assert [entry["source"] for entry in unit.parts["providers"]] == ["x/a"]
-    assert [entry["text"] for entry in unit.parts["required_version"]] == ["(unknown)"]
 
 
 def test_behind_an_override_that_cannot_be_read_no_default_is_for_sure():

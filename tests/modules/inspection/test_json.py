@@ -87,7 +87,7 @@ def without_places(parts):
 def test_both_syntaxes_give_the_same_document():
     native, document = unit_of(NATIVE), unit_of("", main_tf_json=json.dumps(DOCUMENT))
     assert without_places(document.parts) == without_places(native.parts)
-    assert native.notes == document.notes == []
+    assert native.diagnostics == document.diagnostics == []
 
 
 def test_lists_of_objects_are_blocks_too():
@@ -146,7 +146,7 @@ def test_what_has_to_be_evaluated_or_is_too_large_has_no_value(default):
 def test_a_file_that_is_no_json_costs_a_warning_with_its_place(text, column):
     unit = unit_of("variable y {}", more_tf_json=text.encode())
     assert [entry["name"] for entry in unit.parts["variables"]] == ["y"]
-    assert [(note.file, note.line, note.column) for note in unit.notes] == [("more.tf.json", 1, column)]
+    assert [(note.file, note.line, note.column) for note in unit.diagnostics] == [("more.tf.json", 1, column)]
 
 
 def test_a_name_that_is_set_twice_is_unknown():

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from apps.modules.inspection import units
-from apps.modules.inspection.files import NET
+from apps.modules.inspection.files import INTERNAL_ERROR
 from tests.builders import modules
 
 SECRET = b"hunter2"
@@ -52,7 +52,7 @@ def mutated(rng: random.Random, source: bytes) -> bytes:
 def checked(files):
     document = units.read_module(files, {path: len(data) for path, data in files.items()})
     text = json.dumps(document)
-    assert NET not in text  # the net under the readers: nothing may have fallen into it
+    assert INTERNAL_ERROR not in text  # the net under the readers: nothing may have fallen into it
     assert "\\u0000" not in text
     text.encode()
     return document, text

@@ -101,7 +101,7 @@ def test_the_corpus_is_large_enough():
 
 @pytest.mark.parametrize("name", FILES)
 def test_no_file_of_the_corpus_costs_a_warning(name):
-    assert read_unit({"main.tf": FILES[name]}).notes == []
+    assert read_unit({"main.tf": FILES[name]}).diagnostics == []
 
 
 @pytest.mark.parametrize("name", BEYOND_THE_ORACLE)

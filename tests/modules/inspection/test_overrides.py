@@ -11,7 +11,7 @@ def test_arguments_replace_and_the_others_stay():
     (found,) = unit.parts["variables"]
     assert (found["type"], found["value"], found["description"]) == ("number", 2, "D")
     assert (found["file"], found["line"]) == ("main.tf", 1)
-    assert unit.notes == []
+    assert unit.diagnostics == []
 
 
 def test_the_last_of_several_wins():

@@ -19,7 +19,7 @@ output "id" { value = 1 }
 resource "aws_vpc" "this" {}
 """
 DENIALS = ["declares no variables", "hands no values", "manages nothing itself", "needs no provider"]
-WARNING = re.compile(rf'could not be read for sure.*?href="{AT}/files/broken.tf', re.DOTALL)
+WARNING = re.compile(rf'problem.*?module.s files.*?href="{AT}/files/broken.tf', re.DOTALL)
 
 
 @pytest.fixture

@@ -1,0 +1,57 @@
+"""A module file's bytes, and the places in it."""
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+
+from tree_sitter import Node
+
+from apps.modules.inspection.blocks import Diagnostic
+
+_BLANKS = re.compile(rb"[ \t]*")
+
+
+class Unreadable(Exception):
+    """Nothing of the file can be read; `offset` is where the problem is."""
+
+    def __init__(self, offset: int, message: str) -> None:
+        super().__init__(message)
+        self.offset = offset
+
+
+@dataclass(frozen=True)
+class File:
+    path: str
+    text: bytes
+
+    @cached_property
+    def _lines(self) -> list[int]:
+        return [0, *(match.end() for match in re.finditer(rb"\n", self.text))]
+
+    @cached_property
+    def _is_ascii(self) -> bool:
+        return self.text.isascii()
+
+    def line(self, offset: int) -> int:
+        return bisect_right(self._lines, offset)
+
+    def column(self, offset: int) -> int:
+        """In characters."""
+        start = self._lines[self.line(offset) - 1]
+        # A JSON file may be one long line with thousands of blocks.
+        return 1 + (offset - start if self._is_ascii else len(self.text[start:offset].decode("utf-8", "replace")))
+
+    def spans_lines(self, node: Node) -> bool:
+        return self.line(node.start_byte) != self.line(node.end_byte)
+
+    def indentation(self, offset: int) -> str:
+        """The blanks at the start of the line that holds the offset."""
+        blanks = _BLANKS.match(self.text, self._lines[self.line(offset) - 1], offset)
+        return blanks[0].decode("ascii") if blanks else ""
+
+    def source(self, node: Node) -> str:
+        return self.text[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+    def diagnostic(self, offset: int, message: str) -> Diagnostic:
+        return Diagnostic(self.path, self.line(offset), self.column(offset), message)

@@ -1,0 +1,126 @@
+"""The native syntax as tree-sitter's tree, and where a file is damaged.
+
+The grammar accepts more than HCL does: it ignores where lines end, and lets a quoted string span lines. Both are
+reported as damage, like the errors of the tree itself.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+import tree_sitter_hcl
+from tree_sitter import Language, Node, Parser
+
+from apps.modules.inspection.limits import MAX_DEPTH
+from apps.modules.inspection.source import File, Unreadable
+
+Fault = tuple[int, str]  # the offset, and what is wrong there
+UNCLOSED = "something in this block is never closed"  # the offset is where the end is missing
+
+# Numbers that the grammar reads otherwise than HCL: it does not know `1e5`, and takes `0x1F`.
+_NUMBER = re.compile(rb"(?<![\w.])(?:(?P<exponent>\d+[eE][+-]?\d+)|0x)")
+_BRACKET = re.compile(rb"[][(){}]")
+_OPENING = frozenset({"(", "[", "{", "tuple_start", "object_start", "block_start"})
+_CLOSING = frozenset({")", "]", "}", "tuple_end", "object_end", "block_end"})
+_TOP_LEVEL = frozenset({"attribute", "block", "comment"})
+_QUOTED = frozenset({"string_lit", "quoted_template"})
+_TEMPLATES = frozenset({"template_interpolation", "template_directive"})
+
+
+def parse(file: File) -> Node:
+    """Raises Unreadable: deep nesting costs the parser quadratic time."""
+    depth = 0
+    for match in _BRACKET.finditer(file.text):
+        depth = depth + 1 if match[0] in b"([{" else max(depth - 1, 0)
+        if depth > MAX_DEPTH:
+            raise Unreadable(match.start(), f"more than {MAX_DEPTH} brackets are open at once")
+    return _parser().parse(_NUMBER.sub(_known_number, file.text)).root_node
+
+
+def top_level(root: Node) -> Iterator[Node]:
+    """The file's statements, and in a damaged file the pieces between them."""
+    for node in root.children:
+        yield from node.children if node.type == "body" else [node]
+
+
+def statements(block: Node) -> list[Node]:
+    """The attributes and blocks in a block."""
+    bodies = (child for child in block.children if child.type == "body")
+    return [node for body in bodies for node in body.children if node.type in ("attribute", "block")]
+
+
+def faults_of(file: File, root: Node) -> list[Fault]:
+    """In the order of the file."""
+    waiting = list(top_level(root))
+    found = list(_joined(file, waiting))
+    found += [(node.start_byte, "invalid syntax") for node in waiting if node.type not in _TOP_LEVEL]
+    while waiting:
+        node = waiting.pop()
+        if node.is_error:
+            found.append((node.start_byte, "invalid syntax"))
+        elif node.is_missing:
+            found.append((node.start_byte, UNCLOSED))
+        elif node.has_error or node.type in ("block", "body") or file.spans_lines(node):
+            found += _line_faults(file, node)
+            waiting += node.children
+    return sorted(found)
+
+
+def _line_faults(file: File, node: Node) -> Iterator[Fault]:
+    """Where lines end otherwise than in HCL."""
+    if node.type == "body":
+        yield from _joined(file, node.children)
+    elif node.type in ("attribute", "block"):
+        at = _line_break(file, node)
+        if at is not None:
+            yield at, "a newline where HCL allows none"
+    elif node.type in _QUOTED:
+        parts = [child for child in node.children if child.type in _TEMPLATES]
+        starts = [node.start_byte, *(part.end_byte for part in parts)]
+        ends = [*(part.start_byte for part in parts), node.end_byte]
+        if any(file.line(start) != file.line(end) for start, end in zip(starts, ends, strict=True)):
+            yield node.start_byte, "this string does not end on its line"
+
+
+def _joined(file: File, nodes: list[Node]) -> Iterator[Fault]:
+    """Where a statement begins on the line on which another ends."""
+    end, is_apart = 0, True
+    for node in nodes:
+        is_apart = is_apart or file.line(end) != file.line(node.start_byte)
+        if node.type != "comment":
+            if not is_apart:
+                yield node.start_byte, "a newline is missing before this"
+            is_apart = False
+        end = node.end_byte
+
+
+def _line_break(file: File, statement: Node) -> int | None:
+    """The first token of a statement that a line break outside of all brackets comes before."""
+    found = None
+    waiting = [statement]
+    while waiting:
+        depth, end = 0, None
+        for node in waiting.pop().children:
+            if depth == 0:
+                if end is not None and file.line(end) != file.line(node.start_byte):
+                    found = min(found or node.start_byte, node.start_byte)
+                if file.spans_lines(node) and node.type not in _QUOTED | {"heredoc_template", "body", "comment"}:
+                    waiting.append(node)
+            depth += (node.type in _OPENING) - (node.type in _CLOSING)
+            end = node.end_byte
+    return found
+
+
+def _known_number(match: re.Match[bytes]) -> bytes:
+    """As many bytes; the tree only says where a number is."""
+    return b"0" * len(match[0]) if match["exponent"] else b"0@"
+
+
+@cache
+def _parser() -> Parser:
+    return Parser(Language(tree_sitter_hcl.language()))
+
+
+def warm_up() -> None:
+    """Load the grammar's library: a sandboxed process cannot open it later."""
+    _parser().parse(b"")
