@@ -29,7 +29,7 @@ from apps.releases.lifecycle import quarantine
 from apps.releases.models import Kind, Release, State
 from apps.releases.publishing import pipeline, receiving, reserving, staging, transitions
 from apps.releases.publishing.fault_injection import fault_point
-from apps.releases.publishing.pipeline import Questions, Step, Work
+from apps.releases.publishing.pipeline import Questions, Step
 
 JOB = "publish-module"
 LIMIT_SETTING = "LARDER_MODULE_ARCHIVE_MAX_BYTES"
@@ -53,6 +53,18 @@ class _Brief:
     multiple_modules: bool = False
     confirmed: Sequence[str] = ()
     manifest: str = ""
+
+
+@dataclass(slots=True, init=False)
+class Findings:
+    """Results of steps for later steps, set by the step that finds them."""
+
+    inspected: extraction.Inspected
+    listing: sandboxed.Listing
+    contents: extraction.Contents
+
+
+Work = pipeline.Work[Findings]
 
 
 # --- The web process: reserve and receive --------------------------------------------------------------------------
@@ -269,9 +281,9 @@ def check(work: Work) -> None:
         if work.archive_key:
             store.discard_staged(work.archive_key)  # created again once the questions are answered
         raise Questions(questions)
-    work.findings["inspected"] = inspected
+    work.findings.inspected = inspected
     pipeline.record_checked(work, digest=listing.digest, size=listing.size)
-    work.findings["listing"] = listing
+    work.findings.listing = listing
 
 
 def check_package(archive: BinaryIO) -> None:
@@ -308,9 +320,7 @@ def _stage_repacked(key: str, zipped: Iterable[bytes]) -> None:
 def inspect(work: Work) -> None:
     """Read the contents for the version's pages. Refuses nothing: an unreadable file becomes a warning on the page."""
     address, found = address_of(work.release), work.findings
-    found["contents"] = extraction.read(
-        found["listing"], found["inspected"], address=address, version=work.release.version
-    )
+    found.contents = extraction.read(found.listing, found.inspected, address=address, version=work.release.version)
 
 
 def finalise(work: Work) -> None:
@@ -320,7 +330,7 @@ def finalise(work: Work) -> None:
         raise sandboxed.Refusal([_twin_reason(work.release)]) from None
 
 
-STEPS: tuple[Step, ...] = (
+STEPS: tuple[Step[Findings], ...] = (
     pipeline.take_up,
     check,
     inspect,
@@ -332,7 +342,7 @@ STEPS: tuple[Step, ...] = (
 
 
 def run(claim: Claim) -> None:
-    pipeline.run(claim, STEPS)
+    pipeline.run(claim, STEPS, Findings())
 
 
 def limits() -> sandboxed.Limits:
@@ -361,7 +371,7 @@ def _describe(work: Work) -> None:
     is_prerelease = versions.parse(release.version).is_prerelease
     digest = package_manifest.digest_for(release)
     row = ModuleVersion(module=module, release=release, is_prerelease=is_prerelease, manifest_digest=digest)
-    extraction.write(row, work.findings["contents"])
+    extraction.write(row, work.findings.contents)
 
 
 def _catalogue(work: Work) -> None:

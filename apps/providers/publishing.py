@@ -5,6 +5,7 @@ finalise (D4, D11, D24). The worker runs STEPS.
 import os
 import platform
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 from django.conf import settings
 from django.utils import timezone
@@ -20,17 +21,35 @@ from apps.lib.digests import Tally
 from apps.lib.errors import Conflict, Invalid, Reason
 from apps.lib.formats import sums
 from apps.lib.packages import sandboxed as package_names
+from apps.lib.packages.sandboxed import PackageListing
 from apps.providers import catalogue
 from apps.providers.docs import drafted as docs
+from apps.providers.docs.layouts import Place
 from apps.providers.drafting import assembling, drafts, package_manifests, protocols
-from apps.providers.models import Package, Provider, ProviderVersion
+from apps.providers.models import DocsPage, Package, Provider, ProviderVersion
 from apps.releases.lifecycle import quarantine, release_blobs
 from apps.releases.models import Kind, Release, ReleaseFile, State
 from apps.releases.publishing import drafting, pipeline, reserving, staging, transitions
 from apps.releases.publishing.drafting import Opened, Received
-from apps.releases.publishing.pipeline import Step, Work
+from apps.releases.publishing.pipeline import Step
 
 JOB = "publish-provider"
+
+
+@dataclass(slots=True, init=False)
+class Findings:
+    """Results of steps for later steps, set by the step that finds them."""
+
+    files: drafts.Files
+    inspected: list[tuple[Package, PackageListing]]
+    packages: list[Package]
+    protocols: list[str]
+    texts: dict[Place, bytes]
+    settled: assembling.Settled
+    pages: list[DocsPage]
+
+
+Work = pipeline.Work[Findings]
 
 
 # --- The web process: open, receive, submit ---------------------------------------------------------------------------
@@ -151,15 +170,17 @@ def check(work: Work) -> None:
     # Clients unpack the mode as it is. A warning suffices: other tools may set it themselves.
     idle = [one.platform for one, listing in inspected if one.os != "windows" and not listing.is_runnable]
     work.notes |= {"platforms": [package.platform for package in packages], "protocols": spoken, "not_runnable": idle}
-    work.findings |= {"files": files, "packages": packages, "protocols": spoken, "inspected": inspected, "texts": texts}
+    found = work.findings
+    found.files, found.texts = files, texts
+    found.inspected, found.packages, found.protocols = inspected, packages, spoken
 
 
 def settle_sums(work: Work) -> None:
     """Find out whose sums they are, and which key signed or will sign them (D11)."""
-    packages: list[Package] = work.findings["packages"]
-    settled = assembling.settle(work.release, work.findings["files"], packages)
+    packages = work.findings.packages
+    settled = assembling.settle(work.release, work.findings.files, packages)
     work.notes["signing"] = settled.signing.value
-    work.findings["settled"] = settled
+    work.findings.settled = settled
     size = sum(package.size for package in packages)
     pipeline.record_checked(work, digest=settled.sums_digest, size=size)
 
@@ -169,10 +190,10 @@ def sign(work: Work) -> None:
 
     Safe to repeat: a retry signs again, only the stored signature is served.
     """
-    settled: assembling.Settled = work.findings["settled"]
+    settled = work.findings.settled
     if settled.signature is None:
         pipeline.move_on(work, State.SIGNING)
-        work.findings["settled"] = assembling.signed(settled)
+        work.findings.settled = assembling.signed(settled)
     pipeline.record_signed(work)
 
 
@@ -181,8 +202,8 @@ def store_files(work: Work) -> None:
 
     The release keeps the blobs of an earlier run, so that a purge removes them too.
     """
-    files: drafts.Files = work.findings["files"]
-    settled: assembling.Settled = work.findings["settled"]
+    files = work.findings.files
+    settled = work.findings.settled
     stored = [file for file, _ in files.packages] + ([files.docs] if files.docs else [])
     names = {file.digest: file.name for file in stored}
     release_blobs.record_blobs(work.release, names | assembling.names_of(work.release, settled), claim=work.claim)
@@ -196,14 +217,14 @@ def read_docs(work: Work) -> None:
     more.
     """
     found = work.findings
-    found["pages"] = docs.read(work.release, found["texts"], found["inspected"])
+    found.pages = docs.read(work.release, found.texts, found.inspected)
 
 
 def finalise(work: Work) -> None:
     pipeline.finalise(work, _describe, _catalogue)
 
 
-STEPS: tuple[Step, ...] = (
+STEPS: tuple[Step[Findings], ...] = (
     pipeline.take_up,
     check,
     settle_sums,
@@ -217,20 +238,20 @@ STEPS: tuple[Step, ...] = (
 
 
 def run(claim: Claim) -> None:
-    pipeline.run(claim, STEPS)
+    pipeline.run(claim, STEPS, Findings())
 
 
 def _describe(work: Work) -> None:
     """Write the provider's own rows, in the finalising transaction. The first version creates the provider."""
-    release, settled = work.release, work.findings["settled"]
+    release, settled = work.release, work.findings.settled
     assembling.require_usable(settled.key, now=timezone.now())
     provider, _ = Provider.objects.get_or_create(namespace=release.namespace, type=release.name)
-    packages: list[Package] = work.findings["packages"]
+    packages = work.findings.packages
     version = ProviderVersion(
         provider=provider,
         release=release,
         is_prerelease=versions.parse(release.version).is_prerelease,
-        protocols=work.findings["protocols"],
+        protocols=work.findings.protocols,
         signing=settled.signing,
         key=settled.key,
         sums_digest=settled.sums_digest,
@@ -241,7 +262,7 @@ def _describe(work: Work) -> None:
     for package in packages:
         package.version = version
     Package.objects.bulk_create(packages)
-    docs.describe(version, work.findings["files"].docs, work.findings["pages"])
+    docs.describe(version, work.findings.files.docs, work.findings.pages)
 
 
 def _catalogue(work: Work) -> None:

@@ -8,7 +8,7 @@ import os
 import platform
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import structlog
 from django.db import transaction
@@ -34,14 +34,17 @@ GIVEN_UP = Reason(
 )
 
 
+F = TypeVar("F")
+
+
 @dataclass(slots=True)
-class Work:
-    """One attempt at one release. `findings` passes results of the kind's check to its finalise."""
+class Work(Generic[F]):
+    """One attempt at one release. A kind's steps leave their results for later steps in `findings`."""
 
     claim: Claim
     release: Release
-    findings: dict[str, Any] = field(default_factory=dict)
-    # The worker's remarks, stored with the release however it ends.
+    findings: F
+    # What the worker noticed, kept with the release however it ends.
     notes: dict[str, Any] = field(default_factory=dict)
     # Where the archive lies that is checked and stored: the upload itself, or what it was repacked to.
     archive_key: str = ""
@@ -55,17 +58,17 @@ class Questions(Exception):
         self.reasons = list(reasons)
 
 
-Step = Callable[[Work], None]
+Step = Callable[[Work[F]], None]
 
 
-def points(steps: Sequence[Step]) -> list[str]:
-    """Return the fault points of a pipeline, in order: tests kill a worker at each."""
+def points(steps: Sequence[Step[Any]]) -> list[str]:
+    """The fault points of a pipeline, in order: tests kill a worker at each."""
     return [f"{when}:{step.__name__}" for step in steps for when in ("before", "after")]
 
 
-def run(claim: Claim, steps: Sequence[Step]) -> None:
+def run(claim: Claim, steps: Sequence[Step[F]], findings: F) -> None:
     release = Release.objects.select_related("namespace").get(pk=claim.target)
-    work = Work(claim, release)
+    work = Work(claim, release, findings)
     if release.state in READY and claim.exhausted:
         transitions.fail(release, GIVEN_UP, claim=claim)
     elif release.state in READY:
@@ -82,15 +85,15 @@ def run(claim: Claim, steps: Sequence[Step]) -> None:
         clean(work)
 
 
-def _ask(work: Work, questions: Sequence[Reason]) -> None:
-    """Hold the release if somebody watches; reject a script's, with reasons that say how to confirm."""
+def _ask(work: Work[Any], questions: Sequence[Reason]) -> None:
+    """Hold the release where somebody watches; a script is refused, with the words that say how it confirms."""
     if work.release.asks:
         transitions.put_on_hold(work.release, questions, claim=work.claim, notes=work.notes)
     else:
         transitions.reject(work.release, questions, claim=work.claim, notes=work.notes)
 
 
-def _walk(work: Work, steps: Sequence[Step]) -> None:
+def _walk(work: Work[F], steps: Sequence[Step[F]]) -> None:
     for step in steps:
         fault_point(f"before:{step.__name__}", work.release)
         step(work)
@@ -98,8 +101,8 @@ def _walk(work: Work, steps: Sequence[Step]) -> None:
         fault_point(f"after:{step.__name__}", work.release)
 
 
-def take_up(work: Work) -> None:
-    """received → checking; also after a worker died while checking or signing."""
+def take_up(work: Work[Any]) -> None:
+    """received → checking; again after a worker died in the middle of it, or of signing."""
     with transaction.atomic():
         work.claim.guard()
         transitions.move(
@@ -110,8 +113,8 @@ def take_up(work: Work) -> None:
         )
 
 
-def record_checked(work: Work, *, digest: str, size: int) -> None:
-    """Record digest and size of the checked bytes, and which process checked them."""
+def record_checked(work: Work[Any], *, digest: str, size: int) -> None:
+    """Write down what the worker found the bytes to be, and which process found it."""
     worker = f"{platform.node()}:{os.getpid()}"
     with transaction.atomic():
         work.claim.guard()
@@ -127,15 +130,15 @@ def record_checked(work: Work, *, digest: str, size: int) -> None:
         )
 
 
-def move_on(work: Work, state: State) -> None:
-    """checking → `state`, for kinds with further steps."""
+def move_on(work: Work[Any], state: State) -> None:
+    """checking → `state`, for kinds that have more to do than to check."""
     with transaction.atomic():
         work.claim.guard()
         transitions.move(work.release, State.CHECKING, to=state)
 
 
-def record_signed(work: Work) -> None:
-    """Record that the signature is valid, and which process verified it."""
+def record_signed(work: Work[Any]) -> None:
+    """Write down that a signature stands, whoever made it, and which process has looked at it."""
     worker = f"{platform.node()}:{os.getpid()}"
     with transaction.atomic():
         work.claim.guard()
@@ -149,7 +152,7 @@ def record_signed(work: Work) -> None:
         )
 
 
-def store_archive(work: Work) -> None:
+def store_archive(work: Work[Any]) -> None:
     """Staging → content-addressed storage, create only."""
     release = work.release
     assert release.size is not None  # noqa: S101  # the check before this step has set it
@@ -159,7 +162,7 @@ def store_archive(work: Work) -> None:
         store.store_staged(work.archive_key or release.staging_key, digest=release.digest, size=release.size)
 
 
-def enter_ledger(work: Work) -> None:
+def enter_ledger(work: Work[Any]) -> None:
     try:
         ledger.enter(work.release, digest=work.release.digest)
     except ledger.LedgerConflict as conflict:
@@ -173,8 +176,8 @@ def enter_ledger(work: Work) -> None:
         raise Refusal([reason]) from None
 
 
-def finalise(work: Work, describe: Callable[[Work], None], catalogue: Callable[[Work], None]) -> None:
-    """Write the kind's own rows, the state and the audit row in one transaction, which makes the version visible.
+def finalise(work: Work[F], describe: Callable[[Work[F]], None], catalogue: Callable[[Work[F]], None]) -> None:
+    """One transaction: the kind's own rows, the state, the audit row. From its commit on, readers see the version.
 
     `catalogue` comes last because the lists must count the version as published.
     """
@@ -195,6 +198,6 @@ def finalise(work: Work, describe: Callable[[Work], None], catalogue: Callable[[
         catalogue(work)
 
 
-def clean(work: Work) -> None:
+def clean(work: Work[Any]) -> None:
     """Drop the staged bytes."""
     staging.discard(work.release)
