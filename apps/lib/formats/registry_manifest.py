@@ -24,13 +24,13 @@ def parse(data: bytes, *, file: str = FILE_NAME) -> list[str]:
     fields = _object(data, file)
     version = fields.get("version")
     if type(version) is not int or version != 1:
-        raise _refuse("manifest_version", f'"version" {_told(version)}', '"version": 1', file)
+        raise _refuse("manifest_version", f'"version" {_short_json(version)}', '"version": 1', file)
     metadata = fields.get("metadata")
     if not isinstance(metadata, dict):
-        raise _refuse("manifest_metadata", f'"metadata" {_told(metadata)}', "an object", file)
+        raise _refuse("manifest_metadata", f'"metadata" {_short_json(metadata)}', "an object", file)
     protocols = metadata.get("protocol_versions")
     if not isinstance(protocols, list):
-        raise _refuse("manifest_protocols", f'"protocol_versions" {_told(protocols)}', "a list of texts", file)
+        raise _refuse("manifest_protocols", f'"protocol_versions" {_short_json(protocols)}', "a list of texts", file)
     return protocols_checked(protocols, file=file)
 
 
@@ -66,14 +66,14 @@ def _object(data: bytes, file: str) -> dict[str, Any]:
     try:
         fields = json.loads(data.decode("utf-8"), object_pairs_hook=_once)
     except _Twice as twice:
-        raise _refuse("manifest_duplicate", f"the key {_told(str(twice))} twice", "each key once", file) from None
+        raise _refuse("manifest_duplicate", f"the key {_short_json(str(twice))} twice", "each key once", file) from None
     except UnicodeDecodeError:
         raise _refuse("manifest_encoding", "bytes that are no UTF-8", "JSON in UTF-8", file) from None
     except (ValueError, RecursionError) as error:
         why = f" ({error})" if isinstance(error, json.JSONDecodeError) else ""
         raise _refuse("manifest_not_json", f"no JSON{why}", f"a JSON object such as {_EXAMPLE}", file) from None
     if not isinstance(fields, dict):
-        raise _refuse("manifest_not_json", _told(fields), f"a JSON object such as {_EXAMPLE}", file)
+        raise _refuse("manifest_not_json", _short_json(fields), f"a JSON object such as {_EXAMPLE}", file)
     return fields
 
 

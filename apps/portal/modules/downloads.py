@@ -78,12 +78,12 @@ def downloads_card(subject: Module | Release) -> dict[str, Any]:
     """For portal/module/downloads_card.html: two queries, of one version or of the whole module."""
     days = figures.last_days(timezone.now().date(), CARD_DAYS)
     if isinstance(subject, Release):
-        counts, total = figures.of_release(subject), None
+        counts, total = figures.counts_of_release(subject), None
         namespace, path_name = subject.namespace, subject.name
     else:
         namespace, path_name = subject.namespace, subject.address.path_name
-        counts = figures.of_name(kind=Kind.MODULE, namespace=namespace, name=path_name)
-        total = figures.ever_of_name(kind=Kind.MODULE, namespace=namespace, name=path_name)
+        counts = figures.counts_of_name(kind=Kind.MODULE, namespace=namespace, name=path_name)
+        total = figures.downloads_of_name(kind=Kind.MODULE, namespace=namespace, name=path_name)
     values = figures.by_day(counts, days)
     url = reverse("portal:module-downloads", args=[namespace.name, *path_name.split("/")])
     return {

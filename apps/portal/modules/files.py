@@ -95,7 +95,7 @@ def module_raw(  # noqa: PLR0917  # the parts of its URL
     return HttpResponse(data, content_type=kind or "application/octet-stream", headers=headers)
 
 
-def _shown(viewer: Viewer, address: ModuleAddress, version: str) -> ModuleVersion:
+def _readable_version(viewer: Viewer, address: ModuleAddress, version: str) -> ModuleVersion:
     version_row = version_for(viewer, address, version)
     quarantine.refuse_blocked(version_row.release)
     return version_row

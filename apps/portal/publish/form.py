@@ -124,7 +124,7 @@ class PublishForm(forms.Form):
 def sentence(refusal: RegistryError) -> str:
     """The error and its hint, as sentences for a page."""
     texts = [text for text in (str(refusal), refusal.hint) if text]
-    return " ".join(_begun(text) + ("" if text[-1] in ".?!)" else ".") for text in texts)
+    return " ".join(_capitalised(text) + ("" if text[-1] in ".?!)" else ".") for text in texts)
 
 
 def _capitalised(text: str) -> str:
