@@ -2,6 +2,7 @@
 
 import copy
 import shutil
+from typing import Any
 
 import pytest
 from django.db import transaction
@@ -19,8 +20,8 @@ from tests.house.policy import COLUMNS
 def shared_scene(django_db_setup, django_db_blocker):
     shutil.rmtree(BLOBS, ignore_errors=True)
     with django_db_blocker.unblock():
-        outer = transaction.atomic()
-        outer._from_testcase = True  # type: ignore[attr-defined]  # as Django's TestCase has it: jobs may begin their durable blocks inside
+        outer: Any = transaction.atomic()
+        outer._from_testcase = True  # as Django's TestCase has it: jobs may begin their durable blocks inside
         with outer:
             yield world.build()
             transaction.set_rollback(True)

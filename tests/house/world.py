@@ -86,7 +86,7 @@ def build():
 def _published(namespace, alice):
     address, data = ModuleAddress(namespace.name, "vpc", "aws"), module_zip(FILES, comment=namespace.name.encode())
     viewer = Viewer(alice)
-    publishing.publish(viewer=viewer, open_body=lambda: iter([data]), address=address, version="1.0.0", file_name="")
+    publishing.publish(viewer=viewer, address=address, version="1.0.0", file_name="", open_body=lambda: iter([data]))
     run_jobs()
     return Release.objects.get(namespace=namespace, version="1.0.0")
 
