@@ -1,5 +1,4 @@
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -7,12 +6,12 @@ from tests import postgres
 from tests.live import Live, start_live
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def four_processes(request, tmp_path: Path) -> Iterator[Live]:
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def four_processes(request, tmp_path_factory) -> Iterator[Live]:
     variables = {"LARDER_WEB_PROCESSES": "4"}
     if request.param == "postgres":
         if postgres.programs() is None:
             pytest.skip(postgres.MISSING)
         variables["LARDER_DATABASE_URL"] = postgres.start()
-    with start_live(tmp_path, **variables) as larder:
+    with start_live(tmp_path_factory.mktemp("four"), **variables) as larder:
         yield larder

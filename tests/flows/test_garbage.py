@@ -16,9 +16,9 @@ from tests.live import Live
 
 pytestmark = pytest.mark.live
 
-MUTANTS = 2_000
+MUTANTS = 600
 # What the first ones cost is the code and the caches that the processes had not needed before.
-WARM_UP = 300
+WARM_UP = 200
 AT_ONCE = 8
 ENDED = ("published", "rejected")
 
@@ -58,8 +58,7 @@ def put_all(larder: Live, token: str, bodies: dict[int, bytes]) -> list[int]:
     return asyncio.run(everybody())
 
 
-@pytest.mark.timeout(900)
-def test_two_thousand_mutated_zips_meet_no_5xx_and_leave_nothing(live):
+def test_mutated_zips_meet_no_5xx_and_leave_nothing(live):
     token = live.token()
     with live.client(token) as client:
         client.put("/api/v1/namespaces/garbage", json={"visibility": "private"}).raise_for_status()
@@ -80,7 +79,8 @@ def test_two_thousand_mutated_zips_meet_no_5xx_and_leave_nothing(live):
     assert set(states) <= set(ENDED), set(states)
     assert len(states) == MUTANTS - sum(status != 202 for status in statuses)
     assert processes <= set(descendants(live.process.pid)), "no process had to be replaced"
-    assert pss(live.process.pid) - memory < 40
+    grown = pss(live.process.pid) - memory
+    assert grown < 12, "2 when this was written"
     assert live.staged() <= there
 
 

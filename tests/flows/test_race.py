@@ -61,7 +61,7 @@ def test_of_64_equal_uploads_all_are_welcome_and_one_version_stands(four_process
     with larder.client(token) as client:
         client.put("/api/v1/namespaces/acme", json={"visibility": "private"}).raise_for_status()
 
-    answers = put_all(larder, "/api/v1/modules/acme/vpc/aws/1.0.0", token, [module_zip()] * CLIENTS)
+    answers = put_all(larder, "/api/v1/modules/acme/network/aws/1.0.0", token, [module_zip()] * CLIENTS)
 
     assert {answer.status_code for answer in answers} <= {200, 202}
     assert len({answer.json()["id"] for answer in answers}) == 1

@@ -19,7 +19,7 @@ from tests.site.processes import eventually
 pytestmark = pytest.mark.live
 
 THREADS = 4
-SLOW = 20
+SLOW = 10  # of each kind, and there are several at once
 TIMEOUT = 5
 NOTICE = 8
 READS = ("/healthz", "/readyz", "/v1/modules/demo/hello/local/versions")
@@ -54,7 +54,7 @@ UPLOAD = "/api/v1/modules/demo/slow/local/1.0.0"
 
 
 def kinds(larder: Live, token: str) -> dict[str, tuple[Client, int]]:
-    """Each kind's client, and how many of them are twenty slow ones."""
+    """Each kind's client, and how many of them are as many slow ones."""
 
     def http2(method: str, path: str, more: dict[str, str], count: int = 1) -> Client:
         fields = {":method": method, ":path": path, **more}
