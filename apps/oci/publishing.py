@@ -49,7 +49,7 @@ class Package:
 
 
 class Undecided(Unavailable):
-    """No worker has decided yet, on this release of ours or on somebody else's that has the number."""
+    """No worker has decided yet, on this release of ours or on someone else's that has the number."""
 
     def __init__(self, release: Release) -> None:
         super().__init__(f"{release} is still being checked.", hint="Push the same again in a minute: it answers then.")
@@ -241,4 +241,4 @@ def _refused(what: str, reasons: list[Reason]) -> ManifestInvalid:
     more = len(reasons) - MOST_REASONS
     said = " ".join(reason.sentence for reason in reasons[:MOST_REASONS])
     rest = f" And {more} more." if more > 0 else ""
-    return ManifestInvalid(f"{what}: {said or 'nobody knows why.'}{rest}")
+    return ManifestInvalid(f"{what}: {said or 'refused without a recorded reason; see the release page.'}{rest}")

@@ -31,7 +31,7 @@ _RECIPE = "{kind}Key-Usage: sign\nName-Real: {name}\nExpire-Date: 0\n%no-protect
 
 
 def run(claim: Claim) -> None:
-    """Make the key that was asked for. Safe to repeat: what was made and not stored is gone with its home."""
+    """Generate the key that was asked for. Safe to repeat: what was made and not stored is gone with its home."""
     key = SigningKey.objects.select_related("namespace").get(pk=claim.target)
     if key.state != State.PENDING:
         return

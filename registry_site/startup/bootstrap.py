@@ -66,7 +66,7 @@ def only_one(data_dir: Path) -> Iterator[None]:
 
 
 def secret_key(data_dir: Path) -> None:
-    """Make the key of sessions, tickets and capability URLs, once, unless a file was named for it."""
+    """Generate the key of sessions, tickets and capability URLs, once, unless a file was named for it."""
     if env.text("LARDER_SECRET_KEY_FILE") or (data_dir / "secret_key").is_file():
         return
     key = secrets.token_urlsafe(48)

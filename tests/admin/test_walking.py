@@ -83,7 +83,7 @@ def test_what_an_operator_may_not_is_not_offered(walker):
         "verify",
         "reinspect",
     }
-    assert "Put it into quarantine" in portal
+    assert "Quarantine this version" in portal
     assert "Purge it" not in portal
 
 

@@ -269,7 +269,7 @@ def test_a_draft_is_found_again_in_another_browser_and_lacks_only_the_rest(
     page.get_by_role("button", name="Send the files").click()
     expect(page.locator("#release-status [data-file]")).to_have_count(3)
     assert sorted(url.rpartition("/")[2] for url in sent) == rest
-    page.get_by_role("button", name="Hand in and publish").click()
+    page.get_by_role("button", name="Submit and publish").click()
     expect_published(page)
 
 
@@ -290,7 +290,7 @@ def test_it_works_without_javascript(open_browser: OpenBrowser, larder_of_keys, 
     page.locator("[data-file]").first.get_by_role("button", name="Remove").click()
     expect(page.locator("[data-file]")).to_have_count(2)
     page.get_by_role("checkbox", name="5.0").check()
-    page.get_by_role("button", name="Hand in and publish").click()
+    page.get_by_role("button", name="Submit and publish").click()
     for _ in range(60):
         if page.locator("[data-step=published][data-step-state=done]").count():
             break

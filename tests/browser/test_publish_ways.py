@@ -59,8 +59,8 @@ def test_a_tarball_of_a_git_host_is_published_as_a_zip(page, space, archive, suf
     expect(page.get_by_label("Version", exact=True)).to_have_value("1.3.0")
     publish(page)
     expect_published(page)
-    made = page.get_by_role("region", name="What was made of the upload")
-    expect(made).to_contain_text(f"The folder packed{form}-1.3.0/ around everything was taken off.")
+    made = page.get_by_role("region", name="What Larder did with the upload")
+    expect(made).to_contain_text(f"The folder packed{form}-1.3.0/ around everything was removed.")
     expect(made).to_contain_text(f"Repacked as zip from {suffix}")
     assert len(set(re.findall(r"sha256:[0-9a-f]{64}", made.inner_text()))) == 2
     page.get_by_role("link", name="Open its page").click()
@@ -111,10 +111,10 @@ def test_several_modules_come_out_of_one_monorepo(page, space, archive, watch: W
     expect(further.get_by_label("System")).to_have_value("local")
     assert serious_findings(page) == []
     further.get_by_label("Name").fill("mono dns")
-    page.get_by_role("button", name="Answer and go on").click()
+    page.get_by_role("button", name="Answer and continue").click()
     expect(page.get_by_role("alert").first).to_contain_text("a space")
     further.get_by_label("Name").fill("mono_dns")
-    page.get_by_role("button", name="Answer and go on").click()
+    page.get_by_role("button", name="Answer and continue").click()
     expect_published(page)
     page.get_by_role("link", name=f"{space}/mono_dns/local 1.0.0").click()
     expect_published(page)
@@ -148,7 +148,7 @@ def test_all_of_it_works_without_javascript(open_browser: OpenBrowser, space, ar
     page.get_by_role("button", name="Upload and publish").click()
     reload_until(page, "held")
     page.get_by_label("Leave it out and publish the rest").check()
-    page.get_by_role("button", name="Answer and go on").click()
+    page.get_by_role("button", name="Answer and continue").click()
     reload_until(page, "published")
     expect_published(page)
 

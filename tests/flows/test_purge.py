@@ -175,7 +175,7 @@ def test_a_worker_that_lost_its_lease_deletes_nothing(published, purge, stored_f
     run_purges()
 
     assert KEY in stored_files()
-    assert Job.objects.get(kind=purging.JOB).state == "running", "it is somebody else's now"
+    assert Job.objects.get(kind=purging.JOB).state == "running", "it is someone else's now"
 
 
 def test_the_command_purges_on_the_machine_itself(published, capsys, stored_files):

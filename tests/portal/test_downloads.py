@@ -48,7 +48,7 @@ def test_nobody_is_asked_to_sign_in(client, vpc):
 def test_one_that_nobody_fetched_says_how_it_would(browser_of, bob, vpc):
     page = text_of(browser_of(bob).get(URL))
 
-    assert "Nobody has fetched it yet" in page
+    assert "No downloads yet" in page
     assert 'href="/how-to-use"' in page
     assert '<svg class="chart__picture' not in page
 

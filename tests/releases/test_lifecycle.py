@@ -53,7 +53,7 @@ def test_who_has_left_is_somebody(published, charlie):
     charlie.delete()
     release.refresh_from_db()
 
-    assert verbs.standing_of(release).endswith("by somebody who has left: It loses data.")
+    assert verbs.standing_of(release).endswith("by a former user: It loses data.")
 
 
 def test_a_tombstone_says_when_and_why(published, charlie):

@@ -69,7 +69,7 @@ def issue(
     only_name: str = "",
     lifetime: timedelta | None = None,
 ) -> tuple[ApiToken, str]:
-    """Create a token; return it with its secret, which is not stored. Raises Invalid."""
+    """Create a token; answers it with its secret, which exists nowhere else. Raises Invalid."""
     limited_to = list(namespaces)
     lifetime = settings.TOKEN_LIFETIME if lifetime is None else lifetime
     _check(label, scope, only_name, lifetime)

@@ -30,7 +30,7 @@ PERMISSION = "accounts.add_invitation"
 def _void() -> NotFound:
     """Return one error for unknown, used, revoked and expired, so that guessing links reveals nothing."""
     return NotFound(
-        "This invitation does not count (any more): it was used, withdrawn, has run out, or never was.",
+        "This invitation link is no longer valid: it was used, revoked or has expired.",
         hint="Ask the person who sent it for another one.",
     )
 

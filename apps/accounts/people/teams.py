@@ -34,7 +34,9 @@ def creation_refused(actor: Viewer) -> str:
 
 
 def create(*, name: str, actor: Viewer, description: str = "") -> Team:
-    """Create a team with its creator as manager. Raises Invalid, Conflict, CredentialsRequired or RoleRequired."""
+    """Create a team with its creator as first manager. Raises Invalid, Conflict,
+    CredentialsRequired or RoleRequired.
+    """
     refused = creation_refused(actor)
     if actor.user is None:
         raise CredentialsRequired(refused, hint="Sign in, or send an API token with the scope manage.")

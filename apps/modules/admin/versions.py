@@ -33,7 +33,7 @@ class OutdatedFilter(admin.SimpleListFilter):
     parameter_name = "inspection"
 
     def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
-        return [("outdated", "By older rules than today's")]
+        return [("outdated", "Inspected by an older version")]
 
     def queryset(self, _request: HttpRequest, queryset: QuerySet[ModuleVersion]) -> QuerySet[ModuleVersion]:
         if self.value() != "outdated":

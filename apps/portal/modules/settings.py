@@ -92,7 +92,7 @@ def _settings(
             except Invalid as refusal:
                 form.add_error("description", sentence(refusal))
             else:
-                messages.success(request, f"What lists say of {address} is changed.")
+                messages.success(request, f"Description of {address} saved.")
                 return HttpResponseRedirect(url_of(address), status=303)
     else:
         form = form_class(initial={field: getattr(row, field) for field in form_class.base_fields})

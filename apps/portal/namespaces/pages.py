@@ -57,8 +57,8 @@ def namespace_new(request: HttpRequest) -> HttpResponse:
             except Invalid as refusal:
                 form.add_error("name", sentence(refusal))
             else:
-                messages.success(request, f"The namespace {namespace} is yours. Publish a first module into it.")
-                return _redirect("portal:namespace", namespace)
+                messages.success(request, f"Namespace {namespace} created. Publish its first module.")
+                return _to("portal:namespace", namespace)
     return render(request, "portal/namespaces/new.html", {"form": form}, status=status)
 
 
@@ -88,7 +88,7 @@ def namespace_delete(request: HttpRequest, namespace: str) -> HttpResponse:
         namespace_deletion.delete(namespace=row, actor=viewer)
     except Conflict as refusal:
         return render(request, "portal/namespaces/delete.html", {**context, "refusal": refusal}, status=409)
-    messages.success(request, f"The namespace {row} is deleted.")
+    messages.success(request, f"Namespace {row} deleted.")
     return HttpResponseRedirect(reverse("portal:home"), status=HTTPStatus.SEE_OTHER)
 
 

@@ -49,7 +49,7 @@ def account(request: HttpRequest) -> HttpResponse:
     form = NameForm(request.POST if request.method == "POST" else None, initial={"full_name": user.get_full_name()})
     if form.is_valid():
         accounts.rename(user=user, actor=viewer, full_name=form.cleaned_data["full_name"])
-        messages.success(request, "Your name is saved.")
+        messages.success(request, "Name saved.")
         return _back()
     here = sessions.digest_of_request(request)
     rows = [(one, browser_name(one.agent), one.digest == here) for one in sessions.sessions_of(user)]

@@ -118,7 +118,7 @@ def invitation_revoke(request: HttpRequest, invitation_id: int) -> HttpResponse:
     if request.method != "POST":
         return render(request, "portal/invitations/revoke.html", {"invitation": row})
     invitations.revoke(invitation=row, actor=viewer)
-    messages.success(request, f"The link for {row} opens nothing any more.")
+    messages.success(request, f"Invitation for {row} revoked.")
     return HttpResponseRedirect(reverse("portal:invitations"), status=HTTPStatus.SEE_OTHER)
 
 

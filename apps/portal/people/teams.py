@@ -82,8 +82,8 @@ def team_new(request: HttpRequest) -> HttpResponse:
                 form.add_error("name", sentence(refusal))
                 status = 409 if isinstance(refusal, Conflict) else 422
             else:
-                messages.success(request, f"The team {team} is there, and you manage it. Add its people.")
-                return _redirect(team)
+                messages.success(request, f"Team {team} created. Add its people.")
+                return _to(team)
     return render(request, "portal/teams/new.html", {"form": form}, status=status)
 
 
@@ -111,8 +111,8 @@ def team_change(request: HttpRequest, team: str) -> HttpResponse:
         context = {"team": row, "form": form}
         return render(request, "portal/teams/change.html", context, status=422 if form.is_bound else 200)
     teams.describe(team=row, description=form.cleaned_data["description"], actor=viewer)
-    messages.success(request, f"The description of {row} is saved.")
-    return _redirect(row)
+    messages.success(request, f"Description of {row} saved.")
+    return _to(row)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -126,7 +126,7 @@ def team_delete(request: HttpRequest, team: str) -> HttpResponse:
         teams.delete(team=row, actor=viewer)
     except Conflict as refusal:
         return render(request, "portal/teams/delete.html", {**context, "refusal": refusal}, status=409)
-    messages.success(request, f"The team {row} is deleted.")
+    messages.success(request, f"Team {row} deleted.")
     return HttpResponseRedirect(reverse("portal:teams"), status=HTTPStatus.SEE_OTHER)
 
 

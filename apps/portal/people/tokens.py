@@ -111,7 +111,7 @@ def token_revoke(request: HttpRequest, token_id: int) -> HttpResponse:
     if request.method != "POST":
         return render(request, "portal/tokens/revoke.html", {"token": token})
     tokens.revoke(token=token, actor=viewer)
-    messages.success(request, f"The token {token.start}… ({token.label}) is revoked and opens nothing any more.")
+    messages.success(request, f"Token {token.start}… ({token.label}) revoked.")
     return HttpResponseRedirect(reverse("portal:tokens"), status=HTTPStatus.SEE_OTHER)
 
 

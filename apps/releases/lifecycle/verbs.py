@@ -100,7 +100,7 @@ def standing_of(release: Release) -> str:
     else:
         return f"{release} is maintained."
     what, at, by, why = about
-    who = by.username if by else "somebody who has left"
+    who = by.username if by else "a former user"
     return f"{release} is {what} since {at:%Y-%m-%d %H:%M} UTC, by {who}: {ended(why)}"
 
 

@@ -29,7 +29,7 @@ export function showErrors(form, errors) {
     for (const sentence of sentences) lines.push(field ? linked(field, control, sentence) : element("li", {}, sentence));
   }
   const list = element("ul", {}, ...lines);
-  const summary = element("div", { class: "error-summary", role: "alert", tabindex: "-1" }, element("h2", {}, "Please look at this again"), list);
+  const summary = element("div", { class: "error-summary", role: "alert", tabindex: "-1" }, element("h2", {}, "Please fix the following"), list);
   form.prepend(summary);
   summary.focus();
 }

@@ -89,7 +89,7 @@ def test_providers_of_this_registry_lead_to_their_pages(settings, published, bro
     for name, source in zip(("acme", "My_Team"), sources, strict=False):
         assert f'href="/providers/{name}/dns">{source}</a> <span class="badge badge--accent">In this registry' in page
     for other in sources[2:]:
-        assert f"<code>{other}</code>" in page, "hidden from Bob, or somebody else's"
+        assert f"<code>{other}</code>" in page, "hidden from Bob, or someone else's"
 
 
 def calls(module, *targets, unit=""):

@@ -89,7 +89,11 @@ def test_an_image_is_shown_and_what_only_says_so_is_text(ask):
 
 @pytest.mark.parametrize(
     ("path", "says"),
-    [("docs/blob.bin", "This is no text"), ("empty.tf", "This file is empty"), ("large.tf", "This is its beginning")],
+    [
+        ("docs/blob.bin", "This file is not text"),
+        ("empty.tf", "This file is empty"),
+        ("large.tf", "This is its beginning"),
+    ],
 )
 def test_what_cannot_be_shown_is_said(ask, path, says):
     assert says in text_of(ask(f"/files/{path}"))

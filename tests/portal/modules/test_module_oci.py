@@ -30,4 +30,4 @@ def test_who_should_not_begin_to_use_it_is_handed_no_package_either(client, publ
 
     page = client.get("/modules/pantry/vpc/aws/1.2.0").content.decode()
 
-    assert page.index("Show the block all the same") < page.index("oci://")
+    assert page.index("Show the block anyway") < page.index("oci://")

@@ -166,7 +166,7 @@ def test_htmx_gets_the_results_without_the_page(browser_of, bob, stock):
     [
         (None, "", "No public modules"),
         ("charlie", "", "No modules yet"),
-        ("charlie", "?q=vpc", "No module matches"),
+        ("charlie", "?q=vpc", "No modules match"),
         (None, "?q=vpc", "Sign in to see more"),
     ],
 )

@@ -95,7 +95,7 @@ def test_a_filter_without_a_hit_leads_back(published, browser_of, bob):
     response = browser_of(bob).get(URL, {"show": "yanked"})
 
     assert response.status_code == 200
-    assert "There are none of these." in pages.markup_of(response)
+    assert "No versions match." in pages.markup_of(response)
 
 
 def test_a_module_of_which_all_is_yanked_is_no_dead_end(published, browser_of, act, bob, alice):

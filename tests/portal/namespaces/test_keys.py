@@ -161,7 +161,7 @@ def test_a_key_is_asked_for_and_the_page_says_that_it_is_being_made(browser, bob
 
     assert "Being made" in page.text
     assert f'hx-get="{KEYS}/status?seen=' in page.text
-    assert "Reload to see how it goes on" in page.text
+    assert "Reload to see progress" in page.text
     assert browser.post(f"{KEYS}/create", {"algorithm": "ed25519"}).status_code == 409
     assert browser.post(f"{KEYS}/create", {"algorithm": "dsa"}).status_code == 422
 

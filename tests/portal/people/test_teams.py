@@ -23,7 +23,7 @@ def where(team, user, act):
 
 def test_bob_makes_one_and_manages_it(bob, browser_of):
     browser = browser_of(bob)
-    assert "You are in no team yet" in browser.get("/teams").text
+    assert "No teams yet" in browser.get("/teams").text
 
     answer = browser.post("/teams/new", {"name": "bakers", "description": "They bake"})
 

@@ -47,7 +47,7 @@ def test_the_safe_act_stands_first(out, browser_of, dora):
     page = text_of(browser_of(dora).get(URL))
 
     assert page.index('id="deprecate"') < page.index('id="yank"')
-    assert "Breaks nobody" in page
+    assert "Breaks no one" in page
     assert 'id="quarantine"' not in page, "that is for staff"
     assert "Modules here that call it" not in page, "modules do not call providers"
 
@@ -109,7 +109,7 @@ def test_a_quarantine_is_for_staff_who_see_what_else_stops(acme, pantry, out, ke
     assert send(browser_of(olga), "quarantine", reason="Malware.").url == PAGE
     assert browser_of(dora).get(PAGE).status_code == browser_of(dora).get(URL).status_code == 404
     page = text_of(browser_of(olga).get(PAGE))
-    assert "This version is in quarantine" in page
+    assert "This version is quarantined" in page
     for words in ("> Older version<", "A newer version is available", "Clients still install", "> Latest<"):
         assert words not in page
     assert send(browser_of(olga), "restore").url == PAGE
@@ -152,7 +152,7 @@ def test_where_it_cannot_be_signed_anew_the_page_says_why(acme, out, browser_of,
 
 def test_staff_have_it_verified_and_see_what_was_found(out, browser_of, olga, dora):
     browser = browser_of(olga)
-    assert "not been verified since it was published" in text_of(browser.get(URL))
+    assert "Not verified since it was published" in text_of(browser.get(URL))
     assert send(browser, "verify").url == URL
     assert send(browser, "verify").status_code == 409
     assert send(browser_of(dora), "verify").status_code == 403
@@ -163,8 +163,8 @@ def test_staff_have_it_verified_and_see_what_was_found(out, browser_of, olga, do
     Release.objects.update(verified_as="missing", verified_findings=[finding])
 
     for page in (PAGE, URL):
-        assert "Its stored bytes are not what was published" in text_of(browser.get(page))
-    assert "stored bytes" not in text_of(browser_of(dora).get(PAGE))
+        assert "The stored files differ from what was published" in text_of(browser.get(page))
+    assert "stored files" not in text_of(browser_of(dora).get(PAGE))
 
 
 def test_the_notice_stands_on_every_page_of_the_provider(out, browser_of, alice, bob):

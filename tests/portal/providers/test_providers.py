@@ -46,7 +46,7 @@ def text_of(response):
 def test_the_list_shows_what_a_reader_may_see(browser, browser_of, charlie, dns):
     assert [str(row.address) for row in browser.get("/providers").context["rows"]] == ["acme/dns"]
     assert browser.get("/providers?q=dn").context["rows"]
-    assert "Nothing is called so" in text_of(browser.get("/providers?q=cloud"))
+    assert "No providers match" in text_of(browser.get("/providers?q=cloud"))
     for client in (browser_of(charlie), browser_of(None)):
         assert "acme/dns" not in text_of(client.get("/providers"))
 
@@ -137,7 +137,7 @@ def test_what_is_in_quarantine_is_there_for_staff_alone_and_without_bytes(browse
     for path in (V, f"{V}/platforms", f"{V}/verify"):
         assert browser.get(path).status_code == 404
         page = staff.get(path)
-        assert "in quarantine" in text_of(page)
+        assert "This version is quarantined" in text_of(page)
         assert page.context.get("lock") is None
     for path in (f"{V}/sums", f"{V}/signature", f"{V}/packages/linux/amd64"):
         assert staff.get(path).status_code == 404

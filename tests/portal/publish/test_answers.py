@@ -79,7 +79,7 @@ def test_a_question_that_is_not_answered_is_named_and_what_was_ticked_stays(uplo
     response = answer(browser, release, state_file="on")
     page = response.content.decode()
     assert response.status_code == 422
-    assert 'id="id_private-key_error"' in page
+    assert 'id="id_private_key_error"' in page
     assert re.search(r'name="state_file"[^>]*checked', page)
     release.refresh_from_db()
     assert release.state == State.HELD

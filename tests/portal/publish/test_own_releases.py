@@ -59,7 +59,7 @@ def test_it_shows_one_state_alone_and_counts_each(acme, alice, see):
     assert shown(page) == ["rejected", "failed", "rejected"]
     counts = re.findall(r'href="/releases(?:\?state=(\w+))?"[^>]*>[\w ]+<span class="tabs__count">(\d+)', page)
     assert counts == [("", "6"), ("held", "1"), ("running", "2"), ("refused", "3"), ("published", "0")]
-    assert "None of your releases is here" in see("?state=published")
+    assert "No releases match" in see("?state=published")
     assert len(shown(see("?state=nonsense"))) == len(counts) + 1
 
 

@@ -163,7 +163,7 @@ def test_the_page_says_what_came_and_what_is_missing(browser, page, put):
     assert f'data-file="{LINUX}"' in shown
     assert 'data-missing="not_signed"' in shown
     assert "Plugin protocols" in shown
-    assert "Hand in and publish" not in shown
+    assert "Submit and publish" not in shown
 
 
 def test_a_file_is_removed(browser, page, put):

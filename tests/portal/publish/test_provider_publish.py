@@ -88,7 +88,7 @@ def test_a_published_version_is_refused(browser, desk, held):
 @pytest.mark.parametrize("who", ["bob", "charlie"])
 def test_only_publishers_are_offered_the_namespace(request, browser_of, acme, who):
     browser = browser_of(request.getfixturevalue(who))
-    assert "There is no namespace that you may publish in" in browser.get(WHERE).text
+    assert "No namespace to publish in" in browser.get(WHERE).text
     assert browser.post(WHERE, FORM).status_code == 422
     assert not Release.objects.exists()
 

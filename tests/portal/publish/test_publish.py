@@ -97,7 +97,7 @@ def test_beginning_again_takes_the_place_of_an_unused_reservation(browser):
 def test_it_offers_nothing_where_one_may_only_read(bob, browser_of, published):
     published("acme/vpc/aws", "1.2.0")
     page = browser_of(bob).get("/publish").content.decode()
-    assert "no namespace that you may publish in" in page
+    assert "No namespace to publish in" in page
     assert "acme" not in page
 
 
