@@ -18,8 +18,8 @@ from apps.artifacts.models import COLLECTED, Collection, Manifest, Repository, R
 from apps.lib.addresses import canonical
 
 # A request of an operator's browser; the hourly run takes longer.
-COLLECTING_MOST = timedelta(seconds=20)
-RAW_SHOWN = 64 * 1024
+MAX_COLLECTING = timedelta(seconds=20)
+MAX_SHOWN_BYTES = 64 * 1024
 
 
 class InRepositoryFilter(NamespaceFilter):
@@ -90,7 +90,7 @@ class RepositoryAdmin(ReadOnlyAdmin[Repository]):
 
     @admin.action(permissions=["collect"], description="Collect garbage now, in all repositories")
     def collect(self, request: HttpRequest, _queryset: QuerySet[Repository]) -> None:
-        figures = gc.collect(most=COLLECTING_MOST)
+        figures = gc.collect(most=MAX_COLLECTING)
         rest = "" if figures.is_complete else " There is more: the next run goes on."
         self.message_user(request, f"Removed {figures.sentence}.{rest}", messages.SUCCESS)
 
@@ -167,8 +167,8 @@ class ManifestAdmin(ReadOnlyAdmin[Manifest]):
 
     @admin.display(description="document")
     def document(self, manifest: Manifest) -> str:
-        shown = bytes(manifest.raw)[:RAW_SHOWN].decode("utf-8", "replace")
-        return format_html("<pre>{}{}</pre>", shown, " …" if manifest.size > RAW_SHOWN else "")
+        shown = bytes(manifest.raw)[:MAX_SHOWN_BYTES].decode("utf-8", "replace")
+        return format_html("<pre>{}{}</pre>", shown, " …" if manifest.size > MAX_SHOWN_BYTES else "")
 
 
 @admin.register(Tag)

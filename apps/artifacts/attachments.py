@@ -1,6 +1,6 @@
-"""What a repository holds beside releases: artifacts that are attached to a manifest, and tags that somebody moved.
+"""Artifacts attached to a manifest, and tags that people moved, for pages.
 
-Nothing here asks the gate: whoever calls has let the viewer see the repository.
+The caller must have checked that the viewer sees the repository.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from django.db.models import OuterRef, Q, Subquery, Sum
 from apps.accounts.models import Namespace, User
 from apps.artifacts.models import Manifest, Tag
 
-# `sha256-<hex>.sig`: what is attached by a tag, as clients do it that know no referrers.
+# Clients without the referrers API attach by a tag such as `sha256-<hex>.sig`.
 _ATTACHED_BY_TAG = r"^sha(256|512)-[0-9a-f]{64,128}"
 
 
@@ -36,7 +36,7 @@ class MovedTag:
 
 
 def attached_to(namespace: Namespace, path: str, digest: str, *, most: int) -> list[Attachment]:
-    """Newest first, by its subject or by a tag that spells the digest. One query."""
+    """Newest first; attached by subject or by a tag that spells the digest. One query."""
     here = {"repository__namespace": namespace, "repository__path": path}
     tags = Tag.objects.filter(**here, name__startswith=digest.replace(":", "-"))
     name = Subquery(tags.filter(manifest=OuterRef("pk")).order_by("name").values("name")[:1])
@@ -47,7 +47,7 @@ def attached_to(namespace: Namespace, path: str, digest: str, *, most: int) -> l
 
 
 def moved_tags(namespace: Namespace, path: str, *, most: int) -> list[MovedTag]:
-    """Those that are neither a version's nor an artifact's; the one that was moved last first."""
+    """Tags of neither versions nor attachments; the last moved comes first."""
     rows = Tag.objects.filter(repository__namespace=namespace, repository__path=path)
     rows = rows.exclude(name__regex=_ATTACHED_BY_TAG).select_related("moved_by")
     digest = Subquery(Manifest.objects.filter(pk=OuterRef("manifest")).values("digest"))
@@ -56,7 +56,7 @@ def moved_tags(namespace: Namespace, path: str, *, most: int) -> list[MovedTag]:
 
 
 def _attachment(row: Any) -> Attachment:
-    """A tag says more: what is attached by one is an image, with the type of any image."""
+    """Prefer the tag: what is attached by one has the artifact type of any image."""
     kind = row.tag or row.artifact_type or row.media_type
     return Attachment(kind, row.digest, row.stored, row.pushed_at, _name(row.pushed_by))
 

@@ -1,4 +1,4 @@
-"""What nobody needs in the repositories, as queries (oci.md 7.7). `gc` looks again before it acts."""
+"""Queries for what nobody needs in the repositories (oci.md 7.7). `gc` asks again before it acts."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -18,16 +18,16 @@ asked: tuple[Needs, ...] = ()  # by registry_site/wiring.py
 
 
 def uploads(now: datetime) -> QuerySet[UploadSession]:
-    """Those that have lapsed, and that nobody is sending to at this moment."""
+    """Expired, and without a lease."""
     return UploadSession.objects.filter(Q(lease_until=None) | Q(lease_until__lt=now), expires_at__lt=now)
 
 
-# What is attached by a tag that spells a digest, as clients do it that know no referrers (cosign 2).
+# Clients without the referrers API (cosign 2) attach by a tag that spells a digest.
 _SPELLS_DIGEST = r"^sha256-[0-9a-f]{64}(\.[a-z]+)?$"
 
 
 def tags(before: datetime) -> QuerySet[Tag]:
-    """Those that attach something to what is not there, or not there any more."""
+    """Tags that attach something to a missing manifest."""
     spelt = Concat(Value("sha256:"), Substr("name", len("sha256-") + 1, 64))
     subjects = Manifest.objects.filter(repository=OuterRef("repository"), digest=OuterRef("spelt"))
     rows = Tag.objects.filter(name__regex=_SPELLS_DIGEST, moved_at__lt=before).annotate(spelt=spelt)
@@ -35,9 +35,9 @@ def tags(before: datetime) -> QuerySet[Tag]:
 
 
 def manifests(before: datetime) -> QuerySet[Manifest]:
-    """Those that no tag, index or release leads to, and that are attached to nothing which is there.
+    """Manifests that no tag, index or release needs and that are attached to no existing manifest.
 
-    Where a subject is gone, or has not come yet, what is attached to it is only as old as its own last push.
+    If a subject is missing, the age of an attached manifest counts from its own last push.
     """
     here = {"repository": OuterRef("repository")}
     tagged = Tag.objects.filter(manifest=OuterRef("pk"))
@@ -49,13 +49,13 @@ def manifests(before: datetime) -> QuerySet[Manifest]:
 
 
 def repository_blobs(before: datetime) -> QuerySet[RepositoryBlob]:
-    """Those that no manifest names, and that no pusher was told of lately."""
+    """Blobs that no manifest names and no publisher was told about lately."""
     edges = ManifestBlob.objects.filter(blob=OuterRef("pk"))
     return RepositoryBlob.objects.filter(~Exists(edges), seen_at__lt=before)
 
 
 def blobs(before: datetime, now: datetime) -> QuerySet[Blob]:
-    """Those that neither a repository nor a release needs, and that nobody is removing at this moment."""
+    """Blobs that neither a repository nor a release needs and nobody is removing."""
     free = Q(leaving_until=None) | Q(leaving_until__lt=now)
     return references.unreferenced(Blob.objects.filter(free, created_at__lt=before))
 

@@ -21,13 +21,13 @@ from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.blobs import store
 
-AT_ONCE = 100
-# Below the time that a task has: the next run goes on.
-MOST = timedelta(minutes=3)
-# For how long the runs are listed: hourly ones are some 2,000 rows.
-KEPT = timedelta(days=90)
-# Storage that refuses so often in a row is away.
-MOST_REFUSALS = 3
+BATCH_SIZE = 100
+# Below the time limit of a task; the next run continues.
+MAX_DURATION = timedelta(minutes=3)
+# Runs are listed for this long: about 2,000 rows.
+LISTED_FOR = timedelta(days=90)
+# After so many refusals in a row, storage is down.
+MAX_REFUSALS = 3
 
 log = structlog.get_logger("larder.oci")
 
@@ -47,10 +47,10 @@ class _Run:
         return False
 
 
-def collect(*, dry_run: bool = False, most: timedelta = MOST) -> Collection:
-    """Take away what nobody needs, and say so in the log and in a row. Never inside a transaction.
+def collect(*, dry_run: bool = False, most: timedelta = MAX_DURATION) -> Collection:
+    """Remove what nobody needs; log it and record it in a row. Never inside a transaction.
 
-    `dry_run` answers what a run would begin with, in a row that is not saved: each step makes more for the next ones.
+    `dry_run` counts what a run would find first, in a row that is not saved: each step creates work for the next.
     """
     run = _Run(most)
     if dry_run:
@@ -63,7 +63,7 @@ def collect(*, dry_run: bool = False, most: timedelta = MOST) -> Collection:
     log.info("oci_collected", dry_run=dry_run, is_complete=done.is_complete, seconds=done.seconds, **done.figures)
     if not dry_run:
         done.save()
-        Collection.objects.filter(begun_at__lt=run.now - KEPT).delete()
+        Collection.objects.filter(begun_at__lt=run.now - LISTED_FOR).delete()
     return done
 
 
@@ -79,7 +79,7 @@ def _count(run: _Run) -> None:
 
 def _uploads(run: _Run) -> None:
     while run.goes_on():
-        lapsed = list(garbage.uploads(run.now).order_by("expires_at")[:AT_ONCE])
+        lapsed = list(garbage.uploads(run.now).order_by("expires_at")[:BATCH_SIZE])
         for session in lapsed:
             uploads.cancel(session)  # what storage does not delete now, its own sweep does
             run.figures.uploads += 1
@@ -88,7 +88,7 @@ def _uploads(run: _Run) -> None:
 
 
 def _tags(run: _Run) -> None:
-    """They go before their manifests, which are nobody's from then on."""
+    """Before manifests, which have no tag from then on."""
     while run.goes_on():
         number = garbage.tags(run.before).order_by("pk").values_list("repository", flat=True).first()
         if number is None:
@@ -101,7 +101,7 @@ def _untag(run: _Run, number: int) -> None:
         if repository is None:
             return
         rows = garbage.tags(run.before).filter(repository=repository).select_related("manifest")
-        for tag in rows.defer("manifest__raw")[:AT_ONCE]:
+        for tag in rows.defer("manifest__raw")[:BATCH_SIZE]:
             subject, digest = str(repository.address), tag.manifest.digest
             record(Kind.TAG_DELETED, actor_id=None, subject=subject, digest=digest, tags=[tag.name])
             tag.delete()
@@ -109,11 +109,11 @@ def _untag(run: _Run, number: int) -> None:
 
 
 def _manifests(run: _Run) -> None:
-    """Until nothing goes any more: with an index its manifests go, with a manifest what is attached to it."""
+    """Repeat until nothing is left: an index frees its manifests, a manifest frees what is attached to it."""
     went, last = 0, 0
     while run.goes_on():
         rows = garbage.manifests(run.before).filter(pk__gt=last).order_by("pk")
-        found = list(rows.values_list("repository", "pk")[:AT_ONCE])
+        found = list(rows.values_list("repository", "pk")[:BATCH_SIZE])
         for repository in dict.fromkeys(one for one, _ in found):
             went += _delete(run, repository, [pk for one, pk in found if one == repository])
         if found:
@@ -142,12 +142,12 @@ def _repository_blobs(run: _Run) -> None:
     while run.goes_on():
         with transaction.atomic():
             stale = garbage.repository_blobs(run.before)
-            # What a push is looking at is skipped; what it drew before the lock is seen by the second look.
+            # Skip rows that a push has locked. The second query sees references written before the lock.
             rows = stale.select_for_update(skip_locked=True, of=("self",))
-            locked = list(rows.values_list("pk", flat=True)[:AT_ONCE])
+            locked = list(rows.values_list("pk", flat=True)[:BATCH_SIZE])
             _, went = stale.filter(pk__in=locked).delete()
         run.figures.repository_blobs += sum(went.values())
-        if len(locked) < AT_ONCE or not went:
+        if len(locked) < BATCH_SIZE or not went:
             return
 
 
@@ -155,14 +155,14 @@ def _blobs(run: _Run) -> None:
     last = refusals = 0
     while run.goes_on():
         rows = garbage.blobs(run.before, run.now).filter(pk__gt=last).order_by("pk")
-        found = list(rows.values_list("pk", "digest", "size")[:AT_ONCE])
+        found = list(rows.values_list("pk", "digest", "size")[:BATCH_SIZE])
         for last, digest, size in found:  # noqa: B007 - read by the next round
             try:
                 removed = store.remove(digest, even_pending=True)
             except store.StorageUnavailable as outage:
                 log.warning("oci_collecting_refused", digest=digest, why=str(outage))
                 run.figures.is_complete, refusals = False, refusals + 1
-                if refusals >= MOST_REFUSALS:
+                if refusals >= MAX_REFUSALS:
                     return
                 continue
             refusals = 0

@@ -1,4 +1,4 @@
-"""Keeping bytes as a blob of a repository, once they are here and are what they should be."""
+"""Store received bytes as a blob of a repository, after checking their digest and the room for them."""
 
 from collections.abc import Callable, Iterable, Iterator
 
@@ -18,13 +18,13 @@ from apps.jobs import database_availability
 from apps.lib.errors import TooLarge
 
 SETTING = "LARDER_OCI_BLOB_MAX_BYTES"
-# Raises where a namespace has no room for so many more bytes. What else takes room there is known above (`releases`),
-# so whoever pushes brings the question along; it is asked in the transaction that takes the room.
+# Raises if a namespace has no room for so many more bytes. Only `releases`, above, knows what else takes room there, so
+# callers bring the check along. It runs in the transaction that takes the room.
 RequireRoom = Callable[[Namespace, int], None]
 
 
 def limited(chunks: Iterable[bytes], *, already: int = 0) -> Iterator[bytes]:
-    """Pass chunks on until the blob is larger than any may be; then raise TooLarge."""
+    """Yield chunks until the blob exceeds the limit; then raise TooLarge."""
     size, limit = already, settings.OCI_BLOB_MAX_BYTES
     for chunk in chunks:
         size += len(chunk)
@@ -35,7 +35,7 @@ def limited(chunks: Iterable[bytes], *, already: int = 0) -> Iterator[bytes]:
         yield chunk
 
 
-def keep(
+def store_blob(
     repository: Repository,
     arrival: Arrival,
     digest: Digest,
@@ -51,7 +51,7 @@ def keep(
     database_availability.release_connection()
     with transaction.atomic():
         blob = ingest.claim(arrival.fingerprint)
-        row = show(repository, blob, require_room=require_room)
+        row = add(repository, blob, require_room=require_room)
     arrival.store()
     with transaction.atomic():
         ingest.mark_ready(blob)
@@ -60,10 +60,10 @@ def keep(
     return row
 
 
-def show(repository: Repository, blob: Blob, *, require_room: RequireRoom) -> RepositoryBlob:
-    """Let the repository's readers have a blob that is locked (`ingest.claim`).
+def add(repository: Repository, blob: Blob, *, require_room: RequireRoom) -> RepositoryBlob:
+    """Let readers of the repository read a locked blob (`ingest.claim`).
 
-    A blob that the namespace has already takes no more room.
+    A blob that the namespace already has takes no more room.
     """
     if any(limits_of(repository.namespace)):
         known = RepositoryBlob.objects.filter(repository__namespace=repository.namespace, blob=blob)

@@ -21,7 +21,7 @@ DOCKER_LIST = "application/vnd.docker.distribution.manifest.list.v2+json"
 INDEXES = frozenset((IMAGE_INDEX, DOCKER_LIST))
 MANIFESTS = frozenset((IMAGE_MANIFEST, IMAGE_INDEX, DOCKER_IMAGE, DOCKER_LIST))
 
-# Registries do not hold these: the descriptor's `urls` say where they are.
+# Not stored in registries: the descriptor's `urls` say where they are.
 _NOT_DISTRIBUTED = frozenset(
     (
         "application/vnd.oci.image.layer.nondistributable.v1.tar",
@@ -40,7 +40,7 @@ _LARGEST = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Descriptor:
-    """What a manifest says of something else. `may_be_away`: it need not be in the repository."""
+    """`may_be_away`: it need not be in the repository."""
 
     media_type: str
     digest: Digest
@@ -102,7 +102,7 @@ def _json_object(raw: bytes) -> dict[str, Any]:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Of two keys some readers take the first and some the last: what was checked is not what they would see."""
+    """Refuse duplicate keys: some readers take the first and some the last."""
     fields = dict(pairs)
     if len(fields) != len(pairs):
         twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
@@ -115,7 +115,7 @@ def _no_constant(name: str) -> None:
 
 
 def _check_depth(fields: dict[str, Any]) -> None:
-    """Whoever reads it later has a stack of another height: what we take must be safe for them, too."""
+    """Limit the nesting, so that readers with a smaller stack can parse it too."""
     level: list[Any] = [fields]
     for _ in range(_DEEPEST):
         level = [
@@ -134,7 +134,7 @@ def _too_deep() -> ManifestInvalid:
 
 
 def _media_type_of(fields: dict[str, Any], content_type: str) -> str:
-    """Content-Type without its parameters; `mediaType` must be the same, and stands in where there is no header."""
+    """Return Content-Type without parameters, or else `mediaType`. If both are there, they must agree."""
     sent = content_type.partition(";")[0].strip()
     said = _optional_media_type(fields, "mediaType")
     if sent and said and sent != said:
@@ -150,7 +150,7 @@ def _in_order() -> Iterable[str]:
 
 
 def _refuse_both(fields: dict[str, Any], names: Iterable[str], what: str) -> None:
-    """A document that is a manifest to one reader and an index to another (CVE-2021-41190)."""
+    """Refuse what one reader takes for a manifest and another for an index (CVE-2021-41190)."""
     for name in names:
         if name in fields:
             raise ManifestInvalid(f"By its media type this is {what}, and yet it has {name!r}.")
@@ -203,7 +203,7 @@ def _descriptor(value: Any, where: str) -> Descriptor:
 
 
 def _check_data(data: Any, digest: Digest, size: int, where: str) -> None:
-    """Readers may take embedded bytes without a look at the blob: they must be the blob's."""
+    """Readers may use embedded bytes instead of the blob: both must be the same."""
     if data is None:
         return
     try:
@@ -227,5 +227,5 @@ def _annotations(fields: dict[str, Any], where: str) -> dict[str, str]:
 
 
 def _shown(value: Any) -> str:
-    """A value in a sentence, not all four megabytes of it."""
+    """Shorten a value for an error message."""
     return "missing" if value is None else repr(value)[:100]

@@ -1,4 +1,4 @@
-"""What a manifest names must be in its repository, as large as it says. Rows record it, so that no sweep takes it."""
+"""References of a manifest: all must be in its repository with the size it states. Rows protect them from the gc."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -11,20 +11,20 @@ from apps.artifacts.models import Manifest, ManifestBlob, ManifestChild, Reposit
 from apps.artifacts.names import Digest
 from apps.blobs.models import State
 
-_AT_ONCE = 500
+_BATCH_SIZE = 500
 Rows = dict[str, RepositoryBlob]
 SizeElsewhere = Callable[[Digest], int | None]
 
 
 def missing(repository: Repository, parsed: ParsedManifest) -> list[Descriptor]:
-    """The blobs that are named and must be here, but have no row here."""
+    """Return the required blobs that have no row in the repository."""
     found = _rows_of(repository, parsed.blobs)
     away = {one.digest: one for one in parsed.blobs if str(one.digest) not in found and not one.may_be_away}
     return list(away.values())
 
 
 def blobs_of(repository: Repository, parsed: ParsedManifest) -> list[RepositoryBlob]:
-    """The rows of all that is named, locked until the manifest is committed: no sweep takes one of them meanwhile.
+    """Return the rows of all named blobs, locked against the gc until the manifest is committed.
 
     Raises ManifestBlobUnknown, or ManifestInvalid for another size.
     """
@@ -39,9 +39,9 @@ def blobs_of(repository: Repository, parsed: ParsedManifest) -> list[RepositoryB
 
 
 def check_children(repository: Repository, parsed: ParsedManifest, size_elsewhere: SizeElsewhere) -> None:
-    """Raises ManifestBlobUnknown where the index lists a manifest that is not here, ManifestInvalid for its size.
+    """Raises ManifestBlobUnknown if a listed manifest is missing, ManifestInvalid for another size.
 
-    `size_elsewhere`: the size of a manifest that is served here without a row; None where there is none.
+    `size_elsewhere`: the size of a manifest that is served in this repository without a row, or None.
     """
     sizes = _sizes_of_manifests(repository, parsed.children)
     for child in parsed.children:
@@ -55,14 +55,16 @@ def check_children(repository: Repository, parsed: ParsedManifest, size_elsewher
 
 
 def create(manifest: Manifest, parsed: ParsedManifest, rows: Iterable[RepositoryBlob]) -> None:
-    ManifestBlob.objects.bulk_create([ManifestBlob(manifest=manifest, blob=row) for row in rows], batch_size=_AT_ONCE)
+    ManifestBlob.objects.bulk_create(
+        [ManifestBlob(manifest=manifest, blob=row) for row in rows], batch_size=_BATCH_SIZE
+    )
     digests = dict.fromkeys(str(child.digest) for child in parsed.children)
     children = [ManifestChild(manifest=manifest, digest=digest) for digest in digests]
-    ManifestChild.objects.bulk_create(children, batch_size=_AT_ONCE)
+    ManifestChild.objects.bulk_create(children, batch_size=_BATCH_SIZE)
 
 
 def _rows_of(repository: Repository, descriptors: Sequence[Descriptor], *, lock: bool = False) -> Rows:
-    """{digest as it was written: its row}"""
+    """Return {digest as written: row}."""
     rows = RepositoryBlob.objects.filter(repository=repository, blob__state=State.READY).select_related("blob")
     if lock:
         rows = rows.select_for_update(of=("self",), no_key=True)
@@ -86,8 +88,8 @@ def _sizes_of_manifests(repository: Repository, descriptors: Sequence[Descriptor
 
 def _batches(digests: set[Digest]) -> Iterator[list[Digest]]:
     in_order = sorted(digests, key=str)
-    for start in range(0, len(in_order), _AT_ONCE):
-        yield in_order[start : start + _AT_ONCE]
+    for start in range(0, len(in_order), _BATCH_SIZE):
+        yield in_order[start : start + _BATCH_SIZE]
 
 
 def _check_size(descriptor: Descriptor, size: int) -> None:

@@ -30,7 +30,7 @@ class Pushed:
 
 
 def digest_of(repository: Repository, reference: str | Digest, raw: bytes) -> Digest:
-    """By which the bytes are stored that were sent to a tag or a digest. Raises DigestInvalid."""
+    """Return the digest under which to store bytes that were sent to a tag or a digest. Raises DigestInvalid."""
     if isinstance(reference, Digest):
         digest = Digest.of(raw, reference.algorithm)
         if digest != reference:
@@ -63,7 +63,7 @@ def store(
     require_room: RequireRoom,
     size_elsewhere: SizeElsewhere,
 ) -> Manifest:
-    """Store the manifest, if it is not there yet, and move the tags to it.
+    """Store the manifest unless it is there already, and move the tags to it.
 
     `size_elsewhere`: the size of a manifest that is served in this repository without a row. Raises
     ManifestBlobUnknown, ManifestInvalid, and what `require_room` raises.
@@ -73,7 +73,7 @@ def store(
         rows = Manifest.objects.defer("raw", "annotations").filter(repository=repository)
         manifest = rows.filter(digest=str(pushed.digest)).first()
         if manifest is None:
-            # Before the blobs are locked: whoever brings one locks the namespace first, too.
+            # Before the blobs are locked: a push of a blob also locks the namespace first.
             require_room(repository.namespace, len(pushed.raw))
         blobs = manifest_references.blobs_of(repository, pushed.parsed)
         manifest_references.check_children(repository, pushed.parsed, size_elsewhere)
@@ -100,7 +100,7 @@ def move_tags(viewer: Viewer, repository: Repository, manifest: Manifest, tags: 
 
 
 def delete(viewer: Viewer, repository: Repository, digest: str) -> None:
-    """With every tag on it, inside `repositories.locked`. Raises ManifestUnknown."""
+    """Delete it with all its tags. Call inside `repositories.locked`. Raises ManifestUnknown."""
     manifest = Manifest.objects.filter(repository=repository, digest=digest).only("pk").first()
     if manifest is None:
         raise unknown(repository, digest)
@@ -110,7 +110,7 @@ def delete(viewer: Viewer, repository: Repository, digest: str) -> None:
 
 
 def delete_tag(viewer: Viewer, repository: Repository, name: str) -> bool:
-    """False where no row has that name."""
+    """Return False if no row has that name."""
     with locked(repository.pk):
         tag = Tag.objects.filter(repository=repository, name=name).values("pk", "manifest__digest").first()
         if tag is None:
@@ -159,7 +159,7 @@ def _point(viewer: Viewer, repository: Repository, manifest: Manifest, tags: Ite
 
 
 def _lost_a_tag(repository: Repository, digests: Iterable[str]) -> None:
-    """From now on `gc` waits as long as after a push: somebody may tag it again, or still pull it by digest."""
+    """Restart the grace time of `gc`: somebody may tag it again or still pull it by digest."""
     Manifest.objects.filter(repository=repository, digest__in=list(digests)).update(seen_at=timezone.now())
 
 

@@ -10,14 +10,14 @@ from apps.artifacts.names import RepositoryAddress, address_of, name_of
 from apps.blobs.models import Blob
 from apps.lib.addresses import ModuleAddress
 
-# What a garbage collection counts.
+# The counters of a garbage collection.
 COLLECTED = ("uploads", "tags", "manifests", "repository_blobs", "blobs", "bytes")
 _DIGEST = r"^(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$"
 
 
 class Repository(models.Model):
-    """What somebody pushed to: a module's repository, or a plain one. A module that nobody ever pushed to is served
-    without a row; a provider's repository never has one. Visibility and rights are the namespace's (D8).
+    """A module's repository or a plain one, created by the first push. A module without pushes is served without a row;
+    a provider's repository never has one. The namespace decides visibility and rights (D8).
     """
 
     namespace = models.ForeignKey(Namespace, models.PROTECT, related_name="repositories")
@@ -39,7 +39,7 @@ class Repository(models.Model):
 
     @property
     def address(self) -> RepositoryAddress:
-        """As clients say it, in lower case; `repositories.Found.registered` is the module's own spelling."""
+        """In lower case, as clients write it; `VisibleRepository.registered` has the module's own spelling."""
         return address_of(name_of(self.namespace.name, self.path))
 
     @property
@@ -48,7 +48,7 @@ class Repository(models.Model):
 
 
 class RepositoryBlob(models.Model):
-    """The right to read a blob in a repository: nothing is read by its digest alone."""
+    """The right to read a blob in a repository. A digest alone gives no access."""
 
     repository = models.ForeignKey(Repository, models.CASCADE, related_name="blobs")
     blob = models.ForeignKey(Blob, models.PROTECT, related_name="repository_blobs")
@@ -95,7 +95,7 @@ class Manifest(models.Model):
 
 
 class ManifestBlob(models.Model):
-    """A layer or config: PROTECT lets the database itself refuse to drop a blob that is in use."""
+    """A layer or config. With PROTECT the database itself refuses to delete a blob in use."""
 
     manifest = models.ForeignKey(Manifest, models.CASCADE, related_name="blob_edges")
     blob = models.ForeignKey(RepositoryBlob, models.PROTECT, related_name="manifest_edges")
@@ -115,7 +115,7 @@ class ManifestChild(models.Model):
 
 
 class Tag(models.Model):
-    """A name for a manifest that may move. The tags of releases have no rows: the releases are their truth."""
+    """A movable name for a manifest. Tags of releases have no rows: the releases define them."""
 
     repository = models.ForeignKey(Repository, models.CASCADE, related_name="tags")
     name = models.CharField(max_length=128)
@@ -132,7 +132,7 @@ class Tag(models.Model):
 
 
 class UploadSession(models.Model):
-    """A blob that is coming in. Its bytes are staged as one object for each request that brought some."""
+    """A blob upload in progress. Each request stages its bytes as one object."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
     repository = models.ForeignKey(Repository, models.CASCADE, related_name="uploads")
@@ -155,7 +155,7 @@ class UploadSession(models.Model):
 
 
 class UploadChunk(models.Model):
-    """What one request brought: `staging_key` holds its bytes."""
+    """The bytes of one request, staged under `staging_key`."""
 
     session = models.ForeignKey(UploadSession, models.CASCADE, related_name="chunks")
     start = models.BigIntegerField()
@@ -169,7 +169,7 @@ class UploadChunk(models.Model):
 
 
 class Collection(models.Model):
-    """One run of the garbage collection: when, how long, and what it took away."""
+    """One run of the garbage collection."""
 
     begun_at = models.DateTimeField(default=timezone.now)
     seconds = models.FloatField(default=0.0)

@@ -50,7 +50,7 @@ class Digest:
 
 @dataclass(frozen=True, slots=True)
 class ProviderMirror:
-    """The repository of a provider under one of the host names by which clients know it (D22)."""
+    """The repository of a provider under one of the host names that clients use (D22)."""
 
     hostname: str
     address: ProviderAddress
@@ -71,7 +71,7 @@ RepositoryAddress = ModuleAddress | PlainRepository
 
 
 def name_of(namespace: str, path: str) -> str:
-    """As clients say it, of a registered namespace."""
+    """Return the name that clients use, in lower case."""
     return str(PlainRepository(namespace, path)).lower()
 
 
@@ -97,12 +97,12 @@ def tag_of(version: str) -> str:
 
 
 def is_name(text: str) -> bool:
-    """Whether the grammar allows it, wherever it leads: such a text is harmless in a header."""
+    """Whether the grammar allows the name. Such a text is safe in a header."""
     return len(text) <= LONGEST_NAME and _NAME.fullmatch(text) is not None
 
 
 def address_of(text: str) -> RepositoryAddress:
-    """The module or plain repository of a name that the grammar allows."""
+    """Parse a name that the grammar allows."""
     try:
         return ModuleAddress.parse(text)
     except Invalid:
@@ -111,7 +111,7 @@ def address_of(text: str) -> RepositoryAddress:
 
 
 def parse_name(text: str) -> RepositoryAddress | ProviderMirror:
-    """What the repository of that name is. Raises NameInvalid."""
+    """Raises NameInvalid."""
     if not is_name(text):
         raise NameInvalid(f"{text[:300]!r} is no repository name: expected lower-case words joined by single slashes.")
     if text.partition("/")[0] != PROVIDERS:

@@ -1,4 +1,4 @@
-"""What is attached to a manifest: signatures, SBOMs, attestations, by the `subject` that they name (end-12).
+"""Signatures, SBOMs and attestations that are attached to a manifest by their `subject` (end-12).
 
 Known from the manifests themselves; the fallback tags `sha256-<hex>` of other registries are never looked at.
 """
@@ -12,20 +12,20 @@ from apps.artifacts.models import Manifest
 from apps.artifacts.names import Digest
 from apps.lib.formats.oci_manifests import IMAGE_INDEX
 
-MOST = 1000
-MOST_BYTES = 4 * 1024 * 1024  # what clients read of an index
+MAX_DESCRIPTORS = 1000
+MAX_BYTES = 4 * 1024 * 1024  # what clients read of an index
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`next_after`: where the next page begins; empty on the last one."""
+    """`next_after`: the start of the next page; empty on the last page."""
 
     descriptors: list[dict[str, Any]] = field(default_factory=list)
     next_after: str = ""
 
 
-def attached_to(namespace: Namespace, path: str, subject: Digest, *, artifact_type: str = "", after: int = 0) -> Page:
-    """Oldest first. Nothing is attached to what is not there, nor in a repository that nobody pushed to yet."""
+def page_of(namespace: Namespace, path: str, subject: Digest, *, artifact_type: str = "", after: int = 0) -> Page:
+    """Oldest first; empty for a missing manifest or repository."""
     if artifact_type and not MEDIA_TYPE.fullmatch(artifact_type):
         return Page()  # nor has anything such a type: it is not asked for, as PostgreSQL takes no NUL in a text
     rows = Manifest.objects.filter(repository__namespace=namespace, repository__path=path, subject=str(subject))
@@ -33,7 +33,7 @@ def attached_to(namespace: Namespace, path: str, subject: Digest, *, artifact_ty
         rows = rows.filter(artifact_type=artifact_type)
     if after:
         rows = rows.filter(pk__gt=after)
-    sizes = list(rows.order_by("pk").values_list("pk", "size")[: MOST + 1])
+    sizes = list(rows.order_by("pk").values_list("pk", "size")[: MAX_DESCRIPTORS + 1])
     shown = _that_fit(sizes)
     if not shown:
         return Page()
@@ -44,17 +44,17 @@ def attached_to(namespace: Namespace, path: str, subject: Digest, *, artifact_ty
     return Page(descriptors, str(shown[-1]) if len(shown) < len(sizes) else "")
 
 
-def document(page: Page) -> dict[str, Any]:
+def index_of(page: Page) -> dict[str, Any]:
     return {"schemaVersion": 2, "mediaType": IMAGE_INDEX, "manifests": page.descriptors}
 
 
 def _that_fit(sizes: list[tuple[int, int]]) -> list[int]:
-    """As many as one answer may hold, but one at least. A manifest is no smaller than its annotations in it."""
+    """Return as many as fit into one answer, at least one. A manifest is at least as large as its annotations."""
     fitting: list[int] = []
     total = 0
-    for number, size in sizes[:MOST]:
+    for number, size in sizes[:MAX_DESCRIPTORS]:
         total += size
-        if fitting and total > MOST_BYTES:
+        if fitting and total > MAX_BYTES:
             break
         fitting.append(number)
     return fitting

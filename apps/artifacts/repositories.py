@@ -14,7 +14,7 @@ from apps.blobs.models import Blob
 
 @contextmanager
 def locked(number: int) -> Iterator[Repository | None]:
-    """A transaction in which nobody else pushes a manifest or moves a tag there. New blobs do not wait for it."""
+    """Open a transaction in which nobody else pushes a manifest or moves a tag there. New blobs do not wait for it."""
     with transaction.atomic():
         rows = Repository.objects.select_for_update(no_key=True, of=("self",)).select_related("namespace")
         yield rows.filter(pk=number).first()
@@ -32,7 +32,7 @@ def stored_bytes(namespace: Namespace, *, beside: QuerySet[Any]) -> int:
 
 
 def contents_of(namespace: Namespace) -> str:
-    """What keeps a namespace from being deleted. Blobs that no manifest names go by themselves."""
+    """Describe what keeps a namespace from being deleted; empty if nothing does."""
     manifests = Manifest.objects.filter(repository__namespace=namespace).count()
     blobs = RepositoryBlob.objects.filter(repository__namespace=namespace).count()
     return f"what was pushed over OCI ({manifests:,} manifests, {blobs:,} blobs)" if manifests or blobs else ""

@@ -1,4 +1,4 @@
-"""Pushing a blob: a session is begun, bytes are appended, and it is finished by the digest that they should have.
+"""Push a blob: begin a session, append bytes, finish it with the digest that they must have.
 
 A request of a session holds no lock and no transaction while its bytes come in: it takes the session's lease, or (the
 one that brings everything at once) only sees at the end whether the session is still as it found it.
@@ -20,7 +20,7 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.access.reauthorising import authorised_to_the_end
 from apps.accounts.models import Namespace
 from apps.artifacts.errors import DigestInvalid, OutOfOrder, UploadInvalid, UploadUnknown
-from apps.artifacts.ingest import RequireRoom, keep, limited
+from apps.artifacts.ingest import RequireRoom, limited, store_blob
 from apps.artifacts.models import Repository, RepositoryBlob, UploadChunk, UploadSession
 from apps.artifacts.names import Digest
 from apps.audit.kinds import Kind
@@ -40,7 +40,7 @@ RENEWAL_SECONDS = 15.0
 
 
 class Busy(Unavailable):
-    """The chunk is the next one, and meets another. That goes on, or died with its web process: then its lease ends."""
+    """Another request is sending this chunk. It goes on, or its web process died: then its lease runs out."""
 
     def __init__(self, left: timedelta) -> None:
         super().__init__(
@@ -59,7 +59,7 @@ def begin(viewer: Viewer, repository: Repository) -> UploadSession:
 
 
 def own(viewer: Viewer, namespace: Namespace, path: str, number: uuid.UUID) -> UploadSession:
-    """The viewer's own session in a repository, by whichever of their tokens. Raises UploadUnknown."""
+    """Return the viewer's session in a repository, begun with any of their tokens. Raises UploadUnknown."""
     rows = UploadSession.objects.select_related("repository").filter(
         repository__namespace=namespace, repository__path=path
     )
@@ -71,7 +71,7 @@ def own(viewer: Viewer, namespace: Namespace, path: str, number: uuid.UUID) -> U
 
 
 def append(session: UploadSession, chunks: Chunks, *, start: int | None = None, length: int | None = None) -> None:
-    """Take a chunk. Raises OutOfOrder where it does not begin where the last one ended; the session goes on.
+    """Take a chunk. Raises OutOfOrder unless it begins where the last one ended; the session stays open.
 
     `start` and `length` are what the client says of it; without them it is what comes next. A broken or wrong chunk
     leaves the session as it was.
@@ -109,7 +109,7 @@ def finish(
     start: int | None = None,
     length: int | None = None,
 ) -> RepositoryBlob:
-    """Take the last chunk, if there is one, and keep the blob. Raises DigestInvalid, and then the session has ended.
+    """Take the last chunk, if there is one, and store the blob. Raises DigestInvalid, which ends the session.
 
     `authorise` is called again where several chunks are joined, which takes as long as storage needs to read them.
     """
@@ -124,7 +124,9 @@ def finish(
         with _joined(staged, authorise) if staged else ingest.receive(limited(chunks)) as arrival:
             if not staged:
                 _check_length(arrival.fingerprint, length)
-            row = keep(session.repository, arrival, digest, require_room=require_room, ending=lambda: _end(session))
+            row = store_blob(
+                session.repository, arrival, digest, require_room=require_room, ending=lambda: _end(session)
+            )
     except DigestInvalid:
         cancel(session)
         raise
@@ -142,7 +144,7 @@ def cancel(session: UploadSession) -> None:
 
 @transaction.atomic
 def end(session: UploadSession, *, actor: Viewer) -> None:
-    """As `cancel`, by an operator. What came in goes with the commit."""
+    """Like `cancel`, by an operator. The staged bytes go with the commit."""
     record(
         Kind.UPLOAD_ENDED,
         actor_id=actor.user_id,
@@ -157,9 +159,9 @@ def end(session: UploadSession, *, actor: Viewer) -> None:
 
 
 def whole(repository: Repository, digest: Digest, chunks: Chunks, *, require_room: RequireRoom) -> RepositoryBlob:
-    """Keep a blob that comes in one request, without a session. Raises DigestInvalid."""
+    """Store a blob that comes in one request, without a session. Raises DigestInvalid."""
     with ingest.receive(limited(chunks)) as arrival:
-        return keep(repository, arrival, digest, require_room=require_room)
+        return store_blob(repository, arrival, digest, require_room=require_room)
 
 
 def unknown() -> UploadUnknown:
@@ -180,7 +182,7 @@ def _take_lease(session: UploadSession, start: int | None) -> uuid.UUID:
 
 
 def _standing_of(rows: QuerySet[UploadSession]) -> tuple[int, datetime | None]:
-    """How much has come, and until when another request has the lease."""
+    """Return the size so far, and until when another request has the lease."""
     found = rows.values_list("size", "lease_until").first()
     if found is None:
         raise unknown()
@@ -192,7 +194,7 @@ def _leased(session: UploadSession, lease: uuid.UUID) -> QuerySet[UploadSession]
 
 
 def _renewing(session: UploadSession, lease: uuid.UUID, chunks: Chunks) -> Iterator[bytes]:
-    """Keep the lease while bytes flow, so that only a request whose process died loses it."""
+    """Renew the lease while bytes flow, so that only a request whose process died loses it."""
     renewed = time.monotonic()
     for chunk in chunks:
         if time.monotonic() - renewed > RENEWAL_SECONDS:
@@ -202,7 +204,7 @@ def _renewing(session: UploadSession, lease: uuid.UUID, chunks: Chunks) -> Itera
 
 
 def _renew(session: UploadSession, lease: uuid.UUID) -> None:
-    """A database that is away for a moment costs no chunk: in the end `_take` sees whose the session is."""
+    """Survive a short outage of the database: `_take` checks the lease at the end."""
 
     def renew() -> None:
         if not _leased(session, lease).update(lease_until=timezone.now() + LEASE):
@@ -212,14 +214,14 @@ def _renew(session: UploadSession, lease: uuid.UUID) -> None:
 
 
 def _give_back(session: UploadSession, lease: uuid.UUID) -> None:
-    """Where the database stays away the lease lapses by itself."""
+    """If the database stays away, the lease runs out by itself."""
     database_availability.run_when_back(
         lambda: _leased(session, lease).update(lease=None, lease_until=None), seconds=LEASE.total_seconds()
     )
 
 
 def _take(session: UploadSession, lease: uuid.UUID, key: str, came: Fingerprint) -> None:
-    """Raises UploadUnknown where the session ended, or lapsed into other hands, while the bytes came in."""
+    """Raises UploadUnknown if the session ended, or its lease was lost, while the bytes came in."""
     if not _leased(session, lease).update(size=session.size + came.size, lease=None, lease_until=None):
         raise unknown()
     if came.size:
@@ -239,14 +241,14 @@ def _check_length(came: Fingerprint, length: int | None) -> None:
 
 
 def _any(chunks: Chunks) -> Chunks | None:
-    """The same chunks; None where there are none."""
+    """Return the same chunks; None if there are none."""
     rest = iter(chunks)
     first = next(rest, None)
     return None if first is None else chain([first], rest)
 
 
 def _joined(staged: list[UploadChunk], authorise: Callable[[], None]) -> AbstractContextManager[Arrival]:
-    """One chunk is kept as it is; several are read once more, in their order."""
+    """A single chunk is stored as it is; several are read again in order."""
     if len(staged) == 1:
         one = staged[0]
         return nullcontext(
@@ -257,7 +259,7 @@ def _joined(staged: list[UploadChunk], authorise: Callable[[], None]) -> Abstrac
 
 
 def _end(session: UploadSession) -> None:
-    """Raises UploadUnknown where another request has ended it, or brought more, meanwhile: one finishes it."""
+    """Raises UploadUnknown if another request ended the session, or appended to it, meanwhile."""
     if session.size:
         session.chunks.all().delete()
     unchanged = UploadSession.objects.filter(pk=session.pk, size=session.size)

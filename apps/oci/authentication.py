@@ -1,4 +1,4 @@
-"""Who asks under /v2/: nobody, or somebody with a token: an API token, or one of our token service (anonymous too)."""
+"""Authenticates requests under /v2/ by API tokens and by tokens of /v2/token, which may be anonymous."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from apps.oci.tokens import registry_tokens
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """`has_token`: some token came along, an anonymous one too. Without any, a refusal is a challenge (D8)."""
+    """`has_token`: also true for an anonymous one. Without a token, a refusal is a challenge (D8)."""
 
     viewer: Viewer = NOBODY
     has_token: bool = False

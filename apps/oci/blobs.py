@@ -1,4 +1,4 @@
-"""Which blobs may be read in a repository, and taking them out of it again."""
+"""Find the blobs that may be read in a repository, and delete them there."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ from apps.lib.errors import Unavailable
 from apps.lib.formats.oci_manifests import EMPTY_BYTES, EMPTY_DIGEST
 from apps.oci import mirrors, packages, repositories
 from apps.oci.authentication import Caller
-from apps.oci.repositories import Found
+from apps.oci.repositories import VisibleRepository
 from apps.releases.models import Release
 
 _EMPTY_SHA256 = EMPTY_DIGEST.partition(":")[2]
-# Who may push is told once that a blob is there and does not send it: it must stay until the manifest comes.
-SIGHT = timedelta(hours=1)
+# A client that is told that a blob exists does not send it: it must stay until the manifest comes.
+SEEN_INTERVAL = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +38,12 @@ class Readable:
     row: RepositoryBlob | None = None
 
     def is_stored(self) -> bool:
-        """Raises Unavailable where what is stored is known to be damaged."""
+        """Raises Unavailable for known damage."""
         store.require_sound(self.sha256)
         return self.inline is not None or store.size_of(self.sha256) == self.size
 
     def read(self, part: range) -> Iterator[bytes]:
-        """Raises Unavailable where storage does not have what the database says, or has it damaged: no 404."""
+        """Raises Unavailable, not 404, if storage lost or damaged the bytes."""
         if self.inline is not None:
             return iter([self.inline[part.start : part.stop]])
         try:
@@ -63,8 +63,8 @@ def readable_rows(digest: Digest) -> QuerySet[RepositoryBlob]:
     return rows.filter(~Exists(blocked), blob__state=State.READY, **{column: digest.hex})
 
 
-def size_and_source(found: Found, digest: Digest) -> Readable:
-    """What is pushed, or the archive of a release. Raises BlobUnknown, or NameUnknown for an empty repository."""
+def readable_in(found: VisibleRepository, digest: Digest) -> Readable:
+    """Return a pushed blob or the archive of a release. Raises BlobUnknown, or NameUnknown for an empty repository."""
     row = _pushed(found, digest)
     if row is not None:
         return Readable(row.blob.digest, row.blob.size, row=row)
@@ -74,7 +74,7 @@ def size_and_source(found: Found, digest: Digest) -> Readable:
     raise unknown(digest) if found.is_there else repositories.unknown(found.address)
 
 
-def of_mirror(caller: Caller, mirror: ProviderMirror, digest: Digest) -> Readable:
+def readable_of_mirror(caller: Caller, mirror: ProviderMirror, digest: Digest) -> Readable:
     """A package of a provider, or the empty config. Raises what `mirrors.blob` raises."""
     package = mirrors.blob(caller, mirror, str(digest))
     if package is None:
@@ -82,13 +82,13 @@ def of_mirror(caller: Caller, mirror: ProviderMirror, digest: Digest) -> Readabl
     return Readable(package.digest, package.size)
 
 
-def saw(caller: Caller, found: Found, readable: Readable) -> None:
-    """Remember that somebody who may push was told that it is there; a reader's request writes nothing (D15).
+def record_seen(caller: Caller, found: VisibleRepository, readable: Readable) -> None:
+    """Record that a publisher was told that the blob exists; a reader's request writes nothing (D15).
 
     Raises BlobUnknown where it was taken away in this moment.
     """
     row, now = readable.row, timezone.now()
-    if row is None or row.seen_at > now - min(SIGHT, settings.OCI_GRACE / 4) or not caller.viewer.is_identified:
+    if row is None or row.seen_at > now - min(SEEN_INTERVAL, settings.OCI_GRACE / 4) or not caller.viewer.is_identified:
         return
     role = gate.role_on(caller.viewer, found.namespace, only_name=found.address.path_name)
     if role is None or not role.covers(Role.PUBLISHER):
@@ -97,8 +97,8 @@ def saw(caller: Caller, found: Found, readable: Readable) -> None:
         raise unknown(Digest("sha256", row.blob.digest))  # whoever may push sends it then
 
 
-def delete(found: Found, digest: Digest) -> None:
-    """Take it out of this repository; others keep it. Raises BlobUnknown, or Unsupported where something uses it."""
+def delete(found: VisibleRepository, digest: Digest) -> None:
+    """Delete it from this repository only. Raises BlobUnknown, or Unsupported if something uses it."""
     if _of_release(found, digest) is not None:  # whether it was pushed as well or not: it would go on being served
         raise Unsupported(
             f"A release of {found.address} uses {digest}.",
@@ -120,8 +120,8 @@ def unknown(digest: Digest) -> BlobUnknown:
     return BlobUnknown(f"There is no blob {digest} in this repository.")
 
 
-def _of_release(found: Found, digest: Digest) -> Readable | None:
-    """The archive of a release, or the config that our manifests of releases name."""
+def _of_release(found: VisibleRepository, digest: Digest) -> Readable | None:
+    """Return the archive of a release, or the empty config that generated manifests name."""
     if found.module is None:
         return None
     sha256 = _sha256_of(digest)
@@ -133,7 +133,7 @@ def _of_release(found: Found, digest: Digest) -> Readable | None:
     return None
 
 
-def _pushed(found: Found, digest: Digest) -> RepositoryBlob | None:
+def _pushed(found: VisibleRepository, digest: Digest) -> RepositoryBlob | None:
     here = {"repository__namespace": found.namespace, "repository__path": found.address.path_name}
     return readable_rows(digest).filter(**here).order_by("pk").first()
 

@@ -18,7 +18,7 @@ from apps.lib.formats.oci_manifests import MODULE_PACKAGE
 from apps.modules import pushed_manifests
 from apps.oci import mounting, packages, publishing, repositories
 from apps.oci.authentication import Caller
-from apps.oci.repositories import Found
+from apps.oci.repositories import VisibleRepository
 from apps.oci.served import Served
 from apps.releases.publishing.quotas import require_bytes
 
@@ -76,7 +76,7 @@ def store(
         Pushed(digest, raw, parsed),
         tags=[] if is_checked else others,
         require_room=require_bytes,
-        size_elsewhere=lambda child: _size_of_release(Found.of(repository), child),
+        size_elsewhere=lambda child: _size_of_release(VisibleRepository.of(repository), child),
     )
     put = Put(digest, parsed.subject, every, _warning(repository, parsed, others))
     until = time.monotonic() + settings.OCI_PUBLISH_WAIT.total_seconds()
@@ -97,7 +97,7 @@ def publish(push: Push) -> Put:
     return push.put
 
 
-def read(found: Found, reference: str, *, bytes_wanted: bool = True) -> Served:
+def read(found: VisibleRepository, reference: str, *, bytes_wanted: bool = True) -> Served:
     """By tag or digest: what a release answers first, else the rows. Raises ManifestUnknown, DigestInvalid."""
     if ":" in reference:
         digest = str(Digest.parse(reference))
@@ -114,7 +114,7 @@ def read(found: Found, reference: str, *, bytes_wanted: bool = True) -> Served:
     return served
 
 
-def delete(caller: Caller, found: Found, reference: str) -> None:
+def delete(caller: Caller, found: VisibleRepository, reference: str) -> None:
     """A tag goes alone; by digest the manifest goes, and every tag on it. Raises ManifestUnknown, Unsupported."""
     if ":" in reference:
         _delete_manifest(caller, found, str(Digest.parse(reference)))
@@ -123,7 +123,7 @@ def delete(caller: Caller, found: Found, reference: str) -> None:
 
 
 def _check_versions(versions: Sequence[str], parsed: ParsedManifest) -> None:
-    """One at most: each is checked and published by itself, and of two the first would stay where the second fails."""
+    """At most one: if the second of two failed, the first would stay published."""
     if len(versions) > 1:
         raise ManifestInvalid(
             f"The tags {versions[0]} and {versions[1]} are both versions: one push publishes one.",
@@ -139,7 +139,7 @@ def _check_versions(versions: Sequence[str], parsed: ParsedManifest) -> None:
 
 
 def _warning(repository: Repository, parsed: ParsedManifest, others: Sequence[str]) -> str:
-    """Other artifacts may be called what they like."""
+    """Other artifacts may have any tag."""
     if parsed.is_module_package and not repository.is_module:
         return f"{repository} is no module: stored, not published. A module's repository is namespace/name/system."
     loose = [tag for tag in others if tag != packages.LATEST]
@@ -149,8 +149,8 @@ def _warning(repository: Repository, parsed: ParsedManifest, others: Sequence[st
     return f"{named}: not a strict semantic version such as 1.2.0, so it is stored, not published."
 
 
-def _of_row(found: Found, column: str, reference: str, *, bytes_wanted: bool) -> Served | None:
-    """A row, but where it is the manifest of a release: then the release decides, under whatever tag (D9)."""
+def _of_row(found: VisibleRepository, column: str, reference: str, *, bytes_wanted: bool) -> Served | None:
+    """Return a row; if it is the manifest of a release, the release decides, whatever the tag (D9)."""
     here = {"repository__namespace": found.namespace, "repository__path": found.address.path_name}
     versions = repositories.versions_of(**found.coordinate).filter(manifest_digest=OuterRef("digest"))
     columns = ("digest", "media_type", "size", *(["raw"] if bytes_wanted else []))
@@ -163,7 +163,7 @@ def _of_row(found: Found, column: str, reference: str, *, bytes_wanted: bool) ->
     return Served(bytes(row.get("raw", b"")), row["digest"], row["media_type"], size=row["size"])
 
 
-def _delete_manifest(caller: Caller, found: Found, digest: str) -> None:
+def _delete_manifest(caller: Caller, found: VisibleRepository, digest: str) -> None:
     with locked(found.row.pk if found.row else 0):
         if pushed_manifests.is_needed(found.namespace, found.registered.path_name, digest):
             raise _is_released(f"{digest} is the manifest of a release.")
@@ -172,7 +172,7 @@ def _delete_manifest(caller: Caller, found: Found, digest: str) -> None:
         manifests.delete(caller.viewer, found.row, digest)
 
 
-def _delete_tag(caller: Caller, found: Found, tag: str) -> None:
+def _delete_tag(caller: Caller, found: VisibleRepository, tag: str) -> None:
     if not names.is_tag(tag):  # nor may a NUL reach the database
         raise unknown(found.address, tag)
     if found.row is not None and manifests.delete_tag(caller.viewer, found.row, tag):
@@ -186,7 +186,7 @@ def _is_released(why: str) -> Unsupported:
     return Unsupported(why, hint=packages.NEVER_DELETED)
 
 
-def _size_of_release(found: Found, digest: Digest) -> int | None:
+def _size_of_release(found: VisibleRepository, digest: Digest) -> int | None:
     try:
         served = packages.served_by_digest(found, str(digest)) if found.module else None
     except ManifestUnknown:

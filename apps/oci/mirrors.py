@@ -25,7 +25,7 @@ from apps.releases.models import Release
 
 
 def namespace_of(caller: Caller, mirror: ProviderMirror) -> Namespace:
-    """The gate. A host name that is not ours is asked about like any other: a challenge first, then NameUnknown."""
+    """The gate. An unknown host name is answered like a hidden one: a challenge first, then NameUnknown."""
     try:
         namespace = gate.namespace_for(caller.viewer, mirror.address.namespace, spelled=canonical)
     except NotFound:

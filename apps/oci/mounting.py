@@ -1,4 +1,4 @@
-"""Mounting: showing a blob that the caller may read elsewhere in a repository of theirs, without sending it again."""
+"""Mount: add a blob that the caller may read in one repository to another, without sending it again."""
 
 from django.db import transaction
 
@@ -12,32 +12,32 @@ from apps.blobs import ingest as stored
 from apps.lib.errors import RegistryError
 from apps.oci import blobs, repositories
 from apps.oci.authentication import Caller
-from apps.oci.repositories import Found
+from apps.oci.repositories import VisibleRepository
 from apps.releases.publishing.quotas import require_bytes
 
 
 def mount(caller: Caller, repository: Repository, digest: Digest, source: str | None) -> RepositoryBlob | None:
-    """A blob of `source`, or of any repository that the caller may read; None where there is none. Raises QuotaFull.
+    """Mount a blob of `source`, or of any repository that the caller may read; None if there is none. Raises QuotaFull.
 
-    Unknown, hidden and empty sources are one answer: the client sends the blob instead.
+    Unknown, hidden and empty sources get the same answer: the client sends the blob instead.
     """
     sha256 = _anywhere(caller, digest) if source is None else _in_source(caller, source, digest)
     if sha256 is None:
         return None
     with transaction.atomic():
         blob = stored.lock_ready(sha256)
-        return ingest.show(repository, blob, require_room=require_bytes) if blob else None
+        return ingest.add(repository, blob, require_room=require_bytes) if blob else None
 
 
 def mount_named(caller: Caller, repository: Repository, parsed: ParsedManifest) -> None:
-    """Mount what a manifest names and only releases have here: clients saw it there, and will not push it.
+    """Mount blobs that a manifest names and only releases have here: clients see them and do not push them.
 
     Not inside a transaction. Raises ManifestBlobUnknown, QuotaFull.
     """
-    found = Found.of(repository)
+    found = VisibleRepository.of(repository)
     for descriptor in manifest_references.missing(repository, parsed):
         try:
-            readable = blobs.size_and_source(found, descriptor.digest)
+            readable = blobs.readable_in(found, descriptor.digest)
         except BlobUnknown:
             raise manifest_references.unknown(descriptor, "blob") from None
         if readable.inline is None:
@@ -50,8 +50,8 @@ def _in_source(caller: Caller, source: str, digest: Digest) -> str | None:
     try:
         name = parse_name(source)
         if isinstance(name, ProviderMirror):
-            return blobs.of_mirror(caller, name, digest).sha256
-        return blobs.size_and_source(repositories.find(caller, name), digest).sha256
+            return blobs.readable_of_mirror(caller, name, digest).sha256
+        return blobs.readable_in(repositories.find(caller, name), digest).sha256
     except RegistryError:
         return None
 

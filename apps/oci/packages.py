@@ -7,7 +7,7 @@ from apps.lib import versions
 from apps.lib.formats.oci_manifests import IMAGE_MANIFEST, digest_of
 from apps.modules import package_manifest
 from apps.modules.models import ModuleVersion, ModuleVersionQuerySet
-from apps.oci.repositories import Found, versions_of
+from apps.oci.repositories import VisibleRepository, versions_of
 from apps.oci.served import Served
 from apps.releases.models import Kind, Lifecycle, Release, ReleaseQuerySet
 
@@ -15,8 +15,8 @@ LATEST = "latest"
 NEVER_DELETED = "Releases are not deleted over OCI: yank it, or have it purged for good, on its page."
 
 
-def served_by_tag(found: Found, tag: str) -> Served | None:
-    """The release of that tag; for `latest` whatever it means now, be it a row. None: look at the rows of tags."""
+def served_by_tag(found: VisibleRepository, tag: str) -> Served | None:
+    """Return the release of a tag; for `latest` its present meaning, which may be a row. None: ask the rows of tags."""
     if tag == LATEST:
         return _latest(found)
     if not is_release_tag(tag):
@@ -27,8 +27,8 @@ def served_by_tag(found: Found, tag: str) -> Served | None:
     return _served(found, version) if version else None
 
 
-def served_by_digest(found: Found, digest: str) -> Served | None:
-    """The release with that manifest. None: look at the rows of manifests.
+def served_by_digest(found: VisibleRepository, digest: str) -> Served | None:
+    """Return the release with that manifest. None: look at the rows of manifests.
 
     Raises ManifestUnknown for what is in quarantine, whatever the rows say.
     """
@@ -41,25 +41,25 @@ def served_by_digest(found: Found, digest: str) -> Served | None:
     return None
 
 
-def listed_tags(found: Found) -> list[str]:
-    """The tags of listed releases, and `latest` where one of them is it; in no order, beside the rows of tags."""
+def listed_tags(found: VisibleRepository) -> list[str]:
+    """Return the tags of listed releases, with `latest` if one of them is it; unordered, without rows of tags."""
     rows = _versions(found).listed().newest_first()
     listed = list(rows.values_list("release__version", "is_prerelease"))
     has_latest = any(not is_prerelease for _, is_prerelease in listed)
     return [*(tag_of(version) for version, _ in listed), *([LATEST] if has_latest else [])]
 
 
-def archive_of(found: Found, sha256: str) -> Release | None:
-    """A published release of the module with these bytes, none of which are in quarantine."""
+def archive_of(found: VisibleRepository, sha256: str) -> Release | None:
+    """Return a published release of the module with these bytes, unless they are in quarantine."""
     return Release.objects.with_bytes(sha256).filter(pk__in=_releases(found)).order_by("pk").first()
 
 
-def holds_empty_config(found: Found) -> bool:
-    """Whether some manifest of ours names the empty config `{}`, so that it may be read there without a row."""
+def holds_empty_config(found: VisibleRepository) -> bool:
+    """Whether a generated manifest names the empty config `{}`, which is then readable without a row."""
     return _releases(found).published().filter(provenance__manifest__isnull=True).exists()
 
 
-def _latest(found: Found) -> Served | None:
+def _latest(found: VisibleRepository) -> Served | None:
     """What somebody moved the tag to, until the next stable release; else the highest stable one that is listed.
 
     One that nobody advises against comes first: a deprecated one is `latest` only where there is no other. A row that
@@ -79,7 +79,7 @@ def _latest(found: Found) -> Served | None:
     return _served(found, shown) if shown else None
 
 
-def _pushed_latest(found: Found, manifest: Manifest) -> Served | None:
+def _pushed_latest(found: VisibleRepository, manifest: Manifest) -> Served | None:
     with_it = _versions(found).filter(manifest_digest=manifest.digest)
     shown = with_it.listed().newest_first().first()
     if shown is not None:
@@ -89,8 +89,8 @@ def _pushed_latest(found: Found, manifest: Manifest) -> Served | None:
     return Served(bytes(manifest.raw), manifest.digest, manifest.media_type)
 
 
-def _served(found: Found, version: ModuleVersion) -> Served | None:
-    """The manifest of a release: made anew, or the one that was pushed with it."""
+def _served(found: VisibleRepository, version: ModuleVersion) -> Served | None:
+    """Return the manifest of a release: generated, or pushed with it."""
     release = version.release
     raw = package_manifest.synthesised(release)
     digest = digest_of(raw)
@@ -103,8 +103,7 @@ def _served(found: Found, version: ModuleVersion) -> Served | None:
     return Served(bytes(pushed.raw), pushed.digest, pushed.media_type, release, is_download=True)
 
 
-# What is read of a version to serve its manifest. Django takes longer to write down all columns of both tables than the
-# database takes to answer.
+# Columns that serving a manifest needs: naming all columns of both tables takes Django longer than the query.
 _READ = (
     "manifest_digest",
     *(f"release__{column}" for column in ("name", "version", "digest", "size", "quarantined_at")),
@@ -112,10 +111,10 @@ _READ = (
 )
 
 
-def _versions(found: Found) -> ModuleVersionQuerySet:
-    """Of the module, without asking for the module itself first: every read of a manifest comes by here."""
+def _versions(found: VisibleRepository) -> ModuleVersionQuerySet:
+    """Of the module, without a query for the module itself: every read of a manifest asks this."""
     return versions_of(**found.coordinate).select_related("release").only(*_READ)
 
 
-def _releases(found: Found) -> ReleaseQuerySet:
+def _releases(found: VisibleRepository) -> ReleaseQuerySet:
     return Release.objects.filter(kind=Kind.MODULE, namespace=found.namespace, name=found.registered.path_name)

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from apps.lib.errors import Invalid
 
-_MOST_DIGITS = 18
+_MAX_DIGITS = 18
 
 
 def page_of(names: Iterable[str], query: Mapping[str, str], path: str) -> tuple[list[str], dict[str, str]]:
@@ -26,7 +26,7 @@ def page_of(names: Iterable[str], query: Mapping[str, str], path: str) -> tuple[
 
 
 def number(text: str, refusal: str) -> int:
-    """A number of a query. `refusal` is the sentence where it is none, with `{}` for what was found."""
-    if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS):
+    """Parse a number of a query. `refusal` is the error message, with `{}` for the text."""
+    if not (text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS):
         raise Invalid(refusal.format(repr(text[:40])))
     return int(text)

@@ -23,14 +23,14 @@ from apps.lib.errors import Conflict, Invalid, Reason, Unavailable
 from apps.lib.formats.oci_manifests import IMAGE_MANIFEST, MODULE_PACKAGE, TITLE, ZIP
 from apps.modules import package_manifest, publishing
 from apps.modules.models import ModuleVersion
-from apps.oci.repositories import Found
+from apps.oci.repositories import VisibleRepository
 from apps.releases.models import Kind, Release, State
 from apps.releases.publishing import reserving
 
-# For so long the same package gets the same refusal; later it is checked anew.
-SAID_AGAIN = timedelta(minutes=10)
-# Clients print the whole message; what comes after some reasons nobody reads.
-MOST_REASONS = 5
+# The same package gets the same refusal for this long; later it is checked again.
+REPEATED_FOR = timedelta(minutes=10)
+# Clients print the whole message.
+MAX_REASONS = 5
 _EXPECTED = (
     f"expected an image manifest with artifactType {MODULE_PACKAGE} and exactly one layer of the media type {ZIP}, "
     "the zip of the module"
@@ -49,7 +49,7 @@ class Package:
 
 
 class Undecided(Unavailable):
-    """No worker has decided yet, on this release of ours or on someone else's that has the number."""
+    """No worker has decided yet: on this release, or on another one that has the number."""
 
     def __init__(self, release: Release) -> None:
         super().__init__(f"{release} is still being checked.", hint="Push the same again in a minute: it answers then.")
@@ -74,14 +74,14 @@ def publish(viewer: Viewer, manifest: Manifest, tag: str, *, begun: int | None =
             return _require_same(release, package, number)
         if package_manifest.pushed_with(release) == package.manifest:
             raise _refused(f"{release} was refused", release.refusals())
-        # Somebody else's upload of that number has come to nothing: it is free again.
+        # Another upload of that number failed: the number is free again.
         release = _begin(viewer, repository, package, version=number)
     _require_ours(release, package)
     raise Undecided(release)
 
 
 def check(repository: Repository, manifest: Manifest) -> None:
-    """The checks of every module package, without a release: for `latest`. Raises ManifestInvalid with the reasons.
+    """Check a module package without a release, for `latest`. Raises ManifestInvalid with the reasons.
 
     What is no module package is let through: it is stored untouched. So is what is a release already, while it is
     listed: `latest` leads to no other.
@@ -135,7 +135,7 @@ def _no_package(why: str, found: str) -> ManifestInvalid:
 
 
 def _archive(repository: Repository, digest: Digest) -> Blob | None:
-    """What was pushed here, or the archive of a release of this module, whose manifest somebody pushes back."""
+    """Return the pushed zip, or the archive of a release of this module whose manifest is pushed back."""
     named = {"blob__digest": digest.hex} if digest.algorithm == "sha256" else {"blob__sha512": digest.hex}
     pushed = RepositoryBlob.objects.filter(repository=repository, **named).select_related("blob").first()
     if pushed is not None:
@@ -147,14 +147,14 @@ def _archive(repository: Repository, digest: Digest) -> Blob | None:
 
 
 def _file_name(title: object) -> str:
-    """What the publisher's machine called the zip, as oras says it; shown, never used as a path."""
+    """The name of the zip on the publisher's machine; shown, never used as a path."""
     last = str(title).replace("\\", "/").rpartition("/")[2]
     return "".join(character for character in last if character.isprintable())[:255]
 
 
 def _module(repository: Repository) -> ModuleAddress:
-    """As it is registered. Only a module's repository has releases: whoever calls has looked."""
-    address = Found.of(repository).registered
+    """The registered address. Callers have checked that this is a module's repository."""
+    address = VisibleRepository.of(repository).registered
     assert isinstance(address, ModuleAddress), address  # noqa: S101
     return address
 
@@ -163,7 +163,7 @@ def _module(repository: Repository) -> ModuleAddress:
 
 
 def _require_not_refused(repository: Repository, package: Package, number: str) -> None:
-    """Whoever was told to push again hears what was found meanwhile, and is not checked anew, again for too long."""
+    """Repeat a recent refusal, so that a repeated push is not checked, and timed out, again."""
     rows = Release.objects.filter(
         kind=Kind.MODULE,
         namespace=repository.namespace,
@@ -171,7 +171,7 @@ def _require_not_refused(repository: Repository, package: Package, number: str) 
         sort_key=versions.sort_key(number),
         state=State.REJECTED,
         checking_at__isnull=False,
-        finished_at__gt=timezone.now() - SAID_AGAIN,
+        finished_at__gt=timezone.now() - REPEATED_FOR,
         provenance__manifest=package.manifest,
     )
     refused = rows.select_related("namespace").order_by("-pk").first()
@@ -180,7 +180,7 @@ def _require_not_refused(repository: Repository, package: Package, number: str) 
 
 
 def _begin(viewer: Viewer, repository: Repository, package: Package, *, version: str) -> Release:
-    """A release of its own, or whichever holds the number already."""
+    """Return a new release, or the one that has the number already."""
     try:
         return publishing.publish_package(
             viewer=viewer,
@@ -211,7 +211,7 @@ def _require_ours(release: Release, package: Package) -> None:
 
 
 def _require_same(release: Release, package: Package, number: str) -> None:
-    """The version is published: under this very number by this very manifest, or it is taken for ever (D5)."""
+    """Raises Conflict unless the version was published with this number and this manifest (D5)."""
     row = ModuleVersion.objects.only("manifest_digest").get(release=release)
     published = row.manifest_digest or package_manifest.digest_for(release)
     if release.version != number:
@@ -238,7 +238,7 @@ def _require_same(release: Release, package: Package, number: str) -> None:
 
 
 def _refused(what: str, reasons: list[Reason]) -> ManifestInvalid:
-    more = len(reasons) - MOST_REASONS
-    said = " ".join(reason.sentence for reason in reasons[:MOST_REASONS])
+    more = len(reasons) - MAX_REASONS
+    said = " ".join(reason.sentence for reason in reasons[:MAX_REASONS])
     rest = f" And {more} more." if more > 0 else ""
-    return ManifestInvalid(f"{what}: {said or 'refused without a recorded reason; see the release page.'}{rest}")
+    return ManifestInvalid(f"{what}: {said or 'no reason was recorded; see the release page.'}{rest}")

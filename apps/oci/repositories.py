@@ -1,4 +1,4 @@
-"""Which repository a request means, and whether its caller may do what it asks (D8, oci.md 3.4)."""
+"""Find the repository of a request, and check what its caller may do there (D8, oci.md 3.4)."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -30,7 +30,7 @@ class Coordinate(TypedDict):
 
 
 @dataclass(frozen=True)
-class Found:
+class VisibleRepository:
     """A repository of a namespace that the caller sees. `row` is None where nobody ever pushed to it, `module` where
     nothing of it is published; where both are None there is nothing in it yet. Each is one query, when it is asked for.
 
@@ -64,7 +64,7 @@ class Found:
 
     @property
     def is_module(self) -> bool:
-        """Whether it is a module's, be there one or not yet. Others have no releases: their tags are rows."""
+        """Whether the name is a module's, published or not. Others have no releases: their tags are rows."""
         return isinstance(self.address, ModuleAddress)
 
     @property
@@ -75,7 +75,7 @@ class Found:
 
     @property
     def registered(self) -> RepositoryAddress:
-        """The module's address with its capitals; what a push brings first has none but the namespace's."""
+        """The module's address with its capitals. A module that a push creates has none but the namespace's."""
         if self.module is not None:
             return self.module.address
         return replace(self.address, namespace=self.namespace.name)
@@ -91,7 +91,7 @@ def versions_of(namespace: int, canonical: str, name: str) -> ModuleVersionQuery
     return rows.filter(module__namespace=namespace, module__canonical=canonical)
 
 
-def find(caller: Caller, address: RepositoryAddress, *, need: Role = Role.READER) -> Found:
+def find(caller: Caller, address: RepositoryAddress, *, need: Role = Role.READER) -> VisibleRepository:
     """Raises CredentialsRequired (a challenge helps), NameUnknown (hidden and missing alike) or RoleRequired."""
     try:
         namespace = gate.namespace_for(
@@ -103,11 +103,11 @@ def find(caller: Caller, address: RepositoryAddress, *, need: Role = Role.READER
         if caller.has_token and need == Role.READER:
             raise unknown(address) from None
         raise
-    return Found(address, namespace)
+    return VisibleRepository(address, namespace)
 
 
-def existing(caller: Caller, address: RepositoryAddress, *, need: Role = Role.READER) -> Found:
-    """As `find`, and NameUnknown too where there is nothing in it."""
+def existing(caller: Caller, address: RepositoryAddress, *, need: Role = Role.READER) -> VisibleRepository:
+    """Like `find`; also raises NameUnknown for an empty repository."""
     found = find(caller, address, need=need)
     if not found.is_there:
         raise unknown(address)
@@ -115,7 +115,7 @@ def existing(caller: Caller, address: RepositoryAddress, *, need: Role = Role.RE
 
 
 def authorise_again(caller: Caller, repository: Repository) -> None:
-    """At the end of a body that took its time. Raises what `find` raises."""
+    """Check the rights again after a long body. Raises what `find` raises."""
     database_availability.release_connection()
     try:
         reauthorising.authorise_again(caller.viewer, repository.namespace, only_name=repository.path)
@@ -124,7 +124,7 @@ def authorise_again(caller: Caller, repository: Repository) -> None:
 
 
 def pushable(caller: Caller, name: str) -> RepositoryAddress:
-    """What a name means. Raises NameInvalid, and Unsupported for the mirror of a provider."""
+    """Raises NameInvalid, and Unsupported for the mirror of a provider."""
     address = parse_name(name)
     if not isinstance(address, ProviderMirror):
         return address
@@ -137,7 +137,7 @@ def pushable(caller: Caller, name: str) -> RepositoryAddress:
 
 
 def for_push(caller: Caller, address: RepositoryAddress) -> Repository:
-    """The repository's row, made by the first push of somebody who may publish there."""
+    """Return the repository's row; the first push of a publisher creates it."""
     found = find(caller, address, need=Role.PUBLISHER)
     if found.row is not None:
         return found.row
@@ -154,8 +154,8 @@ def for_push(caller: Caller, address: RepositoryAddress) -> Repository:
         return Repository.objects.select_related("namespace").get(namespace=found.namespace, path=address.path_name)
 
 
-def _check_address(found: Found) -> None:
-    """The rules of a name that may be new. Raises Invalid, or Conflict for the twin of a module."""
+def _check_address(found: VisibleRepository) -> None:
+    """Raises Invalid, or Conflict for a name too similar to that of a module."""
     if isinstance(found.registered, ModuleAddress):
         publishing.check_address(found.namespace, found.registered)
         return
@@ -164,13 +164,13 @@ def _check_address(found: Found) -> None:
             raise Invalid(f"{part!r} in {found.address} is reserved: {OCI_WORDS[part]}.", hint="Choose another name.")
 
 
-def for_delete(caller: Caller, address: RepositoryAddress) -> Found:
-    """One that is there, for whoever may push to it: clients ask for push and delete by one token (oci.md 3.2)."""
+def for_delete(caller: Caller, address: RepositoryAddress) -> VisibleRepository:
+    """Publishers may delete: clients use one token for push and delete (oci.md 3.2)."""
     return existing(caller, address, need=Role.PUBLISHER)
 
 
 def visible_names(viewer: Viewer) -> set[str]:
-    """Every repository that the viewer may read: what was pushed to, and every module."""
+    """Return the names of all repositories and modules that the viewer may read."""
     namespaces = gate.visible_namespaces(viewer)
     pushed = Repository.objects.filter(namespace__in=namespaces).values_list("namespace__name", "path")
     modules = Module.objects.filter(namespace__in=namespaces).values_list("namespace__name", "name", "system")
@@ -179,5 +179,5 @@ def visible_names(viewer: Viewer) -> set[str]:
 
 
 def unknown(address: object, *, hint: str = "") -> NameUnknown:
-    """One text for what is hidden and what is not there."""
+    """The same text for hidden and missing repositories."""
     return NameUnknown(f"There is no repository {address} that you may see.", hint=hint)

@@ -1,4 +1,4 @@
-"""What a repository answers with: the bytes of a manifest, and the release that stands behind them."""
+"""A manifest as it is served, with the release behind it."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ class Served:
 
     @property
     def warning(self) -> str:
-        """What `Warning: 299` says (D9): empty where nobody advises against it. ASCII, in one line."""
+        """The text of `Warning: 299` (D9), ASCII in one line; empty unless deprecated."""
         release = self.release
         if release is None or release.lifecycle != Lifecycle.DEPRECATED:
             return ""

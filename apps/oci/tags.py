@@ -4,11 +4,11 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from apps.artifacts.models import Tag
 from apps.oci import packages
-from apps.oci.repositories import Found, versions_of
+from apps.oci.repositories import VisibleRepository, versions_of
 
 
-def names(found: Found) -> list[str]:
-    """Every tag that answers, in the order of bytes: rows, listed versions, and `latest` where it leads somewhere.
+def names(found: VisibleRepository) -> list[str]:
+    """Return every tag that answers, in byte order: rows, listed versions, and `latest` if it leads somewhere.
 
     Tools that copy a whole repository end at the first name that is listed and not there.
     """
@@ -19,8 +19,8 @@ def names(found: Found) -> list[str]:
     return sorted(of_releases | rows)
 
 
-def _served_rows(found: Found) -> QuerySet[Tag]:
-    """Without those on the manifest of a release in quarantine, which answers under no name."""
+def _served_rows(found: VisibleRepository) -> QuerySet[Tag]:
+    """Exclude tags on the manifest of a release in quarantine."""
     with_it = versions_of(**found.coordinate).filter(manifest_digest=OuterRef("manifest__digest"))
     in_quarantine, served = (with_it.filter(release__quarantined_at__isnull=value) for value in (False, True))
     rows = Tag.objects.filter(repository__namespace=found.namespace, repository__path=found.address.path_name)

@@ -164,17 +164,17 @@ def test_130_tokens_in_a_burst_are_honest_use(secret):
 
 
 def test_only_wrong_passwords_are_throttled(secret):
-    statuses = [ask(basic("nonsense")).status_code for _ in range(2 * throttling.MOST)]
+    statuses = [ask(basic("nonsense")).status_code for _ in range(2 * throttling.MAX_WRONG_PASSWORDS)]
 
     assert set(statuses) <= {401, 429}
-    assert statuses[: throttling.MOST] == [401] * throttling.MOST
+    assert statuses[: throttling.MAX_WRONG_PASSWORDS] == [401] * throttling.MAX_WRONG_PASSWORDS
     # The minute may change once in between; then the count begins again.
     assert ask(basic(secret)).status_code == 200
     assert post(f"grant_type=password&password={secret}").status_code == 200
 
 
 def test_a_throttled_guess_is_told_when_to_come_back(db, monkeypatch):
-    monkeypatch.setattr(throttling, "MOST", 0)
+    monkeypatch.setattr(throttling, "MAX_WRONG_PASSWORDS", 0)
 
     answer = post("grant_type=refresh_token&refresh_token=nonsense")
 

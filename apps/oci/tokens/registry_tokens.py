@@ -19,7 +19,7 @@ _SALT = "larder.oci.registry-token.v1"
 
 @dataclass(frozen=True, slots=True)
 class Anonymous:
-    """A token of nobody: enough for what is public."""
+    """A token without a person: enough for public namespaces."""
 
 
 def issue(token: ApiToken | None) -> str:
@@ -31,7 +31,7 @@ def is_ours(text: str) -> bool:
 
 
 def read(text: str) -> ApiToken | Anonymous:
-    """The API token behind it, if that still counts. Raises AuthenticationFailed."""
+    """Return the API token behind it. Raises AuthenticationFailed if that is no longer valid."""
     try:
         number = signing.loads(text.removeprefix(_PREFIX), salt=_SALT, max_age=LIFETIME)
     except signing.BadSignature:

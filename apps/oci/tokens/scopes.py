@@ -8,7 +8,7 @@ _ACTIONS = ("pull", "push", "delete")
 
 
 def understood(asked: Iterable[str]) -> str:
-    """What of it means anything here, in one spelling. The rest is left out: fewer rights than asked is no error."""
+    """Return the known scopes, normalised. Granting fewer rights than asked is no error."""
     found: dict[str, set[str]] = {}
     for scope in " ".join(asked).split():
         kind, _, rest = scope.partition(":")

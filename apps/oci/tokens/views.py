@@ -24,13 +24,13 @@ from apps.oci.base import OciView
 from apps.oci.tokens import registry_tokens, scopes, throttling
 
 FORM_MAX_BYTES = 64 * 1024
-_MOST_FIELDS = 200
-# Which field holds the API token, for each grant.
+_MAX_FIELDS = 200
+# The field with the API token, by grant type.
 _SECRETS = {"refresh_token": "refresh_token", "password": "password"}
 
 
 class Token(OciView):
-    """Takes API tokens alone: what was issued here does not renew itself."""
+    """Takes API tokens only: a registry token cannot renew itself."""
 
     http_method_names = ["get", "head", "post"]
     authentication_classes = [TokenAuthentication]
@@ -51,7 +51,7 @@ class Token(OciView):
     def handle_exception(self, exc: Exception) -> Response:
         if isinstance(exc, AuthenticationFailed | CredentialsRequired):
             try:
-                throttling.note_wrong(address_of(self.request))
+                throttling.count_wrong_password(address_of(self.request))
             except throttling.TooManyAttempts as refusal:
                 exc = refusal
         return super().handle_exception(exc)
@@ -61,7 +61,7 @@ class Token(OciView):
 
 
 def _answer(token: ApiToken | None, asked: list[str]) -> Response:
-    """The same for whatever was asked: rights are looked up when they are used, so this tells nothing of any name."""
+    """The same for all scopes: rights are checked when they are used, so the answer reveals no name."""
     issued = registry_tokens.issue(token)
     document: dict[str, Any] = {
         "token": issued,
@@ -83,9 +83,9 @@ def _form(request: Request) -> dict[str, list[str]]:
 
 def _fields(text: str) -> dict[str, list[str]]:
     try:
-        return parse_qs(text, max_num_fields=_MOST_FIELDS)
+        return parse_qs(text, max_num_fields=_MAX_FIELDS)
     except ValueError:
-        raise Invalid(f"More than {_MOST_FIELDS} parameters came.", hint="Ask for fewer scopes at once.") from None
+        raise Invalid(f"More than {_MAX_FIELDS} parameters came.", hint="Ask for fewer scopes at once.") from None
 
 
 urlpatterns = [path("token", Token.as_view(), name="token")]

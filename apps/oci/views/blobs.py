@@ -19,11 +19,11 @@ class Blob(OciView):
     def get(self, request: Request, name: str, digest: str) -> HttpResponseBase:
         address, wanted = parse_name(name), Digest.parse(digest)
         if isinstance(address, ProviderMirror):
-            return blob_response(request, wanted, blobs.of_mirror(self.caller, address, wanted))
+            return blob_response(request, wanted, blobs.readable_of_mirror(self.caller, address, wanted))
         found = repositories.find(self.caller, address)
-        readable = blobs.size_and_source(found, wanted)
+        readable = blobs.readable_in(found, wanted)
         if request.method == "HEAD":
-            blobs.saw(self.caller, found, readable)
+            blobs.record_seen(self.caller, found, readable)
         return blob_response(request, wanted, readable)
 
     def delete(self, request: Request, name: str, digest: str) -> Response:  # noqa: ARG002

@@ -29,7 +29,7 @@ from apps.releases.publishing import waiting
 @streamed("PUT")
 class Manifest(OciView):
     def get(self, request: Request, name: str, reference: str) -> HttpResponseBase:
-        """HEAD comes here as well, and costs no bytes."""
+        """Also serves HEAD."""
         served = self._served(name, reference, bytes_wanted=request.method == "GET")
         response = manifest_response(request, served)
         is_sent = request.method == "GET" and response.status_code == HTTPStatus.OK
@@ -88,7 +88,7 @@ class Manifest(OciView):
 
 
 def manifest_response(request: Request, served: Served) -> HttpResponseBase:
-    """200, 304 or 412: a client that has it already is told so, and what we think of it."""
+    """200, 304 or 412, with the warning of a deprecated release."""
     etag = f'"{served.digest}"'
     headers = {"Content-Type": served.media_type, "Content-Length": str(served.length), "ETag": etag}
     whole = HttpResponse(served.raw, headers=headers)
@@ -100,7 +100,7 @@ def manifest_response(request: Request, served: Served) -> HttpResponseBase:
 
 
 def created(name: str, put: manifests.Put) -> Response:
-    """The Location is relative: behind a proxy nothing else is right for everybody."""
+    """With a relative Location, which is right behind any proxy."""
     response = Response(status=201)
     response.headers["Location"] = f"/v2/{name}/manifests/{put.digest}"
     response.headers["Docker-Content-Digest"] = str(put.digest)
@@ -114,7 +114,7 @@ def created(name: str, put: manifests.Put) -> Response:
 
 
 def warning(sentence: str) -> str:
-    """One header with one text: clients read no list of them."""
+    """Clients read one warning in one header."""
     return f'299 - "{sentence}"'
 
 

@@ -1,4 +1,4 @@
-"""end-1: who may come in. Without credentials always a challenge, or skopeo and crane never authenticate."""
+"""end-1. Always a challenge without credentials: otherwise skopeo and crane never authenticate."""
 
 from rest_framework.request import Request
 from rest_framework.response import Response

@@ -1,4 +1,4 @@
-"""end-12: what is attached to a manifest. 200 with an empty index for whatever is not there, never 404."""
+"""end-12: what is attached to a manifest. Never 404: 200 with an empty index for a missing manifest."""
 
 import json
 from urllib.parse import urlencode
@@ -28,8 +28,8 @@ class Referrers(OciView):
             last = request.GET.get("last", "")
             after = paging.number(last, "last is {}: follow the Link of the page before.") if last else 0
             path = found.address.path_name
-            page = referrers.attached_to(found.namespace, path, subject, artifact_type=artifact_type, after=after)
-        body = json.dumps(referrers.document(page), ensure_ascii=False, separators=(",", ":")).encode()
+            page = referrers.page_of(found.namespace, path, subject, artifact_type=artifact_type, after=after)
+        body = json.dumps(referrers.index_of(page), ensure_ascii=False, separators=(",", ":")).encode()
         response = HttpResponse(body, content_type=IMAGE_INDEX)
         if artifact_type:
             response.headers[FILTERED] = "artifactType"

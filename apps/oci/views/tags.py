@@ -22,7 +22,7 @@ class TagList(OciView):
 
 
 class Catalog(OciView):
-    """What the caller sees: an anonymous token shows what is public."""
+    """An anonymous token lists public repositories."""
 
     def get(self, request: Request) -> Response:
         if not self.caller.has_token:

@@ -20,7 +20,7 @@ from apps.oci import mounting, repositories
 from apps.oci.base import PUSH, OciView, is_bare
 from apps.releases.publishing.quotas import require_bytes
 
-# As S3 wants its parts; smaller chunks are taken all the same, and cost more.
+# The minimum size of parts on S3; smaller chunks are accepted and cost more.
 S3_CHUNK_MIN_BYTES = 5 * 1024 * 1024
 # Strictly `first-last`; some clients write it as HTTP does. The last byte of nothing is the one before the first.
 _RANGE = re.compile(r"(?:bytes[ =])?(\d{1,18})-(-?\d{1,18})(?:/(?:\d{1,18}|\*))?", re.ASCII | re.IGNORECASE)
@@ -28,7 +28,7 @@ _RANGE = re.compile(r"(?:bytes[ =])?(\d{1,18})-(-?\d{1,18})(?:/(?:\d{1,18}|\*))?
 
 @streamed("POST")
 class Uploads(OciView):
-    """Where every push of a blob begins, and many end."""
+    """Begins an upload, mounts a blob, or takes a whole one."""
 
     def post(self, request: Request, name: str) -> Response:
         repository = repositories.for_push(self.caller, repositories.pushable(self.caller, name))
@@ -45,7 +45,7 @@ class Uploads(OciView):
 
 @streamed("PATCH", "PUT")
 class Upload(OciView):
-    """One session. Whoever asks may still push there, by the live rights of this moment, and began it."""
+    """One upload session of the caller, who must still be allowed to push there."""
 
     def get(self, request: Request, name: str, number: str) -> Response:  # noqa: ARG002
         return progress(name, self.session, HTTPStatus.NO_CONTENT)
@@ -100,7 +100,7 @@ def progress(name: str, session: UploadSession, status: HTTPStatus) -> Response:
 
 
 def _where(name: str, session: UploadSession) -> dict[str, str]:
-    """Relative: clients refuse an upload that moves to another host. Nothing and one byte are both written 0-0."""
+    """A relative Location: clients refuse another host. Zero bytes and one byte are both written 0-0."""
     headers = {
         "Location": f"/v2/{name}/blobs/uploads/{session.pk}",
         "Range": f"0-{max(0, session.size - 1)}",
@@ -112,7 +112,7 @@ def _where(name: str, session: UploadSession) -> dict[str, str]:
 
 
 def range_of(request: Request) -> tuple[int | None, int | None]:
-    """First byte and length by Content-Range; None where there is none. Raises UploadInvalid."""
+    """Return first byte and length by Content-Range, or None for both. Raises UploadInvalid."""
     text = request.headers.get("Content-Range", "").strip()
     if not text:
         return None, None

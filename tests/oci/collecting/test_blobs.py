@@ -158,7 +158,7 @@ def test_a_run_that_ends_early_is_taken_up_by_the_next(repo, days_pass, monkeypa
     for number in range(5):
         one.blob(DATA + b"%d" % number)
     days_pass()
-    monkeypatch.setattr(gc, "AT_ONCE", 2)
+    monkeypatch.setattr(gc, "BATCH_SIZE", 2)
 
     figures = gc.collect(most=timedelta(0))
     assert (figures.is_complete, figures.blobs, Blob.objects.count()) == (False, 0, 5)
