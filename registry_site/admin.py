@@ -1,4 +1,4 @@
-"""The admin site (D19): Django's own admin, signed in through allauth, with the numbers operators look at first."""
+"""The admin site (D19): Django's admin with allauth's sign-in and a dashboard."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -36,7 +36,7 @@ class LarderAdminSite(AdminSite):
 
     def __init__(self, name: str = "admin") -> None:
         super().__init__(name)
-        self.disable_action("delete_selected")  # it goes past the verbs, and reports success where one refuses
+        self.disable_action("delete_selected")  # it bypasses the verbs, and reports success even if one refuses
         self.add_action(export_csv, "export_csv")
 
     def get_urls(self) -> list[Any]:
@@ -50,12 +50,12 @@ class LarderAdminSite(AdminSite):
         return {**super().each_context(request), "may_upload": self.may_upload(request)}
 
     def upload(self, request: HttpRequest) -> HttpResponse:
-        """The portal's form, scripts, ticket and verb in the admin's frame (D19); the release's page follows."""
+        """Show the portal's publish form inside the admin (D19)."""
         frame = {**self.each_context(request), "title": "Upload release"}
         return module.publish(request, PageFrame("admin/upload.html", frame))
 
     def upload_provider(self, request: HttpRequest) -> HttpResponse:
-        """The same for providers: a draft, its files, and handing in on the release's page."""
+        """Show the portal's provider draft inside the admin."""
         frame = {**self.each_context(request), "title": "Upload provider release"}
         around = PageFrame("admin/upload_provider.html", frame)
         return provider.provider_publish(request, around)
@@ -66,14 +66,14 @@ class LarderAdminSite(AdminSite):
         admin_class: Any = None,
         **options: Any,
     ) -> None:
-        """Only Larder's own tables: what a library would register could be edited past our verbs and the audit."""
+        """Register only Larder's models: others could be edited without verbs and audit."""
         models = [model_or_iterable] if isinstance(model_or_iterable, ModelBase) else list(model_or_iterable)
         own = [model for model in models if model.__module__.startswith("apps.")]
         super().register(own, admin_class, **options)
 
     @method_decorator([never_cache, login_not_required, secure_admin_login])
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """allauth's sign-in; who is signed in and no operator reads 403."""
+        """Use allauth's sign-in; 403 for people who are signed in and no operators."""
         return super().login(request, extra_context)
 
     def password_change(self, _request: HttpRequest, _extra_context: dict[str, Any] | None = None) -> HttpResponse:  # type: ignore[override]  # the stubs promise a template

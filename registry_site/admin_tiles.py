@@ -1,4 +1,4 @@
-"""The numbers that operators look at first, each with the page that lists what it counts."""
+"""Tiles of the dashboard: counts and states, each with a link to the list behind it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,14 +27,14 @@ from apps.signing import keys
 from apps.signing.models import SigningKey
 from registry_site.server import health
 
-# A job that waits for longer has no worker, or too few of them.
+# A job that waits longer has no worker, or too few.
 LONG_WAIT = timedelta(minutes=5)
 LOW_BYTES = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A count, and the list of the same rows."""
+    """A count with a link to the list of these rows."""
 
     label: str
     model: type[Model]
@@ -44,16 +44,16 @@ class Tile:
 
     def shown(self) -> dict[str, Any]:
         count = bounded_count(self.rows())
-        # «10,000+» where nobody counted further
+        # "10,000+" beyond the limit of counting
         return _shown(self.label, str(count), _list_of(self.model) + self.query, is_alarm=self.is_alarm and count > 0)
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What is no count: its words, whether they are an alarm, and where more stands."""
+    """A state as text; `look` returns it and whether it is an alarm."""
 
     label: str
-    model: type[Model]  # who may see this sees the tile
+    model: type[Model]  # people who may view it see the tile
     look: Callable[[], tuple[str, bool]]
     url: Callable[[], str]
 

@@ -5,13 +5,13 @@ from django.contrib.admin import apps as admin_apps
 
 
 class RegistrySiteConfig(AppConfig):
-    """The composition root is an app for its commands, and for what has to be done once all apps are loaded."""
+    """Makes the composition root an app, for its commands and for what must happen once all apps are loaded."""
 
     name = "registry_site"
     default = True
 
     def ready(self) -> None:
-        # Whatever enqueues rings through the current Celery app: a command that never asked for it has one as well.
+        # Every process needs the current Celery app: any command may enqueue a job.
         import_module("registry_site.celery")
         import_module("registry_site.startup.checks")
         import_module("registry_site.error_log")

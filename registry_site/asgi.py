@@ -1,13 +1,12 @@
 """The WSGI application behind granian's ASGI interface, in threads, streaming both ways.
 
-A request gets a thread when there is something to do for it: a small body is gathered first, health needs none, and
-uploads, which wait for their senders, have threads of their own. What is sent and read slowly waits on the loop.
+A request gets a thread only when there is work: small bodies are gathered first, health checks need none, and uploads,
+which wait for their senders, have their own threads. Slow senders and readers wait on the loop.
 
 Why not granian's own WSGI interface: in 2.8.7 its `wsgi.input.read(n)` never returns, and keeps a core busy, once an
-HTTP/2 stream was reset in the middle of its body (a browser's cancelled upload is enough; found by measuring). Its
-ASGI interface reports the disconnect. And why not a2wsgi's middleware whole: it hops between thread and loop for every
-part of an answer, which doubled the time of a small one; this needs one hop, and holds no thread while a slow reader
-takes a download.
+HTTP/2 stream was reset in the middle of its body (a browser's cancelled upload is enough). Its ASGI interface reports
+the disconnect. Why not a2wsgi's middleware: it hops between thread and loop for every part of an answer, which doubled
+the time of a small one. This needs one hop, and no thread while a slow reader takes a download.
 """
 
 import asyncio
@@ -39,7 +38,7 @@ from apps.releases.publishing.waiting import ASKED, OFFERED
 from registry_site import wsgi
 
 # isort: split
-# Only now, as wsgi has loaded the apps: since Python 3.14 granian's workers are no forks of a process that had.
+# After wsgi, which loads the apps: since Python 3.14 granian's workers are no forks of a process that did.
 from registry_site.server import health
 from registry_site.server.connections import Peer, connections
 from registry_site.server.request_body import Gathering, RequestBody, Sender
@@ -49,10 +48,10 @@ log = structlog.get_logger("larder.asgi")
 Message = dict[str, Any]
 Send = Callable[[Message], Awaitable[None]]
 
-READ_ONLY = ("GET", "HEAD", "OPTIONS", "TRACE")  # nobody here reads a body with these
-# granian takes four pieces of a download before it waits for the reader.
+READ_ONLY = ("GET", "HEAD", "OPTIONS", "TRACE")  # no view reads a body with these
+# granian buffers four pieces of a download before it waits for the reader.
 PIECE = 64 * 1024
-# A sender over HTTP/1.1 that has read the head of a refusal stops within this time.
+# An HTTP/1.1 sender that has read the head of a refusal stops within this time.
 QUIET_SECONDS = 1.0
 NOTHING: Any = io.BytesIO()
 _END = object()
@@ -60,7 +59,7 @@ _END = object()
 
 @dataclass(slots=True)
 class Answer:
-    """What the application answers: `whole`, or `parts` that are still to be made."""
+    """The application's answer: `whole`, or an iterator of `parts`."""
 
     status: int = 500
     headers: list[tuple[bytes, bytes]] = field(default_factory=list)
@@ -69,7 +68,7 @@ class Answer:
     close: Callable[[], None] = lambda: None
 
     def start(self, status: str, headers: list[tuple[str, str]], _exc_info: object = None) -> Callable[[bytes], object]:
-        """WSGI's start_response. Its write() is of the time before PEP 333's iterables; Django has no use for it."""
+        """WSGI's start_response. Django does not use the write() that it returns."""
         self.status = int(status[:3])
         # Django writes a space before a cookie, which makes an answer over HTTP/2 malformed (RFC 9113, 8.2.1).
         self.headers = [(name.lower().encode("latin-1"), value.strip().encode("latin-1")) for name, value in headers]
@@ -82,7 +81,7 @@ def _call(environ: dict[str, Any]) -> Answer:
     answer.close = result.close
     if result.streaming:
         answer.parts = iter(result)
-        # Its end is told to whichever thread makes the last part; this one must not keep a connection until then.
+        # Another thread may make the last part; this one must not keep a connection until then.
         close_old_connections()
     else:
         answer.whole = b"".join(result)
@@ -98,13 +97,13 @@ def _next(parts: Iterator[bytes]) -> Any:
 
 
 def environ_of(scope: HTTPScope) -> dict[str, Any]:
-    """a2wsgi's environ, mended in four places. Its input is empty."""
-    query = quote_from_bytes(scope["query_string"], safe=string.punctuation)  # it takes ASCII alone
-    # X_Forwarded_For and X-Forwarded-For become one key of the environ: as nginx, drop what has an underscore.
+    """Return a2wsgi's environ with four corrections and an empty input."""
+    query = quote_from_bytes(scope["query_string"], safe=string.punctuation)  # a2wsgi takes only ASCII
+    # X_Forwarded_For and X-Forwarded-For become one key of the environ: like nginx, drop names with an underscore.
     headers = [(name, value) for name, value in scope["headers"] if b"_" not in name]
     readable: HTTPScope = {**scope, "query_string": query.encode(), "headers": headers}
     environ: dict[str, Any] = dict(build_environ(readable, NOTHING))
-    # Browsers send one field for each cookie over HTTP/2; they are joined by "; " and not as a list (RFC 9113, 8.2.3).
+    # Over HTTP/2 browsers send one field per cookie, to be joined by "; " (RFC 9113, 8.2.3).
     cookies = [value for name, value in scope["headers"] if name == b"cookie"]
     if cookies:
         environ["HTTP_COOKIE"] = b"; ".join(cookies).decode("latin-1")
@@ -114,11 +113,11 @@ def environ_of(scope: HTTPScope) -> dict[str, Any]:
 
 def client_of(scope: HTTPScope) -> Peer:
     address, port = scope.get("client") or ("", 0)
-    return address, int(port)  # granian writes it as text
+    return address, int(port)  # granian passes it as text
 
 
 class Application:
-    """The ASGI application. Whatever waits for a client, here or in granian, waits without a thread; but uploads."""
+    """The ASGI application. Only uploads wait for their client in a thread."""
 
     def __init__(self) -> None:
         self.threads = ThreadPoolExecutor(settings.WEB_THREADS, thread_name_prefix="web")
@@ -142,12 +141,10 @@ class Application:
 
 
 class Stalled(Exception):
-    """The client no longer reads its answer."""
+    """The client has stopped reading its answer."""
 
 
 class Exchange:
-    """One request and its answer."""
-
     def __init__(self, application: Application, scope: HTTPScope, sender: Sender, send: Send) -> None:
         self.application = application
         self.threads = application.threads
@@ -164,7 +161,7 @@ class Exchange:
             await self._run()
         except Stalled:
             log.info("client_stalled", path=self.environ["PATH_INFO"])
-            # Over HTTP/2 other answers may be on their way on the same connection: this one ends too short.
+            # Over HTTP/2 the connection may carry other answers, so only this one ends early.
             if not self.is_http2:
                 connections.cut(self.client)
 
@@ -184,7 +181,7 @@ class Exchange:
             return None
 
     async def _stream(self) -> None:
-        """Let the view read the body as it comes, in a thread that may have to wait for it."""
+        """Let the view read the body as it arrives, in a thread that may have to wait."""
         self.threads = self.application.upload_threads
         body = RequestBody(asyncio.get_running_loop(), self.sender)
         self.environ["wsgi.input"] = body
@@ -196,12 +193,12 @@ class Exchange:
             await body.close()
 
     def _asks_first(self) -> bool:
-        """Whether the client waits to be told to send the body, which the first look into it does."""
+        """Tell whether the client waits for `100 Continue`, which the first read of the body sends."""
         return bool(self.environ.get("HTTP_EXPECT", "").lower() == "100-continue")
 
     async def _gather(self) -> None:
-        """Call the view when all of the body is there, or when it is clear that it will not be."""
-        if bodies.refusal(self.environ, limit=settings.JSON_MAX_BYTES) is not None:  # its length is too large
+        """Call the view with the whole body, or with the reason why there is none."""
+        if bodies.refusal(self.environ, limit=settings.JSON_MAX_BYTES) is not None:  # the length is too large
             await self._answer()
             return
         with self.application.gathering.place() as place:
@@ -235,7 +232,7 @@ class Exchange:
 
     async def _send(self, answer: Answer) -> None:
         await self.send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
-        # A HEAD has the headers of a GET and nothing after them: over HTTP/2 granian would send the body all the same.
+        # HEAD answers without a body: over HTTP/2 granian would send it.
         is_head = self.method == "HEAD"
         if answer.parts is not None:
             try:
@@ -256,7 +253,7 @@ class Exchange:
     # --- Refusals -----------------------------------------------------------------------------------------------------
 
     def _is_refusal(self, answer: Answer) -> bool:
-        """Whether the answer came before the body has been sent, and its sender may still be sending."""
+        """Tell whether the answer is an error while the sender may still be sending the body."""
         if self.method not in ("PUT", "POST", "PATCH") or self.sender.is_done or self.sender.is_gone:
             return False
         return answer.parts is None and HTTPStatus.BAD_REQUEST <= answer.status != HTTPStatus.REQUEST_TIMEOUT
@@ -264,25 +261,23 @@ class Exchange:
     async def _refuse(self, answer: Answer) -> None:
         """Keep the request open until its sender has read the refusal and stopped.
 
-        A server that has answered completely resets an HTTP/2 stream, and closes an HTTP/1.1 connection. Whoever still
-        sends sees that and not the 401 or 413 that stands in the answer: curl 7.88 (Debian 12) reports the reset
-        stream. Having read an error, clients stop sending and leave; until then what they send is dropped, here on the
-        loop.
+        After a complete answer the server resets an HTTP/2 stream or closes an HTTP/1.1 connection. A client that still
+        sends sees only that and not the 401 or 413: curl 7.88 (Debian 12) reports the reset stream. Clients stop after
+        they have read an error; until then their bytes are dropped on the loop.
         """
-        if not self.sender.has_begun and self._asks_first():  # it has sent nothing, and is told by the answer
+        if not self.sender.has_begun and self._asks_first():  # it has sent nothing yet
             await self._send(answer)
             return
-        # Over HTTP/2 and without a length curl sends until it is told to stop, and would wait for us as we for it.
-        # What is small has been sent by then: an answer after its end resets nothing.
+        # Over HTTP/2 without a length curl sends everything first. An answer after the end of the body resets nothing.
         if not answer.whole or (self.is_http2 and "CONTENT_LENGTH" not in self.environ):
             await self.sender.drop()
             await self._send(answer)
             return
         if not any(name == b"content-length" for name, _ in answer.headers):
             answer.headers.append((b"content-length", str(len(answer.whole)).encode()))
-        # granian closes an HTTP/1.1 connection after the last byte: that comes when the sender has fallen silent.
-        kept = 0 if self.is_http2 else 1
-        end = len(answer.whole) - kept
+        # granian closes an HTTP/1.1 connection after the last byte, so hold it back until the sender is silent.
+        held_back = 0 if self.is_http2 else 1
+        end = len(answer.whole) - held_back
         await self.send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
         await self._send_body(answer.whole[:end], more=True)
         await self.sender.drop(quiet=None if self.is_http2 else QUIET_SECONDS)
@@ -301,7 +296,7 @@ async def send_document(send: Send, scope: HTTPScope, status: int, document: dic
     await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body, "more_body": False})
 
 
-# Sent by the process that started this one, before it stops it: see serving.py.
+# The parent process sends it before it stops this one: see serving.py.
 signal.signal(signal.SIGUSR1, lambda *_: health.stopping.set())
 connections.watch()
 application = Application()

@@ -1,4 +1,4 @@
-"""The Celery app and the whole beat schedule. Celery is the doorbell; the job rows are the list of work (D4)."""
+"""The Celery app and the beat schedule. Celery is the doorbell; the job rows are the list of work (D4)."""
 
 from pathlib import Path
 from typing import Any
@@ -18,16 +18,16 @@ use_settings()
 log = structlog.get_logger("larder.jobs")
 
 
-# LARDER_BROKER_URL calls it filesystem://; under that name kombu has a transport of its own, which loses messages.
+# LARDER_BROKER_URL says filesystem://, but kombu's own transport of that name loses messages.
 TRANSPORT_ALIASES["folder"] = "registry_site.backends.folder_broker:Transport"
 
 
 def broker_settings(broker_url: str, data_dir: Path) -> dict[str, Any]:
-    """Broker address and transport options.
+    """Return the broker's address and transport options.
 
-    The folder is polled ten times a second (40 ms median from ring to start, measured). On Redis the
-    timeouts keep a hung server from hanging a web request for ever, and the restore options make an unacknowledged
-    ring come back after its visibility timeout instead of ten scans later.
+    The folder is polled ten times a second (measured: 40 ms median from ring to start). On Redis the timeouts keep a
+    hung server from blocking a request for ever, and the restore options return an unacknowledged ring after its
+    visibility timeout instead of ten scans later.
     """
     if broker_url.startswith("filesystem"):
         options = {"folder": str(data_dir / "queue" / "messages"), "polling_interval": 0.1}
@@ -47,7 +47,7 @@ def broker_settings(broker_url: str, data_dir: Path) -> dict[str, Any]:
 
 
 class Task(celery.Task):  # type: ignore[type-arg]  # its parameters are of the stubs alone
-    """Says in one line that the database is away: the next round does the work, and a traceback helps nobody."""
+    """Logs a database outage in one line without a traceback; the next round does the work."""
 
     throws = database_availability.AWAY
 
@@ -57,14 +57,14 @@ class Task(celery.Task):  # type: ignore[type-arg]  # its parameters are of the 
 
 
 app = Celery("larder", task_cls=Task)
-# Without this only the importing thread finds it as current_app; others would ring at amqp://localhost.
+# Otherwise only the importing thread has it as current_app, and others would ring at amqp://localhost.
 app.set_default()
 app.conf.update(
     broker_settings(settings.BROKER_URL, settings.DATA_DIR),
     accept_content=["json"],
     task_serializer="json",
     task_ignore_result=True,
-    # The job row decides whether a ring is still wanted: acknowledging late costs nothing and loses nothing.
+    # The job row decides whether a ring still matters, so acknowledging late loses nothing.
     task_acks_late=True,
     task_reject_on_worker_lost=True,
     worker_prefetch_multiplier=1,
@@ -80,10 +80,10 @@ app.conf.update(
     beat_schedule={
         "reap": {"task": "jobs.reap", "schedule": settings.REAPER_INTERVAL},
         "heartbeat": {"task": "jobs.heartbeat", "schedule": settings.REAPER_INTERVAL},
-        # A database that was restored under running processes is recognised within this time.
+        # Detects within this time that the database was restored under running processes.
         "check-epoch": {"task": "accounts.check_epoch", "schedule": 60.0},
         "sweep-storage": {"task": "blobs.sweep", "schedule": 3600.0},
-        # By the clock: restarts do not put it off.
+        # By the clock, so that restarts do not postpone it.
         "scrub-storage": {"task": "blobs.scrub", "schedule": crontab(hour=3, minute=17)},
         "recheck-storage": {"task": "blobs.recheck", "schedule": 600.0},
         "collect-oci": {"task": "oci.collect", "schedule": 3600.0},
@@ -99,13 +99,13 @@ app.autodiscover_tasks()
 
 @signals.setup_logging.connect
 def configure_logging(**_: Any) -> None:
-    """Celery leaves logging alone when somebody listens here: settings.py has configured it."""
+    """Do nothing: a receiver here keeps Celery from configuring logging, which settings.py has done."""
 
 
 @signals.worker_init.connect
 def prepare_signing(**_: Any) -> None:
-    """Let this worker read the key-encryption key (nothing else does), and clear away what killed ones left."""
-    # Here, because models can be imported only after Celery has set Django up.
+    """Let this worker read the key-encryption key, and remove gpg homes of killed workers."""
+    # Imported here: models need a configured Django.
     from apps.signing import gnupg_home, vault
     from registry_site.startup import shared_keys
 

@@ -1,6 +1,6 @@
-"""Typed readers of the environment: the only module that touches os.environ.
+"""Typed readers of environment variables: only this module uses os.environ.
 
-Every reader notes its name in `names_read`, so that a test can hold docs/configuration.md against the code.
+`names_read` collects the names, so that a test can compare them with docs/configuration.md.
 """
 
 import os
@@ -18,9 +18,9 @@ from apps.lib.hostnames import normalised, on_the_wire
 names_read: set[str] = set()
 
 LEAST_SECRET = 32
-# Beyond this no number of ours means anything, and dates overflow.
+# Larger numbers make no sense, and dates overflow.
 LARGEST_NUMBER = 10**15
-# What settings.py and the health check of the image take where nothing is set.
+# Defaults of settings.py and of the image's health check.
 LISTEN, TLS = "127.0.0.1:8443", "auto"
 WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
 
@@ -66,7 +66,7 @@ def words(name: str, default: str = "") -> list[str]:
 
 
 def hostnames(name: str, default: str) -> frozenset[str]:
-    """Read host names, each normalised as clients do it. A default that is no host name (an IPv6 address) is none."""
+    """Read host names, normalised as clients do it. An IPv6 address as the default counts as empty."""
     names_read.add(name)
     try:
         return frozenset(normalised(word) for word in words(name, "" if ":" in default else default))
@@ -99,13 +99,13 @@ def address(name: str, default: str) -> tuple[str, int]:
 
 
 def reachable(host: str, port: int) -> str:
-    """Return `host:port` as this machine can ask it: a wildcard is listened on, and is no address."""
+    """Return `host:port` for requests from this machine: a wildcard is no address."""
     host = WILDCARDS.get(host, host)
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def url(name: str, default: str, *schemes: str) -> str:
-    """Read a URL with one of the schemes, or an empty default. Its reader checks what this scheme needs."""
+    """Read a URL with one of the schemes, or return an empty default."""
     found = text(name, default)
     if not found:
         return ""
@@ -113,7 +113,7 @@ def url(name: str, default: str, *schemes: str) -> str:
         parts = urlsplit(found)
         _ = parts.port
     except ValueError:
-        # Neither the value nor the error's text: both may hold a password.
+        # Neither the value nor the error's text, which may contain a password.
         raise ImproperlyConfigured(
             f"{name}: the host or port of this URL cannot be read. Percent-encode special characters in the user name "
             "and password, such as %2F for a slash, %23 for # and %40 for @."
@@ -128,7 +128,7 @@ def url(name: str, default: str, *schemes: str) -> str:
 
 
 def public_url(name: str, default: str) -> str:
-    """Read our own address, with its host as requests name it: in ASCII."""
+    """Read Larder's own address; its host is returned in ASCII, as in requests."""
     found = url(name, default, "http", "https").rstrip("/")
     parts = urlsplit(found)
     try:
@@ -138,7 +138,7 @@ def public_url(name: str, default: str) -> str:
 
 
 def secrets_from(name: str, default: Path) -> list[str]:
-    """Read the secrets in the file that the variable names, one a line. The default file may be missing."""
+    """Read secrets, one a line, from the file that the variable names. Only the default file may be missing."""
     path = folder(name, default)
     is_named = path != default.resolve()
     said = f"{name}={path}" if is_named else str(path)
@@ -155,7 +155,7 @@ def secrets_from(name: str, default: Path) -> list[str]:
     if not found:
         raise ImproperlyConfigured(f"{said}: the file is empty")
     if len(found) > 1 and any(len(secret) < LEAST_SECRET for secret in found):
-        # A long key that was wrapped: its last line alone would be an easy one.
+        # Probably a long key that was wrapped, whose last line alone would be easy to guess.
         raise ImproperlyConfigured(
             f"{said}: each line is a key, and one has fewer than {LEAST_SECRET} characters. Write each key on one line."
         )
@@ -163,7 +163,7 @@ def secrets_from(name: str, default: Path) -> list[str]:
 
 
 def database(name: str, database_url: str) -> dict[str, Any]:
-    """Django's database dictionary of a URL: sqlite:///path, postgres://user:password@host:port/name."""
+    """Return Django's database settings for sqlite:///path or postgres://user:password@host:port/name."""
     try:
         found = dict(dj_database_url.parse(database_url))
     except ValueError as error:
@@ -179,6 +179,6 @@ def database(name: str, database_url: str) -> dict[str, Any]:
 
 
 def preset(**values: str) -> None:
-    """Set variables that are unset, for the test run's own settings and for the child processes it starts."""
+    """Set unset variables, for the settings of the test run and its child processes."""
     for name, value in values.items():
         os.environ.setdefault(name, value)  # noqa: TID251

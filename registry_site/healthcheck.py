@@ -1,6 +1,6 @@
-"""Whether the web server of this container answers: `python -m registry_site.healthcheck` ends with 0 or 1.
+"""Health check of the container: `python -m registry_site.healthcheck` exits with 0 if the web server answers, else 1.
 
-Without Django's settings, which would take seconds of every interval.
+Without Django's settings, which would take seconds.
 """
 
 import sys
@@ -14,7 +14,7 @@ from registry_site.startup.certificates import Served
 
 def answers() -> bool:
     is_plain = env.text("LARDER_TLS", env.TLS) == "off"
-    # No CA is given, so no certificate is checked: it asks on the loopback whether somebody is there.
+    # Without a CA no certificate is checked, which is enough on the loopback.
     files = None if is_plain else Served(Path(), Path())
     listen = env.address("LARDER_LISTEN", env.LISTEN)
     return probe.ask("/healthz", listen=listen, public_host="localhost", files=files).status == HTTPStatus.OK

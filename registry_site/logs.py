@@ -17,24 +17,24 @@ from apps.lib import redaction
 
 
 def redact_values(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Hide secrets in every value as it would be rendered: an object becomes its repr here and not behind our back."""
+    """Redact every value as it will be rendered: objects become their repr here."""
     return cast("MutableMapping[str, Any]", redaction.redact_all(dict(event)))
 
 
 def redact_line(_logger: Any, _method: str, line: Any) -> str:
-    """The last look at what is written, keys and all."""
+    """Redact the complete line, keys included."""
     return redaction.redact_shapes(line)
 
 
 class StderrHandler(logging.StreamHandler[TextIO]):
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  # logging's name
-        """logging's own prints the arguments of the call as they are."""
+        """Print no arguments of the call, which logging's own handler would print unredacted."""
         kind = getattr(sys.exc_info()[0], "__name__", "")
         sys.stderr.write(f"larder: {kind} in a log call at {record.pathname}:{record.lineno}; its line is lost\n")
 
 
 def log_crashes() -> None:
-    """Let what ends a process or a thread be logged; the interpreter would print it as it is."""
+    """Log what ends a process or a thread; the interpreter would print it unredacted."""
     log = structlog.get_logger("larder.site")
 
     def in_process(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
@@ -61,7 +61,7 @@ _SHARED: list[structlog.types.Processor] = [
 
 
 def shorten(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """For a terminal: the time of day alone, and nothing that is empty."""
+    """Shorten an event for a terminal: only the time of day, and no empty values."""
     event["timestamp"] = str(event["timestamp"])[11:19]
     return {key: value for key, value in event.items() if value != ""}
 

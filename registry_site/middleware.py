@@ -1,4 +1,4 @@
-"""What every request passes through: an id, one access line, the limit of its body, and the security headers."""
+"""Middleware: request id and access line, security headers, limits of bodies, allowed hosts, sign-in."""
 
 import re
 import time
@@ -27,9 +27,9 @@ _USABLE_ID = re.compile(r"[\w.-]{1,64}")
 
 
 class RequestIdMiddleware:
-    """Gives each request an id (the caller's own where it is harmless), logs one line, and answers with X-Request-Id.
+    """Gives each request an id (the caller's own if it is harmless), logs one line, and answers with X-Request-Id.
 
-    The id stands in the log context, from where audit rows and job rows take it, so that it follows into the task.
+    Audit rows and job rows take the id from the log context, so that it follows into the task.
     """
 
     def __init__(self, get_response: Respond) -> None:
@@ -61,7 +61,7 @@ class RequestIdMiddleware:
 
 
 def _scheme_of(authorization: str) -> str:
-    """The first word is a scheme only where it is one: some clients send the token alone."""
+    """Return the scheme, `other` for anything unknown: some clients send the token alone."""
     scheme = authorization.partition(" ")[0].lower()
     return scheme if scheme in ("none", "basic", "bearer") else "other"
 
@@ -88,17 +88,16 @@ class SecurityHeadersMiddleware:
         response = self.get_response(request)
         response.headers.setdefault("Content-Security-Policy", self.policy)
         response.headers.setdefault("Permissions-Policy", self.permissions)
-        # What depends on who asks is nobody else's; a view or a static file that may be kept says so itself.
+        # Answers depend on the viewer; views and static files that may be cached set their own header.
         response.headers.setdefault("Cache-Control", "private, no-cache")
         return response
 
 
 class SmallBodies:
-    """Refuses the body of a view that is not marked as streamed, where it is larger than JSON_MAX_BYTES.
+    """Refuses a body of more than JSON_MAX_BYTES unless the view is marked as streamed.
 
-    The server behind asgi.py has gathered it and says what was wrong; any other has not read it yet, and its length is
-    enough: without one Django's forms read nothing, and the other edges count for themselves. Machine edges raise what
-    is found here in their own dialects.
+    asgi.py has gathered the body and passes its refusal. Under other servers the length decides: without one Django's
+    forms read nothing, and the other edges count. Machine edges raise the refusal in their own dialects.
     """
 
     def __init__(self, get_response: Respond) -> None:
@@ -121,10 +120,9 @@ class SmallBodies:
 
 
 class ReadableRequests:
-    """Refuses a form that is not UTF-8, which Django would misread. A page whose address holds a NUL is not there: no
-    name has one, and PostgreSQL raises.
+    """Refuses forms that are not UTF-8, which Django would misread, and addresses with a NUL, which no name has.
 
-    For pages alone: the machine edges read no forms, and say the rest in their own dialects.
+    For pages only: the machine edges read no forms, and answer the rest in their own dialects.
     """
 
     def __init__(self, get_response: Respond) -> None:
@@ -141,10 +139,9 @@ class ReadableRequests:
 
 
 class AllowedHosts:
-    """Refuses what asks for another host, in words that whoever typed the address or runs the proxy can act on.
+    """Refuses requests for another host with a page that explains how to fix it.
 
-    Clusters and load balancers ask a process for its health by its address: /healthz and /readyz answer to any name.
-    So do static files, or the page that says so would have no style.
+    Health checks of clusters and load balancers may use any name, and so may static files, which that page needs.
     """
 
     def __init__(self, get_response: Respond) -> None:
@@ -162,10 +159,10 @@ class AllowedHosts:
 
 
 class PagesNeedSignIn(LoginRequiredMiddleware):
-    """As Django's, but a view that needs no sign-in is not asked who is signed in.
+    """Like Django's, but does not read the session for a view that needs no sign-in.
 
-    Django's looks first, which reads the session: two queries and `Vary: Cookie` on every answer of the machine edges,
-    and a page of errors instead of their own answer while the database is away.
+    Reading it would cost two queries and `Vary: Cookie` on every answer of the machine edges, and replace their own
+    error answers while the database is away.
     """
 
     def process_view(

@@ -1,7 +1,7 @@
-"""/status: the parts, the queue and the versions as a page for people, or as JSON where that is asked for.
+"""/status: parts, queue and versions as a page, or as JSON on request.
 
-Everybody sees which parts answer. The queue and the versions are for people who are signed in, and what a part says of
-its failure is on no page: it may name hosts. Probes ask /readyz.
+Everybody sees which parts answer. The queue and the versions are for signed-in people. Errors of parts are not shown:
+they may name hosts. Probes use /readyz.
 """
 
 import platform
@@ -58,7 +58,7 @@ def status(request: HttpRequest) -> HttpResponse:
     else:
         parts = [(words, up[name]) for name, words in PARTS.items()]
         context = {"overall": overall, "parts": parts, "looked_at": timezone.now(), **more}
-        # Without the request where the database is away: its context processors would ask it.
+        # Without the request if the database is away: its context processors would query it.
         page = render_to_string("status.html", context, request if up["database"] else None)
         response = HttpResponse(page)
     response.headers["Cache-Control"] = "no-store"

@@ -1,4 +1,4 @@
-"""Mounts the edges; nothing else."""
+"""Mounts the edges."""
 
 from django.contrib import admin
 from django.urls import include, path, register_converter

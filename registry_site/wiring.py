@@ -1,7 +1,4 @@
-"""The questions that a room asks of rooms above it, which it must not import: this is the whole list.
-
-Everything else in the house is a call downward.
-"""
+"""Everything that a room gets from rooms above it, which it must not import. All other calls point down."""
 
 from django.db.models import Q
 
@@ -31,18 +28,18 @@ from apps.signing.models import SigningKey
 
 def connect() -> None:
     """Called once, when all apps are loaded."""
-    # Which blobs does somebody need who knows their digest and no key?
+    # References to blobs by digest, without a foreign key.
     references.checks = (blob_references.referenced_by_release,)
-    # What is in a namespace?
+    # Descriptions of the contents of a namespace.
     namespace_deletion.contents_checks = (quotas.versions_in, repositories.contents_of)
-    # Which pushed manifests do versions need?
+    # Pushed manifests that versions need.
     garbage.asked = (pushed_manifests.needs,)
-    # How does a kind refresh what lists say of one of its names?
+    # How each kind refreshes its search documents.
     rebuilding.refreshers = {
         Kind.MODULE: module_lifecycle.ACTS.refresh,
         Kind.PROVIDER: provider_lifecycle.ACTS.refresh,
     }
-    # What do jobs of a kind work on?
+    # The targets of jobs by kind.
     of_release = (
         module_publishing.JOB,
         provider_publishing.JOB,

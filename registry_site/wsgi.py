@@ -1,4 +1,4 @@
-"""The WSGI application that granian, or any WSGI server behind a proxy, serves (D2)."""
+"""The WSGI application, for granian or any WSGI server behind a proxy (D2)."""
 
 from importlib import import_module
 
@@ -13,9 +13,9 @@ use_settings()
 handler = get_wsgi_application()
 handler.request_class = import_module("registry_site.server.request").Utf8Request
 application = TrustedProxyHeaders(handler)
-# Apps are loaded now. Writing down what was used and fetched is not the request's business (D13, D15).
+# Apps are loaded. Background writers: token use (D13) and downloads (D15).
 import_module("apps.accounts.identity.token_usage").start()
 import_module("apps.releases.catalogue.downloads").start()
-# What is damaged, and what is in quarantine, for the time when the database cannot be asked (D6).
+# Lists of damaged and quarantined digests, for use during a database outage (D6).
 import_module("apps.blobs.integrity").start()
 import_module("apps.releases.lifecycle.quarantine").start()

@@ -1,4 +1,4 @@
-"""Operators' pages of signing keys: looked at, retired, revoked. The private halves are on no page."""
+"""Admin pages of signing keys: view, retire, revoke. No page shows a private half."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,12 +32,12 @@ class ReasonForm(forms.Form):
     )
 
     def clean_reason(self) -> str:
-        """One line, as the verbs want it: a text field may hold several."""
+        """Join the lines of the text field: the verbs take one."""
         return " ".join(str(self.cleaned_data["reason"]).split())
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class KeyAction:
     name: str
     title: str
     lead: str
@@ -45,10 +45,10 @@ class Act:
     verb: Callable[..., object]
 
 
-RETIRE = Act(
+RETIRE = KeyAction(
     "retire", "Retire", "A retired key signs nothing new. What it signed goes on for everybody.", "Retired", keys.retire
 )
-REVOKE = Act(
+REVOKE = KeyAction(
     "revoke",
     "Revoke",
     "For a key whose private half somebody else may have. Clients refuse what it signed until another key signs it. "
@@ -121,7 +121,7 @@ class SigningKeyAdmin(ReadOnlyAdmin[SigningKey]):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[SigningKey]:
-        # Who signs with it is for a room above to know; the count goes by the name of the relation alone.
+        # The relation belongs to a room above, so only its name is used here.
         signed = SigningKey.objects.filter(pk=OuterRef("pk")).annotate(number=Count("provider_versions"))
         count = Subquery(signed.order_by().values("number"), output_field=IntegerField())
         return super().get_queryset(request).annotate(release_count=count)
@@ -147,23 +147,25 @@ class SigningKeyAdmin(ReadOnlyAdmin[SigningKey]):
     def revoke(self, request: HttpRequest, queryset: QuerySet[SigningKey]) -> HttpResponse | None:
         return self._carry_out(request, queryset, REVOKE)
 
-    def _carry_out(self, request: HttpRequest, queryset: QuerySet[SigningKey], act: Act) -> HttpResponse | None:
-        """The page that asks; with its answer the verb for each row. None leads back to the list."""
+    def _carry_out(
+        self, request: HttpRequest, queryset: QuerySet[SigningKey], action: KeyAction
+    ) -> HttpResponse | None:
+        """Show the form, or apply the verb to each row and return None, which leads back to the list."""
         form = ReasonForm(request.POST if "apply" in request.POST else None)
         rows = list(queryset.select_related("namespace").order_by("pk")[: ACTION_ROWS + 1])
         if not form.is_valid():
-            return self._ask(request, rows, act, form)
+            return self._ask(request, rows, action, form)
         actor, reason = actor_of(request), form.cleaned_data["reason"]
-        self.apply_verb(request, rows, lambda key: act.verb(key=key, actor=actor, reason=reason), done=act.done)
+        self.apply_verb(request, rows, lambda key: action.verb(key=key, actor=actor, reason=reason), done=action.done)
         return None
 
-    def _ask(self, request: HttpRequest, rows: list[SigningKey], act: Act, form: ReasonForm) -> HttpResponse:
+    def _ask(self, request: HttpRequest, rows: list[SigningKey], action: KeyAction, form: ReasonForm) -> HttpResponse:
         chosen = rows[:ACTION_ROWS]
         context: dict[str, Any] = {
             **self.admin_site.each_context(request),
-            "title": f"{act.title}: {rows[0]}" if len(rows) == 1 else f"{act.title}: {len(chosen)} keys",
+            "title": f"{action.title}: {rows[0]}" if len(rows) == 1 else f"{action.title}: {len(chosen)} keys",
             "opts": self.opts,
-            "act": act,
+            "act": action,
             "form": form,
             "chosen": [key.pk for key in chosen],
             "checkbox": ACTION_CHECKBOX_NAME,

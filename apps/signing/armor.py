@@ -1,4 +1,4 @@
-"""Reading a public key that somebody hands in (D11): one block, one key, and nothing that a client could not read."""
+"""Read a public key that a person submits (D11): one block with one key that all clients can read."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,7 +14,7 @@ MAX_KEY_BYTES = 64 * 1024
 MIN_RSA_BITS, MAX_RSA_BITS = 2048, 8192
 RSA, ECDSA, EDDSA = "1", "19", "22"
 NIST = ("nistp256", "nistp384", "nistp521")
-# Numbers of algorithms (RFC 4880 section 9.1, RFC 9580 section 9.1) that gpg may not even import.
+# Algorithm numbers (RFC 4880 section 9.1, RFC 9580 section 9.1) that gpg may not even import.
 UNREADABLE = {
     16: "an ElGamal key",
     17: "a DSA key",
@@ -27,7 +27,7 @@ UNREADABLE = {
 EXPECTED_KEY = "RSA with at least 2048 bits, Ed25519 as GnuPG makes it, or ECDSA over a NIST curve"
 ANOTHER = "Make another key: gpg --quick-gen-key 'Your name <you@example.com>' ed25519 sign"
 EXPORT = "Export the one public key: gpg --armor --export FINGERPRINT"
-# Users' photos, others' signatures and subkeys that sign nothing are dropped.
+# Drop photos, signatures of other people and subkeys that cannot sign.
 MINIMAL = (
     "--export-options",
     "export-minimal,no-export-attributes",
@@ -37,8 +37,6 @@ MINIMAL = (
 
 
 class KeyRefused(Invalid):
-    """The key cannot serve here."""
-
     def __init__(self, code: str, found: str, expected: str, hint: str) -> None:
         self.reason = Reason(code, found, expected, hint)
         super().__init__(f"Found {found}, expected {expected}.", hint=hint)
@@ -56,10 +54,10 @@ class ParsedKey:
 
 
 def parse(armor: str, *, known: str = "") -> ParsedKey:
-    """What the block holds, as gpg reads it in a home of its own. Raises KeyRefused with what to do.
+    """Read the block with gpg in a fresh home. Raises KeyRefused.
 
-    `known` is the same key as it was kept before: gpg joins the two. The newer signature of its owner counts, and no
-    subkey is lost with which older releases were signed.
+    `known` is the stored version of the same key. gpg merges the two, so that the newer self-signature counts and no
+    subkey is lost that signed older releases.
     """
     _check_outside(armor)
     with gnupg_home.home() as home:
@@ -71,7 +69,7 @@ def parse(armor: str, *, known: str = "") -> ParsedKey:
 
 
 def read_key(gpg: Gpg) -> ParsedKey:
-    """The one key of a home. Raises KeyRefused where it could not vouch for a release."""
+    """Read the only key of a home. Raises KeyRefused if it cannot vouch for a release."""
     listed = gpg.list_keys()
     if len(listed) != 1:
         raise KeyRefused(
@@ -95,14 +93,14 @@ def read_key(gpg: Gpg) -> ParsedKey:
 
 
 def is_strong(algorithm: str, bits: int, curve: str) -> bool:
-    """Whether releases may be signed so: what all clients read, and nobody breaks."""
+    """Tell whether releases may be signed with it: safe, and supported by all clients."""
     if algorithm == RSA:
         return bits >= MIN_RSA_BITS
     return (algorithm == EDDSA and curve == "ed25519") or (algorithm == ECDSA and curve in NIST)
 
 
 def _check_outside(armor: str) -> None:
-    """What can be seen without gpg: it is refused here with better words, and never reaches gpg."""
+    """Refuse what can be recognised without gpg, with a better message."""
     if len(armor.encode()) > MAX_KEY_BYTES:
         size = f"{len(armor.encode()):,} bytes"
         raise KeyRefused("key_too_large", size, f"a public key of at most {MAX_KEY_BYTES:,} bytes", EXPORT)
@@ -150,22 +148,22 @@ def _check_state(key: dict[str, Any]) -> None:
         raise KeyRefused(
             "key_cannot_sign", "no valid key or subkey that may sign", "at least one", f"Add one. {ANOTHER}"
         )
-    for one in (key, signers[0]):
-        if not is_strong(one["algo"], int(one["length"]), one["curve"]):
-            raise KeyRefused("key_algorithm", f"a key by {_algorithm(one)}", EXPECTED_KEY, ANOTHER)
+    for part in (key, signers[0]):
+        if not is_strong(part["algo"], int(part["length"]), part["curve"]):
+            raise KeyRefused("key_algorithm", f"a key by {_algorithm(part)}", EXPECTED_KEY, ANOTHER)
 
 
 def _signers(key: dict[str, Any]) -> list[dict[str, Any]]:
-    """The primary and its subkeys, as far as they may sign and are valid, strong ones first."""
+    """Return the primary key and subkeys that are valid and may sign, strong ones first."""
     every = [key, *key.get("subkey_info", {}).values()]
-    # Lower-case letters are what a key itself may do; upper-case ones on the primary are of all together.
-    usable = [one for one in every if "s" in one["cap"] and one["trust"] not in ("r", "e", "i", "d", "n")]
-    return sorted(usable, key=lambda one: not is_strong(one["algo"], int(one["length"]), one["curve"]))
+    # Lower-case letters are a key's own capabilities; upper-case ones on the primary are those of all together.
+    usable = [part for part in every if "s" in part["cap"] and part["trust"] not in ("r", "e", "i", "d", "n")]
+    return sorted(usable, key=lambda part: not is_strong(part["algo"], int(part["length"]), part["curve"]))
 
 
 def _end(key: dict[str, Any]) -> datetime | None:
-    """When nothing of it can sign any more: the primary has ended, or its last signing subkey."""
-    subkeys = [_when(one["expires"]) for one in _signers(key)]
+    """Return when the primary or the last signing subkey expires, whichever is first; None for never."""
+    subkeys = [_when(part["expires"]) for part in _signers(key)]
     last = None if None in subkeys else max(moment for moment in subkeys if moment)
     ends = [moment for moment in (_when(key["expires"]), last) if moment]
     return min(ends) if ends else None
@@ -180,7 +178,7 @@ def _when(seconds: str) -> datetime | None:
 
 
 def _text(uid: str) -> str:
-    """gpg writes UTF-8; the library reads bytes as Latin-1, which never fails."""
+    """Decode gpg's UTF-8, which the library has read as Latin-1."""
     return uid.encode("latin-1", "replace").decode("utf-8", "replace").replace("\0", "")
 
 

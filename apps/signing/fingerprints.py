@@ -1,6 +1,6 @@
-"""Whether this host has the keys that the other hosts have. The database keeps a fingerprint of each, never the key.
+"""Detect hosts with different keys, by fingerprints in the database; keys are never stored there.
 
-A host's file may hold several lines while keys are exchanged: it agrees where one of them is the recorded one.
+A host's file may have several lines while keys are exchanged: it matches if one of them is the recorded one.
 """
 
 import hashlib
@@ -17,14 +17,14 @@ _PURPOSE = b"larder.secret-key-fingerprint.v1"
 
 
 def of_secret_key(key: str) -> str:
-    """An HMAC under the key itself: it tells nothing about a key of the length that Larder makes."""
+    """Return an HMAC under the key itself, which reveals nothing about a random key."""
     return hmac.new(key.encode(), _PURPOSE, hashlib.sha256).hexdigest()[:32]
 
 
 def secret_key_problem(*, record: bool) -> str:
-    """A sentence where this host signs with another key than the others; empty where all is well.
+    """Return a sentence if this host's secret key differs from the recorded one, else the empty string.
 
-    `record`: keep this host's fingerprint where none is kept yet, or where its newest key follows the recorded one.
+    `record`: store this host's fingerprint if there is none, or if its newest key follows the recorded one.
     """
     found = [of_secret_key(key) for key in [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]]
     other = _recorded_other(SharedKey.SECRET, found, record=record)
@@ -45,7 +45,7 @@ def accept_secret_key() -> None:
 
 
 def kek_problem(kek_ids: list[str], *, record: bool) -> str:
-    """The same for the key-encryption key, by the ids of `PrivateKey.kek_id`, which only a worker's host knows."""
+    """Like `secret_key_problem`, for the ids of the key-encryption keys, which only hosts of workers know."""
     other = _recorded_other(SharedKey.KEK, kek_ids, record=record)
     if other is None:
         return ""
@@ -58,7 +58,7 @@ def kek_problem(kek_ids: list[str], *, record: bool) -> str:
 
 
 def sealed_elsewhere() -> str:
-    """What any host can tell without the key-encryption key: whether private keys are sealed under another one."""
+    """Return a sentence if private keys are sealed under another key-encryption key than the recorded one."""
     recorded = KeyFingerprint.objects.filter(key=SharedKey.KEK).first()
     if recorded is None:
         return ""
@@ -80,7 +80,7 @@ def accept_kek(kek_id: str) -> None:
 def _recorded_other(key: SharedKey, found: list[str], *, record: bool) -> KeyFingerprint | None:
     row = KeyFingerprint.objects.filter(key=key).first()
     if row is None and record:
-        # Of two hosts that start at once, one records and the other compares.
+        # If two hosts start at once, one records and the other compares.
         row, _ = KeyFingerprint.objects.get_or_create(key=key, defaults=_row(found[0]))
     return row if row is not None and row.fingerprint not in found else None
 

@@ -1,4 +1,4 @@
-"""Throw-away homes for gpg: one for each use, in memory where there is such storage, gone afterwards (D12)."""
+"""Temporary homes for gpg, one for each use, in memory if possible (D12)."""
 
 import os
 import re
@@ -11,8 +11,8 @@ from pathlib import Path
 
 import structlog
 
-MEMORY = Path("/dev/shm")  # noqa: S108  # nothing of it ever reaches a disk
-# gpg's agent listens on a socket in the home, and the path of a socket has 108 bytes on Linux.
+MEMORY = Path("/dev/shm")  # noqa: S108  # never written to a disk
+# gpg's agent listens on a socket in the home, and socket paths have at most 108 bytes on Linux.
 MAX_PATH_BYTES = 86
 AGENT = """\
 disable-scdaemon
@@ -28,7 +28,7 @@ log = structlog.get_logger("larder.signing")
 
 @contextmanager
 def home(*, private: bool = False) -> Iterator[Path]:
-    """A fresh home, for its owner alone. Only a `private` one may hold secret keys and has an agent."""
+    """Yield a fresh home with mode 0700. Only a `private` one may contain secret keys and has an agent."""
     process = os.getpid()
     path = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}-{process}-{_since(process)}-", dir=base()))
     try:
@@ -42,7 +42,7 @@ def home(*, private: bool = False) -> Iterator[Path]:
 
 
 def base() -> Path:
-    """Where homes are made; short, and in memory where there is such a place."""
+    """Return the folder for homes: a short path, in memory if possible."""
     if os.access(MEMORY, os.W_OK | os.X_OK):
         return MEMORY
     usual = Path(tempfile.gettempdir())
@@ -50,10 +50,10 @@ def base() -> Path:
 
 
 def remove(path: Path, *, private: bool = True) -> None:
-    """End the agent of a home and delete it. The agent first: it would hold the secret key in its memory."""
+    """Stop the agent of a home, which has the secret key in memory, and delete the home."""
     if private:
         kill_agent(path)
-    # A gpg whose worker was killed may still be writing: another go finds what it wrote meanwhile.
+    # A gpg whose worker was killed may still write into it: try again.
     for _ in range(3):
         shutil.rmtree(path, ignore_errors=True)
         if not path.exists():
@@ -64,7 +64,7 @@ def remove(path: Path, *, private: bool = True) -> None:
 def kill_agent(path: Path) -> None:
     commands = [["--kill", "all"]]
     if Path(f"/run/user/{os.getuid()}").is_dir():
-        commands.append(["--remove-socketdir"])  # gpg keeps the sockets there, in a folder for each home
+        commands.append(["--remove-socketdir"])  # gpg keeps its sockets there, in a folder for each home
     for command in commands:
         try:
             subprocess.run(  # noqa: S603  # a list; fingerprints and paths are ours
@@ -79,7 +79,7 @@ def kill_agent(path: Path) -> None:
 
 
 def sweep() -> int:
-    """Remove the homes of processes that are gone: whoever was killed could not. Answers how many there were."""
+    """Remove the homes of killed processes; return how many."""
     removed = 0
     for folder in {base(), Path(tempfile.gettempdir())}:
         for path in folder.glob(f"{_PREFIX}-*"):
@@ -100,7 +100,7 @@ def _is_left_behind(path: Path) -> bool:
 
 
 def _since(process: int) -> int:
-    """When the process began, in the kernel's ticks: numbers come again, in containers soon. -1: there is none."""
+    """Return when the process started, in ticks of the kernel, since ids are reused; -1 if there is none."""
     stat = Path(f"/proc/{process}/stat")
     try:
         return int(stat.read_text().rpartition(")")[2].split()[19])
@@ -116,4 +116,4 @@ def _since(process: int) -> int:
         return -1
     except PermissionError:
         pass
-    return 0  # a system that does not say
+    return 0  # this system does not tell

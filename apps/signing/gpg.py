@@ -1,4 +1,4 @@
-"""gpg through python-gnupg: the one importer. Each use has a home of its own, and a time limit."""
+"""gpg through python-gnupg, which only this module imports. Each use has its own home and a time limit."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ import gnupg
 
 from apps.lib.errors import Unavailable
 
-# An RSA-4096 key takes a second to make on a fast machine; a signature some hundredths.
+# An RSA-4096 key takes a second on a fast machine, a signature some hundredths.
 KEY_GENERATION_SECONDS = 120.0
 TIMEOUT_SECONDS = 20.0
 
@@ -29,7 +29,7 @@ OPTIONS = [
 
 
 class Gpg(gnupg.GPG):  # type: ignore[misc]  # the library has no types
-    """python-gnupg waits for gpg for ever; a crafted key must not hold a request or a worker that long."""
+    """Kills gpg after a time limit: python-gnupg waits for ever, and a crafted key must not block a worker."""
 
     def __init__(
         self, home: Path, *, private: bool = False, seconds: float = TIMEOUT_SECONDS, options: Sequence[str] = ()
@@ -55,7 +55,7 @@ class Gpg(gnupg.GPG):  # type: ignore[misc]  # the library has no types
 
 
 def program(name: str) -> str:
-    """The path of one of GnuPG's programs."""
+    """Return the path of one of GnuPG's programs. Raises Unavailable."""
     path = shutil.which(name)
     if path is None:
         raise Unavailable(f"GnuPG is not installed: there is no program {name} on the PATH.", hint="Install gnupg.")
@@ -63,5 +63,5 @@ def program(name: str) -> str:
 
 
 def environment(home: Path) -> dict[str, str]:
-    """Nothing of ours: the environment of a worker names the files of keys."""
+    """Return a minimal environment: that of a worker names files with keys."""
     return {"PATH": os.defpath, "HOME": str(home), "GNUPGHOME": str(home), "LC_ALL": "C.UTF-8"}

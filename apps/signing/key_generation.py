@@ -1,4 +1,4 @@
-"""Making and importing the keys that the registry holds: on worker hosts only, in throw-away homes (D12)."""
+"""Generate and import keys in the registry's custody, on hosts of workers only (D12)."""
 
 import re
 import subprocess
@@ -26,12 +26,12 @@ GAVE_UP = "No worker could make it; the worker's log says why. Ask for it again.
 log = structlog.get_logger("larder.signing")
 
 _RECIPES = {"ed25519": "Key-Type: eddsa\nKey-Curve: ed25519\n", "rsa4096": "Key-Type: RSA\nKey-Length: 4096\n"}
-# No expiry date: old releases would warn from then on, and owners can retire a key on any day.
+# No expiry date: old releases would warn from then on, and owners can retire a key at any time.
 _RECIPE = "{kind}Key-Usage: sign\nName-Real: {name}\nExpire-Date: 0\n%no-protection\n%commit\n"
 
 
 def run(claim: Claim) -> None:
-    """Generate the key that was asked for. Safe to repeat: what was made and not stored is gone with its home."""
+    """Generate the requested key. Safe to repeat: a key that was not stored is gone with its home."""
     key = SigningKey.objects.select_related("namespace").get(pk=claim.target)
     if key.state != State.PENDING:
         return
@@ -49,7 +49,7 @@ def run(claim: Claim) -> None:
 
 
 def generate(algorithm: str, *, name: str) -> tuple[ParsedKey, bytes]:
-    """A new key: what is public of it, and the private half without a passphrase."""
+    """Return a new key: its public half, and the private half without a passphrase."""
     with gnupg_home.home(private=True) as home:
         gpg = Gpg(home, private=True, seconds=KEY_GENERATION_SECONDS, options=armor.MINIMAL)
         made = gpg.gen_key(_RECIPE.format(kind=_RECIPES[algorithm], name=name))
@@ -60,9 +60,8 @@ def generate(algorithm: str, *, name: str) -> tuple[ParsedKey, bytes]:
 
 
 def import_key(*, namespace: Namespace, material: bytes, passphrase: str, actor: Viewer) -> SigningKey:
-    """Take a private key that was made elsewhere; the passphrase is taken off, the vault protects it from then on.
+    """Import a private key, or renew one in custody. The vault's seal replaces the passphrase.
 
-    One that is held already is renewed, where its owner has extended it since.
     Raises Invalid, Conflict and SignerUnavailable.
     """
     with gnupg_home.home(private=True) as home:
@@ -90,7 +89,7 @@ def import_key(*, namespace: Namespace, material: bytes, passphrase: str, actor:
 
 
 def _read_with_what_is_known(gpg: Gpg, namespace: Namespace) -> ParsedKey:
-    """As `armor.parse` with `known`: no subkey is lost with which older releases were signed."""
+    """Merge the stored public key like `armor.parse` with `known`, so that no subkey is lost."""
     parsed = armor.read_key(gpg)
     for key in keys.namespace_keys(namespace).filter(fingerprint=parsed.fingerprint, custody=Custody.REGISTRY):
         gpg.import_keys(key.armor)
@@ -133,13 +132,13 @@ def _not_one_key() -> Invalid:
 
 
 def _private_half(gpg: Gpg, fingerprint: str) -> bytes:
-    """Empty where gpg cannot open it."""
+    """Export the private key; empty if gpg cannot open it."""
     exported = gpg.export_keys(fingerprint, secret=True, armor=False, expect_passphrase=False)
     return exported if isinstance(exported, bytes) else exported.encode("latin-1")
 
 
 def _take_passphrase_off(home: Path, fingerprint: str, passphrase: str) -> None:
-    # python-gnupg has no call for it. gpg asks for the old one, then for a new one for each part: none.
+    # python-gnupg has no call for it. gpg asks for the old passphrase, then for a new one (none) for each part.
     answers = f"{passphrase}\n" + "\n" * 8
     way = ["--no-options", "--no-tty", "--pinentry-mode", "loopback", "--command-fd", "0", "--status-fd", "1"]
     done = subprocess.run(  # noqa: S603  # a list; fingerprints and paths are ours
@@ -158,6 +157,6 @@ def _take_passphrase_off(home: Path, fingerprint: str, passphrase: str) -> None:
 
 
 def _error_code(status: bytes) -> int:
-    """The code of gpg's last error; the upper half of the number says which part of GnuPG met it."""
+    """Return the code of gpg's last error; the upper half of the number names the part of GnuPG."""
     numbers = re.findall(rb"^\[GNUPG:\] ERROR \S+ (\d+)", status, re.MULTILINE)
     return int(numbers[-1]) & 0xFFFF if numbers else 0

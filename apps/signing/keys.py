@@ -1,7 +1,4 @@
-"""The signing keys of a namespace: registered, asked for, retired, revoked, never deleted (D11).
-
-All of it is for owners; the edges ask the gate.
-"""
+"""Verbs on the signing keys of a namespace; keys are never deleted (D11). The caller asks the gate: owners only."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -22,17 +19,15 @@ from apps.signing.armor import ParsedKey, parse
 from apps.signing.models import Custody, SigningKey, SigningKeyQuerySet, State
 
 JOB = "make-signing-key"
-# What a worker can make, and what gpg calls it.
+# The keys that a worker can generate, by gpg's names.
 ALGORITHMS = ("ed25519", "rsa4096")
-# Pages warn of an end that many days ahead, the last of them loudest.
+# Pages warn so many days before a key expires, the last time loudest.
 WARN_DAYS = (60, 30, 7)
 EXPIRY_WARNING = timedelta(days=max(WARN_DAYS))
 MAX_SOURCE_CHARACTERS, MAX_URL_CHARACTERS, MAX_REASON_CHARACTERS = 100, 300, 500
 
 
 class AlreadyRegistered(Conflict):
-    """The namespace has the key."""
-
     def __init__(self, known: SigningKey) -> None:
         self.known = known
         super().__init__(
@@ -43,14 +38,14 @@ class AlreadyRegistered(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """`created` is False where the key was known, and its owner has changed it since: extended it, as a rule."""
+    """`created` is False if the key was known and has been renewed."""
 
     key: SigningKey
     created: bool
 
 
 def due() -> SigningKeyQuerySet:
-    """Active keys of all namespaces that have expired, or will within DUE."""
+    """Return active keys of all namespaces that have expired or will within EXPIRY_WARNING."""
     return SigningKey.objects.filter(state=State.ACTIVE, expires_at__lte=timezone.now() + EXPIRY_WARNING)
 
 
@@ -62,7 +57,7 @@ def register(*, namespace: Namespace, armor: str, actor: Viewer, source: str = "
 def register_or_renew(
     *, namespace: Namespace, armor: str, actor: Viewer, source: str = "", source_url: str = ""
 ) -> Registered:
-    """As `register`, and says whether the key is new here."""
+    """Like `register`; also return whether the key is new here."""
     _check_source(source, source_url)
     said = {"source": source.strip(), "source_url": source_url.strip()}
     parsed = parse(armor)  # gpg runs before the transaction
@@ -81,9 +76,9 @@ def register_or_renew(
 
 @transaction.atomic
 def renew(key: SigningKey, parsed: ParsedKey, actor: Viewer, **said: str) -> None:
-    """Keep a key as its owner has changed it since. `parsed` is read together with what was known of it.
+    """Store a newer version of a key; `parsed` is merged with the stored one.
 
-    Raises AlreadyRegistered where nothing is newer, or the key has ended here.
+    Raises AlreadyRegistered if nothing is newer, or the key is not active here.
     """
     changes = {
         "armor": parsed.armor,
@@ -103,7 +98,7 @@ def renew(key: SigningKey, parsed: ParsedKey, actor: Viewer, **said: str) -> Non
 
 
 def add_private(*, namespace: Namespace, parsed: ParsedKey, actor: Viewer) -> SigningKey:
-    """A key whose private half the caller stores in the same transaction. Raises Conflict."""
+    """Add a key whose private half the caller stores in the same transaction. Raises Conflict."""
     key = _add(namespace, parsed, Custody.REGISTRY, actor)
     _record(Kind.KEY_REGISTERED, key, actor, source="imported by a command")
     return key
@@ -111,9 +106,9 @@ def add_private(*, namespace: Namespace, parsed: ParsedKey, actor: Viewer) -> Si
 
 @transaction.atomic
 def request(*, namespace: Namespace, algorithm: str, actor: Viewer) -> SigningKey:
-    """Ask a worker for a key that the registry holds; the row is pending until then. Raises Invalid and Conflict.
+    """Ask a worker for a key in the registry's custody; the row is pending until then. Raises Invalid and Conflict.
 
-    A row that the workers gave up on is used again: nothing was ever signed with it.
+    A row that the workers gave up on is used again.
     """
     if algorithm not in ALGORITHMS:
         raise Invalid(f"There is no way to make a key by {algorithm[:20]!r}.", hint=f"Use {' or '.join(ALGORITHMS)}.")
@@ -134,31 +129,31 @@ def request(*, namespace: Namespace, algorithm: str, actor: Viewer) -> SigningKe
 
 @transaction.atomic
 def retire(*, key: SigningKey, actor: Viewer, reason: str) -> None:
-    """Sign nothing new with it; what it signed goes on. Raises Invalid and Conflict."""
+    """Stop signing with the key; its signatures stay valid. Raises Invalid and Conflict."""
     _end(key, actor, reason, to=State.RETIRED, before=[State.ACTIVE])
     _record(Kind.KEY_RETIRED, key, actor, reason=key.reason)
 
 
 @transaction.atomic
 def revoke(*, key: SigningKey, actor: Viewer, reason: str) -> None:
-    """Trust nothing that it signed. Raises Invalid and Conflict."""
+    """Stop trusting the key and all its signatures. Raises Invalid and Conflict."""
     _end(key, actor, reason, to=State.REVOKED, before=[State.ACTIVE, State.RETIRED])
     _record(Kind.KEY_REVOKED, key, actor, reason=key.reason)
 
 
 def signing_key_of(namespace: Namespace) -> SigningKey | None:
-    """The one that new releases are signed with: the newest that the registry holds."""
-    held = namespace_keys(namespace).usable(timezone.now()).filter(custody=Custody.REGISTRY)
-    return held.filter(private_key__isnull=False).newest_first().first()
+    """Return the key that signs new releases: the newest in the registry's custody."""
+    usable = namespace_keys(namespace).usable(timezone.now()).filter(custody=Custody.REGISTRY)
+    return usable.filter(private_key__isnull=False).newest_first().first()
 
 
 def vouching_keys_of(namespace: Namespace) -> list[SigningKey]:
-    """Those that may vouch for what their publisher signs from now on."""
+    """Return the publishers' keys that may vouch for new releases."""
     return list(namespace_keys(namespace).usable(timezone.now()).filter(custody=Custody.PUBLISHER).newest_first())
 
 
 def publisher_keys_of(namespace: Namespace) -> list[SigningKey]:
-    """All that were ever registered: `verify` says of one that has ended why it does not count."""
+    """Return all publishers' keys, ended ones too: `verify` says why one does not count."""
     return list(namespace_keys(namespace).filter(custody=Custody.PUBLISHER).newest_first())
 
 
@@ -167,7 +162,7 @@ def namespace_keys(namespace: Namespace) -> SigningKeyQuerySet:
 
 
 def days_left(key: SigningKey) -> int | None:
-    """Whole days until an active key ends, where that is near enough for a warning; else None."""
+    """Return the whole days until an active key expires, None unless a warning is due."""
     if key.state != State.ACTIVE or key.expires_at is None:
         return None
     days = (key.expires_at - timezone.now()).days
@@ -175,7 +170,6 @@ def days_left(key: SigningKey) -> int | None:
 
 
 def keys_document(keys: Iterable[SigningKey]) -> dict[str, Any]:
-    """What our API says of them."""
     return {"keys": [key_document(key) for key in keys]}
 
 
@@ -205,7 +199,7 @@ def _when(moment: datetime | None) -> str | None:
 
 
 def _add(namespace: Namespace, parsed: ParsedKey, custody: Custody, actor: Viewer, **more: str) -> SigningKey:
-    # No look before the leap: of two who register it at once, the unique constraint lets one win.
+    # No check before the insert: the unique constraint decides between two at once.
     try:
         with transaction.atomic():
             return SigningKey.objects.create(

@@ -10,19 +10,17 @@ from apps.accounts.models import Namespace
 
 
 class Custody(models.TextChoices):
-    """Who holds the private half."""
-
     PUBLISHER = "publisher", "The publisher: Larder knows the public key only"
     REGISTRY = "registry", "The registry: workers sign with it"
 
 
 class State(models.TextChoices):
-    """A key is never deleted: old versions must go on verifying. `pending` waits for a worker to make it."""
+    """`pending` waits for a worker to generate the key. Keys are never deleted: old versions must stay verifiable."""
 
     PENDING = "pending"
     ACTIVE = "active"
-    RETIRED = "retired"  # signs nothing new; what it signed goes on
-    REVOKED = "revoked"  # nothing that it signed is to be trusted
+    RETIRED = "retired"  # signs nothing new; its signatures stay valid
+    REVOKED = "revoked"  # its signatures are not trusted
 
 
 class SigningKeyQuerySet(models.QuerySet["SigningKey"]):
@@ -30,12 +28,12 @@ class SigningKeyQuerySet(models.QuerySet["SigningKey"]):
         return self.order_by("-added_at", "-pk")
 
     def usable(self, now: datetime) -> Self:
-        """What may sign, or vouch for, a new release."""
+        """Return keys that may sign, or vouch for, a new release."""
         return self.filter(Q(expires_at=None) | Q(expires_at__gt=now), state=State.ACTIVE)
 
 
 class SigningKey(models.Model):
-    """An OpenPGP key of a namespace (D11). The fingerprint is its identity; the key id is only shown."""
+    """An OpenPGP key of a namespace (D11), identified by its fingerprint; the key id is only shown."""
 
     namespace = models.ForeignKey(Namespace, models.PROTECT, related_name="signing_keys")
     custody = models.CharField(max_length=9, choices=Custody.choices)
@@ -81,7 +79,7 @@ class SigningKey(models.Model):
 
 
 class PrivateKey(models.Model):
-    """The private half of a registry-held key, AES-256-GCM with the row's identity as associated data (D12)."""
+    """The private half of a key in the registry's custody: AES-256-GCM, bound to the row by associated data (D12)."""
 
     key = models.OneToOneField(SigningKey, models.PROTECT, related_name="private_key")
     nonce = models.BinaryField(max_length=12)
@@ -99,7 +97,7 @@ class SharedKey(models.TextChoices):
 
 
 class KeyFingerprint(models.Model):
-    """Which key all hosts share, so that a host with another one finds out. It opens and signs nothing."""
+    """The fingerprint of a key that all hosts share, so that a host with another key notices."""
 
     key = models.CharField(max_length=20, choices=SharedKey.choices, unique=True)
     fingerprint = models.CharField(max_length=64)

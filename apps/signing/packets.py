@@ -1,4 +1,4 @@
-"""OpenPGP's outer form: armour and packets, read before gpg sees any byte. What they mean is gpg's to judge."""
+"""Parse armour and packets of OpenPGP before gpg sees any byte. gpg judges what they mean."""
 
 import base64
 import hashlib
@@ -16,12 +16,12 @@ _BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _MADE_AT, _ISSUER, _ISSUER_FINGERPRINT = 2, 16, 33
-# The public part of a key by its algorithm: an object id with one byte of length (o), numbers with their bits (n).
+# The public part of a key by algorithm: an object id with one byte of length (o), numbers with their bits (n).
 _PARTS = {1: "nn", 16: "nnn", 17: "nnnn", 18: "ono", 19: "on", 22: "on"}
 
 
 class Malformed(ValueError):
-    """It is no OpenPGP data; the text says in which way."""
+    """Not OpenPGP data; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,22 +31,22 @@ class Packet:
 
     @property
     def version(self) -> int:
-        """Of a key or a signature: its first byte."""
+        """Return the version of a key or signature: its first byte."""
         return self.body[0] if self.body else 0
 
 
 @dataclass(frozen=True, slots=True)
 class SignatureHead:
-    """What a signature says of itself. Nothing of it is proven until gpg has verified it."""
+    """A signature's claims about itself, unproven until gpg has verified it."""
 
     version: int
     kind: int
     algorithm: int
     digest: str
-    issuer: str  # the fingerprint, where it names one, or the key id: upper-case hex
+    issuer: str  # fingerprint or key id in upper-case hex
     bits: int  # of its first number: for RSA about as many as the key has
-    made_at: int = 0  # seconds since 1970, the latest where it says several
-    critical: tuple[int, ...] = ()  # kinds of what it says under its hash that no reader may pass over
+    made_at: int = 0  # seconds since 1970, the latest if there are several
+    critical: tuple[int, ...] = ()  # kinds of hashed subpackets that no reader may ignore
 
 
 class Subpacket(NamedTuple):
@@ -56,7 +56,7 @@ class Subpacket(NamedTuple):
 
 
 def dearmored(text: str) -> bytes:
-    """The bytes of the one armour block in the text."""
+    """Return the bytes of the only armour block in the text. Raises Malformed."""
     block = _BLOCK.search(text.replace("\r\n", "\n"))
     if block is None:
         raise Malformed("an armour block without its end")
@@ -70,7 +70,7 @@ def dearmored(text: str) -> bytes:
 
 
 def packets(data: bytes) -> Iterator[Packet]:
-    """Each packet in turn (RFC 4880, section 4.2)."""
+    """Yield each packet (RFC 4880, section 4.2). Raises Malformed."""
     at = 0
     while at < len(data):
         tag, begin, end = _header(data, at)
@@ -81,13 +81,13 @@ def packets(data: bytes) -> Iterator[Packet]:
 
 
 def fingerprint(key: Packet) -> str:
-    """Of a key or a subkey of version 4 (RFC 4880, section 12.2)."""
+    """Return the fingerprint of a key or subkey of version 4 (RFC 4880, section 12.2)."""
     framed = b"\x99" + len(key.body).to_bytes(2) + key.body
     return hashlib.sha1(framed, usedforsecurity=False).hexdigest().upper()
 
 
 def is_protected(material: bytes) -> bool:
-    """Whether private keys in it, armoured or not, want a passphrase; what cannot be read does not."""
+    """Tell whether private keys, armoured or not, need a passphrase; False for unreadable data."""
     try:
         data = dearmored(material.decode()) if material.lstrip().startswith(b"-----BEGIN PGP") else material
         secrets = [packet for packet in packets(data) if packet.tag in (SECRET_KEY, SECRET_SUBKEY)]
@@ -98,7 +98,7 @@ def is_protected(material: bytes) -> bool:
 
 
 def _usage_of(body: bytes) -> int:
-    """The octet after the public part of a secret key packet (RFC 4880, section 5.5.3)."""
+    """Return the octet after the public part of a secret key packet (RFC 4880, section 5.5.3)."""
     at = 6
     for kind in _PARTS.get(body[5], ""):
         size = 1 + body[at] if kind == "o" else 2 + (int.from_bytes(body[at : at + 2]) + 7) // 8
@@ -107,7 +107,7 @@ def _usage_of(body: bytes) -> int:
 
 
 def first_tag(data: bytes) -> int:
-    """The kind of the first packet, also where it has no length (gpg leaves it out of what it compresses)."""
+    """Return the kind of the first packet, even without a length (gpg omits it when it compresses)."""
     first = data[0]
     return first & 0x3F if first & 0x40 else (first & 0x3C) >> 2
 
@@ -131,13 +131,13 @@ def signature_head(packet: Packet) -> SignatureHead:
 
 
 def _made_at(hashed: list[Subpacket]) -> int:
-    """Of several each program takes the one that it likes, so the latest counts."""
+    """Return the latest time: programs differ in which of several they use."""
     moments = (part.body for part in hashed if part.kind == _MADE_AT)
     return max((int.from_bytes(body) for body in moments if len(body) == 4), default=0)  # noqa: PLR2004  # RFC 4880, 3.5
 
 
 def _issuer_of(subpackets: list[Subpacket]) -> str:
-    """The longest name of its key. Programs choose among several as they like, so they must all be of one key."""
+    """Return the longest issuer. All must name one key, since programs differ in which they use."""
     named = [part.body[1:] for part in subpackets if part.kind == _ISSUER_FINGERPRINT]
     named += [part.body for part in subpackets if part.kind == _ISSUER]
     longest = max(named, key=len, default=b"")
@@ -147,7 +147,7 @@ def _issuer_of(subpackets: list[Subpacket]) -> str:
 
 
 def _header(data: bytes, at: int) -> tuple[int, int, int]:
-    """Tag, begin and end of the packet's body."""
+    """Return the tag, and begin and end of the packet's body."""
     first = data[at]
     if not first & 0x80:
         raise Malformed(f"a byte {first:#04x} where a packet should begin")

@@ -1,4 +1,4 @@
-"""Exchanging the key-encryption key (D12): each private half is sealed anew under the newest one."""
+"""Exchange the key-encryption key (D12): seal each private half again under the newest one."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,20 +15,20 @@ from apps.signing.models import PrivateKey, SigningKey
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`problem` is what kept a private half from being opened; its row is as it was."""
+    """`problem` is why a private half could not be opened; its row is unchanged."""
 
     key: SigningKey
     problem: RegistryError | None = None
 
 
 def outdated() -> QuerySet[PrivateKey]:
-    """Those under another key-encryption key than the newest. Raises SignerUnavailable."""
+    """Return private keys that are not sealed under the newest key-encryption key. Raises SignerUnavailable."""
     rows = PrivateKey.objects.exclude(kek_id=vault.newest_kek_id())
     return rows.select_related("key__namespace").order_by("pk")
 
 
 def rewrap_all() -> Iterator[Outcome]:
-    """Seal each of them anew. One that does not open stays, and the others go on. Raises SignerUnavailable."""
+    """Seal each again; one that does not open stays as it is. Raises SignerUnavailable."""
     for private in outdated():
         try:
             _rewrap(private)
@@ -42,7 +42,7 @@ def _rewrap(private: PrivateKey) -> None:
     fresh = vault.seal(private.key, vault.unseal(private))
     changes = {"nonce": fresh.nonce, "ciphertext": fresh.ciphertext, "kek_id": fresh.kek_id}
     with transaction.atomic():
-        # Whoever sealed it meanwhile (a renewed key, a second command) had the newest as well.
+        # If something else sealed it meanwhile (a renewal, a second command), it used the newest as well.
         if PrivateKey.objects.filter(pk=private.pk, kek_id=private.kek_id).update(**changes):
             record(
                 Kind.KEY_RESEALED,

@@ -1,4 +1,4 @@
-"""Signing, in a worker only (D12): a private half is in the open for the length of one signature, in memory."""
+"""Sign in a worker (D12): a private half is unsealed in memory for one signature."""
 
 import subprocess
 import threading
@@ -15,17 +15,17 @@ from apps.signing.vault import SealBroken, SignerUnavailable
 
 __all__ = ["SealBroken", "SignerUnavailable", "SigningFailed", "sign"]
 
-# Each signature runs a gpg and an agent with 32 kB of locked memory each; more at once only wait for one another.
+# Each signature runs gpg and an agent with 32 kB of locked memory each; more at once only wait for one another.
 CONCURRENCY = threading.BoundedSemaphore(4)
 
-# Clients take a signature from the future for an expired one. By the database's clock, which all hosts share.
+# Clients treat a signature from the future as expired. By the database's clock, which all hosts share.
 CLOCK_MAY_DIFFER = timedelta(minutes=10)
 
 log = structlog.get_logger("larder.signing")
 
 
 class SigningFailed(Unavailable):
-    """gpg made no signature that stands up to a second look."""
+    """gpg made no signature, or one that does not verify."""
 
     code = "signing_failed"
 
@@ -36,7 +36,7 @@ class SigningFailed(Unavailable):
 
 
 def sign(*, key: SigningKey, data: bytes) -> bytes:
-    """A binary detached signature, verified with nothing but the public key.
+    """Return a binary detached signature that was verified with the public key.
 
     Raises Conflict (the key may not sign), SignerUnavailable, SealBroken and SigningFailed.
     """
@@ -72,13 +72,16 @@ def _sign(key: SigningKey, secret: bytes, data: bytes) -> bytes:
 
 
 def _signer_of(key: SigningKey) -> str:
-    """The ! makes gpg use this very key. Where there is a subkey (the kept armour has signing ones only), it signs."""
+    """Return the name of the signing key for gpg: with `!` this very key, without one a subkey of it.
+
+    The stored armour has signing subkeys only.
+    """
     found = packets.packets(packets.dearmored(key.armor))
     return key.fingerprint if any(packet.tag == packets.PUBLIC_SUBKEY for packet in found) else f"{key.fingerprint}!"
 
 
 def _verify(key: SigningKey, signature: bytes, data: bytes) -> datetime:
-    """The second look, by the smaller program gpgv, which knows nothing but this one public key: when it was made."""
+    """Verify with gpgv, which knows only this public key, and return when the signature was made."""
     with gnupg_home.home() as home:
         ring, mark = home / "key", home / "signature"
         ring.write_bytes(packets.dearmored(key.armor))

@@ -1,4 +1,4 @@
-"""Private keys at rest: AES-256-GCM, bound to their row, under a key that only workers read (D12)."""
+"""Private keys at rest: AES-256-GCM, bound to their row, sealed under a key that only workers read (D12)."""
 
 import hashlib
 import os
@@ -23,13 +23,13 @@ log = structlog.get_logger("larder.signing")
 
 
 class SignerUnavailable(Unavailable):
-    """This process cannot reach the private keys; another may, or this one later."""
+    """This process cannot open the private keys; another can, or this one later."""
 
     code = "signer_unavailable"
 
 
 class SealBroken(RegistryError):
-    """A private key's ciphertext is not what was stored for this row. Nothing is signed with it."""
+    """A private key's ciphertext is not the one that was stored for this row."""
 
     code = "seal_broken"
 
@@ -38,22 +38,22 @@ _unlocked = False
 
 
 def unlock() -> None:
-    """Let this process read the key-encryption key. Workers and commands of a worker host call it; web processes never.
+    """Let this process read the key-encryption key: workers and commands on their hosts, never web processes.
 
-    Nothing is read yet: the file may come later, or be away for a while.
+    The file is not read yet: it may come later.
     """
     global _unlocked  # noqa: PLW0603  # one fact about this process, and children of a prefork pool inherit it
     _unlocked = True
 
 
 def lock() -> None:
-    """Take `unlock` back."""
+    """Undo `unlock`."""
     global _unlocked  # noqa: PLW0603
     _unlocked = False
 
 
 def seal(key: SigningKey, secret: bytes) -> PrivateKey:
-    """The row for a private half, not yet saved, under the newest key-encryption key. Raises SignerUnavailable."""
+    """Return an unsaved row with the private half under the newest key-encryption key. Raises SignerUnavailable."""
     kek = _keks(may_make=True)[0]
     compare_keks()
     nonce = secrets.token_bytes(NONCE_BYTES)
@@ -62,7 +62,7 @@ def seal(key: SigningKey, secret: bytes) -> PrivateKey:
 
 
 def unseal(private: PrivateKey) -> bytes:
-    """The private half. Raises SignerUnavailable (no key-encryption key, or others) and SealBroken."""
+    """Return the private half. Raises SignerUnavailable (no or another key-encryption key) and SealBroken."""
     keks = {_id_of(kek): kek for kek in _keks()}
     kek = keks.get(private.kek_id)
     if kek is None:
@@ -83,38 +83,38 @@ def unseal(private: PrivateKey) -> bytes:
 
 
 def compare_keks() -> None:
-    """Log where no line of the file is the key that other workers use; record it where none is. SignerUnavailable."""
+    """Log if no line of the file is the recorded key; record it if there is none. Raises SignerUnavailable."""
     if problem := fingerprints.kek_problem(kek_ids(), record=True):
         log.error("kek_differs", problem=problem)
 
 
 def kek_ids() -> list[str]:
-    """Of every line of the file, the newest first. Raises SignerUnavailable."""
+    """Return the id of each line of the file, the newest first. Raises SignerUnavailable."""
     return [_id_of(kek) for kek in _keks()]
 
 
 def newest_kek_id() -> str:
-    """Which key-encryption key seals from now on. Raises SignerUnavailable."""
+    """Return the id of the key-encryption key that seals. Raises SignerUnavailable."""
     return kek_ids()[0]
 
 
 def _bound_to(key: SigningKey) -> bytes:
-    """Associated data: the ciphertext opens in this row and for this key only."""
+    """Return the associated data, with which a ciphertext opens only in this row and for this key."""
     return f"larder\0{key.pk}\0{key.fingerprint}\0{PURPOSE}".encode()
 
 
 def _keks(*, may_make: bool = False) -> list[bytes]:
-    """The lines of the file: the first seals, and all of them open what was sealed under them before."""
+    """Return the keys in the file: the first seals, all of them open."""
     if not _unlocked:
         raise SignerUnavailable("This process holds no key-encryption key: only workers sign.", hint="Run a worker.")
     path = settings.SIGNING_KEK_FILE
-    # Only where none was named: hosts that each make their own could not read one another's rows.
+    # Only the default file: hosts that each make their own could not read one another's rows.
     if may_make and path == settings.DATA_DIR / "signing" / "kek":
         _make(path)
     try:
         keks = [bytes.fromhex(line) for line in path.read_text().split()]
     except OSError as error:
-        log.error("kek_unreadable", error=error.strerror)  # noqa: TRY400  # the sentence says all
+        log.error("kek_unreadable", error=error.strerror)  # noqa: TRY400  # the traceback adds nothing
         raise SignerUnavailable(
             f"The file of the key-encryption key cannot be read: {error.strerror}.",
             hint="Check LARDER_SIGNING_KEK_FILE on this worker, or bring the file back from its backup.",
@@ -131,7 +131,7 @@ def _keks(*, may_make: bool = False) -> list[bytes]:
 
 
 def _make(path: Path) -> None:
-    """Write a fresh one, once: of two workers that come at once, one links its file first."""
+    """Create the file once: of two workers at once, one links its file first."""
     if path.exists():
         return
     make_folder(path.parent)
@@ -147,7 +147,7 @@ def _make(path: Path) -> None:
         pass
     finally:
         draft.unlink()
-    # Before anything is sealed with it: rows outlive a power cut, and would be worth nothing without their key.
+    # Before anything is sealed with it: rows survive a power cut, and would be lost without their key.
     settle(path.parent)
 
 

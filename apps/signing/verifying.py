@@ -1,4 +1,4 @@
-"""Verifying what a publisher signed (D11): one binary detached signature, by a strong key of the namespace."""
+"""Verify a publisher's signature (D11): binary and detached, by a strong key of the namespace."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,17 +14,17 @@ from apps.signing.models import SigningKey, State
 
 MAX_SIGNATURE_BYTES = 64 * 1024
 STRONG_DIGESTS = ("SHA-256", "SHA-384", "SHA-512")
-# A signature by an RSA key of 2048 bits begins with this many zeros once in 2^512 times.
+# A signature by an RSA key of 2048 bits begins with so many zeros once in 2^512 times.
 WEAK_RSA_BITS = 1536
 RSA, DSA = 1, 17
 BINARY_DOCUMENT = 0
 INLINE_TAGS = (4, 8, 11, 18)  # one-pass, compressed, literal, encrypted
-# What Terraform's ProtonMail/go-crypto 1.0.0 reads of a signature; it refuses whatever else is critical. Notations
-# (20) are missing: it reads them, and knows none.
+# Subpackets that Terraform's ProtonMail/go-crypto 1.0.0 reads; it refuses other critical ones. Notations (20) are
+# missing: it reads them, and knows none.
 READ_BY_CLIENTS = frozenset({2, 3, 5, 6, 9, 11, 16, 21, 22, 25, 26, 27, 28, 29, 30, 32, 33, 39})
 SUBPACKETS = {20: "notation", 24: "preferred key server"}
-# Clients take a signature from the future for an expired one. By the database's clock, which all hosts share. A worker
-# (signer.CLOCK_MAY_DIFFER) is given more: its clock is ours to set right.
+# Clients treat a signature from the future as expired. By the database's clock, which all hosts share. Workers have
+# more tolerance (signer.CLOCK_MAY_DIFFER): operators can set their clocks.
 CLOCK_MAY_DIFFER = timedelta(seconds=10)
 
 EXPECTED_SIGNATURE = "one binary detached signature"
@@ -32,8 +32,6 @@ SIGN = "Sign the sums again: gpg --local-user FINGERPRINT --digest-algo SHA512 -
 
 
 class BadSignature(Invalid):
-    """The signature vouches for nothing here."""
-
     def __init__(self, code: str, found: str, expected: str, hint: str = SIGN) -> None:
         self.reason = Reason(code, found, expected, hint)
         super().__init__(f"Found {found}, expected {expected}.", hint=hint)
@@ -41,8 +39,6 @@ class BadSignature(Invalid):
 
 @dataclass(frozen=True, slots=True)
 class _Finding:
-    """What gpg says of a signature."""
-
     is_valid: bool
     is_expired: bool
     key_has_expired: bool
@@ -52,11 +48,11 @@ class _Finding:
     is_strong: bool
 
 
-def verify(*, data: bytes, signature: bytes, keys: Sequence[SigningKey], kept: bool = False) -> SigningKey:
-    """The key that the signature is by. Raises BadSignature.
+def verify(*, data: bytes, signature: bytes, keys: Sequence[SigningKey], was_accepted: bool = False) -> SigningKey:
+    """Return the key that made the signature. Raises BadSignature.
 
-    Give all keys that were ever registered: one that has ended is refused in words of its own. `kept`: the signature
-    was accepted before, so a key that has expired or was retired since still counts, a revoked one never.
+    Pass all keys that were ever registered, so that an ended one is refused with its reason. `was_accepted`: the
+    signature was valid before, so an expired or retired key still counts; a revoked one never does.
     """
     head = _head(signature)
     made_by = [key for key in keys if key.armor and _is_by(key, head.issuer)]
@@ -69,13 +65,13 @@ def verify(*, data: bytes, signature: bytes, keys: Sequence[SigningKey], kept: b
             "Sign with a registered key, or have an owner register this one.",
         )
     key = made_by[0]
-    _check_key(key, kept=kept)
-    _check(key, head, _ask_gpg(key, data, signature), kept=kept)
+    _check_key(key, was_accepted=was_accepted)
+    _check(key, head, _ask_gpg(key, data, signature), was_accepted=was_accepted)
     return key
 
 
 def _head(signature: bytes) -> packets.SignatureHead:
-    """The one signature packet, as far as it can be judged without a key."""
+    """Return the only signature packet, checked as far as possible without a key."""
     if not signature.strip():
         raise BadSignature("signature_empty", "an empty file", EXPECTED_SIGNATURE)
     text = signature.lstrip()
@@ -130,26 +126,26 @@ def _check_critical(head: packets.SignatureHead) -> None:
 
 
 def _is_by(key: SigningKey, issuer: str) -> bool:
-    """Whether the signature names the key or one of its subkeys. Without an issuer any might be it: gpg finds out."""
+    """Tell whether the issuer is the key or one of its subkeys; any key without an issuer, which gpg then decides."""
     found = packets.packets(packets.dearmored(key.armor))
     own = [packets.fingerprint(one) for one in found if one.tag in (packets.PUBLIC_KEY, packets.PUBLIC_SUBKEY)]
     return any(fingerprint.endswith(issuer) for fingerprint in own)
 
 
-def _check_key(key: SigningKey, *, kept: bool) -> None:
+def _check_key(key: SigningKey, *, was_accepted: bool) -> None:
     wanted = "one by a key that is in use"
     if key.state == State.REVOKED:
         raise BadSignature("signature_revoked_key", f"a signature by {key}, which was revoked", wanted)
-    if key.state != State.ACTIVE and not kept:
+    if key.state != State.ACTIVE and not was_accepted:
         raise BadSignature("signature_retired_key", f"a signature by {key}, which is {key.state}", wanted)
-    if key.is_expired and not kept:
+    if key.is_expired and not was_accepted:
         raise _expired_key(key)
 
 
-def _check(key: SigningKey, head: packets.SignatureHead, found: _Finding, *, kept: bool) -> None:
+def _check(key: SigningKey, head: packets.SignatureHead, found: _Finding, *, was_accepted: bool) -> None:
     if found.key_is_revoked:
         raise BadSignature("signature_revoked_key", f"a signature by {head.issuer}, which was revoked", "another key")
-    if found.key_has_expired and not kept:
+    if found.key_has_expired and not was_accepted:
         raise _expired_key(key)
     if found.is_expired or found.ends_at:
         end = f"{datetime.fromtimestamp(found.ends_at, UTC):%Y-%m-%d}" if found.ends_at else "an earlier day"
@@ -183,7 +179,7 @@ def _check_clock(key: SigningKey, head: packets.SignatureHead) -> None:
 
 
 def _ask_gpg(key: SigningKey, data: bytes, signature: bytes) -> _Finding:
-    """Each key in a home of its own: one bad key must not spoil the verification of others (CVE-2025-30258)."""
+    """Verify in a home with only this key: a bad key can spoil the verification of others (CVE-2025-30258)."""
     with gnupg_home.home() as home:
         mark = home / "signature"
         mark.write_bytes(signature)

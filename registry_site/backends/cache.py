@@ -1,8 +1,8 @@
-"""The cache of several hosts: a Redis, and this process's memory for as long as that Redis does not answer.
+"""The cache of several hosts: Redis, and this process's memory while Redis does not answer.
 
-Only limits are counted here. Refusing every sign-in during an outage would lock out the operators who have to end it;
-dropping the limits would let anybody guess. So each process goes on counting by itself: the limits hold, times the
-number of processes.
+The cache counts rate limits. Refusing every sign-in during an outage would lock out the operators who have to end it,
+and dropping the limits would allow guessing. So each process counts alone: the limits hold, times the number of
+processes.
 """
 
 import threading
@@ -17,7 +17,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
-# A Redis that hangs must not hold a request: the first one waits at most twice as long, and the others not at all.
+# If Redis hangs, the first request waits at most twice as long, and the others not at all.
 TIMEOUT_SECONDS = 1.0
 ASK_AGAIN_SECONDS = 5.0
 
@@ -25,7 +25,7 @@ log = structlog.get_logger("larder.cache")
 
 
 class Availability:
-    """Whether the Redis answered last. One for the whole process: Django makes a cache object for each thread."""
+    """Whether Redis answered last. One for the whole process: Django makes a cache object for each thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -33,7 +33,7 @@ class Availability:
         self._is_away = False
 
     def may_ask(self) -> bool:
-        """True where it answered, and for one caller every ASK_AGAIN_SECONDS where it did not."""
+        """Return True while Redis answers; during an outage for one caller every ASK_AGAIN_SECONDS."""
         if not self._is_away:
             return True
         with self._lock:
@@ -68,7 +68,7 @@ class RedisOrMemoryCache(BaseCache):
         options = {
             "socket_timeout": TIMEOUT_SECONDS,
             "socket_connect_timeout": TIMEOUT_SECONDS,
-            # Once, for a connection that a restarted Redis has closed.
+            # One retry, for a connection that a restarted Redis has closed.
             "retry": Retry(NoBackoff(), 1),
         }
         self._shared = RedisCache(location, {**params, "OPTIONS": {**options, **params.get("OPTIONS", {})}})
@@ -85,7 +85,7 @@ class RedisOrMemoryCache(BaseCache):
                 return result
         return getattr(self._own, method)(*arguments, **more)
 
-    # What BaseCache builds all its other methods on.
+    # BaseCache builds all other methods on these.
 
     def add(self, *arguments: Any, **more: Any) -> Any:
         return self._call("add", *arguments, **more)
@@ -106,7 +106,7 @@ class RedisOrMemoryCache(BaseCache):
         return self._call("has_key", *arguments, **more)
 
     def incr(self, *arguments: Any, **more: Any) -> Any:
-        """In one step, where BaseCache would read and write."""
+        """Increment atomically; BaseCache would read and write."""
         return self._call("incr", *arguments, **more)
 
     def clear(self) -> None:

@@ -1,4 +1,4 @@
-"""Connections to the database, for whoever forks or lets a request wait for something else."""
+"""Connections to the database, for processes that fork."""
 
 import sys
 
@@ -6,8 +6,8 @@ from django.db import connections
 
 
 def give_up_connections() -> None:
-    """Close this thread's connections, and the pool that it may have begun: processes must not share either."""
+    """Close this thread's connections and the pool: processes must not share them."""
     connections.close_all()
-    postgres = sys.modules.get("registry_site.postgres.base")  # loaded where the database is one
+    postgres = sys.modules.get("registry_site.postgres.base")  # loaded only on PostgreSQL
     if postgres is not None:
         postgres.close_pools()

@@ -1,11 +1,11 @@
-"""A kombu transport whose queue is a folder: the broker of a Larder on one machine.
+"""A kombu transport whose queue is a folder: the broker on one machine.
 
-kombu's own filesystem transport (5.7.0, the newest; kombu issue 1551) writes a message under its final name. A reader
-that meets it half written raises, and Celery takes that for the end of the worker. Here a message appears whole or not
-at all, and no file in the folder can stop a reader: the job row is the truth, and the reaper rings again.
+kombu's own filesystem transport (5.7.0, kombu issue 1551) writes a message under its final name. A reader of a half
+written one raises, which ends Celery's worker. Here a message appears whole or not at all, and no file in the folder
+can stop a reader: the job row is the truth, and the reaper rings again.
 
-There are no exchanges: a routing key names its queue. kombu keeps them in files that every publisher reads and that
-break in the same way, for fan-out messages that Larder never sends.
+There are no exchanges: a routing key names its queue. kombu stores exchanges in files that break in the same way, for
+fan-out messages that Larder never sends.
 """
 
 import contextlib
@@ -23,11 +23,11 @@ import structlog
 from kombu.transport import virtual
 from kombu.utils.json import dumps, loads
 
-# A ring is 1 KB. Anything larger was not written by us, and must not fill the memory of a worker.
+# A ring is 1 KB. Anything larger is foreign, and must not fill the memory of a worker.
 MAX_MESSAGE_BYTES = 1024 * 1024
-# Longer than any write takes: what is older was left by a writer that was killed.
+# Longer than any write: older files were left by a killed writer.
 LEFTOVER_SECONDS = 3600.0
-# Celery asks for two seconds and looks for signals only in between; Ctrl-C deserves a faster answer.
+# Celery waits two seconds and checks for signals only in between; Ctrl-C should be faster.
 MAX_DRAIN_SECONDS = 0.3
 
 log = structlog.get_logger("larder.broker")
@@ -38,7 +38,7 @@ class Channel(virtual.Channel):
 
     def __init__(self, connection: Any, **options: Any) -> None:
         super().__init__(connection, **options)
-        # The names that the last listing found: thousands of messages cost one listing, not one for each.
+        # Names from the last listing: thousands of messages cost one listing, not one each.
         self._listed: dict[str, deque[str]] = {}
         self._stuck: set[str] = set()
 
@@ -59,7 +59,7 @@ class Channel(virtual.Channel):
             self._write(name, data)
 
     def _write(self, name: str, data: bytes) -> None:
-        # Readers skip it until it is whole: what follows its first dot is not the name of their queue.
+        # Readers skip it until it is whole: the part after its first dot is not the name of their queue.
         unfinished = self.folder / f".{name}"
         try:
             unfinished.write_bytes(data)
@@ -81,7 +81,7 @@ class Channel(virtual.Channel):
         raise Empty
 
     def _take(self, name: str) -> dict[str, Any] | None:
-        """The message, if this reader is the one that removed it; None for anything else."""
+        """Return the message if this reader removed its file, else None."""
         path = self.folder / name
         message = None
         reason = ""
@@ -91,9 +91,9 @@ class Channel(virtual.Channel):
             return None  # another reader was faster
         except OSError as error:
             if error.errno in {errno.EMFILE, errno.ENFILE}:
-                raise  # not the fault of this file
+                raise  # too many open files: not this file's fault
             reason = type(error).__name__
-        except Exception as error:  # noqa: BLE001  # whatever a file can hold must not end the worker
+        except Exception as error:  # noqa: BLE001  # no content of a file may end the worker
             reason = type(error).__name__
         try:
             path.unlink()
@@ -108,7 +108,7 @@ class Channel(virtual.Channel):
         return message
 
     def _message_in(self, data: bytes) -> dict[str, Any]:
-        """Raises unless it is a task message, whole: Celery ends the worker over some that are not."""
+        """Return the payload. Raises unless it is a complete task message: others may end Celery's worker."""
         payload: dict[str, Any] = loads(data)
         message = self.Message(payload, channel=self)
         texts = [message.headers[name] for name in ("id", "task")]
@@ -143,11 +143,11 @@ class Transport(virtual.Transport):
     default_port = 0
     driver_type = "folder"
     driver_name = "folder"
-    # A full disk or a folder that is gone is a broker that is away: Celery connects again instead of ending.
+    # A full disk or a missing folder counts as a broker outage: Celery reconnects instead of ending.
     connection_errors = (*virtual.Transport.connection_errors, OSError)
 
     def establish_connection(self) -> Any:
-        """Raises OSError where nothing can be put into the folder."""
+        """Raises OSError if the folder cannot be used."""
         folder = folder_of(self.client)
         make_folder(folder)
         if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
@@ -167,12 +167,12 @@ def folder_of(client: Any) -> Path:
 
 
 def make_folder(folder: Path) -> None:
-    folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)  # which gives this mode to the last one alone
+    folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)  # applies the mode to the last folder only
     folder.mkdir(exist_ok=True, mode=0o700)
 
 
 def _read(path: Path) -> bytes:
-    """The bytes of a plain file. A pipe would hold its reader for ever, a link may lead anywhere."""
+    """Read a regular file only: a pipe could block for ever, and a link may lead anywhere."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):

@@ -1,1 +1,1 @@
-"""The module that the first run publishes, as files, so that people can read them where they are."""
+"""The demo module that the first run publishes."""

@@ -1,4 +1,4 @@
-"""What the long-running commands have in common."""
+"""The base of the long-running commands."""
 
 from typing import Any
 
@@ -10,9 +10,9 @@ from registry_site.startup import bootstrap, die_with_parent, schema, shared_key
 
 
 class ProcessCommand(BaseCommand):
-    """A process that may be somebody's child: with --parent it ends when that one does."""
+    """A process that ends with its parent if it is started with --parent."""
 
-    # `up` has prepared everything and run the checks when it starts us; on our own we look below.
+    # `up` has prepared everything and run the checks; without it, `handle` does.
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:

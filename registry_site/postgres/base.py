@@ -1,7 +1,7 @@
-"""Django's backend for PostgreSQL with its pool, which says at once when there is no database and logs when it is full.
+"""Django's backend for PostgreSQL with a pool that fails at once while the database is away.
 
-psycopg's pool connects in the background and keeps whoever waits until its time is over: while the database is away,
-each request would hold its thread for seconds. Here a failed attempt ends the waiting.
+psycopg's pool connects in the background and lets callers wait for the whole timeout, so that each request would block
+its thread for seconds. Here a failed attempt ends the wait. An exhausted pool is logged.
 """
 
 import atexit
@@ -19,16 +19,16 @@ from django.db.backends.postgresql import base
 from psycopg import IsolationLevel, OperationalError
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-# How long a request waits for a connection, in steps after each of which it is looked whether there is a database.
+# How long a request waits for a connection, and how often it checks meanwhile for a failed attempt.
 WAIT_SECONDS = 4.0
 STEP_SECONDS = 0.2
 SAID_EVERY_SECONDS = 10.0
 POOL: dict[str, Any] = {
-    # Nothing is connected ahead, or kept for long: PostgreSQL pays some megabytes for each.
+    # Connections are opened on demand and closed soon: each costs PostgreSQL some megabytes.
     "min_size": 0,
     "max_idle": 120.0,
     "max_lifetime": 1800.0,
-    # An attempt fails once and for all. Whoever asks next makes the next one.
+    # No retries: the next request makes the next attempt.
     "reconnect_timeout": 0.0,
 }
 _FULL = re.compile(r"too many (clients|connections)|connection slots|no more connections allowed", re.IGNORECASE)
@@ -37,7 +37,7 @@ log = structlog.get_logger("larder.database")
 
 
 class _Failures(logging.Filter):
-    """Why attempts to connect failed: the pool tells nobody but its logger, and that once for each."""
+    """Collects why attempts to connect failed: the pool tells only its logger."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -52,14 +52,14 @@ class _Failures(logging.Filter):
 
 
 class _Exhaustion:
-    """One event for all who find no connection within some seconds."""
+    """Logs one event for all requests that get no connection within some seconds."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._said_at = float("-inf")
         self._unsaid = 0
 
-    def note(self, reason: str, **more: Any) -> None:
+    def record(self, reason: str, **more: Any) -> None:
         with self._lock:
             self._unsaid += 1
             if time.monotonic() - self._said_at < SAID_EVERY_SECONDS:
@@ -99,22 +99,22 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 if failures.at >= began:
                     reason = str(failures.error).strip()
                     if _FULL.search(reason):
-                        exhaustion.note("the server takes no more connections", server_says=reason[:200])
+                        exhaustion.record("the server takes no more connections", server_says=reason[:200])
                     raise type(failures.error)(reason) from None
                 if time.monotonic() - began > WAIT_SECONDS:
                     limit = pool.max_size
-                    exhaustion.note("all connections of this process are in use", connections=limit)
+                    exhaustion.record("all connections of this process are in use", connections=limit)
                     raise OperationalError(f"all {limit} connections of this process are in use") from None
 
 
 def close_pools() -> None:
-    """For a process that is about to fork, or ends. Connections that are in use stay open: give them back before."""
+    """Close all pools before a fork or the end of the process. Connections in use stay open: give them back first."""
     while _pools:
         _pools.popitem()[1].close()
 
 
-# Django's, by alias, for all threads: it has no public name.
+# Django's pools by alias, for all threads; there is no public name.
 _pools: dict[str, ConnectionPool[Any]] = DatabaseWrapper._connection_pools  # type: ignore[attr-defined]  # noqa: SLF001
-# A child that inherits a pool has its connections, and none of its threads.
+# A forked child would inherit the pool's connections without its threads.
 os.register_at_fork(after_in_child=_pools.clear)
 atexit.register(close_pools)

@@ -1,13 +1,13 @@
-"""Compresses pages, lists and documents of more than 1 KB: with brotli or gzip, whichever the client asks for.
+"""Compress HTML and JSON of more than 1 KB with brotli or gzip, as the client prefers.
 
-Nothing else: archives, blobs and downloads leave in pieces, and whatever a digest names (OCI manifests) leaves byte for
-byte, which its strong ETag says. Clients do not undo the encoding of an archive.
+Archives, blobs and other downloads are streamed as they are (clients do not decode an archive), and so is what a
+digest names (OCI manifests), recognised by its strong ETag.
 
-An attacker who sees the length of compressed answers, and can have a victim's browser send input that stands in them,
-guesses a secret in the same answer bit by bit (BREACH). What keeps them off: an answer that may not be stored (tokens,
-invitations, upload tickets, capability links, all of the admin) is not compressed; CSRF tokens are masked anew in each
-page; the session's cookie is not sent along with requests of other sites (SameSite=Lax); and every compressed answer
-has a random number of bytes more than it needs ("Heal the Breach").
+An attacker who sees the length of compressed answers, and can make a victim's browser send input that appears in them,
+can guess a secret in the same answer bit by bit (BREACH). Against that: an answer with `no-store` (tokens, invitations,
+upload tickets, capability links, the admin) is not compressed; CSRF tokens are masked differently in each page; the
+session's cookie is not sent with requests of other sites (SameSite=Lax); and every compressed answer is padded with a
+random number of bytes ("Heal the Breach").
 """
 
 import secrets
@@ -22,14 +22,14 @@ from django.utils.text import compress_string
 MIN_BYTES = 1024
 MEDIA_TYPES = ("text/html", "application/json")
 MAX_PADDING_BYTES = 100
-# Smaller and quicker than gzip's 6, which Django takes.
+# Smaller and faster than gzip's level 6, which Django uses.
 BROTLI_QUALITY = 5
-# A meta-block of brotli that holds no data (RFC 7932, 9.2): not the last, length in one byte, which starts at bit 6.
+# A brotli meta-block without data (RFC 7932, 9.2): not the last, length in one byte, which starts at bit 6.
 _EMPTY_BLOCK, _LENGTH_AT_BIT = 0b010110, 6
 
 
 class CompressionMiddleware:
-    """Outside of whatever writes into an answer, and of CommonMiddleware, which tells its length."""
+    """Must be outside of middleware that changes the body, and of CommonMiddleware, which sets its length."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -50,13 +50,13 @@ def _brotli(data: bytes) -> bytes:
     padding = secrets.token_bytes(1 + secrets.randbelow(MAX_PADDING_BYTES))
     head = _EMPTY_BLOCK | (len(padding) - 1) << _LENGTH_AT_BIT
     compressor = brotli.Compressor(quality=BROTLI_QUALITY)
-    # Only after a flush a meta-block begins on a whole byte.
+    # After a flush the next meta-block begins on a byte boundary.
     begun: bytes = compressor.flush() + head.to_bytes(2, "little") + padding
     return begun + bytes(compressor.process(data)) + bytes(compressor.finish())
 
 
 def _gzip(data: bytes) -> bytes:
-    """Django's padding is a file name in the header."""
+    """Compress with Django's padding, a random file name in the gzip header."""
     return compress_string(data, max_random_bytes=MAX_PADDING_BYTES)
 
 
@@ -73,9 +73,9 @@ def _is_compressible(response: HttpResponse) -> bool:
 
 
 def _encoding_for(accept: str) -> str:
-    """What the client likes best, brotli first of equals; empty where it likes none of ours, or the bytes as they are.
+    """Return the client's preferred encoding, brotli if equal; empty for none of ours, or for `identity`.
 
-    `*` alone asks for nothing: who cannot read brotli does not always say so.
+    `*` alone counts as none: clients that cannot read brotli do not always say so.
     """
     liked = dict(_weights(accept))
     best = max((name for name in ENCODERS if liked.get(name)), key=lambda name: liked[name], default="")
@@ -83,7 +83,7 @@ def _encoding_for(accept: str) -> str:
 
 
 def _weights(accept: str) -> Iterator[tuple[str, float]]:
-    """Each coding of Accept-Encoding with its weight; 0 for a weight that is no number."""
+    """Yield the codings of Accept-Encoding with their weights; 0 for an invalid weight."""
     for item in accept.lower().split(","):
         name, *parameters = (part.strip() for part in item.split(";"))
         weight = next((text.removeprefix("q=") for text in parameters if text.startswith("q=")), "1")

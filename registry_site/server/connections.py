@@ -1,7 +1,7 @@
-"""Closes connections that ask for nothing, or no longer read what they asked for.
+"""Close connections that send no request, or stop reading their answer.
 
-granian 2.8.7 takes 1,024 connections a process and waits without end for the first byte of a request: that many silent
-ones would stop it. It offers no way to close one, so this looks at the process's own sockets.
+granian 2.8.7 accepts 1,024 connections a process and waits for ever for the first byte of a request, so that many
+silent ones would stop it. It offers no way to close one, so this works on the process's own sockets.
 """
 
 import contextlib
@@ -17,9 +17,9 @@ from pathlib import Path
 from django.conf import settings
 
 INTERVAL = 2.0
-# Longer than proxies keep their unused connections (60 s), or they would use one that has just been closed.
+# Longer than proxies keep unused connections (60 s), or they would use one that was just closed.
 IDLE_SECONDS = 90
-# From so many connections on nobody is waited for.
+# With so many connections the patience is shorter.
 CROWD = 512
 CROWD_SECONDS = 5
 
@@ -28,7 +28,7 @@ Peer = tuple[str, int]
 
 @dataclass(slots=True)
 class Known:
-    """What one connection does: `requests` that run, and since when there is none."""
+    """One connection: its running `requests`, and since when there is none."""
 
     requests: int = 0
     has_asked: bool = False
@@ -42,15 +42,13 @@ class Known:
 
 
 class Connections:
-    """The connections that clients have to this process."""
-
     def __init__(self) -> None:
         self._known: dict[Peer, Known] = {}
         self._lock = threading.Lock()
 
     @contextlib.contextmanager
     def request(self, client: Peer) -> Iterator[None]:
-        """Around each request."""
+        """Count a request for as long as it runs."""
         with self._lock:
             known = self._known.setdefault(client, Known())
             known.requests += 1
@@ -68,7 +66,7 @@ class Connections:
                 _shut(connection)
 
     def sweep(self) -> None:
-        """Close who is overdue."""
+        """Close overdue connections."""
         peers = [peer for peer, _ in _open()]
         with self._lock:
             self._known = {peer: self._known.get(peer) or Known() for peer in peers}
@@ -88,11 +86,11 @@ class Connections:
 
 
 def _open() -> Iterator[tuple[Peer, socket.socket]]:
-    """Each connection to the listening port, through the server's own descriptor.
+    """Yield each connection to the listening port, through the server's own descriptor.
 
-    Never through a copy of it: to close any descriptor of SQLite's files, by a mistake or a race, would release the
-    process's locks on the database. The server may close its descriptor at any time, so nothing is done with one that
-    did not say just before whose it is.
+    Never duplicate a descriptor: closing any descriptor of SQLite's files, by mistake or in a race, would release the
+    process's locks on the database. The server may close its descriptor at any time, so a yielded one was checked just
+    before.
     """
     for entry in list(Path("/dev/fd").iterdir()):
         with contextlib.suppress(OSError):

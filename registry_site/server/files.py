@@ -1,4 +1,4 @@
-"""Writing small files so that a reader sees the old or the new one, never half of it, whatever is cut off."""
+"""Replace small files atomically: after any crash a reader sees the old or the new one."""
 
 import os
 import tempfile
@@ -8,7 +8,7 @@ from apps.lib.durable import settle
 
 
 def replace(path: Path, content: bytes, *, mode: int) -> None:
-    """Put `content` at `path` with `mode`. The same content again leaves the file as it is."""
+    """Write `content` to `path` with `mode`; leave a file with the same content as it is."""
     if path.is_file() and path.read_bytes() == content:
         path.chmod(mode)
         return

@@ -1,4 +1,4 @@
-"""The outermost WSGI application: it decides the client's address and the scheme once, for everything behind it."""
+"""The outermost WSGI application: sets the client's address and the scheme for everything behind it."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -12,10 +12,10 @@ WsgiApplication = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
 
 
 class TrustedProxyHeaders:
-    """Puts the client's address into REMOTE_ADDR and the scheme into wsgi.url_scheme, and removes both headers.
+    """Sets REMOTE_ADDR and wsgi.url_scheme, and removes both headers.
 
-    Limits, audit rows and access lines read REMOTE_ADDR and nothing else. Here rather than in Django's middleware, so
-    that nothing can run earlier and see another address.
+    Limits, audit rows and access lines read only REMOTE_ADDR. This is no Django middleware, so that nothing can run
+    earlier and see another address.
     """
 
     def __init__(self, application: WsgiApplication) -> None:
@@ -38,7 +38,7 @@ def decide(environ: Environ) -> None:
     environ["REMOTE_ADDR"] = found.client
     scheme = found.scheme
     if settings.BEHIND_PROXY and not settings.TRUSTED_PROXIES:
-        # The older setting names no proxy, so it believes every peer. `check --deploy` warns of it (larder.W002).
+        # The older setting names no proxies, so it trusts every peer. `check --deploy` warns about it (larder.W002).
         scheme = forwarded_proto.partition(",")[0].strip().lower()
     if scheme in ("http", "https"):
         environ["wsgi.url_scheme"] = scheme

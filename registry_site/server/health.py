@@ -1,6 +1,6 @@
-"""/healthz: the process answers. /readyz: what it needs to answer does, 200 or 503 with the list (D24).
+"""/healthz: the process answers. /readyz: 200 if everything it needs answers, else 503, with a list of parts (D24).
 
-Under granian both are answered without a request's thread (asgi.py); the views are for other servers.
+Under granian asgi.py answers both without a request's thread; the views are for other servers.
 """
 
 import threading
@@ -24,11 +24,11 @@ from apps.lib.errors import RegistryError
 from registry_site.celery import app
 
 ALIVE = {"status": "ok"}
-# Three beats may be lost before somebody should look.
+# Three lost beats are tolerated.
 HEARTBEAT_MAX_AGE = 4 * settings.REAPER_INTERVAL
 CHECK_SECONDS = 2.0
 SHARED_SECONDS = 1.0
-# Set when this process was told that it will be stopped.
+# Set when a stop of this process was announced.
 stopping = threading.Event()
 
 
@@ -57,7 +57,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "broker": check_broker,
     "worker": check_worker,
 }
-# Without these this process cannot answer. Without the others uploads wait, and reads go on.
+# Without these this process cannot answer. Without the others uploads wait, and reads work.
 NEEDED = ("database", "storage")
 
 
@@ -65,7 +65,7 @@ def state_of(check: Callable[[], None]) -> str:
     try:
         check()
     except (RegistryError, DatabaseError, KombuError, OSError) as error:
-        # The kind and not the text of foreign errors: they may name hosts or paths.
+        # Only the type of foreign errors: their texts may name hosts or paths.
         return str(error) if isinstance(error, RegistryError) else type(error).__name__
     return "ok"
 
@@ -74,13 +74,13 @@ def _in_its_thread(check: Callable[[], None]) -> str:
     try:
         return state_of(check)
     finally:
-        connection.close()  # each check connects: nothing else would tell this thread that a connection has died
+        connection.close()  # so that each check connects: a thread does not notice a dead connection
 
 
 class Checks:
-    """Asks every part at once, each in a thread of its own and for CHECK_SECONDS; what is found is shared for a while.
+    """Runs all checks at once, each in a thread and for at most CHECK_SECONDS; shares the results for SHARED_SECONDS.
 
-    A check that hangs keeps its thread, and is asked again when it has ended.
+    A hanging check keeps its thread, and runs again after it has ended.
     """
 
     def __init__(self) -> None:
@@ -117,7 +117,7 @@ checks = Checks()
 
 
 def readiness() -> tuple[int, dict[str, Any]]:
-    """Status and document of /readyz."""
+    """Return the status and document of /readyz."""
     states = checks.states()
     document = {
         "status": "ok",

@@ -1,4 +1,4 @@
-"""Django's request, read as UTF-8 whatever charset is announced."""
+"""A Django request that is always read as UTF-8."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,8 +10,9 @@ FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
 class Utf8Request(WSGIRequest):
-    """Django takes the codec of Content-Type for the query string as well: `rot13` raises before any error page can be
-    made, and `unicode_escape` makes half surrogate pairs, which no database stores.
+    """Ignores the charset of Content-Type, which Django would also use for the query string.
+
+    `rot13` would raise before any error page, and `unicode_escape` makes surrogates that no database stores.
     """
 
     def _set_content_type_params(self, meta: Mapping[str, Any]) -> None:

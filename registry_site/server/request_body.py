@@ -1,4 +1,4 @@
-"""The body of a request, as the server's loop receives it: kept at a pace, gathered whole or read in another thread."""
+"""The body of a request, received on the server's loop at a minimum pace: gathered whole or read in a thread."""
 
 import asyncio
 import threading
@@ -15,23 +15,23 @@ from django.conf import settings
 from apps.lib.bodies import Disconnected, TooSlow, too_large
 from apps.lib.errors import RegistryError, Unavailable
 
-# Over HTTP/2 each message is one frame of 16 KiB. Waking the reader for each would take most of an upload's time.
+# Over HTTP/2 each message is a frame of 16 KiB. Waking the reader for each would dominate an upload's time.
 GATHERED = 256 * 1024
 LINGER_SECONDS = 0.01
-# What may wait in memory while the reader hashes and writes what came before; what is being gathered comes on top.
+# Bytes that wait in memory while the reader works; those being gathered come on top.
 AHEAD = 512 * 1024
-# What the gathered bodies of a process may take together, and what each takes besides its bytes.
+# Memory of all gathered bodies of a process, and the overhead of each.
 MEMORY = 64 * 1024 * 1024
 EACH = 16 * 1024
-# What must have come of a streamed body before it gets a thread.
+# Bytes of a streamed body that must have arrived before it gets a thread.
 FIRST = 16 * 1024
-# What is read of a body that was refused, at most.
+# The most that is read of a refused body.
 DROP_BYTES = 16 * 1024 * 1024
 DROP_SECONDS = 10.0
 
 
 class Sender:
-    """Sends the body. Only the time that is spent waiting for it counts: whoever reads it may be slower than it is."""
+    """The sender of a body. Only time spent waiting for it counts, since the reader may be slower."""
 
     def __init__(self, receive: Receive) -> None:
         self.receive = receive
@@ -40,7 +40,7 @@ class Sender:
         self._came = 0
 
     async def next(self) -> bytes:
-        """What came next; `is_done` says whether it was the last. Raises Disconnected, or TooSlow below the pace."""
+        """Return the next bytes; `is_done` tells whether they are the last. Raises Disconnected and TooSlow."""
         patience = settings.CLIENT_TIMEOUT
         loop = asyncio.get_running_loop()
         started = loop.time()
@@ -64,7 +64,7 @@ class Sender:
         return body
 
     async def drop(self, *, quiet: float | None = None) -> None:
-        """Read what comes, to its end or for a while, or until nothing came for `quiet` seconds."""
+        """Read and drop the rest, until its end, a limit, or `quiet` seconds of silence."""
         dropped = 0
         try:
             async with asyncio.timeout(DROP_SECONDS):
@@ -85,10 +85,9 @@ class Place:
 
 
 class Gathering:
-    """Gathers small bodies on the loop, so that only whole ones get a thread.
+    """Gathers small bodies on the loop, so that only complete ones get a thread.
 
-    They share MEMORY. Where it is full, the body that has been coming for longest gives way: an honest one is there
-    within moments.
+    They share MEMORY. If it is full, the oldest body is dropped: an honest one is complete within moments.
     """
 
     def __init__(self) -> None:
@@ -97,7 +96,7 @@ class Gathering:
 
     @contextmanager
     def place(self) -> Iterator[Place]:
-        """Take one for as long as the body is in memory."""
+        """Yield a place for as long as the body is in memory."""
         place = Place(asyncio.current_task())
         try:
             yield place
@@ -105,7 +104,7 @@ class Gathering:
             self._take(place, -place.size)
 
     async def body(self, sender: Sender, place: Place, *, limit: int) -> bytes:
-        """All of it. Raises TooLarge, and what `first` raises."""
+        """Return the whole body. Raises TooLarge, and what `first` raises."""
         body = await self.first(sender, place, limit + 1)
         if len(body) > limit:
             self._take(place, -place.size)
@@ -113,7 +112,7 @@ class Gathering:
         return body
 
     async def first(self, sender: Sender, place: Place, count: int) -> bytes:
-        """So many bytes, some more, or all. Raises TooSlow, Disconnected, or Unavailable where memory is short."""
+        """Return at least `count` bytes, or all. Raises TooSlow, Disconnected, and Unavailable if memory is short."""
         taken, is_there = bytearray(), False
         self._coming[place] = None
         try:
@@ -124,7 +123,7 @@ class Gathering:
                     self._take(place, len(piece))
                     taken += piece
                 if place.is_lost:
-                    await asyncio.sleep(0)  # or the cancellation would come later, where nobody expects it
+                    await asyncio.sleep(0)  # receive the cancellation here, where it is expected
             is_there = True
         except TimeoutError:
             raise TooSlow from None
@@ -143,17 +142,17 @@ class Gathering:
         place.size += size
         self._size += size
         if size > 0 and self._size > MEMORY:
-            oldest = next((one for one in self._coming if not one.is_lost), None)
+            oldest = next((other for other in self._coming if not other.is_lost), None)
             if oldest is not None and oldest.task is not None:
                 oldest.is_lost = True
                 oldest.task.cancel()
 
 
 class RequestBody(Body):
-    """`wsgi.input` of a streamed body: taken on the loop, read in another thread.
+    """`wsgi.input` of a streamed body: received on the loop, read in a thread.
 
-    Reading raises what ended it. Nothing is taken before the first read, unless by `begin`. `loop` is that of the
-    request; `begin` and `close` must be called there.
+    Reading raises the error that ended it. Nothing is received before the first read or `begin`. Call `begin` and
+    `close` on `loop`, which is that of the request.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, sender: Sender) -> None:
@@ -171,13 +170,13 @@ class RequestBody(Body):
         self._lingering: asyncio.TimerHandle | None = None
 
     def read1(self, size: int) -> bytes:
-        """What has come, 1 to `size` bytes; empty at the end alone."""
+        """Return 1 to `size` bytes that have arrived; empty only at the end."""
         if self.buffer:
             return bytes(self.read(min(size, len(self.buffer))))
         return self._next(size)
 
     async def begin(self, gathering: Gathering) -> None:
-        """Take its beginning before anybody reads, so that who sends next to nothing is not waited for in a thread."""
+        """Receive the first bytes on the loop, so that no thread waits for a sender that sends next to nothing."""
         with gathering.place() as place:
             try:
                 self._gathered += await gathering.first(self.sender, place, FIRST)
@@ -187,7 +186,7 @@ class RequestBody(Body):
                 self._hand_over()
 
     async def close(self) -> None:
-        """Take no more."""
+        """Stop receiving."""
         if self._taking is not None:
             self._taking.cancel()
             await asyncio.wait([self._taking])
@@ -237,8 +236,8 @@ class RequestBody(Body):
             self._hand_over(error=error)
 
     async def _take_all(self) -> None:
-        # Since it was last looked whether there is room: what lingering handed over counts as well, or a slow sender
-        # would fill the memory while the reader stands still.
+        # Bytes since the last check for room. Those handed over by the timer count as well, or a slow sender would
+        # fill the memory while the reader stands still.
         size = 0
         while not self.sender.is_done:
             body = await self.sender.next()
@@ -252,7 +251,7 @@ class RequestBody(Body):
                 self._lingering = self.loop.call_later(LINGER_SECONDS, self._hand_over)
 
     def _hand_over(self, *, error: RegistryError | None = None) -> bool:
-        """Give the reader what was gathered; whether more should be taken now."""
+        """Give the reader the gathered bytes; return whether there is room for more."""
         if self._lingering is not None:
             self._lingering.cancel()
             self._lingering = None

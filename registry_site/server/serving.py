@@ -1,4 +1,4 @@
-"""The three processes of a Larder: web, worker and beat. `manage.py up` starts the very same ones as children."""
+"""The three processes: web, worker and beat. `manage.py up` starts the same ones as children."""
 
 import contextlib
 import os
@@ -25,7 +25,7 @@ from registry_site.backends.database import give_up_connections
 from registry_site.celery import app
 from registry_site.startup import certificates, die_with_parent
 
-# The head of a request, over HTTP/1.1 (granian's own limits are 400 KB) and over HTTP/2 (16 MiB).
+# The largest head of a request (granian's own limits: 400 KB over HTTP/1.1, 16 MiB over HTTP/2).
 HEAD_BYTES = 64 * 1024
 ENDED_UNASKED = 1
 stop_asked = Event()
@@ -44,13 +44,13 @@ def tls_files() -> certificates.Served | None:
 
 
 def broker_is_a_folder() -> bool:
-    """Such a broker serves one host and one worker, so that worker may keep the clock as well."""
+    """Tell whether the broker serves one host and one worker, which then runs beat as well."""
     return bool(settings.BROKER_URL.startswith("filesystem"))
 
 
 class WebServer(Server):  # type: ignore[misc,valid-type]  # a variable: it has another class without the GIL
     def shutdown(self, exit_code: int = 0) -> None:
-        """Have /readyz say so for a while, so that nobody sends new requests; then granian drains those that run."""
+        """Announce the stop on /readyz for STOP_NOTICE, then let granian drain the running requests."""
         for process in self.wrks:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process.inner.pid, signal.SIGUSR1)
@@ -61,7 +61,7 @@ class WebServer(Server):  # type: ignore[misc,valid-type]  # a variable: it has 
 def web() -> None:
     """Serve HTTP until SIGTERM or SIGINT."""
     files = tls_files()
-    # Its workers are forks of this process: they must not share its database connections.
+    # Its workers are forks, which must not share database connections.
     give_up_connections()
     server = WebServer(
         "registry_site.asgi:application",
@@ -72,7 +72,7 @@ def web() -> None:
         websockets=False,
         workers_kill_timeout=settings.DRAIN_TIME,
         http1_settings=HTTP1Settings(header_read_timeout=settings.CLIENT_TIMEOUT * 1000, max_buffer_size=HEAD_BYTES),
-        # Who does not answer a ping is gone, or is still sending the head of a request.
+        # A client that does not answer a ping is gone, or still sends the head of a request.
         http2_settings=HTTP2Settings(
             keep_alive_interval=settings.CLIENT_TIMEOUT * 1000,
             keep_alive_timeout=10,
@@ -95,19 +95,18 @@ def web() -> None:
 
 
 def worker(*, with_beat: bool) -> None:
-    """Do the work that is rung for until SIGTERM; then finish what runs, take nothing new.
+    """Work until SIGTERM, then finish running jobs.
 
-    Exits with 0 only where a signal asked for it. Celery does so after its own "Unrecoverable error" as well, which
-    tells whoever supervises it that all is well.
+    Exits with 0 only after a signal; Celery would also do so after an "Unrecoverable error".
     """
     _end_children_with(os.getpid())
     signals.worker_shutting_down.connect(lambda **_: stop_asked.set(), weak=False)
     signals.worker_ready.connect(_report, weak=False)
-    # Celery's advice against root is about what messages may carry; ours are JSON with one number.
+    # Celery warns against root because of dangerous messages; ours are JSON with one number.
     warnings.filterwarnings("ignore", message="(?s).*superuser privileges")
     pool = ["--pool", settings.WORKER_POOL, "--concurrency", str(settings.WORKER_CONCURRENCY)]
     beat_too = ["--beat"] if with_beat else []
-    # These talk to other workers, which have nothing to say: the database holds the work.
+    # Workers need not talk to each other: the database has the list of work.
     alone = ["--without-gossip", "--without-mingle", "--without-heartbeat"]
     _celery("worker", *pool, *beat_too, *alone)
     if not stop_asked.is_set():
@@ -115,12 +114,12 @@ def worker(*, with_beat: bool) -> None:
 
 
 def beat() -> None:
-    """Ring for the regular work; one of these for all hosts, and two of them do no harm."""
+    """Ring for regular work. One process for all hosts is enough, and two do no harm."""
     _celery("beat")
 
 
 def _report(sender: Any, **_: Any) -> None:
-    """Say at once that a worker is there: the clock's first heartbeat comes ten seconds later."""
+    """Report this worker at once: the first heartbeat would come ten seconds later."""
     clock = sender.controller.beat
     if clock is not None:
         Thread(target=_end_without, args=(clock,), name="clock-watch", daemon=True).start()
@@ -129,7 +128,7 @@ def _report(sender: Any, **_: Any) -> None:
 
 
 def _end_without(clock: Any) -> None:
-    """End the worker, so that it is started again, once its clock has ended: nothing would ring for forgotten jobs."""
+    """End the worker, which restarts it, once its embedded beat has ended: nothing would ring for lost jobs."""
     clock.join()
     if not stop_asked.is_set():
         log.error("clock_ended", status=clock.exitcode)
@@ -141,7 +140,7 @@ def _celery(*arguments: str) -> None:
 
 
 def _end_children_with(worker_pid: int) -> None:
-    """Beat (with --beat) and the processes of a prefork pool are children of the worker, grandchildren of `up`."""
+    """End beat (with --beat) and the processes of a prefork pool together with the worker."""
 
     def arm(**_: Any) -> None:
         die_with_parent.arm(worker_pid)

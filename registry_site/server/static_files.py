@@ -4,10 +4,10 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 
 class HashedStaticFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  # it ships no types
-    """Names carry a hash of the content, also inside ES module imports (Django leaves that switch off)."""
+    """Adds a hash of the content to names, also inside ES module imports (off by default in Django)."""
 
     support_js_module_import_aggregation = True
 
     def create_compressor(self, **options: Any) -> Any:
-        """With gzip alone: brotli at its best takes seconds of the first start, and browsers keep these files."""
+        """Use gzip only: brotli's best level takes seconds at the first start, and browsers cache these files."""
         return super().create_compressor(use_brotli=False, **options)

@@ -1,4 +1,4 @@
-"""Requests that wait for a worker's decision: on the event loop, and one query for all of a process."""
+"""Let requests wait for a worker on the event loop, with one query for all requests of a process."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +15,7 @@ log = structlog.get_logger("larder.asgi")
 
 
 class WaitingRoom:
-    """Asks the database for news of all who wait, in a thread of its own, for as long as there is somebody."""
+    """Queries the database in a thread while requests wait, and wakes those whose release has changed."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="waiting")
@@ -23,7 +23,7 @@ class WaitingRoom:
         self._asking: asyncio.Task[None] | None = None
 
     async def wait(self, waiting: Waiting) -> None:
-        """Until there is news, or the time is over."""
+        """Wait for a change of the release, at most until `waiting.until`."""
         news = self._waiting[waiting] = asyncio.Event()
         if self._asking is None or self._asking.done():
             self._asking = asyncio.get_running_loop().create_task(self._ask())
@@ -39,13 +39,13 @@ class WaitingRoom:
         loop = asyncio.get_running_loop()
         while self._waiting:
             await asyncio.sleep(ASK_SECONDS)
-            for one in await loop.run_in_executor(self._thread, _with_news, list(self._waiting)):
-                if one in self._waiting:
-                    self._waiting[one].set()
+            for waiting in await loop.run_in_executor(self._thread, _with_news, list(self._waiting)):
+                if waiting in self._waiting:
+                    self._waiting[waiting].set()
 
 
 def _with_news(waiting: list[Waiting]) -> list[Waiting]:
-    """None of them while the database is away: their time goes on."""
+    """Like `with_news`, but return none while the database is away."""
     close_old_connections()
     try:
         return with_news(waiting)

@@ -1,1 +1,1 @@
-"""From the command line to ready: bootstrap, checks, supervisor, the message on the screen."""
+"""From the command line to ready: bootstrap, checks, supervisor, startup message."""

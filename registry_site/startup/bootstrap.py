@@ -1,4 +1,4 @@
-"""What must be in place before anything serves: the data folder and its lock, the secret key, tables, static files."""
+"""Prepare what every process needs: data folder and lock, secret key, migration lock, static files."""
 
 import fcntl
 import hashlib
@@ -20,9 +20,9 @@ from django.db import DatabaseError, connection, connections
 from registry_site import env
 from registry_site.server.files import replace
 
-# Any number will do, as long as all hosts lock the same one: "Larder" in ASCII.
+# Any number that all hosts share: "Larder" in ASCII.
 ADVISORY_LOCK = 0x4C6172646572
-# Metadata is read and written in milliseconds: what takes longer than this holds up others for nothing.
+# Metadata is read and written in milliseconds: a longer statement only blocks others.
 TIME_OUTS = {"statement_timeout": "10s", "idle_in_transaction_session_timeout": "30s", "lock_timeout": "5s"}
 NO_TIME_OUTS = "; ".join(f"SET LOCAL {name} = 0" for name in TIME_OUTS)
 
@@ -34,11 +34,11 @@ NO_KEY_YET = (
 
 
 class CannotStartError(Exception):
-    """A sentence for the person at the terminal: what is in the way, and what to do about it."""
+    """Carries a sentence for the terminal: what prevents the start, and how to fix it."""
 
 
 def data_folder(path: Path) -> None:
-    """Make the folder, for its owner alone: it holds keys, sessions and unpublished work."""
+    """Create the folder with mode 0700: it contains keys, sessions and unpublished work."""
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.chmod(0o700)
@@ -48,15 +48,15 @@ def data_folder(path: Path) -> None:
 
 @contextmanager
 def only_one(data_dir: Path) -> Iterator[None]:
-    """Hold the lock file of a data folder. The kernel lets go of it when the process ends, however it ends."""
+    """Lock the data folder; the kernel releases the lock however the process ends."""
     with (data_dir / "lock").open("a+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             file.seek(0)
-            holder = file.read().strip() or "unknown"
+            other = file.read().strip() or "unknown"
             raise CannotStartError(
-                f"Larder runs already on the data folder {data_dir} (process {holder}). Stop that one first, "
+                f"Larder runs already on the data folder {data_dir} (process {other}). Stop that one first, "
                 "or give this one its own folder and port: LARDER_DATA_DIR=… LARDER_LISTEN=127.0.0.1:8444"
             ) from None
         file.truncate(0)
@@ -66,7 +66,7 @@ def only_one(data_dir: Path) -> Iterator[None]:
 
 
 def secret_key(data_dir: Path) -> None:
-    """Generate the key of sessions, tickets and capability URLs, once, unless a file was named for it."""
+    """Create the key for sessions, tickets and capability URLs once, unless LARDER_SECRET_KEY_FILE names a file."""
     if env.text("LARDER_SECRET_KEY_FILE") or (data_dir / "secret_key").is_file():
         return
     key = secrets.token_urlsafe(48)
@@ -83,10 +83,10 @@ def require_secret_key() -> None:
 
 
 def port_is_free(host: str, port: int) -> None:
-    """Refuse a port that somebody listens on.
+    """Raise CannotStartError if another process listens on the port.
 
-    granian binds with SO_REUSEPORT, so the kernel would let two Larders share one port and give each half of the
-    requests. A socket without that option finds out.
+    granian binds with SO_REUSEPORT, so the kernel would let two Larders share one port and split the requests. A socket
+    without that option detects it.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
@@ -102,15 +102,15 @@ def port_is_free(host: str, port: int) -> None:
 
 @contextmanager
 def one_host_at_a_time() -> Iterator[None]:
-    """On PostgreSQL several hosts may start at once: one migrates and makes the first data, the others wait."""
+    """On PostgreSQL, where several hosts may start at once, let one migrate and create the first data."""
     if connection.vendor != "postgresql":
         yield
         return
-    # A transaction of another connection holds the lock: behind PgBouncer a session ends with each transaction.
-    holder = connections.create_connection(connection.alias)
+    # A transaction on another connection has the lock: behind PgBouncer a session ends with each transaction.
+    locking = connections.create_connection(connection.alias)
     try:
-        holder.set_autocommit(False)
-        with holder.cursor() as cursor:
+        locking.set_autocommit(False)
+        with locking.cursor() as cursor:
             cursor.execute(NO_TIME_OUTS)
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [ADVISORY_LOCK])
         _limit_time()
@@ -118,21 +118,21 @@ def one_host_at_a_time() -> Iterator[None]:
             yield
     finally:
         with suppress(DatabaseError):
-            holder.rollback()
-            holder.set_autocommit(True)
-        holder.close()
+            locking.rollback()
+            locking.set_autocommit(True)
+            locking.close()
         connection.close()
 
 
 def _without_time_outs(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:  # noqa: FBT001  # Django calls it so
-    """Migrations may take long. Each transaction says so again: the next one may be in another session."""
+    """Lift the time-outs for migrations, in each transaction: the next one may be in another session."""
     if context["connection"].in_atomic_block:
         context["cursor"].cursor.execute(NO_TIME_OUTS)
     return execute(sql, params, many, context)
 
 
 def _limit_time() -> None:
-    """Give our role its time-outs in this database, for every session that begins from now on. What is set stays."""
+    """Set the time-outs of our role in this database for new sessions, unless they are set already."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT current_user, current_database()")
         role, database = (connection.ops.quote_name(name.replace('"', '""')) for name in cursor.fetchone())
@@ -148,7 +148,7 @@ def _limit_time() -> None:
 
 
 def static_files() -> None:
-    """Collect static files unless nothing has changed since the last time, which a digest of names and dates tells."""
+    """Collect static files if a digest of names, sizes and dates has changed."""
     root = Path(settings.STATIC_ROOT)
     stamp = root / ".collected"
     digest = hashlib.sha256()

@@ -1,7 +1,7 @@
-"""What the web server shows on TLS: a development CA of this data folder, or a certificate of the operator's (D21).
+"""Certificates for TLS: from a development CA in the data folder, or the operator's own (D21).
 
-The CA is worth stealing once somebody trusts it, so it may sign only for the hosts of this Larder (name constraints,
-RFC 5280 section 4.2.1.10), and its key stays in the data folder with mode 0600.
+People trust the CA, so it may sign only for the hosts of this Larder (name constraints, RFC 5280 section 4.2.1.10),
+and its key stays in the data folder with mode 0600.
 """
 
 import ssl
@@ -21,7 +21,7 @@ from django.core.exceptions import ImproperlyConfigured
 from registry_site.server.files import replace
 
 CA_LIFETIME = timedelta(days=3652)
-# Browsers and Apple's platforms refuse server certificates that are valid for longer than 398 days.
+# Browsers and Apple's platforms refuse server certificates with a lifetime of more than 398 days.
 LEAF_LIFETIME = timedelta(days=397)
 RENEW_BEFORE = timedelta(days=30)
 CLOCK_SKEW = timedelta(hours=1)
@@ -37,7 +37,7 @@ SYSTEM_BUNDLES = (
 
 @dataclass(frozen=True)
 class Served:
-    """The files of the web server; `ca` and `bundle` only where the CA is ours."""
+    """The files of the web server; `ca` and `bundle` only with the development CA."""
 
     certificate: Path
     key: Path
@@ -46,7 +46,7 @@ class Served:
 
 
 def served(tls: str, *, data_dir: Path, listen_host: str, public_url: str, system_bundle: str = "") -> Served | None:
-    """Make or renew what is needed for LARDER_TLS and say where it lies. None: plain HTTP."""
+    """Create or renew the files for LARDER_TLS and return their paths; None for plain HTTP."""
     if tls == "off":
         return None
     folder = data_dir / "tls"
@@ -66,15 +66,15 @@ def served(tls: str, *, data_dir: Path, listen_host: str, public_url: str, syste
 
 
 def names_for(listen_host: str, public_host: str) -> list[str]:
-    """Every name under which this Larder is asked for, sorted; 0.0.0.0 and :: are no names."""
+    """Return every host name or address of this Larder, sorted, without the wildcards 0.0.0.0 and ::."""
     wanted = {*ALWAYS, listen_host, public_host}
     return sorted(name for name in wanted if name and name not in ("0.0.0.0", "::"))  # noqa: S104
 
 
 def system_roots(preferred: str, *, besides: Path) -> bytes:
-    """The roots that this machine trusts already, as PEM; empty where there is no such file.
+    """Return the machine's trusted roots as PEM; empty if there is no such file.
 
-    `preferred` is SSL_CERT_FILE of our own environment, unless a shell that pasted our lines set it to `besides`.
+    `preferred` is SSL_CERT_FILE, ignored if it is our own bundle (`besides`), as in a shell with our pasted lines.
     """
     candidates = [preferred, ssl.get_default_verify_paths().cafile or "", *SYSTEM_BUNDLES]
     for candidate in map(Path, filter(None, candidates)):
@@ -84,7 +84,7 @@ def system_roots(preferred: str, *, besides: Path) -> bytes:
 
 
 def _authority(folder: Path, hosts: list[str]) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
-    """The CA of this folder. A new one where there is none, where it ends soon, or where it may not sign for a host."""
+    """Return the folder's CA; create one if there is none, it ends soon, or it may not sign for a host."""
     path, key_path = folder / "ca.pem", folder / "ca.key"
     if path.is_file() and key_path.is_file():
         certificate = x509.load_pem_x509_certificate(path.read_bytes())
@@ -96,7 +96,7 @@ def _authority(folder: Path, hosts: list[str]) -> tuple[x509.Certificate, ec.Ell
     name = x509.Name(
         [
             x509.NameAttribute(NameOID.ORGANIZATION_NAME, "Larder"),
-            # Two CAs of one name confuse trust stores, which look issuers up by name.
+            # Trust stores look up issuers by name, so each CA needs another one.
             x509.NameAttribute(NameOID.COMMON_NAME, f"Larder development CA {x509.random_serial_number() % 10**6:06d}"),
         ]
     )
@@ -135,7 +135,7 @@ def _is_current(path: Path, key_path: Path, authority: x509.Certificate, hosts: 
     certificate = x509.load_pem_x509_certificate(path.read_bytes())
     try:
         certificate.verify_directly_issued_by(authority)
-    except Exception:  # noqa: BLE001 - each backend has its own way to say no, and a new certificate mends all of them
+    except Exception:  # noqa: BLE001 - backends raise different errors, and a new certificate solves all of them
         return False
     names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     is_fresh = certificate.not_valid_after_utc - _now() > RENEW_BEFORE
@@ -143,7 +143,7 @@ def _is_current(path: Path, key_path: Path, authority: x509.Certificate, hosts: 
 
 
 def _given(tls: str, folder: Path) -> Served:
-    """A certificate and key of the operator's. The key is kept once more as PKCS#8, the only form granian reads."""
+    """Return the operator's certificate, and a copy of the key as PKCS#8, the only form that granian reads."""
     certificate, _, key = tls.rpartition(":")
     for path in (certificate, key):
         if not path or not Path(path).is_file():
@@ -208,7 +208,7 @@ def _may_sign_for(authority: x509.Certificate) -> set[str]:
 
 
 def _text(name: x509.GeneralName) -> str:
-    """127.0.0.1 for an address as well as for the network of that one address."""
+    """Return `127.0.0.1` for the address and for the network of that one address."""
     return str(name.value).removesuffix("/32").removesuffix("/128")
 
 
@@ -226,5 +226,5 @@ def _now() -> datetime:
 
 
 def fingerprint(path: Path) -> str:
-    """SHA-256 of the certificate, as trust stores show it."""
+    """Return the SHA-256 of the certificate as trust stores show it."""
     return x509.load_pem_x509_certificate(path.read_bytes()).fingerprint(hashes.SHA256()).hex(":").upper()

@@ -1,4 +1,4 @@
-"""Combinations of settings that lose or mix up data, as Django system checks: `manage.py check --deploy` shows them."""
+"""System checks for dangerous combinations of settings, shown by `manage.py check --deploy`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,10 +16,10 @@ from registry_site import env
 
 @register(Tags.security, deploy=True)
 def one_place_for_all_hosts(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:  # noqa: ARG001
-    """With more than one host, nothing may live on the disk of one of them."""
+    """With several hosts no data may be on the disk of one of them."""
     if settings.INSTANCES == 1:
         return []
-    kept_on_one_host = {
+    local_to_one_host = {
         "E001": ("LARDER_DATABASE_URL", settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"), "postgres://…"),
         "E002": ("LARDER_STORAGE_URL", settings.STORAGE_URL.startswith("file:"), "s3://…"),
         "E003": ("LARDER_BROKER_URL", settings.BROKER_URL.startswith("filesystem:"), "redis://…"),
@@ -31,7 +31,7 @@ def one_place_for_all_hosts(app_configs: Sequence[AppConfig] | None, **_: Any) -
             hint=f"Set {name} to {wanted}.",
             id=f"larder.{number}",
         )
-        for number, (name, is_local, wanted) in kept_on_one_host.items()
+        for number, (name, is_local, wanted) in local_to_one_host.items()
         if is_local
     ]
 
@@ -73,7 +73,7 @@ def nothing_is_left_open(app_configs: Sequence[AppConfig] | None, **_: Any) -> l
 
 @register(Tags.security, deploy=True)
 def keys_are_apart_from_what_they_protect(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:  # noqa: ARG001
-    """A backup of one folder must not hold the private signing keys and the key that opens them."""
+    """A backup of one folder must not contain the private signing keys and the key that opens them."""
     database = env.database("LARDER_DATABASE_URL", settings.DATABASE_URL)
     if not database["ENGINE"].endswith("sqlite3"):
         return []
@@ -93,7 +93,7 @@ def keys_are_apart_from_what_they_protect(app_configs: Sequence[AppConfig] | Non
 
 @register(Tags.security, deploy=True)
 def hosts_share_their_keys(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:  # noqa: ARG001
-    """What the database knows of the other hosts' keys; nothing where it cannot be asked."""
+    """Compare keys with those of other hosts, recorded in the database; skip if it is away."""
     found: list[CheckMessage] = []
     try:
         if problem := fingerprints.secret_key_problem(record=False):

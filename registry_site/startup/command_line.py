@@ -1,4 +1,4 @@
-"""Running `manage.py`: what stops a command is one sentence for the person at the terminal, and never a traceback."""
+"""Run `manage.py` so that an expected failure prints one sentence and no traceback."""
 
 import sys
 
@@ -12,7 +12,7 @@ from registry_site.startup import bootstrap, schema
 
 
 def run(arguments: list[str]) -> None:
-    """Run one command. `--traceback` shows where an error came from, as Django's own does."""
+    """Run one command; with `--traceback` errors pass through, as in Django."""
     env.use_settings()
     try:
         execute_from_command_line(arguments)
@@ -29,7 +29,7 @@ def run(arguments: list[str]) -> None:
 
 
 def sentence_for(error: Exception) -> str:
-    """Empty for what is a defect of the command."""
+    """Return a sentence for the terminal; empty for a defect of the command."""
     if isinstance(error, ImproperlyConfigured):
         # Django's own sentence would send people to settings.py.
         return bootstrap.NO_KEY_YET if "SECRET_KEY setting" in str(error) else str(error)

@@ -1,10 +1,10 @@
-"""Nobody outlives the process that started it, not even after `kill -9`.
+"""End a process with its parent, even after `kill -9`.
 
-A parent that is killed so cannot tell its children, and an orphan that goes on serving or working looks like a Larder
-that does not listen to anybody. Every process of ours calls `arm` as early as it can:
+Otherwise orphans of a killed parent would go on serving and working out of control. Every process calls `arm` as early
+as it can:
 
 - children of `manage.py up` with the parent's process id, which they get as an argument;
-- granian's workers in wsgi.py, without one: multiprocessing knows who made them;
+- granian's workers in wsgi.py without one, since multiprocessing knows their parent;
 - Celery's beat and pool processes through Celery's signals (worker.py).
 """
 
@@ -21,13 +21,13 @@ WATCH_INTERVAL = 0.5
 
 
 def arm(parent: int | None = None, *, with_signal: signal.Signals = signal.SIGKILL) -> None:
-    """Send this process `with_signal` once `parent` is gone; at once if it is gone already.
+    """Send this process `with_signal` once `parent` is gone, or at once if it is gone already.
 
-    SIGKILL, because granian and Celery answer SIGTERM by waiting for work that may never end, and losing a worker at
-    any point is what job leases are for. Without `parent` the process must be one of multiprocessing's; in any other
-    (a foreign WSGI server's worker) nothing happens: that server looks after its own.
+    SIGKILL by default, because granian and Celery answer SIGTERM by waiting for work that may never end, and job leases
+    survive the loss of a worker. Without `parent` this only works in a process of multiprocessing; elsewhere (in the
+    worker of another WSGI server) it does nothing.
 
-    Call it from the main thread: Linux keeps the wish per thread, and a thread that ends takes it along.
+    Call it from the main thread: Linux ties the setting to the thread.
     """
     if parent is None:
         maker = multiprocessing.parent_process()
@@ -38,7 +38,7 @@ def arm(parent: int | None = None, *, with_signal: signal.Signals = signal.SIGKI
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, int(with_signal), 0, 0, 0)
     else:
         threading.Thread(target=_watch, args=(parent, with_signal), daemon=True, name="die-with-parent").start()
-    # The parent may have gone before the kernel knew our wish; then nobody will send anything.
+    # If the parent has gone before prctl, the kernel sends nothing.
     if os.getppid() != parent:
         os.kill(os.getpid(), with_signal)
 

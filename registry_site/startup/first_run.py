@@ -1,4 +1,4 @@
-"""What the first run leaves behind: the user `admin` and one small published module."""
+"""The first run: create the user `admin` and publish a small demo module."""
 
 import io
 import secrets
@@ -25,10 +25,9 @@ DEMO_FILES = Path(__file__).resolve().parents[1] / "demo" / "hello"
 
 
 def create_admin(chosen: str) -> str | None:
-    """Make the account `admin` where nobody operates this Larder yet.
+    """Create the account `admin` if there is no superuser yet.
 
-    With the password that the operator chose, or with a random one, which is answered: it is stored nowhere but as a
-    hash, so whoever asked shows it once. None: there is nothing to show.
+    Its password is `chosen`, or else a random one, which is returned to be shown once. None: nothing to show.
     """
     if User.objects.filter(is_superuser=True).exists() or User.objects.filter(username=ADMIN).exists():
         return None
@@ -40,9 +39,9 @@ def create_admin(chosen: str) -> str | None:
 
 
 def demo_is_due() -> bool:
-    """True until anything has been published, so that an interrupted first run is made up for by the next one.
+    """Tell whether to publish the demo: until anything was ever published, so that the next run completes a first one.
 
-    What was purged was published, and who deleted the namespace did not want it back.
+    Not after its namespace was deleted.
     """
     if not settings.DEMO or Namespace.including_deleted.filter(name=DEMO_NAMESPACE).exclude(deleted_at=None).exists():
         return False
@@ -55,7 +54,7 @@ def demo_is_there() -> bool:
 
 
 def publish_demo() -> Release:
-    """Hand the demo module in, the ordinary way: the worker does the rest. Errors of the pipeline pass through."""
+    """Upload the demo module like any other; a worker publishes it. Errors pass through."""
     admin = Viewer(User.objects.filter(is_superuser=True, is_active=True).earliest("pk"))
     if not Namespace.objects.filter(name=DEMO_NAMESPACE).exists():
         namespaces.create(
@@ -75,7 +74,7 @@ def publish_demo() -> Release:
 
 
 def demo_archive() -> bytes:
-    """The zip of the demo's files; the same bytes on every machine, whatever the dates of a checkout."""
+    """Return a zip of the demo's files, with the same bytes on every machine."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(DEMO_FILES.iterdir()):

@@ -1,4 +1,4 @@
-"""Asking the web server of this data folder whether it answers."""
+"""Ask the web server of this data folder for its health."""
 
 import http.client
 import json
@@ -11,7 +11,7 @@ from registry_site.startup.certificates import Served
 
 @dataclass(frozen=True)
 class Answer:
-    """`status` is 0 where nobody answered."""
+    """`status` is 0 without an answer."""
 
     status: int = 0
     parts: dict[str, str] = field(default_factory=dict)
@@ -35,7 +35,7 @@ def _connect(host: str, port: int, files: Served | None) -> http.client.HTTPConn
         return http.client.HTTPConnection(host, port, timeout=5)
     context = ssl.create_default_context(cafile=files.ca)
     if files.ca is None:
-        # The operator's certificate is for the public name; this asks on the loopback whether somebody is there.
+        # The operator's certificate is for the public name, and this asks on the loopback.
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     return http.client.HTTPSConnection(host, port, timeout=5, context=context)

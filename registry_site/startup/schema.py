@@ -1,7 +1,7 @@
-"""Whether the tables of the database are those that this version's models expect.
+"""Check that the tables of the database are those that this version's models expect.
 
-Django trusts its list of applied migrations. Where a migration was changed after it ran somewhere, or a newer Larder
-has migrated the database, that list is no proof: pages then fail one by one with `no such column`.
+Django trusts its list of applied migrations. If a migration was changed after it ran, or a newer Larder has migrated
+the database, pages would fail one by one with `no such column`.
 """
 
 import re
@@ -29,7 +29,7 @@ START_ANEW = "keep them aside and start with an empty database (another LARDER_D
 
 log = structlog.get_logger("larder.start")
 
-# Each names every column of every table in one query: table, column, and whether an insert has to name it.
+# One query for all columns: table, column, and whether an insert must name it.
 _COLUMNS = {
     "sqlite": """
         SELECT tables.name, columns.name, columns."notnull" AND columns.dflt_value IS NULL AND NOT columns.pk
@@ -38,7 +38,7 @@ _COLUMNS = {
         SELECT table_name, column_name, is_nullable = 'NO' AND column_default IS NULL AND is_identity = 'NO'
         FROM information_schema.columns WHERE table_schema = ANY (current_schemas(false))""",
 }
-# A unique constraint with a condition is an index to both databases.
+# In both databases a unique constraint with a condition is an index.
 _RULES = {
     "sqlite": "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL",
     "postgresql": """
@@ -55,22 +55,22 @@ class _State:
 
 
 def bring_up_to_date() -> None:
-    """Migrate. Raises CannotStartError where that fails, or where the tables are not those of the migrations."""
+    """Migrate. Raises CannotStartError if that fails, or if the tables do not match the migrations."""
     try:
         check_recorded()
-        # Django's own command: ours would take the lock that is held already, and let go of it.
+        # Django's own command: ours would take and release the lock, which this process has already.
         call_command(Migrate(), interactive=False, verbosity=0)
         check()
     except (DatabaseError, InconsistentMigrationHistory) as error:
         raise (_cannot_migrate(error) or error) from error
     call_command("createcachetable", verbosity=0)
-    import_module("apps.accounts.access.staff_roles").bring_up_to_date()  # its models want the applications loaded
+    import_module("apps.accounts.access.staff_roles").bring_up_to_date()  # its models need loaded apps
 
 
 def require() -> None:
-    """For a process that does not migrate: raises CannotStartError where the tables are not this version's.
+    """Raise CannotStartError if the tables are not this version's, in a process that does not migrate.
 
-    A PostgreSQL that is away is no reason to stop: it comes back, and until then requests are answered with 503.
+    If PostgreSQL is away, only warn: requests are answered with 503 until it is back.
     """
     if connection.vendor == "sqlite" and not Path(str(connection.settings_dict["NAME"])).is_file():
         raise CannotStartError(NO_TABLES)
@@ -85,17 +85,17 @@ def require() -> None:
 
 
 def check() -> None:
-    """Raises CannotStartError unless this version can work with the tables that are there."""
+    """Raise CannotStartError unless this version can work with the tables."""
     if migrations := lacking():
         raise CannotStartError(sentence(migrations))
     _refuse(list(mismatches(apps)))
 
 
 def check_recorded() -> None:
-    """Raises CannotStartError unless the tables are those of the migrations that are recorded, before any other runs.
+    """Raise CannotStartError unless the tables match the recorded migrations, before any other migration runs.
 
-    Afterwards it is too late: SQLite makes a table again for many a change, and where the old one lacks a column it
-    writes the column's name as a text into every row.
+    Afterwards it is too late: for many changes SQLite rebuilds a table, and if the old one lacks a column, it writes
+    the column's name as text into every row.
     """
     loader = MigrationExecutor(connection).loader
     applied = [node for node in loader.graph.nodes if node in loader.applied_migrations]
@@ -116,7 +116,7 @@ def _refuse(found: list[str]) -> None:
 
 
 def lacking() -> list[str]:
-    """The migrations that are not applied yet, as `accounts.0001_initial`."""
+    """Return the migrations that are not applied yet, as `accounts.0001_initial`."""
     executor = MigrationExecutor(connection)
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     return [f"{migration.app_label}.{migration.name}" for migration, _ in plan]
@@ -136,7 +136,7 @@ def _is_empty() -> bool:
 
 
 def _cannot_migrate(error: Exception) -> CannotStartError | None:
-    """What to say of a migration that failed, or None where the tables are not the reason."""
+    """Return the error for a failed migration, or None if the tables are not the reason."""
     try:
         waiting = lacking()
     except DatabaseError:
@@ -150,9 +150,9 @@ def _cannot_migrate(error: Exception) -> CannotStartError | None:
 
 
 def mismatches(of: Apps) -> Iterator[str]:
-    """What would make a query of ours fail, or lose a constraint or an index: one phrase each.
+    """Yield a phrase for each missing table, column, constraint or index.
 
-    What the models do not know does no harm, unless every insert would have to name it.
+    Unknown columns do no harm unless every insert must name them.
     """
     found = _read()
     for model in of.get_models(include_auto_created=True):
@@ -170,7 +170,7 @@ def mismatches(of: Apps) -> Iterator[str]:
 
 
 def _rules(model: type[models.Model]) -> set[str]:
-    """The constraints and indexes that have names of ours. Those that Django names are not looked for."""
+    """Return the named constraints and indexes of the model, without those that Django names."""
     meta = model._meta  # noqa: SLF001
     return {rule.name for rule in (*meta.constraints, *meta.indexes) if rule.name}
 
@@ -185,6 +185,6 @@ def _read() -> _State:
                 found.needed[table].add(column)
         cursor.execute(_RULES[connection.vendor])
         for kind, name, sql in cursor.fetchall():
-            # SQLite keeps the constraints of a table in its text alone.
+            # SQLite has the constraints of a table only in its SQL.
             found.rules |= set(re.findall(r'CONSTRAINT "([^"]+)"', sql)) if kind == "table" else {name}
     return found

@@ -1,4 +1,4 @@
-"""Saying at the start of a process that this host has other keys than the hosts beside it."""
+"""Warn at the start of a process if this host's keys differ from those of other hosts."""
 
 import os
 
@@ -12,7 +12,7 @@ log = structlog.get_logger("larder.site")
 
 
 def compare_secret_key() -> str:
-    """The sentence for the person at the terminal, which is in the log as well. Empty while the database is away."""
+    """Log and return a sentence if the secret key differs; empty while the database is away."""
     try:
         problem = fingerprints.secret_key_problem(record=True)
     except (DatabaseError, InterfaceError):
@@ -23,12 +23,12 @@ def compare_secret_key() -> str:
 
 
 def compare_kek() -> None:
-    """For workers, which have unlocked the key-encryption key. Without its file there is nothing to compare yet."""
+    """Compare the key-encryption key, in a worker that has unlocked it. Skip if its file does not exist yet."""
     try:
         if os.access(settings.SIGNING_KEK_FILE, os.R_OK):
             vault.compare_keks()
     except (vault.SignerUnavailable, DatabaseError, InterfaceError):
-        return  # the file is malformed, which the log says, or the database is away
+        return  # the file is malformed, which is logged, or the database is away
     finally:
-        if not connection.in_atomic_block:  # as a test's own transaction is
+        if not connection.in_atomic_block:  # a test runs in a transaction
             connection.close()  # processes of a prefork pool must not share it

@@ -1,4 +1,4 @@
-"""What `manage.py up` says once Larder answers: where it is, who may enter, and how a client gets to trust it."""
+"""The message of `manage.py up` once Larder answers: its address, the first password, how clients trust it."""
 
 import shlex
 import sys
@@ -25,9 +25,9 @@ def text(
     has_demo: bool = True,
     container: str = "",
 ) -> str:
-    """Everything, as lines for a terminal. `password` only on the first run: it is shown once.
+    """Return the whole message. `password` is only given on the first run, and shown once.
 
-    `container` is the name under which `docker cp` knows us, where the lines are pasted outside of it.
+    `container` is the container's name for `docker cp`, if the lines are pasted outside of it.
     """
     lines = ["", RULE, f"Larder is ready: {public_url}", ""]
     if password:
@@ -46,7 +46,7 @@ def _lines_to_paste(public_url: str, environment: dict[str, str], container: str
 
 
 def trust(files: Served | None, container: str) -> list[str]:
-    """How the certificate becomes trusted on this system."""
+    """Return lines that tell how to trust the certificate on this system."""
     if files is None or files.ca is None:
         return []
     lines = [f"Certificate authority: {files.ca}", f"  SHA-256 {certificates.fingerprint(files.ca)}"]
@@ -60,14 +60,14 @@ def trust(files: Served | None, container: str) -> list[str]:
 
 
 def client_environment(files: Served | None, data_dir: Path) -> dict[str, str]:
-    """What a client must find in its environment to reach this Larder."""
+    """Return the environment variables that a client needs to reach this Larder."""
     if files is None:
         return {"TF_CLI_CONFIG_FILE": str(data_dir / "tofu.rc")}
     return {"SSL_CERT_FILE": str(files.bundle)} if files.bundle else {}
 
 
 def trial(host: str, environment: dict[str, str], container: str) -> list[str]:
-    """Lines for any POSIX shell, `bash -eu` as well, that install and apply the demo module in a fresh folder."""
+    """Return lines for any POSIX shell, even `bash -eu`, that install and apply the demo module in a fresh folder."""
     copies = []
     exports = [f"export {name}={shlex.quote(value)}" for name, value in environment.items()]
     if container:
@@ -94,7 +94,7 @@ def trial(host: str, environment: dict[str, str], container: str) -> list[str]:
 
 
 def write_client_configuration(public_url: str, data_dir: Path) -> Path:
-    """A CLI configuration for plain HTTP: a `host` block answers discovery, the one step that insists on HTTPS."""
+    """Write a CLI configuration for plain HTTP: a `host` block replaces discovery, the one step that needs HTTPS."""
     host = as_written(urlsplit(public_url).netloc)
     path = data_dir / "tofu.rc"
     content = (

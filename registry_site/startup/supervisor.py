@@ -1,4 +1,4 @@
-"""Keeps the child processes of `manage.py up` alive, and ends them all in time."""
+"""Keep the child processes of `manage.py up` alive, and end them all in time."""
 
 import contextlib
 import logging
@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from registry_site import env
 
 FIRST_PAUSE = 1.0
-LONGEST_PAUSE = 10.0  # a release ends within 90 s, whatever was killed: lease, ring and this pause together
-STEADY_AFTER = 5.0  # a child that lived this long did start: its next pause is short again
+LONGEST_PAUSE = 10.0  # lease, ring and this pause together: a release ends within 90 s, whatever was killed
+STEADY_AFTER = 5.0  # a child that lived this long started properly: its next pause is short again
 TICK = 0.05
 
 log = logging.getLogger("larder.supervisor")
@@ -23,7 +23,7 @@ log = logging.getLogger("larder.supervisor")
 
 @dataclass
 class Child:
-    """One `manage.py` command that should always run."""
+    """A `manage.py` command that must always run."""
 
     name: str
     arguments: tuple[str, ...] = ()
@@ -34,14 +34,14 @@ class Child:
 
     def start(self) -> None:
         command = [sys.executable, str(env.CHECKOUT / "manage.py"), self.name, *self.arguments]
-        # Its own session: Ctrl-C in the terminal reaches the supervisor alone, which ends its children in order.
+        # Its own session: Ctrl-C reaches only the supervisor, which ends its children in order.
         self.process = subprocess.Popen(  # noqa: S603  # our own interpreter and code
             [*command, "--parent", str(os.getpid())], stdin=subprocess.DEVNULL, start_new_session=True
         )
         self.started_at = time.monotonic()
 
     def tend(self, now: float) -> None:
-        """Start it, or start it again when its pause is over."""
+        """Start it, or restart it when its pause is over."""
         if self.process is None:
             if now >= self.due_at:
                 self.start()
@@ -58,7 +58,7 @@ class Child:
         self.pause = min(self.pause * 2, LONGEST_PAUSE)
 
     def end_group(self, with_signal: signal.Signals) -> None:
-        """Signal the child and everything it started: its process id is the id of their group."""
+        """Signal the child and everything it started, by its process group."""
         if self.process is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, with_signal)
@@ -94,7 +94,7 @@ class Supervisor:
         self.wait(lambda: False)
 
     def stop(self) -> None:
-        """Ask every child to finish, and end within `stop_seconds` whatever is left of them."""
+        """Terminate every child, and kill what is left after `stop_seconds`."""
         running = [child.process for child in self.children if child.process is not None]
         for process in running:
             process.terminate()

@@ -117,6 +117,6 @@ def _of_signature(version: ProviderVersion, now: datetime) -> Iterator[str]:
             yield f"the key {key} is not of version 4"
     if version.key in keys:  # a revoked one is left out, so that clients refuse what it signed
         try:
-            verifying.verify(data=data, signature=signature, keys=keys, kept=True)
+            verifying.verify(data=data, signature=signature, keys=keys, was_accepted=True)
         except verifying.BadSignature as bad:
             yield f"the signature: {bad}"

@@ -20,9 +20,9 @@ def key(acme: Namespace) -> SigningKey:
     return key_row(acme)
 
 
-def refusal_of(signature: bytes, key: SigningKey, data: bytes = DATA, *, kept: bool = False) -> BadSignature:
+def refusal_of(signature: bytes, key: SigningKey, data: bytes = DATA, *, was_accepted: bool = False) -> BadSignature:
     with pytest.raises(BadSignature) as refused:
-        verify(data=data, signature=signature, keys=[key], kept=kept)
+        verify(data=data, signature=signature, keys=[key], was_accepted=was_accepted)
     return refused.value
 
 
@@ -35,7 +35,7 @@ def test_a_signature_dated_ahead_is_refused_with_both_clocks(key: SigningKey) ->
     assert refused.reason.code == "signature_future"
     assert f"dated {made_at:%Y-%m-%d %H:%M:%S} UTC" in refused.reason.found
     assert "Set the clock" in refused.reason.hint
-    assert refusal_of(signature, key, kept=True).reason.code == "signature_future"
+    assert refusal_of(signature, key, was_accepted=True).reason.code == "signature_future"
 
 
 def test_clocks_may_differ_by_some_seconds(key: SigningKey) -> None:

@@ -16,9 +16,9 @@ def key(acme: Namespace) -> SigningKey:
     return key_row(acme)
 
 
-def refusal_of(signature: bytes, *keys: SigningKey, data: bytes = DATA, kept: bool = False) -> BadSignature:
+def refusal_of(signature: bytes, *keys: SigningKey, data: bytes = DATA, was_accepted: bool = False) -> BadSignature:
     with pytest.raises(BadSignature) as refused:
-        verify(data=data, signature=signature, keys=keys, kept=kept)
+        verify(data=data, signature=signature, keys=keys, was_accepted=was_accepted)
     assert refused.value.hint
     assert refused.value.reason.expected in str(refused.value)
     return refused.value
@@ -113,8 +113,8 @@ def test_an_expired_key_vouches_only_for_what_was_kept(acme: Namespace) -> None:
     key = key_row(acme, "expired")
     signature = signing_key("expired").sign(DATA)
     assert refusal_of(signature, key).reason.code == "signature_expired_key"
-    assert verify(data=DATA, signature=signature, keys=[key], kept=True) == key
-    assert refusal_of(signature, key, data=b"other", kept=True).reason.code == "signature_bad"
+    assert verify(data=DATA, signature=signature, keys=[key], was_accepted=True) == key
+    assert refusal_of(signature, key, data=b"other", was_accepted=True).reason.code == "signature_bad"
 
 
 def test_it_believes_gpg_where_the_row_does_not_know_of_the_end(acme: Namespace) -> None:
@@ -127,14 +127,14 @@ def test_a_revoked_key_vouches_for_nothing(acme: Namespace) -> None:
     for key, kind in ((by_row, "ed25519"), (by_owner, "revoked")):
         signature = signing_key(kind).sign(DATA)
         assert refusal_of(signature, key).reason.code == "signature_revoked_key"
-        assert refusal_of(signature, key, kept=True).reason.code == "signature_revoked_key"
+        assert refusal_of(signature, key, was_accepted=True).reason.code == "signature_revoked_key"
 
 
 def test_a_retired_key_vouches_only_for_what_was_kept(acme: Namespace) -> None:
     key = key_row(acme, state=State.RETIRED)
     signature = signing_key().sign(DATA)
     assert refusal_of(signature, key).reason.code == "signature_retired_key"
-    assert verify(data=DATA, signature=signature, keys=[key], kept=True) == key
+    assert verify(data=DATA, signature=signature, keys=[key], was_accepted=True) == key
 
 
 def test_a_bad_key_beside_it_spoils_nothing(acme: Namespace) -> None:

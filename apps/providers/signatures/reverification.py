@@ -29,7 +29,7 @@ def signature_of(release: Release) -> Iterator[Finding]:
     except store.Missing:
         return
     try:
-        verify(data=sums, signature=signature, keys=[version.key], kept=True)
+        verify(data=sums, signature=signature, keys=[version.key], was_accepted=True)
     except BadSignature as refused:
         yield Finding(name, digest, Outcome.REFUSED, refused.reason.found)
     else:

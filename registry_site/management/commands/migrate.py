@@ -9,9 +9,7 @@ from registry_site.startup import bootstrap, schema
 
 
 class Command(Migrate):
-    """As Django's, under the lock and without the time-outs of `manage.py up`, and with the table of the cache and the
-    roles of staff.
-    """
+    """Like Django's, under the lock of `manage.py up`, and also creates the table of the cache and the staff roles."""
 
     def handle(self, *args: Any, **options: Any) -> None:
         bootstrap.data_folder(settings.DATA_DIR)
@@ -21,7 +19,7 @@ class Command(Migrate):
             super().handle(*args, **options)
             if not (options["plan"] or options["check_unapplied"]):
                 call_command("createcachetable", verbosity=0)
-                if not options["app_label"]:  # else tables may be missing
+                if not options["app_label"]:  # otherwise tables may be missing
                     staff_roles.bring_up_to_date()
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""`manage.py up`: one command that prepares, starts, shows and ends everything on one machine (D20)."""
+"""`manage.py up`: prepare, start and stop everything on one machine (D20)."""
 
 import signal
 import socket
@@ -23,7 +23,7 @@ from registry_site.startup.supervisor import Child, Supervisor
 
 READY_SECONDS = 60
 PUBLISH_SECONDS = 60
-SPARE_SECONDS = 2  # a stop takes less than ten seconds even where a client reads its download slowly
+SPARE_SECONDS = 2  # a stop takes less than ten seconds even if a client reads its download slowly
 
 
 class Command(BaseCommand):
@@ -37,7 +37,7 @@ class Command(BaseCommand):
         logs.log_crashes()
         supervisor = Supervisor(children(), stop_seconds=settings.STOP_NOTICE + settings.DRAIN_TIME + SPARE_SECONDS)
         if parent is not None:
-            # SIGTERM, not SIGKILL: what is running may be finished when only `make` was killed.
+            # SIGTERM, so that running work can finish if only `make` was killed.
             die_with_parent.arm(parent, with_signal=signal.SIGTERM)
         try:
             bootstrap.data_folder(settings.DATA_DIR)

@@ -23,7 +23,7 @@ class Command(BaseCommand):
         if namespace is None:
             raise CommandError(f"There is no namespace {options['namespace']!r}.")
         material = _read(options["file"])
-        # A command of the worker host, as the worker itself.
+        # Runs on a worker's host.
         vault.unlock()
         try:
             key = key_generation.import_key(
@@ -49,5 +49,5 @@ def _read(name: str) -> bytes:
 
 
 def _passphrase(material: bytes) -> str:
-    """Asked for where the key is protected, and a person is there to answer."""
+    """Ask for the passphrase if the key is protected."""
     return getpass.getpass("Passphrase of the key: ") if packets.is_protected(material) else ""
