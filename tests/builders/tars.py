@@ -25,7 +25,7 @@ class Item:
     size_field: bytes | None = None
     mode_field: bytes | None = None
     checksum: bytes | None = None
-    rest: bytes = b""  # what stands behind the prefix
+    rest: bytes = b""  # after the prefix
     before: bytes = b""
 
     @property

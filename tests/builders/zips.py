@@ -163,7 +163,7 @@ def descriptor(member: Member, *, signed: bool = True, wide: bool = False) -> by
 
 
 def streamed(name: str, data: bytes, *, signed: bool = True, wide: bool = False, after: bytes | None = None) -> Member:
-    """A member as a tool writes it that cannot seek back: zeros first, the facts behind the data."""
+    """A member as a tool writes it that cannot seek back: zeros first, the facts after the data."""
     plain = Member(name, data)
     zeros = (0, 0xFFFFFFFF, 0xFFFFFFFF) if wide else (0, 0, 0)
     return Member(

@@ -31,7 +31,7 @@ def _several(found: list[str]) -> Reason:
 
 
 def _none(names: list[str], provider_type: str) -> Reason:
-    expected = f"one file named terraform-provider-{provider_type}, or that with _v1.2.0 behind it"
+    expected = f"one file named terraform-provider-{provider_type}, or that followed by _v1.2.0"
     deeper = [name for name in names if is_program_name(name.rpartition("/")[2], provider_type)]
     if deeper:
         folder, _, file = deeper[0].rpartition("/")

@@ -1,4 +1,4 @@
-"""What is kept while members pass: wanted texts with room shared out fairly, private keys, and places for ranges."""
+"""Collected while members are read: wanted texts, which share their room fairly, private keys, places for ranges."""
 
 import io
 import zlib
@@ -90,7 +90,7 @@ def test_a_text_is_cut_exactly_when_it_is_shorter_than_its_entry(read):
 
 
 def test_many_wanted_texts_cost_no_more_than_others():
-    """Sorted anew for each of them, this took a minute."""
+    """Sorting again for each text took a minute."""
     files = {f"{number}.tf": "x" * 100 for number in range(15_000, 0, -1)}
 
     listing = tarred(files, "*.tf", limits=sandboxed.Limits(texts_bytes=MIB, seconds=20))

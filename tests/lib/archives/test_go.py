@@ -1,4 +1,4 @@
-"""What we accept, Go's archive/zip reads as we do: it is what OpenTofu and Terraform unpack with."""
+"""Go's archive/zip, with which OpenTofu and Terraform unpack, reads accepted archives as our own reader does."""
 
 import hashlib
 import io

@@ -1,4 +1,4 @@
-"""What the names of an archive's members say: the folder on top, what is no part of a module, where modules are."""
+"""Read from the names of members: the top folder, files that do not belong to a module, and where modules are."""
 
 import pytest
 

@@ -78,16 +78,15 @@ KINDS: dict[str, tuple[Callable[[random.Random], bytes], sandboxed.Form, int]] =
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", range(10))
-def test_a_damaged_archive_is_listed_or_refused(kind: str, seed: int):
+def test_a_damaged_archive_is_listed_or_refused(kind: str):
     mutant, form, refused = KINDS[kind]
-    rng = random.Random(seed)
+    rng = random.Random(kind)
 
-    codes = [codes_of(mutant(rng), form) for _ in range(100)]
+    codes = [codes_of(mutant(rng), form) for _ in range(1_000)]
 
     # "unreadable" is the net under the parsers: nothing may have fallen into it.
     assert "unreadable" not in set().union(*codes)
-    assert sum(map(bool, codes)) > refused
+    assert sum(map(bool, codes)) > 10 * refused
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -138,7 +138,7 @@ def test_it_is_the_same_under_another_python(repack, tmp_path):
     pythons = filter(None, [sys.executable, *others])
     for python in pythons:
         done = subprocess.run([python, "-c", code, str(ROOT), str(source)], capture_output=True, check=False)
-        # A name on the path may be a shim without a Python behind it.
+        # A name on the path may be a shim without a Python.
         assert done.stdout == here or (python != sys.executable and done.returncode)
 
 

@@ -1,4 +1,4 @@
-"""Which platform a program is for: the header says it, whatever the file is called."""
+"""The platform of a program is read from its header, not from the name of the file."""
 
 import pytest
 

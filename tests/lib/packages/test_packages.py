@@ -194,7 +194,7 @@ def test_a_broken_manifest_inside_is_refused(inspect, text: bytes):
     with pytest.raises(sandboxed.Refusal) as refusal:
         inspect(package("dns", "1.2.0", "linux", "amd64", extra={"terraform-registry-manifest.json": text}))
 
-    assert code_of(refusal).startswith("manifest-")
+    assert code_of(refusal).startswith("manifest_")
 
 
 def test_the_rules_of_zips_hold(inspect):

@@ -1,4 +1,4 @@
-"""What tests run in the confined child. One module, so that `request["do"]` names the function."""
+"""Programs that tests run in the sandboxed child: `request["do"]` names the function."""
 
 import ctypes
 import os
@@ -23,7 +23,7 @@ def main(request: dict[str, Any], stdin: int) -> dict[str, Any]:
 
 
 def tell(request: dict[str, Any], stdin: int) -> dict[str, Any]:
-    """What the child can see of the world."""
+    """The surroundings of the child, as far as it can see them."""
     return {
         "asked": request["text"],
         "read": open_positioned(stdin).read().decode(),
@@ -36,7 +36,7 @@ def tell(request: dict[str, Any], stdin: int) -> dict[str, Any]:
 
 def attempt(request: dict[str, Any], stdin: int) -> dict[str, Any]:
     try:
-        exec(request["code"], {"os": os})  # noqa: S102 - the test says what is tried
+        exec(request["code"], {"os": os})  # noqa: S102 - the code is the test's
     except (OSError, ImportError) as error:
         return {"failed": type(error).__name__}
     return {"failed": ""}

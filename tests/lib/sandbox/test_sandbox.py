@@ -224,7 +224,7 @@ def alive(pid: int) -> bool:
 
 
 def wait_for(condition: Callable[[], T | None], seconds: float = 5) -> T:
-    """What the condition gives as soon as it is true. Fails after the seconds."""
+    """Waits for a true value of the condition. Fails after the seconds."""
     end = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < end, "it did not happen in time"

@@ -1,1 +1,1 @@
-"""What an archive may contain, whatever its format."""
+"""Rules for the contents of archives, the same for every format."""

@@ -50,7 +50,7 @@ def _name(block: bytes) -> bytes:
     name = _text(block[:HEADER_NAME_BYTES])
     magic = block[257:265]
     if magic == _POSIX:
-        # In star's own format the prefix is shorter and dates lie behind it.
+        # In star's own format the prefix is shorter and dates follow it.
         if any(block[500:]):
             kind = "star's own format" if block[508:] == _STAR else "a header with bytes after its last field"
             raise Malformed(kind)

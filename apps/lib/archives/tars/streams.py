@@ -18,7 +18,7 @@ _MAGIC = {"gzip": b"\x1f\x8b", "xz": b"\xfd7zXZ\x00"}
 
 
 class Unpacked:
-    """What a compressed file holds, read from front to back."""
+    """The contents of a compressed file, read from front to back."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces

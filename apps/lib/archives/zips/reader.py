@@ -95,7 +95,7 @@ def _read_end(file: BinaryIO, size: int, limits: Limits) -> tuple[int, int, int]
     if disk or directory_disk or here != entries:
         raise refuse("multi_disk", "one part of a split archive", "a single zip file", "Pack it into one file.")
     _check_comment(tail[at + _END.size :])
-    # Before a single object is built: the end record alone says what reading the directory would cost.
+    # Before a single object is built: the end record says how much reading the directory would cost.
     limits.check_entries(entries)
     limits.check_directory(length, "a directory")
     _check_place(file, start + length, tail_at + at)
@@ -309,7 +309,7 @@ def _data_place(file: BinaryIO, record: Record, until: int) -> int:
 
 
 def _check_surplus(file: BinaryIO, record: Record, surplus: int, sizes: str) -> None:
-    """What lies between the data and the next record: nothing, or exactly the descriptor that was announced (4.3.9)."""
+    """Between the data and the next record is nothing, or exactly the descriptor that was announced (4.3.9)."""
     if not record.flags & _DESCRIPTOR:
         if surplus:
             raise refuse("gap", f"{surplus} bytes between two members", "records side by side", file=record.name)
