@@ -58,7 +58,7 @@ def namespace_new(request: HttpRequest) -> HttpResponse:
                 form.add_error("name", sentence(refusal))
             else:
                 messages.success(request, f"Namespace {namespace} created. Publish its first module.")
-                return _to("portal:namespace", namespace)
+                return _redirect("portal:namespace", namespace)
     return render(request, "portal/namespaces/new.html", {"form": form}, status=status)
 
 

@@ -83,7 +83,7 @@ def team_new(request: HttpRequest) -> HttpResponse:
                 status = 409 if isinstance(refusal, Conflict) else 422
             else:
                 messages.success(request, f"Team {team} created. Add its people.")
-                return _to(team)
+                return _redirect(team)
     return render(request, "portal/teams/new.html", {"form": form}, status=status)
 
 
@@ -112,7 +112,7 @@ def team_change(request: HttpRequest, team: str) -> HttpResponse:
         return render(request, "portal/teams/change.html", context, status=422 if form.is_bound else 200)
     teams.describe(team=row, description=form.cleaned_data["description"], actor=viewer)
     messages.success(request, f"Description of {row} saved.")
-    return _to(row)
+    return _redirect(row)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
