@@ -3,6 +3,7 @@
 from django.db.models import Q
 
 from apps.accounts import namespace_deletion
+from apps.admin_base.base import address_condition
 from apps.artifacts import garbage, repositories
 from apps.blobs import references
 from apps.jobs import targets
@@ -18,10 +19,9 @@ from apps.providers.docs import replacing
 from apps.providers.models import ProviderVersion
 from apps.providers.signatures import resigning, reverification
 from apps.releases.catalogue import rebuilding
-from apps.releases.lifecycle import blob_references, purging, verification
-from apps.releases.models import Kind
+from apps.releases.lifecycle import purging, release_blobs, verification
+from apps.releases.models import Kind, Release
 from apps.releases.publishing import quotas
-from apps.releases.publishing.job_targets import RELEASES, by_address
 from apps.signing import keys
 from apps.signing.models import SigningKey
 
@@ -29,11 +29,11 @@ from apps.signing.models import SigningKey
 def connect() -> None:
     """Called once, when all apps are loaded."""
     # References to blobs by digest, without a foreign key.
-    references.checks = (blob_references.referenced_by_release,)
+    references.checks = (release_blobs.referenced_by_release,)
     # Descriptions of the contents of a namespace.
     namespace_deletion.contents_checks = (quotas.versions_in, repositories.contents_of)
     # Pushed manifests that versions need.
-    garbage.asked = (pushed_manifests.needs,)
+    garbage.reference_checks = (pushed_manifests.needs,)
     # How each kind refreshes its search documents.
     rebuilding.refreshers = {
         Kind.MODULE: module_lifecycle.ACTS.refresh,
@@ -48,17 +48,24 @@ def connect() -> None:
         purging.JOB,
         verification.JOB,
     )
-    targets.sources = dict.fromkeys(of_release, RELEASES) | {
+    releases = Source(Release.objects.select_related("namespace").all, _by_address)
+    targets.sources = dict.fromkeys(of_release, releases) | {
         reinspection.JOB: Source(
             ModuleVersion.objects.select_related("release__namespace").without_texts().all,
-            lambda word: by_address(word, "release__"),
+            lambda word: _by_address(word, "release__"),
         ),
         replacing.JOB: Source(
             ProviderVersion.objects.select_related("release__namespace").all,
-            lambda word: by_address(word, "release__"),
+            lambda word: _by_address(word, "release__"),
         ),
         keys.JOB: Source(
             SigningKey.objects.select_related("namespace").all,
             lambda word: Q(namespace__name=word) | Q(key_id=word.upper()),
         ),
     }
+
+
+def _by_address(word: str, release: str = "") -> Q:
+    """Match an address or its beginning, a namespace, or a version; `release` is the ORM path to the release."""
+    by_address = address_condition(word, f"{release}namespace__name", f"{release}name")
+    return by_address or Q(**{f"{release}namespace__name": word}) | Q(**{f"{release}version": word})

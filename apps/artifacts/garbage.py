@@ -14,7 +14,7 @@ from apps.blobs.models import Blob
 
 # Of rows that have a `repository`: whether a room above needs the manifest whose digest is in that column.
 Needs = Callable[[str], Q]
-asked: tuple[Needs, ...] = ()  # by registry_site/wiring.py
+reference_checks: tuple[Needs, ...] = ()  # by registry_site/wiring.py
 
 
 def uploads(now: datetime) -> QuerySet[UploadSession]:
@@ -61,4 +61,4 @@ def blobs(before: datetime, now: datetime) -> QuerySet[Blob]:
 
 
 def _is_needed(column: str) -> Q:
-    return reduce(or_, (needs(column) for needs in asked), Q(pk__in=[]))
+    return reduce(or_, (needs(column) for needs in reference_checks), Q(pk__in=[]))

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from threading import Event, Thread
 
 import structlog
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import DatabaseError, InterfaceError, connection, transaction
 from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
 from apps.blobs.store import StorageUnavailable
 from apps.jobs import database_availability
-from apps.jobs.leases import renewed
 from apps.jobs.models import WORKING, Job, State
 from apps.lib.redaction import redact
 
@@ -81,7 +81,7 @@ def claim(job_id: int) -> Iterator[Claim | None]:
     )
     with structlog.contextvars.bound_contextvars(request_id=job.request_id, job_id=job.pk, attempt=job.attempts):
         try:
-            with renewed(own.job_id, fence=own.fence):
+            with _renewing(own):
                 yield own
         except LostLease:
             log.warning("lease_lost")
@@ -97,6 +97,41 @@ def claim(job_id: int) -> Iterator[Claim | None]:
             raise
         else:
             _write_back(own, _ended(own))
+
+
+@contextmanager
+def _renewing(own: Claim) -> Iterator[None]:
+    """Renew the lease from a thread while the block runs. Once it is lost, the block's next guard raises."""
+    over = Event()
+    thread = Thread(target=_renew, args=(own, over), name=f"lease-{own.job_id}", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def _renew(own: Claim, over: Event) -> None:
+    # At most a third of the lease, so that two renewals may fail.
+    pause = min(settings.JOB_RENEWAL, settings.JOB_LEASE / 3).total_seconds()
+    try:
+        while not over.wait(pause):
+            if not _renew_once(own):
+                return
+            connection.close_if_unusable_or_obsolete()  # a pooled one goes back until the next round
+    finally:
+        connection.close()  # this thread's own
+
+
+def _renew_once(own: Claim) -> bool:
+    try:
+        return bool(_mine(own).filter(state=State.RUNNING).update(lease_until=Now() + settings.JOB_LEASE))
+    except (DatabaseError, InterfaceError) as error:
+        # Locked by a guard, or away: try again next round, with a fresh connection.
+        log.warning("lease_not_renewed", job_id=own.job_id, error=type(error).__name__)
+        connection.close()
+        return True
 
 
 def worker_name() -> str:

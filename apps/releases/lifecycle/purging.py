@@ -17,7 +17,7 @@ from apps.blobs import store
 from apps.jobs import queue
 from apps.jobs.claims import Claim, Outage
 from apps.lib.errors import Conflict
-from apps.releases.lifecycle import blob_references, release_blobs
+from apps.releases.lifecycle import release_blobs
 from apps.releases.lifecycle.verbs import checked_reason
 from apps.releases.models import WORKING, Release, ReleaseQuerySet, State
 from apps.releases.publishing.transitions import move
@@ -86,7 +86,7 @@ def run(claim: Claim) -> None:
 def remove(release: Release, digest: str, claim: Claim) -> bool:
     """Remove one blob of a tombstone; return False if another release needs it and it stays."""
     wanted = partial(_is_wanted, release, digest, claim)
-    return store.remove(digest, is_wanted=wanted, instead_of=blob_references.referenced_by_release)
+    return store.remove(digest, is_wanted=wanted, instead_of=release_blobs.referenced_by_release)
 
 
 def _is_wanted(release: Release, digest: str, claim: Claim) -> bool:

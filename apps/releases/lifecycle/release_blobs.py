@@ -7,9 +7,10 @@ needs no row.
 from collections.abc import Mapping
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef, Q
 
 from apps.jobs.claims import Claim
-from apps.releases.models import Release, ReleaseBlob
+from apps.releases.models import WORKING, Release, ReleaseBlob, State
 
 
 def record_blobs(release: Release, names: Mapping[str, str], *, claim: Claim | None = None) -> None:
@@ -29,3 +30,11 @@ def blobs_of(release: Release) -> dict[str, str]:
     named = dict(release.blobs.order_by("name", "pk").values_list("digest", "name"))
     own = {release.digest: named.get(release.digest, release.file_name or "archive")} if release.digest else {}
     return own | named
+
+
+def referenced_by_release() -> Q:
+    """Match blobs of releases that are published or may be, for `blobs.references`."""
+    states = [*WORKING, State.PUBLISHED]
+    whole = Release.objects.filter(digest=OuterRef("digest"), state__in=states)
+    part = ReleaseBlob.objects.filter(digest=OuterRef("digest"), release__state__in=states)
+    return Q(Exists(whole)) | Q(Exists(part))
