@@ -239,7 +239,7 @@ def test_a_page_that_is_too_long_is_refused_by_its_name():
 def test_more_text_than_a_version_may_have_is_refused(monkeypatch):
     monkeypatch.setattr(sources, "MAX_TOTAL_TEXT_BYTES", 50)
     monkeypatch.setattr(layouts, "MAX_PAGES", 1)
-    monkeypatch.setattr(sources, "MOST_PAGES", 1)
+    monkeypatch.setattr(sources, "MAX_PAGES", 1)
     with pytest.raises(Refusal) as refused:
         read(docs.archive({"docs/index.md": "x" * 40, "docs/resources/a.md": "y" * 40}))
     assert [reason.code for reason in refused.value.reasons] == ["docs_too_many", "docs_too_much"]

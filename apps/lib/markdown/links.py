@@ -10,7 +10,7 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
 INLINE_IMAGES = ("data:image/png;", "data:image/jpeg;", "data:image/gif;", "data:image/webp;")
-MOST_HREF, MOST_TITLE, MOST_INLINE_IMAGES = 2000, 300, 1_000_000
+MAX_HREF_CHARACTERS, MAX_TITLE_CHARACTERS, MAX_INLINE_IMAGES_BYTES = 2000, 300, 1_000_000
 _WEB = re.compile(r"https?://[^/\s]|mailto:[^\s]", re.IGNORECASE)
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
 
@@ -49,7 +49,7 @@ class Place:
 
     def link(self, href: str) -> str | None:
         """The URL of a link; None if only its text remains."""
-        if not href or len(href) > MOST_HREF:
+        if not href or len(href) > MAX_HREF_CHARACTERS:
             return None
         if href.startswith("#"):
             return href
@@ -63,8 +63,8 @@ class Place:
         """The URL of an image in the text or the archive; None for remote images."""
         if src.startswith(INLINE_IMAGES):
             self.inline_bytes += len(src)
-            return src if self.inline_bytes <= MOST_INLINE_IMAGES else None
-        if len(src) > MOST_HREF or _SCHEME.match(src):
+            return src if self.inline_bytes <= MAX_INLINE_IMAGES_BYTES else None
+        if len(src) > MAX_HREF_CHARACTERS or _SCHEME.match(src):
             return None
         path = path_of(src.partition("#")[0], self.base)
         return None if path is None else self.picture_of(path)
@@ -117,7 +117,7 @@ def _led(tokens: list[Token], place: Place) -> Iterator[Token]:
 def _closed(inside: list[Token], close: Token, place: Place) -> Iterator[Token]:
     link, *words = inside
     target = place.link(str(link.attrs.pop("href", "")))
-    if len(str(link.attrs.get("title", ""))) > MOST_TITLE:
+    if len(str(link.attrs.get("title", ""))) > MAX_TITLE_CHARACTERS:
         del link.attrs["title"]
     says = any(token.type == "image" or token.content.strip() for token in words)
     if target is not None and says:
@@ -128,7 +128,7 @@ def _closed(inside: list[Token], close: Token, place: Place) -> Iterator[Token]:
 
 def _image(token: Token, place: Place) -> Token:
     target = place.picture(str(token.attrs.get("src", "")))
-    if len(str(token.attrs.get("title", ""))) > MOST_TITLE:
+    if len(str(token.attrs.get("title", ""))) > MAX_TITLE_CHARACTERS:
         del token.attrs["title"]
     if target is None:
         return Token("text", "", 0, content=words_of(token.children or []), meta={"is_image": True})
