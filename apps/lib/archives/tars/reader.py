@@ -1,8 +1,8 @@
 """Reads a whole compressed tar by the rules, from front to back (D17).
 
 `tarfile` is not used: it takes a damaged header for the end of the archive, lets the last of several headers about one
-member win, takes numbers with signs, strips what a folder's name ends in, and unfolds holes. No guard can be put around
-it: from some patches of Python 3.13 and 3.14 on it reads the header behind an extended one without asking a subclass.
+member win, takes numbers with signs, strips what a folder's name ends in, and unfolds holes. A subclass is
+no place for a guard: newer sources of tarfile read the header behind an extended one by a private method.
 """
 
 import os
