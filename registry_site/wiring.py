@@ -36,8 +36,8 @@ def connect() -> None:
     garbage.reference_checks = (pushed_manifests.needs,)
     # How each kind refreshes its search documents.
     rebuilding.refreshers = {
-        Kind.MODULE: module_lifecycle.ACTS.refresh,
-        Kind.PROVIDER: provider_lifecycle.ACTS.refresh,
+        Kind.MODULE: module_lifecycle.ACTIONS.refresh,
+        Kind.PROVIDER: provider_lifecycle.ACTIONS.refresh,
     }
     # The targets of jobs by kind.
     of_release = (

@@ -17,7 +17,7 @@ from apps.modules import lifecycle as modules
 from apps.providers import lifecycle as providers
 from apps.providers.signatures import resigning
 from apps.releases.catalogue.documents import release_document
-from apps.releases.lifecycle.actions import Acts
+from apps.releases.lifecycle.actions import VersionActions
 from apps.releases.models import Release
 
 
@@ -37,7 +37,7 @@ class PurgeInput(ReasonInput):
     confirm = serializers.CharField(allow_blank=True)
 
 
-class Act(ApiView):
+class ActionView(ApiView):
     """`{"reason": "…"}` and the action's other fields; 200 with the release document afterwards.
 
     409 if it is in that state already, with since when, by whom and why. Once answered, no process lists a yanked
@@ -58,23 +58,23 @@ class Act(ApiView):
         return Response(release_document(release), status=HTTPStatus.OK if self.input else HTTPStatus.ACCEPTED)
 
 
-def _routes(kind: str, place: str, address_of: Callable[..., Any], acts: Acts[Any]) -> list[URLPattern]:
+def _routes(kind: str, place: str, actions: VersionActions[Any]) -> list[URLPattern]:
     def route(name: str, verb: Callable[..., Release], wanted: type[ReasonInput] | None = ReasonInput) -> URLPattern:
-        view = Act.as_view(address_of=address_of, verb=verb, input=wanted)
+        view = ActionView.as_view(address_of=actions.address_type, verb=verb, input=wanted)
         return path(f"{place}/<segment:version>/{name}", view, name=f"{kind}-{name}")
 
     return [
-        route("deprecate", acts.deprecate, DeprecateInput),
-        route("yank", acts.yank),
-        route("quarantine", acts.quarantine),
-        route("restore", acts.restore),
-        route("purge", acts.purge, PurgeInput),
-        route("verify", acts.verify, None),
+        route("deprecate", actions.deprecate, DeprecateInput),
+        route("yank", actions.yank),
+        route("quarantine", actions.quarantine),
+        route("restore", actions.restore),
+        route("purge", actions.purge, PurgeInput),
+        route("verify", actions.verify, None),
         *([route("resign", resigning.resign, None)] if kind == "provider" else []),
     ]
 
 
 urlpatterns = [
-    *_routes("module", "modules/<segment:namespace>/<segment:name>/<segment:system>", ModuleAddress, modules.ACTS),
-    *_routes("provider", "providers/<segment:namespace>/<segment:type>", ProviderAddress, providers.ACTS),
+    *_routes("module", "modules/<segment:namespace>/<segment:name>/<segment:system>", modules.ACTIONS),
+    *_routes("provider", "providers/<segment:namespace>/<segment:type>", providers.ACTIONS),
 ]

@@ -1,24 +1,46 @@
 """The lifecycle of a module version (D9); steps and permissions are in `releases.lifecycle.actions`."""
 
+from django.db.models import Q
+
+from apps.accounts.access.gate import Viewer
 from apps.lib.addresses import ModuleAddress
-from apps.modules import pushed_manifests
+from apps.modules import publishing, pushed_manifests
 from apps.modules.catalogue import entries, reading
+from apps.modules.dependents import impact
 from apps.modules.models import Module, ModuleVersion
-from apps.releases.lifecycle.actions import Acts
+from apps.releases.lifecycle.actions import VersionActions
 from apps.releases.models import Release
 
 
-def _refresh(release: Release) -> None:
-    name, _, system = release.name.partition("/")
-    entries.refresh(Module.objects.get(namespace=release.namespace, name=name, system=system))
+class ModuleActions(VersionActions[ModuleAddress]):
+    address_type = ModuleAddress
+
+    def address_of(self, release: Release) -> ModuleAddress:
+        return publishing.address_of(release)
+
+    def coordinate_of(self, address: ModuleAddress, version: str) -> Q:
+        return reading.coordinate_of(address, version)
+
+    def refresh(self, release: Release) -> None:
+        entries.refresh(_module_of(release))
+
+    def drop(self, release: Release) -> None:
+        pushed_manifests.drop(release)
+        ModuleVersion.objects.filter(release=release).delete()
+
+    def default_version(self, release: Release) -> ModuleVersion | None:
+        return entries.default_version(_module_of(release))
+
+    def callers_of(self, viewer: Viewer, release: Release) -> list[impact.Caller]:
+        return impact.callers_of(viewer, release)
 
 
-def _drop(release: Release) -> None:
-    pushed_manifests.drop(release)
-    ModuleVersion.objects.filter(release=release).delete()
+def _module_of(release: Release) -> Module:
+    address = publishing.address_of(release)
+    return Module.objects.get(namespace=release.namespace, name=address.name, system=address.system)
 
 
-ACTS: Acts[ModuleAddress] = Acts(coordinate_of=reading.coordinate_of, refresh=_refresh, drop=_drop)
+ACTIONS = ModuleActions()
 
-deprecate, yank, quarantine, restore = ACTS.deprecate, ACTS.yank, ACTS.quarantine, ACTS.restore
-purge, purge_here, verify, release_of = ACTS.purge, ACTS.purge_here, ACTS.verify, ACTS.release_of
+deprecate, yank, quarantine, restore = ACTIONS.deprecate, ACTIONS.yank, ACTIONS.quarantine, ACTIONS.restore
+purge, purge_here, verify, release_of = ACTIONS.purge, ACTIONS.purge_here, ACTIONS.verify, ACTIONS.release_of

@@ -9,7 +9,7 @@ from apps.lib.errors import Conflict, NotFound, RoleRequired
 from apps.modules import lifecycle
 from apps.modules.catalogue import reading
 from apps.modules.models import Module
-from apps.releases.lifecycle.actions import Acts
+from apps.releases.lifecycle.actions import VersionActions
 from apps.releases.models import Release, SearchDoc
 
 pytestmark = pytest.mark.both
@@ -142,7 +142,7 @@ def test_of_two_who_act_at_once_the_second_changes_nothing(published, act, dora,
     published()
     stale = row()
     act(lifecycle.yank, dora, reason="The first.")
-    monkeypatch.setattr(Acts, "_found", lambda *_: stale)
+    monkeypatch.setattr(VersionActions, "_found", lambda *_: stale)
 
     with pytest.raises(Conflict, match="Somebody else has just changed"):
         act(lifecycle.deprecate, dora, reason="The second.")

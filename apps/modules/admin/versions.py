@@ -6,20 +6,16 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
-from apps.accounts.access.gate import Viewer
 from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.filters import NamespaceFilter
 from apps.admin_base import digest_prefix, is_key, link, short, size
 from apps.admin_base.base import address_condition
-from apps.lib.addresses import ModuleAddress
-from apps.modules import lifecycle
 from apps.modules.contents import reinspection
-from apps.modules.dependents import impact
+from apps.modules.lifecycle import ACTIONS
 from apps.modules.models import ModuleCall, ModuleVersion
 from apps.releases.admin import acts
 from apps.releases.admin.releases import stored_now
 from apps.releases.admin.versions import PublisherFilter, QuarantineFilter, VerifiedFilter, VersionAdmin
-from apps.releases.models import Release
 
 FILES_SHOWN = 200
 
@@ -58,7 +54,7 @@ class CallInline(admin.TabularInline[ModuleCall, ModuleVersion]):
 
 @admin.register(ModuleVersion)
 class ModuleVersionAdmin(VersionAdmin):
-    acts = lifecycle.ACTS
+    lifecycle = ACTIONS
     change_list_template = "admin/artefacts.html"
     list_display = ("title", "standing", "page", "by", "published", "size", "sha256")
     list_filter = (
@@ -129,12 +125,6 @@ class ModuleVersionAdmin(VersionAdmin):
         module = row.module
         where = [module.namespace.name, module.name, module.system, row.release.version]
         return reverse("portal:module-version", args=where)
-
-    def address_of(self, row: ModuleVersion) -> ModuleAddress:
-        return row.module.address
-
-    def callers_of(self, viewer: Viewer, release: Release) -> list[impact.Caller]:
-        return impact.callers_of(viewer, release)
 
     def has_reinspect_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("modules.reinspect_moduleversion")

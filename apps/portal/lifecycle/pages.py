@@ -2,8 +2,7 @@
 safe act first.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -18,24 +17,20 @@ from apps.accounts.access import gate, operators
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import Role
-from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.errors import Conflict, Invalid, NotFound
 from apps.modules import lifecycle as module_lifecycle
-from apps.modules.catalogue import entries as module_catalogue
-from apps.modules.catalogue.reading import module_for
-from apps.modules.dependents import impact as module_affected
 from apps.portal.frame.page_urls import kind_of, url_of
 from apps.portal.lifecycle.forms import FORMS, PurgeForm
 from apps.portal.publish.form import sentence
-from apps.providers import catalogue as provider_catalogue
 from apps.providers import lifecycle as provider_lifecycle
 from apps.providers.models import ProviderVersion, Signing
-from apps.providers.reading import provider_for
 from apps.providers.signatures import resigning
 from apps.releases import tombstones
 from apps.releases.lifecycle import impact
-from apps.releases.lifecycle.actions import OWN_YANK_HOURS, PURGE, Acts, own_yank_until, role_to_yank
-from apps.releases.models import Lifecycle, Release, State
+from apps.releases.lifecycle.actions import OWN_YANK_HOURS, PURGE, VersionActions, own_yank_until, role_to_yank
+from apps.releases.models import Kind, Lifecycle, Release, State
+
+MODULES, PROVIDERS = module_lifecycle.ACTIONS, provider_lifecycle.ACTIONS
 
 # What is said afterwards, and on which page: an act that a worker carries out leads back to where it was asked for.
 DONE = {
@@ -48,61 +43,47 @@ DONE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """One kind's versions: where they are and what is known of them."""
-
-    address_of: Callable[..., Any]
-    acts: Acts[Any]
-    latest_of: Callable[[Viewer, Any], Any]
-    more_acts: Mapping[str, Callable[..., Release]] = field(default_factory=dict)
-    callers_of: Callable[[Viewer, Release], Sequence[Any]] | None = None
-    signing_of: Callable[[Release], Mapping[str, Any]] | None = None
-
-    def verbs(self) -> dict[str, Callable[..., Release]]:
-        own = ("deprecate", "yank", "quarantine", "restore", "verify")
-        return {name: getattr(self.acts, name) for name in own} | dict(self.more_acts)
-
-
 @require_http_methods(["GET", "HEAD", "POST"])
-def version_lifecycle(request: HttpRequest, *, place: Place, version: str, **names: str) -> HttpResponse:
+def version_lifecycle(
+    request: HttpRequest, *, actions: VersionActions[Any], version: str, **names: str
+) -> HttpResponse:
     """Each act is a form of its own; `act` in the POST says which one was sent."""
-    viewer, address = session_viewer(request), place.address_of(**names)
-    release = _published(place, viewer, address, version)
+    viewer, address = session_viewer(request), actions.address_type(**names)
+    release = _published(actions, viewer, address, version)
     if request.method != "POST":
-        return _page(request, viewer, place, address, release)
-    act, verbs = request.POST.get("act", ""), place.verbs()
+        return _page(request, viewer, actions, address, release)
+    act, verbs = request.POST.get("act", ""), _verbs(actions)
     if act not in verbs:
         raise Invalid("This form names no act that there is.", hint="Go back, reload the page and send it again.")
     form = FORMS[act](request.POST, auto_id=f"{act}_%s")
     status = HTTPStatus.UNPROCESSABLE_ENTITY
     if not form.is_valid():
-        return _page(request, viewer, place, address, release, bound={act: form}, status=status)
+        return _page(request, viewer, actions, address, release, bound={act: form}, status=status)
     try:
         verbs[act](viewer=viewer, address=address, version=version, **form.cleaned_data)
     except Conflict as refusal:
-        seen = _published(place, viewer, address, version)
-        return _page(request, viewer, place, address, seen, refusal=sentence(refusal), status=HTTPStatus.CONFLICT)
+        seen = _published(actions, viewer, address, version)
+        return _page(request, viewer, actions, address, seen, refusal=sentence(refusal), status=HTTPStatus.CONFLICT)
     except Invalid as refusal:
         form.add_error(None, sentence(refusal))
-        return _page(request, viewer, place, address, release, bound={act: form}, status=status)
+        return _page(request, viewer, actions, address, release, bound={act: form}, status=status)
     page, words = DONE[act]
     messages.success(request, words.format(release))
     return HttpResponseRedirect(url_of(address, page, release.version), status=HTTPStatus.SEE_OTHER)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def version_purge(request: HttpRequest, *, place: Place, version: str, **names: str) -> HttpResponse:
-    viewer, address = session_viewer(request), place.address_of(**names)
+def version_purge(request: HttpRequest, *, actions: VersionActions[Any], version: str, **names: str) -> HttpResponse:
+    viewer, address = session_viewer(request), actions.address_type(**names)
     operators.operated_namespace(viewer, address.namespace, permission=PURGE, only_name=address.path_name)
-    release = _published(place, viewer, address, version, permission=PURGE)
+    release = _published(actions, viewer, address, version, permission=PURGE)
     form = PurgeForm(release, request.POST if request.method == "POST" else None)
     status = HTTPStatus.OK
     if request.method == "POST":
         status = HTTPStatus.UNPROCESSABLE_ENTITY
         if form.is_valid():
             try:
-                place.acts.purge(viewer=viewer, address=address, version=version, **form.cleaned_data)
+                actions.purge(viewer=viewer, address=address, version=version, **form.cleaned_data)
             except Invalid as refusal:
                 form.add_error("confirm", sentence(refusal))
             else:
@@ -112,20 +93,22 @@ def version_purge(request: HttpRequest, *, place: Place, version: str, **names: 
     return render(request, "portal/lifecycle/purge.html", context, status=status)
 
 
-def _published(place: Place, viewer: Viewer, address: Any, version: str, permission: str = "") -> Release:
-    release = place.acts.release_of(viewer, address, version, permission=permission)
+def _published(
+    actions: VersionActions[Any], viewer: Viewer, address: Any, version: str, permission: str = ""
+) -> Release:
+    release = actions.release_of(viewer, address, version, permission=permission)
     if release.state == State.PURGED:
         raise NotFound(tombstones.sentence_of(release), hint="There is nothing left to manage.")
     return release
 
 
 def refused(
-    request: HttpRequest, place: Place, address: Any, version: str, *, refusal: str, status: int
+    request: HttpRequest, actions: VersionActions[Any], address: Any, version: str, *, refusal: str, status: int
 ) -> HttpResponse:
     """The page with what is wrong with something that was sent to an address of its own."""
     viewer = session_viewer(request)
-    release = _published(place, viewer, address, version)
-    return _page(request, viewer, place, address, release, refusal=refusal, status=status)
+    release = _published(actions, viewer, address, version)
+    return _page(request, viewer, actions, address, release, refusal=refusal, status=status)
 
 
 def _frame(address: Any, release: Release) -> dict[str, Any]:
@@ -137,7 +120,7 @@ def _frame(address: Any, release: Release) -> dict[str, Any]:
 def _page(
     request: HttpRequest,
     viewer: Viewer,
-    place: Place,
+    actions: VersionActions[Any],
     address: Any,
     release: Release,
     *,
@@ -153,14 +136,14 @@ def _page(
     context["is_operator"] = operators.is_operator(viewer)
     context["forms"] = {act: form(auto_id=f"{act}_%s") for act, form in FORMS.items()} | dict(bound or {})
     context["can_restore"] = release.quarantined_at is not None or release.lifecycle != Lifecycle.MAINTAINED
-    shown = place.latest_of(viewer, address)
+    shown = actions.default_version(release)
     context["latest"] = shown.release.version if shown else ""
     if release.quarantined_at is None and release.lifecycle != Lifecycle.YANKED:
         context["affected"] = impact.affected_by(release)
         context["days"] = impact.DAYS
-        context["callers"] = place.callers_of(viewer, release) if place.callers_of else None
-    if place.signing_of:
-        context["signing"] = place.signing_of(release)
+        context["callers"] = actions.callers_of(viewer, release)
+    if release.kind == Kind.PROVIDER:
+        context["signing"] = _signing_of(release)
     if context["is_operator"]:
         context["elsewhere"] = impact.same_bytes_elsewhere(release)
     return render(request, "portal/lifecycle/page.html", context, status=status)
@@ -176,23 +159,19 @@ def _signing_of(release: Release) -> dict[str, Any]:
     }
 
 
-MODULES = Place(
-    ModuleAddress,
-    module_lifecycle.ACTS,
-    lambda viewer, address: module_catalogue.default_version(module_for(viewer, address)),
-    callers_of=module_affected.callers_of,
-)
-PROVIDERS = Place(
-    ProviderAddress,
-    provider_lifecycle.ACTS,
-    lambda viewer, address: provider_catalogue.default_version(provider_for(viewer, address)),
-    more_acts={"resign": resigning.resign},
-    signing_of=_signing_of,
-)
+def _verbs(actions: VersionActions[Any]) -> dict[str, Callable[..., Release]]:
+    verbs: dict[str, Callable[..., Release]] = {
+        "deprecate": actions.deprecate,
+        "yank": actions.yank,
+        "quarantine": actions.quarantine,
+        "restore": actions.restore,
+        "verify": actions.verify,
+    }
+    return verbs | {"resign": resigning.resign} if actions is PROVIDERS else verbs
 
 
-def _routes(kind: str, version: str, place: Place) -> list[URLPattern]:
-    given = {"place": place}
+def _routes(kind: str, version: str, actions: VersionActions[Any]) -> list[URLPattern]:
+    given = {"actions": actions}
     return [
         path(f"{version}/lifecycle", version_lifecycle, given, name=f"{kind}-lifecycle"),
         path(f"{version}/lifecycle/purge", version_purge, given, name=f"{kind}-purge"),

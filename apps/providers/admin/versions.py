@@ -10,8 +10,7 @@ from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.filters import NamespaceFilter
 from apps.admin_base import count_of, digest_prefix, link, moment, short, size
 from apps.admin_base.base import address_condition
-from apps.lib.addresses import ProviderAddress
-from apps.providers import lifecycle
+from apps.providers.lifecycle import ACTIONS
 from apps.providers.models import Package, ProviderVersion
 from apps.providers.signatures import resigning
 from apps.releases.admin.versions import PublisherFilter, QuarantineFilter, VerifiedFilter, VersionAdmin
@@ -24,7 +23,7 @@ class VersionNamespaceFilter(NamespaceFilter):
 @admin.register(ProviderVersion)
 class ProviderVersionAdmin(VersionAdmin):
     change_list_template = "admin/provider_artefacts.html"
-    acts = lifecycle.ACTS
+    lifecycle = ACTIONS
     list_display = ("title", "standing", "signing", "key_page", "packages", "by", "published", "sums", "page")
     list_filter = (
         "release__lifecycle",
@@ -86,9 +85,6 @@ class ProviderVersionAdmin(VersionAdmin):
         by_digest = Q(sums_digest__startswith=digest) | Q(signature_digest__startswith=digest) | Q(pk__in=zips)
         by_name = Q(provider__namespace__name=word) | Q(provider__type__startswith=word)
         return by_digest | by_name | Q(release__version=word) | Q(key__key_id=word.upper())
-
-    def address_of(self, row: ProviderVersion) -> ProviderAddress:
-        return row.provider.address
 
     def has_resign_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("providers.resign_providerversion")

@@ -1,6 +1,5 @@
 """Acts on published versions that need a reason: the page that asks for it, and the verb for each selected row."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,9 +17,8 @@ from apps.admin_base import LarderAdmin
 from apps.admin_base.base import ACTION_ROWS
 from apps.lib.errors import RegistryError
 from apps.releases.lifecycle import impact
-from apps.releases.lifecycle.actions import Acts
+from apps.releases.lifecycle.actions import VersionActions
 from apps.releases.lifecycle.verbs import MAX_REASON_CHARACTERS, MAX_REPLACEMENT_CHARACTERS
-from apps.releases.models import Release
 
 # Who would be hit is looked up for so many of the selected rows; each costs a few queries.
 ROWS_SHOWN = 20
@@ -106,16 +104,9 @@ PURGE = Act(
 
 
 class VersionPages(LarderAdmin[Any]):
-    """What an admin of versions says of its rows; each has a `release`."""
+    """An admin of rows that each have a `release`."""
 
-    acts: Acts[Any]
-
-    def address_of(self, row: Any) -> Any:
-        raise NotImplementedError
-
-    def callers_of(self, viewer: Viewer, release: Release) -> Sequence[Any] | None:  # noqa: ARG002
-        """What is built on it here; None where nobody can tell."""
-        return None
+    lifecycle: VersionActions[Any]
 
 
 def carry_out(admin: VersionPages, request: HttpRequest, queryset: QuerySet[Any], act: Act) -> HttpResponse | None:
@@ -131,8 +122,8 @@ def carry_out(admin: VersionPages, request: HttpRequest, queryset: QuerySet[Any]
         return _ask(admin, request, rows, act, form)
 
     def do(row: Any) -> None:
-        verb = getattr(admin.acts, act.name)
-        verb(viewer=viewer, address=admin.address_of(row), version=row.release.version, **form.cleaned_data)
+        verb, address = getattr(admin.lifecycle, act.name), admin.lifecycle.address_of(row.release)
+        verb(viewer=viewer, address=address, version=row.release.version, **form.cleaned_data)
 
     if act.one_only:
         name = str(rows[0])
@@ -180,11 +171,11 @@ def _ask(admin: VersionPages, request: HttpRequest, rows: list[Any], act: Act, f
 
 
 def _shown(admin: VersionPages, row: Any, act: Act, viewer: Viewer) -> dict[str, Any]:
-    release: Release = row.release
+    release = row.release
     return {
         "release": release,
         "url": reverse(f"admin:{admin.opts.app_label}_{admin.opts.model_name}_change", args=[row.pk]),
         "hit": impact.affected_by(release) if act.hits_people else None,
-        "callers": admin.callers_of(viewer, release) if act.hits_people else None,
+        "callers": admin.lifecycle.callers_of(viewer, release) if act.hits_people else None,
         "elsewhere": impact.same_bytes_elsewhere(release) if act.hits_bytes else [],
     }

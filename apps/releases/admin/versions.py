@@ -116,7 +116,8 @@ class VersionAdmin(ReadOnlyAdmin[Any], acts.VersionPages):
         viewer = actor_of(request)
 
         def do(row: Any) -> None:
-            self.acts.verify(viewer=viewer, address=self.address_of(row), version=row.release.version)
+            address = self.lifecycle.address_of(row.release)
+            self.lifecycle.verify(viewer=viewer, address=address, version=row.release.version)
 
         self.apply_verb(request, queryset, do, done="Queued")
 

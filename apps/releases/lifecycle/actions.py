@@ -6,11 +6,11 @@ Quarantine, purge and verifying are for staff.
 A refused attempt is recorded by the gate, which is asked outside the transaction so that its row stays.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from django.db import transaction
 from django.db.models import Q
@@ -57,17 +57,34 @@ class Address(Protocol):
 A = TypeVar("A", bound=Address)
 
 
-@dataclass(frozen=True, slots=True)
-class Acts(Generic[A]):
-    """The acts on one kind's versions. The kind says where they are, and what else changes with them."""
+class VersionActions(ABC, Generic[A]):
+    """The actions on one kind's versions. The kind says where they are, and what else changes with them."""
 
-    # The releases, in any state, that bear a number. Raises NotFound where no version can.
-    coordinate_of: Callable[[A, str], Q]
-    # Writes down anew what lists say of the module or provider; inside the transaction of the act.
-    refresh: Callable[[Release], None]
-    # Deletes the kind's own rows of a version that is purged.
-    drop: Callable[[Release], None]
+    address_type: type[A]
     verify_job: str = verification.JOB
+
+    @abstractmethod
+    def address_of(self, release: Release) -> A: ...
+
+    @abstractmethod
+    def coordinate_of(self, address: A, version: str) -> Q:
+        """The releases with that number, in any state. Raises NotFound where no version can be."""
+
+    @abstractmethod
+    def refresh(self, release: Release) -> None:
+        """Update what lists say of the module or provider, in the transaction of the action."""
+
+    @abstractmethod
+    def drop(self, release: Release) -> None:
+        """Delete the kind's own rows of a version that is purged."""
+
+    @abstractmethod
+    def default_version(self, release: Release) -> Any:
+        """The version that pages show first; None if none is published."""
+
+    def callers_of(self, viewer: Viewer, release: Release) -> Sequence[Any] | None:  # noqa: ARG002
+        """Modules that depend on it; None where Larder cannot tell."""
+        return None
 
     def deprecate(self, *, viewer: Viewer, address: A, version: str, reason: str, replacement: str = "") -> Release:
         """Advise against a version; it stays listed and served. Publishers."""
