@@ -6,6 +6,7 @@ from tests.house import sources
 
 FORBIDDEN_NAMES = {"utils", "helpers", "common", "misc", "services"}
 FILE_LINES, FUNCTION_LINES, TEST_FILE_LINES, TEMPLATE_LINES = 400, 80, 300, 150
+TEMPLATE_COLUMNS = 140
 
 
 def too_long(paths, limit):
@@ -23,6 +24,12 @@ def test_no_test_file_is_longer_than_300_lines():
 
 def test_no_template_is_longer_than_150_lines():
     assert too_long(sources.templates(), TEMPLATE_LINES) == {}
+
+
+def test_no_line_of_a_template_is_longer_than_140_columns():
+    """They are wrapped at 120; a template tag cannot be."""
+    lines = [(path, line) for path in sources.templates() for line in sources.text_of(path).splitlines()]
+    assert [f"{sources.name_of(path)}: {line.strip()}" for path, line in lines if len(line) > TEMPLATE_COLUMNS] == []
 
 
 def test_no_function_is_longer_than_80_lines():
