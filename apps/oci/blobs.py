@@ -128,7 +128,7 @@ def _of_release(found: VisibleRepository, digest: Digest) -> Readable | None:
     release = packages.archive_of(found, sha256) if sha256 else None
     if release is not None:
         return Readable(release.digest, release.size or 0)
-    if str(digest) in _EMPTIES and packages.holds_empty_config(found):
+    if str(digest) in _EMPTIES and packages.has_empty_config(found):
         return Readable(_EMPTY_SHA256, len(EMPTY_BYTES), inline=EMPTY_BYTES)
     return None
 

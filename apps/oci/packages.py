@@ -54,7 +54,7 @@ def archive_of(found: VisibleRepository, sha256: str) -> Release | None:
     return Release.objects.with_bytes(sha256).filter(pk__in=_releases(found)).order_by("pk").first()
 
 
-def holds_empty_config(found: VisibleRepository) -> bool:
+def has_empty_config(found: VisibleRepository) -> bool:
     """Whether a generated manifest names the empty config `{}`, which is then readable without a row."""
     return _releases(found).published().filter(provenance__manifest__isnull=True).exists()
 
