@@ -8,7 +8,7 @@ from rest_framework.response import Response
 
 from apps.api.base import ApiView
 from apps.lib.errors import NotFound
-from apps.modules.catalogue import reading
+from apps.releases.catalogue import reading
 from apps.releases.catalogue.documents import release_document
 
 

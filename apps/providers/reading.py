@@ -11,12 +11,11 @@ from django.utils import timezone
 from apps.accounts.access import gate, operators
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Namespace, Role
-from apps.lib import versions
 from apps.lib.addresses import ProviderAddress, canonical
 from apps.lib.errors import Invalid, NotFound
 from apps.lib.hostnames import on_the_wire
 from apps.providers.models import Package, Provider, ProviderQuerySet, ProviderVersion, ProviderVersionQuerySet
-from apps.releases import tombstones
+from apps.releases.catalogue.reading import no_version, sort_key_of
 from apps.releases.models import Kind, Release, ReleaseQuerySet, State
 
 
@@ -63,14 +62,14 @@ def version_for(
     Quarantined versions are not found, except by staff (`even_quarantined`) for pages that say so and serve no bytes.
     """
     provider = provider_for(viewer, address)
-    rows = ProviderVersion.objects.filter(provider=provider, release__sort_key=_sort_key(address, version))
+    rows = ProviderVersion.objects.filter(provider=provider, release__sort_key=sort_key_of(address, version))
     if not (even_quarantined and operators.is_operator(viewer)):
         rows = rows.published()
     people = ("created_by", "lifecycle_by", "quarantined_by")
     related = ("key", "provider__namespace", "release__namespace", *(f"release__{one}" for one in people))
     version_row = rows.select_related(*related).prefetch_related(_packages()).first()
     if version_row is None:
-        raise _no_version(address, version)
+        raise no_version(address, version, coordinate_of(address, version))
     return version_row
 
 
@@ -93,7 +92,7 @@ def package_for(viewer: Viewer, address: ProviderAddress, version: str, os: str,
     rows = Package.objects.filter(
         version__provider__namespace=namespace,
         version__provider__type=address.type,
-        version__release__sort_key=_sort_key(address, version),
+        version__release__sort_key=sort_key_of(address, version),
         version__release__quarantined_at=None,
         os=os,
         arch=arch,
@@ -142,7 +141,7 @@ def coordinate_of(address: ProviderAddress, version: str) -> Q:
         kind=Kind.PROVIDER,
         namespace__canonical=canonical(address.namespace),
         name=address.type,
-        sort_key=_sort_key(address, version),
+        sort_key=sort_key_of(address, version),
     )
 
 
@@ -158,20 +157,5 @@ def _packages() -> Prefetch[str]:
     return Prefetch("packages", Package.objects.order_by("os", "arch"))
 
 
-def _sort_key(address: ProviderAddress, version: str) -> bytes:
-    try:
-        return versions.sort_key(version)
-    except Invalid as error:
-        raise NotFound(f"There is no version {version!r} of {address}: {error}") from None
-
-
 def _no_provider(address: ProviderAddress) -> NotFound:
     return NotFound(f"There is no provider {address.type} in {address.namespace}.")
-
-
-def _no_version(address: ProviderAddress, version: str) -> NotFound:
-    """If the version was removed, the error says when and why; the caller has passed the gate."""
-    tombstone = Release.objects.removed().filter(coordinate_of(address, version)).select_related("namespace").first()
-    if tombstone is not None:
-        return NotFound(tombstones.sentence_of(tombstone), hint="The page of all versions shows what there is.")
-    return NotFound(f"There is no version {version} of {address}.")

@@ -1,6 +1,5 @@
 """Read modules through the gate."""
 
-import uuid
 from typing import NamedTuple
 
 from django.db.models import Q
@@ -10,9 +9,9 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Role
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress
-from apps.lib.errors import CredentialsRequired, Invalid, NotFound
+from apps.lib.errors import NotFound
 from apps.modules.models import Module, ModuleQuerySet, ModuleVersion
-from apps.releases import tombstones
+from apps.releases.catalogue.reading import no_version, sort_key_of
 from apps.releases.models import Kind, Release
 
 
@@ -43,7 +42,7 @@ def version_for(
     Quarantined versions are not found, except by staff (`even_quarantined`) for pages that say so and serve no bytes.
     """
     module = module_for(viewer, address)
-    rows = ModuleVersion.objects.filter(module=module, release__sort_key=_sort_key(address, version))
+    rows = ModuleVersion.objects.filter(module=module, release__sort_key=sort_key_of(address, version))
     if not with_markdown:
         rows = rows.for_pages()
     if not (even_quarantined and operators.is_operator(viewer)):
@@ -52,7 +51,7 @@ def version_for(
     versions = rows.select_related("release__namespace", *(f"release__{one}" for one in people), "module__namespace")
     module_version = versions.first()
     if module_version is None:
-        raise _no_version(address, version)
+        raise no_version(address, version, coordinate_of(address, version))
     return module_version
 
 
@@ -75,26 +74,11 @@ def listed_versions(viewer: Viewer, address: ModuleAddress) -> Listed:
 def published_release(viewer: Viewer, address: ModuleAddress, version: str) -> Release:
     """As `version_for`, for a client's download: without page texts, in two queries."""
     namespace = gate.namespace_for(viewer, address.namespace)
-    key = _sort_key(address, version)
+    key = sort_key_of(address, version)
     rows = Release.objects.published().filter(kind="module", namespace=namespace, name=address.path_name, sort_key=key)
     release = rows.select_related("namespace").first()
     if release is None:
         raise NotFound(f"There is no version {version} of {address}.")
-    return release
-
-
-def release_for(viewer: Viewer, public_id: uuid.UUID) -> Release:
-    """A release in any state, for publishers of its namespace only.
-
-    A guessed id reveals nothing: hidden and missing releases get the same answer.
-    """
-    if not viewer.is_identified:
-        raise CredentialsRequired("A release is shown to those who publish in its namespace.")
-    release = Release.objects.filter(public_id=public_id).select_related("namespace", "created_by").first()
-    if release is None or gate.role_on(viewer, release.namespace) is None:
-        raise NotFound("There is no such release.")
-    # With the name: a token limited to this module may publish it, so it may see the release.
-    gate.namespace_for(viewer, release.namespace.name, need=Role.PUBLISHER, only_name=release.name)
     return release
 
 
@@ -118,20 +102,5 @@ def coordinate_of(address: ModuleAddress, version: str) -> Q:
         kind=Kind.MODULE,
         namespace__name=address.namespace,
         name=address.path_name,
-        sort_key=_sort_key(address, version),
+        sort_key=sort_key_of(address, version),
     )
-
-
-def _sort_key(address: ModuleAddress, version: str) -> bytes:
-    try:
-        return versions.sort_key(version)
-    except Invalid as error:
-        raise NotFound(f"There is no version {version!r} of {address}: {error}") from None
-
-
-def _no_version(address: ModuleAddress, version: str) -> NotFound:
-    """If the version was removed, the error says when and why; the caller has passed the gate."""
-    tombstone = Release.objects.removed().filter(coordinate_of(address, version)).select_related("namespace").first()
-    if tombstone is not None:
-        return NotFound(tombstones.sentence_of(tombstone), hint="The page of all versions shows what there is.")
-    return NotFound(f"There is no version {version} of {address}.")

@@ -22,7 +22,6 @@ from apps.accounts.identity.authentication import session_viewer
 from apps.lib import bodies
 from apps.lib.errors import CredentialsRequired, Invalid, NotFound, RegistryError
 from apps.lib.packages import sandboxed
-from apps.modules.catalogue import reading
 from apps.portal.frame.negotiation import wants_json
 from apps.portal.publish import multipart_body, releases, uploads
 from apps.portal.publish.form import sentence
@@ -31,6 +30,7 @@ from apps.portal.publish.uploads import ForeignOrigin, check_origin, status_of
 from apps.providers import publishing
 from apps.providers.drafting import assembling, drafts
 from apps.providers.drafting.documents import file_document
+from apps.releases.catalogue import reading
 from apps.releases.models import Kind, Release
 from apps.releases.publishing.drafting import MAX_FILES
 

@@ -19,7 +19,6 @@ from apps.accounts.identity.authentication import session_viewer
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import Conflict, Invalid
 from apps.modules import publishing
-from apps.modules.catalogue import reading
 from apps.modules.checking import answers
 from apps.portal.modules.units import Rows, Units, callable_folder
 from apps.portal.providers import release as provider_release
@@ -29,6 +28,7 @@ from apps.portal.publish.form import sentence
 from apps.portal.snippets import module_snippets
 from apps.providers import publishing as drafting
 from apps.providers.drafting.documents import draft_document
+from apps.releases.catalogue import reading
 from apps.releases.catalogue.documents import release_document
 from apps.releases.models import Kind, Release, State
 

@@ -1,0 +1,45 @@
+"""Read releases of both kinds, in any state."""
+
+import uuid
+
+from django.db.models import Q
+
+from apps.accounts.access import gate
+from apps.accounts.access.gate import Viewer
+from apps.accounts.models import Role
+from apps.lib import versions
+from apps.lib.addresses import ModuleAddress, ProviderAddress
+from apps.lib.errors import CredentialsRequired, Invalid, NotFound
+from apps.releases import tombstones
+from apps.releases.models import Release
+
+
+def release_for(viewer: Viewer, public_id: uuid.UUID) -> Release:
+    """A release in any state, for publishers of its namespace only.
+
+    A guessed id reveals nothing: hidden and missing releases get the same answer.
+    """
+    if not viewer.is_identified:
+        raise CredentialsRequired("A release is shown to those who publish in its namespace.")
+    release = Release.objects.filter(public_id=public_id).select_related("namespace", "created_by").first()
+    if release is None or gate.role_on(viewer, release.namespace) is None:
+        raise NotFound("There is no such release.")
+    # With the name: a token limited to this module may publish it, so it may see the release.
+    gate.namespace_for(viewer, release.namespace.name, need=Role.PUBLISHER, only_name=release.name)
+    return release
+
+
+def sort_key_of(address: ModuleAddress | ProviderAddress, version: str) -> bytes:
+    """Raises NotFound for text that no version can have."""
+    try:
+        return versions.sort_key(version)
+    except Invalid as error:
+        raise NotFound(f"There is no version {version!r} of {address}: {error}") from None
+
+
+def no_version(address: ModuleAddress | ProviderAddress, version: str, coordinate: Q) -> NotFound:
+    """If the version was removed, the error says when and why. Asks no gate: the caller must have done so."""
+    tombstone = Release.objects.removed().filter(coordinate).select_related("namespace").first()
+    if tombstone is not None:
+        return NotFound(tombstones.sentence_of(tombstone), hint="The page of all versions shows what there is.")
+    return NotFound(f"There is no version {version} of {address}.")
