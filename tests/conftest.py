@@ -23,7 +23,7 @@ from apps.modules.tasks import publish_module
 from apps.releases.models import Release
 from apps.signing import vault
 from registry_site.server.health import checks
-from tests import postgres
+from tests import children, postgres
 from tests.builders.archives import module_zip
 from tests.live import Live, start_live
 from tests.oci.conformance import counts
@@ -253,15 +253,16 @@ def published(alice: User) -> Publish:
     """Publishes through the real verbs: `published("acme/vpc/aws", "1.2.0")`; bytes differ with the version."""
 
     def publish(address: str = "acme/vpc/aws", version: str = "1.2.0", data: bytes | None = None, user=None):
-        result = publishing.publish(
-            viewer=Viewer(user or alice),
-            address=ModuleAddress.parse(address),
-            version=version,
-            file_name=f"{address.split('/')[1]}-{version}.zip",
-            confirm=["unloadable"],  # what pages show of damaged files is tested with it
-            open_body=lambda: iter([module_zip(comment=version.encode()) if data is None else data]),
-        )
-        run_jobs()
+        with children.remembered():
+            result = publishing.publish(
+                viewer=Viewer(user or alice),
+                address=ModuleAddress.parse(address),
+                version=version,
+                file_name=f"{address.split('/')[1]}-{version}.zip",
+                confirm=["unloadable"],  # what pages show of damaged files is tested with it
+                open_body=lambda: iter([module_zip(comment=version.encode()) if data is None else data]),
+            )
+            run_jobs()
         result.release.refresh_from_db()
         return result.release
 

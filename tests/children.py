@@ -1,0 +1,28 @@
+"""What a sandboxed child said of some bytes, remembered for tests whose subject is not what it says."""
+
+import hashlib
+import json
+import os
+from contextlib import AbstractContextManager
+from typing import Any
+from unittest import mock
+
+from apps.lib.sandbox import parent
+
+ANSWERS: dict[str, str] = {}
+ASK = parent.run
+
+
+def _run(**asked: Any) -> dict[str, Any]:
+    """As `parent.run`, but the same program is not asked the same about the same bytes again."""
+    file = asked["stdin"].fileno()
+    words = f"{asked['program']} {json.dumps(asked['request'], sort_keys=True)}".encode()
+    key = hashlib.sha256(words + os.pread(file, os.fstat(file).st_size, 0)).hexdigest()
+    if key not in ANSWERS:
+        ANSWERS[key] = json.dumps(ASK(**asked))
+    answer: dict[str, Any] = json.loads(ANSWERS[key])
+    return answer
+
+
+def remembered() -> AbstractContextManager[Any]:
+    return mock.patch.object(parent, "run", _run)
