@@ -15,7 +15,7 @@ from tests.live import Live, start_live
 from tests.oci.manifests.documents import package
 from tests.site.processes import child, eventually
 
-pytestmark = [pytest.mark.live, pytest.mark.once]
+pytestmark = pytest.mark.live
 
 THREADS = 2
 PUSHES = 3 * THREADS
