@@ -10,6 +10,7 @@ from django.utils import timezone
 from apps.modules.models import Module
 from apps.portal.modules.downloads import downloads_card
 from apps.releases.models import DownloadCount, Release, SearchDoc
+from tests.pages import text_of
 from tests.portal.rows import add_module
 
 pytestmark = pytest.mark.both
@@ -29,10 +30,6 @@ def fetched(version: str, days_ago: int, count: int, client: str = "OpenTofu 1.1
     DownloadCount.objects.create(release=release, day=day, client=client, count=count)
     doc = SearchDoc.objects.get(name=release.name)
     SearchDoc.objects.filter(pk=doc.pk).update(downloads=doc.downloads + count)
-
-
-def text_of(response) -> str:
-    return html.unescape(response.content.decode())
 
 
 @pytest.mark.parametrize(("who", "status"), [("alice", 200), ("bob", 200), ("olga", 200), ("charlie", 404)])
@@ -158,7 +155,8 @@ def test_it_costs_the_same_for_one_count_and_for_ten_thousand(
 
 
 def card(of: Module | Release) -> str:
-    return html.unescape(render_to_string("portal/module/downloads_card.html", {"card": downloads_card(of)}))
+    markup = render_to_string("portal/module/downloads_card.html", {"card": downloads_card(of)})
+    return " ".join(html.unescape(markup).split())
 
 
 def test_the_card_tells_of_a_version_or_of_the_whole_module(vpc, django_assert_num_queries):
