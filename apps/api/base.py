@@ -1,5 +1,3 @@
-"""What every endpoint of Larder's own API shares."""
-
 from dataclasses import replace
 from http import HTTPStatus
 
@@ -12,7 +10,7 @@ from apps.lib.errors import CredentialsRequired, RegistryError
 
 
 class Unreadable(RegistryError):
-    """The request's body is not what this endpoint reads, before anything in it is looked at."""
+    """The body has the wrong format for this endpoint."""
 
     code = "unreadable"
 

@@ -1,7 +1,6 @@
-"""Exceptions of the machine edges: one table says what each means, and one renderer for each dialect writes it (D1).
+"""Answer exceptions on the machine edges: one table of meanings, and one renderer for each dialect (D1).
 
-Clients print the body of a failed download and nothing else of these answers, so each message is a sentence that a
-person may read, and holds no secret.
+Of a failed download clients print only this body, so each message is a sentence for people and contains no secret.
 """
 
 from collections.abc import Callable
@@ -17,7 +16,7 @@ from rest_framework.exceptions import APIException, AuthenticationFailed, Method
 from apps.jobs import database_availability
 from apps.lib.errors import RegistryError
 
-# By the code of an error. A subclass with a code of its own that is not here has the status of its base.
+# By error code. A subclass whose own code is missing here has the status of its base.
 STATUS: dict[str, int] = {
     "unauthenticated": HTTPStatus.UNAUTHORIZED,
     "forbidden": HTTPStatus.FORBIDDEN,
@@ -63,7 +62,7 @@ class Failure:
 
 
 def failure_of(error: BaseException | None, request: HttpRequest) -> Failure:
-    """What to answer. A defect is logged here, once, with its traceback; an outage without."""
+    """The answer. Logs a defect once, with its traceback, and an outage without."""
     if isinstance(error, RegistryError) and (status := _status_of(error)):
         return Failure(status, error.code, str(error), error.hint)
     if isinstance(error, AuthenticationFailed):
@@ -100,7 +99,7 @@ def defect(request: HttpRequest) -> Failure:
 
 
 def log_exception(error: BaseException | None, request: HttpRequest) -> None:
-    """The path alone: a query string holds what people search for, and secrets."""
+    """Logs only the path: a query string has search words, and secrets."""
     where = {"request_id": request_id_of(request), "method": request.method, "path": request.path}
     if database_availability.is_away(error):
         log.warning("database_away", error=type(error).__name__, **where)
@@ -168,7 +167,7 @@ _OCI_BY_STATUS: dict[int, str] = {
     HTTPStatus.INTERNAL_SERVER_ERROR: "UNKNOWN",
     HTTPStatus.SERVICE_UNAVAILABLE: "UNAVAILABLE",
 }
-# For what fails before a view is found.
+# For errors before a view is found.
 _BY_PATH: dict[str, Dialect] = {
     "/v1/": registry_dialect,
     "/v2/": oci_dialect,
@@ -179,5 +178,5 @@ _BY_PATH: dict[str, Dialect] = {
 
 
 def dialect_at(path: str) -> Dialect | None:
-    """The dialect of the machine edge at this path; None where people read pages."""
+    """The dialect of the machine edge at this path; None for pages."""
     return next((dialect for prefix, dialect in _BY_PATH.items() if f"{path}/".startswith(prefix)), None)

@@ -1,4 +1,4 @@
-"""The base view of the machine edges (D1): token or nobody, one renderer, no parsers, own error dialect."""
+"""The base view of the machine edges (D1): token or anonymous, one renderer, no parsers, own error dialect."""
 
 from collections.abc import Callable, Iterable
 from http import HTTPStatus
@@ -25,8 +25,8 @@ CHALLENGE = 'Bearer realm="Larder"'
 
 
 class IgnoreAccept(BaseContentNegotiation):
-    """Clients send no Accept, one for archives, or six header lines of it (skopeo). Endpoints read bodies themselves,
-    in steps, and none before the token and the rights are known (D2).
+    """Clients send no Accept, one for archives, or six lines of it (skopeo). Endpoints read bodies themselves, in
+    chunks, after the token and the rights are checked (D2).
     """
 
     def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> None:
@@ -53,7 +53,7 @@ class MachineView(APIView):
 
     @property
     def viewer(self) -> Viewer:
-        """Raises AuthenticationFailed for credentials that do not count."""
+        """Raises AuthenticationFailed for invalid credentials."""
         return viewer_of(self.request)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
@@ -62,7 +62,7 @@ class MachineView(APIView):
         self.refuse_nul(kwargs)
 
     def refuse_nul(self, arguments: dict[str, Any]) -> None:
-        """No name has a NUL byte, and PostgreSQL answers one in a parameter with an error."""
+        """No name has a NUL byte, and PostgreSQL fails on one in a parameter."""
         if any("\0" in str(value) for value in arguments.values()):
             raise nothing_here()
 
@@ -90,7 +90,7 @@ class MachineView(APIView):
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         response = super().dispatch(request, *args, **kwargs)
-        # Not older than the last publish or the last change of a role: nobody may answer from a copy (D16).
+        # Answers must reflect the last publish and the last change of a role: no caches (D16).
         response.headers.setdefault("Cache-Control", "private, no-cache")
         if not response.headers["Cache-Control"].startswith("public"):
             patch_vary_headers(response, ["Authorization"])
@@ -98,7 +98,7 @@ class MachineView(APIView):
 
 
 class NothingHere(MachineView):
-    """What no route knows below a prefix: 404 in the dialect of its edge, for every method and everybody."""
+    """Any other path below a prefix: 404 in the dialect of its edge, for every method and everyone."""
 
     authentication_classes = []
 
