@@ -1,4 +1,4 @@
-"""What each act on a version asks for."""
+"""The fields of each action on a version."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""What every page of one version shows around its own part: address, state, the way to other versions, the tabs."""
+"""The frame of every page of one version: address, state, version switcher, tabs."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -26,7 +26,7 @@ class Tab:
 
 
 def frame(viewer: Viewer, shown: ModuleVersion, route: str) -> dict[str, Any]:
-    """The context of templates/portal/module/base_version.html. `route` names the tab that is open."""
+    """The context of templates/portal/module/base_version.html. `route` names the open tab."""
     address, release, module = shown.module.address, shown.release, shown.module
     units = Units.from_version(shown)
     context: dict[str, Any] = {"address": address, "shown": shown, "release": release, "namespace": module.namespace}
@@ -39,7 +39,7 @@ def frame(viewer: Viewer, shown: ModuleVersion, route: str) -> dict[str, Any]:
     context["is_older"] = bytes(release.sort_key) < bytes(context["latest_key"])
     context["files_path"] = reverse("portal:module-files", args=where(address, release.version))
     context["repository"] = repository(module)
-    # Whoever should not begin to use it is not handed the block to paste.
+    # No block to copy for versions that should not be used.
     context["is_folded"] = release.lifecycle == "yanked" or release.quarantined_at is not None
     return context
 
@@ -56,7 +56,7 @@ def tabs(shown: ModuleVersion, units: Units) -> list[Tab]:
         return number if units.is_inspected else None
 
     def found(number: int) -> int | None:
-        """What was read of the root: none of it is no number where something could not be read."""
+        """The number of rows of the root; None for zero if some file could not be parsed."""
         return count(number) if number or not root.warnings else None
 
     of_root = [
@@ -79,7 +79,7 @@ def depends_on(unit: Unit) -> int:
 
 
 def repository(module: Module) -> dict[str, str] | None:
-    """The link to where the code is, as https://host/path says it; nothing but the web is linked to."""
+    """A link to the repository, labelled host/path; only for web URLs."""
     parts = urlsplit(module.source_url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         return None
@@ -87,7 +87,7 @@ def repository(module: Module) -> dict[str, str] | None:
 
 
 def all_of(module: Module) -> QuerySet[ModuleVersion]:
-    """Highest first, without the texts: lists show none of them, and they can be large."""
+    """Highest first, without page texts: lists do not show them, and they can be large."""
     rows = ModuleVersion.objects.filter(module=module).published().select_related("release").newest_first()
     return rows.without_texts()
 
@@ -97,7 +97,7 @@ def default_first(module: Module) -> QuerySet[ModuleVersion]:
 
 
 def _others(shown: ModuleVersion) -> dict[str, Any]:
-    """The first versions of the switcher, and of all of them what has to be known, in two queries at any number."""
+    """The first versions for the switcher, and facts about all of them, in two queries for any number."""
     rows, key = ModuleVersion.objects.filter(module=shown.module).published(), bytes(shown.release.sort_key)
     listed, number = rows.listed(), "release__version"
     asked = {

@@ -1,4 +1,4 @@
-"""/modules/<ns>/<name>/<system>/versions: every version there ever was, yanked and removed ones with their reasons."""
+"""/modules/<ns>/<name>/<system>/versions: every version, with the reasons for yanked and removed ones."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ LABELS = {"all": "All", "stable": "Stable", "pre-release": "Pre-releases", "yank
 @login_not_required
 @require_safe
 def module_versions(request: HttpRequest, namespace: str, name: str, system: str) -> HttpResponse:
-    """Works for a module whose versions are all yanked, or all removed: no page is a dead end."""
+    """Also for a module whose versions are all yanked or removed: no page is a dead end."""
     viewer, address = session_viewer(request), ModuleAddress(namespace, name, system)
     module = module_for(viewer, address)
     everything = _visible(viewer, module)
@@ -53,7 +53,7 @@ def module_versions(request: HttpRequest, namespace: str, name: str, system: str
 
 
 def _visible(viewer: Viewer, module: Module) -> ReleaseQuerySet:
-    """Published ones and tombstones; what is in quarantine is there for staff alone."""
+    """Published versions and tombstones; quarantined versions only for staff."""
     rows = Release.objects.filter(
         kind=Kind.MODULE,
         namespace=module.namespace,
@@ -64,7 +64,7 @@ def _visible(viewer: Viewer, module: Module) -> ReleaseQuerySet:
 
 
 def _described(rows: ReleaseQuerySet) -> ReleaseQuerySet:
-    """Highest first, with what a row shows and nothing of the texts: an inspection alone can be large."""
+    """Highest first, with the fields of a row only: an inspection alone can be large."""
     fetched = DownloadCount.objects.filter(release=OuterRef("pk")).values("release").annotate(total=Sum("count"))
     return (
         rows.annotate(

@@ -1,4 +1,4 @@
-"""The pages of one provider: a version's overview, its platforms, how to verify it, and the list of all versions."""
+"""The pages of one provider: a version's overview, platforms and verification, and the list of versions."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -27,7 +27,7 @@ from apps.providers.models import Package, Provider, ProviderVersion
 from apps.releases.models import DownloadCount, Kind, Release, ReleaseQuerySet, State
 
 PAGE = 50
-# As people look for them; others follow by name.
+# The most common first; others follow by name.
 SYSTEMS = ("linux", "darwin", "windows")
 
 
@@ -41,10 +41,10 @@ class Tab:
 @login_not_required
 @require_safe
 def provider(request: HttpRequest, namespace: str, type: str) -> HttpResponse:  # noqa: A002  # the field's word
-    """The default version: the highest stable one that is listed."""
+    """The default version: the highest stable listed one."""
     viewer, address = session_viewer(request), ProviderAddress(namespace, type)
     shown = catalogue.default_version(reading.provider_for(viewer, address))
-    if shown is None:  # all are removed or in quarantine: that page says so
+    if shown is None:  # all are removed or in quarantine: the list of versions says so
         return HttpResponseRedirect(reverse("portal:provider-versions", args=[namespace, type]))
     return _overview(request, viewer, reading.version_for(viewer, address, shown.release.version))
 
@@ -85,7 +85,7 @@ def provider_verify(request: HttpRequest, namespace: str, type: str, version: st
     context = frame(viewer, shown, "provider-verify")
     name, packages = sums_name(type, shown.release.version), shown.packages.all()
     context["sums_name"] = name
-    if shown.release.quarantined_at is None:  # of what is in quarantine no byte is given out
+    if shown.release.quarantined_at is None:  # quarantined versions give out nothing
         sums = context["sums"] = files.sums_of(shown)
         listed = files.digests_in(sums) or [package.digest for package in packages]
         context["lock"] = provider_snippets.lock_block(
@@ -101,7 +101,7 @@ def provider_verify(request: HttpRequest, namespace: str, type: str, version: st
 @login_not_required
 @require_safe
 def provider_versions(request: HttpRequest, namespace: str, type: str) -> HttpResponse:  # noqa: A002
-    """Every version there ever was, yanked and removed ones with their reasons: no page is a dead end."""
+    """Every version, with the reasons for yanked and removed ones: no page is a dead end."""
     viewer, address = session_viewer(request), ProviderAddress(namespace, type)
     found = reading.provider_for(viewer, address)
     rows = _visible(viewer, found)
@@ -116,7 +116,7 @@ def provider_versions(request: HttpRequest, namespace: str, type: str) -> HttpRe
 
 
 def frame(viewer: Viewer, shown: ProviderVersion, route: str) -> dict[str, Any]:
-    """The context of templates/portal/provider/base_version.html. `route` names the tab that is open."""
+    """The context of templates/portal/provider/base_version.html. `route` names the open tab."""
     found = shown.provider
     latest, packages = catalogue.default_version(found), shown.packages.all()
     context: dict[str, Any] = {"address": found.address, "shown": shown, "release": shown.release, "tab": route}
@@ -154,7 +154,7 @@ def _matrix(shown: ProviderVersion) -> dict[str, Any]:
 
 
 def _visible(viewer: Viewer, found: Provider) -> ReleaseQuerySet:
-    """Published ones and tombstones; what is in quarantine is there for staff alone."""
+    """Published versions and tombstones; quarantined versions only for staff."""
     rows = Release.objects.filter(
         kind=Kind.PROVIDER,
         namespace=found.namespace,
@@ -184,7 +184,7 @@ _VERSION = f"{_PROVIDER}/<str:version>"
 
 urlpatterns = [
     path(_PROVIDER, provider, name="provider"),
-    path(f"{_PROVIDER}/versions", provider_versions, name="provider-versions"),  # before any version: it is no number
+    path(f"{_PROVIDER}/versions", provider_versions, name="provider-versions"),  # before <version>
     path(_VERSION, provider_version, name="provider-version"),
     path(f"{_VERSION}/platforms", provider_platforms, name="provider-platforms"),
     path(f"{_VERSION}/verify", provider_verify, name="provider-verify"),

@@ -1,4 +1,4 @@
-"""What the release page shows of a provider: platforms, files with what is wrong with each, what a draft lacks."""
+"""The provider part of the release page: platforms, files with their faults, and what a draft is missing."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from apps.providers.drafting import drafts
 from apps.providers.models import Signing
 from apps.releases.models import Release, ReleaseFile, State
 
-# What a file is called that is no package: those are called by their platform.
+# Labels of files; packages are labelled by their platform.
 LABELS: dict[Role, str] = {
     "sums": "Checksums",
     "signature": "Signature",
@@ -35,7 +35,7 @@ class FileRow:
 
 
 def context_of(viewer: Viewer, release: Release) -> dict[str, Any]:
-    """For templates/portal/release/page.html and what it includes."""
+    """For templates/portal/release/page.html and its includes."""
     address = ProviderAddress(release.namespace.name, release.name)
     files = drafts.files_of(release)
     is_draft = release.state == State.RECEIVING
@@ -64,7 +64,7 @@ def context_of(viewer: Viewer, release: Release) -> dict[str, Any]:
 
 
 def step_texts(release: Release, document: dict[str, Any]) -> dict[str, tuple[str, str]]:
-    """The label of each step, and what it is about at this moment."""
+    """The label of each step, and its current details."""
     signs = (release.notes.get("signing") or document["signing"]) == Signing.REGISTRY
     count = len(document["files"])
     files = f"{count} file{'' if count == 1 else 's'}"
