@@ -92,7 +92,7 @@ def configure(*, level: str, as_json: bool) -> None:
             "formatters": {"structured": {"()": formatter, "as_json": as_json}},
             "handlers": {"stderr": {"()": StderrHandler, "formatter": "structured"}},
             "root": {"handlers": ["stderr"], "level": level},
-            # Our own access line (middleware.py) and that of a defect (defects.py) replace the servers' and Django's.
+            # Our own access line (middleware.py) and that of a defect (error_log.py) replace the servers' and Django's.
             "loggers": {
                 "django.server": {"level": "WARNING"},
                 "django.request": {"level": "CRITICAL"},

@@ -44,7 +44,7 @@ WORKER_CONCURRENCY = env.number("LARDER_WORKER_CONCURRENCY", 2, least=1, most=25
 DEBUG = env.switch("LARDER_DEBUG")
 # The first line signs; what older ones signed still counts. Empty until the first run has made the file.
 SECRET_KEY, *SECRET_KEY_FALLBACKS = env.secrets_from("LARDER_SECRET_KEY_FILE", DATA_DIR / "secret_key") or [""]
-# Clients that read an address of ours look for the registry under the host which it names.
+# Clients look for the registry under the host of the addresses that Larder prints.
 ALLOWED_HOSTS = sorted({urlsplit(PUBLIC_URL).hostname or "", "localhost", "127.0.0.1", "[::1]", *HOSTNAMES})
 CSRF_TRUSTED_ORIGINS = sorted(
     {PUBLIC_URL, f"{_scheme}://localhost:{LISTEN_PORT}", f"{_scheme}://127.0.0.1:{LISTEN_PORT}"}
@@ -124,7 +124,7 @@ SQLITE_OPTIONS = {
     "transaction_mode": "IMMEDIATE",
     "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON",
 }
-# No `options` at the start of a session, which PgBouncer refuses: time-outs belong to the role (preparation.py).
+# No `options` at the start of a session, which PgBouncer refuses: time-outs belong to the role (startup/bootstrap.py).
 POSTGRES_OPTIONS = {
     # A server that hangs must not hold a request: metadata fails within five seconds, and clients ask again.
     "connect_timeout": 4,
@@ -133,7 +133,7 @@ POSTGRES_OPTIONS = {
 DATABASE_URL = env.url(
     "LARDER_DATABASE_URL", f"sqlite:///{DATA_DIR / 'db.sqlite3'}", "sqlite", "postgres", "postgresql"
 )
-# Of one process. Two at least: whoever migrates holds the lock of all hosts with another one.
+# Per process. At least two: a migration locks out other hosts through a second connection.
 DATABASE_CONNECTIONS = env.number("LARDER_DATABASE_CONNECTIONS", 10, least=2, most=1000)
 DATABASES: dict[str, dict[str, Any]] = {"default": env.database("LARDER_DATABASE_URL", DATABASE_URL)}
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
@@ -144,7 +144,7 @@ else:
         "OPTIONS": POSTGRES_OPTIONS
         | DATABASES["default"].get("OPTIONS", {})
         | {"pool": {"max_size": DATABASE_CONNECTIONS}},
-        # A request gives its connection back; whoever takes it asks first whether it still stands.
+        # A request returns its connection to the pool, and the next one checks it first.
         "CONN_MAX_AGE": 0,
         "CONN_HEALTH_CHECKS": True,
         # A cursor of the server outlives its transaction: a pooler gives the next one another session.

@@ -110,7 +110,7 @@ def store_staged(key: str, *, digest: str, size: int) -> Blob:
 
 
 def require_ready(digest: str, *, size: int) -> None:
-    """Raises StorageUnavailable or Damaged unless the blob is stored. Whoever asks has a reference to it."""
+    """Raise StorageUnavailable or Damaged unless the blob is stored. The caller has a reference to it."""
     blob = Blob.objects.filter(digest=digest).first()
     if blob is None or blob.state != State.READY:
         raise StorageUnavailable(f"sha256:{digest} is not in storage right now.")

@@ -25,7 +25,7 @@ log = structlog.get_logger("larder.cache")
 
 
 class Availability:
-    """Whether Redis answered last. One for the whole process: Django makes a cache object for each thread."""
+    """Tracks whether Redis answers, once per process: Django makes a cache object for each thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

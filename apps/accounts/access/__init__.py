@@ -1,1 +1,1 @@
-"""Who may do what: the gate, its permissions, and what ends access."""
+"""Authorisation: the gate, permissions of staff, and the end of access."""

@@ -1,1 +1,1 @@
-"""How a request proves who it is: tokens, sessions, sign-in."""
+"""Authentication: tokens, sessions, sign-in."""

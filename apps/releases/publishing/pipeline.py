@@ -138,7 +138,7 @@ def move_on(work: Work[Any], state: State) -> None:
 
 
 def record_signed(work: Work[Any]) -> None:
-    """Write down that a signature stands, whoever made it, and which process has looked at it."""
+    """Record that the signature is valid, and which process verified it."""
     worker = f"{platform.node()}:{os.getpid()}"
     with transaction.atomic():
         work.claim.guard()
