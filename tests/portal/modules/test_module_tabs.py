@@ -160,7 +160,7 @@ def test_what_could_not_be_read_is_said_with_its_line(page, published):
     published("acme/vpc/aws", "1.0.0", data=module_zip({**MODULE, "broken.tf": 'variable "a" {\n'}))
 
     assert re.search(
-        r'problem.*?module.s files.*?href="/modules/acme/vpc/aws/1.0.0/files/broken.tf#L\d+"',
+        r'in the files could not be parsed.*?href="/modules/acme/vpc/aws/1.0.0/files/broken.tf#L\d+"',
         page("/modules/acme/vpc/aws/1.0.0"),
         re.DOTALL,
     )
