@@ -6,6 +6,7 @@ from apps.accounts.models import Grant, Membership, Namespace, Role, Team
 from apps.modules.catalogue import entries
 from apps.providers import catalogue as provider_catalogue
 from apps.releases.models import Release, SearchDoc
+from tests import pages
 from tests.portal.providers.rows import provider_version, row_of_key
 from tests.portal.rows import add_module, add_modules
 
@@ -16,7 +17,7 @@ def test_it_shows_visitors_public_modules_and_the_way_in(client, pantry, acme):
     add_module(pantry, "label/null", "1.0.0")
     add_module(acme, "vpc/aws", "1.0.0")
 
-    page = client.get("/").content.decode()
+    page = pages.markup_of(client.get("/"))
 
     assert 'href="/modules/pantry/label/null"' in page
     assert "vpc" not in page
@@ -24,7 +25,7 @@ def test_it_shows_visitors_public_modules_and_the_way_in(client, pantry, acme):
 
 
 def test_it_says_that_nothing_is_public(client, acme):
-    assert "Nothing here is public" in client.get("/").content.decode()
+    assert "Nothing here is public" in pages.markup_of(client.get("/"))
 
 
 def test_it_shows_members_what_is_new_and_where_they_work(browser_of, alice, acme):
@@ -32,7 +33,7 @@ def test_it_shows_members_what_is_new_and_where_they_work(browser_of, alice, acm
     add_module(acme, "dns/aws", "1.0.0")
     provider_catalogue.refresh(provider_version(acme, "dns", "1.0.0", key=row_of_key(acme, 1)).provider)
 
-    page = browser_of(alice).get("/").content.decode()
+    page = pages.markup_of(browser_of(alice).get("/"))
 
     assert page.index('"/modules/acme/vpc/aws"') < page.index('"/modules/acme/dns/aws"')
     assert "1.1.0" in page
@@ -46,7 +47,7 @@ def test_it_shows_what_is_downloaded_most(browser_of, alice, acme):
     for name, count in (("vpc/aws", 7), ("dns/aws", 12_345)):
         SearchDoc.objects.filter(name=name).update(downloads=count)
 
-    popular = browser_of(alice).get("/").content.decode().partition('id="popular-title"')[2]
+    popular = pages.markup_of(browser_of(alice).get("/")).partition('id="popular-title"')[2]
 
     assert popular.index("/modules/acme/dns/aws") < popular.index("/modules/acme/vpc/aws")
     assert "12,345" in popular
@@ -58,7 +59,7 @@ def test_a_role_by_a_team_counts(browser_of, charlie, acme):
     Membership.objects.create(team=team, user=charlie)
     Grant.objects.create(namespace=acme, team=team, role=Role.OWNER)
 
-    assert "0 modules, 0 providers, you are owner" in browser_of(charlie).get("/").content.decode()
+    assert "0 modules, 0 providers, you are owner" in pages.markup_of(browser_of(charlie).get("/"))
 
 
 def test_what_is_yanked_altogether_is_not_news(browser_of, alice, acme):
@@ -66,19 +67,19 @@ def test_what_is_yanked_altogether_is_not_news(browser_of, alice, acme):
     Release.objects.update(lifecycle="yanked")
     entries.refresh(module)
 
-    assert "/modules/acme/vpc/aws" not in browser_of(alice).get("/").content.decode()
+    assert "/modules/acme/vpc/aws" not in pages.markup_of(browser_of(alice).get("/"))
 
 
 def test_a_registry_of_providers_alone_is_not_empty(browser_of, alice, acme):
     provider_catalogue.refresh(provider_version(acme, "dns", "1.0.0", key=row_of_key(acme, 1)).provider)
-    page = browser_of(alice).get("/").content.decode()
+    page = pages.markup_of(browser_of(alice).get("/"))
 
     assert "still empty" not in page
     assert "All 1 provider<" in page
 
 
 def test_it_leads_through_the_first_steps(browser_of, charlie):
-    page = browser_of(charlie).get("/").content.decode()
+    page = pages.markup_of(browser_of(charlie).get("/"))
 
     for link in ("/namespaces/new", "/tokens", "/publish"):
         assert f'href="{link}"' in page
@@ -87,7 +88,7 @@ def test_it_leads_through_the_first_steps(browser_of, charlie):
 def test_it_offers_no_namespace_to_people_who_may_not_create_one(browser_of, charlie, settings):
     settings.NAMESPACE_CREATION = "staff"
 
-    page = browser_of(charlie).get("/").content.decode()
+    page = pages.markup_of(browser_of(charlie).get("/"))
 
     assert 'href="/namespaces/new"' not in page
     assert "An operator of this registry creates namespaces." in page

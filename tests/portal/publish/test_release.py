@@ -8,6 +8,7 @@ from apps.jobs.models import Job
 from apps.lib.errors import Reason
 from apps.releases.models import Release, State
 from apps.releases.publishing.transitions import reject
+from tests import pages
 
 pytestmark = pytest.mark.django_db
 JSON = {"Accept": "application/json"}
@@ -98,7 +99,7 @@ def test_a_published_release_leads_to_its_module_and_shows_how_to_use_it(publish
 
 def test_the_file_form_belongs_to_the_browser_that_began(release, see, alice, browser_of):
     assert 'action="/uploads/' in see()
-    elsewhere = browser_of(alice).get(f"/releases/{release.public_id}").content.decode()
+    elsewhere = pages.markup_of(browser_of(alice).get(f"/releases/{release.public_id}"))
     assert 'action="/uploads/' not in elsewhere
     assert "from the browser that started it" in " ".join(elsewhere.split())
     assert steps(elsewhere) == steps(see())

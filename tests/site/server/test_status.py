@@ -10,6 +10,7 @@ from apps.jobs.models import Job
 from apps.portal.frame.context import larder_version
 from registry_site import status
 from registry_site.server import health
+from tests import pages
 
 pytestmark = pytest.mark.both
 
@@ -30,7 +31,7 @@ def test_a_stranger_sees_the_parts_and_no_versions(client, db):
 
     assert (page.status_code, page["Content-Type"]) == (200, "text/html; charset=utf-8")
     assert "Everything works" in page.text
-    assert page.text.count(">Up<") == len(health.PARTS)
+    assert pages.markup_of(page).count(">Up<") == len(health.PARTS)
     assert "Queue" not in page.text
     assert "Python" not in page.text
     assert larder_version() not in page.text  # nor in the footer of any page
@@ -74,7 +75,7 @@ def test_a_part_that_is_down_is_named_without_what_it_said(
 
     assert page.status_code == 200  # a proxy would put its own page in place of a 503
     assert words in page.text
-    assert page.text.count(">Down<") == 1
+    assert pages.markup_of(page).count(">Down<") == 1
     assert (document.status_code, document.json()["status"], document.json()["parts"][part]) == (code, said, "down")
     assert "internal" not in page.text + document.text
 
