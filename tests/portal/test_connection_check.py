@@ -18,6 +18,7 @@ from apps.accounts.models import Scope
 from apps.portal import connection_check
 from apps.portal.connection_check import DiscoveryCheck
 from registry_site.startup import certificates
+from tests import pages
 
 URL = "/how-to-use"
 GOOD = json.dumps({"modules.v1": "/v1/modules/"}).encode()
@@ -66,7 +67,7 @@ def answering(settings):
 
 
 def text_of(response) -> str:
-    return html.unescape(re.sub(r"\s+", " ", response.content.decode()))
+    return html.unescape(re.sub(r"\s+", " ", pages.markup_of(response)))
 
 
 def check(client: Client, secret: str = ""):

@@ -1,16 +1,16 @@
 """/modules/<namespace>/<name>/<system>/downloads, and the card on a version's page"""
 
-import html
 from datetime import timedelta
 
 import pytest
+from django.http import HttpResponse
 from django.template.loader import render_to_string
 from django.utils import timezone
 
 from apps.modules.models import Module
 from apps.portal.modules.downloads import downloads_card
 from apps.releases.models import DownloadCount, Release, SearchDoc
-from tests.pages import text_of
+from tests import pages
 from tests.portal.rows import add_module
 
 pytestmark = pytest.mark.both
@@ -30,6 +30,10 @@ def fetched(version: str, days_ago: int, count: int, client: str = "OpenTofu 1.1
     DownloadCount.objects.create(release=release, day=day, client=client, count=count)
     doc = SearchDoc.objects.get(name=release.name)
     SearchDoc.objects.filter(pk=doc.pk).update(downloads=doc.downloads + count)
+
+
+def text_of(response) -> str:
+    return pages.text_of(response)
 
 
 @pytest.mark.parametrize(("who", "status"), [("alice", 200), ("bob", 200), ("olga", 200), ("charlie", 404)])
@@ -155,8 +159,8 @@ def test_it_costs_the_same_for_one_count_and_for_ten_thousand(
 
 
 def card(of: Module | Release) -> str:
-    markup = render_to_string("portal/module/downloads_card.html", {"card": downloads_card(of)})
-    return " ".join(html.unescape(markup).split())
+    shown = render_to_string("portal/module/downloads_card.html", {"card": downloads_card(of)})
+    return pages.text_of(HttpResponse(shown))
 
 
 def test_the_card_tells_of_a_version_or_of_the_whole_module(vpc, django_assert_num_queries):

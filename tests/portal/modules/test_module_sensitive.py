@@ -41,7 +41,7 @@ def test_no_page_about_the_module_shows_it(ask):
         waiting -= seen
 
     assert {f"{AT}/inputs", f"{AT}/submodules/c00"} <= seen
-    assert "because it is sensitive" in ask(f"{AT}/inputs").content.decode()
+    assert "hidden, because it is sensitive" in ask(f"{AT}/inputs").content.decode()
 
 
 def test_nor_does_what_programs_read(ask):

@@ -4,7 +4,7 @@ import pytest
 
 from apps.accounts.models import Namespace
 from apps.releases.models import Release, State
-from tests.pages import text_of
+from tests import pages
 
 pytestmark = pytest.mark.both
 
@@ -60,7 +60,7 @@ def test_purged_versions_are_counted_apart(bob, browser_of, published):
     published("acme/vpc/aws", "1.0.0")
     Release.objects.update(state=State.PURGED)
 
-    page = text_of(browser_of(bob).get(USAGE))
+    page = pages.markup_of(browser_of(bob).get(USAGE))
     assert "0 published, 0 on their way; 1 purged, which counts no more" in page
     assert "<strong>0</strong> used, without a limit" in page
 
