@@ -10,6 +10,8 @@ from django.test import Client
 
 from apps.portal.publish.multipart_body import MalformedForm, file_part
 from apps.releases.models import Release, State
+from apps.releases.publishing import reserving
+from apps.releases.publishing.transitions import Moved
 from tests.builders.archives import module_zip
 
 pytestmark = pytest.mark.django_db
@@ -125,6 +127,13 @@ def test_a_ticket_is_worth_one_upload(put):
     again = put()
     assert again.status_code == 404
     assert "ticket" in again.json()["error"]
+
+
+def test_of_two_uploads_that_were_both_let_in_one_uses_the_ticket(ticket):
+    first, second = (reserving.release_of_ticket(ticket.rpartition("/")[2]) for _ in range(2))
+    reserving.use_ticket(first)
+    with pytest.raises(Moved):
+        reserving.use_ticket(second)
 
 
 def test_nothing_but_put_and_post_is_answered(ticket):
