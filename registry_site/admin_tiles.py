@@ -142,7 +142,7 @@ TILES: tuple[tuple[str, tuple[Tile | State, ...]], ...] = (
             ),
             Tile("Blobs missing or damaged", Blob, _problems, "?problem=any", is_alarm=True),
             Tile("Keys expired or expiring", SigningKey, keys.due, "?expiry=due", is_alarm=True),
-            Tile("Read by older rules", ModuleVersion, reinspection.outdated, "?inspection=outdated"),
+            Tile("Inspected by an older version", ModuleVersion, reinspection.outdated, "?inspection=outdated"),
             Tile(
                 "Namespaces without an active owner",
                 Namespace,

@@ -91,7 +91,7 @@ class RepositoryAdmin(ReadOnlyAdmin[Repository]):
     @admin.action(permissions=["collect"], description="Collect garbage now, in all repositories")
     def collect(self, request: HttpRequest, _queryset: QuerySet[Repository]) -> None:
         figures = gc.collect(most=MAX_COLLECTING)
-        rest = "" if figures.is_complete else " There is more: the next run goes on."
+        rest = "" if figures.is_complete else " There is more: the next run continues."
         self.message_user(request, f"Removed {figures.sentence}.{rest}", messages.SUCCESS)
 
     @admin.display(description="repository", ordering="path")

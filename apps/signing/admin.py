@@ -46,7 +46,7 @@ class KeyAction:
 
 
 RETIRE = KeyAction(
-    "retire", "Retire", "A retired key signs nothing new. What it signed goes on for everybody.", "Retired", keys.retire
+    "retire", "Retire", "A retired key signs nothing new. What it signed stays valid.", "Retired", keys.retire
 )
 REVOKE = KeyAction(
     "revoke",

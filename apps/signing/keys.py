@@ -226,7 +226,7 @@ def _end(key: SigningKey, actor: Viewer, reason: str, *, to: State, before: list
     if not reason or len(reason) > MAX_REASON_CHARACTERS or not reason.isprintable():
         raise Invalid(
             f"The reason must be one line of 1 to {MAX_REASON_CHARACTERS} characters.",
-            hint="Say it in one or two sentences: whoever uses the key's releases will read it.",
+            hint="Say it in one or two sentences: people who use the key's releases will read it.",
         )
     changes = {"state": to, "ended_at": timezone.now(), "ended_by": actor.user, "reason": reason}
     if not SigningKey.objects.filter(pk=key.pk, state__in=before).update(**changes):
@@ -239,7 +239,8 @@ def _end(key: SigningKey, actor: Viewer, reason: str, *, to: State, before: list
 def _check_source(source: str, source_url: str) -> None:
     if len(source) > MAX_SOURCE_CHARACTERS or not source.isprintable():
         raise Invalid(
-            f"The source must be one line of at most {MAX_SOURCE_CHARACTERS} characters.", hint="Name who vouches."
+            f"The source must be one line of at most {MAX_SOURCE_CHARACTERS} characters.",
+            hint="Name the person or organisation.",
         )
     if source_url and (
         len(source_url) > MAX_URL_CHARACTERS
@@ -249,7 +250,7 @@ def _check_source(source: str, source_url: str) -> None:
     ):
         raise Invalid(
             f"The address of the source must be http:// or https://, with at most {MAX_URL_CHARACTERS} characters.",
-            hint="Name a page about whoever vouches, or leave it out.",
+            hint="Give the address of a page about the source, or leave it out.",
         )
 
 

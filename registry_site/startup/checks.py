@@ -83,7 +83,7 @@ def keys_are_apart_from_what_they_protect(app_configs: Sequence[AppConfig] | Non
     return [
         Warning(
             f"The key-encryption key ({settings.SIGNING_KEK_FILE}) is in the folder of the database whose signing keys "
-            "it opens: whoever has a copy of that folder can sign as every namespace.",
+            "it opens: anybody with a copy of that folder can sign as every namespace.",
             hint="Stop Larder, move the file elsewhere (do not make a new one: it opens nothing), set "
             "LARDER_SIGNING_KEK_FILE to its place, and back it up apart from the database.",
             id="larder.W010",

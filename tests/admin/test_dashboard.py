@@ -62,7 +62,7 @@ def trouble(db):
         ("Jobs failed", "3"),
         ("Namespaces without an active owner", "1"),
         ("Teams without an active manager", "1"),
-        ("Read by older rules", "3"),
+        ("Inspected by an older version", "3"),
     ],
 )
 def test_a_tile_counts_and_leads_to_just_those(desk, trouble, label, count):

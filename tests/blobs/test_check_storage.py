@@ -82,7 +82,7 @@ def test_what_was_found_before_is_wrong_until_it_is_right(folder, monkeypatch):
 def test_a_short_run_says_that_there_is_more(folder, monkeypatch):
     monkeypatch.setattr(scrub, "MAX_DURATION", scrub.MAX_DURATION * 0)
 
-    assert told().endswith("There is more: the next run goes on, or --whole reads to the end.\n")
+    assert told().endswith("There is more: the next run continues, or --whole reads to the end.\n")
     assert "more" not in told("--whole")
 
 

@@ -58,7 +58,7 @@ def test_the_first_line_seals_and_every_line_opens(held: list[SigningKey], acme:
 def test_the_command_seals_every_row_anew_and_the_old_key_may_go(held: list[SigningKey]) -> None:
     before = sealed_under()
     KEK.write_text(f"{NEW}\n{KEK.read_text()}")
-    assert reseal().startswith("2 sealed anew.\nNo private key needs another line")
+    assert reseal().startswith("2 resealed.\nNo private key needs another line")
     after = sealed_under()
     assert len(after) == 1
     assert after.isdisjoint(before)
@@ -69,7 +69,7 @@ def test_the_command_seals_every_row_anew_and_the_old_key_may_go(held: list[Sign
         ("acme", before, after),
         ("pantry", before, after),
     ]
-    assert reseal().startswith("0 sealed anew.")
+    assert reseal().startswith("0 resealed.")
     assert events.count() == 2
 
 
@@ -78,7 +78,7 @@ def test_before_the_command_has_run_the_old_key_may_not_go(held: list[SigningKey
     with pytest.raises(SignerUnavailable):
         sign(key=held[0], data=b"data")
     said = reseal()
-    assert "0 sealed anew." in said
+    assert "0 resealed." in said
     assert "2 could not be opened" in said
 
 
@@ -88,7 +88,7 @@ def test_a_ciphertext_that_was_pasted_is_not_laundered(held: list[SigningKey]) -
     PrivateKey.objects.filter(pk=mine.pk).update(nonce=other.nonce, ciphertext=other.ciphertext)
     KEK.write_text(f"{NEW}\n{KEK.read_text()}")
     said = reseal()
-    assert "1 sealed anew." in said
+    assert "1 resealed." in said
     assert f"acme, {held[0]}: The private key of {held[0]} is not what was stored for it" in said
     assert "1 could not be opened and are as they were" in said
     row = PrivateKey.objects.get(pk=mine.pk)

@@ -266,8 +266,8 @@ def _state_files(names: list[str]) -> Reason:
         file=names[0],
         found=f"state in the archive: {_named(names, 5)}",
         expected="no state: it names real resources and often holds secrets in clear text",
-        hint="Confirm that it is left out and the rest published (in a script: ?confirm=state_file). Whoever had the "
-        "archive had the secrets: change them.",
+        hint="Confirm that it is left out and the rest published (in a script: ?confirm=state_file). Change the "
+        "secrets: everybody with the archive has them.",
     )
 
 

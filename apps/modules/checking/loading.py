@@ -62,8 +62,8 @@ def question(faults: Iterable[Fault]) -> Reason | None:
         file=loaded[0].file,
         found=f"{named}; and {more} more" if more > 0 else named,
         expected="configuration that clients load",
-        hint="Published as it is, clients will fail with this. Correct it and upload again; or confirm that it is "
-        "published all the same (in a script: ?confirm=unloadable).",
+        hint="If it is published as it is, clients fail with this. Correct it and upload again; or confirm that it is  "
+        "published anyway (in a script: ?confirm=unloadable).",
     )
 
 

@@ -40,5 +40,5 @@ def read(text: str) -> ApiToken | Anonymous:
         return Anonymous()
     token = tokens.token_with_id(number)
     if token is None:
-        raise AuthenticationFailed("The API token behind this registry token does not count any more.")
+        raise AuthenticationFailed("The API token behind this registry token is no longer valid.")
     return token

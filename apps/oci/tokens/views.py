@@ -1,6 +1,6 @@
 """/v2/token: https://distribution.github.io/distribution/spec/auth/token/ and its OAuth2 sibling.
 
-Whoever has an API token gets a short-lived one of the same person; whoever sends nothing gets one of nobody.
+An API token is exchanged for a short-lived one of the same person; a request without one gets an anonymous token.
 """
 
 from typing import Any

@@ -103,7 +103,7 @@ def unknown_host(request: HttpRequest) -> HttpResponse:
     The log has the header, the answer does not: no answer repeats a forged host.
     """
     message = f"This Larder answers to {settings.PUBLIC_HOST}, and was asked for under another name."
-    hint = f"Use {settings.PUBLIC_URL}. Whoever runs it sets its address by LARDER_PUBLIC_URL."
+    hint = f"Use {settings.PUBLIC_URL}. Its operator sets the address by LARDER_PUBLIC_URL."
     document = _document(request, Failure(HTTPStatus.BAD_REQUEST, "invalid", message, hint))
     return document or error_page(request, HTTPStatus.BAD_REQUEST, message=message, hint=hint)
 

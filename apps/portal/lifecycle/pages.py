@@ -39,7 +39,7 @@ DONE = {
     "quarantine": ("version", "{} is in quarantine: nothing of it is served any more."),
     "restore": ("version", "{} is restored."),
     "verify": ("lifecycle", "A worker reads what is stored of {} again. This page says what it found."),
-    "resign": ("lifecycle", "A worker signs {} anew."),
+    "resign": ("lifecycle", "A worker signs {} again."),
 }
 
 

@@ -23,7 +23,7 @@ from apps.signing import keys
 
 SHOWN = 20
 DONE = {
-    "retire": "The key {} is retired: it signs nothing new, and what it signed goes on.",
+    "retire": "The key {} is retired: it signs nothing new, and what it signed stays valid.",
     "revoke": "The key {} is revoked: nothing that it signed is trusted any more.",
 }
 

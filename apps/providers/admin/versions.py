@@ -89,7 +89,7 @@ class ProviderVersionAdmin(VersionAdmin):
     def has_resign_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("providers.resign_providerversion")
 
-    @admin.action(permissions=["resign"], description="Sign selected versions anew, with the namespace's newest key")
+    @admin.action(permissions=["resign"], description="Sign selected versions again, with the namespace's newest key")
     def resign(self, request: HttpRequest, queryset: QuerySet[ProviderVersion]) -> None:
         viewer = actor_of(request)
 

@@ -198,7 +198,7 @@ def _no_file(release: Release, name: str, where: str) -> Reason:
     return Reason(
         code="sums_file_missing",
         found=f"a line for {name}, which was not uploaded",
-        expected="a file for every line, but for SBOMs, sources and the like of this version",
+        expected="a file for every line except SBOMs, source archives and similar files of this version",
         hint=_send_or_strike(release, name),
         file=where,
     )

@@ -52,7 +52,7 @@ def resign(*, viewer: Viewer, address: ProviderAddress, version: str) -> Release
             queue.enqueue(JOB, target=release.pk, created_by_id=viewer.user_id)
             _record(Event.RELEASE_RESIGN_REQUESTED, release, viewer, key=key.fingerprint)
     except IntegrityError:
-        raise Conflict(f"{release} is being signed anew already.", hint="Wait for the worker.") from None
+        raise Conflict(f"{release} is already being signed again.", hint="Wait for the worker.") from None
     return release
 
 

@@ -29,7 +29,7 @@ DEPRECATE, YANK, QUARANTINE, RESTORE, PURGE, VERIFY = (
 )
 
 
-# For so long after it was published, a version is yanked by whoever published it.
+# How long after publishing its publisher may yank a version.
 OWN_YANK_HOURS = 72
 
 

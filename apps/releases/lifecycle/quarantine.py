@@ -58,7 +58,7 @@ def _in_quarantine(digest: str, name: str) -> Reason:
         code="quarantined",
         found=f"bytes that are in quarantine here (sha256:{digest})",
         expected="bytes that may be fetched",
-        hint="Build it anew without what was wrong with them, or ask those who operate this registry to release them",
+        hint="Build it again without what was wrong with it, or ask those who operate this registry to release them",
         file=name,
     )
 

@@ -26,7 +26,7 @@ def deprecate(*, release: Release, actor: Viewer, reason: str, replacement: str 
     reason, replacement = checked_reason(reason), checked_replacement(replacement)
     _refuse_unless_open(release)
     if release.lifecycle != Lifecycle.MAINTAINED:
-        raise Conflict(standing_of(release), hint="Restore it first: then it can be deprecated anew.")
+        raise Conflict(standing_of(release), hint="Restore it first; then it can be deprecated again.")
     _set_lifecycle(
         release, actor, lifecycle=Lifecycle.DEPRECATED, lifecycle_reason=reason, lifecycle_replacement=replacement
     )
@@ -81,7 +81,11 @@ def restore(*, release: Release, actor: Viewer, reason: str) -> None:
 def checked_reason(text: str) -> str:
     """Return the text as one line. Raises Invalid if it is empty or too long."""
     return _checked_line(
-        "reason", text, MAX_REASON_CHARACTERS, "Say it in one or two sentences: whoever is hit will read it.", least=1
+        "reason",
+        text,
+        MAX_REASON_CHARACTERS,
+        "Say it in one or two sentences: people who use this version will read it.",
+        least=1,
     )
 
 

@@ -101,7 +101,7 @@ def test_an_example_shows_what_it_is_made_of(page, network):
     text = page(f"{AT}/examples/complete")
 
     assert "examples/complete" in text
-    assert "Use it" not in text  # nobody calls an example
+    assert "Usage" not in text  # nobody calls an example
 
 
 @pytest.mark.parametrize("path", ["/submodules/nothing", "/examples/subnets", "/submodules/modules%2Fsubnets"])

@@ -23,7 +23,7 @@ def asked(db, settings):
 
 SENTENCE = (
     "This Larder answers to larder.example, and was asked for under another name. "
-    "Use https://larder.example. Whoever runs it sets its address by LARDER_PUBLIC_URL."
+    "Use https://larder.example. Its operator sets the address by LARDER_PUBLIC_URL."
 )
 
 

@@ -18,4 +18,4 @@ class Command(BaseCommand):
         figures = gc.collect(dry_run=options["dry_run"])
         self.stdout.write(f"{'Would remove' if options['dry_run'] else 'Removed'} {figures.sentence}.")
         if not figures.is_complete:
-            self.stdout.write("There is more: the next run goes on.")
+            self.stdout.write("There is more: the next run continues.")

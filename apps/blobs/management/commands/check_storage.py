@@ -48,7 +48,7 @@ class Command(BaseCommand):
             f"Listed {report.listed} objects older than a day: {report.orphans} orphans, {report.removed} removed."
         )
         if not report.is_complete and not report.outage:
-            self.stdout.write("There is more: the next run goes on, or --whole reads to the end.")
+            self.stdout.write("There is more: the next run continues, or --whole reads to the end.")
 
     def _name(self, what: str, lines: list[str], count: int) -> None:
         for line in lines:

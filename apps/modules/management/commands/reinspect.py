@@ -8,7 +8,7 @@ from apps.modules.models import ModuleVersion
 
 
 class Command(BaseCommand):
-    help = "Queue another inspection of the versions that older rules have read; with --all, of every version."
+    help = "Queue a new inspection of versions inspected by an older Larder; with --all, of every version."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--all", action="store_true", help="also those that today's rules have read")

@@ -8,7 +8,7 @@ from apps.signing import fingerprints, rewrapping, vault
 
 class Command(BaseCommand):
     help = (
-        "Encrypt every private signing key anew under the first key of LARDER_SIGNING_KEK_FILE. "
+        "Re-encrypt every private signing key under the first key of LARDER_SIGNING_KEK_FILE. "
         "Run it on a worker host; run it again as often as you like."
     )
 
@@ -25,7 +25,7 @@ class Command(BaseCommand):
         problems = [(outcome.key, outcome.problem) for outcome in outcomes if outcome.problem]
         for key, problem in problems:
             self.stderr.write(f"{key.namespace}, {key}: {problem} {problem.hint}")
-        self.stdout.write(f"{len(outcomes) - len(problems)} sealed anew.")
+        self.stdout.write(f"{len(outcomes) - len(problems)} resealed.")
         if problems:
             raise CommandError(
                 f"{len(problems)} could not be opened and are as they were: keep every line of the file."
