@@ -1,4 +1,4 @@
-"""What every benchmark prints: medians with their spread, and ratios against a reference of the same run."""
+"""Print medians with their spread, and ratios against a reference of the same run, for every benchmark."""
 
 import statistics
 from collections.abc import Sequence

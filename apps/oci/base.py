@@ -1,4 +1,4 @@
-"""What every endpoint under /v2/ shares: who calls, the body of a push, and a challenge that clients can act on."""
+"""The base of all endpoints under /v2/: the caller, the body of a push, and a challenge that clients can act on."""
 
 from collections.abc import Iterator
 from dataclasses import replace

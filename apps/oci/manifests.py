@@ -25,7 +25,7 @@ from apps.releases.publishing.quotas import require_bytes
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """What a push leaves behind. `subject` is empty where it names none, `warning` where there is none."""
+    """The outcome of a push. `subject` is empty if the manifest names none, `warning` if there is none."""
 
     digest: Digest
     subject: str

@@ -40,7 +40,7 @@ _MEND = f"Push it with `oras push --artifact-type {MODULE_PACKAGE} … module.zi
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """What a manifest of a module package says."""
+    """The content of a module package's manifest."""
 
     manifest: str  # the digest by which it was pushed
     manifests: tuple[str, ...]  # its digests by every algorithm

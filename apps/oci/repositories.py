@@ -69,7 +69,7 @@ class VisibleRepository:
 
     @property
     def coordinate(self) -> Coordinate:
-        """What `versions_of` finds the versions by, without a query for the module itself."""
+        """The key by which `versions_of` finds versions, without a query for the module itself."""
         path = self.address.path_name
         return {"namespace": self.namespace.pk, "canonical": canonical(path), "name": path.partition("/")[0]}
 

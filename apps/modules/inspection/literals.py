@@ -20,7 +20,7 @@ class Undecodable(Exception):
 
 
 def quoted(text: str) -> str:
-    """What stands between the quotes of a string without templates. Raises Undecodable."""
+    """Return the text between the quotes of a string without templates. Raises Undecodable."""
     return _storable(_ESCAPE.sub(_unescaped, text))
 
 

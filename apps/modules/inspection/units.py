@@ -79,7 +79,7 @@ def empty_unit(folder: Folder, diagnostics: list[Diagnostic]) -> Document:
 
 
 def _faults(readings: Mapping[str, Reading], conflicts: Sequence[Conflict], *, is_whole: bool) -> list[Diagnostic]:
-    """What stops every client that loads the folder. A false alarm is worse than a miss: only what is sure counts.
+    """Faults that stop every client that loads the folder. Only certain ones: a false alarm is worse than a miss.
 
     `readings` are in OpenTofu's order; `is_whole`: they are all files of the folder. Terraform ignores `.tofu` files,
     and reads the `.tf` files that a `.tofu` file hides from OpenTofu. So in a folder with both, only faults in `.tf`

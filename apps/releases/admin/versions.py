@@ -1,4 +1,4 @@
-"""What operators' pages of modules' versions and of providers' share: the acts, and what is said of the release."""
+"""Shared by the admin pages of module and provider versions: lifecycle actions, and facts about the release."""
 
 from typing import Any
 

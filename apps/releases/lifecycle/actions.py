@@ -1,4 +1,4 @@
-"""What is done with a published version at its address (D9), for every kind: the gate, the verb, the catalogue.
+"""Lifecycle actions on a published version at its address (D9), for every kind: the gate, the verb, the catalogue.
 
 Deprecating breaks nobody, so publishers do it. Yanking breaks those who pinned or locked the version, so it needs an
 owner, and so does taking a yank back; for 72 hours, while few have, publishers yank what they published themselves.
@@ -159,7 +159,7 @@ class VersionActions(ABC, Generic[A]):
         return self._found(address, version)
 
     def _found(self, address: A, version: str) -> Release:
-        """What bears that number; a tombstone too, of which the verbs say what it is."""
+        """Return the release with that number, which may be a tombstone: the verbs refuse those."""
         states = [State.PUBLISHED, State.PURGED]
         rows = Release.objects.filter(self.coordinate_of(address, version), state__in=states)
         release = rows.select_related("namespace", "lifecycle_by", "quarantined_by").first()
