@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from apps.releases.models import Lifecycle, Release
 from tests import pages
 from tests.builders.archives import module_zip
 
@@ -38,8 +39,10 @@ ELSEWHERE = {
 @pytest.fixture
 def published_calls(settings, published):
     settings.PUBLIC_HOST = HOST
-    for version in ("1.1.0", "1.2.0"):
+    for version in ("1.1.0", "1.2.0", "1.3.0"):
         published("acme/lib/aws", version)
+    # No caller can be sent to a version that is yanked itself.
+    Release.objects.filter(name="lib/aws", version="1.3.0").update(lifecycle=Lifecycle.YANKED)
     for name, body in {**{name: call[0] for name, call in CALLS.items()}, **ELSEWHERE}.items():
         published(f"acme/{name}/aws", "1.0.0", data=module_zip({"main.tf": f'module "lib" {{\n{body}}}\n'}))
 
