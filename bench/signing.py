@@ -22,11 +22,11 @@ from concurrent.futures import ThreadPoolExecutor
 from django.db import connection, transaction
 from apps.accounts.access.gate import NOBODY
 from apps.accounts.models import Namespace
-from apps.signing import making, signer, vault
+from apps.signing import key_generation, signer, vault
 vault.unlock()
 namespace = Namespace.objects.create(name="bench", canonical="bench", visibility="public")
 with open(os.environ["BENCH_KEY"], "rb") as file:
-    key = making.import_key(namespace=namespace, material=file.read(), passphrase="", actor=NOBODY)
+    key = key_generation.import_key(namespace=namespace, material=file.read(), passphrase="", actor=NOBODY)
 begun = time.monotonic()
 def one(number):
     try:

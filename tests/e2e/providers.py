@@ -19,11 +19,11 @@ PLATFORMS = ("linux_amd64", "linux_arm64", "darwin_arm64")
 LIFECYCLE = """
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import User
-from apps.releases import lifecycle
+from apps.releases.lifecycle import verbs
 from apps.releases.models import Release
 namespace, name = {address!r}.split("/")
 release = Release.objects.get(kind="provider", namespace__name=namespace, name=name, version={version!r})
-lifecycle.{verb}(release=release, actor=Viewer(User.objects.get(username="admin")), reason="It loses data.")
+verbs.{verb}(release=release, actor=Viewer(User.objects.get(username="admin")), reason="It loses data.")
 """
 
 
