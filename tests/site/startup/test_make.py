@@ -77,6 +77,7 @@ def test_make_run_from_a_fresh_clone_ends_in_apply_complete(clone: Path, tmp_pat
     home = tmp_path / "home"
     home.mkdir()
     output = tmp_path / "output.txt"
+    output.touch()  # the thread that writes it may begin late
     listen = f"127.0.0.1:{free_port()}"
     environment = {"HOME": str(home), "PATH": os.environ["PATH"], "LARDER_LISTEN": listen}
     screen, device = pty.openpty()
