@@ -2,6 +2,6 @@ import pytest
 
 
 @pytest.fixture
-def desk(browser_of, olga):
+def operator_client(browser_of, olga):
     """The admin as Olga sees it."""
     return browser_of(olga)

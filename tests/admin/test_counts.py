@@ -27,34 +27,34 @@ def counted(client, url):
 
 
 @pytest.mark.parametrize("query", [{}, {"_facets": "True"}, {"q": "team1"}], ids=["all", "facets", "search"])
-def test_every_list_stops_counting_at_10000(desk, query):
+def test_every_list_stops_counting_at_10000(operator_client, query):
     rows.make(0, 2)
     for model in rows.LISTED:
-        statements = counted(desk, list_of(model, **query))
+        statements = counted(operator_client, list_of(model, **query))
         assert statements, model
         assert [sql for sql in statements if BOUND not in sql] == [], model
 
 
-def test_the_dashboard_stops_counting_too(desk):
+def test_the_dashboard_stops_counting_too(operator_client):
     rows.make(0, 2)
-    statements = counted(desk, reverse("admin:index"))
+    statements = counted(operator_client, reverse("admin:index"))
 
     assert len(statements) > 10
     assert [sql for sql in statements if BOUND not in sql] == []
 
 
-def test_what_is_not_counted_is_said_to_be_more(desk, monkeypatch):
+def test_what_is_not_counted_is_said_to_be_more(operator_client, monkeypatch):
     monkeypatch.setattr(counting, "MAX_COUNTED_ROWS", 60)
     AuditEvent.objects.bulk_create(AuditEvent(kind="operation:job:retried", subject=f"job {n}") for n in range(200))
-    page = desk.get(list_of(AuditEvent))
+    page = operator_client.get(list_of(AuditEvent))
 
     assert "60+ audit events" in page.text
     assert page.context["cl"].paginator.num_pages == 2
 
 
-def test_a_list_that_is_short_says_how_short(desk):
+def test_a_list_that_is_short_says_how_short(operator_client):
     rows.make(0, 3)
-    assert "3 namespaces" in desk.get(reverse("admin:accounts_namespace_changelist")).text
+    assert "3 namespaces" in operator_client.get(reverse("admin:accounts_namespace_changelist")).text
 
 
 def test_no_registered_list_has_another_paginator():

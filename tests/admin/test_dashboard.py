@@ -65,50 +65,50 @@ def trouble(db):
         ("Inspected by an older version", "3"),
     ],
 )
-def test_a_tile_counts_and_leads_to_just_those(desk, trouble, label, count):
-    tile = tiles(desk)[label]
+def test_a_tile_counts_and_leads_to_just_those(operator_client, trouble, label, count):
+    tile = tiles(operator_client)[label]
 
     assert tile["count"] == count
-    assert str(desk.get(tile["url"]).context["cl"].result_count) == count
+    assert str(operator_client.get(tile["url"]).context["cl"].result_count) == count
 
 
-def test_it_counts_providers_beside_modules(desk, acme):
+def test_it_counts_providers_beside_modules(operator_client, acme):
     provider_version(acme, "dns", "1.0.0", key=row_of_key(acme, 1))
-    shown = tiles(desk)
+    shown = tiles(operator_client)
 
     assert (shown["Providers"]["count"], shown["Provider versions"]["count"]) == ("1", "1")
 
 
-def test_what_is_in_order_raises_no_alarm(desk):
+def test_what_is_in_order_raises_no_alarm(operator_client):
     heartbeats.beat("here:1")
 
-    assert [tile["label"] for tile in tiles(desk).values() if tile["is_alarm"]] == []
+    assert [tile["label"] for tile in tiles(operator_client).values() if tile["is_alarm"]] == []
     assert not ModuleVersion.objects.exists()
 
 
-def test_workers_and_the_longest_wait_are_told_and_alarm(desk):
-    shown = tiles(desk)
+def test_workers_and_the_longest_wait_are_told_and_alarm(operator_client):
+    shown = tiles(operator_client)
     assert (shown["Workers"]["count"], shown["Workers"]["is_alarm"]) == ("0", True)
     assert shown["Longest wait"]["count"] == "none"
 
     heartbeats.beat("here:1")
     Job.objects.create(kind="publish-module", target=1)
     Job.objects.create(kind="publish-module", target=2, not_before=timezone.now() + timedelta(hours=1))
-    assert tiles(desk)["Longest wait"]["is_alarm"] is False
+    assert tiles(operator_client)["Longest wait"]["is_alarm"] is False
     Job.objects.update(created_at=timezone.now() - timedelta(minutes=7))
-    shown = tiles(desk)
+    shown = tiles(operator_client)
     assert (shown["Workers"]["count"], shown["Workers"]["is_alarm"]) == ("1", False)
     assert (shown["Longest wait"]["count"], shown["Longest wait"]["is_alarm"]) == ("7\xa0minutes", True)
-    waiting = desk.get(shown["Longest wait"]["url"]).context["cl"]
+    waiting = operator_client.get(shown["Longest wait"]["url"]).context["cl"]
     assert waiting.result_count == 2
     assert waiting.queryset.query.order_by[0] == "created_at", "the oldest first"
 
 
-def test_the_storage_tile_says_how_much_is_free_or_that_it_is_away(desk, monkeypatch):
-    assert tiles(desk)["Storage"]["count"].endswith(" free")
+def test_the_storage_tile_says_how_much_is_free_or_that_it_is_away(operator_client, monkeypatch):
+    assert tiles(operator_client)["Storage"]["count"].endswith(" free")
 
     monkeypatch.setattr(health.checks, "states", lambda: {"storage": "StorageUnavailable"})
-    assert (tiles(desk)["Storage"]["count"], tiles(desk)["Storage"]["is_alarm"]) == ("away", True)
+    assert (tiles(operator_client)["Storage"]["count"], tiles(operator_client)["Storage"]["is_alarm"]) == ("away", True)
 
 
 def test_tiles_and_buttons_are_for_those_who_may_follow_them(browser_of, bob):

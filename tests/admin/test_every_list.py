@@ -37,62 +37,64 @@ def named(value):
 
 
 @each_shelf
-def test_500_rows_cost_as_many_queries_as_5(desk, shelf):
+def test_500_rows_cost_as_many_queries_as_5(operator_client, shelf):
     shelf.make(0, 5)
-    desk.get(reverse("admin:index"))
-    few = {model.__name__: queries_of(desk, list_of(model)) for model in shelf.LISTED}
+    operator_client.get(reverse("admin:index"))
+    few = {model.__name__: queries_of(operator_client, list_of(model)) for model in shelf.LISTED}
     shelf.make(5, 500)
-    many = {model.__name__: queries_of(desk, list_of(model)) for model in shelf.LISTED}
+    many = {model.__name__: queries_of(operator_client, list_of(model)) for model in shelf.LISTED}
 
     assert many == few
     assert max(many.values()) <= 12
 
 
 @each_shelf
-def test_a_page_of_one_row_costs_the_same_beside_500(desk, shelf):
+def test_a_page_of_one_row_costs_the_same_beside_500(operator_client, shelf):
     """And one with many of what hangs on it: the newest twenty are shown."""
     shelf.make(0, 5)
     pages = {model.__name__: page_of(first(model)) for model in shelf.LISTED}
     for page in pages.values():
-        desk.get(page)  # Django remembers the content type of each model
-    few = {name: queries_of(desk, page) for name, page in pages.items()}
+        operator_client.get(page)  # Django remembers the content type of each model
+    few = {name: queries_of(operator_client, page) for name, page in pages.items()}
     shelf.make(5, 500)
     if ModuleVersion in shelf.LISTED:
         rows.more_versions(first(ModuleVersion).module, 60)
 
-    assert {name: queries_of(desk, page) for name, page in pages.items()} == few
+    assert {name: queries_of(operator_client, page) for name, page in pages.items()} == few
     assert max(few.values()) <= 12
 
 
 @pytest.mark.parametrize(("shelf", "model"), READ_ONLY, ids=named)
-def test_nothing_that_is_posted_changes_anything(desk, shelf, model):
+def test_nothing_that_is_posted_changes_anything(operator_client, shelf, model):
     shelf.make(0, 1)
     row = first(model)
     before, events = model_to_dict(row), AuditEvent.objects.count()
-    page = desk.get(page_of(row))
+    page = operator_client.get(page_of(row))
     posted = {field.name: "0" * 64 for field in model._meta.fields if field.editable}
 
     assert page.context["adminform"].form.fields == {}
     assert 'name="_save"' not in page.text
-    assert desk.post(page_of(row), posted).status_code == 403
-    assert desk.post(reverse(f"{name_of(model)}_add"), posted).status_code == 403
-    assert desk.post(reverse(f"{name_of(model)}_delete", args=[row.pk]), {"post": "yes"}).status_code == 403
+    assert operator_client.post(page_of(row), posted).status_code == 403
+    assert operator_client.post(reverse(f"{name_of(model)}_add"), posted).status_code == 403
+    assert operator_client.post(reverse(f"{name_of(model)}_delete", args=[row.pk]), {"post": "yes"}).status_code == 403
     assert model_to_dict(first(model)) == before
     assert AuditEvent.objects.count() == events
 
 
 @pytest.mark.parametrize(("shelf", "model"), LISTED, ids=named)
-def test_every_list_offers_its_rows(desk, shelf, model):
+def test_every_list_offers_its_rows(operator_client, shelf, model):
     shelf.make(0, 3)
-    (head, *lines), _ = export(desk, model, first(model), everything=True)
+    (head, *lines), _ = export(operator_client, model, first(model), everything=True)
 
     assert len(lines) == model.objects.count() > 0
     assert {len(line) for line in lines} == {len(head)}
 
 
 @pytest.mark.parametrize("words", WORDS.values(), ids=WORDS)
-def test_every_list_answers_whatever_is_searched_for(desk, words):
-    answers = {model.__name__: desk.get(list_of(model, q=words)).status_code for model in admin.site._registry}
+def test_every_list_answers_whatever_is_searched_for(operator_client, words):
+    answers = {
+        model.__name__: operator_client.get(list_of(model, q=words)).status_code for model in admin.site._registry
+    }
 
     assert set(answers) >= {model.__name__ for _, model in LISTED}
     assert set(answers.values()) == {200}

@@ -26,10 +26,10 @@ def export(client, model, *chosen, everything=False, **query):
     return list(csv.reader(io.StringIO(text))), answer
 
 
-def test_the_chosen_rows_are_written_with_names_for_people(desk):
+def test_the_chosen_rows_are_written_with_names_for_people(operator_client):
     rows.make(0, 5)
     chosen = Release.objects.order_by("pk")[:2]
-    (head, *lines), answer = export(desk, Release, *chosen)
+    (head, *lines), answer = export(operator_client, Release, *chosen)
 
     assert answer["Content-Type"] == "text/csv; charset=utf-8"
     assert answer["Content-Disposition"].startswith('attachment; filename="larder-release-20')
@@ -37,20 +37,20 @@ def test_the_chosen_rows_are_written_with_names_for_people(desk):
     assert sorted(line[:3] for line in lines) == [["team0", "vpc/aws", "1.0.0"], ["team1", "vpc/aws", "1.0.0"]]
 
 
-def test_select_all_writes_what_the_filters_leave_beyond_the_page(desk):
+def test_select_all_writes_what_the_filters_leave_beyond_the_page(operator_client):
     rows.make(0, 120)
     Release.objects.filter(version="1.0.0", namespace__name__in=["team3", "team4"]).update(state="rejected")
     first = Release.objects.filter(state="published").first()
-    (_, *lines), _ = export(desk, Release, first, everything=True, state__exact="published")
+    (_, *lines), _ = export(operator_client, Release, first, everything=True, state__exact="published")
 
     assert len(lines) == 118
     assert {line[0] for line in lines}.isdisjoint({"team3", "team4"})
 
 
-def test_500_rows_take_one_query_more_than_none(desk):
+def test_500_rows_take_one_query_more_than_none(operator_client):
     rows.make(0, 500)
     with CaptureQueriesContext(connection) as queries:
-        (_, *lines), _ = export(desk, ModuleVersion, ModuleVersion.objects.first(), everything=True)
+        (_, *lines), _ = export(operator_client, ModuleVersion, ModuleVersion.objects.first(), everything=True)
 
     assert len(lines) == 500
     reading = [query["sql"] for query in queries if "releases_release" in query["sql"] and "COUNT" not in query["sql"]]
@@ -58,10 +58,10 @@ def test_500_rows_take_one_query_more_than_none(desk):
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"], ids=["equals", "plus", "minus", "at", "tab", "cr"])
-def test_a_spreadsheet_runs_nothing(desk, start):
+def test_a_spreadsheet_runs_nothing(operator_client, start):
     text = f"{start}HYPERLINK(0)"
     Namespace.objects.create(name="acme", canonical="acme", description=text)
-    (head, line), _ = export(desk, Namespace, Namespace.objects.get())
+    (head, line), _ = export(operator_client, Namespace, Namespace.objects.get())
 
     assert line[head.index("description")].startswith(f"'{start}")
 
@@ -70,10 +70,10 @@ def test_numbers_and_gaps_stay_plain():
     assert [cell(value) for value in (-3, None, True, "1-2", {"a": 1})] == ["-3", "", "true", "1-2", '{"a": 1}']
 
 
-def test_a_token_is_offered_without_its_secret(desk):
+def test_a_token_is_offered_without_its_secret(operator_client):
     rows.make(0, 1)
     token = ApiToken.objects.get()
-    (_, line), _ = export(desk, ApiToken, token)
+    (_, line), _ = export(operator_client, ApiToken, token)
     assert token.digest not in line
 
 

@@ -32,49 +32,49 @@ def job_on(row, kind):
         (SigningKey, "make-signing-key"),
     ],
 )
-def test_a_job_is_named_after_what_it_works_on_and_leads_there(desk, model, kind):
+def test_a_job_is_named_after_what_it_works_on_and_leads_there(operator_client, model, kind):
     rows.make(0, 2)
     provider_rows.make(0, 2)
     row = first(model)
     job = job_on(row, kind)
 
-    assert f"{kind} {row}" in desk.get(list_of(Job)).text
-    page = desk.get(page_of(job)).text
+    assert f"{kind} {row}" in operator_client.get(list_of(Job)).text
+    page = operator_client.get(page_of(job)).text
     assert f"{kind} {row}" in page
     assert f'href="{page_of(row)}"' in page
 
 
-def test_a_job_whose_release_is_gone_says_so(desk):
+def test_a_job_whose_release_is_gone_says_so(operator_client):
     job = Job.objects.create(kind="publish-module", target=999_999)
 
-    assert "publish-module #999999" in desk.get(list_of(Job)).text
-    assert "gone" in desk.get(page_of(job)).text
+    assert "publish-module #999999" in operator_client.get(list_of(Job)).text
+    assert "gone" in operator_client.get(page_of(job)).text
 
 
 @pytest.mark.parametrize("words", ["team7/vpc/aws", "team7/vpc", "team7", "team7 1.0.0"])
-def test_an_address_finds_the_jobs_of_its_releases(desk, words):
+def test_an_address_finds_the_jobs_of_its_releases(operator_client, words):
     rows.make(0, 9)
 
-    assert desk.get(list_of(Job, q=words)).context["cl"].result_count == 1
+    assert operator_client.get(list_of(Job, q=words)).context["cl"].result_count == 1
 
 
-def test_failed_jobs_on_the_dashboard_bear_their_names(desk):
+def test_failed_jobs_on_the_dashboard_bear_their_names(operator_client):
     rows.make(0, 1)
 
-    assert "publish-module team0/vpc/aws 1.0.0" in desk.get(reverse("admin:index")).text
+    assert "publish-module team0/vpc/aws 1.0.0" in operator_client.get(reverse("admin:index")).text
 
 
-def test_a_job_is_retried_and_cancelled_on_its_page(desk):
+def test_a_job_is_retried_and_cancelled_on_its_page(operator_client):
     rows.make(0, 2)
     job, other = Job.objects.order_by("pk")
     page = page_of(job)
 
-    assert 'value="retry"' in (shown := desk.get(page).text)
+    assert 'value="retry"' in (shown := operator_client.get(page).text)
     assert 'value="cancel"' not in shown
-    assert desk.post(page, {"action": "retry"}).url == page
-    assert 'value="cancel"' in desk.get(page).text
-    assert "cannot be done here any more" in desk.post(page, {"action": "retry"}, follow=True).text
-    desk.post(page, {"action": "cancel"})
+    assert operator_client.post(page, {"action": "retry"}).url == page
+    assert 'value="cancel"' in operator_client.get(page).text
+    assert "cannot be done here any more" in operator_client.post(page, {"action": "retry"}, follow=True).text
+    operator_client.post(page, {"action": "cancel"})
 
     states = dict(Job.objects.values_list("pk", "state"))
     assert states == {job.pk: "cancelled", other.pk: "failed"}
@@ -82,11 +82,13 @@ def test_a_job_is_retried_and_cancelled_on_its_page(desk):
     assert list(kinds) == ["operation:job:retried", "operation:job:cancelled"]
 
 
-def test_what_refuses_an_action_names_the_release(desk):
+def test_what_refuses_an_action_names_the_release(operator_client):
     rows.make(0, 1)
     chosen = {"action": "cancel", "_selected_action": Job.objects.get().pk}
 
-    assert "publish-module team0/vpc/aws 1.0.0 has ended" in desk.post(list_of(Job), chosen, follow=True).text
+    assert (
+        "publish-module team0/vpc/aws 1.0.0 has ended" in operator_client.post(list_of(Job), chosen, follow=True).text
+    )
 
 
 def test_who_may_only_look_is_offered_no_button_and_refused(browser_of, bob):
@@ -102,15 +104,15 @@ def test_who_may_only_look_is_offered_no_button_and_refused(browser_of, bob):
     assert Job.objects.get().state == "failed"
 
 
-def test_a_version_is_yanked_from_its_page(desk, published):
+def test_a_version_is_yanked_from_its_page(operator_client, published):
     published("acme/vpc/aws", "1.2.0")
     page = page_of(ModuleVersion.objects.get())
 
-    assert 'value="yank"' in (shown := desk.get(page).text)
+    assert 'value="yank"' in (shown := operator_client.get(page).text)
     assert 'value="restore"' not in shown
-    assert 'name="reason"' in desk.post(page, {"action": "yank"}).text
-    desk.post(page, {"action": "yank", "apply": "1", "reason": "It deletes the volume."})
+    assert 'name="reason"' in operator_client.post(page, {"action": "yank"}).text
+    operator_client.post(page, {"action": "yank", "apply": "1", "reason": "It deletes the volume."})
 
     assert Release.objects.get().lifecycle == "yanked"
-    assert 'value="restore"' in (shown := desk.get(page).text)
+    assert 'value="restore"' in (shown := operator_client.get(page).text)
     assert 'value="yank"' not in shown

@@ -20,20 +20,20 @@ SELECT = re.compile(r"<select[^>]*>")
 NAME = re.compile(r'name="([^"]+)"')
 
 
-def test_the_index_costs_the_same_at_any_size(desk):
+def test_the_index_costs_the_same_at_any_size(operator_client):
     rows.make(0, 3)
-    few = queries_of(desk, reverse("admin:index"))
+    few = queries_of(operator_client, reverse("admin:index"))
     rows.make(3, 60)
 
-    assert queries_of(desk, reverse("admin:index")) == few
+    assert queries_of(operator_client, reverse("admin:index")) == few
 
 
 @pytest.mark.parametrize("model", [Release, ModuleVersion])
 @pytest.mark.parametrize("which", ["stored7", "uploaded7"])
 @pytest.mark.parametrize("spelled", ["{}", "sha256:{}"])
-def test_a_digest_prefix_finds_its_row_alone(desk, model, which, spelled):
+def test_a_digest_prefix_finds_its_row_alone(operator_client, model, which, spelled):
     rows.make(0, 20)
-    page = desk.get(list_of(model, q=spelled.format(rows.digest_of(which)[:10])))
+    page = operator_client.get(list_of(model, q=spelled.format(rows.digest_of(which)[:10])))
 
     assert "team7/vpc/aws" in page.text
     assert page.context["cl"].result_count == 1
@@ -41,9 +41,9 @@ def test_a_digest_prefix_finds_its_row_alone(desk, model, which, spelled):
 
 @pytest.mark.parametrize("model", [Release, ModuleVersion])
 @pytest.mark.parametrize("words", ["team7/vpc/aws", "team7/vpc", "team7 1.0.0"])
-def test_an_address_finds_its_row(desk, model, words):
+def test_an_address_finds_its_row(operator_client, model, words):
     rows.make(0, 20)
-    assert desk.get(list_of(model, q=words)).context["cl"].result_count == 1
+    assert operator_client.get(list_of(model, q=words)).context["cl"].result_count == 1
 
 
 @pytest.mark.parametrize(
@@ -74,55 +74,55 @@ def test_an_address_finds_its_row(desk, model, words):
         (User, {"role": "Auditor"}, 0),
     ],
 )
-def test_filters_narrow_the_list(desk, model, query, count):
+def test_filters_narrow_the_list(operator_client, model, query, count):
     rows.make(0, 20)
-    assert desk.get(list_of(model, **query)).context["cl"].result_count == count
+    assert operator_client.get(list_of(model, **query)).context["cl"].result_count == count
 
 
-def test_a_version_links_to_its_page_in_the_portal(desk, published):
+def test_a_version_links_to_its_page_in_the_portal(operator_client, published):
     published("acme/vpc/aws", "1.2.0")
     where = reverse("portal:module-version", args=["acme", "vpc", "aws", "1.2.0"])
 
-    assert f'href="{where}"' in desk.get(list_of(ModuleVersion)).text
+    assert f'href="{where}"' in operator_client.get(list_of(ModuleVersion)).text
 
 
-def test_an_event_names_its_actor_or_says_that_they_are_forgotten(desk):
+def test_an_event_names_its_actor_or_says_that_they_are_forgotten(operator_client):
     rows.make(0, 1)
     AuditEvent.objects.create(kind="account:user:joined", actor_id=999_999, subject="user/999999")
-    page = desk.get(list_of(AuditEvent)).text
+    page = operator_client.get(list_of(AuditEvent)).text
 
     assert "person0" in page
     assert "account 999999, forgotten" in page
 
 
-def test_an_event_names_whom_it_is_about(desk, bob):
+def test_an_event_names_whom_it_is_about(operator_client, bob):
     event = AuditEvent.objects.create(kind="account:user:changed", subject=f"user/{bob.pk}")
     AuditEvent.objects.create(kind="account:user:changed", subject="user/" + "9" * 40)
 
-    for page in (desk.get(list_of(AuditEvent)), desk.get(page_of(event))):
+    for page in (operator_client.get(list_of(AuditEvent)), operator_client.get(page_of(event))):
         assert f"bob (user/{bob.pk})" in page.text
 
 
-def test_the_audit_is_found_by_whom_it_is_about_and_by_address(desk, bob, client):
+def test_the_audit_is_found_by_whom_it_is_about_and_by_address(operator_client, bob, client):
     client.post(reverse("account_login"), {"login": "bob", "password": "wrong"}, REMOTE_ADDR="198.51.100.7")
     for words in ("bob", "198.51.100.7"):
-        page = desk.get(list_of(AuditEvent, q=words))
+        page = operator_client.get(list_of(AuditEvent, q=words))
         assert "account:user:sign-in-failed" in page.text, words
         assert "198.51.100.7" in page.text
-    assert desk.get(list_of(AuditEvent, q="198.51.100.8")).context["cl"].result_count == 0
+    assert operator_client.get(list_of(AuditEvent, q="198.51.100.8")).context["cl"].result_count == 0
 
 
-def test_every_list_is_sorted_by_each_of_its_columns(desk):
+def test_every_list_is_sorted_by_each_of_its_columns(operator_client):
     """By a click on its head, either way; few columns cannot be: links, and what several fields make up."""
     rows.make(0, 2)
     unsorted = set()
     for model in rows.LISTED:
-        listed = desk.get(list_of(model)).context["cl"]
+        listed = operator_client.get(list_of(model)).context["cl"]
         for number, column in enumerate(listed.list_display[1:], start=1):
             if listed.get_ordering_field(column) is None:
                 unsorted.add(f"{model.__name__}.{getattr(column, '__name__', column)}")
             else:
-                assert desk.get(list_of(model, o=f"-{number}")).context["cl"].result_count
+                assert operator_client.get(list_of(model, o=f"-{number}")).context["cl"].result_count
 
     assert unsorted == {"Namespace.page", "Team.page", "Release.page", "Module.page", "ModuleVersion.page"} | {
         "Invitation.state",
@@ -130,26 +130,26 @@ def test_every_list_is_sorted_by_each_of_its_columns(desk):
     }
 
 
-def test_times_and_sizes_are_the_portals(desk, published):
+def test_times_and_sizes_are_the_portals(operator_client, published):
     published("acme/vpc/aws", "1.2.0")
     release = Release.objects.get()
     Release.objects.update(size=12_345)
-    for page in (desk.get(list_of(Release)), desk.get(page_of(release))):
+    for page in (operator_client.get(list_of(Release)), operator_client.get(page_of(release))):
         assert "<time datetime=" in page.text
         assert "12 kB" in page.text
     assert re.search(
-        r"\d+ \w{3} \d{4}, \d\d:\d\d UTC</div>", desk.get(page_of(User.objects.get(username="alice"))).text
+        r"\d+ \w{3} \d{4}, \d\d:\d\d UTC</div>", operator_client.get(page_of(User.objects.get(username="alice"))).text
     )
 
 
-def test_another_row_is_chosen_by_searching_and_from_no_long_list(desk):
+def test_another_row_is_chosen_by_searching_and_from_no_long_list(operator_client):
     rows.make(0, 2)
     pages = [reverse(f"admin:accounts_{model}_add") for model in ("namespace", "team", "grant", "invitation")]
     pages += [page_of(model.objects.order_by("pk").first()) for model in rows.LISTED]
     searched: set[str] = set()
     listed: set[str] = set()
     for page in pages:
-        for found in SELECT.findall(desk.get(page).text):
+        for found in SELECT.findall(operator_client.get(page).text):
             named = NAME.search(found)
             assert named is not None
             name = named[1].rpartition("-")[2]
@@ -173,11 +173,11 @@ def test_a_date_hierarchy_stands_on_an_index():
         assert field.db_index or name in leading, path
 
 
-def test_the_reasons_of_a_refused_release_can_be_read(desk):
+def test_the_reasons_of_a_refused_release_can_be_read(operator_client):
     rows.make(0, 1)
     reason = {"code": "empty", "found": "an archive without a single file", "expected": "files", "hint": "Zip them"}
     Release.objects.update(state="rejected", reasons=[reason])
-    page = desk.get(reverse("admin:releases_release_change", args=[Release.objects.get().pk])).text
+    page = operator_client.get(reverse("admin:releases_release_change", args=[Release.objects.get().pk])).text
 
     assert "an archive without a single file" in page
     assert "Zip them" in page

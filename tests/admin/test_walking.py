@@ -97,10 +97,10 @@ def test_a_refusal_in_the_admin_says_what_is_missing(walker):
 
 
 def test_an_operator_does_the_work_of_a_day(walker, bob):
-    desk = walker("Operator")
+    operator_client = walker("Operator")
 
     def post(page, *place, **told):
-        return desk.post(reverse(f"admin:accounts_{page}", args=place), told, follow=True)
+        return operator_client.post(reverse(f"admin:accounts_{page}", args=place), told, follow=True)
 
     post("namespace_add", name="platform", visibility="internal", description="")
     platform = Namespace.objects.get(name="platform")

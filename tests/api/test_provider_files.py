@@ -6,8 +6,8 @@ import io
 import pytest
 
 from apps.accounts.models import Scope
-from tests.providers.conftest import desk, held, registered, worker
-from tests.providers.desk import (
+from tests.providers.conftest import draft_client, held, registered, worker
+from tests.providers.draft_client import (
     DARWIN,
     LINUX,
     STEM,
@@ -17,33 +17,37 @@ from tests.providers.desk import (
     zips,
 )
 
-__all__ = ["desk", "held", "registered", "worker"]
+__all__ = ["draft_client", "held", "registered", "worker"]
 
 
 def sha256(data):
     return hashlib.sha256(data).hexdigest()
 
 
-def test_a_file_is_answered_with_its_digest_and_again_without_a_change(desk):
-    desk.open()
+def test_a_file_is_answered_with_its_digest_and_again_without_a_change(draft_client):
+    draft_client.open()
     data = zips()[LINUX]
-    first, again, other = desk.put(LINUX, data), desk.put(LINUX, data), desk.put(LINUX, data + b"more")
+    first, again, other = (
+        draft_client.put(LINUX, data),
+        draft_client.put(LINUX, data),
+        draft_client.put(LINUX, data + b"more"),
+    )
 
     assert (first.status_code, again.status_code, other.status_code) == (201, 200, 200)
     assert body(first) == {"name": LINUX, "role": "package", "digest": f"sha256:{sha256(data)}", "size": len(data)}
     assert body(again) == body(first)
     assert body(other)["digest"] == f"sha256:{sha256(data + b'more')}"
-    assert desk.get()["uploaded_size"] == len(data) + 4
+    assert draft_client.get()["uploaded_size"] == len(data) + 4
 
 
-def test_what_was_replaced_or_removed_leaves_staging(desk, stored_files):
-    desk.open()
+def test_what_was_replaced_or_removed_leaves_staging(draft_client, stored_files):
+    draft_client.open()
     for data in (b"one", b"two", b"two"):
-        desk.put(LINUX, data)
+        draft_client.put(LINUX, data)
     assert len(stored_files()) == 1
-    assert (desk.delete(LINUX).status_code, desk.delete(LINUX).status_code) == (204, 404)
+    assert (draft_client.delete(LINUX).status_code, draft_client.delete(LINUX).status_code) == (204, 404)
     assert stored_files() == []
-    assert desk.get()["files"] == []
+    assert draft_client.get()["files"] == []
 
 
 @pytest.mark.parametrize(
@@ -58,9 +62,9 @@ def test_what_was_replaced_or_removed_leaves_staging(desk, stored_files):
         "README.md",
     ],
 )
-def test_a_name_that_is_not_expected_is_refused_before_a_byte_is_read(desk, untouchable, name):
-    desk.open()
-    response = desk.client.put(f"{desk.url}/files/{name}", **untouchable)
+def test_a_name_that_is_not_expected_is_refused_before_a_byte_is_read(draft_client, untouchable, name):
+    draft_client.open()
+    response = draft_client.client.put(f"{draft_client.url}/files/{name}", **untouchable)
 
     assert response.status_code == 422
     assert f"{STEM}_<os>_<arch>.zip" in body(response)["error"]["message"]
@@ -68,73 +72,79 @@ def test_a_name_that_is_not_expected_is_refused_before_a_byte_is_read(desk, unto
 
 
 @pytest.mark.parametrize("platform", ["linux_amd64 (1)", "plan9_vax", "darwin_all", "linux_x86_64"])
-def test_a_platform_that_no_client_asks_for_is_refused_before_a_byte_is_read(desk, untouchable, platform):
+def test_a_platform_that_no_client_asks_for_is_refused_before_a_byte_is_read(draft_client, untouchable, platform):
     """So no platform comes twice under two names."""
-    desk.open()
-    response = desk.client.put(f"{desk.url}/files/{STEM}_{platform}.zip", **untouchable)
+    draft_client.open()
+    response = draft_client.client.put(f"{draft_client.url}/files/{STEM}_{platform}.zip", **untouchable)
 
     assert response.status_code == 422
     assert "in the name" in body(response)["error"]["message"]
 
 
-def test_no_byte_is_read_without_a_draft(desk, untouchable):
-    assert desk.client.put(f"{desk.url}/files/{LINUX}", **untouchable).status_code == 404
+def test_no_byte_is_read_without_a_draft(draft_client, untouchable):
+    assert draft_client.client.put(f"{draft_client.url}/files/{LINUX}", **untouchable).status_code == 404
 
 
 @pytest.mark.parametrize(("who", "status"), [("bob", 403), ("charlie", 404), (None, 401)])
-def test_no_byte_is_read_before_the_rights_are_known(request, desk, tofu, untouchable, who, status):
-    desk.open()
+def test_no_byte_is_read_before_the_rights_are_known(request, draft_client, tofu, untouchable, who, status):
+    draft_client.open()
     client = tofu(request.getfixturevalue(who) if who else None)
 
     assert client.put(f"{URL}/files/{LINUX}", **untouchable).status_code == status
     assert client.post(URL, **untouchable).status_code == status
 
 
-def test_a_token_for_another_type_sends_nothing(tofu, bearer, alice, acme, desk, untouchable):
-    desk.open()
+def test_a_token_for_another_type_sends_nothing(tofu, bearer, alice, acme, draft_client, untouchable):
+    draft_client.open()
     for only_name, status in (("dns", 201), ("net", 403)):
         headers = bearer(alice, Scope.PUBLISH, namespaces=[acme], only_name=only_name)
-        assert desk.client.generic("PUT", f"{URL}/files/{LINUX}", b"x", headers=headers).status_code == status
+        assert draft_client.client.generic("PUT", f"{URL}/files/{LINUX}", b"x", headers=headers).status_code == status
 
 
 def test_a_package_over_the_limit_is_413_before_and_while_it_is_read(
-    desk, untouchable, endless, settings, stored_files
+    draft_client, untouchable, endless, settings, stored_files
 ):
     settings.PROVIDER_PACKAGE_MAX_BYTES = 999
-    desk.open()
-    said = desk.client.put(f"{URL}/files/{LINUX}", **untouchable)
-    grew = desk.client.put(f"{URL}/files/{LINUX}", **endless(100_000))
+    draft_client.open()
+    said = draft_client.client.put(f"{URL}/files/{LINUX}", **untouchable)
+    grew = draft_client.client.put(f"{URL}/files/{LINUX}", **endless(100_000))
 
     assert (said.status_code, grew.status_code) == (413, 413)
     assert b"LARDER_PROVIDER_PACKAGE_MAX_BYTES" in said.content + grew.content
     assert stored_files() == []
-    assert desk.get()["files"] == []
+    assert draft_client.get()["files"] == []
 
 
-def test_sums_of_ten_megabytes_are_refused_before_they_are_read(desk, untouchable):
-    desk.open()
-    response = desk.client.put(f"{desk.url}/files/{SUMS}", **{**untouchable, "CONTENT_LENGTH": str(10**7)})
+def test_sums_of_ten_megabytes_are_refused_before_they_are_read(draft_client, untouchable):
+    draft_client.open()
+    response = draft_client.client.put(
+        f"{draft_client.url}/files/{SUMS}", **{**untouchable, "CONTENT_LENGTH": str(10**7)}
+    )
 
     assert response.status_code == 413
     assert b"LARDER_SUMS_MAX_BYTES" in response.content
 
 
-def test_the_quota_counts_a_draft_file_by_file(desk, acme, stored_files):
+def test_the_quota_counts_a_draft_file_by_file(draft_client, acme, stored_files):
     acme.quota_bytes = 100
     acme.save()
-    desk.open()
-    answers = [desk.put(LINUX, b"x" * 60), desk.put(DARWIN, b"x" * 60), desk.put(DARWIN, b"x" * 40)]
+    draft_client.open()
+    answers = [
+        draft_client.put(LINUX, b"x" * 60),
+        draft_client.put(DARWIN, b"x" * 60),
+        draft_client.put(DARWIN, b"x" * 40),
+    ]
 
     assert [answer.status_code for answer in answers] == [201, 413, 201]
     assert len(stored_files()) == 2
 
 
-def test_a_body_that_breaks_off_leaves_what_was_there(desk, stored_files):
-    desk.open()
-    desk.put(LINUX, b"whole")
+def test_a_body_that_breaks_off_leaves_what_was_there(draft_client, stored_files):
+    draft_client.open()
+    draft_client.put(LINUX, b"whole")
     lying = {"wsgi.input": io.BytesIO(b"half"), "wsgi.input_terminated": True, "CONTENT_LENGTH": "1000"}
 
-    assert desk.client.put(f"{URL}/files/{LINUX}", **lying).status_code == 422
-    assert desk.put(DARWIN, b"").status_code == 422
+    assert draft_client.client.put(f"{URL}/files/{LINUX}", **lying).status_code == 422
+    assert draft_client.put(DARWIN, b"").status_code == 422
     assert len(stored_files()) == 1
-    assert [file["digest"] for file in desk.get()["files"]] == [f"sha256:{sha256(b'whole')}"]
+    assert [file["digest"] for file in draft_client.get()["files"]] == [f"sha256:{sha256(b'whole')}"]

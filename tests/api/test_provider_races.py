@@ -10,26 +10,26 @@ from apps.providers import publishing
 from apps.releases.models import Release, ReleaseFile
 from apps.releases.publishing import drafting
 from tests.oci.manifests.test_races import together
-from tests.providers.conftest import desk, registered
-from tests.providers.desk import LINUX, STEM, Desk, body, dist, signed, work
+from tests.providers.conftest import draft_client, registered
+from tests.providers.draft_client import LINUX, STEM, DraftClient, body, dist, signed, work
 
 pytestmark = pytest.mark.both
 
-__all__ = ["desk", "registered"]
+__all__ = ["draft_client", "registered"]
 
 
 @pytest.fixture
-def filled(desk, registered):
+def filled(draft_client, registered):
     """Alice's draft, with all its files."""
-    desk.open()
+    draft_client.open()
     for name, data in signed(dist()).items():
-        desk.put(name, data)
-    return desk
+        draft_client.put(name, data)
+    return draft_client
 
 
 @pytest.mark.django_db(transaction=True)
 def test_of_eight_that_hand_in_at_once_all_hear_that_it_is_handed_in(filled, tofu, alice):
-    desks = [Desk(tofu(alice)) for _ in range(8)]
+    desks = [DraftClient(tofu(alice)) for _ in range(8)]
     answers = together(*(one.hand_in for one in desks))
 
     assert [answer.status_code for answer in answers] == [202] * 8

@@ -7,10 +7,10 @@ import pytest
 from apps.blobs import store
 from apps.providers.models import Provider, ProviderVersion
 from tests.lib.packages.test_names import BYPRODUCTS
-from tests.providers.conftest import desk, held, registered, worker
-from tests.providers.desk import LINUX, MANIFEST, SIGNATURE, STEM, SUMS, body, codes, dist, signed, work
+from tests.providers.conftest import draft_client, held, registered, worker
+from tests.providers.draft_client import LINUX, MANIFEST, SIGNATURE, STEM, SUMS, body, codes, dist, signed, work
 
-__all__ = ["desk", "held", "registered", "worker"]
+__all__ = ["draft_client", "held", "registered", "worker"]
 
 
 def listing(files, *names):
@@ -19,48 +19,48 @@ def listing(files, *names):
     return {**files, SUMS: files[SUMS] + b"".join(lines)}
 
 
-def test_lines_for_sboms_and_sources_need_no_file(desk, registered):
+def test_lines_for_sboms_and_sources_need_no_file(draft_client, registered):
     names = (f"{LINUX}.sbom.json", f"{STEM}.tar.gz", f"{STEM}.tar.gz.sbom.json")
     files = signed(listing(dist(), *names))
-    document = desk.publish(files)
+    document = draft_client.publish(files)
 
     assert (document["state"], document["signing"]) == ("published", "publisher"), document["reasons"]
     assert b"".join(store.read(ProviderVersion.objects.get().sums_digest)) == files[SUMS]
 
 
-def test_a_whole_build_folder_may_be_sent_and_what_is_not_published_is_ignored(desk, registered, stored_files):
+def test_a_whole_build_folder_may_be_sent_and_what_is_not_published_is_ignored(draft_client, registered, stored_files):
     """`for file in dist/*; do curl --fail …` must not stop at a file that nobody needs."""
-    desk.open()
+    draft_client.open()
     files = signed(listing(dist(), f"{LINUX}.sbom.json"))
-    sent = {name: desk.put(name, b"{}" * 3000) for name in BYPRODUCTS}
+    sent = {name: draft_client.put(name, b"{}" * 3000) for name in BYPRODUCTS}
     assert stored_files() == []
     for name, data in files.items():
-        assert desk.put(name, data).status_code == 201
+        assert draft_client.put(name, data).status_code == 201
 
     assert {name: answer.status_code for name, answer in sent.items()} == dict.fromkeys(BYPRODUCTS, 200)
     assert {body(answer)["role"] for answer in sent.values()} == {"ignored"}
     assert body(sent["config.yaml"])["size"] == 6000
-    assert desk.hand_in().status_code == 202
+    assert draft_client.hand_in().status_code == 202
     work()
-    document = desk.get()
+    document = draft_client.get()
     assert (document["state"], document["signing"]) == ("published", "publisher"), document["reasons"]
     assert sorted(file["name"] for file in document["files"]) == sorted(files)
-    assert desk.put("config.yaml", b"again").status_code == 200
+    assert draft_client.put("config.yaml", b"again").status_code == 200
 
 
-def test_a_byproduct_is_ignored_for_those_alone_who_may_send_files(desk, tofu, bob, untouchable):
-    desk.open()
-    assert tofu(bob).put(f"{desk.url}/files/config.yaml", **untouchable).status_code == 403
+def test_a_byproduct_is_ignored_for_those_alone_who_may_send_files(draft_client, tofu, bob, untouchable):
+    draft_client.open()
+    assert tofu(bob).put(f"{draft_client.url}/files/config.yaml", **untouchable).status_code == 403
 
 
-def test_no_byproduct_is_read_beyond_the_limit(desk, endless, settings):
+def test_no_byproduct_is_read_beyond_the_limit(draft_client, endless, settings):
     settings.PROVIDER_PACKAGE_MAX_BYTES = 999
-    desk.open()
-    assert desk.client.put(f"{desk.url}/files/config.yaml", **endless(100_000)).status_code == 413
+    draft_client.open()
+    assert draft_client.client.put(f"{draft_client.url}/files/config.yaml", **endless(100_000)).status_code == 413
 
 
-def test_lines_for_sboms_are_passed_over_where_the_registry_signs(desk, held):
-    document = desk.publish(listing(dist(), f"{LINUX}.sbom.json"))
+def test_lines_for_sboms_are_passed_over_where_the_registry_signs(draft_client, held):
+    document = draft_client.publish(listing(dist(), f"{LINUX}.sbom.json"))
 
     assert (document["state"], document["signing"]) == ("published", "registry"), document["reasons"]
     assert b"sbom" not in b"".join(store.read(ProviderVersion.objects.get().sums_digest))
@@ -78,35 +78,35 @@ def test_lines_for_sboms_are_passed_over_where_the_registry_signs(desk, held):
         ("README.md", "sums without it: acme/dns 1.2.0 has no such file"),
     ],
 )
-def test_other_lines_need_their_file_and_nobody_is_told_to_send_what_is_refused(desk, registered, name, hint):
-    document = desk.publish(signed(listing(dist(), name)))
+def test_other_lines_need_their_file_and_nobody_is_told_to_send_what_is_refused(draft_client, registered, name, hint):
+    document = draft_client.publish(signed(listing(dist(), name)))
 
     assert codes(document) == ["sums_file_missing"]
     assert hint in document["reasons"][0]["hint"]
     assert not Provider.objects.exists()
 
 
-def test_a_line_for_the_manifest_needs_the_manifest(desk, registered):
+def test_a_line_for_the_manifest_needs_the_manifest(draft_client, registered):
     files = signed(dist())
     del files[MANIFEST]
-    document = desk.publish(files, protocols=["5.0"])
+    document = draft_client.publish(files, protocols=["5.0"])
 
     assert codes(document) == ["sums_file_missing"]
     assert f"Send {MANIFEST} too: it is terraform-registry-manifest.json" in document["reasons"][0]["hint"]
 
 
-def test_the_manifest_of_the_repository_is_refused_with_the_name_to_send_it_by(desk):
-    desk.open()
-    refused = desk.put("terraform-registry-manifest.json", b"{}")
+def test_the_manifest_of_the_repository_is_refused_with_the_name_to_send_it_by(draft_client):
+    draft_client.open()
+    refused = draft_client.put("terraform-registry-manifest.json", b"{}")
 
     assert refused.status_code == 422
     assert body(refused)["error"]["hint"] == f"Send it as {MANIFEST}."
 
 
-def test_a_file_of_this_version_without_its_line_is_refused_as_before(desk, registered):
+def test_a_file_of_this_version_without_its_line_is_refused_as_before(draft_client, registered):
     files = dist()
     rest = b"".join(line for line in files[SUMS].splitlines(keepends=True) if LINUX.encode() not in line)
-    document = desk.publish(signed({**files, SUMS: rest}))
+    document = draft_client.publish(signed({**files, SUMS: rest}))
 
     assert codes(document) == ["sums_line_missing"]
     assert SIGNATURE in {file["name"] for file in document["files"]}

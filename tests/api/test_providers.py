@@ -9,8 +9,8 @@ from apps.audit.models import AuditEvent
 from apps.providers.models import Package, ProviderVersion
 from apps.releases.models import Release, ReleaseFile
 from tests.builders import providers
-from tests.providers.conftest import desk, held, registered, worker
-from tests.providers.desk import (
+from tests.providers.conftest import draft_client, held, registered, worker
+from tests.providers.draft_client import (
     DARWIN,
     LINUX,
     MANIFEST,
@@ -18,7 +18,7 @@ from tests.providers.desk import (
     STEM,
     SUMS,
     URL,
-    Desk,
+    DraftClient,
     body,
     dist,
     signed,
@@ -26,16 +26,16 @@ from tests.providers.desk import (
     zips,
 )
 
-__all__ = ["desk", "held", "registered", "worker"]
+__all__ = ["draft_client", "held", "registered", "worker"]
 
 
 def sha256(data):
     return hashlib.sha256(data).hexdigest()
 
 
-def test_a_publisher_signed_version_leaves_exactly_this(desk, registered, stored_files):
+def test_a_publisher_signed_version_leaves_exactly_this(draft_client, registered, stored_files):
     files = signed(dist())
-    document = desk.publish(files)
+    document = draft_client.publish(files)
     version = ProviderVersion.objects.select_related("release", "key").get()
 
     assert (document["state"], document["signing"], document["protocols"]) == ("published", "publisher", ["5.0"])
@@ -55,9 +55,9 @@ def test_a_publisher_signed_version_leaves_exactly_this(desk, registered, stored
     )
 
 
-def test_a_registry_signed_version_has_canonical_sums_and_a_signature_that_verifies(desk, held, stored_files):
+def test_a_registry_signed_version_has_canonical_sums_and_a_signature_that_verifies(draft_client, held, stored_files):
     files = zips()
-    document = desk.publish(files, protocols=["6.0", "5.0"])
+    document = draft_client.publish(files, protocols=["6.0", "5.0"])
     version = ProviderVersion.objects.get()
     sums = b"".join(f"{sha256(data)}  {name}\n".encode() for name, data in sorted(files.items()))
 
@@ -75,14 +75,14 @@ def test_a_registry_signed_version_has_canonical_sums_and_a_signature_that_verif
     ("who", "status"), [("alice", 201), ("dora", 201), ("bob", 403), ("charlie", 404), ("olga", 201), (None, 401)]
 )
 def test_the_role_decides_who_opens_a_draft(request, tofu, acme, who, status):
-    response = Desk(tofu(request.getfixturevalue(who) if who else None)).open()
+    response = DraftClient(tofu(request.getfixturevalue(who) if who else None)).open()
 
     assert response.status_code == status
     assert Release.objects.exists() == (status == 201)
 
 
-def test_a_draft_is_answered_with_its_document(desk):
-    response = desk.open(protocols=["5.0"])
+def test_a_draft_is_answered_with_its_document(draft_client):
+    response = draft_client.open(protocols=["5.0"])
     document = body(response)
 
     assert response.headers["Location"] == f"/api/v1/releases/{document['id']}"
@@ -91,8 +91,8 @@ def test_a_draft_is_answered_with_its_document(desk):
     assert [reason["code"] for reason in document["missing"]] == ["no_packages", "not_signed"]
 
 
-def test_the_same_person_gets_the_same_draft_and_others_a_conflict(desk, tofu, dora):
-    first, again, others = desk.open(), desk.open(protocols=["6.0"]), Desk(tofu(dora)).open()
+def test_the_same_person_gets_the_same_draft_and_others_a_conflict(draft_client, tofu, dora):
+    first, again, others = draft_client.open(), draft_client.open(protocols=["6.0"]), DraftClient(tofu(dora)).open()
 
     assert (first.status_code, again.status_code, others.status_code) == (201, 200, 409)
     assert body(first)["id"] == body(again)["id"]
@@ -100,10 +100,10 @@ def test_the_same_person_gets_the_same_draft_and_others_a_conflict(desk, tofu, d
     assert "somebody else" in body(others)["error"]["message"]
 
 
-def test_nobody_else_sends_removes_or_hands_in(desk, tofu, dora):
-    desk.open()
-    desk.put(LINUX, zips()[LINUX])
-    other = Desk(tofu(dora))
+def test_nobody_else_sends_removes_or_hands_in(draft_client, tofu, dora):
+    draft_client.open()
+    draft_client.put(LINUX, zips()[LINUX])
+    other = DraftClient(tofu(dora))
 
     answers = [other.put(DARWIN, zips()[DARWIN]), other.delete(LINUX), other.hand_in()]
     assert [answer.status_code for answer in answers] == [409, 409, 409]
@@ -121,23 +121,23 @@ def test_nobody_else_sends_removes_or_hands_in(desk, tofu, dora):
         ({"protocols": ["5.0", "6.7"]}, 201),
     ],
 )
-def test_the_json_of_a_draft_is_checked(desk, wanted, status):
-    assert desk.open(**wanted).status_code == status
+def test_the_json_of_a_draft_is_checked(draft_client, wanted, status):
+    assert draft_client.open(**wanted).status_code == status
 
 
 def test_a_draft_needs_an_address_that_clients_take(tofu, alice):
     for path, status in [("acme/terraform-dns/1.0.0", 422), ("acme/dns/v1.0.0", 422), ("acmx/dns/1.0.0", 404)]:
-        assert Desk(tofu(alice), f"/api/v1/providers/{path}").open().status_code == status
+        assert DraftClient(tofu(alice), f"/api/v1/providers/{path}").open().status_code == status
     assert not Release.objects.exists()
 
 
-def test_a_draft_says_what_it_understood_and_what_is_missing(desk, registered):
-    desk.open()
+def test_a_draft_says_what_it_understood_and_what_is_missing(draft_client, registered):
+    draft_client.open()
     files = signed(dist())
     seen = []
     for name in (LINUX, SUMS, SIGNATURE, MANIFEST):
-        desk.put(name, files[name])
-        document = desk.get()
+        draft_client.put(name, files[name])
+        document = draft_client.get()
         seen.append((document["signing"], [reason["code"] for reason in document["missing"]]))
 
     assert seen == [
@@ -155,68 +155,72 @@ def test_a_draft_says_what_it_understood_and_what_is_missing(desk, registered):
     }
 
 
-def test_a_draft_without_packages_cannot_be_handed_in_and_stays_a_draft(desk):
-    desk.open()
-    desk.put(MANIFEST, providers.manifest("5.0"))
-    response = desk.hand_in()
+def test_a_draft_without_packages_cannot_be_handed_in_and_stays_a_draft(draft_client):
+    draft_client.open()
+    draft_client.put(MANIFEST, providers.manifest("5.0"))
+    response = draft_client.hand_in()
 
     assert response.status_code == 422
     assert f"{STEM}_<os>_<arch>.zip" in body(response)["error"]["message"]
-    assert desk.get()["state"] == "receiving"
+    assert draft_client.get()["state"] == "receiving"
 
 
-def test_who_does_it_all_again_with_the_same_bytes_hears_200(desk, registered):
+def test_who_does_it_all_again_with_the_same_bytes_hears_200(draft_client, registered):
     files = signed(dist())
-    first = desk.publish(files)
-    again = [desk.open(), *(desk.put(name, data) for name, data in files.items()), desk.hand_in()]
+    first = draft_client.publish(files)
+    again = [
+        draft_client.open(),
+        *(draft_client.put(name, data) for name, data in files.items()),
+        draft_client.hand_in(),
+    ]
 
     assert [answer.status_code for answer in again] == [200] * 7
     assert body(again[-1])["id"] == first["id"]
     assert Release.objects.count() == 1
 
 
-def test_other_bytes_for_a_published_version_are_409_naming_both_digests(desk, registered):
+def test_other_bytes_for_a_published_version_are_409_naming_both_digests(draft_client, registered):
     files = signed(dist())
-    desk.publish(files)
-    response = desk.put(LINUX, b"other")
+    draft_client.publish(files)
+    response = draft_client.put(LINUX, b"other")
 
     assert response.status_code == 409
     assert sha256(files[LINUX]) in body(response)["error"]["message"]
     assert sha256(b"other") in body(response)["error"]["message"]
 
 
-def test_the_platforms_of_a_published_version_are_frozen(desk, registered, untouchable):
-    desk.publish(signed(dist()))
+def test_the_platforms_of_a_published_version_are_frozen(draft_client, registered, untouchable):
+    draft_client.publish(signed(dist()))
 
-    assert desk.client.put(f"{URL}/files/{STEM}_linux_386.zip", **untouchable).status_code == 409
-    assert desk.delete(LINUX).status_code == 409
+    assert draft_client.client.put(f"{URL}/files/{STEM}_linux_386.zip", **untouchable).status_code == 409
+    assert draft_client.delete(LINUX).status_code == 409
     assert Package.objects.count() == 2
 
 
-def test_what_is_handed_in_takes_no_more_files(desk, registered):
+def test_what_is_handed_in_takes_no_more_files(draft_client, registered):
     files = signed(dist())
-    desk.open()
+    draft_client.open()
     for name, data in files.items():
-        desk.put(name, data)
-    assert desk.hand_in().status_code == 202
-    assert (desk.put(LINUX, files[LINUX]).status_code, desk.put(LINUX, b"x").status_code) == (200, 409)
-    assert desk.hand_in().status_code == 202
+        draft_client.put(name, data)
+    assert draft_client.hand_in().status_code == 202
+    assert (draft_client.put(LINUX, files[LINUX]).status_code, draft_client.put(LINUX, b"x").status_code) == (200, 409)
+    assert draft_client.hand_in().status_code == 202
     work()
-    assert desk.get()["state"] == "published"
+    assert draft_client.get()["state"] == "published"
 
 
-def test_readers_see_it_from_its_publication_on(desk, tofu, bob, registered):
-    desk.open()
+def test_readers_see_it_from_its_publication_on(draft_client, tofu, bob, registered):
+    draft_client.open()
     assert tofu(bob).get(URL).status_code == 404
     for name, data in signed(dist()).items():
-        desk.put(name, data)
-    desk.hand_in()
+        draft_client.put(name, data)
+    draft_client.hand_in()
     work()
     assert json.loads(tofu(bob).get(URL).content)["platforms"] == ["darwin_arm64", "linux_amd64"]
 
 
-def test_each_step_is_recorded(desk, registered):
-    desk.publish(signed(dist()))
+def test_each_step_is_recorded(draft_client, registered):
+    draft_client.publish(signed(dist()))
     kinds = list(AuditEvent.objects.filter(subject="acme/dns 1.2.0").order_by("pk").values_list("kind", flat=True))
 
     assert kinds == [

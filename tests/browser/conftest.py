@@ -11,7 +11,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
-from tests.browser.shelf import Shelf, fill
+from tests.browser.catalogue import Shelf, fill
 from tests.builders.archives import module_zip
 from tests.conftest import need
 from tests.live import Live, start_live

@@ -98,7 +98,7 @@ def test_the_list_is_exported(page, module):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_admin_and_the_status_are_readable_in_both_themes(open_browser, module, watch, theme):
-    """In the portal's colours, on a phone and on a desk."""
+    """In the portal's colours, on a phone and on a draft_client."""
     module(f"seen-in-{theme}")
     page = open_browser(color_scheme=theme).new_page()
     paper = {"light": "rgb(250, 246, 239)", "dark": "rgb(26, 23, 21)"}[theme]

@@ -8,8 +8,8 @@ from django.urls import get_resolver, reverse
 from django.urls.resolvers import URLPattern, URLResolver
 from playwright.sync_api import Page
 
+from tests.browser.catalogue import SPACE, Shelf
 from tests.browser.conftest import serious_findings
-from tests.browser.shelf import SPACE, Shelf
 
 pytestmark = pytest.mark.live
 WIDTHS = (320, 768, 1440)

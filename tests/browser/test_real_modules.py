@@ -7,8 +7,8 @@ import hcl2
 import pytest
 from playwright.sync_api import Page
 
+from tests.browser.catalogue import REAL, SPACE, Shelf
 from tests.browser.publishing import describe, expect_published, publish
-from tests.browser.shelf import REAL, SPACE, Shelf
 
 pytestmark = pytest.mark.live
 

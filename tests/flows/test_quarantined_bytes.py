@@ -8,7 +8,7 @@ from apps.modules import lifecycle as modules
 from apps.providers import lifecycle as providers
 from tests.builders.archives import module_zip
 from tests.providers.conftest import held, worker
-from tests.providers.desk import LINUX, URL, Desk, codes, zips
+from tests.providers.draft_client import LINUX, URL, DraftClient, codes, zips
 
 pytestmark = pytest.mark.both
 
@@ -48,18 +48,18 @@ def test_it_is_welcome_again_when_the_quarantine_is_lifted(published, olga):
 
 
 def test_one_package_of_a_provider_is_enough(tofu, alice, olga, held):
-    desk, files = Desk(tofu(alice)), zips()
-    assert desk.publish(files, protocols=["5.0"])["state"] == "published"
+    draft_client, files = DraftClient(tofu(alice)), zips()
+    assert draft_client.publish(files, protocols=["5.0"])["state"] == "published"
     where = ProviderAddress.parse("acme/dns")
     providers.quarantine(viewer=Viewer(olga), address=where, version="1.2.0", **WHY)
     again = zips("1.3.0") | {LINUX.replace("1.2.0", "1.3.0"): files[LINUX]}
 
-    refused = Desk(tofu(alice), URL.replace("1.2.0", "1.3.0")).publish(again, protocols=["5.0"])
+    refused = DraftClient(tofu(alice), URL.replace("1.2.0", "1.3.0")).publish(again, protocols=["5.0"])
 
     assert refused["state"] == "rejected"
     assert codes(refused) == ["quarantined"]
     assert refused["reasons"][0]["file"] == LINUX.replace("1.2.0", "1.3.0")
     assert (
-        Desk(tofu(alice), URL.replace("1.2.0", "1.4.0")).publish(zips("1.4.0"), protocols=["5.0"])["state"]
+        DraftClient(tofu(alice), URL.replace("1.2.0", "1.4.0")).publish(zips("1.4.0"), protocols=["5.0"])["state"]
         == "published"
     )

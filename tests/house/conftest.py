@@ -12,8 +12,8 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.models import Scope
 from tests.conftest import BLOBS
-from tests.house import world
-from tests.house.policy import COLUMNS
+from tests.house import scenario
+from tests.house.policy.table import COLUMNS
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def shared_scene(django_db_setup, django_db_blocker):
         outer: Any = transaction.atomic()
         outer._from_testcase = True  # as Django's TestCase has it: jobs may begin their durable blocks inside
         with outer:
-            yield world.build()
+            yield scenario.build()
             transaction.set_rollback(True)
 
 

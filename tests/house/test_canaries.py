@@ -18,7 +18,7 @@ from apps.accounts.models import Scope
 from apps.audit.models import AuditEvent
 from registry_site import logs
 from tests.builders import canaries
-from tests.house import world
+from tests.house import scenario
 from tests.house.routes import METHODS, all_routes
 
 ROUTES = [route for route in all_routes() if route.name]
@@ -107,7 +107,7 @@ def headers_with(token, scene):
 
 def body_with(route, method):
     """What a well-meant request sends, with a secret in each free text; a form of secrets where it sends nothing."""
-    body = {name: value for name, value in world.body_of(route.name, method, "private").items() if name != "headers"}
+    body = {name: value for name, value in scenario.body_of(route.name, method, "private").items() if name != "headers"}
     data = body.get("data")
     if isinstance(data, dict):
         body["data"] = {

@@ -6,13 +6,13 @@ from django.conf import settings
 
 from apps.signing import vault
 from apps.signing.models import SigningKey
-from tests.providers.desk import Desk, hold, register
+from tests.providers.draft_client import DraftClient, hold, register
 
 
 @pytest.fixture
-def desk(tofu, alice) -> Desk:
+def draft_client(tofu, alice) -> DraftClient:
     """Alice publishes acme/dns 1.2.0."""
-    return Desk(tofu(alice))
+    return DraftClient(tofu(alice))
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 from apps.providers.models import DocsArchive, ProviderVersion
 from apps.releases.models import ReleaseFile
 from tests.builders import docs, providers
-from tests.providers.desk import LINUX, PLATFORMS, STEM, SUMS, codes, dist, signed, zips
+from tests.providers.draft_client import LINUX, PLATFORMS, STEM, SUMS, codes, dist, signed, zips
 
 pytestmark = pytest.mark.both
 
@@ -25,8 +25,8 @@ def with_docs(files):
     return found
 
 
-def test_pages_come_from_the_packages(desk, held):
-    document = desk.publish(with_docs(docs.TODAY), protocols=["5.0"])
+def test_pages_come_from_the_packages(draft_client, held):
+    document = draft_client.publish(with_docs(docs.TODAY), protocols=["5.0"])
 
     assert document["state"] == "published", document["reasons"]
     assert len(pages()) == 7
@@ -34,9 +34,9 @@ def test_pages_come_from_the_packages(desk, held):
     assert not DocsArchive.objects.exists()
 
 
-def test_an_archive_of_its_own_wins_over_the_packages(desk, held):
+def test_an_archive_of_its_own_wins_over_the_packages(draft_client, held):
     files = {**with_docs(docs.TODAY), DOCS: docs.archive({"docs/index.md": "# Mine"})}
-    document = desk.publish(files, protocols=["5.0"])
+    document = draft_client.publish(files, protocols=["5.0"])
 
     assert document["state"] == "published", document["reasons"]
     assert {file["name"]: file["role"] for file in document["files"]}[DOCS] == "docs"
@@ -47,8 +47,8 @@ def test_an_archive_of_its_own_wins_over_the_packages(desk, held):
     assert release.blobs.filter(digest=archive.digest, name=DOCS).exists()  # so a purge finds it
 
 
-def test_clients_hear_nothing_of_it(desk, held, tofu, alice):
-    desk.publish({**zips(), DOCS: docs.archive()}, protocols=["5.0"])
+def test_clients_hear_nothing_of_it(draft_client, held, tofu, alice):
+    draft_client.publish({**zips(), DOCS: docs.archive()}, protocols=["5.0"])
     client = tofu(alice)
     version = ProviderVersion.objects.get()
 
@@ -57,25 +57,25 @@ def test_clients_hear_nothing_of_it(desk, held, tofu, alice):
         assert "docs" not in client.get(f"/v1/providers/acme/dns/{path}").content.decode()
 
 
-def test_it_is_no_part_of_what_the_publisher_signs(desk, registered):
-    document = desk.publish({**signed(dist()), DOCS: docs.archive()})
+def test_it_is_no_part_of_what_the_publisher_signs(draft_client, registered):
+    document = draft_client.publish({**signed(dist()), DOCS: docs.archive()})
     assert document["state"] == "published", document["reasons"]
     assert len(pages()) == 7
 
 
-def test_sums_that_list_it_say_what_to_fix(desk, registered):
+def test_sums_that_list_it_say_what_to_fix(draft_client, registered):
     files = {**dist(), DOCS: docs.archive()}
     files[SUMS] = providers.sums({name: data for name, data in files.items() if name != SUMS})
-    document = desk.publish(signed(files))
+    document = draft_client.publish(signed(files))
 
     assert codes(document) == ["sums_lists_docs"]
     assert DOCS in document["reasons"][0]["found"]
 
 
-def test_the_same_packages_are_the_same_release_whatever_was_written(desk, held):
-    desk.publish({**zips(), DOCS: docs.archive()}, protocols=["5.0"])
-    assert desk.put(LINUX, zips()[LINUX]).status_code == 200
-    assert desk.hand_in().status_code == 200
+def test_the_same_packages_are_the_same_release_whatever_was_written(draft_client, held):
+    draft_client.publish({**zips(), DOCS: docs.archive()}, protocols=["5.0"])
+    assert draft_client.put(LINUX, zips()[LINUX]).status_code == 200
+    assert draft_client.hand_in().status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -87,8 +87,8 @@ def test_the_same_packages_are_the_same_release_whatever_was_written(desk, held)
     ],
     ids=["text", "empty", "escaping"],
 )
-def test_a_bad_archive_refuses_the_release_by_its_name(desk, held, data, code):
-    document = desk.publish({**zips(), DOCS: data}, protocols=["5.0"])
+def test_a_bad_archive_refuses_the_release_by_its_name(draft_client, held, data, code):
+    document = draft_client.publish({**zips(), DOCS: data}, protocols=["5.0"])
 
     assert document["state"] == "rejected"
     assert all(reason["file"].startswith(DOCS) for reason in document["reasons"])
@@ -96,24 +96,24 @@ def test_a_bad_archive_refuses_the_release_by_its_name(desk, held, data, code):
     assert not ProviderVersion.objects.exists()
 
 
-def test_what_is_wrong_with_docs_in_a_package_stops_nobody(desk, held):
+def test_what_is_wrong_with_docs_in_a_package_stops_nobody(draft_client, held):
     long = {"docs/index.md": "x" * 600_000, "docs/resources/<b>.md": "x", "docs/resources/zone.md": "\xff\x00 <script>"}
-    document = desk.publish(with_docs(long), protocols=["5.0"])
+    document = draft_client.publish(with_docs(long), protocols=["5.0"])
 
     assert document["state"] == "published", document["reasons"]
     assert pages() == [("resources", "zone")]
 
 
-def test_a_draft_says_how_large_it_may_be(desk, settings):
+def test_a_draft_says_how_large_it_may_be(draft_client, settings):
     settings.PROVIDER_DOCS_MAX_BYTES = 100
-    desk.open()
-    refused = desk.put(DOCS, docs.archive())
+    draft_client.open()
+    refused = draft_client.put(DOCS, docs.archive())
     assert refused.status_code == 413
     assert "LARDER_PROVIDER_DOCS_MAX_BYTES" in refused.content.decode()
 
 
-def test_what_it_describes_is_found_by_its_name(desk, held, tofu, alice, browser_of):
-    desk.publish({**zips(), DOCS: docs.archive()}, protocols=["5.0"])
+def test_what_it_describes_is_found_by_its_name(draft_client, held, tofu, alice, browser_of):
+    draft_client.publish({**zips(), DOCS: docs.archive()}, protocols=["5.0"])
     browser = browser_of(alice)
     for word in ("a_record_set", "zone", "reverse"):
         assert [str(row.address) for row in browser.get(f"/providers?q={word}").context["rows"]] == ["acme/dns"]

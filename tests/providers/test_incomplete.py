@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from apps.providers.models import Package, Provider, ProviderVersion
 from apps.releases.models import Release
-from tests.providers.desk import dist, signed, zips
+from tests.providers.draft_client import dist, signed, zips
 
 pytestmark = pytest.mark.both
 
@@ -14,8 +14,8 @@ DIGEST = "0" * 64
 
 
 @pytest.fixture
-def version(desk, registered) -> ProviderVersion:
-    assert desk.publish(signed(dist()))["state"] == "published"
+def version(draft_client, registered) -> ProviderVersion:
+    assert draft_client.publish(signed(dist()))["state"] == "published"
     return ProviderVersion.objects.get()
 
 
@@ -66,8 +66,8 @@ def test_the_database_refuses(version, way):
     assert ProviderVersion.objects.get() == version
 
 
-def test_the_api_publishes_nothing_of_the_kind(desk, acme):
-    assert desk.publish(zips(), protocols=["5.0"])["state"] == "rejected"
+def test_the_api_publishes_nothing_of_the_kind(draft_client, acme):
+    assert draft_client.publish(zips(), protocols=["5.0"])["state"] == "rejected"
     assert not Provider.objects.exists()
 
 

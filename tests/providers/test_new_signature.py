@@ -19,7 +19,7 @@ from apps.releases.tasks import purge_blob
 from apps.signing import keys
 from apps.signing.models import SigningKey
 from tests.builders.keys import signing_key
-from tests.providers.desk import SIGNATURE, SUMS, URL, dist, hold, register, signed
+from tests.providers.draft_client import SIGNATURE, SUMS, URL, dist, hold, register, signed
 from tests.providers.test_resign import DOWNLOAD, key_ids, resign, run, verified
 
 pytestmark = pytest.mark.both
@@ -30,9 +30,9 @@ PAGE = "/providers/acme/dns/1.2.0/lifecycle"
 
 
 @pytest.fixture
-def old(desk, registered, dora) -> SigningKey:
+def old(draft_client, registered, dora) -> SigningKey:
     """The publisher's key that acme/dns 1.2.0 was signed with, revoked since."""
-    assert desk.publish(signed(FILES))["state"] == "published"
+    assert draft_client.publish(signed(FILES))["state"] == "published"
     keys.revoke(key=registered, actor=Viewer(dora), reason="It leaked.")
     return registered
 

@@ -19,30 +19,43 @@ from apps.releases.models import Release, ReleaseFile, SearchDoc
 from apps.releases.publishing import sweeping
 from apps.signing import keys, vault, verifying
 from tests.builders.keys import signing_key
-from tests.providers.desk import LINUX, SIGNATURE, STEM, SUMS, Desk, body, codes, dist, hold, signed, work, zips
+from tests.providers.draft_client import (
+    LINUX,
+    SIGNATURE,
+    STEM,
+    SUMS,
+    DraftClient,
+    body,
+    codes,
+    dist,
+    hold,
+    signed,
+    work,
+    zips,
+)
 
 pytestmark = pytest.mark.both
 
 ADDRESS = ProviderAddress("acme", "dns")
 
 
-def handed_in(desk, files, **wanted):
-    desk.open(**wanted)
+def handed_in(draft_client, files, **wanted):
+    draft_client.open(**wanted)
     for name, data in files.items():
-        desk.put(name, data)
-    assert desk.hand_in().status_code == 202
+        draft_client.put(name, data)
+    assert draft_client.hand_in().status_code == 202
     return Release.objects.get()
 
 
-def test_without_the_key_encryption_key_the_job_waits_and_no_attempt_counts(desk, held):
-    release = handed_in(desk, zips(), protocols=["5.0"])
+def test_without_the_key_encryption_key_the_job_waits_and_no_attempt_counts(draft_client, held):
+    release = handed_in(draft_client, zips(), protocols=["5.0"])
     vault.lock()
     work()
     release.refresh_from_db()
     job = Job.objects.get(kind=publishing.JOB)
 
     assert (release.state, job.state, job.attempts) == ("signing", "queued", 0)
-    assert [step["state"] for step in desk.get()["steps"]] == ["done", "done", "running", "waiting"]
+    assert [step["state"] for step in draft_client.get()["steps"]] == ["done", "done", "running", "waiting"]
     assert not Provider.objects.exists()
     vault.unlock()
     work()
@@ -50,16 +63,18 @@ def test_without_the_key_encryption_key_the_job_waits_and_no_attempt_counts(desk
     assert release.state == "published"
 
 
-def test_what_the_registry_signed_verifies_with_the_public_key_alone(desk, held):
-    desk.publish(zips(), protocols=["5.0"])
+def test_what_the_registry_signed_verifies_with_the_public_key_alone(draft_client, held):
+    draft_client.publish(zips(), protocols=["5.0"])
     version = ProviderVersion.objects.get()
     sums, signature = (b"".join(store.read(one)) for one in (version.sums_digest, version.signature_digest))
 
     assert verifying.verify(data=sums, signature=signature, keys=[held]) == held
 
 
-def test_a_key_that_is_revoked_while_the_release_is_checked_publishes_nothing(desk, registered, dora, monkeypatch):
-    handed_in(desk, signed(dist()))
+def test_a_key_that_is_revoked_while_the_release_is_checked_publishes_nothing(
+    draft_client, registered, dora, monkeypatch
+):
+    handed_in(draft_client, signed(dist()))
     store_signed = assembling.store_signed
 
     def revoked_meanwhile(*given):
@@ -69,20 +84,20 @@ def test_a_key_that_is_revoked_while_the_release_is_checked_publishes_nothing(de
     monkeypatch.setattr(assembling, "store_signed", revoked_meanwhile)
     work()
 
-    assert (desk.get()["state"], codes(desk.get())) == ("rejected", ["key_ended"])
+    assert (draft_client.get()["state"], codes(draft_client.get())) == ("rejected", ["key_ended"])
     assert not Provider.objects.exists()
 
 
-def test_a_key_that_is_retired_signs_no_more_and_the_one_before_it_does(desk, acme, dora, held):
+def test_a_key_that_is_retired_signs_no_more_and_the_one_before_it_does(draft_client, acme, dora, held):
     second = hold(acme, dora, signing_key("rsa2048"))
     keys.retire(key=second, actor=Viewer(dora), reason="Too small.")
-    desk.publish(zips(), protocols=["5.0"])
+    draft_client.publish(zips(), protocols=["5.0"])
 
     assert ProviderVersion.objects.get().key == held
 
 
-def test_bytes_that_change_in_staging_are_never_published(desk, registered):
-    handed_in(desk, signed(dist()))
+def test_bytes_that_change_in_staging_are_never_published(draft_client, registered):
+    handed_in(draft_client, signed(dist()))
     file = ReleaseFile.objects.get(name=LINUX)
     store.stage(file.staging_key, [dist("1.2.0", protocols=())[LINUX] + b"\0" * 22])
     work()
@@ -91,72 +106,74 @@ def test_bytes_that_change_in_staging_are_never_published(desk, registered):
     assert not Package.objects.exists()
 
 
-def test_the_ledger_refuses_other_packages_under_a_number_that_the_database_forgot(desk, registered):
-    desk.publish(signed(dist()))
+def test_the_ledger_refuses_other_packages_under_a_number_that_the_database_forgot(draft_client, registered):
+    draft_client.publish(signed(dist()))
     ProviderVersion.objects.all().delete()
     Release.objects.all().delete()
     other = signed(dist(protocols=("6.0",)))
     other = {name: data for name, data in other.items() if "darwin" not in name}
     lines = [line for line in other[SUMS].splitlines(keepends=True) if b"darwin" not in line]
-    document = desk.publish(signed({**{k: v for k, v in other.items() if k != SIGNATURE}, SUMS: b"".join(lines)}))
+    document = draft_client.publish(
+        signed({**{k: v for k, v in other.items() if k != SIGNATURE}, SUMS: b"".join(lines)})
+    )
 
     assert codes(document) == ["ledger_conflict"]
 
 
-def test_the_same_packages_are_welcome_under_a_number_that_the_database_forgot(desk, registered):
-    desk.publish(signed(dist()))
+def test_the_same_packages_are_welcome_under_a_number_that_the_database_forgot(draft_client, registered):
+    draft_client.publish(signed(dist()))
     ProviderVersion.objects.all().delete()
     Release.objects.all().delete()
 
-    assert desk.publish(signed(dist()))["state"] == "published"
+    assert draft_client.publish(signed(dist()))["state"] == "published"
 
 
-def test_a_draft_that_nobody_touches_ends_with_its_files(desk, stored_files):
-    desk.open()
-    desk.put(LINUX, b"package")
+def test_a_draft_that_nobody_touches_ends_with_its_files(draft_client, stored_files):
+    draft_client.open()
+    draft_client.put(LINUX, b"package")
     Release.objects.update(receiving_until=timezone.now() - timedelta(seconds=1))
     sweeping.sweep()
 
-    assert codes(desk.get()) == ["upload_unfinished"]
+    assert codes(draft_client.get()) == ["upload_unfinished"]
     assert stored_files() == []
-    assert desk.put(LINUX, b"package").status_code == 404
-    assert desk.open().status_code == 201
+    assert draft_client.put(LINUX, b"package").status_code == 404
+    assert draft_client.open().status_code == 201
 
 
-def test_each_file_renews_the_draft_until_staging_would_be_swept(desk):
-    desk.open()
+def test_each_file_renews_the_draft_until_staging_would_be_swept(draft_client):
+    draft_client.open()
     soon = timezone.now() + timedelta(minutes=1)
     Release.objects.update(receiving_until=soon)
-    desk.put(LINUX, b"package")
+    draft_client.put(LINUX, b"package")
     renewed = Release.objects.get().receiving_until
     assert renewed
     assert renewed > soon
     Release.objects.update(created_at=timezone.now() - timedelta(hours=19, minutes=59))
-    desk.put(LINUX, b"another")
+    draft_client.put(LINUX, b"another")
     capped = Release.objects.get().receiving_until
     assert capped
     assert capped <= soon + timedelta(minutes=1)
 
 
-def test_a_draft_is_cancelled_with_its_files(desk, alice, stored_files):
-    desk.open()
-    desk.put(LINUX, b"package")
+def test_a_draft_is_cancelled_with_its_files(draft_client, alice, stored_files):
+    draft_client.open()
+    draft_client.put(LINUX, b"package")
     publishing.cancel(viewer=Viewer(alice), release=Release.objects.get())
 
-    assert (codes(desk.get()), stored_files()) == (["cancelled"], [])
+    assert (codes(draft_client.get()), stored_files()) == (["cancelled"], [])
 
 
-def test_a_release_whose_job_an_operator_cancelled_ends_while_it_is_signed(desk, held):
-    release = handed_in(desk, zips(), protocols=["5.0"])
+def test_a_release_whose_job_an_operator_cancelled_ends_while_it_is_signed(draft_client, held):
+    release = handed_in(draft_client, zips(), protocols=["5.0"])
     Release.objects.filter(pk=release.pk).update(state="signing")
     Job.objects.update(state="cancelled", finished_at=timezone.now())
     sweeping.sweep()
 
-    assert codes(desk.get()) == ["job_cancelled"]
+    assert codes(draft_client.get()) == ["job_cancelled"]
 
 
-def test_a_release_that_brings_every_worker_down_fails(desk, registered):
-    release = handed_in(desk, signed(dist()))
+def test_a_release_that_brings_every_worker_down_fails(draft_client, registered):
+    release = handed_in(draft_client, signed(dist()))
     Job.objects.update(attempts=django_settings.JOB_ATTEMPTS)
     work()
     release.refresh_from_db()
@@ -168,8 +185,8 @@ def test_lists_are_complete_and_cost_the_same_at_any_length(tofu, alice, registe
     viewer = Viewer(alice)
     for number in range(3):
         stem = f"terraform-provider-dns_1.{number}.0"
-        desk = Desk(tofu(alice), f"/api/v1/providers/acme/dns/1.{number}.0")
-        assert desk.publish(signed(dist(f"1.{number}.0")))["state"] == "published", stem
+        draft_client = DraftClient(tofu(alice), f"/api/v1/providers/acme/dns/1.{number}.0")
+        assert draft_client.publish(signed(dist(f"1.{number}.0")))["state"] == "published", stem
         with django_assert_num_queries(3):
             listed = reading.listed_versions(viewer, ADDRESS)
             assert [len(version.packages.all()) for version in listed] == [2] * (number + 1)
@@ -178,8 +195,8 @@ def test_lists_are_complete_and_cost_the_same_at_any_length(tofu, alice, registe
     assert (doc.name, doc.version) == ("dns", "1.2.0")
 
 
-def test_a_version_is_deprecated_yanked_restored_and_put_into_quarantine(desk, registered, alice, dora, olga):
-    desk.publish(signed(dist()))
+def test_a_version_is_deprecated_yanked_restored_and_put_into_quarantine(draft_client, registered, alice, dora, olga):
+    draft_client.publish(signed(dist()))
     said: dict[str, Any] = {"address": ADDRESS, "version": "1.2.0", "reason": "It loses data."}
 
     lifecycle.deprecate(viewer=Viewer(alice), **said)
@@ -195,23 +212,23 @@ def test_a_version_is_deprecated_yanked_restored_and_put_into_quarantine(desk, r
     assert reading.version_for(Viewer(olga), ADDRESS, "1.2.0", even_quarantined=True).key == registered
 
 
-def test_the_api_does_the_same(desk, registered, tofu, dora):
-    desk.publish(signed(dist()))
-    response = tofu(dora).generic("POST", f"{desk.url}/yank", b'{"reason": "It loses data."}')
+def test_the_api_does_the_same(draft_client, registered, tofu, dora):
+    draft_client.publish(signed(dist()))
+    response = tofu(dora).generic("POST", f"{draft_client.url}/yank", b'{"reason": "It loses data."}')
 
     assert (response.status_code, body(response)["lifecycle"]["state"]) == (200, "yanked")
-    assert tofu(dora).generic("POST", f"{desk.url}/yank", b'{"reason": "Again."}').status_code == 409
+    assert tofu(dora).generic("POST", f"{draft_client.url}/yank", b'{"reason": "Again."}').status_code == 409
 
 
-def test_a_sums_file_without_a_signature_is_compared_and_the_registry_signs(desk, held):
+def test_a_sums_file_without_a_signature_is_compared_and_the_registry_signs(draft_client, held):
     files = dist()
-    document = desk.publish(files)
+    document = draft_client.publish(files)
     assert (document["state"], document["signing"]) == ("published", "registry")
     sums = b"".join(store.read(ProviderVersion.objects.get().sums_digest))
     assert f"{STEM}_manifest.json".encode() not in sums
 
 
-def test_a_sums_file_without_a_signature_must_still_be_true(desk, held):
+def test_a_sums_file_without_a_signature_must_still_be_true(draft_client, held):
     files = dist()
     wrong = b"0" * 64 + files[SUMS][64:]
-    assert codes(desk.publish({**files, SUMS: wrong})) == ["sums_digest_differs"]
+    assert codes(draft_client.publish({**files, SUMS: wrong})) == ["sums_digest_differs"]

@@ -19,7 +19,7 @@ from apps.releases.lifecycle.quarantine import Blocked
 from apps.releases.models import Release, ReleaseBlob, SearchDoc
 from apps.releases.tasks import purge_blob
 from tests.builders.keys import signing_key
-from tests.providers.desk import URL, Desk, dist, hold, register, signed, zips
+from tests.providers.draft_client import URL, DraftClient, dist, hold, register, signed, zips
 
 pytestmark = pytest.mark.both
 
@@ -38,9 +38,9 @@ def purge(olga):
 
 
 @pytest.fixture
-def out(desk, registered) -> Release:
+def out(draft_client, registered) -> Release:
     """acme/dns 1.2.0, signed by its publisher."""
-    assert desk.publish(signed(dist()))["state"] == "published"
+    assert draft_client.publish(signed(dist()))["state"] == "published"
     return Release.objects.get()
 
 
@@ -69,7 +69,7 @@ def test_the_rows_go_at_once_and_every_blob_by_the_worker(out, purge, stored_fil
     assert stored_files() == [LEDGER]
     event = AuditEvent.objects.latest("pk")
     assert (event.kind, event.detail["removed"]) == ("namespace:release:bytes-removed", True)
-    again = Desk(tofu(alice)).open()
+    again = DraftClient(tofu(alice)).open()
     assert again.status_code == 409
     assert "acme/dns 1.2.0 was removed on 20" in again.json()["error"]["message"]
 
@@ -85,7 +85,7 @@ def test_links_that_are_out_stop_at_once(out, purge, tofu, alice):
 
 def test_what_another_version_is_made_of_stays(out, purge, stored_files, tofu, alice, pantry, dora):
     register(pantry, dora)
-    twin = Desk(tofu(alice), URL.replace("acme", "pantry"))
+    twin = DraftClient(tofu(alice), URL.replace("acme", "pantry"))
     assert twin.publish(signed(dist()))["state"] == "published"
     whole = blobs(stored_files)
     purge()
@@ -120,8 +120,8 @@ def test_a_purge_waits_for_an_upload_that_may_need_the_same_bytes(out, purge, st
     assert blobs(stored_files) == set()
 
 
-def test_former_signatures_go_with_it(desk, held, acme, dora, purge, stored_files):
-    assert desk.publish(zips(), protocols=["5.0"])["state"] == "published"
+def test_former_signatures_go_with_it(draft_client, held, acme, dora, purge, stored_files):
+    assert draft_client.publish(zips(), protocols=["5.0"])["state"] == "published"
     hold(acme, dora, signing_key("ed25519"))
     resigning.resign(viewer=Viewer(dora), address=ADDRESS, version="1.2.0")
     resign_provider(job_id=Job.objects.get(kind=resigning.JOB).pk)
@@ -135,7 +135,7 @@ def test_former_signatures_go_with_it(desk, held, acme, dora, purge, stored_file
 def test_a_quarantine_outlives_the_purge(out, purge, olga, tofu, alice, pantry, dora):
     package, sums = Package.objects.get(os="linux").digest, out.digest
     register(pantry, dora)
-    twin = Desk(tofu(alice), URL.replace("acme", "pantry"))
+    twin = DraftClient(tofu(alice), URL.replace("acme", "pantry"))
     twin.publish(signed(dist()))
     link = tofu(alice).get("/v1/providers/pantry/dns/1.2.0/download/linux/amd64").json()["download_url"]
     lifecycle.quarantine(viewer=Viewer(olga), address=ADDRESS, version="1.2.0", reason="Malware.")

@@ -11,7 +11,19 @@ from apps.signing import keys
 from tests.builders import providers
 from tests.builders.keys import ahead, signing_key
 from tests.builders.zips import Member, build
-from tests.providers.desk import DARWIN, LINUX, MANIFEST, SIGNATURE, STEM, SUMS, codes, dist, register, signed, zips
+from tests.providers.draft_client import (
+    DARWIN,
+    LINUX,
+    MANIFEST,
+    SIGNATURE,
+    STEM,
+    SUMS,
+    codes,
+    dist,
+    register,
+    signed,
+    zips,
+)
 
 ONE_LINE = f"{'0' * 64}  {STEM}_linux_386.zip\n".encode()
 
@@ -46,10 +58,10 @@ SUMS_CASES = {
 
 
 @pytest.mark.parametrize("case", SUMS_CASES)
-def test_bad_sums_are_rejected(desk, registered, case):
+def test_bad_sums_are_rejected(draft_client, registered, case):
     code, spoil = SUMS_CASES[case]
     files = dist()
-    document = desk.publish(resigned(files, spoil(files)))
+    document = draft_client.publish(resigned(files, spoil(files)))
 
     assert document["state"] == "rejected"
     assert code in codes(document), document["reasons"]
@@ -80,10 +92,10 @@ SIGNATURES = {
 
 
 @pytest.mark.parametrize("case", SIGNATURES)
-def test_a_bad_signature_is_rejected(desk, registered, case):
+def test_a_bad_signature_is_rejected(draft_client, registered, case):
     code, make = SIGNATURES[case]
     files = dist()
-    document = desk.publish({**files, SIGNATURE: make(files[SUMS])})
+    document = draft_client.publish({**files, SIGNATURE: make(files[SUMS])})
 
     assert (document["state"], codes(document)) == ("rejected", [code])
     assert document["reasons"][0]["file"] == SIGNATURE
@@ -91,40 +103,40 @@ def test_a_bad_signature_is_rejected(desk, registered, case):
     assert not Provider.objects.exists()
 
 
-def test_a_signature_by_a_revoked_key_is_rejected(desk, registered, dora):
+def test_a_signature_by_a_revoked_key_is_rejected(draft_client, registered, dora):
     keys.revoke(key=registered, actor=Viewer(dora), reason="It leaked.")
-    document = desk.publish(signed(dist()))
+    document = draft_client.publish(signed(dist()))
 
     assert codes(document) == ["signature_revoked_key"]
 
 
-def test_a_signature_by_an_expired_key_is_rejected(desk, registered):
+def test_a_signature_by_an_expired_key_is_rejected(draft_client, registered):
     type(registered).objects.update(expires_at="2026-01-01T00:00:00Z")
-    document = desk.publish(signed(dist()))
+    document = draft_client.publish(signed(dist()))
 
     assert codes(document) == ["signature_expired_key"]
 
 
-def test_a_signature_where_no_key_is_registered_says_who_registers_one(desk):
-    document = desk.publish(signed(dist()))
+def test_a_signature_where_no_key_is_registered_says_who_registers_one(draft_client):
+    document = draft_client.publish(signed(dist()))
 
     assert codes(document) == ["no_registered_key"]
     assert "owner of acme" in document["reasons"][0]["hint"]
 
 
-def test_without_signature_and_without_a_key_both_ways_are_said(desk):
-    document = desk.publish(zips(), protocols=["5.0"])
+def test_without_signature_and_without_a_key_both_ways_are_said(draft_client):
+    document = draft_client.publish(zips(), protocols=["5.0"])
 
     assert codes(document) == ["not_signed"]
     assert "SHA256SUMS and its .sig" in document["reasons"][0]["hint"]
     assert "registry-held key" in document["reasons"][0]["hint"]
 
 
-def test_a_signature_without_sums_is_rejected(desk, registered):
+def test_a_signature_without_sums_is_rejected(draft_client, registered):
     files = signed(dist())
     del files[SUMS]
 
-    assert codes(desk.publish(files)) == ["sums_missing"]
+    assert codes(draft_client.publish(files)) == ["sums_missing"]
 
 
 def program(os="linux", arch="amd64"):
@@ -143,10 +155,10 @@ PACKAGES = {
 
 
 @pytest.mark.parametrize("case", PACKAGES)
-def test_a_bad_package_is_rejected(desk, held, case):
+def test_a_bad_package_is_rejected(draft_client, held, case):
     code, members = PACKAGES[case]
     package = build([Member(name, data) for name, data in members.items()])
-    document = desk.publish({**zips(), LINUX: package}, protocols=["5.0"])
+    document = draft_client.publish({**zips(), LINUX: package}, protocols=["5.0"])
 
     assert (document["state"], codes(document)) == ("rejected", [code]), document["reasons"]
     assert document["reasons"][0]["file"].startswith(LINUX)
@@ -154,8 +166,8 @@ def test_a_bad_package_is_rejected(desk, held, case):
     assert not Provider.objects.exists()
 
 
-def test_what_is_no_zip_is_rejected_with_its_name(desk, held):
-    document = desk.publish({**zips(), DARWIN: b"not a zip at all" * 100}, protocols=["5.0"])
+def test_what_is_no_zip_is_rejected_with_its_name(draft_client, held):
+    document = draft_client.publish({**zips(), DARWIN: b"not a zip at all" * 100}, protocols=["5.0"])
 
     assert document["state"] == "rejected"
     assert document["reasons"][0]["file"].startswith(DARWIN)
@@ -173,38 +185,38 @@ PROTOCOLS = {
 
 
 @pytest.mark.parametrize("case", PROTOCOLS)
-def test_protocols_are_never_guessed(desk, held, case):
+def test_protocols_are_never_guessed(draft_client, held, case):
     code, manifest, told = PROTOCOLS[case]
     files = zips() | ({} if manifest is None else {MANIFEST: manifest})
-    document = desk.publish(files, **({"protocols": told} if told else {}))
+    document = draft_client.publish(files, **({"protocols": told} if told else {}))
 
     assert (document["state"], codes(document)) == ("rejected", [code])
     assert not Provider.objects.exists()
 
 
-def test_a_rejected_version_is_free_again(desk, acme, dora):
-    assert desk.publish(signed(dist()))["state"] == "rejected"
+def test_a_rejected_version_is_free_again(draft_client, acme, dora):
+    assert draft_client.publish(signed(dist()))["state"] == "rejected"
     register(acme, dora)
 
-    assert desk.publish(signed(dist()))["state"] == "published"
+    assert draft_client.publish(signed(dist()))["state"] == "published"
 
 
-def test_rejected_files_leave_staging(desk, stored_files):
-    assert desk.publish(signed(dist()))["state"] == "rejected"
+def test_rejected_files_leave_staging(draft_client, stored_files):
+    assert draft_client.publish(signed(dist()))["state"] == "rejected"
 
     assert stored_files() == []
 
 
-def test_every_package_at_fault_is_named_at_once(desk, held):
+def test_every_package_at_fault_is_named_at_once(draft_client, held):
     empty = build([Member("README.md", b"# dns")])
-    document = desk.publish({LINUX: empty, DARWIN: build([Member("LICENSE", b"MPL")])}, protocols=["5.0"])
+    document = draft_client.publish({LINUX: empty, DARWIN: build([Member("LICENSE", b"MPL")])}, protocols=["5.0"])
 
     assert [reason["file"].split(":")[0] for reason in document["reasons"]] == [DARWIN, LINUX]
 
 
-def test_the_digest_in_the_reason_is_that_of_the_upload(desk, registered):
+def test_the_digest_in_the_reason_is_that_of_the_upload(draft_client, registered):
     files = dist()
     wrong = files[SUMS].replace(hashlib.sha256(files[LINUX]).hexdigest().encode(), b"0" * 64)
-    document = desk.publish(resigned(files, wrong))
+    document = draft_client.publish(resigned(files, wrong))
 
     assert hashlib.sha256(files[LINUX]).hexdigest() in document["reasons"][0]["expected"]

@@ -19,7 +19,7 @@ from apps.providers.tasks import resign_provider
 from apps.signing import keys, vault
 from apps.signing.models import SigningKey
 from tests.builders.keys import gpg, gpg_home, signing_key
-from tests.providers.desk import URL, dist, hold, signed, zips
+from tests.providers.draft_client import URL, dist, hold, signed, zips
 
 pytestmark = pytest.mark.both
 
@@ -28,9 +28,9 @@ DOWNLOAD = "/v1/providers/acme/dns/1.2.0/download/linux/amd64"
 
 
 @pytest.fixture
-def old(desk, held) -> SigningKey:
+def old(draft_client, held) -> SigningKey:
     """The key that acme/dns 1.2.0 was signed with at first."""
-    assert desk.publish(zips(), protocols=["5.0"])["state"] == "published"
+    assert draft_client.publish(zips(), protocols=["5.0"])["state"] == "published"
     return held
 
 
@@ -135,8 +135,8 @@ def test_without_a_key_there_is_nothing_to_sign_with(old, tofu, dora):
     assert "acme has no active key that the registry holds" in response.json()["error"]["message"]
 
 
-def test_a_publishers_signature_is_the_publishers(desk, registered, acme, dora, tofu, worker):
-    assert desk.publish(signed(dist()))["state"] == "published"
+def test_a_publishers_signature_is_the_publishers(draft_client, registered, acme, dora, tofu, worker):
+    assert draft_client.publish(signed(dist()))["state"] == "published"
     hold(acme, dora)
     response = resign(tofu(dora))
 

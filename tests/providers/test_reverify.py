@@ -13,14 +13,14 @@ from apps.providers.signatures import reverification
 from apps.providers.tasks import verify_provider
 from apps.releases.models import Release
 from apps.signing import keys
-from tests.providers.desk import LINUX, SIGNATURE, URL, dist, signed
+from tests.providers.draft_client import LINUX, SIGNATURE, URL, dist, signed
 
 pytestmark = pytest.mark.both
 
 
 @pytest.fixture
-def version(desk, registered) -> ProviderVersion:
-    assert desk.publish(signed(dist()))["state"] == "published"
+def version(draft_client, registered) -> ProviderVersion:
+    assert draft_client.publish(signed(dist()))["state"] == "published"
     return ProviderVersion.objects.get()
 
 

@@ -161,14 +161,14 @@ def test_staff_who_may_only_invite_invite_into_no_namespace(acme, browser_of):
 
 
 def test_a_superuser_gives_and_takes_a_role_in_the_admin(browser_of, olga, bob):
-    desk, page = browser_of(olga), reverse("admin:accounts_user_change", args=[bob.pk])
+    draft_client, page = browser_of(olga), reverse("admin:accounts_user_change", args=[bob.pk])
     role = Group.objects.get(name="Auditor").pk
 
-    refused = desk.post(page, {"is_active": "on", "groups": role})
+    refused = draft_client.post(page, {"is_active": "on", "groups": role})
     assert "A role works for staff alone" in refused.text
-    desk.post(page, {"is_active": "on", "is_staff": "on", "groups": role})
+    draft_client.post(page, {"is_active": "on", "is_staff": "on", "groups": role})
     assert [group.name for group in User.objects.get(pk=bob.pk).groups.all()] == ["Auditor"]
-    desk.post(page, {"is_active": "on"})
+    draft_client.post(page, {"is_active": "on"})
     assert not User.objects.get(pk=bob.pk).groups.exists()
 
 

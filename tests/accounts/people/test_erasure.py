@@ -66,13 +66,15 @@ def live_a_life(user, acme, published, browser_of, olga, dora):
     Invitation.objects.filter(pk=made.pk).update(used_by=user, used_at=timezone.now())
     Fetch.objects.create(release=release, user=user, last_on=timezone.now().date(), count=3)
     EmailAddress.objects.create(user=user, email=ADDRESS, verified=True, primary=True)
-    desk = browser_of(olga)
-    desk.post(reverse("admin:accounts_user_change", args=[user.pk]), {"is_active": "on"})
+    draft_client = browser_of(olga)
+    draft_client.post(reverse("admin:accounts_user_change", args=[user.pk]), {"is_active": "on"})
     held = Grant.objects.get(namespace=acme, user=user)
-    desk.post(reverse("admin:accounts_grant_change", args=[held.pk]), {"role": 2})
+    draft_client.post(reverse("admin:accounts_grant_change", args=[held.pk]), {"role": 2})
     line = {"grants-0-id": held.pk, "grants-0-namespace": acme.pk, "grants-0-user": user.pk, "grants-0-role": 1}
     counts = {"grants-TOTAL_FORMS": 1, "grants-INITIAL_FORMS": 1}
-    desk.post(reverse("admin:accounts_namespace_change", args=[acme.pk]), {"visibility": "private", **counts, **line})
+    draft_client.post(
+        reverse("admin:accounts_namespace_change", args=[acme.pk]), {"visibility": "private", **counts, **line}
+    )
     return release
 
 

@@ -51,13 +51,13 @@ def test_an_action_needs_its_own_permission(browser_of, bob):
     assert 'value="cancel"' not in page
 
 
-def test_the_password_is_changed_where_everybody_changes_it(desk):
-    assert desk.get(reverse("admin:password_change")).url == reverse("account_change_password")
+def test_the_password_is_changed_where_everybody_changes_it(operator_client):
+    assert operator_client.get(reverse("admin:password_change")).url == reverse("account_change_password")
 
 
-def test_the_index_counts_and_shows_failed_jobs(desk):
+def test_the_index_counts_and_shows_failed_jobs(operator_client):
     rows.make(0, 2)
-    page = pages.markup_of(desk.get(reverse("admin:index")))
+    page = pages.markup_of(operator_client.get(reverse("admin:index")))
 
     assert "<strong>2</strong> Jobs failed" in " ".join(page.split())
     assert "Failed lately" in page
@@ -74,9 +74,9 @@ def pages_of(client):
         yield client.get(reverse(f"admin:accounts_{added}_add"))
 
 
-def test_no_page_breaks_the_content_security_policy(desk):
+def test_no_page_breaks_the_content_security_policy(operator_client):
     rows.make(0, 2)
-    for page in pages_of(desk):
+    for page in pages_of(operator_client):
         assert page.status_code == 200, page.request["PATH_INFO"]
         assert "script-src 'self'" in page["Content-Security-Policy"]
         assert INLINE.findall(DATA.sub("", page.text)) == [], page.request["PATH_INFO"]

@@ -22,45 +22,47 @@ def has_password(user: User, password: str) -> bool:
     return User.objects.get(pk=user.pk).check_password(password)
 
 
-def test_an_operator_sets_a_password_which_ends_the_sessions(desk, alice, olga, browser_of):
+def test_an_operator_sets_a_password_which_ends_the_sessions(operator_client, alice, olga, browser_of):
     hers = browser_of(alice)
-    assert f'href="{entry(alice)}"' in desk.get(reverse("admin:accounts_user_change", args=[alice.pk])).text
+    assert f'href="{entry(alice)}"' in operator_client.get(reverse("admin:accounts_user_change", args=[alice.pk])).text
 
-    assert desk.post(entry(alice), NEW).status_code == 302
+    assert operator_client.post(entry(alice), NEW).status_code == 302
 
     assert hers.get("/tokens").status_code == 302
     assert Client().post(reverse("account_login"), {"login": "alice", "password": PASSWORD}).status_code == 302
     assert AuditEvent.objects.get(kind="account:user:password-changed").actor_id == olga.pk
 
 
-def test_an_operator_ends_the_sessions_and_the_password_stays(desk, alice, browser_of):
+def test_an_operator_ends_the_sessions_and_the_password_stays(operator_client, alice, browser_of):
     hers = browser_of(alice)
-    assert "End all sessions" in desk.get(entry(alice)).text
+    assert "End all sessions" in operator_client.get(entry(alice)).text
 
-    assert desk.post(entry(alice), {"end_sessions": "1"}).status_code == 302
+    assert operator_client.post(entry(alice), {"end_sessions": "1"}).status_code == 302
 
     assert hers.get("/tokens").status_code == 302
     assert has_password(alice, "alice likes pears")
-    assert "is signed in nowhere" in desk.get(entry(alice)).text
+    assert "is signed in nowhere" in operator_client.get(entry(alice)).text
 
 
 @pytest.mark.parametrize("wrong", [{"new_password2": "other plums"}, {"new_password1": "x", "new_password2": "x"}])
-def test_a_password_that_does_not_do_is_refused_beside_its_field(desk, alice, wrong):
-    answer = desk.post(entry(alice), NEW | wrong)
+def test_a_password_that_does_not_do_is_refused_beside_its_field(operator_client, alice, wrong):
+    answer = operator_client.post(entry(alice), NEW | wrong)
     assert answer.status_code == 200
     assert "errorlist" in answer.text
     assert has_password(alice, "alice likes pears")
 
 
-def test_nobody_sets_their_own_here_or_that_of_an_operator_or_of_a_forgotten_person(desk, alice, olga, browser_of):
-    assert "your own account" in desk.post(entry(olga), NEW).text
+def test_nobody_sets_their_own_here_or_that_of_an_operator_or_of_a_forgotten_person(
+    operator_client, alice, olga, browser_of
+):
+    assert "your own account" in operator_client.post(entry(olga), NEW).text
     helper = User.objects.create_user("henry", is_staff=True)
     helper.user_permissions.add(*Permission.objects.filter(codename__in=["change_user", "view_user"]))
     assert "Only a superuser" in browser_of(helper).post(entry(olga), NEW).text
     assert has_password(olga, "olga likes pears")
     assert browser_of(helper).post(entry(alice), NEW).status_code == 302
     erasure.erase(user=alice, actor=NOBODY, hand_to=None)
-    assert "was forgotten" in desk.post(entry(alice), NEW).text
+    assert "was forgotten" in operator_client.post(entry(alice), NEW).text
 
 
 def test_who_may_not_change_people_may_not_do_this(alice, bob, browser_of):

@@ -31,20 +31,20 @@ def states():
 
 
 @pytest.mark.parametrize("act", ["retire", "revoke"])
-def test_each_act_asks_first_and_says_how_much_was_signed(desk, keys, act):
-    page = ask(desk, act, *keys[:2])
+def test_each_act_asks_first_and_says_how_much_was_signed(operator_client, keys, act):
+    page = ask(operator_client, act, *keys[:2])
 
     assert page.status_code == 200
     assert 'name="reason"' in page.text
     assert "kitchen1" in page.text
     assert [key.release_count for key in page.context["shown"]] == [1, 1]
-    assert do(desk, act, keys[0], reason="  ").context["form"].errors["reason"]
+    assert do(operator_client, act, keys[0], reason="  ").context["form"].errors["reason"]
     assert states() == ["active"] * 3
 
 
 @pytest.mark.parametrize("act", ["retire", "revoke"])
-def test_keys_are_ended_by_their_verb(desk, keys, olga, act):
-    page = do(desk, act, *keys[:2], reason="Their laptops\nwere stolen.")
+def test_keys_are_ended_by_their_verb(operator_client, keys, olga, act):
+    page = do(operator_client, act, *keys[:2], reason="Their laptops\nwere stolen.")
 
     assert "d: 2." in page.text
     assert states() == [f"{act}d", f"{act}d", "active"]
@@ -52,9 +52,9 @@ def test_keys_are_ended_by_their_verb(desk, keys, olga, act):
     assert AuditEvent.objects.filter(kind=f"namespace:key:{act}d", actor_id=olga.pk).count() == 2
 
 
-def test_a_refusal_is_shown_and_the_others_go_on(desk, keys):
-    do(desk, "revoke", keys[0], reason="It leaked.")
-    page = do(desk, "retire", *keys[:2], reason="Too old.")
+def test_a_refusal_is_shown_and_the_others_go_on(operator_client, keys):
+    do(operator_client, "revoke", keys[0], reason="It leaked.")
+    page = do(operator_client, "retire", *keys[:2], reason="Too old.")
 
     assert "is revoked: only one that is active" in page.text
     assert states() == ["revoked", "retired", "active"]
@@ -71,11 +71,11 @@ def test_who_may_only_look_ends_no_key(browser_of, bob, keys):
     assert states() == ["active"] * 3
 
 
-def test_the_private_half_is_on_no_page(desk, keys):
+def test_the_private_half_is_on_no_page(operator_client, keys):
     PrivateKey.objects.create(key=keys[0], nonce=b"n" * 12, ciphertext=b"sealed-bytes", kek_id="which-kek")
 
     assert PrivateKey not in admin.site._registry
     for page in (list_of(SigningKey), page_of(keys[0])):
-        text = desk.get(page).text
+        text = operator_client.get(page).text
         assert "sealed" not in text
         assert "which-kek" not in text

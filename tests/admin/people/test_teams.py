@@ -27,16 +27,16 @@ def cooks(dora, charlie) -> Team:
     return team
 
 
-def test_a_team_is_made_by_its_verb(desk, olga):
-    desk.post(reverse("admin:accounts_team_add"), {"name": "cooks", "description": "They cook"})
+def test_a_team_is_made_by_its_verb(operator_client, olga):
+    operator_client.post(reverse("admin:accounts_team_add"), {"name": "cooks", "description": "They cook"})
 
     assert Membership.objects.get(team__name="cooks", is_manager=True).user == olga
     assert kinds() == ["team:team:created"]
-    page = desk.post(reverse("admin:accounts_team_add"), {"name": "Co_oks", "description": ""})
+    page = operator_client.post(reverse("admin:accounts_team_add"), {"name": "Co_oks", "description": ""})
     assert page.context["adminform"].form.errors["name"]
 
 
-def test_members_change_by_the_verbs(desk, cooks, dora, charlie, bob):
+def test_members_change_by_the_verbs(operator_client, cooks, dora, charlie, bob):
     his, hers = Membership.objects.get(user=charlie), Membership.objects.get(user=dora)
     rows = [
         {"id": hers.pk, "team": cooks.pk, "user": dora.pk, "is_manager": "on"},
@@ -46,7 +46,7 @@ def test_members_change_by_the_verbs(desk, cooks, dora, charlie, bob):
     form = {"description": "They cook", **lines("memberships", *rows, initial=2), **lines("grants")}
     before = len(kinds())
 
-    answer = desk.post(reverse("admin:accounts_team_change", args=[cooks.pk]), form)
+    answer = operator_client.post(reverse("admin:accounts_team_change", args=[cooks.pk]), form)
 
     assert answer.status_code == 302, answer.context["errors"]
     assert set(cooks.memberships.values_list("user__username", "is_manager")) == {("dora", True), ("bob", True)}
@@ -58,45 +58,45 @@ def test_members_change_by_the_verbs(desk, cooks, dora, charlie, bob):
     ]
 
 
-def test_the_only_owner_is_not_deleted_and_the_page_says_why(desk, acme, cooks):
+def test_the_only_owner_is_not_deleted_and_the_page_says_why(operator_client, acme, cooks):
     namespaces.grant(namespace=acme, grantee=cooks, role=Role.OWNER, actor=NOBODY)
     Grant.objects.filter(user__isnull=False).delete()
 
-    page = desk.post(reverse("admin:accounts_team_delete", args=[cooks.pk]), {"post": "yes"}, follow=True)
+    page = operator_client.post(reverse("admin:accounts_team_delete", args=[cooks.pk]), {"post": "yes"}, follow=True)
 
     assert "only owner of acme" in page.text
     assert Team.objects.exists()
 
 
 @pytest.mark.parametrize(("user", "team", "made"), [(0, 1, True), (1, 0, True), (1, 1, False), (0, 0, False)])
-def test_a_grant_goes_to_a_person_or_to_a_team(desk, acme, cooks, charlie, user, team, made):
+def test_a_grant_goes_to_a_person_or_to_a_team(operator_client, acme, cooks, charlie, user, team, made):
     form = {"namespace": acme.pk, "user": charlie.pk if user else "", "team": cooks.pk if team else "", "role": 1}
-    page = desk.post(reverse("admin:accounts_grant_add"), form)
+    page = operator_client.post(reverse("admin:accounts_grant_add"), form)
 
     assert (page.status_code == 302) == made
     assert Grant.objects.exclude(role=Role.OWNER).exists() == made
 
 
-def test_quotas_are_set_by_their_verb(desk, acme):
+def test_quotas_are_set_by_their_verb(operator_client, acme):
     where = reverse("admin:accounts_namespace_change", args=[acme.pk])
     form = {"visibility": "private", "description": "", "quota_bytes": "1000", "quota_versions": "", **lines("grants")}
-    desk.post(where, form)
-    desk.post(where, form)
+    operator_client.post(where, form)
+    operator_client.post(where, form)
 
     acme.refresh_from_db()
     assert (acme.quota_bytes, acme.quota_versions) == (1000, None)
     assert kinds() == ["namespace:quota:changed"]
-    refused = desk.post(where, {**form, "quota_bytes": "-1"}, follow=True)
+    refused = operator_client.post(where, {**form, "quota_bytes": "-1"}, follow=True)
     assert "from 0 (no limit)" in refused.text
 
 
-def test_who_leaves_is_out_and_the_page_says_what_is_left(desk, acme, hall, cooks, dora):
-    page = desk.post(reverse("admin:accounts_user_change", args=[dora.pk]), {}, follow=True)
+def test_who_leaves_is_out_and_the_page_says_what_is_left(operator_client, acme, hall, cooks, dora):
+    page = operator_client.post(reverse("admin:accounts_user_change", args=[dora.pk]), {}, follow=True)
     assert "dora was the only owner of acme and the only manager of the team cooks" in page.text
 
     for model, name in (("namespace", "acme"), ("team", "cooks")):
-        found = desk.get(reverse(f"admin:accounts_{model}_changelist", query={"leaderless": "yes"}))
+        found = operator_client.get(reverse(f"admin:accounts_{model}_changelist", query={"leaderless": "yes"}))
         assert name in [row.name for row in found.context["cl"].result_list]
     namespaces.grant(namespace=acme, grantee=cooks, role=Role.OWNER, actor=NOBODY)
-    found = desk.get(reverse("admin:accounts_namespace_changelist", query={"leaderless": "yes"}))
+    found = operator_client.get(reverse("admin:accounts_namespace_changelist", query={"leaderless": "yes"}))
     assert [row.name for row in found.context["cl"].result_list] == ["hall"], "Charlie can act for the team"

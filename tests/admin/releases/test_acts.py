@@ -44,8 +44,8 @@ def kinds():
 
 
 @pytest.mark.parametrize("act", ACTS)
-def test_each_act_asks_first_and_changes_nothing_before(desk, versions, act):
-    page = ask(desk, act, versions[0])
+def test_each_act_asks_first_and_changes_nothing_before(operator_client, versions, act):
+    page = ask(operator_client, act, versions[0])
 
     assert page.status_code == 200
     assert 'name="reason"' in page.text
@@ -54,16 +54,16 @@ def test_each_act_asks_first_and_changes_nothing_before(desk, versions, act):
 
 
 @pytest.mark.parametrize("act", ACTS)
-def test_no_act_goes_without_a_reason(desk, versions, act):
-    page = do(desk, act, versions[0], reason="  ", confirm="acme/vpc/aws 1.0.0")
+def test_no_act_goes_without_a_reason(operator_client, versions, act):
+    page = do(operator_client, act, versions[0], reason="  ", confirm="acme/vpc/aws 1.0.0")
 
     assert page.context["form"].errors["reason"]
     assert standing("1.0.0") == "maintained"
     assert ModuleVersion.objects.count() == 3
 
 
-def test_several_versions_are_deprecated_with_a_replacement(desk, versions, olga):
-    page = do(desk, "deprecate", *versions[:2], reason=REASON, replacement="1.2.0")
+def test_several_versions_are_deprecated_with_a_replacement(operator_client, versions, olga):
+    page = do(operator_client, "deprecate", *versions[:2], reason=REASON, replacement="1.2.0")
 
     assert "Deprecated: 2." in page.text
     found = Release.objects.filter(lifecycle="deprecated").order_by("sort_key")
@@ -75,65 +75,67 @@ def test_several_versions_are_deprecated_with_a_replacement(desk, versions, olga
     assert AuditEvent.objects.filter(kind__endswith=":deprecated", actor_id=olga.pk).count() == 2
 
 
-def test_a_yank_reaches_clients_and_what_lists_say(desk, versions, tofu, bob):
-    do(desk, "yank", versions[2], reason=REASON)
+def test_a_yank_reaches_clients_and_what_lists_say(operator_client, versions, tofu, bob):
+    do(operator_client, "yank", versions[2], reason=REASON)
 
     assert standing("1.2.0") == "yanked"
     assert SearchDoc.objects.get().version == "1.1.0"
     listed = tofu(bob).get("/v1/modules/acme/vpc/aws/versions").json()["modules"][0]["versions"]
     assert "1.2.0" not in [one["version"] for one in listed]
-    assert 'larder-badge-yanked">yanked' in desk.get(list_of(ModuleVersion)).text
+    assert 'larder-badge-yanked">yanked' in operator_client.get(list_of(ModuleVersion)).text
 
 
-def test_a_quarantine_stops_downloads_until_it_is_taken_back(desk, versions, tofu, bob):
+def test_a_quarantine_stops_downloads_until_it_is_taken_back(operator_client, versions, tofu, bob):
     where = "/v1/modules/acme/vpc/aws/1.0.0/download"
-    do(desk, "quarantine", versions[0], reason=REASON)
+    do(operator_client, "quarantine", versions[0], reason=REASON)
     assert tofu(bob).get(where).status_code == 404
 
-    do(desk, "restore", versions[0], reason="It was a false alarm.")
+    do(operator_client, "restore", versions[0], reason="It was a false alarm.")
     assert tofu(bob).get(where).status_code == 200
     assert kinds()[-2:] == ["quarantined", "restored"]
 
 
-def test_a_refusal_is_shown_at_its_row_and_the_others_go_on(desk, versions):
-    do(desk, "yank", versions[0], reason=REASON)
-    page = do(desk, "yank", *versions[:2], reason="Another one.")
+def test_a_refusal_is_shown_at_its_row_and_the_others_go_on(operator_client, versions):
+    do(operator_client, "yank", versions[0], reason=REASON)
+    page = do(operator_client, "yank", *versions[:2], reason="Another one.")
 
     assert "acme/vpc/aws 1.0.0 is yanked since" in page.text
     assert "Yanked: 1." in page.text
     assert standing("1.1.0") == "yanked"
 
 
-def test_the_page_says_whom_a_yank_hits(desk, versions, bob):
+def test_the_page_says_whom_a_yank_hits(operator_client, versions, bob):
     DownloadCount.objects.create(
         release=versions[0].release, day=timezone.now().date(), client="OpenTofu 1.12.6", count=7
     )
     Fetch.objects.create(release=versions[0].release, user=bob, last_on=timezone.now().date(), count=7)
-    page = ask(desk, "yank", versions[0])
+    page = ask(operator_client, "yank", versions[0])
 
     assert "<td>7</td>" in pages.markup_of(page)
     assert "<td>bob</td>" in pages.markup_of(page)
-    assert "Downloads in 30 days" not in ask(desk, "deprecate", versions[0]).text
+    assert "Downloads in 30 days" not in ask(operator_client, "deprecate", versions[0]).text
 
 
-def test_a_quarantine_names_others_with_the_same_bytes(desk, published, alice):
+def test_a_quarantine_names_others_with_the_same_bytes(operator_client, published, alice):
     data = module_zip(comment=b"same")
     published("acme/vpc/aws", "1.0.0", data)
     published("acme/copy/aws", "3.0.0", data)
 
-    assert "acme/copy/aws 3.0.0" in ask(desk, "quarantine", ModuleVersion.objects.get(module__name="vpc")).text
+    assert (
+        "acme/copy/aws 3.0.0" in ask(operator_client, "quarantine", ModuleVersion.objects.get(module__name="vpc")).text
+    )
 
 
-def test_a_purge_takes_exactly_one_and_its_typed_name(desk, versions):
-    page = ask(desk, "purge", *versions[:2]).headers
+def test_a_purge_takes_exactly_one_and_its_typed_name(operator_client, versions):
+    page = ask(operator_client, "purge", *versions[:2]).headers
     assert page["Location"], "back to the list, which says why"
 
-    page = do(desk, "purge", versions[0], reason=REASON, confirm="acme/vpc/aws 1.1.0")
+    page = do(operator_client, "purge", versions[0], reason=REASON, confirm="acme/vpc/aws 1.1.0")
     assert "expected" in page.context["form"].non_field_errors()[0]
     assert page.context["form"]["reason"].value() == REASON
     assert ModuleVersion.objects.count() == 3
 
-    page = do(desk, "purge", versions[0], reason=REASON, confirm="acme/vpc/aws 1.0.0")
+    page = do(operator_client, "purge", versions[0], reason=REASON, confirm="acme/vpc/aws 1.0.0")
     assert "Purged: acme/vpc/aws 1.0.0." in page.text
     assert ModuleVersion.objects.count() == 2
     assert Release.objects.get(version="1.0.0").state == "purged"
@@ -157,8 +159,8 @@ def test_each_act_has_its_own_permission(browser_of, bob, versions, act):
     assert [one for one in [*ACTS, "reinspect", "verify"] if f'value="{one}"' in page] == [act]
 
 
-def test_versions_are_inspected_again(desk, versions):
-    page = ask(desk, "reinspect", *versions, select_across="0")
+def test_versions_are_inspected_again(operator_client, versions):
+    page = ask(operator_client, "reinspect", *versions, select_across="0")
 
     assert page.status_code == 302
     assert set(Job.objects.filter(kind="inspect-module").values_list("target", flat=True)) == {
@@ -166,14 +168,14 @@ def test_versions_are_inspected_again(desk, versions):
     }
 
 
-def test_the_page_of_a_version_says_what_storage_holds(desk, versions, stored_files):
+def test_the_page_of_a_version_says_what_storage_holds(operator_client, versions, stored_files):
     url = list_of(ModuleVersion) + f"{versions[0].pk}/change/"
-    assert f"yes, {versions[0].release.size:,} bytes" in desk.get(url).text
+    assert f"yes, {versions[0].release.size:,} bytes" in operator_client.get(url).text
 
 
-def test_a_search_document_is_rebuilt(desk, versions):
+def test_a_search_document_is_rebuilt(operator_client, versions):
     SearchDoc.objects.update(version="0.0.1", description="stale")
     form = {"action": "rebuild", "index": "0", "_selected_action": [SearchDoc.objects.get().pk]}
-    desk.post(list_of(SearchDoc), form)
+    operator_client.post(list_of(SearchDoc), form)
 
     assert SearchDoc.objects.get().version == "1.2.0"

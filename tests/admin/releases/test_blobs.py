@@ -33,32 +33,32 @@ def blobs(db):
         ("nonsense", ["unchecked", "sound", "damaged", "missing"]),
     ],
 )
-def test_the_filter_narrows_the_list(desk, blobs, problem, names):
-    rows = desk.get(LIST, {"problem": problem}).context["cl"].result_list
+def test_the_filter_narrows_the_list(operator_client, blobs, problem, names):
+    rows = operator_client.get(LIST, {"problem": problem}).context["cl"].result_list
 
     assert [row.digest for row in rows] == [digest_of(name) for name in names]
 
 
 @pytest.mark.parametrize("name", ["missing", "damaged"])
-def test_list_and_page_wear_the_badge(desk, blobs, name):
+def test_list_and_page_wear_the_badge(operator_client, blobs, name):
     badge = f'<span class="larder-badge larder-badge-{name}">{name}</span>'
     blob = Blob.objects.get(digest=digest_of(name))
 
-    assert desk.get(LIST).text.count(badge) == 1
-    assert badge in desk.get(reverse("admin:blobs_blob_change", args=[blob.pk])).text
+    assert operator_client.get(LIST).text.count(badge) == 1
+    assert badge in operator_client.get(reverse("admin:blobs_blob_change", args=[blob.pk])).text
 
 
-def test_what_has_no_problem_wears_none(desk, blobs):
-    page = desk.get(LIST).text
+def test_what_has_no_problem_wears_none(operator_client, blobs):
+    page = operator_client.get(LIST).text
 
     assert page.count('<td class="field-problem_badge">-</td>') == 2
     assert page.count('class="larder-badge larder-badge-ready"') == 4
 
 
-def test_the_dashboard_rings_and_leads_there(desk, blobs):
-    tile = tiles(desk)["Blobs missing or damaged"]
+def test_the_dashboard_rings_and_leads_there(operator_client, blobs):
+    tile = tiles(operator_client)["Blobs missing or damaged"]
 
     assert (tile["count"], tile["is_alarm"]) == ("2", True)
-    assert desk.get(tile["url"]).context["cl"].result_count == 2
+    assert operator_client.get(tile["url"]).context["cl"].result_count == 2
     Blob.objects.update(problem="")
-    assert tiles(desk)["Blobs missing or damaged"]["is_alarm"] is False
+    assert tiles(operator_client)["Blobs missing or damaged"]["is_alarm"] is False

@@ -20,11 +20,11 @@ from tests.oci.uploading import Uploader
 pytestmark = pytest.mark.both
 
 
-def test_lists_read_no_documents(desk):
+def test_lists_read_no_documents(operator_client):
     oci_rows.make(0, 3)
     with CaptureQueriesContext(connection) as queries:
-        desk.get(list_of(Manifest))
-        desk.get(list_of(Tag))
+        operator_client.get(list_of(Manifest))
+        operator_client.get(list_of(Tag))
     assert [query["sql"] for query in queries if '"raw"' in query["sql"]] == []
 
 
@@ -44,9 +44,9 @@ def test_lists_read_no_documents(desk):
     ],
     ids=lambda value: value.__name__ if isinstance(value, type) else str(value)[:20],
 )
-def test_a_row_is_found_by_what_it_holds(desk, model, words, count):
+def test_a_row_is_found_by_what_it_holds(operator_client, model, words, count):
     oci_rows.make(0, 20)
-    assert desk.get(list_of(model, q=words)).context["cl"].result_count == count
+    assert operator_client.get(list_of(model, q=words)).context["cl"].result_count == count
 
 
 @pytest.mark.parametrize(
@@ -62,21 +62,21 @@ def test_a_row_is_found_by_what_it_holds(desk, model, words, count):
     ],
     ids=lambda value: value.__name__ if isinstance(value, type) else "-".join(value) if isinstance(value, dict) else "",
 )
-def test_filters_narrow_the_list(desk, model, query, count):
+def test_filters_narrow_the_list(operator_client, model, query, count):
     oci_rows.make(0, 20)
-    assert desk.get(list_of(model, **query)).context["cl"].result_count == count
+    assert operator_client.get(list_of(model, **query)).context["cl"].result_count == count
 
 
-def test_the_document_of_a_manifest_can_be_read(desk):
+def test_the_document_of_a_manifest_can_be_read(operator_client):
     oci_rows.make(0, 1)
-    assert "{&quot;schemaVersion&quot;: 2, &quot;n&quot;: 0}" in desk.get(page_of(first(Manifest))).text
+    assert "{&quot;schemaVersion&quot;: 2, &quot;n&quot;: 0}" in operator_client.get(page_of(first(Manifest))).text
 
 
-def test_an_upload_is_ended_with_what_came_of_it(desk, alice, pantry, tofu, stored_files):
+def test_an_upload_is_ended_with_what_came_of_it(operator_client, alice, pantry, tofu, stored_files):
     uploader = Uploader(tofu(alice), "pantry/vpc/aws")
     url = uploader.begin()
     uploader.patch(url, b"half of it")
-    page = run(desk, "end", UploadSession.objects.get())
+    page = run(operator_client, "end", UploadSession.objects.get())
 
     assert "Ended: 1." in page.text
     assert (UploadSession.objects.count(), uploader.client.get(url).status_code) == (0, 404)
@@ -85,18 +85,18 @@ def test_an_upload_is_ended_with_what_came_of_it(desk, alice, pantry, tofu, stor
 
 
 @pytest.mark.django_db(transaction=True)
-def test_garbage_is_collected_at_once(desk, alice, pantry, tofu, stored_files):
+def test_garbage_is_collected_at_once(operator_client, alice, pantry, tofu, stored_files):
     uploader = Uploader(tofu(alice), "pantry/vpc/aws")
     uploader.push(b"nobody came back")
     Blob.objects.update(created_at=F("created_at") - timedelta(days=3))
     RepositoryBlob.objects.update(seen_at=F("seen_at") - timedelta(days=3))
-    page = run(desk, "collect", Repository.objects.get())
+    page = run(operator_client, "collect", Repository.objects.get())
 
     assert "1 blobs with 16 bytes in storage." in page.text
     assert (Blob.objects.count(), stored_files()) == (0, [])
     collection = Collection.objects.get()
     assert (collection.repository_blobs, collection.blobs, collection.bytes, collection.is_complete) == (1, 1, 16, True)
-    assert "16" in desk.get(list_of(Collection)).text
+    assert "16" in operator_client.get(list_of(Collection)).text
 
 
 @pytest.mark.parametrize(("model", "action"), [(UploadSession, "end"), (Repository, "collect")], ids=["end", "collect"])

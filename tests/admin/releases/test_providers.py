@@ -31,9 +31,9 @@ from tests.admin.rows import digest_of
     ],
     ids=lambda value: value.__name__ if isinstance(value, type) else str(value)[:20],
 )
-def test_a_row_is_found_by_what_it_holds(desk, model, words, count):
+def test_a_row_is_found_by_what_it_holds(operator_client, model, words, count):
     provider_rows.make(0, 20)
-    assert desk.get(list_of(model, q=words)).context["cl"].result_count == count
+    assert operator_client.get(list_of(model, q=words)).context["cl"].result_count == count
 
 
 @pytest.mark.parametrize(
@@ -51,35 +51,35 @@ def test_a_row_is_found_by_what_it_holds(desk, model, words, count):
     ],
     ids=lambda value: value.__name__ if isinstance(value, type) else "-".join(value) if isinstance(value, dict) else "",
 )
-def test_filters_narrow_the_list(desk, model, query, count):
+def test_filters_narrow_the_list(operator_client, model, query, count):
     provider_rows.make(0, 20)
-    assert desk.get(list_of(model, **query)).context["cl"].result_count == count
+    assert operator_client.get(list_of(model, **query)).context["cl"].result_count == count
 
 
 @pytest.mark.parametrize("model", provider_rows.LISTED, ids=lambda model: model.__name__)
-def test_each_row_leads_to_its_page_in_the_portal(desk, model):
+def test_each_row_leads_to_its_page_in_the_portal(operator_client, model):
     provider_rows.make(0, 1)
-    page = desk.get(page_of(first(model)))
-    assert desk.get(page.context["absolute_url"], follow=True).status_code == 200
+    page = operator_client.get(page_of(first(model)))
+    assert operator_client.get(page.context["absolute_url"], follow=True).status_code == 200
 
 
-def test_the_search_document_of_a_provider_is_rebuilt(desk):
+def test_the_search_document_of_a_provider_is_rebuilt(operator_client):
     provider_rows.make(0, 1)
     provider = Provider.objects.get()
     catalogue.refresh(provider)
     Provider.objects.update(description="The kitchen's cloud.")
     chosen = {"action": "rebuild", "_selected_action": SearchDoc.objects.get(kind="provider").pk}
 
-    assert "Rebuilt: 1." in desk.post(list_of(SearchDoc), chosen, follow=True).text
+    assert "Rebuilt: 1." in operator_client.post(list_of(SearchDoc), chosen, follow=True).text
     assert SearchDoc.objects.get().description == "The kitchen's cloud."
 
 
-def test_the_search_document_of_what_is_gone_goes_too(desk):
+def test_the_search_document_of_what_is_gone_goes_too(operator_client):
     provider_rows.make(0, 1)
     catalogue.refresh(Provider.objects.get())
     ProviderVersion.objects.all().delete()
     chosen = {"action": "rebuild", "_selected_action": SearchDoc.objects.get().pk}
 
-    desk.post(list_of(SearchDoc), chosen)
+    operator_client.post(list_of(SearchDoc), chosen)
 
     assert not SearchDoc.objects.exists()

@@ -17,14 +17,14 @@ FORM = {
 }
 
 
-def test_the_lists_of_modules_and_versions_lead_there(desk):
+def test_the_lists_of_modules_and_versions_lead_there(operator_client):
     for model in ("module", "moduleversion"):
-        assert f'href="{WHERE}"' in desk.get(reverse(f"admin:modules_{model}_changelist")).text
-    assert f'href="{WHERE}"' in desk.get(reverse("admin:index")).text
+        assert f'href="{WHERE}"' in operator_client.get(reverse(f"admin:modules_{model}_changelist")).text
+    assert f'href="{WHERE}"' in operator_client.get(reverse("admin:index")).text
 
 
-def test_the_form_is_the_portals_in_the_admins_frame(desk, acme):
-    page = desk.get(WHERE).text
+def test_the_form_is_the_portals_in_the_admins_frame(operator_client, acme):
+    page = operator_client.get(WHERE).text
 
     assert 'id="user-tools"' in page
     assert "data-publish" in page
@@ -32,8 +32,8 @@ def test_the_form_is_the_portals_in_the_admins_frame(desk, acme):
     assert "js/upload.js" in page
 
 
-def test_a_release_is_published_without_javascript(desk, acme, olga, work):
-    page = desk.post(WHERE, FORM, follow=True)
+def test_a_release_is_published_without_javascript(operator_client, acme, olga, work):
+    page = operator_client.post(WHERE, FORM, follow=True)
     release = Release.objects.get()
     assert page.redirect_chain[-1][0] == reverse("portal:release", args=[release.public_id])
     assert release.created_by == olga
@@ -41,23 +41,23 @@ def test_a_release_is_published_without_javascript(desk, acme, olga, work):
     ticket = page.context["ticket"]
     upload = reverse("portal:upload", args=[ticket])
     headers = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}
-    answer = desk.put(upload, module_zip(), content_type="application/zip", headers=headers)
+    answer = operator_client.put(upload, module_zip(), content_type="application/zip", headers=headers)
     assert answer.status_code == 200, answer.text
     work()
     release.refresh_from_db()
     assert release.state == "published"
 
 
-def test_the_script_is_answered_a_ticket(desk, acme):
-    answer = desk.post(WHERE, FORM, headers={"Accept": "application/json"})
+def test_the_script_is_answered_a_ticket(operator_client, acme):
+    answer = operator_client.post(WHERE, FORM, headers={"Accept": "application/json"})
 
     assert answer.status_code == 201
     assert set(answer.json()) == {"upload", "release"}
 
 
-def test_a_refusal_stays_in_the_admin(desk, published):
+def test_a_refusal_stays_in_the_admin(operator_client, published):
     published("acme/vpc/aws", "1.2.0")
-    page = desk.post(WHERE, FORM | {"module": "acme/vpc/aws"})
+    page = operator_client.post(WHERE, FORM | {"module": "acme/vpc/aws"})
 
     assert page.status_code == 409
     assert 'id="user-tools"' in page.text

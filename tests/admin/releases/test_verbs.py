@@ -23,18 +23,18 @@ def run(client, action, *chosen):
     return client.post(url, {"action": action, "_selected_action": [row.pk for row in chosen]}, follow=True)
 
 
-def test_a_namespace_is_created_by_its_verb(desk, olga):
+def test_a_namespace_is_created_by_its_verb(operator_client, olga):
     form = {"name": "platform", "visibility": "internal", "description": "Ours"}
-    response = desk.post(reverse("admin:accounts_namespace_add"), form, follow=True)
+    response = operator_client.post(reverse("admin:accounts_namespace_add"), form, follow=True)
 
     assert response.status_code == 200
     assert Grant.objects.get(namespace__name="platform").user == olga
     assert kinds() == ["namespace:namespace:created"]
 
 
-def test_a_name_that_breaks_a_rule_is_explained_at_its_field(desk):
+def test_a_name_that_breaks_a_rule_is_explained_at_its_field(operator_client):
     form = {"name": "Plat__form", "visibility": "internal", "description": ""}
-    page = desk.post(reverse("admin:accounts_namespace_add"), form)
+    page = operator_client.post(reverse("admin:accounts_namespace_add"), form)
 
     assert page.context["adminform"].form.errors["name"]
     assert not Namespace.objects.exists()
@@ -47,56 +47,58 @@ def inline(*grants, extra=()):
     return counts | {f"grants-{n}-{field}": value for n, line in enumerate(lines) for field, value in line.items()}
 
 
-def test_members_change_by_the_verbs(desk, acme, bob, charlie, dora):
+def test_members_change_by_the_verbs(operator_client, acme, bob, charlie, dora):
     held = Grant.objects.get(user=bob)
     form = {"visibility": "public", "description": "", **inline(held, extra=[{"user": charlie.pk, "role": 2}])}
     form |= {"grants-0-DELETE": "on", "grants-1-namespace": acme.pk}
-    desk.post(reverse("admin:accounts_namespace_change", args=[acme.pk]), form)
+    operator_client.post(reverse("admin:accounts_namespace_change", args=[acme.pk]), form)
 
     assert set(acme.grants.values_list("user__username", "role")) == {("charlie", 2), ("dora", 3)}
     assert kinds() == ["namespace:namespace:changed", "namespace:grant:given", "namespace:grant:withdrawn"]
 
 
-def test_the_last_owner_stays_and_the_page_says_why(desk, acme, dora):
+def test_the_last_owner_stays_and_the_page_says_why(operator_client, acme, dora):
     held = Grant.objects.get(user=dora)
-    page = desk.post(reverse("admin:accounts_grant_delete", args=[held.pk]), {"post": "yes"}, follow=True)
+    page = operator_client.post(reverse("admin:accounts_grant_delete", args=[held.pk]), {"post": "yes"}, follow=True)
 
     assert Grant.objects.filter(pk=held.pk).exists()
     assert "at least one owner" in page.text
     assert kinds() == []
 
 
-def test_a_grant_is_given_changed_and_withdrawn(desk, acme, charlie):
-    desk.post(reverse("admin:accounts_grant_add"), {"namespace": acme.pk, "user": charlie.pk, "role": 1})
+def test_a_grant_is_given_changed_and_withdrawn(operator_client, acme, charlie):
+    operator_client.post(reverse("admin:accounts_grant_add"), {"namespace": acme.pk, "user": charlie.pk, "role": 1})
     held = Grant.objects.get(user=charlie)
-    desk.post(reverse("admin:accounts_grant_change", args=[held.pk]), {"role": 2})
+    operator_client.post(reverse("admin:accounts_grant_change", args=[held.pk]), {"role": 2})
     held.refresh_from_db()
     assert held.role == 2
 
-    desk.post(reverse("admin:accounts_grant_delete", args=[held.pk]), {"post": "yes"})
+    operator_client.post(reverse("admin:accounts_grant_delete", args=[held.pk]), {"post": "yes"})
     assert kinds() == ["namespace:grant:given", "namespace:grant:given", "namespace:grant:withdrawn"]
 
 
-def test_a_person_comes_by_invitation_only(desk, acme):
-    assert desk.get("/admin/accounts/user/add/").status_code == 403
-    assert reverse("admin:accounts_invitation_add") in desk.get(reverse("admin:accounts_user_changelist")).text
+def test_a_person_comes_by_invitation_only(operator_client, acme):
+    assert operator_client.get("/admin/accounts/user/add/").status_code == 403
+    assert (
+        reverse("admin:accounts_invitation_add") in operator_client.get(reverse("admin:accounts_user_changelist")).text
+    )
 
     form = {"note": "for Erin", "namespace": acme.pk, "role": 1}
-    page = desk.post(reverse("admin:accounts_invitation_add"), form, follow=True)
+    page = operator_client.post(reverse("admin:accounts_invitation_add"), form, follow=True)
     assert re.search(r"/invitations/[\w-]{20,}", page.text)
     assert kinds() == ["account:user:invited"]
 
-    run(desk, "revoke", Invitation.objects.get())
+    run(operator_client, "revoke", Invitation.objects.get())
     assert kinds()[1:] == ["account:user:invitation-revoked"]
 
 
-def test_an_invitation_with_a_namespace_needs_a_role(desk, acme):
-    desk.post(reverse("admin:accounts_invitation_add"), {"note": "", "namespace": acme.pk, "role": ""})
+def test_an_invitation_with_a_namespace_needs_a_role(operator_client, acme):
+    operator_client.post(reverse("admin:accounts_invitation_add"), {"note": "", "namespace": acme.pk, "role": ""})
     assert not Invitation.objects.exists()
 
 
-def test_an_account_is_switched_off_with_a_trace(desk, bob):
-    desk.post(reverse("admin:accounts_user_change", args=[bob.pk]), {"is_staff": "on"})
+def test_an_account_is_switched_off_with_a_trace(operator_client, bob):
+    operator_client.post(reverse("admin:accounts_user_change", args=[bob.pk]), {"is_staff": "on"})
     bob.refresh_from_db()
 
     assert (bob.is_active, bob.is_staff) == (False, True)
@@ -105,8 +107,8 @@ def test_an_account_is_switched_off_with_a_trace(desk, bob):
     assert event.detail["changes"] == {"is_active": [True, False], "is_staff": [False, True]}
 
 
-def test_nobody_locks_themselves_out(desk, olga):
-    page = desk.post(reverse("admin:accounts_user_change", args=[olga.pk]), {"is_active": "on"}, follow=True)
+def test_nobody_locks_themselves_out(operator_client, olga):
+    page = operator_client.post(reverse("admin:accounts_user_change", args=[olga.pk]), {"is_active": "on"}, follow=True)
     olga.refresh_from_db()
 
     assert olga.is_superuser
@@ -128,63 +130,65 @@ def permissions(*codenames):
     return Permission.objects.filter(codename__in=codenames)
 
 
-def test_failed_jobs_are_retried_and_then_cancelled(desk):
+def test_failed_jobs_are_retried_and_then_cancelled(operator_client):
     rows.make(0, 2)
-    run(desk, "retry", *Job.objects.all())
+    run(operator_client, "retry", *Job.objects.all())
     assert set(Job.objects.values_list("state", flat=True)) == {"queued"}
 
-    page = run(desk, "retry", Job.objects.first())
+    page = run(operator_client, "retry", Job.objects.first())
     assert "Only failed and cancelled jobs can be retried" in page.text
 
-    run(desk, "cancel", *Job.objects.all())
+    run(operator_client, "cancel", *Job.objects.all())
     assert set(Job.objects.values_list("state", flat=True)) == {"cancelled"}
     assert kinds()[2:] == ["operation:job:retried"] * 2 + ["operation:job:cancelled"] * 2
 
 
-def test_a_token_is_revoked_and_its_digest_never_shown(desk, bearer, bob, client):
+def test_a_token_is_revoked_and_its_digest_never_shown(operator_client, bearer, bob, client):
     headers = bearer(bob)
     token = ApiToken.objects.get()
     url = reverse("admin:accounts_apitoken_change", args=[token.pk])
-    for page in (desk.get(url), desk.get(reverse("admin:accounts_apitoken_changelist"))):
+    for page in (operator_client.get(url), operator_client.get(reverse("admin:accounts_apitoken_changelist"))):
         assert token.start in page.text
         assert token.digest not in page.text
 
-    run(desk, "revoke", token)
+    run(operator_client, "revoke", token)
     assert kinds()[-1] == "account:token:revoked"
     assert client.get("/v1/modules/acme/vpc/aws/versions", headers=headers).status_code == 401
 
 
 @pytest.mark.parametrize("action", ["delete_selected"])
-def test_nothing_is_deleted_in_bulk(desk, acme, action):
+def test_nothing_is_deleted_in_bulk(operator_client, acme, action):
     rows.make(0, 1)
     for model in rows.LISTED:
-        run(desk, action, model.objects.order_by("pk").first())
+        run(operator_client, action, model.objects.order_by("pk").first())
         assert model.objects.exists()
 
 
 @pytest.mark.parametrize("model", ["jobs_job", "accounts_apitoken", "oci_uploadsession"])
 @pytest.mark.parametrize("key", ["'", "{{7*7}}", "9" * 30])
-def test_an_action_on_a_key_that_is_none_leads_back_to_the_list(desk, model, key):
+def test_an_action_on_a_key_that_is_none_leads_back_to_the_list(operator_client, model, key):
     url = reverse(f"admin:{model}_changelist")
     action = {"jobs_job": "retry", "accounts_apitoken": "revoke", "oci_uploadsession": "end"}[model]
 
-    assert desk.post(url, {"action": action, "_selected_action": key}).status_code == 302
+    assert operator_client.post(url, {"action": action, "_selected_action": key}).status_code == 302
 
 
 @pytest.mark.parametrize("key", ["a--b", "🦀", "9" * 30, "-1", ""])
 @pytest.mark.parametrize("field", ["namespace", "user", "team"])
-def test_a_link_or_form_with_a_key_that_is_none_shows_the_form(desk, field, key):
+def test_a_link_or_form_with_a_key_that_is_none_shows_the_form(operator_client, field, key):
     url = reverse("admin:accounts_grant_add")
 
-    assert desk.get(url, {field: key}).status_code == 200
-    assert desk.post(url, {field: key, "role": 1}).status_code == 200
+    assert operator_client.get(url, {field: key}).status_code == 200
+    assert operator_client.post(url, {field: key, "role": 1}).status_code == 200
 
 
 @pytest.mark.parametrize("key", ["'", "9" * 30, "9" * 5000, "%00"])
 @pytest.mark.parametrize("model", ["jobs_job", "modules_moduleversion", "oci_uploadsession", "accounts_grant"])
-def test_a_row_that_cannot_be_is_not_found(desk, model, key):
+def test_a_row_that_cannot_be_is_not_found(operator_client, model, key):
     for page in ("change", "history"):
-        assert desk.get(reverse(f"admin:{model}_{page}", args=["1"]).replace("/1/", f"/{key}/")).status_code in (
+        assert operator_client.get(
+            reverse(f"admin:{model}_{page}", args=["1"]).replace("/1/", f"/{key}/")
+        ).status_code in (
             302,
             404,
         )

@@ -11,7 +11,7 @@ from apps.releases.catalogue import downloads
 from apps.releases.models import DownloadCount, Release
 from tests.oci.manifests.documents import Repo, code_of, digest_of
 from tests.protocol.providers.cast import add_version, frozen_key
-from tests.providers import desk
+from tests.providers import draft_client
 
 HOST = "registry.example.com"
 NAME = f"providers/{HOST}/pantry/dns"
@@ -94,8 +94,8 @@ def test_a_client_finds_its_way_from_the_tags_to_the_zip(shelf, mirror):
 
 
 def test_the_pipeline_notes_the_digests_and_the_page_shows_them(acme, alice, dora, tofu, browser_of, worker_host):
-    desk.hold(acme, dora)
-    done = desk.Desk(tofu(alice)).publish(desk.zips(), protocols=["5.0"])
+    draft_client.hold(acme, dora)
+    done = draft_client.DraftClient(tofu(alice)).publish(draft_client.zips(), protocols=["5.0"])
     assert done["state"] == "published", done
     mirror = Repo(tofu(alice), f"providers/{HOST}/acme/dns")
 

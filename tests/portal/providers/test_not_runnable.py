@@ -6,7 +6,7 @@ from tests import pages
 from tests.builders.providers import package, program
 from tests.builders.zips import Member, build
 from tests.providers.conftest import held, worker
-from tests.providers.desk import STEM, Desk
+from tests.providers.draft_client import STEM, DraftClient
 
 __all__ = ["held", "worker"]
 
@@ -21,7 +21,7 @@ def packed_by_a_script(os: str, arch: str) -> bytes:
 def published(tofu, alice, held):
     def publish(**packages: bytes) -> str:
         files = {f"{STEM}_{platform}.zip": data for platform, data in packages.items()}
-        document = Desk(tofu(alice)).publish(files, protocols=["5.0"])
+        document = DraftClient(tofu(alice)).publish(files, protocols=["5.0"])
         assert document["state"] == "published", document
         return f"/releases/{document['id']}"
 

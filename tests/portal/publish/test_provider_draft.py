@@ -12,8 +12,8 @@ from django.test import Client
 from apps.blobs import store
 from apps.blobs.backends import Missing
 from apps.releases.models import Release, ReleaseFile, State
-from tests.providers import desk as bench
-from tests.providers.desk import DARWIN, LINUX, MANIFEST, SIGNATURE, SUMS
+from tests.providers import draft_client as bench
+from tests.providers.draft_client import DARWIN, LINUX, MANIFEST, SIGNATURE, SUMS
 
 pytestmark = pytest.mark.django_db
 ORIGIN = {"Origin": settings.PUBLIC_URL}

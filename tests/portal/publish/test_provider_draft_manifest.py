@@ -7,8 +7,8 @@ import pytest
 from apps.releases.models import Release, ReleaseFile, State
 from tests.builders import providers
 from tests.portal.publish.test_provider_draft import browser, form_of, page, post_form, pytestmark
-from tests.providers import desk as bench
-from tests.providers.desk import MANIFEST
+from tests.providers import draft_client as bench
+from tests.providers.draft_client import MANIFEST
 
 __all__ = ["browser", "page", "pytestmark"]
 GENERAL = "terraform-registry-manifest.json"

@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from apps.releases.models import Release, State
 from tests.builders import docs
-from tests.providers import desk as bench
+from tests.providers import draft_client as bench
 
 pytestmark = pytest.mark.django_db
 WHERE = "/publish/provider"
@@ -44,9 +44,9 @@ def test_the_same_person_goes_on_with_the_same_draft(browser):
     assert again.json() == {"release": f"/releases/{release.public_id}", "state": "receiving", "files": []}
 
 
-def test_our_script_is_told_which_files_are_there(browser, desk):
-    desk.open()
-    desk.put(bench.LINUX, b"zip")
+def test_our_script_is_told_which_files_are_there(browser, draft_client):
+    draft_client.open()
+    draft_client.put(bench.LINUX, b"zip")
     answer = browser.post(WHERE, FORM, headers=JSON)
     assert [(one["name"], one["size"]) for one in answer.json()["files"]] == [(bench.LINUX, 3)]
     assert answer.json()["files"][0]["digest"].startswith("sha256:")
@@ -78,8 +78,8 @@ def test_a_draft_of_somebody_else_is_refused(browser, dora, browser_of):
     assert "somebody else" in answer.json()["errors"]["version"][0]
 
 
-def test_a_published_version_is_refused(browser, desk, held):
-    assert desk.publish(bench.zips(), protocols=["5.0"])["state"] == "published"
+def test_a_published_version_is_refused(browser, draft_client, held):
+    assert draft_client.publish(bench.zips(), protocols=["5.0"])["state"] == "published"
     answer = browser.post(WHERE, FORM | {"provider": "acme/dns"}, headers=JSON)
     assert answer.status_code == 409
     assert "is published" in answer.json()["errors"]["version"][0]
@@ -101,15 +101,15 @@ def test_the_page_says_that_the_registry_could_sign(browser, held):
     assert 'data-custodies="registry"' in browser.get(WHERE).text
 
 
-def test_a_link_fills_in_the_provider(browser, desk, held):
-    desk.publish(bench.zips(), protocols=["5.0"])
+def test_a_link_fills_in_the_provider(browser, draft_client, held):
+    draft_client.publish(bench.zips(), protocols=["5.0"])
     page = browser.get(WHERE + "?namespace=acme&type=dns&version=1.3.0")
     assert '<option value="acme/dns" selected>' in page.text
     assert 'value="1.3.0"' in page.text
 
 
-def test_a_providers_page_leads_its_publishers_there(browser, desk, held, bob, browser_of):
-    desk.publish(bench.zips(), protocols=["5.0"])
+def test_a_providers_page_leads_its_publishers_there(browser, draft_client, held, bob, browser_of):
+    draft_client.publish(bench.zips(), protocols=["5.0"])
     link = f"{WHERE}?namespace=acme&amp;type=dns"
     assert link in browser.get("/providers/acme/dns/1.2.0").text
     assert link not in browser_of(bob).get("/providers/acme/dns/1.2.0").text
@@ -130,9 +130,9 @@ def test_drafts_of_others_are_shown_to_publishers_of_the_namespace_only(browser,
     assert link not in browser_of(bob).get("/namespaces/acme").text
 
 
-def test_the_release_page_shows_the_documentation_that_came_with_it(browser, desk, held):
+def test_the_release_page_shows_the_documentation_that_came_with_it(browser, draft_client, held):
     name = f"{bench.STEM}_docs.zip"
-    desk.publish({**bench.zips(), name: docs.archive()}, protocols=["5.0"])
+    draft_client.publish({**bench.zips(), name: docs.archive()}, protocols=["5.0"])
     page = browser.get(f"/releases/{Release.objects.get().public_id}")
 
     assert page.status_code == 200
@@ -140,11 +140,13 @@ def test_the_release_page_shows_the_documentation_that_came_with_it(browser, des
     assert "Documentation" in page.text.partition(name)[2].partition("</li>")[0]
 
 
-def test_the_page_asks_the_database_no_more_where_there_is_more(browser, desk, held, django_assert_max_num_queries):
+def test_the_page_asks_the_database_no_more_where_there_is_more(
+    browser, draft_client, held, django_assert_max_num_queries
+):
     with django_assert_max_num_queries(12):
         browser.get(WHERE)
     for number in range(4):
         browser.post(WHERE, FORM | {"version": f"2.{number}.0"})
-    desk.publish(bench.zips(), protocols=["5.0"])
+    draft_client.publish(bench.zips(), protocols=["5.0"])
     with django_assert_max_num_queries(12):
         browser.get(WHERE)

@@ -21,7 +21,7 @@ from apps.releases.models import Release, ReleaseFile, State
 from apps.releases.publishing import sweeping
 from tests.builders.archives import module_zip
 from tests.oci.uploading import sha256
-from tests.providers.desk import LINUX, zips
+from tests.providers.draft_client import LINUX, zips
 
 pytestmark = pytest.mark.django_db
 ZIP = module_zip()
@@ -179,11 +179,11 @@ def test_whoever_was_revoked_does_not_learn_what_is_published(alice, bearer, pub
 
 
 @cases(TOKEN)
-def test_a_file_of_a_draft_is_not_kept(desk, alice, stored_files, end, status):
-    assert desk.open().status_code == 201
-    url, data = f"{desk.url}/files/{LINUX}", zips()[LINUX]
+def test_a_file_of_a_draft_is_not_kept(draft_client, alice, stored_files, end, status):
+    assert draft_client.open().status_code == 201
+    url, data = f"{draft_client.url}/files/{LINUX}", zips()[LINUX]
 
-    answer = send(desk.client, "PUT", url, data, lambda: end(alice))
+    answer = send(draft_client.client, "PUT", url, data, lambda: end(alice))
 
     assert answer.status_code == status, answer.content
     assert not ReleaseFile.objects.exists()
@@ -247,13 +247,13 @@ def test_tickets_that_nobody_uses_end_within_seconds(alice, browser_of, end, sta
     assert [reason["code"] for reason in Release.objects.get().reasons] == ["permission_ended"]
 
 
-def test_a_draft_is_its_person_s_and_ends_with_them(desk, alice, bearer, stored_files):
-    desk.open()
-    desk.put(LINUX, zips()[LINUX])
+def test_a_draft_is_its_person_s_and_ends_with_them(draft_client, alice, bearer, stored_files):
+    draft_client.open()
+    draft_client.put(LINUX, zips()[LINUX])
     revoke_tokens(alice)
     assert sweeping.sweep() == 0, "another token of hers goes on"
-    desk.client = Client(headers=bearer(alice))
-    assert desk.put(LINUX, zips()[LINUX]).status_code == 200
+    draft_client.client = Client(headers=bearer(alice))
+    assert draft_client.put(LINUX, zips()[LINUX]).status_code == 200
 
     make_reader(alice)
     assert sweeping.sweep() == 1

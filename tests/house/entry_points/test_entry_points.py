@@ -1,4 +1,4 @@
-"""No way in is forgotten: each is in doors.toml, and is tried as what stands there: harmless, of words, of keys."""
+"""Each way in is in entry_points.toml, and is tried as its entry says: harmless, free text, or a key."""
 
 import json
 from collections import Counter
@@ -14,8 +14,9 @@ from apps.providers.models import ProviderVersion
 from apps.signing.models import SigningKey
 from tests.builders.keys import signing_key
 from tests.conftest import run_jobs
-from tests.house import doors, visible, world
-from tests.house.policy import ROUTES, TABLES, cells_of
+from tests.house import scenario
+from tests.house.entry_points import table, visible
+from tests.house.policy.table import ROUTES, TABLES, cells_of
 from tests.signing.test_armor import armored, packet
 
 SUCCESS = (200, 201, 202, 204, 303)
@@ -27,7 +28,12 @@ WORDS = ["two\nlines", "\x1b[2J", "a\0b", "a\u2028b", "a\u202eb", "  ", "x" * 20
 
 
 def in_groups(group, *kinds):
-    return sorted(door for kind, listed in doors.group(group).items() if not kinds or kind in kinds for door in listed)
+    return sorted(
+        entry_point
+        for kind, listed in table.group(group).items()
+        if not kinds or kind in kinds
+        for entry_point in listed
+    )
 
 
 @contextmanager
@@ -41,23 +47,23 @@ def undone():
 
 
 def requested(listed):
-    return [door for door in listed if door.partition(" ")[2] in ROUTES]
+    return [entry_point for entry_point in listed if entry_point.partition(" ")[2] in ROUTES]
 
 
-def opening(door, *others):
-    """For whom the policy says that the door opens (or answers one of `others`), by row."""
-    method, _, name = door.partition(" ")
+def opening(entry_point, *others):
+    """For whom the policy says that the entry_point opens (or answers one of `others`), by row."""
+    method, _, name = entry_point.partition(" ")
     listed = cells_of(name) if name in TABLES else {}
     return {row: who for (how, row, who), status in listed.items() if how == method and status in (*SUCCESS, *others)}
 
 
-def knock(scene, client, door, row, text=None):
+def knock(scene, client, entry_point, row, text=None):
     """A well-meant request, or one with that text in place of every reason; answers the status."""
-    method, _, name = door.partition(" ")
-    body = dict(world.body_of(name, method, row))
+    method, _, name = entry_point.partition(" ")
+    body = dict(scenario.body_of(name, method, row))
     if text is not None:
         body["data"] = with_text(body.get("data", {}), text)
-    url = world.version_for(name, method, scene.url(ROUTES[name], row))
+    url = scenario.version_for(name, method, scene.url(ROUTES[name], row))
     send = getattr(client, method.lower())
     return (send(url, **body) if body else client.generic(method, url)).status_code
 
@@ -69,58 +75,60 @@ def with_text(data, text):
     return {**data, **dict.fromkeys(SAID & set(data) | also, text)}
 
 
-def test_every_door_is_classified_once(scene):
-    known = Counter(doors.classified())
-    found = doors.all_doors(scene.users["olga"])
+def test_every_entry_point_is_classified_once(scene):
+    known = Counter(table.classified())
+    found = table.all_entry_points(scene.users["olga"])
 
-    assert found - set(known) == set(), "say in doors.toml what they can do"
+    assert found - set(known) == set(), "say in entry_points.toml what they can do"
     assert set(known) - found == set(), "they are no more"
-    assert [door for door, times in known.items() if times > 1] == []
+    assert [entry_point for entry_point, times in known.items() if times > 1] == []
 
 
 def test_what_is_called_harmless_changes_nothing_that_clients_see(scene, client_of):
     """Requested as the policy says that it works, with the jobs that it leaves."""
     before, wrong = visible.everything(), []
-    assert len(before) > len(world.NAMES)
-    for door in requested(in_groups("harmless")):
-        for row, who in opening(door).items():
+    assert len(before) > len(scenario.NAMES)
+    for entry_point in requested(in_groups("harmless")):
+        for row, who in opening(entry_point).items():
             client = client_of(who)
             with undone():
-                status = knock(scene, client, door, row)
+                status = knock(scene, client, entry_point, row)
                 run_jobs()
                 if status not in SUCCESS or visible.everything() != before:
-                    wrong.append((door, row, who, status))
+                    wrong.append((entry_point, row, who, status))
     assert wrong == []
 
 
 def test_words_that_break_a_document_or_a_terminal_reach_none(scene, client_of):
     wrong = []
-    for door in requested(in_groups("words")):
-        row, who = list(opening(door, 302, 409, 422).items())[-1]  # some acts have nothing to act on in this scene
+    for entry_point in requested(in_groups("words")):
+        row, who = list(opening(entry_point, 302, 409, 422).items())[
+            -1
+        ]  # some acts have nothing to act on in this scene
         client = client_of(who)
         if who in scene.users:
             client.post(reverse("account_reauthenticate"), {"password": f"{who} likes pears", "next": "/"})
         for text in WORDS:
             with undone():
-                status = knock(scene, client, door, row, text)
+                status = knock(scene, client, entry_point, row, text)
                 if (problems := visible.problems_of_lists()) or status >= 500:
-                    wrong.append((door, text, status, problems))
+                    wrong.append((entry_point, text, status, problems))
     assert wrong == []
 
 
 def test_nor_by_the_admin(scene, browser_of):
-    desk, wrong = browser_of(scene.users["olga"]), []
-    for door in in_groups("words", "admin"):
-        label, _, action = door.removeprefix("action ").rpartition(".")
+    draft_client, wrong = browser_of(scene.users["olga"]), []
+    for entry_point in in_groups("words", "admin"):
+        label, _, action = entry_point.removeprefix("action ").rpartition(".")
         row = ROWS[label].earliest("pk")
         url = reverse("admin:{}_{}_changelist".format(*label.split(".")))
         for text in WORDS:
             told = dict.fromkeys(("reason", "replacement"), text) | {"confirm": str(row)}
             with undone():
                 sent = {"action": action, "_selected_action": [row.pk], "apply": "1", **told}
-                status = desk.post(url, sent).status_code
+                status = draft_client.post(url, sent).status_code
                 if (problems := visible.problems_of_lists()) or status >= 500:
-                    wrong.append((door, text, status, problems))
+                    wrong.append((entry_point, text, status, problems))
     assert wrong == []
 
 
@@ -153,7 +161,7 @@ def keys_that_break():
     }
 
 
-def test_case_23_s8_keys_that_clients_stumble_over_are_registered_by_no_door(
+def test_case_23_s8_keys_that_clients_stumble_over_are_registered_by_no_entry_point(
     scene, tofu, browser_of, tmp_path, worker_host
 ):
     dora, before = scene.users["dora"], SigningKey.objects.count()

@@ -21,7 +21,7 @@ from apps.releases.models import Release, State
 from apps.signing.models import Custody, SigningKey
 from tests.builders.archives import MODULE, module_zip
 from tests.conftest import person, run_jobs
-from tests.house import oci
+from tests.house import scenario_oci
 from tests.protocol.providers import cast
 
 ABSENT = "missing"
@@ -136,7 +136,7 @@ def _place(namespace, users):
         "team": team.name,
         "membership_id": teams.add(team=team, user=users["alice"], actor=dora).pk,
         "fingerprint": key.fingerprint,
-        "oci": oci.place(namespace.name, users["alice"]),
+        "oci": scenario_oci.place(namespace.name, users["alice"]),
     }
 
 
@@ -192,7 +192,7 @@ def _nowhere():
         "team": "nowhere-cooks",
         "membership_id": 0,
         "fingerprint": "0123456789ABCDEF" * 2 + "01234567",
-        "oci": oci.values("nowhere"),
+        "oci": scenario_oci.values("nowhere"),
     }
 
 
@@ -265,7 +265,7 @@ def body_of(name, method, row):
         ("portal:theme", "POST"): {"data": {"theme": "dark", "next": "/"}},
         ("account_login", "POST"): {"data": {"login": "bob", "password": "bob likes pears"}},
     }
-    return (bodies | oci.BODIES | _acts(namespace)).get((name, method), {})
+    return (bodies | scenario_oci.BODIES | _acts(namespace)).get((name, method), {})
 
 
 def _acts(namespace):
@@ -295,4 +295,6 @@ def _form_with_file(name="vpc.zip"):
 
 
 def version_for(name, method, url):
-    return url.replace("1.0.0", OTHER_VERSIONS.get((name, method), "1.0.0")) + oci.QUERIES.get((name, method), "")
+    return url.replace("1.0.0", OTHER_VERSIONS.get((name, method), "1.0.0")) + scenario_oci.QUERIES.get(
+        (name, method), ""
+    )

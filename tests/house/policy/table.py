@@ -5,7 +5,7 @@ import tomllib
 from tests.house import sources
 from tests.house.routes import METHODS, all_routes
 
-POLICY = tomllib.loads((sources.CHECKOUT / "tests/house/policy.toml").read_text())
+POLICY = tomllib.loads((sources.CHECKOUT / "tests/house/policy/policy.toml").read_text())
 COLUMNS = POLICY["columns"]
 ROWS = ("any", "private", "internal", "public", "missing")
 ROUTES = {route.name: route for route in all_routes() if route.name and not route.is_admin}

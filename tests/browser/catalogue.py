@@ -115,7 +115,7 @@ from apps.lib.addresses import ModuleAddress
 from apps.modules import publishing
 from apps.providers import catalogue
 from apps.providers.docs import drafted
-from tests.browser.shelf import HOSTILE
+from tests.browser.catalogue import HOSTILE
 from tests.builders import docs
 from tests.builders.archives import MODULE, PRIVATE_KEY, module_zip
 from tests.builders.keys import signing_key

@@ -9,8 +9,8 @@ from django.db import transaction
 from django.urls import reverse
 
 from apps.audit.models import AuditEvent
-from tests.house import world
-from tests.house.policy import COLUMNS, POLICY, ROUTES, TABLES, cells_of, columns_of, kind_of, refusals_of
+from tests.house import scenario
+from tests.house.policy.table import COLUMNS, POLICY, ROUTES, TABLES, cells_of, columns_of, kind_of, refusals_of
 from tests.house.routes import METHODS, all_routes
 
 pytestmark = pytest.mark.both
@@ -18,8 +18,8 @@ pytestmark = pytest.mark.both
 
 def ask(scene, client, name, method, row):
     """What it answers, and how many audit rows it leaves; whatever it changed is rolled back."""
-    url = world.version_for(name, method, scene.url(ROUTES[name], row))
-    body = world.body_of(name, method, row)
+    url = scenario.version_for(name, method, scene.url(ROUTES[name], row))
+    body = scenario.body_of(name, method, row)
     with transaction.atomic():
         before = AuditEvent.objects.count()
         response = getattr(client, method.lower())(url, **body) if body else client.generic(method, url)

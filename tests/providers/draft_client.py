@@ -40,7 +40,7 @@ def signed(files: Mapping[str, bytes], key: TestKey | None = None, *options: str
 
 
 @dataclass
-class Desk:
+class DraftClient:
     client: Client
     url: str = URL
 

@@ -6,8 +6,8 @@ import pytest
 from django.contrib.auth.models import Group
 
 from tests.conftest import person
-from tests.house.policy import TABLES, cells_of, columns_of
-from tests.house.test_policy import ask
+from tests.house.policy.table import TABLES, cells_of, columns_of
+from tests.house.policy.test_policy import ask
 
 pytestmark = pytest.mark.both
 

@@ -1,4 +1,4 @@
-"""What crashes clients, or stops them, pushed through every door that takes a provider's files: none gets visible."""
+"""Push what crashes or stops clients through every entry point for provider files: none of it becomes visible."""
 
 import functools
 from collections.abc import Mapping
@@ -11,11 +11,11 @@ from apps.releases.models import Release
 from tests.builders import providers
 from tests.builders.keys import signing_key
 from tests.builders.zips import Member, build
-from tests.house import couriers, doors, visible
-from tests.house.couriers import Courier
-from tests.providers.desk import LINUX, MANIFEST, SIGNATURE, SUMS, hold, register, signed
+from tests.house.entry_points import table, upload_channels, visible
+from tests.house.entry_points.upload_channels import UploadChannel
+from tests.providers.draft_client import LINUX, MANIFEST, SIGNATURE, SUMS, hold, register, signed
 
-KINDS = sorted(doors.group("files"))
+KINDS = sorted(table.group("files"))
 GOOD = providers.dist("dns", "1.2.0", ["linux_amd64"])
 DIGEST = GOOD[SUMS][:64]
 LINES = GOOD[SUMS].splitlines(keepends=True)
@@ -23,20 +23,20 @@ LINES = GOOD[SUMS].splitlines(keepends=True)
 
 @pytest.fixture(params=KINDS)
 def way(request, alice, olga, tofu, browser_of):
-    """Publishes by one kind of doors; answers which ones."""
+    """Publishes by one kind of entry_points; answers which ones."""
 
     def publish(files: Mapping[str, bytes], **wanted: str) -> set[str]:
-        courier = Courier(
+        channel = UploadChannel(
             tofu(alice) if request.param == "api" else browser_of(olga if request.param == "admin" else alice)
         )
-        couriers.WAYS[request.param](courier, files, **wanted)
-        return courier.doors
+        upload_channels.WAYS[request.param](channel, files, **wanted)
+        return channel.entry_points
 
     publish.kind = request.param  # type: ignore[attr-defined]
     return publish
 
 
-@functools.cache  # once for all doors: gpg takes its time
+@functools.cache  # once for all entry_points: gpg takes its time
 def own(sums: bytes) -> bytes:
     return signing_key().sign(sums)
 
@@ -90,14 +90,14 @@ PACKAGES_THAT_BREAK = {
 }
 
 
-def test_every_kind_of_doors_is_walked_and_leads_somewhere(way, acme, dora):
-    """Without this, a door that refuses everything would pass the tests below."""
+def test_every_kind_of_entry_points_is_walked_and_leads_somewhere(way, acme, dora):
+    """Without this, a entry_point that refuses everything would pass the tests below."""
     register(acme, dora)
     knocked = way(over(GOOD[SUMS]))
 
     assert [str(version) for version in ProviderVersion.objects.all()] == ["acme/dns 1.2.0"]
     assert visible.problems() == []
-    assert knocked >= set(doors.group("files")[way.kind])
+    assert knocked >= set(table.group("files")[way.kind])
 
 
 def test_n11_sums_that_somebody_signed_are_served_byte_for_byte(way, acme, dora):
@@ -110,7 +110,7 @@ def test_n11_sums_that_somebody_signed_are_served_byte_for_byte(way, acme, dora)
 
 
 def test_the_kinds_of_the_table_are_those_that_are_walked():
-    assert set(KINDS) == set(couriers.WAYS)
+    assert set(KINDS) == set(upload_channels.WAYS)
 
 
 def test_case_21_sums_that_break_clients_are_not_published(way, acme, dora):

@@ -1,7 +1,7 @@
 """Hostile requests for every route: reproducible from a seed, and well-meant enough to get past the first check.
 
-A request begins as the policy's own (tests/house/world.py) and is then damaged in one to three places. Names of fields,
-parameters and filters are read from the code, so that a new form or endpoint is attacked from its first day.
+A request begins as the policy's own (tests/house/scenario.py) and is then damaged in one to three places. Names of
+fields, parameters and filters are read from the code, so that a new form or endpoint is attacked from its first day.
 """
 
 import json
@@ -20,8 +20,8 @@ from django.contrib import admin
 from django.urls import reverse
 from rest_framework.serializers import Serializer
 
-from tests.house import sources, world
-from tests.house.hostile import BODIES, HEADERS, RAW, TEXTS, VALUES, WORST
+from tests.house import scenario, sources
+from tests.house.fuzzing.hostile import BODIES, HEADERS, RAW, TEXTS, VALUES, WORST
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 ROWS = ("private", "internal", "public", "missing")
@@ -108,10 +108,10 @@ class Fuzzer:
         return made
 
     def well_meant(self, route: Any, who: str, method: str, row: str) -> Attack:
-        path, _, query = world.version_for(route.name, method, self.scene.url(route, row)).partition("?")
+        path, _, query = scenario.version_for(route.name, method, self.scene.url(route, row)).partition("?")
         values = self.scene.values(route, row)
         made = Attack(route.name, who, method, path, [str(value) for value in values.values()], query)
-        told = world.body_of(route.name, method, row)
+        told = scenario.body_of(route.name, method, row)
         data = told.get("data", b"")
         if isinstance(data, dict):
             made.body, made.content_type = urlencode(data, doseq=True).encode(), FORM
@@ -145,7 +145,7 @@ class Fuzzer:
 
     def each_field(self, route: Any, who: str, method: str) -> Iterator[Attack]:
         """Each field of what the policy sends, with each of the worst values."""
-        if not world.body_of(route.name, method, "private"):
+        if not scenario.body_of(route.name, method, "private"):
             return
         made = self.well_meant(route, who, method, "private")
         if made.content_type == FORM:

@@ -1,6 +1,6 @@
 """Every way in by which somebody may change something: routes, what the admin lets a superuser do, and commands.
 
-A door is called `POST api:keys`, `action signing.signingkey.revoke`, `add accounts.team` or `command purge`.
+A entry_point is called `POST api:keys`, `action signing.signingkey.revoke`, `add accounts.team` or `command purge`.
 """
 
 import tomllib
@@ -11,7 +11,7 @@ from django.core.management import get_commands
 from django.test import RequestFactory
 
 from tests.house import sources
-from tests.house.policy import TABLES
+from tests.house.policy.table import TABLES
 from tests.house.routes import METHODS, all_routes
 
 # What every admin site has, and every model below it; what they may do is asked of the model's own admin.
@@ -27,21 +27,21 @@ STOCK = {
     "admin:app_list",
 }
 PAGES = ("changelist", "add", "history", "delete", "change")
-TABLE = tomllib.loads((sources.CHECKOUT / "tests/house/doors.toml").read_text())
+TABLE = tomllib.loads((sources.CHECKOUT / "tests/house/entry_points/entry_points.toml").read_text())
 
 
-def all_doors(superuser) -> set[str]:
+def all_entry_points(superuser) -> set[str]:
     return {*_routes(), *_admin_pages(), *_admin_rights(superuser), *_commands()}
 
 
 def classified() -> list[str]:
-    """Every door of the table, as often as it stands there."""
-    return [door for group in TABLE.values() for kind in group.values() for door in kind["doors"]]
+    """Every entry_point of the table, as often as it stands there."""
+    return [entry_point for group in TABLE.values() for kind in group.values() for entry_point in kind["entry_points"]]
 
 
 def group(name: str) -> dict[str, list[str]]:
-    """The doors of a group by their kind."""
-    return {kind: entry["doors"] for kind, entry in TABLE[name].items()}
+    """The entry_points of a group by their kind."""
+    return {kind: entry["entry_points"] for kind, entry in TABLE[name].items()}
 
 
 def _routes() -> Iterator[str]:

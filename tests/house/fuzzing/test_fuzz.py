@@ -9,8 +9,8 @@ import pytest
 from django.db import transaction
 
 from registry_site.server.request import Utf8Request
-from tests.house import fuzz
-from tests.house.policy import TABLES
+from tests.house.fuzzing import requests
+from tests.house.policy.table import TABLES
 from tests.house.routes import all_routes
 
 pytestmark = pytest.mark.both
@@ -69,8 +69,8 @@ def methods_of(route):
 
 
 def test_no_input_is_answered_with_a_server_error(scene, clients):
-    fuzzer = fuzz.Fuzzer(scene, SEED)
-    broken: dict[tuple[str, str], fuzz.Attack] = {}
+    fuzzer = requests.Fuzzer(scene, SEED)
+    broken: dict[tuple[str, str], requests.Attack] = {}
     for _ in range(ROUNDS):
         for route in all_routes():
             for who in who_asks(route):
@@ -84,8 +84,8 @@ def test_no_input_is_answered_with_a_server_error(scene, clients):
 
 def test_no_field_is_answered_with_a_server_error(scene, clients):
     """Each field of each form and JSON document that the policy sends, with each of the worst values."""
-    fuzzer = fuzz.Fuzzer(scene, SEED)
-    broken: dict[tuple[str, str], fuzz.Attack] = {}
+    fuzzer = requests.Fuzzer(scene, SEED)
+    broken: dict[tuple[str, str], requests.Attack] = {}
     for route in all_routes():
         if route.name not in TABLES:
             continue

@@ -3,9 +3,9 @@
 import pytest
 
 from apps.accounts.models import Grant, Membership, Team
-from tests.house import world
-from tests.house.policy import cells_of
-from tests.house.test_policy import ask
+from tests.house import scenario
+from tests.house.policy.table import cells_of
+from tests.house.policy.test_policy import ask
 
 pytestmark = pytest.mark.both
 
@@ -33,7 +33,7 @@ def scene(scene):
     """As the policy's, but all that Alice holds she holds by a team."""
     team = Team.objects.create(name="publishers")
     Membership.objects.create(team=team, user=scene.users["alice"])
-    assert Grant.objects.filter(user=scene.users["alice"]).update(user=None, team=team) == len(world.NAMES)
+    assert Grant.objects.filter(user=scene.users["alice"]).update(user=None, team=team) == len(scenario.NAMES)
     return scene
 
 
