@@ -140,4 +140,4 @@ def test_a_script_confirms_what_a_person_is_asked(put, name, code, stays):
 def test_a_confirmation_that_nothing_asks_for_is_a_typing_error(put):
     refused = put(b"", f"{PATH}?confirm=state-files")
     assert refused.status_code in (400, 422)
-    assert "private-key, state-file, unloadable" in refused.text
+    assert "private_key, state_file, unloadable" in refused.text
