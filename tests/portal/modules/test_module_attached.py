@@ -32,7 +32,7 @@ def test_a_version_shows_what_is_attached_to_it_and_how_it_is_fetched(client, pu
     sbom = repo.push(attached(repo.get("1.2.0").content))
     page = text_of(client, PAGE)
 
-    assert "Attached Kept beside this version" in page
+    assert "Attached by the publishers of this module" in page
     assert "SBOM (CycloneDX) 2 bytes, just now application/vnd.cyclonedx+json" in page
     assert re.search(rf"oras pull \S+/{NAME}@{sbom}", page)
     assert "by Alice" not in page, "who pushed it is said to members"
