@@ -35,7 +35,7 @@ _EXPECTED = (
     f"expected an image manifest with artifactType {MODULE_PACKAGE} and exactly one layer of the media type {ZIP}, "
     "the zip of the module"
 )
-_MEND = f"Push it with `oras push --artifact-type {MODULE_PACKAGE} … module.zip:{ZIP}`, or under another tag."
+_HINT = f"Push it with `oras push --artifact-type {MODULE_PACKAGE} … module.zip:{ZIP}`, or under another tag."
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ def _read(repository: Repository, manifest: Manifest, why: str) -> Package:
 
 
 def _no_package(why: str, found: str) -> ManifestInvalid:
-    return ManifestInvalid(f"{why}: {found}, {_EXPECTED}.", hint=_MEND)
+    return ManifestInvalid(f"{why}: {found}, {_EXPECTED}.", hint=_HINT)
 
 
 def _archive(repository: Repository, digest: Digest) -> Blob | None:

@@ -1,7 +1,10 @@
 """docs/configuration.md is held against the code: every variable that is read has its heading, and no other has."""
 
 import ast
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 from django.conf import settings
@@ -59,3 +62,14 @@ def test_compose_passes_every_variable_on():
     passed = set(re.findall(r"^ +- ([A-Z_]+)$", (sources.CHECKOUT / "compose.yaml").read_text(), re.MULTILINE))
     ours = {name for name in documented() if name.startswith("LARDER_")}
     assert passed == ours - OF_THE_IMAGE, "compose.yaml lists every variable of docs/configuration.md"
+
+
+def test_the_examples_are_values_that_larder_starts_with(tmp_path):
+    examples = dict(re.findall(r"Example: `([A-Z_]+)=([^`]*)`", PAGE.read_text()))
+    # Files and folders of somebody else's machine.
+    here = {name: value for name, value in examples.items() if "/" not in value or "://" in value}
+    assert len(here) > 40
+    environment = {"PATH": os.environ["PATH"], "LARDER_DATA_DIR": str(tmp_path)} | here
+    command = [sys.executable, "-c", "import registry_site.settings"]
+    done = subprocess.run(command, cwd=sources.CHECKOUT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -15,7 +15,7 @@ MAX_BYTES = 64 * 1024
 MAX_PROTOCOLS = 10
 
 _EXAMPLE = '{"version": 1, "metadata": {"protocol_versions": ["5.0"]}}'
-_MEND = f"Write {_EXAMPLE} with the protocols that the provider speaks."
+_HINT = f"Write {_EXAMPLE} with the protocols that the provider speaks."
 _PROTOCOL = re.compile(r"(?:0|[1-9][0-9]{0,2})\.(?:0|[1-9][0-9]{0,2})")
 
 
@@ -100,4 +100,4 @@ def _short_json(value: object) -> str:
 
 
 def _refuse(code: str, found: str, expected: str, file: str) -> Refusal:
-    return refuse(code, found, expected, _MEND, file)
+    return refuse(code, found, expected, _HINT, file)
