@@ -34,11 +34,11 @@ from django.urls import Resolver404, resolve
 from apps.lib import bodies
 from apps.lib.bodies import Disconnected
 from apps.lib.errors import RegistryError
-from apps.releases.publishing.waiting import ASKED, OFFERED
 from registry_site import wsgi
 
 # isort: split
 # After wsgi, which loads the apps: since Python 3.14 granian's workers are no forks of a process that did.
+from apps.releases.publishing.waiting import ASKED, OFFERED
 from registry_site.server import health
 from registry_site.server.connections import Peer, connections
 from registry_site.server.request_body import Gathering, RequestBody, Sender

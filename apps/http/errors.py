@@ -68,9 +68,7 @@ def failure_of(error: BaseException | None, request: HttpRequest) -> Failure:
     if isinstance(error, AuthenticationFailed):
         return Failure(HTTPStatus.UNAUTHORIZED, "unauthenticated", str(error.detail))
     if isinstance(error, MethodNotAllowed):
-        return Failure(
-            error.status_code, "method_not_allowed", str(error.detail), "The Allow header names what is possible."
-        )
+        return Failure(error.status_code, "method_not_allowed", str(error.detail))
     if isinstance(error, APIException):
         return Failure(error.status_code, str(error.default_code), str(error.detail))
     if isinstance(error, SuspiciousOperation):  # Django's own limits, such as that on the number of parameters

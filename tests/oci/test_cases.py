@@ -39,7 +39,7 @@ CASES = {
 
 @pytest.fixture(scope="module")
 def named() -> set[int]:
-    files = [*CHECKOUT.glob("tests/oci/**/test_*.py"), *CHECKOUT.glob("tests/e2e/test_oci_*.py")]
+    files = [*CHECKOUT.glob("tests/oci/**/test_*.py"), *CHECKOUT.glob("tests/e2e/oci/test_*.py")]
     return {int(number) for file in files for number in re.findall(r"\b(?:[Cc]ase |test_case_)(\d+)", file.read_text())}
 
 
