@@ -94,7 +94,8 @@ class VersionActions(ABC, Generic[A]):
 
     def yank(self, *, viewer: Viewer, address: A, version: str, reason: str) -> Release:
         """Take a version out of lists; exact downloads and pages go on. Owners; publishers for `role_to_yank`."""
-        release = self._yankable(viewer, address, version, YANK)
+        release = self.release_of(viewer, address, version, permission=YANK)
+        release = self._yankable(viewer, address, version, release, YANK)
         return self._done(release, partial(verbs.yank, release=release, actor=viewer, reason=reason))
 
     def quarantine(self, *, viewer: Viewer, address: A, version: str, reason: str) -> Release:
@@ -108,9 +109,7 @@ class VersionActions(ABC, Generic[A]):
         if release.quarantined_at is not None:
             release = self._operated(viewer, address, version, RESTORE)
         elif release.lifecycle == Lifecycle.YANKED:
-            release = self._yankable(viewer, address, version, RESTORE)
-        else:
-            release = self.release_of(viewer, address, version, permission=RESTORE)
+            release = self._yankable(viewer, address, version, release, RESTORE)
         return self._done(release, partial(verbs.restore, release=release, actor=viewer, reason=reason))
 
     def purge(self, *, viewer: Viewer, address: A, version: str, reason: str, confirm: str) -> Release:
@@ -146,8 +145,11 @@ class VersionActions(ABC, Generic[A]):
             raise _unknown(address, version)
         return release
 
-    def _yankable(self, viewer: Viewer, address: A, version: str, permission: str) -> Release:
-        need = role_to_yank(viewer, self.release_of(viewer, address, version, permission=permission))
+    def _yankable(self, viewer: Viewer, address: A, version: str, release: Release, permission: str) -> Release:
+        """`release` is what `release_of` gave a publisher: only a higher role is asked for once more."""
+        need = role_to_yank(viewer, release)
+        if need == Role.PUBLISHER:
+            return release
         try:
             return self.release_of(viewer, address, version, need=need, permission=permission)
         except RoleRequired as refusal:
