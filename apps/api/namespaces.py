@@ -10,7 +10,6 @@ from rest_framework.response import Response
 
 from apps.accounts import namespace_deletion, namespaces
 from apps.accounts.access import gate
-from apps.accounts.access.gate import Viewer
 from apps.accounts.access.operators import operated_namespace
 from apps.accounts.models import Namespace, Role, Visibility
 from apps.api.base import ApiView
@@ -31,9 +30,8 @@ class QuotaInput(serializers.Serializer[Any]):
     quota_versions = serializers.IntegerField(required=False, allow_null=True)
 
 
-def namespace_document(namespace: Namespace, viewer: Viewer) -> dict[str, Any]:
+def namespace_document(namespace: Namespace, role: Role | None) -> dict[str, Any]:
     """`role` is the caller's; `quota` has the limits in force, null for no limit."""
-    role = gate.role_on(viewer, namespace)
     used = quotas.usage(namespace)
     return {
         "name": namespace.name,
@@ -49,8 +47,7 @@ class NamespaceDetail(ApiView):
     http_method_names = ["get", "head", "put", "patch", "delete"]
 
     def get(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
-        target = gate.namespace_for(self.viewer, namespace)
-        return Response(namespace_document(target, self.viewer))
+        return Response(namespace_document(*gate.namespace_and_role(self.viewer, namespace)))
 
     def put(self, request: Request, namespace: str) -> Response:
         """201 if created (the caller owns it), 200 if changed; an omitted field stays unchanged."""
@@ -60,10 +57,11 @@ class NamespaceDetail(ApiView):
         except NotFound:
             wanted = validated(NamespaceInput, read_json(request))
             created = namespaces.create(name=namespace, actor=self.viewer, **wanted)
-            return Response(namespace_document(created, self.viewer), status=HTTPStatus.CREATED)
-        target = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
+            role = gate.role_on(self.viewer, created)
+            return Response(namespace_document(created, role), status=HTTPStatus.CREATED)
+        target, role = gate.namespace_and_role(self.viewer, namespace, need=Role.OWNER)
         namespaces.change(namespace=target, actor=self.viewer, **validated(NamespaceInput, read_json(request)))
-        return Response(namespace_document(target, self.viewer))
+        return Response(namespace_document(target, role))
 
     def patch(self, request: Request, namespace: str) -> Response:
         self.require_token()
@@ -72,7 +70,7 @@ class NamespaceDetail(ApiView):
         if not wanted:
             raise Invalid("There is nothing to change.", hint="Send quota_bytes, quota_versions or both.")
         namespaces.set_quotas(namespace=target, actor=self.viewer, **wanted)
-        return Response(namespace_document(target, self.viewer))
+        return Response(namespace_document(target, gate.role_on(self.viewer, target)))
 
     def delete(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
         """Only an empty namespace. Its name stays reserved for its owners, who may create it again."""

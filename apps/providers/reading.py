@@ -105,9 +105,10 @@ def package_for(viewer: Viewer, address: ProviderAddress, version: str, os: str,
 
 def latest_release(viewer: Viewer, address: ProviderAddress, version: str) -> Release:
     """The newest release of an exact version in any state, for scripts that poll their draft (D24)."""
-    namespace = gate.namespace_for(viewer, address.namespace)
+    # With the name: a token that publishes only this provider may see more than a reader.
+    _, role = gate.namespace_and_role(viewer, address.namespace, only_name=address.type)
     rows = Release.objects.filter(coordinate_of(address, version))
-    if gate.role_on(viewer, namespace, only_name=address.type) in (None, Role.READER):
+    if role == Role.READER:
         rows = rows.published() | rows.removed()
     release = rows.select_related("namespace", "lifecycle_by").order_by("-pk").first()
     if release is None:

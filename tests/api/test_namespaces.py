@@ -1,7 +1,9 @@
 import json
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from apps.accounts.models import Grant, Namespace, Role, Scope
 
@@ -122,3 +124,12 @@ def test_names_that_no_client_can_carry_are_refused(tofu, charlie, name):
 
 def test_a_token_without_the_scope_manage_creates_nothing(tofu, charlie):
     assert put(tofu(charlie, Scope.PUBLISH), "/api/v1/namespaces/fresh").status_code == 403
+
+
+def test_reading_a_namespace_or_a_release_asks_the_gate_once(tofu, bob, acme, published):
+    published("acme/vpc/aws", "1.2.0")
+    client = tofu(bob)
+    for url in (URL, "/api/v1/modules/acme/vpc/aws/1.2.0"):
+        with CaptureQueriesContext(connection) as queries:
+            assert client.get(url).status_code == 200
+        assert len([one for one in queries if "FROM accounts_namespace AS namespace" in one["sql"]]) == 1, url

@@ -123,7 +123,20 @@ def namespace_for(
     permission: str = OPERATE,
     spelled: Callable[[str], str] = str,
 ) -> Namespace:
-    """Return the namespace if the viewer has at least the role `need` in it. Staff with `permission` count as owners.
+    """Return the namespace of `namespace_and_role`."""
+    return namespace_and_role(viewer, name, need=need, only_name=only_name, permission=permission, spelled=spelled)[0]
+
+
+def namespace_and_role(
+    viewer: Viewer,
+    name: str,
+    *,
+    need: Role = Role.READER,
+    only_name: str = "",
+    permission: str = OPERATE,
+    spelled: Callable[[str], str] = str,
+) -> tuple[Namespace, Role]:
+    """Return the namespace and the viewer's role in it, at least `need`. Staff with `permission` count as owners.
 
     `spelled` normalises names before they are compared: `str` requires the registered spelling, `str.lower` ignores
     letter case (OCI), `canonical` also the difference of `-` and `_` (sources of providers).
@@ -137,7 +150,7 @@ def namespace_for(
     if looked and spelled(looked[0].name) != spelled(name):
         looked = None
     if looked and looked[1].role and looked[1].role.covers(need):
-        return looked[0]
+        return looked[0], looked[1].role
     if not viewer.is_identified:
         if need == Role.READER and Namespace.objects.filter(visibility=Visibility.PUBLIC).exists():
             raise UnknownOrPrivate

@@ -84,11 +84,12 @@ def published_release(viewer: Viewer, address: ModuleAddress, version: str) -> R
 
 def latest_release(viewer: Viewer, address: ModuleAddress, version: str) -> Release:
     """The newest release of an exact version in any state, for scripts that poll their upload (D24)."""
-    namespace = gate.namespace_for(viewer, address.namespace, need=Role.READER)
+    # With the name: a token that publishes only this module may see more than a reader.
+    namespace, role = gate.namespace_and_role(viewer, address.namespace, only_name=address.path_name)
     rows = Release.objects.filter(
         kind="module", namespace=namespace, name=address.path_name, sort_key=versions.sort_key(version)
     )
-    if gate.role_on(viewer, namespace, only_name=address.path_name) in (None, Role.READER):
+    if role == Role.READER:
         rows = rows.published() | rows.removed()
     release = rows.select_related("namespace", "lifecycle_by").order_by("-pk").first()
     if release is None:
