@@ -43,6 +43,6 @@ document.addEventListener("click", (event) => {
 if (off) {
   off.checked = isOff();
   off.addEventListener("change", () => {
-    try { localStorage.setItem(OFF, off.checked ? "1" : ""); } catch { /* private mode: it holds for this page only */ }
+    try { localStorage.setItem(OFF, off.checked ? "1" : ""); } catch { /* private mode: it applies to this page only */ }
   });
 }

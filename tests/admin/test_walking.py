@@ -84,7 +84,7 @@ def test_what_an_operator_may_not_is_not_offered(walker):
         "reinspect",
     }
     assert "Quarantine this version" in portal
-    assert "Purge it" not in portal
+    assert "Purge this version" not in portal
 
 
 def test_a_refusal_in_the_admin_says_what_is_missing(walker):

@@ -156,23 +156,23 @@ def test_sums_and_signature_are_told_of_when_one_of_them_is_alone(page, larder_o
     files = build("halved")
     choose(page, folder(files), larder_of_keys)
     row(page, "SHA256SUMS.sig").get_by_role("button", name="Remove").click()
-    expect(page.locator("[data-plan-notes]")).to_contain_text("no signature beside it")
+    expect(page.locator("[data-plan-notes]")).to_contain_text("has no signature (")
     expect(page.locator("[data-plan-signing=registry]")).to_be_visible()
     choose(page, folder(files), larder_of_keys)
     row(page, "SHA256SUMS").first.get_by_role("button", name="Remove").click()
-    expect(page.locator("[data-plan-problems]")).to_contain_text("signs a SHA256SUMS that is not here")
+    expect(page.locator("[data-plan-problems]")).to_contain_text("signs a SHA256SUMS that is missing")
 
 
 def test_a_namespace_without_a_key_cannot_sign(page, space, folder):
     choose(page, folder(zips("unsigned")), space)
     expect(page.locator("[data-plan-signing=none]")).to_contain_text("no active key")
-    expect(page.locator("[data-plan-problems]")).to_contain_text("Nobody can sign it")
+    expect(page.locator("[data-plan-problems]")).to_contain_text("No one can sign it")
 
 
 def test_a_general_manifest_tells_the_protocols_and_stays(page, larder_of_keys, folder):
     files = {**zips("general"), "terraform-registry-manifest.json": providers.manifest("5.1")}
     choose(page, folder(files), larder_of_keys)
-    expect(page.locator("[data-plan-notes]")).to_contain_text("is read and not sent")
+    expect(page.locator("[data-plan-notes]")).to_contain_text("is not sent")
     expect(page.get_by_role("checkbox", name="5.1")).to_be_checked()
     send(page)
     page.wait_for_url("**/releases/*")
@@ -236,7 +236,7 @@ def test_a_broken_connection_keeps_the_good_files_and_the_rest_is_sent(page, lar
     page.get_by_role("checkbox", name="5.0").check()
     page.route("**/files/*_linux_amd64.zip", lambda route: route.abort("connectionreset"))
     send(page)
-    expect(page.get_by_role("alert")).to_contain_text("The files before it are kept")
+    expect(page.get_by_role("alert")).to_contain_text("The files before it are stored")
     expect(row(page, "linux_amd64")).to_contain_text("not sent")
     expect(row(page, "darwin_arm64")).to_contain_text("received")
     page.unroute_all()

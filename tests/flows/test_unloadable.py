@@ -227,7 +227,7 @@ def test_a_person_is_asked_everything_at_once(hold, alice, work, client, stored_
     assert len([key for key in stored_files() if key.startswith("staging/")]) == 1
     client.force_login(alice)
     page = client.get(f"/releases/{release.public_id}").text
-    assert "Published as it is, clients will fail with: main.tf, line 1: the source of module x, ./none" in page
+    assert "If you publish it as it is, clients will fail with: main.tf, line 1: the source of module x, ./none" in page
     assert 'name="unloadable"' in page
     answers.answer(release=release, viewer=Viewer(alice), confirm=codes)
     work()

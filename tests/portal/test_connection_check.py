@@ -83,7 +83,7 @@ def test_a_token_that_counts_is_described_and_never_echoed(client, alice, acme, 
 
     assert response.status_code == 200
     assert response.headers["Cache-Control"] == "no-store"
-    assert "This token counts" in page
+    assert "This token is valid" in page
     assert "<dd>alice</dd>" in page
     assert "<dd>publish</dd>" in page
     assert "<dd>acme, pantry</dd>" in page  # public namespaces are read with any token
@@ -119,7 +119,7 @@ def test_looking_at_a_token_is_no_use_of_it(client, alice, answering, django_ass
 def test_the_token_is_never_taken_from_an_address(client, alice, answering):
     _, secret = tokens.issue(user=alice, label="CI", scope=Scope.READ, actor=Viewer(alice))
 
-    assert "This token counts" not in text_of(client.get(URL, {"token": secret}))
+    assert "This token is valid" not in text_of(client.get(URL, {"token": secret}))
 
 
 def test_the_check_needs_its_csrf_field(db):

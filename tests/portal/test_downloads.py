@@ -183,5 +183,5 @@ def test_the_card_tells_of_a_version_or_of_the_whole_module(vpc, django_assert_n
 
 
 def test_the_card_of_what_nobody_fetched_says_so(vpc):
-    assert "This module was not fetched yet" in card(vpc)
-    assert "Version 1.0.0 was not fetched yet" in card(Release.objects.get(version="1.0.0"))
+    assert "This module has not been downloaded yet" in card(vpc)
+    assert "Version 1.0.0 has not been downloaded yet" in card(Release.objects.get(version="1.0.0"))

@@ -54,7 +54,7 @@ def release_file(request: HttpRequest, public_id: uuid.UUID, filename: str) -> H
         open_body = partial(bodies.chunks, environ)
         received = publishing.receive_file(viewer=viewer, release=release, name=filename, open_body=open_body)
     except CredentialsRequired:
-        error = "You are no longer signed in. Sign in again in another tab, then go on from here."
+        error = "You are no longer signed in. Sign in again in another tab, then continue from here."
         return JsonResponse({"error": error}, status=HTTPStatus.UNAUTHORIZED)
     except RegistryError as refusal:
         return JsonResponse({"error": sentence(refusal)}, status=status_of(refusal))

@@ -82,7 +82,7 @@ export class Uploader {
     if (folder.name) this.file.value = "";
     const { files, name } = folder;
     if (files.length > this.limit("maxEntries")) throw new TooMany();
-    if (!files.length) throw new Refused(`${name || "What was dropped"} holds no file that would be published.`);
+    if (!files.length) throw new Refused(`${name || "The selection"} contains no file that would be published.`);
     const total = (list) => list.reduce((sum, { file }) => sum + file.size, 0);
     const folders = moduleFolders(files.map(({ path }) => path));
     this.selection.showFolder(folder, { bytes: total(files), folders, states: folder.leftOut.filter(isState) });
@@ -157,7 +157,7 @@ export class Uploader {
     ]) {
       if (found > limit) {
         const largest = [...files].sort((one, other) => other.file.size - one.file.size)[0];
-        throw new Refused(`The folder makes an archive of ${foundText(found)}; ${setting} allows ${limitText(limit)}. Its largest file is ${largest.path} with ${foundText(largest.file.size)}. Leave out what is not part of the module.`);
+        throw new Refused(`The folder becomes an archive of ${foundText(found)}; ${setting} allows ${limitText(limit)}. Its largest file is ${largest.path} with ${foundText(largest.file.size)}. Leave out what is not part of the module.`);
       }
     }
   }
@@ -210,8 +210,8 @@ export class Uploader {
   /** @param {unknown} error of choosing or preparing */
   explain(error) {
     if (error instanceof Refused) this.refuse(error.message);
-    else if (error instanceof TooMany) this.refuse(`The folder holds more than ${exact(this.limit("maxEntries"))} files, which is what ${this.form.dataset.entriesSetting} allows. Choose the module's own folder.`);
-    else if (error instanceof Unreadable) this.refuse(`${error.path} cannot be read: it is a link to nothing, it was changed or removed meanwhile, or your browser may not open it. Nothing was sent.`);
+    else if (error instanceof TooMany) this.refuse(`The folder contains more than ${exact(this.limit("maxEntries"))} files, the limit that ${this.form.dataset.entriesSetting} sets. Choose the module's own folder.`);
+    else if (error instanceof Unreadable) this.refuse(`${error.path} cannot be read: it is a broken link, was changed or removed meanwhile, or is closed to your browser. Nothing was sent.`);
     else if (error?.name === "AbortError") {
       this.progress.announce("Cancelled. Nothing was sent.");
       this.submit.focus();

@@ -60,7 +60,7 @@ def test_the_index_counts_and_shows_failed_jobs(operator_client):
     page = pages.markup_of(operator_client.get(reverse("admin:index")))
 
     assert "<strong>2</strong> Jobs failed" in " ".join(page.split())
-    assert "Failed lately" in page
+    assert "Recent failures" in page
     assert f'href="{reverse("portal:home")}"' in page
 
 

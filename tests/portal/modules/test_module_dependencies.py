@@ -161,7 +161,7 @@ def test_a_module_with_neither_says_so(browser_of, bob, published):
     text = text_of(browser_of(bob).get(AT))
 
     assert "needs no provider and calls no other module" in text
-    assert "No module that you may see in this registry calls this one." in text
+    assert "No module that you can see in this registry calls this one." in text
 
 
 def test_many_users_have_pages_and_cost_no_more(browser_of, bob, acme, published):

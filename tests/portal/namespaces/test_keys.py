@@ -159,7 +159,7 @@ def test_a_key_is_asked_for_and_the_page_says_that_it_is_being_made(browser, bob
     assert browser.post(f"{KEYS}/create", {"algorithm": "ed25519"}).headers["Location"] == KEYS
     page = browser_of(bob).get(KEYS)
 
-    assert "Being made" in page.text
+    assert "Being generated" in page.text
     assert f'hx-get="{KEYS}/status?seen=' in page.text
     assert "Reload to see progress" in page.text
     assert browser.post(f"{KEYS}/create", {"algorithm": "ed25519"}).status_code == 409
@@ -184,7 +184,7 @@ def test_a_key_that_no_worker_could_make_says_so(browser):
     SigningKey.objects.update(reason="No worker could make it.")
     page = browser.get(KEYS)
 
-    assert "Not made" in page.text
+    assert "Not generated" in page.text
     assert "hx-get" not in page.text
 
 

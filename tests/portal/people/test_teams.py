@@ -59,7 +59,7 @@ def test_who_may_what(request, cooks, browser_of, who, sees, manages):
     assert browser.get("/teams/cooks").status_code == sees
     for page in ("change", "delete"):
         assert browser.get(f"/teams/cooks/{page}").status_code == manages
-    assert ("Add somebody" in browser.get("/teams/cooks").text) == (manages == 200)
+    assert ("Add someone" in browser.get("/teams/cooks").text) == (manages == 200)
 
 
 def test_a_manager_adds_promotes_and_removes(cooks, dora, bob, browser_of):

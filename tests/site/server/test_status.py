@@ -63,7 +63,7 @@ def test_who_is_signed_in_sees_the_queue_and_the_versions(browser_of, bob):
 @pytest.mark.parametrize("who", ["nobody", "olga"])
 @pytest.mark.parametrize(
     ("part", "words", "said", "code"),
-    [("storage", "A part of Larder is down", "down", 503), ("worker", "Publishing is delayed", "degraded", 200)],
+    [("storage", "Part of Larder is down", "down", 503), ("worker", "Publishing is delayed", "degraded", 200)],
 )
 def test_a_part_that_is_down_is_named_without_what_it_said(
     client, browser_of, olga, all_up, who, part, words, said, code
@@ -87,7 +87,7 @@ def test_without_a_database_the_page_is_made_without_it(browser_of, bob, all_up,
     with django_assert_num_queries(0):
         page, document = browser.get("/status"), browser.get("/status", headers=JSON)
 
-    assert "A part of Larder is down" in page.text
+    assert "Part of Larder is down" in page.text
     assert document.status_code == 503
     assert set(document.json()) == {"status", "parts"}
 

@@ -1,5 +1,5 @@
-// Which provider and version the form means, and the protocols where nobody has said them: on the publish page fields,
-// guessed until somebody types; on a draft's page settled, and asked below.
+// The provider and version of the form, and its protocols if no manifest has them. On the publish page these are fields,
+// guessed until somebody types; on a draft's page they are fixed, and the protocols are asked for below.
 
 import { element } from "../errors.js";
 
@@ -28,13 +28,13 @@ export class Address {
     return { namespace: first, type: second, version: version.value.trim() };
   }
 
-  /** As the form's own fields, for the view that opens drafts. */
+  /** The form's own fields, for the view that opens drafts. */
   get fields() {
     const named = Object.entries({ provider: "new", ...this.value });
     return this.fixed || !this.isAsking ? named : [...named, ...this.protocols.map((one) => ["protocols", one])];
   }
 
-  /** @param {{type: string, version: string}} found fills what nobody typed, and chooses a provider of that type */
+  /** @param {{type: string, version: string}} found fills empty fields, and chooses a provider of that type */
   suggest(found) {
     if (this.fixed || !found.type) return;
     const { provider, type, version } = this.form.elements;
@@ -52,7 +52,7 @@ export class Address {
     return [...this.form.querySelectorAll("[name=protocols]:checked")].map(({ value }) => value);
   }
 
-  /** Whether nobody says the protocols but the person. @param {boolean} isNeeded @param {boolean} isKnown that nobody does */
+  /** Ask for the protocols if no manifest has them. @param {boolean} isNeeded @param {boolean} isKnown that none does */
   ask(isNeeded, isKnown = true) {
     if (!this.box) return;
     this.box.querySelector(".field__optional")?.toggleAttribute("hidden", isKnown);
@@ -60,7 +60,7 @@ export class Address {
     this.box.hidden = !isNeeded;
   }
 
-  /** Tick what a manifest says that is not sent itself. @param {string[]} protocols */
+  /** Tick the protocols of a manifest that is not sent itself. @param {string[]} protocols */
   tell(protocols) {
     if (!this.box) return;
     for (const one of protocols) {

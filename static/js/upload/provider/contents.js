@@ -5,7 +5,7 @@ const MOST_MANIFEST = 64 * 1024;
 
 /**
  * @param {File} file
- * @returns {Promise<{digests: Map<string, string>, problem: string}>} the digest of each name; the first fault, or nothing
+ * @returns {Promise<{digests: Map<string, string>, problem: string}>} the digest of each name; the first fault, or ""
  */
 export async function readSums(file, most) {
   if (file.size > most) return { digests: new Map(), problem: "" }; // its size is told elsewhere
@@ -21,10 +21,10 @@ export async function readSums(file, most) {
 }
 
 function fault(line, found) {
-  if (found) return `a second one for ${found[2]}`;
+  if (found) return `a second line for ${found[2]}`;
   if (!line.trim()) return "blank, which crashes clients";
-  if (line.endsWith("\r")) return "one with a Windows line end";
-  return "of another form";
+  if (line.endsWith("\r")) return "one with a Windows line ending";
+  return "malformed";
 }
 
 /** @param {File} file @returns {Promise<{protocols: string[], problem: string}>} */
@@ -36,6 +36,6 @@ export async function readManifest(file) {
     if (Array.isArray(protocols) && protocols.length && protocols.every((one) => typeof one === "string")) return { protocols, problem: "" };
     return { protocols: [], problem: 'names no protocols; expected {"version": 1, "metadata": {"protocol_versions": ["5.0"]}}.' };
   } catch {
-    return { protocols: [], problem: "is no JSON that can be read." };
+    return { protocols: [], problem: "is not valid JSON." };
   }
 }

@@ -9,7 +9,7 @@ export const GENERAL_MANIFEST = "terraform-registry-manifest.json";
  *   type?: string, version?: string, os?: string, arch?: string}} Meaning
  */
 
-/** @param {string} name without its folders @returns {Meaning} `odd` where it is meant to be a package and cannot be read */
+/** @param {string} name without its folders @returns {Meaning} `odd` if it looks like a package and cannot be read */
 export function meaning(name) {
   if (name === GENERAL_MANIFEST) return { role: "general-manifest" };
   if (!name.startsWith(START)) return { role: "ignored" };
@@ -37,7 +37,7 @@ export function isCompanion(name, { type, version }) {
   return isOfIt && !/\.zip$/i.test(name) && meaning(name).role === "ignored";
 }
 
-/** What most of the files say they belong to. @param {Meaning[]} meanings */
+/** The provider and version that most files name. @param {Meaning[]} meanings */
 export function guess(meanings) {
   const counts = new Map();
   for (const { type, version } of meanings) {

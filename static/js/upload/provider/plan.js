@@ -6,9 +6,9 @@ import { GENERAL_MANIFEST, guess, isCompanion, meaning, stem } from "./names.js"
 const MOST_NAMED = 3;
 
 /**
- * @typedef {{name: string, path: string, size: number, file: File | null}} Item `file` is null where the server has it
+ * @typedef {{name: string, path: string, size: number, file: File | null}} Item `file` is null if the server has it
  * @typedef {{faults: string[], problems: string[], notes: string[], items: object[], ignored: string[], signing: object}} Plan `faults` are problems of
- *   files as they are; what else is wrong may still come
+ * files as they are; other problems may solve themselves with further files
  * @param {Item[]} items @param {{address: {namespace: string, type: string, version: string}, custodies: string[],
  *   limits: DOMStringMap, sums: object | null, manifest: object | null, protocols: string[]}} known
  * @returns {Plan}
@@ -24,9 +24,9 @@ export function planOf(items, known) {
   const general = all.find(({ role }) => role === "general-manifest");
   const listsManifest = known.sums?.digests.has(`${start}manifest.json`);
   if (general && !wanted.some(({ role }) => role === "manifest")) {
-    // Under the name that the sums list; else what it says goes with the draft, and the file stays.
+    // Sent under the name that the sums list; otherwise only its protocols go with the draft.
     if (listsManifest) wanted.push({ ...general, role: "manifest", name: `${start}manifest.json`, type, version });
-    else notes.push(`${GENERAL_MANIFEST} is read and not sent: its protocols go with the draft.`);
+    else notes.push(`${GENERAL_MANIFEST} is not sent: only its protocols go with the draft.`);
   }
   for (const item of wanted) item.fault = faultOf(item, { start, wanted, limits: known.limits });
   const faults = wanted.filter(({ fault }) => fault).map(({ path, fault }) => `${path} ${fault}`);
@@ -45,14 +45,14 @@ export function planOf(items, known) {
 export { guess, meaning };
 
 function faultOf(item, { start, wanted, limits }) {
-  if (item.role === "odd") return "has a name that says no platform; expected …_<os>_<arch>.zip.";
+  if (item.role === "odd") return "has no platform in its name; expected …_<os>_<arch>.zip.";
   if (!item.name.startsWith(start)) return `belongs to ${item.type} ${item.version}, expected names that begin with ${start}.`;
   if (item.role === "package") {
     const [systems, architectures] = [limits.systems.split(" "), limits.architectures.split(" ")];
     if (!systems.includes(item.os) || !architectures.includes(item.arch)) return `is for ${item.os}_${item.arch}, which no client asks for; expected one of ${systems.join(", ")} with one of ${architectures.join(", ")}.`;
   }
   const first = wanted.find(({ name }) => name === item.name);
-  if (first !== item) return item.role === "package" ? `is ${item.os}_${item.arch} once more, after ${first.path}. Remove one of them.` : `is there twice, see ${first.path}. Remove one of them.`;
+  if (first !== item) return item.role === "package" ? `is ${item.os}_${item.arch} again, after ${first.path}. Remove one of them.` : `appears twice, see ${first.path}. Remove one of them.`;
   const of = { package: [limits.maxPackage, limits.packageSetting], docs: [limits.maxDocs, limits.docsSetting] };
   const [limit, setting] = of[item.role] ?? [limits.maxSmall, limits.smallSetting];
   if (item.size > Number(limit)) return `has ${foundText(item.size)}; ${setting} allows ${limitText(Number(limit))}.`;
@@ -62,8 +62,8 @@ function faultOf(item, { start, wanted, limits }) {
 function checkSums({ known, has, wanted, start, problems, notes }) {
   const { sums, address } = known;
   const [file, signature] = [has("sums"), has("signature")];
-  if (signature && !file) problems.push(`${signature.path} signs a SHA256SUMS that is not here. Add ${start}SHA256SUMS, or remove the signature and let the registry sign.`);
-  if (file && !signature) notes.push(`${file.path} has no signature beside it (${start}SHA256SUMS.sig): it is compared with the files, and not served.`);
+  if (signature && !file) problems.push(`${signature.path} signs a SHA256SUMS that is missing. Add ${start}SHA256SUMS, or remove the signature and let the registry sign.`);
+  if (file && !signature) notes.push(`${file.path} has no signature (${start}SHA256SUMS.sig): it is compared with the files, but not served.`);
   if (!file || !sums) return;
   if (sums.problem) problems.push(`${file.path}: ${sums.problem}`);
   const there = new Set(wanted.filter(({ role }) => role === "package" || role === "manifest").map(({ name }) => name));
@@ -75,14 +75,14 @@ function checkSums({ known, has, wanted, start, problems, notes }) {
   for (const name of there) if (!faulty.has(name) && !sums.digests.has(name)) problems.push(`${name} has no line in ${file.path}. Remove it, or write and sign the sums of all files.`);
 }
 
-/** What to do about a line without its file: nobody is told to add what would not be sent. */
+/** The hint for a line without its file: it never advises to add a file that would not be sent. */
 function waysOut(name, start, limits) {
   const { role, os, arch } = meaning(name);
-  if (role === "docs") return "which clients do not verify, and which may change. Write and sign the sums without it.";
+  if (role === "docs") return "which clients do not verify, and which can change. Write and sign the sums without it.";
   const isPackage = role === "package" && limits.systems.split(" ").includes(os) && limits.architectures.split(" ").includes(arch);
-  if (!name.startsWith(start) || !(isPackage || role === "manifest")) return "which is no file of this version. Write and sign the sums without it.";
-  if (role === "manifest") return `which is not here. Add it, or ${GENERAL_MANIFEST} of the repository, which is sent under that name; or write and sign the sums without it.`;
-  return "which is not here. Add it, or write and sign the sums without it.";
+  if (!name.startsWith(start) || !(isPackage || role === "manifest")) return "which is not a file of this version. Write and sign the sums without it.";
+  if (role === "manifest") return `which is missing. Add it, or ${GENERAL_MANIFEST} of the repository, which is sent under that name; or write and sign the sums without it.`;
+  return "which is missing. Add it, or write and sign the sums without it.";
 }
 
 function andMore(names) {
@@ -94,11 +94,11 @@ function signingOf({ has, problems, known }) {
   const { namespace } = known.address;
   const where = namespace || "the namespace";
   if (has("sums") && has("signature")) {
-    if (known.custodies.includes("publisher")) return { how: "publisher", title: "Publisher-signed", text: `SHA256SUMS and its signature are here: they are verified with the keys that ${where} registered, and served as they are.` };
-    problems.push(`${where} has no registered public key that could vouch for the signature. An owner registers it on the page of signing keys; or remove checksums and signature, where the registry is to sign.`);
-    return { how: "none", title: "It cannot be signed", text: `There is a signature, and ${where} has no active public key registered to verify it with.` };
+    if (known.custodies.includes("publisher")) return { how: "publisher", title: "Publisher-signed", text: `SHA256SUMS and its signature are here: they are verified with the keys that ${where} registered, and served unchanged.` };
+    problems.push(`${where} has no registered public key to verify the signature. Ask an owner to register it on the signing keys page; or remove checksums and signature to let the registry sign.`);
+    return { how: "none", title: "It cannot be signed", text: `There is a signature, but ${where} has no active public key to verify it with.` };
   }
-  if (known.custodies.includes("registry")) return { how: "registry", title: "Registry-signed", text: `There is no signature of the publisher's: Larder writes SHA256SUMS and signs it with the key that it holds for ${where}.` };
-  problems.push(`Nobody can sign it: add ${stem(known.address.type, known.address.version)}SHA256SUMS with its .sig, or have an owner of ${where} create a key that the registry holds.`);
-  return { how: "none", title: "It cannot be signed", text: `There is no signature, and ${where} has no active key that the registry could sign with.` };
+  if (known.custodies.includes("registry")) return { how: "registry", title: "Registry-signed", text: `The publisher sent no signature: Larder writes SHA256SUMS and signs it with its own key for ${where}.` };
+  problems.push(`No one can sign it: add ${stem(known.address.type, known.address.version)}SHA256SUMS with its .sig, or have an owner of ${where} generate a key in the registry.`);
+  return { how: "none", title: "It cannot be signed", text: `There is no signature, and ${where} has no active key for the registry to sign with.` };
 }

@@ -1,4 +1,4 @@
-// The plan as a person reads it (portal/publish/provider_plan.html): what was understood, what is wrong, and each file.
+// Shows the plan (portal/publish/provider_plan.html): the address, the problems and each file.
 
 import { size } from "../amounts.js";
 import { element } from "../errors.js";

@@ -1,9 +1,9 @@
-// The files of a draft, one after the other, smallest first. What the server has already, with the same bytes, stays.
+// Sends the files of a draft one by one, smallest first. Skips files that the server has with the same bytes.
 
 import { Broken, transfer } from "../transfer.js";
 import { sha256 } from "./sha256.js";
 
-/** The server's own words about one file. */
+/** The server's message about one file. */
 export class FileRefused extends Error {}
 
 /**

@@ -1,4 +1,4 @@
-// SHA-256 of a file of any size, piece by piece: the browser's own digest wants all of it in memory at once.
+// SHA-256 of a file of any size, piece by piece: the browser's own digest needs the whole file in memory.
 
 const STEP = 4 * 1024 * 1024;
 const primes = [];

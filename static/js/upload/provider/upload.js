@@ -1,5 +1,5 @@
-// One form: files are chosen, the plan is shown, and it is sent. The publish page opens the draft and hands it in; the
-// page of a draft only sends what it lacks.
+// One form: choose files, review the plan, send. The publish page opens the draft and submits it; the
+// page of a draft only sends missing files.
 
 import { counted } from "../amounts.js";
 import { attachDropzone } from "../dropzone.js";
@@ -30,7 +30,7 @@ export class ProviderUpload {
     file.required = false;
     file.addEventListener("change", () => this.choose(() => loose(file.files), file));
     folder.addEventListener("change", () => this.choose(() => listed(folder.files), folder));
-    // Chosen before this script was there, or brought back by a reload: no event tells.
+    // Files chosen before this script ran, or restored by a reload, fire no event.
     if (file.files.length) this.choose(() => loose(file.files), file);
     if (folder.files.length) this.choose(() => listed(folder.files), folder);
     attachDropzone(form.querySelector("[data-dropzone]"), (files, entries) => this.choose(() => (entries.length ? walk(entries, MOST_ENTRIES) : loose(files))));
@@ -41,7 +41,7 @@ export class ProviderUpload {
     return "busy" in this.form.dataset;
   }
 
-  /** Add what was chosen; the same path again takes the place of the first. */
+  /** Add the chosen files; a path chosen again replaces the first. */
   async choose(list, input) {
     if (this.isBusy) return;
     clearErrors(this.form);
@@ -50,18 +50,18 @@ export class ProviderUpload {
       const added = files.map(({ path, file }) => ({ name: path.split("/").at(-1), path, size: file.size, file }));
       const paths = new Set(added.map(({ path }) => path));
       const names = new Set(added.map(({ name }) => name));
-      // What the server has is sent again only where the bytes differ (sending.js).
+      // Files that the server has are sent again only if their bytes differ (sending.js).
       this.items = [...this.items.filter(({ path, name, file }) => (file ? !paths.has(path) : !names.has(name))), ...added];
       if (input) input.value = ""; // else a browser says nothing when the same file is chosen again, after it was mended
       await this.look();
     } catch (error) {
-      if (error instanceof TooMany) this.refuse(`That folder holds more than ${MOST_ENTRIES.toLocaleString("en")} files. Choose the build folder itself, such as dist.`);
-      else if (error instanceof Unreadable) this.refuse(`${error.path} cannot be read: it is a link to nothing, or was removed meanwhile. Nothing was sent.`);
+      if (error instanceof TooMany) this.refuse(`That folder contains more than ${MOST_ENTRIES.toLocaleString("en")} files. Choose the build folder itself, such as dist.`);
+      else if (error instanceof Unreadable) this.refuse(`${error.path} cannot be read: it is a broken link, or was removed meanwhile. Nothing was sent.`);
       else throw error;
     }
   }
 
-  /** Read the two small files, and show what all of it is. */
+  /** Read the two small files, and show the plan. */
   async look() {
     const meanings = this.items.map(({ name }) => meaning(name));
     this.address.suggest(guess(meanings));
@@ -112,14 +112,14 @@ export class ProviderUpload {
     if (!this.plan) return this.refuse("Choose the zips or the build folder first.");
     const wrong = this.form.dataset.release ? this.plan.faults : this.plan.problems; // a draft may be filled in parts
     if (wrong.length) return this.refuse(...wrong);
-    if (this.address.isAsking && !this.address.protocols.length) return showErrors(this.form, { protocols: ["No manifest says which plugin protocols it speaks: choose them."] });
+    if (this.address.isAsking && !this.address.protocols.length) return showErrors(this.form, { protocols: ["No manifest names the plugin protocols: choose them."] });
     this.form.dataset.busy = "";
     this.submit.setAttribute("aria-disabled", "true");
     try {
       await this.publish();
     } catch (error) {
       if (!(error instanceof TypeError)) throw error;
-      this.refuse("The server cannot be reached. Nothing is published; what was sent is kept. Try again.");
+      this.refuse("The server cannot be reached. Nothing was published; the files sent so far are stored. Try again.");
     } finally {
       delete this.form.dataset.busy;
       this.submit.removeAttribute("aria-disabled");
@@ -141,11 +141,11 @@ export class ProviderUpload {
     else this.refuse((await answer.json()).error);
   }
 
-  /** The draft, new or begun before, and what it holds. */
+  /** The draft, new or existing, and its files. */
   async open() {
     const answer = await this.post(this.form.dataset.release ? "/publish/provider" : this.form.action, this.address.fields);
     if (!answer.headers.get("Content-Type")?.startsWith("application/json")) {
-      return this.refuse(answer.redirected ? "You are no longer signed in. Sign in again in another tab, then go on from here." : `The server answered ${answer.status}. Reload the page and try again.`);
+      return this.refuse(answer.redirected ? "You are no longer signed in. Sign in again in another tab, then continue from here." : `The server answered ${answer.status}. Reload the page and try again.`);
     }
     const said = await answer.json();
     if (!answer.ok) {
@@ -163,7 +163,7 @@ export class ProviderUpload {
     if (!others.length) return true;
     this.items.push(...others.map(({ name, size }) => ({ name, path: name, size, file: null })));
     await this.look();
-    return this.refuse(`The draft of this version holds ${others.length} more file${others.length === 1 ? "" : "s"}, sent before: ${others.map(({ name }) => name).join(", ")}. They stand in the list now; remove what is not meant, then send again.`);
+    return this.refuse(`The draft of this version has ${others.length} more file${others.length === 1 ? "" : "s"}, sent before: ${others.map(({ name }) => name).join(", ")}. They are in the list now; remove those you do not want, then send again.`);
   }
 
   async send() {
@@ -192,7 +192,7 @@ export class ProviderUpload {
   show(item, state, sent) {
     this.current = item;
     if (state === "sent") this.view.mark(item.name, "received", "ok");
-    else if (state === "compared") this.view.mark(item.name, "comparing with what was sent before", "", 0);
+    else if (state === "compared") this.view.mark(item.name, "comparing with the file sent before", "", 0);
     else this.view.mark(item.name, `${item.size ? Math.round((sent / item.size) * 100) : 0} %`, "", item.size ? (sent / item.size) * 100 : 0);
   }
 
@@ -203,7 +203,7 @@ export class ProviderUpload {
       this.view.unlinkDraft();
       if (this.form.dataset.release) return void location.assign(this.release);
       this.replan();
-      this.progress.announce("Cancelled. Nothing was published, what was sent is gone, and the version number is free.");
+      this.progress.announce("Cancelled. Nothing was published, the sent files are deleted, and the version number is free.");
       this.submit.focus();
       return false;
     }
@@ -211,7 +211,7 @@ export class ProviderUpload {
     if (error instanceof FileRefused) return this.refuse(error.message);
     if (!(error instanceof Broken)) throw error;
     this.submit.textContent = "Send the rest";
-    return this.refuse(`The connection broke at ${this.current.name}, or the file was changed meanwhile. The files before it are kept: send the rest from here, or go on later from the draft's page.`);
+    return this.refuse(`The connection broke at ${this.current.name}, or the file was changed meanwhile. The files before it are stored: send the rest from here, or continue later on the draft's page.`);
   }
 
   /** @param {string} url @param {string[][]} fields */
@@ -227,7 +227,7 @@ export class ProviderUpload {
   }
 }
 
-/** What the page says that the server has. */
+/** The files that the server has, according to the page. */
 function receivedOf(page) {
   return [...page.querySelectorAll("#release-status [data-file]")].map(({ dataset }) => ({ name: dataset.file, path: dataset.file, size: Number(dataset.size), file: null }));
 }
