@@ -53,8 +53,9 @@ class TestKey:
     def key_id(self) -> str:
         return self.fingerprint[-16:]
 
+    @functools.cache  # noqa: B019 - each key lives as long as the session
     def sign(self, data: bytes, *options: str) -> bytes:
-        """A binary detached signature; options of gpg change that (`"--armor"`, `"--digest-algo", "SHA1"`)."""
+        """A detached signature in binary form, made once; options of gpg change that, as `"--armor"` does."""
         way = () if "--clearsign" in options or "--sign" in options else ("--detach-sign",)
         with gpg_home() as home:
             gpg(home, "--import", data=self.secret_armor.encode())

@@ -33,23 +33,16 @@ def name_of(path: Path) -> str:
     return path.relative_to(CHECKOUT).as_posix()
 
 
+@cache
 def code_of(path: Path) -> str:
-    """The source without comments and docstrings: a ban is about what runs, not about what is explained."""
-    return ast.unparse(_without_docstrings(tree_of(path)))
-
-
-def _without_docstrings(tree: ast.Module) -> ast.Module:
-    bare = ast.parse(ast.unparse(tree))
-    for node in ast.walk(bare):
-        body = getattr(node, "body", None)
-        if (
-            isinstance(body, list)
-            and body
-            and isinstance(body[0], ast.Expr)
-            and isinstance(body[0].value, ast.Constant)
-        ):
-            body[0].value = ast.Constant(value=...)
-    return bare
+    """The source without comments and docstrings: a ban is about code, not about prose."""
+    tree = ast.parse(text_of(path))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0] if node.body else None
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+                first.value = ast.Constant(value=...)
+    return ast.unparse(tree)
 
 
 def imported(path: Path) -> Iterator[str]:
@@ -62,11 +55,12 @@ def imported(path: Path) -> Iterator[str]:
 
 
 def files_with(pattern: str, paths: list[Path]) -> list[str]:
-    """`file:line` of each match in code (comments and docstrings do not count)."""
+    """`file: line` of each match in code. A file whose text matches nowhere is not parsed; ruff wraps no name."""
     wanted = re.compile(pattern)
     return [
         f"{name_of(path)}: {line.strip()}"
         for path in paths
+        if wanted.search(text_of(path))
         for line in code_of(path).splitlines()
         if wanted.search(line)
     ]

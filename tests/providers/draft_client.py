@@ -14,6 +14,7 @@ from apps.providers import publishing
 from apps.providers.tasks import publish_provider
 from apps.signing import key_generation, keys
 from apps.signing.models import SigningKey
+from tests import children
 from tests.builders import providers
 from tests.builders.keys import TestKey, signing_key
 
@@ -73,10 +74,11 @@ class DraftClient:
 
 
 def work() -> None:
-    """Do what a worker would, in this process."""
+    """Do what a worker would, in this process; the child is asked about the same bytes once."""
     for job in Job.objects.filter(kind=publishing.JOB, state="queued").order_by("pk"):
         Job.objects.filter(pk=job.pk).update(not_before=None)
-        publish_provider(job_id=job.pk)
+        with children.remembered():
+            publish_provider(job_id=job.pk)
 
 
 def register(namespace: Namespace, owner: User, made: TestKey | None = None) -> SigningKey:

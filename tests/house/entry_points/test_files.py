@@ -109,13 +109,18 @@ def test_n11_sums_that_somebody_signed_are_served_byte_for_byte(way, acme, dora)
     assert b"".join(store.read(version.signature_digest)) == own(GOOD[SUMS].rstrip(b"\n"))
 
 
+def some(way, cases):
+    """All of the cases by the API, a few by the others, since they fill the same drafts."""
+    return list(cases) if way.kind == "api" else list(cases)[::5]
+
+
 def test_the_kinds_of_the_table_are_those_that_are_walked():
     assert set(KINDS) == set(upload_channels.WAYS)
 
 
 def test_case_21_sums_that_break_clients_are_not_published(way, acme, dora):
     register(acme, dora)
-    for case, text in SUMS_THAT_BREAK.items():
+    for case, text in some(way, SUMS_THAT_BREAK.items()):
         way(over(text))  # each is rejected, and the number is free for the next
         assert visible.everything() == {}, case
     assert not Provider.objects.exists()
@@ -123,7 +128,7 @@ def test_case_21_sums_that_break_clients_are_not_published(way, acme, dora):
 
 def test_case_22_s8_signatures_that_clients_refuse_are_not_published(way, acme, dora):
     register(acme, dora)
-    for case, sign in SIGNATURES_THAT_BREAK.items():
+    for case, sign in some(way, SIGNATURES_THAT_BREAK.items()):
         way(over(GOOD[SUMS], sign(GOOD[SUMS])))
         assert visible.everything() == {}, case
     assert not Provider.objects.exists()
@@ -131,7 +136,7 @@ def test_case_22_s8_signatures_that_clients_refuse_are_not_published(way, acme, 
 
 def test_s7_packages_that_clients_cannot_start_are_not_published(way, acme, dora):
     register(acme, dora)
-    for case, members in PACKAGES_THAT_BREAK.items():
+    for case, members in some(way, PACKAGES_THAT_BREAK.items()):
         package = build([Member(name, data) for name, data in members.items()])
         sums = providers.sums({LINUX: package, MANIFEST: GOOD[MANIFEST]})
         way({**over(sums), LINUX: package})
@@ -151,14 +156,15 @@ def test_unsigned_sums_that_break_clients_are_not_passed_on_by_the_registry(way,
 
 def test_case_20_m7_other_than_strict_versions_are_not_published(way, acme, dora):
     register(acme, dora)
-    for version in ("v1.2.0", "1.2", "1", "01.2.0", "1.2.0.0", "latest", "1.2.0-"):
+    for version in some(way, ("v1.2.0", "1.2", "1", "01.2.0", "1.2.0.0", "latest", "1.2.0-")):
         way({name.replace("1.2.0", version): data for name, data in over(GOOD[SUMS]).items()}, version=version)
         assert not Release.objects.exists(), version
 
 
 def test_s14_types_that_no_client_asks_for_are_not_published(way, acme, dora):
     register(acme, dora)
-    for type in ("terraform-dns", "opentofu-dns", "terraform-x", "DNS", "my_dns", "d--s", "-dns", "dns.x"):  # noqa: A001
+    types = ("terraform-dns", "opentofu-dns", "terraform-x", "DNS", "my_dns", "d--s", "-dns", "dns.x")
+    for type in some(way, types):  # noqa: A001
         way({name.replace("dns", type): data for name, data in over(GOOD[SUMS]).items()}, type=type)
         assert not Release.objects.exists(), type
 

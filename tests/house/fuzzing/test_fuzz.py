@@ -2,21 +2,21 @@
 
 import io
 from http.cookies import SimpleCookie
-from itertools import product
 from urllib.parse import unquote_to_bytes
 
 import pytest
+from django.conf import settings
 from django.db import transaction
 
 from registry_site.server.request import Utf8Request
 from tests.house.fuzzing import requests
-from tests.house.policy.table import TABLES
+from tests.house.policy.table import TABLES, cells_of
 from tests.house.routes import all_routes
 
 pytestmark = pytest.mark.both
 
-# Twenty rounds of some seeds were run by hand: raise it to look for more.
-SEED, ROUNDS = 11, 3
+# Twenty rounds of some seeds were run by hand: raise ROUNDS to look for more. Each database has attacks of its own.
+SEED, ROUNDS = {"sqlite": 11, "postgres": 12}[settings.TEST_DATABASE], 1
 # Who may do much gets far: nobody and a publisher, an owner, staff; by token where clients speak, else by session.
 BY_TOKEN = ("nobody", "alice-manage", "dora-manage", "olga-manage")
 BY_SESSION = ("nobody", "alice", "dora", "olga")
@@ -82,14 +82,20 @@ def test_no_input_is_answered_with_a_server_error(scene, clients):
     assert broken == {}
 
 
+def opens_to(route, method):
+    """Who gets past the gate: an owner, or staff where owners do not."""
+    listed = cells_of(route.name)
+    named = [who for who in who_asks(route)[2:] if listed.get((method, "private", who)) not in (401, 403, 404)]
+    return named[0] if named else who_asks(route)[-1]
+
+
 def test_no_field_is_answered_with_a_server_error(scene, clients):
     """Each field of each form and JSON document that the policy sends, with each of the worst values."""
     fuzzer = requests.Fuzzer(scene, SEED)
     broken: dict[tuple[str, str], requests.Attack] = {}
     for route in all_routes():
-        if route.name not in TABLES:
-            continue
-        for who, method in product(who_asks(route)[2:], methods_of(route)):
+        for method in methods_of(route) if route.name in TABLES else ():
+            who = opens_to(route, method)
             for attack in fuzzer.each_field(route, who, method):
                 status, raised = send(clients[who], attack)
                 if status >= 500:

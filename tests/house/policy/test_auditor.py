@@ -9,10 +9,6 @@ from tests.conftest import person
 from tests.house.policy.table import TABLES, cells_of, columns_of
 from tests.house.policy.test_policy import ask
 
-pytestmark = pytest.mark.both
-
-ROWS = ("private", "internal", "public")
-
 
 @pytest.fixture
 def scene(scene):
@@ -23,12 +19,13 @@ def scene(scene):
 
 
 def expected_of(name):
-    """The column, and its cells of all that is not only read; what is read is asked for in private alone."""
+    """The column, and its cells where visibility gives nothing: a stranger's where all may read."""
     cells = cells_of(name)
     who = "charlie-manage" if "charlie-manage" in columns_of(name) else "charlie"
-    asked = [key for key in cells if key[2] == who and (key[0] != "GET" or key[1] == "private")]
     as_reader = {
-        (name, method, row): cells[method, "internal" if row in ROWS else row, who] for method, row, _ in asked
+        (name, method, row): cells[method, "internal" if row == "private" else row, who]
+        for method, row, column in cells
+        if column == who and row in ("any", "private")
     }
     return who.replace("charlie", "audrey"), as_reader
 

@@ -7,8 +7,6 @@ from tests.house import scenario
 from tests.house.policy.table import cells_of
 from tests.house.policy.test_policy import ask
 
-pytestmark = pytest.mark.both
-
 ROUTES = [
     "api:grants",
     "api:module-release",

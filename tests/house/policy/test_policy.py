@@ -1,4 +1,4 @@
-"""Who may do what: policy.toml lists routes, methods, visibilities and people, and each cell is really requested.
+"""Who may do what: policy.toml lists routes, methods, visibilities and people, and real requests compare its cells.
 
 A route or method that the file does not list fails, and so does any cell that answers otherwise. A new route gets its
 rows written by hand, from the decisions (D8), before its view is believed.
@@ -10,10 +10,18 @@ from django.urls import reverse
 
 from apps.audit.models import AuditEvent
 from tests.house import scenario
-from tests.house.policy.table import COLUMNS, POLICY, ROUTES, TABLES, cells_of, columns_of, kind_of, refusals_of
+from tests.house.policy.table import (
+    COLUMNS,
+    POLICY,
+    ROUTES,
+    TABLES,
+    asked_of,
+    cells_of,
+    columns_of,
+    kind_of,
+    refusals_of,
+)
 from tests.house.routes import METHODS, all_routes
-
-pytestmark = pytest.mark.both
 
 
 def ask(scene, client, name, method, row):
@@ -21,10 +29,10 @@ def ask(scene, client, name, method, row):
     url = scenario.version_for(name, method, scene.url(ROUTES[name], row))
     body = scenario.body_of(name, method, row)
     with transaction.atomic():
-        before = AuditEvent.objects.count()
+        before = method != "GET" and AuditEvent.objects.count()
         response = getattr(client, method.lower())(url, **body) if body else client.generic(method, url)
         list(getattr(response, "streaming_content", []))
-        events = AuditEvent.objects.count() - before
+        events = method != "GET" and AuditEvent.objects.count() - before
         transaction.set_rollback(True)
     return status_of(response), events
 
@@ -53,10 +61,11 @@ def test_no_form_shows_what_it_made_in_its_own_answer():
     assert made == set()
 
 
+@pytest.mark.both
 @pytest.mark.parametrize("name", sorted(TABLES))
 def test_each_cell_answers_as_the_policy_says(scene, client_of, name):
-    expected, found, silent = cells_of(name) | refusals_of(name), {}, []
-    clients = {who: client_of(who) for who in columns_of(name)}
+    expected, found, silent = asked_of(name) | refusals_of(name), {}, []
+    clients = {who: client_of(who) for _, _, who in expected}
     for method, row, who in expected:
         status, events = ask(scene, clients[who], name, method, row)
         found[method, row, who] = status
@@ -92,18 +101,18 @@ def test_what_no_route_knows_is_not_found_for_anybody(client_of):
         assert {case: answer.status_code for case, answer in answers.items()} == dict.fromkeys(answers, 404), who
 
 
-@pytest.mark.parametrize("name", sorted(TABLES))
-def test_what_is_hidden_answers_as_what_is_missing(name):
+def test_what_is_hidden_answers_as_what_is_missing():
     """D8, on the policy itself: strangers learn nothing from the difference, because there is none."""
-    for table in TABLES[name].values():
-        if "missing" not in table or table.get("tells"):
-            continue
-        for place, who in enumerate(columns_of(name)):
-            if who.partition("-")[0] in ("nobody", "charlie"):
-                assert table["private"][place] == table["missing"][place], who
+    for name, tables in TABLES.items():
+        for table in tables.values():
+            if "missing" not in table or table.get("tells"):
+                continue
+            for place, who in enumerate(columns_of(name)):
+                if who.partition("-")[0] in ("nobody", "charlie"):
+                    assert table["private"][place] == table["missing"][place], (name, who)
 
 
-@pytest.mark.parametrize("who", ["nobody", "charlie", "bob", "alice", "dora", "olga-manage"])
+@pytest.mark.parametrize("who", ["nobody", "dora", "olga-manage"])
 def test_the_admin_lets_only_staff_in(client_of, who):
     client = client_of(who)
     for route in all_routes():
