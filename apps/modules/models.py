@@ -1,11 +1,12 @@
 from typing import Self
 
 from django.db import models
-from django.db.models import Case, IntegerField, Q, When
+from django.db.models import Q
 
 from apps.accounts.models import Namespace
 from apps.lib.addresses import ModuleAddress
-from apps.releases.models import Lifecycle, Release
+from apps.releases.models import Release
+from apps.releases.version_rows import VersionQuerySet
 
 OCI = "oci://"
 
@@ -47,23 +48,7 @@ class Module(models.Model):
         return ModuleAddress(self.namespace.name, self.name, self.system)
 
 
-class ModuleVersionQuerySet(models.QuerySet["ModuleVersion"]):
-    def published(self) -> Self:
-        """Readable versions: all except those in quarantine."""
-        return self.filter(release__quarantined_at=None)
-
-    def listed(self) -> Self:
-        """Versions in version lists: neither yanked nor in quarantine."""
-        return self.published().exclude(release__lifecycle=Lifecycle.YANKED)
-
-    def newest_first(self) -> Self:
-        return self.order_by("-release__sort_key", "-pk")
-
-    def default_first(self) -> Self:
-        """The default version first: listed, stable, highest."""
-        yanked = Case(When(release__lifecycle=Lifecycle.YANKED, then=1), default=0, output_field=IntegerField())
-        return self.order_by(yanked, "is_prerelease", "-release__sort_key", "-pk")
-
+class ModuleVersionQuerySet(VersionQuerySet["ModuleVersion"]):
     def for_pages(self) -> Self:
         """Without the Markdown of READMEs: pages show the HTML, and the Markdown can be as large again."""
         return self.defer("readmes")

@@ -1,7 +1,5 @@
 """Search entries of providers, written in each transaction that changes a provider's versions."""
 
-from django.db.models import Case, IntegerField, When
-
 from apps.providers.models import DocsKind, DocsPage, Provider, ProviderVersion
 from apps.releases.catalogue import search
 from apps.releases.models import Kind, Lifecycle
@@ -43,7 +41,5 @@ def _documented(shown: ProviderVersion) -> list[str]:
 
 def default_version(provider: Provider) -> ProviderVersion | None:
     """The highest stable listed version."""
-    yanked = Case(When(release__lifecycle=Lifecycle.YANKED, then=1), default=0, output_field=IntegerField())
-    rows = ProviderVersion.objects.filter(provider=provider).published()
-    shown = rows.order_by(yanked, "is_prerelease", "-release__sort_key", "-pk")
-    return shown.select_related("release__namespace").first()
+    rows = ProviderVersion.objects.filter(provider=provider).published().default_first()
+    return rows.select_related("release__namespace").first()

@@ -7,7 +7,8 @@ from django.db.models import Q
 from apps.accounts.models import Namespace
 from apps.lib.addresses import ProviderAddress
 from apps.lib.errors import Reason
-from apps.releases.models import Lifecycle, Release
+from apps.releases.models import Release
+from apps.releases.version_rows import VersionQuerySet
 from apps.signing.models import SigningKey
 
 
@@ -47,17 +48,8 @@ class Signing(models.TextChoices):
     REGISTRY = "registry", "Registry-signed"
 
 
-class ProviderVersionQuerySet(models.QuerySet["ProviderVersion"]):
-    def published(self) -> Self:
-        """Readable versions: all except those in quarantine."""
-        return self.filter(release__quarantined_at=None)
-
-    def listed(self) -> Self:
-        """Versions in version lists: neither yanked nor in quarantine."""
-        return self.published().exclude(release__lifecycle=Lifecycle.YANKED)
-
-    def newest_first(self) -> Self:
-        return self.order_by("-release__sort_key", "-pk")
+class ProviderVersionQuerySet(VersionQuerySet["ProviderVersion"]):
+    pass
 
 
 class ProviderVersion(models.Model):

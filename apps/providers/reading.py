@@ -47,11 +47,15 @@ def _hosted_address(source: str) -> ProviderAddress | None:
 
 def provider_for(viewer: Viewer, address: ProviderAddress) -> Provider:
     """Raises CredentialsRequired, or NotFound, also for a name that no row can have."""
-    namespace = _namespace_for(viewer, address)
+    return provider_and_role(viewer, address)[0]
+
+
+def provider_and_role(viewer: Viewer, address: ProviderAddress) -> tuple[Provider, Role]:
+    namespace, role = _namespace_and_role(viewer, address)
     provider = Provider.objects.filter(namespace=namespace, type=address.type).select_related("namespace").first()
     if provider is None:
         raise _no_provider(address)
-    return provider
+    return provider, role
 
 
 def version_for(
@@ -61,7 +65,12 @@ def version_for(
 
     Quarantined versions are not found, except by staff (`even_quarantined`) for pages that say so and serve no bytes.
     """
-    provider = provider_for(viewer, address)
+    return version_of(viewer, provider_for(viewer, address), version, even_quarantined=even_quarantined)
+
+
+def version_of(viewer: Viewer, provider: Provider, version: str, *, even_quarantined: bool = False) -> ProviderVersion:
+    """As `version_for`, of a provider that the gate let the viewer see."""
+    address = provider.address
     rows = ProviderVersion.objects.filter(provider=provider, release__sort_key=sort_key_of(address, version))
     if not (even_quarantined and operators.is_operator(viewer)):
         rows = rows.published()
@@ -78,7 +87,7 @@ def listed_versions(viewer: Viewer, address: ProviderAddress) -> list[ProviderVe
 
     Three queries. If all versions are yanked the list is empty: clients report that the provider has no versions.
     """
-    namespace = _namespace_for(viewer, address)
+    namespace, _ = _namespace_and_role(viewer, address)
     rows = ProviderVersion.objects.published().filter(provider__namespace=namespace, provider__type=address.type)
     listed = list(_whole(rows.listed().newest_first()))
     if not listed and not rows.exists():
@@ -88,7 +97,7 @@ def listed_versions(viewer: Viewer, address: ProviderAddress) -> list[ProviderVe
 
 def package_for(viewer: Viewer, address: ProviderAddress, version: str, os: str, arch: str) -> Package:
     """One platform's zip, for a client's download, with its version and the key that vouches for it. Two queries."""
-    namespace = _namespace_for(viewer, address)
+    namespace, _ = _namespace_and_role(viewer, address)
     rows = Package.objects.filter(
         version__provider__namespace=namespace,
         version__provider__type=address.type,
@@ -146,8 +155,8 @@ def coordinate_of(address: ProviderAddress, version: str) -> Q:
     )
 
 
-def _namespace_for(viewer: Viewer, address: ProviderAddress) -> Namespace:
-    return gate.namespace_for(viewer, address.namespace, spelled=canonical if address.is_folded else str)
+def _namespace_and_role(viewer: Viewer, address: ProviderAddress) -> tuple[Namespace, Role]:
+    return gate.namespace_and_role(viewer, address.namespace, spelled=canonical if address.is_folded else str)
 
 
 def _whole(rows: ProviderVersionQuerySet) -> ProviderVersionQuerySet:

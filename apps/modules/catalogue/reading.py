@@ -26,12 +26,16 @@ def visible_modules(viewer: Viewer) -> ModuleQuerySet:
 
 def module_for(viewer: Viewer, address: ModuleAddress) -> Module:
     """Raises CredentialsRequired, or NotFound, also for a name that no row can have."""
-    namespace = gate.namespace_for(viewer, address.namespace)
+    return module_and_role(viewer, address)[0]
+
+
+def module_and_role(viewer: Viewer, address: ModuleAddress) -> tuple[Module, Role]:
+    namespace, role = gate.namespace_and_role(viewer, address.namespace)
     modules = Module.objects.filter(namespace=namespace, name=address.name, system=address.system)
     module = modules.select_related("namespace").first()
     if module is None:
         raise NotFound(f"There is no module {address.path_name} in {namespace.name}.")
-    return module
+    return module, role
 
 
 def version_for(
@@ -42,6 +46,19 @@ def version_for(
     Quarantined versions are not found, except by staff (`even_quarantined`) for pages that say so and serve no bytes.
     """
     module = module_for(viewer, address)
+    return version_of(viewer, module, version, even_quarantined=even_quarantined, with_markdown=with_markdown)
+
+
+def version_of(
+    viewer: Viewer,
+    module: Module,
+    version: str,
+    *,
+    even_quarantined: bool = False,
+    with_markdown: bool = False,
+) -> ModuleVersion:
+    """As `version_for`, of a module that the gate let the viewer see."""
+    address = module.address
     rows = ModuleVersion.objects.filter(module=module, release__sort_key=sort_key_of(address, version))
     if not with_markdown:
         rows = rows.for_pages()

@@ -1,12 +1,13 @@
-"""Modules as rows of a list, without their versions."""
+"""Modules and providers as rows of a list, without their versions."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from apps.lib.addresses import ModuleAddress
+from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.search_terms import words_of
+from apps.portal.frame.page_urls import Address
 from apps.releases.catalogue import search
-from apps.releases.models import SearchDoc
+from apps.releases.models import Kind, SearchDoc
 
 # Matches that the row itself does not show, with the words for their kind.
 HIDDEN_PLACES = {
@@ -28,7 +29,7 @@ class Why:
 @dataclass(frozen=True, slots=True)
 class Row:
     doc: SearchDoc
-    address: ModuleAddress
+    address: Address
     words: tuple[str, ...] = ()
     why: tuple[Why, ...] = ()
 
@@ -40,7 +41,9 @@ def rows_of(docs: Iterable[SearchDoc], query: str = "") -> list[Row]:
     return [Row(doc, address_of(doc), words, _why(hits.get(doc.pk, []))) for doc in shown]
 
 
-def address_of(doc: SearchDoc) -> ModuleAddress:
+def address_of(doc: SearchDoc) -> Address:
+    if doc.kind == Kind.PROVIDER:
+        return ProviderAddress(doc.namespace.name, doc.name)
     name, _, system = doc.name.partition("/")
     return ModuleAddress(doc.namespace.name, name, system)
 

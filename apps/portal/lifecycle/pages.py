@@ -19,7 +19,7 @@ from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import Role
 from apps.lib.errors import Conflict, Invalid, NotFound
 from apps.modules import lifecycle as module_lifecycle
-from apps.portal.frame.page_urls import kind_of, url_of
+from apps.portal.frame.page_urls import url_of
 from apps.portal.lifecycle.forms import FORMS, PurgeForm
 from apps.portal.publish.form import sentence
 from apps.providers import lifecycle as provider_lifecycle
@@ -89,7 +89,8 @@ def version_purge(request: HttpRequest, *, actions: VersionActions[Any], version
             else:
                 messages.success(request, f"{release} is removed. A worker deletes its bytes now.")
                 return HttpResponseRedirect(url_of(address, "versions"), status=HTTPStatus.SEE_OTHER)
-    context = _frame(address, release) | {"form": form, "elsewhere": impact.same_bytes_elsewhere(release)}
+    context = {"address": address, "release": release, "form": form}
+    context["elsewhere"] = impact.same_bytes_elsewhere(release)
     return render(request, "portal/lifecycle/purge.html", context, status=status)
 
 
@@ -111,12 +112,6 @@ def refused(
     return _page(request, viewer, actions, address, release, refusal=refusal, status=status)
 
 
-def _frame(address: Any, release: Release) -> dict[str, Any]:
-    kind = kind_of(address)
-    lists = {"list_page": f"portal:{kind}s", "list_name": f"{kind.capitalize()}s"}
-    return {"address": address, "release": release, **lists}
-
-
 def _page(
     request: HttpRequest,
     viewer: Viewer,
@@ -129,7 +124,7 @@ def _page(
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
     role = gate.role_on(viewer, release.namespace, only_name=address.path_name)
-    context = _frame(address, release) | {"refusal": refusal, "role": role}
+    context: dict[str, Any] = {"address": address, "release": release, "refusal": refusal, "role": role}
     context["is_owner"] = role == Role.OWNER
     context["may_yank"] = role is not None and role.covers(role_to_yank(viewer, release))
     context |= {"own_yank_hours": OWN_YANK_HOURS, "yankable_until": own_yank_until(release)}

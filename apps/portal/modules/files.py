@@ -3,6 +3,7 @@
 Nothing here is cached for others: every request passes the gate. Quarantined versions are not found.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
@@ -14,15 +15,12 @@ from django.utils.http import content_disposition_header
 from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import require_safe
 
-from apps.accounts.access.gate import Viewer
-from apps.accounts.identity.authentication import session_viewer
-from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import NotFound, TooLarge
 from apps.lib.highlighting import highlighted, language_of
-from apps.modules.catalogue.reading import version_for
 from apps.modules.contents import files
 from apps.modules.models import ModuleVersion
-from apps.portal.modules.frame import frame, where
+from apps.portal.modules.frame import MODULES, where
+from apps.portal.versions.pages import Opened
 from apps.releases.lifecycle import quarantine
 
 MAX_RAW_BYTES = 8 * 1024 * 1024
@@ -53,34 +51,26 @@ ACTIVE = (
 
 @login_not_required
 @require_safe
-def module_files(request: HttpRequest, namespace: str, name: str, system: str, version: str) -> HttpResponse:
-    viewer = session_viewer(request)
-    shown = _readable_version(viewer, ModuleAddress(namespace, name, system), version)
-    return _folder(request, viewer, shown, "")
+def module_files(request: HttpRequest, *, version: str, **names: str) -> HttpResponse:
+    return _folder(request, _opened(request, version, names), "")
 
 
 @login_not_required
 @require_safe
-def module_file(  # noqa: PLR0917  # the parts of its URL
-    request: HttpRequest, namespace: str, name: str, system: str, version: str, path: str
-) -> HttpResponse:
-    viewer = session_viewer(request)
-    shown = _readable_version(viewer, ModuleAddress(namespace, name, system), version)
-    entry = files.entry_at(shown, path)
+def module_file(request: HttpRequest, *, version: str, path: str, **names: str) -> HttpResponse:
+    opened = _opened(request, version, names)
+    entry = files.entry_at(opened.shown, path)
     if entry is None:
-        return _folder(request, viewer, shown, path.rstrip("/"))
-    context = _context(viewer, shown, path) | {"entry": entry} | _contents(shown, entry)
+        return _folder(request, opened, path.rstrip("/"))
+    context = _context(opened, path) | {"entry": entry} | _contents(opened.shown, entry)
     return render(request, "portal/module/file.html", context)
 
 
 @login_not_required
 @require_safe
-def module_raw(  # noqa: PLR0917  # the parts of its URL
-    request: HttpRequest, namespace: str, name: str, system: str, version: str, path: str
-) -> HttpResponse:
+def module_raw(request: HttpRequest, *, version: str, path: str, **names: str) -> HttpResponse:
     """Text as plain text, images as images, and anything else as a download."""
-    shown = _readable_version(session_viewer(request), ModuleAddress(namespace, name, system), version)
-    data = files.read_file(shown, path, most=MAX_RAW_BYTES + 1)
+    data = files.read_file(_opened(request, version, names).shown, path, most=MAX_RAW_BYTES + 1)
     if len(data) > MAX_RAW_BYTES:
         raise TooLarge(
             f"{path!r} is larger than the {MAX_RAW_BYTES // 2**20} MiB that are shown of one file.",
@@ -95,31 +85,30 @@ def module_raw(  # noqa: PLR0917  # the parts of its URL
     return HttpResponse(data, content_type=kind or "application/octet-stream", headers=headers)
 
 
-def _readable_version(viewer: Viewer, address: ModuleAddress, version: str) -> ModuleVersion:
-    version_row = version_for(viewer, address, version)
-    quarantine.refuse_blocked(version_row.release)
-    return version_row
+def _opened(request: HttpRequest, version: str, names: Mapping[str, str]) -> Opened:
+    opened = MODULES.open(request, version, names)
+    quarantine.refuse_blocked(opened.shown.release)
+    return opened
 
 
-def _folder(request: HttpRequest, viewer: Viewer, shown: ModuleVersion, path: str) -> HttpResponse:
-    folder = files.folder_of(files.entries_of(shown), path)
+def _folder(request: HttpRequest, opened: Opened, path: str) -> HttpResponse:
+    folder = files.folder_of(files.entries_of(opened.shown), path)
     if folder is None:
-        raise NotFound(f"{shown} has no file {path!r}.", hint="Look through the files of the version.")
-    context = _context(viewer, shown, path)
+        raise NotFound(f"{opened.shown} has no file {path!r}.", hint="Look through the files of the version.")
+    context = _context(opened, path)
     prefix = f"{path}/" if path else ""
     context["folders"] = [(name, f"{prefix}{name}", count) for name, count in folder.folders[:LISTED]]
     context |= {"entries": folder.files[:LISTED], "entry_count": len(folder.files), "folder_count": len(folder.folders)}
     return render(request, "portal/module/files.html", context)
 
 
-def _context(viewer: Viewer, shown: ModuleVersion, path: str) -> dict[str, Any]:
-    context = frame(viewer, shown, "module-files")
+def _context(opened: Opened, path: str) -> dict[str, Any]:
+    context = MODULES.frame(opened, "files")
     parts = path.split("/") if path else []
     context["path"] = path
     if path:
-        context["raw_path"] = reverse(
-            "portal:module-raw", args=[*where(context["address"], shown.release.version), path]
-        )
+        args = [*where(context["address"], opened.shown.release.version), path]
+        context["raw_path"] = reverse("portal:module-raw", args=args)
     context["trail"] = [("/".join(parts[: position + 1]), part) for position, part in enumerate(parts)]
     return context
 
@@ -150,7 +139,7 @@ def _numbered(lines: tuple[str, ...]) -> SafeString:
     )
 
 
-_VERSION = "modules/<str:namespace>/<str:name>/<str:system>/<str:version>"
+_VERSION = f"{MODULES.path}/<str:version>"
 
 urlpatterns = [
     path(f"{_VERSION}/files", module_files, name="module-files"),

@@ -17,7 +17,7 @@ from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.errors import Invalid
 from apps.modules.catalogue import describing as module_describing
 from apps.modules.catalogue.reading import module_for
-from apps.portal.frame.page_urls import kind_of, url_of
+from apps.portal.frame.page_urls import url_of
 from apps.portal.publish.form import sentence
 from apps.providers import describing as provider_describing
 from apps.providers.reading import provider_for
@@ -96,9 +96,7 @@ def _settings(
                 return HttpResponseRedirect(url_of(address), status=303)
     else:
         form = form_class(initial={field: getattr(row, field) for field in form_class.base_fields})
-    context = {"address": address, "form": form, "list_page": f"portal:{kind_of(address)}s"}
-    context["list_name"] = f"{kind_of(address).capitalize()}s"
-    return render(request, "portal/settings.html", context, status=status)
+    return render(request, "portal/settings.html", {"address": address, "form": form}, status=status)
 
 
 urlpatterns = [

@@ -1,80 +1,61 @@
 """The docs of a provider version: its pages beside their list, and for publishers the uploaded archives."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
-from django.urls import path, reverse
+from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_safe
 
-from apps.accounts.access import gate
-from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import Role
 from apps.lib import bodies
 from apps.lib.addresses import ProviderAddress
 from apps.lib.errors import NotFound, RegistryError
-from apps.portal.providers.pages import frame
+from apps.portal.frame.page_urls import url_of
+from apps.portal.providers.frame import PROVIDERS
 from apps.portal.publish import multipart_body, uploads
 from apps.portal.publish.form import sentence
-from apps.providers import reading
 from apps.providers.docs import browsing, replacing
 from apps.providers.docs.layouts import INDEX
 from apps.providers.drafting import drafts
-from apps.providers.models import DocsKind, DocsPage, ProviderVersion
+from apps.providers.models import DocsKind, ProviderVersion
 
-IN_SWITCHER = 20
 OPEN_UP_TO = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Other:
-    """Another version and the URL of its docs: the same page, if it has one."""
-
-    number: str
-    url: str
-    is_shown: bool
-    is_yanked: bool
-
-
 @login_not_required
 @require_safe
-def provider_docs(request: HttpRequest, namespace: str, type: str, version: str) -> HttpResponse:  # noqa: A002  # the field's word
-    """The overview, or an empty state that explains how to add docs."""
-    return _docs(request, ProviderAddress(namespace, type), version, DocsKind.OVERVIEW, INDEX)
-
-
-@login_not_required
-@require_safe
-def provider_docs_page(
-    request: HttpRequest,
-    *,
-    namespace: str,
-    type: str,  # noqa: A002
-    version: str,
-    kind: str,
-    slug: str,
+def provider_docs(
+    request: HttpRequest, *, version: str, kind: str = "", slug: str = INDEX, **names: str
 ) -> HttpResponse:
+    """A page of the docs; without `kind` the overview, or an empty state that explains how to add docs."""
     if kind == DocsKind.OVERVIEW:
         raise NotFound("The overview has an address of its own.")
-    return _docs(request, ProviderAddress(namespace, type), version, kind, slug)
+    opened = PROVIDERS.open(request, version, names)
+    context = _contents(request, opened.shown, kind or DocsKind.OVERVIEW, slug)
+    having = browsing.versions_with(opened.shown, context.get("page"))
+
+    def url_in(number: str) -> str:
+        address = opened.shown.provider.address
+        if kind and number in having:
+            return url_of(address, "docs-page", number, kind, slug)
+        return url_of(address, "docs", number)
+
+    context["may_publish"] = opened.role not in (None, Role.READER)
+    return render(request, "portal/provider/docs.html", PROVIDERS.frame(opened, "docs", url_in) | context)
 
 
-def _docs(request: HttpRequest, address: ProviderAddress, version: str, kind: str, slug: str) -> HttpResponse:
-    viewer = session_viewer(request)
-    shown = reading.version_for(viewer, address, version, even_quarantined=True)
-    context = frame(viewer, shown, "provider-docs")
-    context["may_publish"] = _may_publish(viewer, shown)
+def _contents(request: HttpRequest, shown: ProviderVersion, kind: str, slug: str) -> dict[str, Any]:
     if shown.release.quarantined_at is None:  # quarantined versions give out nothing
-        context |= _listed(shown, request) | _page(shown, kind, slug)
-    elif kind != DocsKind.OVERVIEW:
+        return _listed(shown, request) | _page(shown, kind, slug)
+    if kind != DocsKind.OVERVIEW:
         raise NotFound(f"{shown.release} is in quarantine.")
-    return render(request, "portal/provider/docs.html", context)
+    return {}
 
 
 def _listed(shown: ProviderVersion, request: HttpRequest) -> dict[str, Any]:
@@ -94,20 +75,7 @@ def _page(shown: ProviderVersion, kind: str, slug: str) -> dict[str, Any]:
         if kind != DocsKind.OVERVIEW:  # the tab is shown without an overview, too
             raise
     label = DocsKind(page.kind).label.removesuffix("s") if page else ""
-    return {"page": page, "kind_label": label, "versions": list(_others(shown, page))}
-
-
-def _others(shown: ProviderVersion, page: DocsPage | None) -> Iterator[Other]:
-    """The newest versions; one query tells which of them have the page."""
-    rows = ProviderVersion.objects.filter(provider=shown.provider).published().select_related("release__namespace")
-    having = browsing.versions_with(shown, page)
-    for one in rows.newest_first()[:IN_SWITCHER]:
-        at: list[str] = [shown.release.namespace.name, shown.provider.type, one.release.version]
-        if page is not None and page.kind != DocsKind.OVERVIEW and one.pk in having:
-            url = reverse("portal:provider-docs-page", args=[*at, page.kind, page.slug])
-        else:
-            url = reverse("portal:provider-docs", args=at)
-        yield Other(one.release.version, url, one.pk == shown.pk, one.release.lifecycle == "yanked")
+    return {"page": page, "kind_label": label}
 
 
 @bodies.streamed("POST")
@@ -144,15 +112,10 @@ def _file_of(request: HttpRequest) -> Iterator[bytes]:
     return multipart_body.file_part(request.META.get("CONTENT_TYPE", ""), chunks).chunks
 
 
-def _may_publish(viewer: Viewer, shown: ProviderVersion) -> bool:
-    role = gate.role_on(viewer, shown.provider.namespace, only_name=shown.provider.type)
-    return role not in (None, Role.READER)
-
-
-_DOCS = "providers/<str:namespace>/<str:type>/<str:version>/docs"
+_DOCS = f"{PROVIDERS.path}/<str:version>/docs"
 
 urlpatterns = [
     path(_DOCS, provider_docs, name="provider-docs"),
     path(f"{_DOCS}/archive", provider_docs_archive, name="provider-docs-archive"),
-    path(f"{_DOCS}/<str:kind>/<str:slug>", provider_docs_page, name="provider-docs-page"),
+    path(f"{_DOCS}/<str:kind>/<str:slug>", provider_docs, name="provider-docs-page"),
 ]

@@ -1,7 +1,5 @@
 """/providers: the providers that a reader may see. For one provider's pages see pages.py."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
@@ -13,24 +11,16 @@ from django.views.decorators.http import require_safe
 from apps.accounts.access import gate
 from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import Namespace
-from apps.lib.addresses import ProviderAddress
-from apps.lib.search_terms import words_of
 from apps.portal.frame.paging import page_of
+from apps.portal.frame.rows import rows_of
 from apps.portal.providers import docs as provider_docs
 from apps.portal.providers import pages
 from apps.releases.catalogue import search
-from apps.releases.models import Kind, SearchDoc
+from apps.releases.models import Kind
 
 PAGE = 30
 # Providers on a namespace's page, which links to the rest.
 SHOWN = 30
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    doc: SearchDoc
-    address: ProviderAddress
-    words: tuple[str, ...] = ()
 
 
 @login_not_required
@@ -50,11 +40,6 @@ def in_namespace(namespace: Namespace, *, include_unlisted: bool) -> dict[str, A
     docs = search.search(kind=Kind.PROVIDER, namespaces=only_this, include_unlisted=include_unlisted)
     rows = rows_of(docs.select_related("namespace")[:SHOWN])
     return {"provider_rows": rows, "provider_count": docs.count() if len(rows) == SHOWN else len(rows)}
-
-
-def rows_of(docs: Iterable[SearchDoc], query: str = "") -> list[Row]:
-    words = tuple(words_of(query))
-    return [Row(doc, ProviderAddress(doc.namespace.name, doc.name), words) for doc in docs]
 
 
 urlpatterns = [path("providers", providers, name="providers"), *pages.urlpatterns, *provider_docs.urlpatterns]

@@ -74,12 +74,12 @@ def page_of(version: ProviderVersion, kind: str = DocsKind.OVERVIEW, slug: str =
     return page
 
 
-def versions_with(version: ProviderVersion, page: DocsPage | None) -> set[int]:
-    """Primary keys of the provider's versions that also have this page."""
+def versions_with(version: ProviderVersion, page: DocsPage | None) -> set[str]:
+    """The numbers of the provider's versions that also have this page."""
     if page is None:
         return set()
     same = DocsPage.objects.filter(version__provider=version.provider_id, kind=page.kind, slug=page.slug)
-    return set(same.values_list("version", flat=True))
+    return set(same.values_list("version__release__version", flat=True))
 
 
 def archives_of(version: ProviderVersion) -> list[DocsArchive]:

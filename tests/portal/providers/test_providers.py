@@ -14,6 +14,7 @@ from apps.portal.providers.listing import SHOWN
 from apps.providers import catalogue
 from apps.providers.models import Package, Provider
 from apps.releases.models import Release
+from tests import pages
 from tests.builders.keys import signing_key
 from tests.portal.providers.rows import provider_version, row_of_key
 from tests.protocol.providers import cast as shelf
@@ -47,6 +48,10 @@ def test_the_list_shows_what_a_reader_may_see(browser, browser_of, charlie, dns)
     assert [str(row.address) for row in browser.get("/providers").context["rows"]] == ["acme/dns"]
     assert browser.get("/providers?q=dn").context["rows"]
     assert "No providers match" in text_of(browser.get("/providers?q=cloud"))
+    dns.docs_pages.create(kind="resources", slug="record", name="dns_zonefile", html="")
+    catalogue.refresh(dns.provider)
+    found = pages.markup_of(browser.get("/providers?q=dns_zonefile"))
+    assert "resource <code><mark>dns_zonefile</mark></code>" in found
     for client in (browser_of(charlie), browser_of(None)):
         assert "acme/dns" not in text_of(client.get("/providers"))
 
@@ -127,12 +132,16 @@ def test_its_lifecycle_stands_on_every_page(browser, dns, fields, says):
         page = text_of(browser.get(path))
         assert says in page
         assert "Old." in page
-    assert "Old." in text_of(browser.get("/providers/acme/dns/versions"))
+    row = text_of(browser.get("/providers/acme/dns/versions"))
+    assert "Old." in row
+    assert ('href="/providers/acme/dns/2.0.0">2.0.0</a>' in row) == ("lifecycle_replacement" in fields)
 
 
 def test_what_is_in_quarantine_is_there_for_staff_alone_and_without_bytes(browser, browser_of, olga, dns):
-    Release.objects.filter(pk=dns.release_id).update(quarantined_at=timezone.now(), quarantine_reason="Looked at.")
+    told = {"quarantine_reason": "Looked at.", "quarantined_by": olga}
+    Release.objects.filter(pk=dns.release_id).update(quarantined_at=timezone.now(), **told)
     staff = browser_of(olga)
+    assert "by olga" in text_of(staff.get("/providers/acme/dns/versions"))
 
     for path in (V, f"{V}/platforms", f"{V}/verify"):
         assert browser.get(path).status_code == 404
@@ -158,6 +167,11 @@ def test_all_versions_are_listed_and_the_highest_stable_one_is_shown(browser, ac
     assert [row.version for row in page.context["page"].object_list] == ["2.0.0-rc.1", "1.10.0", "1.2.0"]
     assert browser.get("/providers/acme/dns").context["release"].version == "1.10.0"
     assert "A newer version is available" in text_of(browser.get(V))
+    found = browser.get("/providers/acme/dns/versions?show=pre-release").context["page"].object_list
+    assert [row.version for row in found] == ["2.0.0-rc.1"]
+    tab = text_of(browser.get(f"{V}/verify"))
+    assert 'rel="next" href="/providers/acme/dns/1.10.0/verify"' in tab
+    assert "All 3 versions" in tab
 
 
 def test_a_provider_whose_versions_are_gone_shows_them_all_the_same(browser, dns, acme):

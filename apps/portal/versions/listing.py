@@ -1,0 +1,74 @@
+"""The list of all versions, with the reasons for yanked and removed ones."""
+
+from typing import Any
+
+from django.contrib.auth.decorators import login_not_required
+from django.db.models import Count, F, OuterRef, Q, Subquery, Sum
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import URLPattern, path
+from django.views.decorators.http import require_safe
+
+from apps.accounts.access import operators
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity.authentication import session_viewer
+from apps.lib.errors import NotFound
+from apps.portal.frame.paging import page_of
+from apps.portal.versions.pages import VersionPages
+from apps.releases.models import DownloadCount, Lifecycle, Release, ReleaseQuerySet, State
+
+PAGE = 50
+_YANKED = Q(lifecycle=Lifecycle.YANKED) | Q(state=State.PURGED)
+SHOWS = {
+    "all": ("All", Q()),
+    "stable": ("Stable", ~_YANKED & Q(is_prerelease=False)),
+    "pre-release": ("Pre-releases", ~_YANKED & Q(is_prerelease=True)),
+    "yanked": ("Yanked and removed", _YANKED),
+}
+
+
+@login_not_required
+@require_safe
+def version_list(request: HttpRequest, *, pages: VersionPages, **names: str) -> HttpResponse:
+    """Also for a name whose versions are all yanked or removed: no page is a dead end."""
+    viewer, address = session_viewer(request), pages.address_type(**names)
+    parent, role = pages.parent_and_role(viewer, address)
+    everything = _visible(viewer, pages, parent)
+    counts = everything.aggregate(**{_key(show): Count("pk", filter=only) for show, (_, only) in SHOWS.items()})
+    if not counts["all"]:
+        raise NotFound(f"There is no {pages.kind} {address.path_name} in {address.namespace}.")
+    show = request.GET.get("show", "all")
+    show = show if show in SHOWS else "all"
+    latest = parent.versions.listed().default_first().values_list("release__version", flat=True).first()
+    context: dict[str, Any] = {"parent": parent, "address": address, "show": show, "latest": latest or ""}
+    context["shows"] = [(one, label, counts[_key(one)]) for one, (label, _) in SHOWS.items()]
+    context["page"] = page_of(_described(everything.filter(SHOWS[show][1]), pages), request, size=PAGE)
+    context["role"] = role if viewer.is_identified else None
+    return render(request, f"portal/{pages.kind}/versions.html", context | pages.beside_versions(parent))
+
+
+def _visible(viewer: Viewer, pages: VersionPages, parent: Any) -> ReleaseQuerySet:
+    """Published versions and tombstones; quarantined versions only for staff."""
+    rows = Release.objects.filter(
+        kind=pages.kind,
+        namespace=parent.namespace,
+        name=parent.address.path_name,
+        state__in=[State.PUBLISHED, State.PURGED],
+    ).annotate(is_prerelease=F(f"{pages.kind}_version__is_prerelease"))
+    return rows if operators.is_operator(viewer) else rows.exclude(state=State.PUBLISHED, quarantined_at__isnull=False)
+
+
+def _described(rows: ReleaseQuerySet, pages: VersionPages) -> ReleaseQuerySet:
+    """Highest first, with the fields of a row only: an inspection alone can be large."""
+    fetched = DownloadCount.objects.filter(release=OuterRef("pk")).values("release").annotate(total=Sum("count"))
+    described = rows.annotate(downloads=Subquery(fetched.values("total")), **pages.columns)
+    return described.select_related("created_by", "lifecycle_by", "quarantined_by").newest_first()
+
+
+def _key(show: str) -> str:
+    return show.replace("-", "_")
+
+
+def route(pages: VersionPages) -> URLPattern:
+    """List it before those of one version."""
+    return path(f"{pages.path}/versions", version_list, {"pages": pages}, name=f"{pages.kind}-versions")

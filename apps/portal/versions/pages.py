@@ -1,0 +1,176 @@
+"""The pages of one version, for both kinds: address, state, switcher and tabs around the contents of a tab.
+
+Each kind subclasses `VersionPages`, and its templates extend templates/portal/version/base.html.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from django.contrib.auth.decorators import login_not_required
+from django.db.models import Count, Subquery
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import URLPattern, path, reverse
+from django.views.decorators.http import require_safe
+
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.models import Role, Visibility
+from apps.portal.frame import damage
+from apps.portal.frame.page_urls import Address, url_of
+from apps.portal.snippets import module_snippets
+from apps.releases.models import Kind, Lifecycle
+
+SWITCHER = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    page: str
+    label: str
+    count: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A version that the gate lets the viewer see. `role` is None for nobody, who reads no names."""
+
+    viewer: Viewer
+    role: Role | None
+    shown: Any
+
+
+# What a tab shows: adds to the context that its frame has.
+Contents = Callable[[HttpRequest, Opened, dict[str, Any]], None]
+# The page of another version, by its number.
+UrlOf = Callable[[str], str]
+
+
+class VersionPages(ABC):
+    kind: Kind
+    address_type: type[Address]
+    path: str  # of a module or provider, as a pattern
+    publish_route: str
+    # More columns in the list of versions.
+    columns: Mapping[str, Any]
+
+    @abstractmethod
+    def parent_and_role(self, viewer: Viewer, address: Any) -> tuple[Any, Role]:
+        """The module or provider. Raises as the gate does."""
+
+    @abstractmethod
+    def version_of(self, viewer: Viewer, parent: Any, version: str) -> Any:
+        """The version with that number; one in quarantine for staff. Raises NotFound."""
+
+    @abstractmethod
+    def default_of(self, viewer: Viewer, parent: Any) -> Any | None:
+        """The version that its own page shows: the highest stable listed one. None if all are removed."""
+
+    @abstractmethod
+    def files_of(self, shown: Any) -> list[tuple[str, str]]:
+        """(name, digest) of all that is downloaded."""
+
+    @abstractmethod
+    def details_of(self, shown: Any) -> dict[str, Any]:
+        """`lead` and `tabs` of the frame, and the kind's own context."""
+
+    def beside_versions(self, parent: Any) -> dict[str, Any]:  # noqa: ARG002
+        """More context for the list of versions."""
+        return {}
+
+    def open(self, request: HttpRequest, version: str, names: Mapping[str, str]) -> Opened:
+        viewer = session_viewer(request)
+        parent, role = self.parent_and_role(viewer, self.address_type(**names))
+        return Opened(viewer, role if viewer.is_identified else None, self.version_of(viewer, parent, version))
+
+    def frame(self, opened: Opened, tab: str, url_in: UrlOf | None = None) -> dict[str, Any]:
+        """The context of templates/portal/version/base.html. `url_in` is the same page of another version."""
+        shown, release, role = opened.shown, opened.shown.release, opened.role
+        parent = getattr(shown, self.kind)
+        address = parent.address
+        context = {"address": address, "parent": parent, "shown": shown, "release": release, "role": role, "tab": tab}
+        context |= {"namespace": parent.namespace, "damage": damage.warnings_for(role, self.files_of(shown))}
+        context |= self._others(shown, parent, url_in or (lambda number: url_of(address, tab, number)))
+        context["repository"] = repository(parent.source_url)
+        # No block to copy for versions that should not be used.
+        context["is_folded"] = release.lifecycle == Lifecycle.YANKED or release.quarantined_at is not None
+        context["needs_credentials"] = parent.namespace.visibility != Visibility.PUBLIC
+        context["credentials"] = module_snippets.credentials_block()
+        if role is not None and role.covers(Role.PUBLISHER):
+            context["publish_url"] = f"{reverse(self.publish_route)}?{urlencode(asdict(address))}"
+        return context | self.details_of(shown)
+
+    def _others(self, shown: Any, parent: Any, url_in: UrlOf) -> dict[str, Any]:
+        """The first versions for the switcher, and facts about all of them, in two queries for any number."""
+        rows, key = parent.versions.published(), bytes(shown.release.sort_key)
+        listed, number = rows.listed(), "release__version"
+        asked = {
+            "newer": listed.filter(release__sort_key__gt=key).newest_first().reverse().values(number)[:1],
+            "older": listed.filter(release__sort_key__lt=key).newest_first().values(number)[:1],
+            "latest": rows.default_first().values(number)[:1],
+            "latest_key": rows.default_first().values("release__sort_key")[:1],
+            "highest": rows.newest_first().values(number)[:1],
+            "version_count": rows.order_by().values(self.kind).annotate(number=Count("pk")).values("number"),
+        }
+        queries = {name: Subquery(query) for name, query in asked.items()}
+        found = type(parent).objects.filter(pk=parent.pk).annotate(**queries).values(*queries).get()
+        found |= {"latest": found["latest"] or shown.release.version, "version_count": found["version_count"] or 0}
+        # Only what the switcher shows: the texts of a module can be large.
+        fields = ("version", "lifecycle", "published_at")
+        others = rows.newest_first().select_related("release")
+        others = others.only(self.kind, "is_prerelease", *(f"release__{field}" for field in fields))[:SWITCHER]
+        return {
+            **found,
+            "is_latest": found["latest"] == shown.release.version,
+            "is_older": key < bytes(found["latest_key"] or key),
+            "versions": [(one, url_in(one.release.version)) for one in others],
+            **{f"{step}_url": url_in(found[step]) for step in ("newer", "older") if found[step]},
+        }
+
+
+def repository(url: str) -> dict[str, str] | None:
+    """A link to the repository, labelled host/path; only for web URLs."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        return None
+    return {"url": url, "label": f"{parts.hostname}{parts.path}".rstrip("/").removesuffix(".git")}
+
+
+@login_not_required
+@require_safe
+def default_version(request: HttpRequest, *, pages: VersionPages, contents: Contents, **names: str) -> HttpResponse:
+    viewer, address = session_viewer(request), pages.address_type(**names)
+    parent, role = pages.parent_and_role(viewer, address)
+    shown = pages.default_of(viewer, parent)
+    if shown is None:  # the list of versions says why
+        return HttpResponseRedirect(url_of(address, "versions"))
+    opened = Opened(viewer, role if viewer.is_identified else None, shown)
+    return _tab(request, pages, opened, "version", contents)
+
+
+@login_not_required
+@require_safe
+def version_tab(
+    request: HttpRequest, *, pages: VersionPages, tab: str, contents: Contents, version: str, **names: str
+) -> HttpResponse:
+    return _tab(request, pages, pages.open(request, version, names), tab, contents)
+
+
+def _tab(request: HttpRequest, pages: VersionPages, opened: Opened, tab: str, contents: Contents) -> HttpResponse:
+    context = pages.frame(opened, tab)
+    contents(request, opened, context)
+    return render(request, f"portal/{pages.kind}/{tab}.html", context)
+
+
+def routes(pages: VersionPages, tabs: Mapping[str, Contents]) -> list[URLPattern]:
+    """The default version, and each version with its tabs; the tab `version` comes first and has no name in its URL."""
+    kind, address = pages.kind, pages.path
+    found = [path(address, default_version, {"pages": pages, "contents": tabs["version"]}, name=kind)]
+    for tab, contents in tabs.items():
+        url = f"{address}/<str:version>" + ("" if tab == "version" else f"/{tab}")
+        given = {"pages": pages, "tab": tab, "contents": contents}
+        found.append(path(url, version_tab, given, name=f"{kind}-{tab}"))
+    return found
