@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from apps.lib.archives import sandboxed
+from apps.lib.archives.child.repacking import ZipWriter
 from apps.lib.archives.links import Tree
-from apps.lib.archives.zips.writer import ZipWriter
 from tests.builders.tars import GNU, OLD, Item, gz, long_name, pax, tar
 from tests.builders.zips import Member, build
 from tests.lib.archives.test_repack import contents, noise
@@ -233,11 +233,13 @@ def test_a_large_file_is_written_under_each_of_its_names(repack):
 
 
 def test_a_linked_file_that_would_fill_the_memory_is_refused(monkeypatch):
-    monkeypatch.setattr("apps.lib.archives.zips.writer._MAX_LINKED_BYTES", MIB)
+    monkeypatch.setattr("apps.lib.archives.child.repacking._MAX_LINKED_BYTES", MIB)
     written: list[bytes] = []
 
-    ZipWriter(written.append).add(["a.bin"], iter([noise(2 * MIB)]), executable=False)
+    entry = sandboxed.Entry("a.bin", 2 * MIB, 0o644, is_dir=False)
+
+    ZipWriter(written.append).add(entry, ["a.bin"], [noise(2 * MIB)])
     with pytest.raises(sandboxed.Refusal) as refusal:
-        ZipWriter(written.append).add(["a.bin", "b.bin"], iter([noise(2 * MIB)]), executable=False)
+        ZipWriter(written.append).add(entry, ["a.bin", "b.bin"], [noise(2 * MIB)])
 
     assert (refusal.value.reasons[0].code, refusal.value.reasons[0].file) == ("too_large_linked", "b.bin")
