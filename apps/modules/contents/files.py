@@ -5,13 +5,14 @@ stored, and the caller limits the bytes read.
 """
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from apps.blobs import store
-from apps.lib.archives.zips import ranges
+from apps.lib.archives.inflating import first_bytes
 from apps.lib.errors import NotFound, Unavailable
 from apps.modules.models import ModuleVersion
 
@@ -85,7 +86,8 @@ def read_file(version: ModuleVersion, path: str, most: int = MAX_FILE_BYTES) -> 
             hint="Ask an operator to inspect the version again, or download the archive.",
         )
     try:
-        return _first(version.release.digest, entry, most)
+        read = partial(store.read, version.release.digest)
+        return first_bytes(read, at=entry.at or 0, packed=entry.packed, method=entry.method, most=most)
     except (store.Missing, store.Damaged, zlib.error):
         raise Unavailable(f"{path!r} cannot be read from storage right now; try again in a few seconds.") from None
 
@@ -109,10 +111,3 @@ def text_of(data: bytes, *, is_cut: bool) -> str | None:
 
 def _entry(row: dict[str, Any]) -> Entry:
     return Entry(row["name"], row["size"], row.get("at"), row.get("packed", 0), row.get("method", 0))
-
-
-def _first(digest: str, entry: Entry, most: int) -> bytes:
-    def read(start: int, stop: int) -> Iterator[bytes]:
-        return store.read(digest, start=start, stop=stop)
-
-    return ranges.first_bytes(read, at=entry.at or 0, packed=entry.packed, method=entry.method, most=most)

@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import BinaryIO
 
 import structlog
@@ -9,8 +10,8 @@ from django.conf import settings
 
 from apps.blobs import store
 from apps.lib.archives import sandboxed
+from apps.lib.archives.inflating import first_bytes
 from apps.lib.archives.sandboxed import Entry, Limits, Refusal
-from apps.lib.archives.zips import ranges
 from apps.lib.errors import Reason
 from apps.providers.docs import layouts
 from apps.providers.docs.layouts import MAX_PAGES, Place
@@ -45,6 +46,7 @@ def package_texts(digest: str, entries: Iterable[Entry]) -> dict[Place, bytes]:
     files = {entry.name: entry for entry in entries if not entry.is_dir}
     pages, left = layouts.pages_in(files, is_archive=False), MAX_TOTAL_TEXT_BYTES
     texts: dict[Place, bytes] = {}
+    read = partial(store.read, digest)
     for place, name in list(pages.items())[:MAX_PAGES]:
         entry = files[name]
         if entry.size > min(MAX_TEXT_BYTES, left):
@@ -52,7 +54,7 @@ def package_texts(digest: str, entries: Iterable[Entry]) -> dict[Place, bytes]:
             continue
         left -= entry.size
         try:
-            texts[place] = _read(digest, entry)
+            texts[place] = first_bytes(read, at=entry.at, packed=entry.packed, method=entry.method, most=MAX_TEXT_BYTES)
         except zlib.error:
             log.warning("docs_page_unreadable", package=digest, page=name[:200])
     return texts
@@ -86,10 +88,3 @@ def _wrong(found: Mapping[Place, str], sizes: Mapping[str, int]) -> Iterator[Rea
     if total > MAX_TOTAL_TEXT_BYTES:
         hint = "Leave out what clients of today do not need"
         yield Reason("docs_too_much", f"{total} bytes of text", f"at most {MAX_TOTAL_TEXT_BYTES}", hint)
-
-
-def _read(digest: str, entry: Entry) -> bytes:
-    def read(start: int, stop: int) -> Iterator[bytes]:
-        return store.read(digest, start=start, stop=stop)
-
-    return ranges.first_bytes(read, at=entry.at, packed=entry.packed, method=entry.method, most=MAX_TEXT_BYTES)

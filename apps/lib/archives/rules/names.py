@@ -1,5 +1,6 @@
 """Rules for the names of members: every file system of every client must be able to store them."""
 
+import re
 from collections.abc import Iterable, Iterator
 from unicodedata import normalize
 
@@ -11,7 +12,7 @@ _DEVICES = frozenset(
     ["CON", "PRN", "AUX", "NUL", "CLOCK$", "CONIN$", "CONOUT$"]
     + [f"{port}{number}" for port in ("COM", "LPT") for number in "0123456789¹²³"]
 )
-_CONTROL_BELOW, _DELETE, _C1_BELOW = 0x20, 0x7F, 0xA0
+_CONTROL = re.compile("[\0-\x1f\x7f-\x9f\u2028\u2029]")
 _RENAME = "Rename it and pack again."
 
 
@@ -39,9 +40,8 @@ def _whole(name: str, limits: Limits) -> tuple[str, str, str] | None:
     size = len(name.encode("utf-8"))
     if size > limits.name_bytes:
         return "name_too_long", f"a name of {size} bytes", at_most(limits.name_bytes, "bytes")
-    control = next(filter(_is_control, name), None)
-    if control is not None:
-        return "name_control", f"the control character {control!r} in a name", "none"
+    if control := _CONTROL.search(name):
+        return "name_control", f"the control character {control[0]!r} in a name", "none"
     return _rooted(name)
 
 
@@ -71,11 +71,6 @@ def _part(part: str) -> tuple[str, str, str] | None:
     if part.partition(".")[0].rstrip(" ").upper() in _DEVICES:
         return "name_device", f"{part[:80]!r}, a device name on Windows", "another name"
     return None
-
-
-def _is_control(mark: str) -> bool:
-    code = ord(mark)
-    return code < _CONTROL_BELOW or _DELETE <= code < _C1_BELOW or mark in "\u2028\u2029"
 
 
 def _clashes(names: list[str]) -> Iterator[Reason]:

@@ -10,6 +10,7 @@ import stat
 from collections.abc import Iterator
 from typing import BinaryIO, Literal
 
+from apps.lib.archives.inflating import STEP
 from apps.lib.archives.rules.collector import Member
 from apps.lib.archives.rules.limits import Clock, Limits, at_most
 from apps.lib.archives.rules.magic import looks_like
@@ -33,7 +34,7 @@ from apps.lib.archives.tars.headers import (
     read_header,
     read_records,
 )
-from apps.lib.archives.tars.streams import STEP, Unpacked, ends_inside, unpacked
+from apps.lib.archives.tars.streams import Unpacked, ends_inside, unpacked
 from apps.lib.errors import Reason
 
 _MAX_PADDING_BYTES = 1024 * 1024  # tar fills its last record; the longest that GNU tar is told to write in practice

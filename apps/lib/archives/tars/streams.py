@@ -8,12 +8,11 @@ import zlib
 from collections.abc import Iterator
 from typing import BinaryIO, Literal
 
+from apps.lib.archives.inflating import GZIP, STEP, inflated
 from apps.lib.archives.rules.limits import Clock
 from apps.lib.archives.rules.outcome import Refusal, refuse
 
-STEP = 64 * 1024
 _MAX_XZ_MEMORY_BYTES = 100 * 1024 * 1024  # `xz -9` needs 65 MiB to unpack. A header may ask for 4 GiB.
-_GZIP = 16 + zlib.MAX_WBITS
 _MAGIC = {"gzip": b"\x1f\x8b", "xz": b"\xfd7zXZ\x00"}
 
 
@@ -63,14 +62,9 @@ def ends_inside(file: str) -> Refusal:
 
 def _gunzipped(file: BinaryIO, clock: Clock) -> Iterator[bytes]:
     """One gzip member. zlib checks header, CRC and length (RFC 1952)."""
-    inflater = zlib.decompressobj(_GZIP)
+    inflater = zlib.decompressobj(GZIP)
     try:
-        while not inflater.eof:
-            unread = _more(file, "gzip")
-            while unread and not inflater.eof:
-                clock.check()
-                yield inflater.decompress(unread, STEP)
-                unread = inflater.unconsumed_tail
+        yield from inflated(_packed(file, "gzip", clock), inflater)
     except zlib.error as error:
         raise _damaged("gzip", error) from error
     _check_end("gzip", inflater.unused_data + file.read(STEP))
@@ -79,10 +73,10 @@ def _gunzipped(file: BinaryIO, clock: Clock) -> Iterator[bytes]:
 def _unxzed(file: BinaryIO, clock: Clock) -> Iterator[bytes]:
     """One xz stream."""
     decoder = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MAX_XZ_MEMORY_BYTES)
+    packed = _packed(file, "xz", clock)
     try:
         while not decoder.eof:
-            clock.check()
-            yield decoder.decompress(_more(file, "xz") if decoder.needs_input else b"", STEP)
+            yield decoder.decompress(next(packed) if decoder.needs_input else b"", STEP)
     except lzma.LZMAError as error:
         if "memory" not in str(error).lower():
             raise _damaged("xz", error) from error
@@ -91,11 +85,11 @@ def _unxzed(file: BinaryIO, clock: Clock) -> Iterator[bytes]:
     _check_end("xz", decoder.unused_data + file.read(STEP))
 
 
-def _more(file: BinaryIO, kind: str) -> bytes:
-    packed = file.read(STEP)
-    if not packed:
-        raise refuse("truncated", f"a {kind} stream that is cut short", "all of it", "Upload it again.")
-    return packed
+def _packed(file: BinaryIO, kind: str, clock: Clock) -> Iterator[bytes]:
+    while packed := file.read(STEP):
+        clock.check()
+        yield packed
+    raise refuse("truncated", f"a {kind} stream that is cut short", "all of it", "Upload it again.")
 
 
 def _damaged(kind: str, error: Exception) -> Refusal:

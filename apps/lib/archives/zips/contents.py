@@ -4,11 +4,11 @@ import zlib
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
+from apps.lib.archives.inflating import RAW, STEP, inflated
 from apps.lib.archives.rules.limits import Clock
 from apps.lib.archives.rules.outcome import refuse
 
 STORED, DEFLATED = 0, 8
-STEP = 64 * 1024
 
 
 class Record(NamedTuple):
@@ -39,7 +39,8 @@ def member_pieces(file: BinaryIO, record: Record, at: int, clock: Clock) -> Iter
     """The data of one member, which begin at `at`: read once, in steps, counted. Raises Refusal, also at their end."""
     file.seek(at)
     size, crc = 0, 0
-    for piece in _inflated(file, record, clock) if record.method == DEFLATED else _stored(file, record, clock):
+    for piece in (_inflated if record.method == DEFLATED else _stored)(file, record, clock):
+        clock.check()
         size += len(piece)
         # Stop at the first byte too many: how many more would come is what a bomb hides.
         if size > record.size:
@@ -65,21 +66,13 @@ def _stored(file: BinaryIO, record: Record, clock: Clock) -> Iterator[bytes]:
 
 def _inflated(file: BinaryIO, record: Record, clock: Clock) -> Iterator[bytes]:
     """One whole stream. One that ends early leaves room for bytes which only some tools would read."""
-    inflater = zlib.decompressobj(-zlib.MAX_WBITS)
-    unread = b""
+    inflater = zlib.decompressobj(RAW)
+    steps = _stored(file, record, clock)
     try:
-        for packed in _stored(file, record, clock):
-            unread = packed
-            while unread and not inflater.eof:
-                clock.check()
-                yield inflater.decompress(unread, STEP)
-                unread = inflater.unused_data or inflater.unconsumed_tail
-            if unread:
-                break
-        while not inflater.eof and (piece := inflater.decompress(b"", STEP)):
-            yield piece
+        yield from inflated(steps, inflater)
     except zlib.error as error:
         raise refuse("deflate", f"broken compressed data ({error})", "a deflate stream", file=record.name) from error
-    if unread or not inflater.eof:
-        found = "compressed data that goes on" if unread else "compressed data that is cut short"
+    goes_on = inflater.unused_data or next(steps, b"")
+    if goes_on or not inflater.eof:
+        found = "compressed data that goes on" if goes_on else "compressed data that is cut short"
         raise refuse("deflate", found, "one whole deflate stream", file=record.name)

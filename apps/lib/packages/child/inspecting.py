@@ -6,34 +6,37 @@ import os
 import time
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from apps.lib.archives.child.inspecting import members, one_verdict
 from apps.lib.archives.rules.collector import Member
 from apps.lib.archives.rules.limits import Clock, Limits
 from apps.lib.archives.rules.outcome import Entry, Refusal
 from apps.lib.formats import registry_manifest
-from apps.lib.packages.child.following import FollowedReader
 from apps.lib.packages.executables import is_program_name, only_program, wrong_head
 from apps.lib.packages.heads import HEAD_BYTES
 from apps.lib.packages.outcome import PackageListing
+from apps.lib.sandbox.positioned import PositionedReader
 
-_BUFFER = 64 * 1024
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+_STEP = 64 * 1024
 
 
 def main(request: dict[str, Any], stdin: int) -> dict[str, Any]:
     limits = Limits(**request["limits"])
     try:
         with one_verdict("zip"):
-            raw = FollowedReader(stdin)
+            raw = _FollowedReader(stdin)
             clock = Clock(limits.seconds, time.process_time)
-            archive = members(io.BufferedReader(raw, _BUFFER), limits, clock, "zip")
+            archive = members(io.BufferedReader(raw, _STEP), limits, clock, "zip")
             return _listing(raw, archive, request).as_fields()
     except Refusal as refusal:
         return refusal.as_fields()
 
 
-def _listing(raw: FollowedReader, archive: Iterator[Member], request: dict[str, Any]) -> PackageListing:
+def _listing(raw: "_FollowedReader", archive: Iterator[Member], request: dict[str, Any]) -> PackageListing:
     provider_type = request["provider_type"]
     digests: dict[str, str] = {}
     entries: dict[str, Entry] = {}
@@ -86,3 +89,41 @@ def _h1(digests: Mapping[str, str]) -> str:
     for name, digest in sorted((name.encode(), digest) for name, digest in digests.items()):
         whole.update(digest.encode() + b"  " + name + b"\n")
     return "h1:" + b64encode(whole.digest()).decode()
+
+
+class _FollowedReader(PositionedReader):
+    """Hashes the whole file while it is read from front to back: from `follow` on, all bytes, read or skipped, once.
+
+    Before that, the directory at the end of a zip can be read without being hashed.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        super().__init__(descriptor)
+        self._hash = hashlib.sha256()
+        self._hashed = 0
+        self._follows = False
+
+    def follow(self) -> None:
+        self._follows = True
+
+    def readinto(self, buffer: "WriteableBuffer", /) -> int:
+        at = self._at
+        count = super().readinto(buffer)
+        if self._follows:
+            self._catch_up(at)
+            self._hash.update(memoryview(buffer)[self._hashed - at : count])
+            self._hashed = max(self._hashed, at + count)
+        return count
+
+    def finish(self) -> tuple[str, int]:
+        """Reads the rest, and returns the digest and size of the whole file."""
+        self._catch_up(self._size)
+        return self._hash.hexdigest(), self._hashed
+
+    def _catch_up(self, end: int) -> None:
+        while self._hashed < end:
+            piece = os.pread(self._descriptor, min(_STEP, end - self._hashed), self._hashed)
+            if not piece:
+                raise OSError(f"the file ended at byte {self._hashed} of {end} while it was read")
+            self._hash.update(piece)
+            self._hashed += len(piece)
