@@ -2,17 +2,13 @@
 
 from importlib import import_module
 
-from django.core.wsgi import get_wsgi_application
-
 from registry_site.env import use_settings
 from registry_site.server.forwarded import TrustedProxyHeaders
 from registry_site.startup import die_with_parent
 
 die_with_parent.arm()
 use_settings()
-handler = get_wsgi_application()
-handler.request_class = import_module("registry_site.server.request").Utf8Request
-application = TrustedProxyHeaders(handler)
+application = TrustedProxyHeaders(import_module("registry_site.server.handler").handler)
 # Apps are loaded. Background writers: token use (D13) and downloads (D15).
 import_module("apps.accounts.identity.token_usage").start()
 import_module("apps.releases.catalogue.downloads").start()

@@ -73,9 +73,10 @@ class Live:
             assert answer.status_code in (200, 202), answer.text
             return self.wait_for(client, f"/api/v1/releases/{answer.json()['id']}")
 
-    def start_worker(self, *arguments: str) -> "subprocess.Popen[bytes]":
+    def start_worker(self, *arguments: str, **options: Any) -> "subprocess.Popen[bytes]":
         """A second worker on the same queue, as a second host would start it."""
-        return subprocess.Popen([sys.executable, "manage.py", "worker", *arguments], cwd=CHECKOUT, env=self.environment)
+        command = [sys.executable, "manage.py", "worker", *arguments]
+        return subprocess.Popen(command, cwd=CHECKOUT, env=self.environment, **options)
 
     @contextmanager
     def more_workers(self, count: int) -> Iterator[None]:

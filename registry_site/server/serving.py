@@ -1,6 +1,7 @@
 """The three processes: web, worker and beat. `manage.py up` starts the same ones as children."""
 
 import contextlib
+import multiprocessing
 import os
 import signal
 import sys
@@ -11,6 +12,7 @@ from typing import Any
 
 import structlog
 from celery import signals
+from celery.beat import Service
 from celery.worker import state as celery_state
 from django.conf import settings
 from granian.constants import Interfaces, SSLProtocols
@@ -24,6 +26,7 @@ from registry_site import env
 from registry_site.backends.database import give_up_connections
 from registry_site.celery import app
 from registry_site.startup import certificates, die_with_parent
+from registry_site.startup.supervisor import FORKS
 
 # The largest head of a request (granian's own limits: 400 KB over HTTP/1.1, 16 MiB over HTTP/2).
 HEAD_BYTES = 64 * 1024
@@ -63,6 +66,9 @@ def web() -> None:
     files = tls_files()
     # Its workers are forks, which must not share database connections.
     give_up_connections()
+    if FORKS:
+        # Python 3.14 has another default, for which granian would have each process load the application itself.
+        multiprocessing.set_start_method("fork", force=True)
     server = WebServer(
         "registry_site.asgi:application",
         address=settings.LISTEN_HOST,
@@ -99,16 +105,21 @@ def worker(*, with_beat: bool) -> None:
 
     Exits with 0 only after a signal; Celery would also do so after an "Unrecoverable error".
     """
-    _end_children_with(os.getpid())
+    # The processes of a prefork pool end with the worker.
+    worker_pid = os.getpid()
+    signals.worker_process_init.connect(lambda **_: die_with_parent.arm(worker_pid), weak=False)
     signals.worker_shutting_down.connect(lambda **_: stop_asked.set(), weak=False)
     signals.worker_ready.connect(_report, weak=False)
+    clock = Clock()
+    if with_beat:
+        signals.worker_ready.connect(lambda **_: clock.start(), weak=False)
     # Celery warns against root because of dangerous messages; ours are JSON with one number.
     warnings.filterwarnings("ignore", message="(?s).*superuser privileges")
     pool = ["--pool", settings.WORKER_POOL, "--concurrency", str(settings.WORKER_CONCURRENCY)]
-    beat_too = ["--beat"] if with_beat else []
     # Workers need not talk to each other: the database has the list of work.
     alone = ["--without-gossip", "--without-mingle", "--without-heartbeat"]
-    _celery("worker", *pool, *beat_too, *alone)
+    _celery("worker", *pool, *alone)
+    clock.stop()
     if not stop_asked.is_set():
         sys.exit(ENDED_UNASKED)
 
@@ -118,32 +129,34 @@ def beat() -> None:
     _celery("beat")
 
 
-def _report(sender: Any, **_: Any) -> None:
+class Clock(Thread):
+    """Celery's beat in a thread of a worker. If it ends, so does the worker: nothing would ring for lost jobs."""
+
+    def __init__(self) -> None:
+        super().__init__(name="clock", daemon=True)
+        # An interval of a second, because a stop waits for it.
+        self.service = Service(app, max_interval=1)  # type: ignore[arg-type]  # the stubs want their own Task
+
+    def run(self) -> None:
+        try:
+            self.service.start()
+        finally:
+            if not stop_asked.is_set():
+                log.error("clock_ended")
+                celery_state.should_stop = ENDED_UNASKED  # type: ignore[assignment]  # the stubs know only its first value
+
+    def stop(self) -> None:
+        """Wait until it has written when it last rang."""
+        self.service.stop()
+        if self.is_alive():
+            self.join(2)
+
+
+def _report(**_: Any) -> None:
     """Report this worker at once: the first heartbeat would come ten seconds later."""
-    clock = sender.controller.beat
-    if clock is not None:
-        Thread(target=_end_without, args=(clock,), name="clock-watch", daemon=True).start()
     heartbeats.beat(worker_name())
     give_up_connections()
 
 
-def _end_without(clock: Any) -> None:
-    """End the worker, which restarts it, once its embedded beat has ended: nothing would ring for lost jobs."""
-    clock.join()
-    if not stop_asked.is_set():
-        log.error("clock_ended", status=clock.exitcode)
-        celery_state.should_stop = ENDED_UNASKED  # type: ignore[assignment]  # the stubs know only its first value
-
-
 def _celery(*arguments: str) -> None:
     app.start(["--quiet", *arguments, "--loglevel", settings.LOG_LEVEL])
-
-
-def _end_children_with(worker_pid: int) -> None:
-    """End beat (with --beat) and the processes of a prefork pool together with the worker."""
-
-    def arm(**_: Any) -> None:
-        die_with_parent.arm(worker_pid)
-
-    signals.beat_embedded_init.connect(arm, weak=False)
-    signals.worker_process_init.connect(arm, weak=False)

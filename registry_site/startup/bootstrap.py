@@ -1,6 +1,7 @@
 """Prepare what every process needs: data folder and lock, secret key, migration lock, static files."""
 
 import fcntl
+import gc
 import hashlib
 import io
 import os
@@ -8,6 +9,7 @@ import secrets
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,16 @@ NO_TIME_OUTS = "; ".join(f"SET LOCAL {name} = 0" for name in TIME_OUTS)
 NO_KEY_YET = (
     "There is no secret key yet. Name the file that all hosts share by LARDER_SECRET_KEY_FILE; on a single host "
     "`manage.py up` makes one."
+)
+
+
+# What web and worker import later: neither starts threads nor opens connections.
+PRELOADED = (
+    "registry_site.server.handler",
+    "registry_site.urls",
+    "a2wsgi.wsgi",
+    "celery.apps.worker",
+    "celery.bin.worker",
 )
 
 
@@ -62,6 +74,8 @@ def only_one(data_dir: Path) -> Iterator[None]:
         file.truncate(0)
         file.write(str(os.getpid()))
         file.flush()
+        # A child must not keep the lock of a supervisor that was killed.
+        os.register_at_fork(after_in_child=file.close)
         yield
 
 
@@ -145,6 +159,14 @@ def _limit_time() -> None:
         for name, value in TIME_OUTS.items():
             if name not in found:
                 cursor.execute(f"ALTER ROLE {role} IN DATABASE {database} SET {name} = '{value}'")
+
+
+def load_application() -> None:
+    """Import what the children need, so that they share it, and keep the garbage collector from touching it in each."""
+    for module in PRELOADED:
+        import_module(module)
+    gc.collect()
+    gc.freeze()
 
 
 def static_files() -> None:

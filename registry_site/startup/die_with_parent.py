@@ -5,7 +5,7 @@ as it can:
 
 - children of `manage.py up` with the parent's process id, which they get as an argument;
 - granian's workers in wsgi.py without one, since multiprocessing knows their parent;
-- Celery's beat and pool processes through Celery's signals (serving.py).
+- the processes of Celery's prefork pool through its signal (serving.py).
 """
 
 import ctypes

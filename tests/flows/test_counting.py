@@ -5,10 +5,8 @@ import os
 import signal
 import sqlite3
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from pathlib import Path
 
 import httpx
 import psycopg
@@ -16,6 +14,7 @@ import pytest
 
 from tests import postgres
 from tests.live import Live, start_live, wait_until_ready
+from tests.site.processes import child, descendants
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 
@@ -61,22 +60,11 @@ def stop(larder: Live) -> None:
     assert larder.process.wait(timeout=30) == 0, larder.output.read_text()[-2000:]
 
 
-def web_processes(larder: Live) -> list[int]:
+def web_processes(larder: Live) -> set[int]:
     """The children of `manage.py web`, which answer requests."""
-    parents = {int(path.name): path for path in Path("/proc").iterdir() if path.name.isdigit()}
-
-    def children(of: int) -> Iterator[int]:
-        for pid, path in parents.items():
-            with contextlib.suppress(OSError):
-                stat = (path / "stat").read_text().rpartition(") ")[2].split()
-                if int(stat[1]) == of and stat[0] != "Z":
-                    yield pid
-
-    def command(pid: int) -> str:
-        return (parents[pid] / "cmdline").read_text().replace("\0", " ")
-
-    web = next(pid for pid in children(larder.process.pid) if " web " in command(pid))
-    return [pid for pid in children(web) if "resource_tracker" not in command(pid)]
+    web = child(larder.process.pid, "web")
+    assert web is not None
+    return descendants(web)
 
 
 def wait_until_counted(larder: Live, least: int) -> None:

@@ -30,20 +30,19 @@ def descendants(pid: int) -> set[int]:
     return found
 
 
-def command_line(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
-    except OSError:
-        return ""
-
-
 def child(pid: int, command: str) -> int | None:
     """The direct child that runs `manage.py <command>`."""
-    everyone = parents()
-    for candidate, parent in everyone.items():
-        if parent == pid and f"manage.py {command} " in command_line(candidate):
+    for candidate, parent in parents().items():
+        if parent == pid and name_of(candidate) == f"larder-{command}":
             return candidate
     return None
+
+
+def name_of(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
 
 
 def eventually(condition: Callable[[], object], seconds: float = 30, *, what: str = "it") -> None:

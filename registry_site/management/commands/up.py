@@ -19,7 +19,7 @@ from registry_site import env, logs
 from registry_site.server import serving
 from registry_site.startup import bootstrap, die_with_parent, first_run, probe, schema, shared_keys, startup_message
 from registry_site.startup.certificates import Served
-from registry_site.startup.supervisor import Child, Supervisor
+from registry_site.startup.supervisor import FORKS, Child, Supervisor
 
 READY_SECONDS = 60
 PUBLISH_SECONDS = 60
@@ -61,7 +61,8 @@ class Command(BaseCommand):
             password = first_run.create_admin(env.text("LARDER_ADMIN_PASSWORD"))
         readiness = Readiness(files)
         bootstrap.static_files()
-        connections.close_all()
+        if FORKS:
+            bootstrap.load_application()
         try:
             self.show_life(supervisor, readiness, password)
             supervisor.run()

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -116,33 +117,30 @@ def test_without_its_folder_a_worker_waits_and_an_upload_is_accepted(own: Live) 
     assert worker_of(own) == before
 
 
+@contextmanager
+def second_worker(own: Live) -> Iterator["subprocess.Popen[bytes]"]:
+    """One with a clock that has said that it is ready."""
+    with own.start_worker("--beat", stderr=subprocess.PIPE) as worker:
+        assert worker.stderr is not None
+        assert any(b"ready." in line for line in worker.stderr)
+        yield worker
+
+
 def test_a_worker_that_is_asked_to_stop_exits_with_0(own: Live) -> None:
-    worker = own.start_worker("--beat")
-    eventually(lambda: descendants(worker.pid))
-    # Its handlers are there before its clock is.
-    worker.terminate()
-    assert worker.wait(timeout=30) == 0
+    with second_worker(own) as worker:
+        worker.terminate()
+        assert worker.wait(timeout=30) == 0
 
 
 def test_a_worker_that_ends_by_itself_does_not_exit_with_0(own: Live) -> None:
-    worker = own.start_worker("--beat")
-    eventually(lambda: descendants(worker.pid))
-    resource.prlimit(worker.pid, resource.RLIMIT_NOFILE, (4, 4))  # it can open its queue no more
-    assert worker.wait(timeout=30) == 1
+    with second_worker(own) as worker:
+        resource.prlimit(worker.pid, resource.RLIMIT_NOFILE, (4, 4))  # it can open its queue no more
+        assert worker.wait(timeout=30) == 1
 
 
 def has_logged_end(own: Live, name: str) -> bool:
     lines = [line for line in own.output.read_text().splitlines() if '"child_ended"' in line]
     return any(f'"child": "{name}", "status": 1,' in line for line in lines)
-
-
-def test_a_worker_whose_clock_died_ends_so_that_it_is_started_again(own: Live) -> None:
-    before = worker_of(own)
-    eventually(lambda: descendants(before))
-    (clock,) = descendants(before)
-    os.kill(clock, signal.SIGKILL)
-    eventually(lambda: has_logged_end(own, "worker"))
-    eventually(lambda: child(own.process.pid, "worker") not in (None, before))
 
 
 def test_a_web_server_that_ends_by_itself_does_not_exit_with_0(own: Live) -> None:
@@ -158,16 +156,21 @@ def test_a_web_server_that_ends_by_itself_does_not_exit_with_0(own: Live) -> Non
     eventually(has_ended)
 
 
-def test_a_clock_that_ends_by_itself_does_not_exit_with_0(tmp_path: Path, own: Live) -> None:
+@pytest.mark.parametrize("process", [["beat"], ["worker", "--beat"]], ids=" ".join)
+def test_a_clock_that_ends_by_itself_ends_its_process_with_1(tmp_path: Path, own: Live, process: list[str]) -> None:
+    """A worker without its clock would ring for no lost job: it ends, and `up` starts it again."""
     for suffix in ("", ".db", ".dat", ".dir", ".bak"):  # whichever files its schedule has here
         (tmp_path / f"beat-schedule{suffix}" / "in-the-way").mkdir(parents=True)
     shutil.copy(own.data_dir / "secret_key", tmp_path)
+    database = {"LARDER_DATABASE_URL": f"sqlite:///{own.data_dir / 'db.sqlite3'}"}
     done = subprocess.run(
-        [sys.executable, "manage.py", "beat"],
+        [sys.executable, "manage.py", *process],
         cwd=CHECKOUT,
-        env=own.environment | {"LARDER_DATA_DIR": str(tmp_path)},
+        env=own.environment | database | {"LARDER_DATA_DIR": str(tmp_path)},
         capture_output=True,
+        text=True,
         timeout=60,
         check=False,
     )
     assert done.returncode == 1
+    assert ("clock_ended" in done.stderr) == (process[0] == "worker"), done.stderr
