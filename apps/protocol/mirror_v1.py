@@ -49,17 +49,19 @@ class Version(ProtocolView):
         viewer = self.viewer
         try:
             _require_ours(hostname)
-            version_row = reading.version_for(viewer, ClientProviderAddress(namespace, type), version)
+            packages = reading.packages_for(viewer, ClientProviderAddress(namespace, type), version)
         except (CredentialsRequired, NotFound):
+            packages = []
+        if not packages:
             return Response(mirror_version_document([], _nowhere))
-        release = version_row.release
+        release = packages[0].version.release
         to = partial(url_of, release.namespace, now=timezone.now())
         headers = {} if release.namespace.visibility == Visibility.PUBLIC else {"Cache-Control": "no-store"}
         if request.method == "GET":
             downloads.record_download(
                 release.pk, viewer.user_id, downloads.client_of(request.headers.get("User-Agent", ""))
             )
-        return Response(mirror_version_document(version_row.packages.all(), to), headers=headers)
+        return Response(mirror_version_document(packages, to), headers=headers)
 
 
 def _require_ours(hostname: str) -> None:

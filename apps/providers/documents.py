@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from apps.providers.models import Package, ProviderVersion
+from apps.providers.listing import Key, ListedVersion
+from apps.providers.models import Package
 from apps.providers.signatures.trust import is_ending
 from apps.releases.models import Lifecycle
 from apps.signing.models import SigningKey, State
@@ -25,14 +26,14 @@ def sums_name(type: str, version: str) -> str:  # noqa: A002 - the field's word
     return f"terraform-provider-{type}_{version}_SHA256SUMS"
 
 
-def versions_document(versions: Sequence[ProviderVersion], now: datetime) -> Document:
+def versions_document(versions: Sequence[ListedVersion], now: datetime) -> Document:
     """Complete, no paging. Clients choose by `version` alone; `protocols` serves their hint if no version fits."""
     return {
         "versions": [
             {
-                "version": version.release.version,
+                "version": version.version,
                 "protocols": version.protocols,
-                "platforms": [{"os": one.os, "arch": one.arch} for one in _by_platform(version.packages.all())],
+                "platforms": [{"os": os, "arch": arch} for os, arch in version.platforms],
             }
             for version in versions
         ],
@@ -40,16 +41,16 @@ def versions_document(versions: Sequence[ProviderVersion], now: datetime) -> Doc
     }
 
 
-def warnings_of(versions: Sequence[ProviderVersion], now: datetime) -> list[str]:
+def warnings_of(versions: Sequence[ListedVersion], now: datetime) -> list[str]:
     """Warnings that clients print after every init: the owner's notice, key problems, deprecations."""
-    notice = versions[0].provider.notice.strip() if versions else ""
+    notice = versions[0].notice.strip() if versions else ""
     return [*([notice] if notice else []), *_about_keys(versions, now), *_deprecations(versions)]
 
 
-def _about_keys(versions: Iterable[ProviderVersion], now: datetime) -> list[str]:
-    signed: dict[SigningKey, list[str]] = defaultdict(list)
+def _about_keys(versions: Iterable[ListedVersion], now: datetime) -> list[str]:
+    signed: dict[Key, list[str]] = defaultdict(list)
     for version in versions:
-        signed[version.key].append(version.release.version)
+        signed[version.key].append(version.version)
     warnings = []
     for key, numbers in signed.items():
         by = f"key {key.key_id}, which signed {_named(numbers)},"
@@ -61,13 +62,12 @@ def _about_keys(versions: Iterable[ProviderVersion], now: datetime) -> list[str]
     return warnings
 
 
-def _deprecations(versions: Iterable[ProviderVersion]) -> list[str]:
+def _deprecations(versions: Iterable[ListedVersion]) -> list[str]:
     """One sentence for all versions deprecated with the same words."""
     grouped: dict[tuple[str, str], list[str]] = defaultdict(list)
     for version in versions:
-        release = version.release
-        if release.lifecycle == Lifecycle.DEPRECATED:
-            grouped[release.lifecycle_reason, release.lifecycle_replacement].append(release.version)
+        if version.lifecycle == Lifecycle.DEPRECATED:
+            grouped[version.lifecycle_reason, version.lifecycle_replacement].append(version.version)
     sentences = []
     for (reason, replacement), numbers in grouped.items():
         are = "is" if len(numbers) == 1 else "are"
@@ -123,9 +123,9 @@ def _key_document(key: SigningKey) -> dict[str, str]:
     }
 
 
-def mirror_index_document(versions: Iterable[ProviderVersion]) -> Document:
+def mirror_index_document(versions: Iterable[ListedVersion]) -> Document:
     """Clients read the keys; the protocol reserves the values."""
-    return {"versions": {version.release.version: {} for version in versions}}
+    return {"versions": {version.version: {} for version in versions}}
 
 
 def mirror_version_document(packages: Iterable[Package], url_of: Callable[[str, str], str]) -> Document:

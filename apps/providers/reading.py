@@ -14,7 +14,9 @@ from apps.accounts.models import Namespace, Role
 from apps.lib.addresses import ProviderAddress, canonical
 from apps.lib.errors import Invalid, NotFound
 from apps.lib.hostnames import on_the_wire
-from apps.providers.models import Package, Provider, ProviderQuerySet, ProviderVersion, ProviderVersionQuerySet
+from apps.providers import listing
+from apps.providers.listing import ListedVersion
+from apps.providers.models import Package, Provider, ProviderQuerySet, ProviderVersion
 from apps.releases.catalogue.reading import no_version, sort_key_of
 from apps.releases.models import Kind, Release, ReleaseQuerySet, State
 
@@ -82,34 +84,54 @@ def version_of(viewer: Viewer, provider: Provider, version: str, *, even_quarant
     return version_row
 
 
-def listed_versions(viewer: Viewer, address: ProviderAddress) -> list[ProviderVersion]:
-    """Every listed version, highest first by SemVer precedence, each with its packages and its key.
+def listed_versions(viewer: Viewer, address: ProviderAddress) -> list[ListedVersion]:
+    """Every listed version, highest first by SemVer precedence, each with its platforms and its key.
 
-    Three queries. If all versions are yanked the list is empty: clients report that the provider has no versions.
+    Two queries. If all versions are yanked the list is empty: clients report that the provider has no versions.
     """
     namespace, _ = _namespace_and_role(viewer, address)
     rows = ProviderVersion.objects.published().filter(provider__namespace=namespace, provider__type=address.type)
-    listed = list(_whole(rows.listed().newest_first()))
-    if not listed and not rows.exists():
+    versions = listing.listed(rows)
+    if not versions and not rows.exists():
         raise _no_provider(address)
-    return listed
+    return versions
 
 
 def package_for(viewer: Viewer, address: ProviderAddress, version: str, os: str, arch: str) -> Package:
-    """One platform's zip, for a client's download, with its version and the key that vouches for it. Two queries."""
-    namespace, _ = _namespace_and_role(viewer, address)
+    """One platform's zip, for a client's download, with its version. Two queries."""
+    package = next(iter(_packages_of(viewer, address, version, os=os, arch=arch)), None)
+    if package is None:
+        raise NotFound(f"There is no package of {address} {version} for {os}_{arch}.")
+    return package
+
+
+def packages_for(viewer: Viewer, address: ProviderAddress, version: str) -> list[Package]:
+    """The zips of all platforms, for the mirror; empty for an unknown version. Two queries."""
+    return _packages_of(viewer, address, version)
+
+
+# Columns that a download needs: naming all columns of four tables takes Django longer than the query.
+_SERVED = (
+    *("os", "arch", "filename", "digest", "size", "h1"),
+    *(f"version__{column}" for column in ("protocols", "signing", "key", "sums_digest", "signature_digest")),
+    *("version__provider__type", "version__provider__namespace"),
+    *("version__release__version", "version__release__namespace"),
+)
+
+
+def _packages_of(viewer: Viewer, address: ProviderAddress, version: str, **platform: str) -> list[Package]:
+    namespace = _namespace_for(viewer, address)
     rows = Package.objects.filter(
         version__provider__namespace=namespace,
         version__provider__type=address.type,
         version__release__sort_key=sort_key_of(address, version),
         version__release__quarantined_at=None,
-        os=os,
-        arch=arch,
+        **platform,
     )
-    package = rows.select_related("version__release__namespace", "version__provider__namespace", "version__key").first()
-    if package is None:
-        raise NotFound(f"There is no package of {address} {version} for {os}_{arch}.")
-    return package
+    packages = list(rows.select_related("version__release", "version__provider").only(*_SERVED))
+    for package in packages:
+        package.version.release.namespace = package.version.provider.namespace = namespace
+    return packages
 
 
 def latest_release(viewer: Viewer, address: ProviderAddress, version: str) -> Release:
@@ -157,10 +179,6 @@ def coordinate_of(address: ProviderAddress, version: str) -> Q:
 
 def _namespace_and_role(viewer: Viewer, address: ProviderAddress) -> tuple[Namespace, Role]:
     return gate.namespace_and_role(viewer, address.namespace, spelled=canonical if address.is_folded else str)
-
-
-def _whole(rows: ProviderVersionQuerySet) -> ProviderVersionQuerySet:
-    return rows.select_related("release", "key", "provider").prefetch_related(_packages())
 
 
 def _packages() -> Prefetch[str]:

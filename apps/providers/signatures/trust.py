@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 from django.db.models import Q
 
+from apps.providers.listing import Key
 from apps.providers.models import FormerSignature, ProviderVersion
 from apps.signing.models import SigningKey, State
 
@@ -26,6 +27,6 @@ def keys_of(version: ProviderVersion, now: datetime) -> list[SigningKey]:
     return sorted(good, key=lambda key: key.pk != version.key_id)
 
 
-def is_ending(key: SigningKey, now: datetime) -> bool:
+def is_ending(key: SigningKey | Key, now: datetime) -> bool:
     """The key should be replaced soon, or should have been; a retired key has been."""
     return key.state == State.ACTIVE and key.expires_at is not None and key.expires_at <= now + AHEAD

@@ -11,7 +11,7 @@ from apps.blobs import store
 from apps.lib import versions
 from apps.lib.digests import Tally
 from apps.lib.errors import Invalid
-from apps.providers import documents
+from apps.providers import documents, listing
 from apps.providers.models import Provider, ProviderVersion
 from apps.providers.signatures import trust
 from apps.signing import packets, verifying
@@ -27,8 +27,7 @@ def everything(now: datetime | None = None) -> dict[str, Any]:
     now = now or timezone.now()
     found: dict[str, Any] = {}
     for provider in Provider.objects.alphabetical():
-        rows = list(_rows(provider).listed().newest_first())
-        found[f"{provider} versions"] = documents.versions_document(rows, now)
+        found[f"{provider} versions"] = documents.versions_document(_listed(provider), now)
         for version in _rows(provider).published().newest_first():
             found |= _of_version(version, now)
     return found
@@ -47,9 +46,13 @@ def problems_of_lists() -> list[str]:
     """The same of version lists alone, for providers whose signatures are none."""
     found = []
     for provider in Provider.objects.alphabetical():
-        document = documents.versions_document(list(_rows(provider).listed()), timezone.now())
+        document = documents.versions_document(_listed(provider), timezone.now())
         found += [f"{provider}: {text}" for text in _of_list(document)]
     return found
+
+
+def _listed(provider: Provider) -> list[listing.ListedVersion]:
+    return listing.listed(ProviderVersion.objects.filter(provider=provider))
 
 
 def _rows(provider: Provider) -> Any:
