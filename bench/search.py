@@ -51,7 +51,7 @@ def measure(small: Live, large: Live) -> tuple[Times, Times]:
 
 def fill(larder: Live, start: int, stop: int, *, needles: int) -> None:
     script = f"from bench import shelves; shelves.fill({start}, {stop}, needles={needles})"
-    larder.manage("shell", "-c", script, timeout=600)
+    larder.manage("shell", "-c", script)
 
 
 def query_counts(larder: Live) -> list[int]:

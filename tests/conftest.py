@@ -34,6 +34,7 @@ SAY_VERSION = ("terraform", "tofu", "oras", "crane", "regctl")  # a command ther
 # tofu is in no package registry: where it is there, each case runs with it too; elsewhere recorded requests do.
 CLIENTS = ["terraform", *(["tofu"] if shutil.which("tofu") or "tofu" in REQUIRED else [])]
 BLOBS = Path(settings.DATA_DIR) / "blobs"
+SHARED = ("full_shelf", "live", "deadly", "four_processes")  # Larders of several files
 USED: dict[str, set[str]] = {}
 EXECUTED: Counter[str] = Counter()
 CHECKS: Counter[str] = Counter()  # of the OCI conformance port, by group
@@ -106,7 +107,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.get_closest_marker("live"):
             # A whole Larder is dear: the tests that share one share a worker; others start their own, a file at a time.
             asked = getattr(item, "fixturenames", ())
-            shared = next((name for name in ("full_shelf", "live") if name in asked), item.path.stem)
+            shared = next((name for name in SHARED if name in asked), item.path.stem)
             send_with(item, shared)
     yield
     if "PYTEST_XDIST_WORKER" in os.environ:

@@ -1,6 +1,7 @@
 """A whole Larder, started as a person starts it, for tests with real clients."""
 
 import atexit
+import json
 import os
 import shutil
 import signal
@@ -14,6 +15,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from tests.postgres import free_port
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 ADMIN_PASSWORD = "quince jelly for everyone"
+COMMAND = threading.Lock()
 
 
 @dataclass
@@ -43,26 +46,40 @@ class Live:
         """What lies in staging. Other tests' held releases may be there: compare with what was before."""
         return {path for path in (self.data_dir / "blobs" / "staging").rglob("*") if path.is_file()}
 
-    def manage(self, *arguments: str, timeout: float = 60) -> str:
-        """Run a management command against this Larder; answers what it printed."""
-        done = subprocess.run(
-            [sys.executable, "manage.py", *arguments],
+    @cached_property
+    def commands(self) -> "subprocess.Popen[str]":
+        """Runs management commands in forks of a loaded process."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "tests.forks"],
             cwd=CHECKOUT,
             env=self.environment,
-            capture_output=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
             text=True,
-            timeout=timeout,
-            check=False,
         )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+
+    def manage(self, *arguments: str) -> str:
+        """Run a management command against this Larder; answers what it printed."""
+        commands = self.commands
+        assert commands.stdin is not None
+        assert commands.stdout is not None
+        with COMMAND:
+            print(json.dumps(arguments), file=commands.stdin, flush=True)
+            status, output, errors = json.loads(commands.stdout.readline())
+        assert status == 0, errors
+        return str(output)
 
     def token(self, user: str = "admin", scope: str = "manage", *more: str) -> str:
         return self.manage("token", "--user", user, "--scope", scope, *more).split()[-1]
 
+    @cached_property
+    def tls(self) -> ssl.SSLContext:
+        """Read once: the bundle has the system's authorities as well."""
+        return ssl.create_default_context(cafile=self.ca_bundle)
+
     def client(self, token: str = "", **more: Any) -> httpx.Client:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        tls = ssl.create_default_context(cafile=self.ca_bundle) if self.url.startswith("https") else True
+        tls = self.tls if self.url.startswith("https") else False
         return httpx.Client(base_url=self.url, verify=tls, headers=headers, timeout=30, **more)
 
     def publish(self, address: str, version: str, data: bytes, token: str) -> dict:
@@ -81,24 +98,14 @@ class Live:
     @contextmanager
     def more_workers(self, count: int) -> Iterator[None]:
         """So many beside its own. Who dies is followed at once, not after `up`'s pause: for tests that kill often."""
-        is_over = threading.Event()
-
-        def tend() -> None:
-            workers = [self.start_worker() for _ in range(count)]
-            while not is_over.wait(0.05):
-                workers = [self.start_worker() if one.poll() is not None else one for one in workers]
-            for one in workers:
-                one.terminate()
-            for one in workers:
-                one.wait(timeout=30)
-
-        thread = threading.Thread(target=tend, name="more-workers")
-        thread.start()
+        command = [sys.executable, "-m", "tests.forks", str(count)]
+        with self.output.open("ab") as sink:
+            workers = subprocess.Popen(command, cwd=CHECKOUT, env=self.environment, stdout=sink, stderr=sink)
         try:
             yield
         finally:
-            is_over.set()
-            thread.join()
+            workers.terminate()
+            assert workers.wait(timeout=30) == 0
 
     @staticmethod
     def wait_for(client: httpx.Client, path: str, seconds: float = 90) -> dict:
@@ -168,7 +175,7 @@ def start_live(folder: Path, **variables: str) -> Iterator[Live]:
     if is_usual and not data_dir.exists():
         first_run.lay_out(data_dir)
     output = folder / "output.txt"
-    with output.open("wb") as sink:
+    with output.open("ab") as sink:
         process = subprocess.Popen(
             [sys.executable, "manage.py", "up"], cwd=CHECKOUT, env=environment, stdout=sink, stderr=subprocess.STDOUT
         )
@@ -181,6 +188,8 @@ def start_live(folder: Path, **variables: str) -> Iterator[Live]:
             first_run.keep(data_dir)
         yield larder
     finally:
+        if "commands" in vars(larder):
+            larder.commands.communicate()
         process.send_signal(signal.SIGTERM)
         try:
             process.wait(timeout=20)

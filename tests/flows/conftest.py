@@ -3,10 +3,17 @@ from collections.abc import Iterator
 import pytest
 
 from tests import postgres
+from tests.flows.crashing import larder_of_deaths
 from tests.live import Live, start_live
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+@pytest.fixture(scope="package")
+def deadly(tmp_path_factory) -> Iterator[Live]:
+    with larder_of_deaths(tmp_path_factory.mktemp("deadly")) as larder:
+        yield larder
+
+
+@pytest.fixture(scope="package", params=["sqlite", "postgres"])
 def four_processes(request, tmp_path_factory) -> Iterator[Live]:
     variables = {"LARDER_WEB_PROCESSES": "4"}
     if request.param == "postgres":

@@ -9,14 +9,15 @@ import httpx
 import pytest
 
 from apps.signing import gnupg_home
-from tests.flows.test_provider_crashes import check_signature, hand_in, make_key
-from tests.live import Live, start_live
+from tests.flows.crashing import check_signature, hand_in, make_key
+from tests.live import Live
 from tests.signing.conftest import agents_in, homes_of
+from tests.site.processes import eventually
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 
 KILLS = 20
-RELEASES = 4
+NAMESPACE = "slowly"
 PATIENCE = 2.0
 
 
@@ -43,16 +44,16 @@ def holds_key(process: int) -> bool:
 
 
 class Supply:
-    """Releases to be signed: some, and one more whenever nobody has been signing for a while."""
+    """Releases to be signed: one for each kill, and one more whenever nobody has been signing for a while."""
 
     def __init__(self, client: httpx.Client) -> None:
         self.client, self.urls = client, dict[str, str]()
-        for _ in range(RELEASES):
+        for _ in range(KILLS):
             self.add()
 
     def add(self) -> None:
         version = f"6.0.{len(self.urls)}"
-        self.urls[version] = hand_in(self.client, version)
+        self.urls[version] = hand_in(self.client, NAMESPACE, version)
 
 
 def kill_one(larder: Live, supply: Supply, deadline: float, *, at_once: bool) -> tuple[int, bool]:
@@ -74,31 +75,21 @@ def kill_one(larder: Live, supply: Supply, deadline: float, *, at_once: bool) ->
     return process, had_key
 
 
-@pytest.mark.timeout(600)
-def test_a_signer_killed_twenty_times_leaves_no_private_key_and_loses_no_release(tmp_path):
-    with start_live(tmp_path, LARDER_JOB_LEASE_SECONDS="5", LARDER_JOB_ATTEMPTS="200") as larder:
-        with larder.client(larder.token()) as client, larder.more_workers(2):
-            make_key(client, "rsa4096")
-            supply, deadline = Supply(client), time.monotonic() + 400
-            killed = dict(kill_one(larder, supply, deadline, at_once=number % 4 == 0) for number in range(KILLS))
-            assert len(killed) == KILLS
-            assert sum(killed.values()) >= KILLS // 2, "hardly any had a key in its home: this test tests nothing"
-            for version, url in supply.urls.items():
-                document = larder.wait_for(client, url, seconds=120)
-                assert document["state"] == "published", document
-                check_signature(client, version, tmp_path)
-        started = larder.start_worker()
-        try:
-            deadline = time.monotonic() + 60
-            while any(homes_of(process) or agents_in(f"larder-gpg-{process}-") for process in killed):
-                assert time.monotonic() < deadline, [home for process in killed for home in homes_of(process)]
-                time.sleep(0.2)
-        finally:
-            started.terminate()
-            started.wait(timeout=30)
-        assert (larder.data_dir / "signing" / "kek").exists()
-        left = [path for path in larder.data_dir.rglob("*") if path.is_file() and b"PRIVATE KEY BLOCK" in head(path)]
-        assert left == []
+def test_a_signer_killed_twenty_times_leaves_no_private_key_and_loses_no_release(deadly, tmp_path):
+    with deadly.client(deadly.token()) as client:
+        make_key(client, NAMESPACE, "rsa4096")
+        supply, deadline = Supply(client), time.monotonic() + 200
+        killed = dict(kill_one(deadly, supply, deadline, at_once=number % 4 == 0) for number in range(KILLS))
+        assert len(killed) == KILLS
+        assert sum(killed.values()) >= KILLS // 2, "hardly any had a key in its home: this test tests nothing"
+        for version, url in supply.urls.items():
+            document = deadly.wait_for(client, url, seconds=120)
+            assert document["state"] == "published", document
+            check_signature(client, NAMESPACE, version, tmp_path)
+    eventually(lambda: not any(homes_of(process) or agents_in(f"larder-gpg-{process}-") for process in killed))
+    assert (deadly.data_dir / "signing" / "kek").exists()
+    left = [path for path in deadly.data_dir.rglob("*") if path.is_file() and b"PRIVATE KEY BLOCK" in head(path)]
+    assert left == []
 
 
 def head(path: Path) -> bytes:
