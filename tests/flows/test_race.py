@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-import ssl
 
 import httpx
 import pytest
@@ -18,13 +17,12 @@ CLIENTS = 64
 def put_all(larder: Live, path: str, token: str, bodies: list[bytes]) -> list[httpx.Response]:
     """All at once, each over a connection of its own."""
 
-    async def one(body: bytes, tls: ssl.SSLContext) -> httpx.Response:
-        async with httpx.AsyncClient(base_url=larder.url, verify=tls, timeout=60) as client:
+    async def one(body: bytes) -> httpx.Response:
+        async with httpx.AsyncClient(base_url=larder.url, verify=larder.tls, timeout=60) as client:
             return await client.put(path, content=body, headers={"Authorization": f"Bearer {token}"})
 
     async def everybody() -> list[httpx.Response]:
-        tls = ssl.create_default_context(cafile=larder.ca_bundle)
-        return await asyncio.gather(*(one(body, tls) for body in bodies))
+        return await asyncio.gather(*(one(body) for body in bodies))
 
     return asyncio.run(everybody())
 

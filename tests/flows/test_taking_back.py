@@ -1,7 +1,6 @@
 """A yank and a quarantine hold on every process from the moment that the verb has answered, on both databases."""
 
 import asyncio
-import ssl
 import time
 from collections import Counter
 
@@ -20,12 +19,14 @@ def ask(larder: Live, path: str, token: str, times: int = REQUESTS) -> list[http
     """Each over a connection of its own, so that every process has its share; 25 at once."""
 
     async def everybody() -> list[httpx.Response]:
-        tls = ssl.create_default_context(cafile=larder.ca_bundle)
         gate = asyncio.Semaphore(25)
 
         async def one() -> httpx.Response:
             headers = {"Authorization": f"Bearer {token}"} if token else {}
-            async with gate, httpx.AsyncClient(base_url=larder.url, verify=tls, timeout=60, headers=headers) as client:
+            async with (
+                gate,
+                httpx.AsyncClient(base_url=larder.url, verify=larder.tls, timeout=60, headers=headers) as client,
+            ):
                 return await client.get(path)
 
         return await asyncio.gather(*(one() for _ in range(times)))

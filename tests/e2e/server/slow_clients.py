@@ -6,6 +6,7 @@ import ssl
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from urllib.parse import urlsplit
 
 from h2.config import H2Configuration
@@ -38,7 +39,7 @@ def hang(url: str, client: Client, count: int) -> Iterator[Hanging]:
         while not seen.is_over.is_set():
             with contextlib.suppress(OSError), socket.create_connection((parts.hostname, parts.port), 10) as plain:
                 client(plain, seen)
-            seen.is_over.wait(1)
+            seen.is_over.wait(0.3)
 
     threads = [threading.Thread(target=come_again, name="slow-client") for _ in range(count)]
     for thread in threads:
@@ -51,11 +52,16 @@ def hang(url: str, client: Client, count: int) -> Iterator[Hanging]:
             thread.join()
 
 
-def _secured(plain: socket.socket, protocol: str) -> socket.socket:
-    context = ssl.create_default_context()
+@cache
+def _context(protocol: str) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     context.set_alpn_protocols([protocol])
-    return context.wrap_socket(plain)
+    return context
+
+
+def _secured(plain: socket.socket, protocol: str) -> socket.socket:
+    return _context(protocol).wrap_socket(plain)
 
 
 def raw(opening: bytes, drip: bytes = b"", *, protocol: str = "http/1.1") -> Client:

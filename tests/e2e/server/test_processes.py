@@ -31,8 +31,8 @@ def test_another_process_than_the_one_that_received_computes_the_digest(live, sh
 
 
 @pytest.mark.parametrize("has_length", [True, False])
-def test_a_hundred_megabytes_cost_less_than_forty_of_memory(live, shelf, has_length):
-    size = 99 * 1024 * 1024
+def test_sixty_megabytes_cost_less_than_forty_of_memory(live, shelf, has_length):
+    size = 60 * 1024 * 1024
     data = module_zip({"main.tf": "locals {}\n", "data.bin": random.Random(size).randbytes(size)})
     version = f"1.0.{int(has_length)}"
     headers = {"Content-Length": str(len(data))} if has_length else {}

@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
@@ -13,6 +12,7 @@ from tests.builders.archives import module_zip
 from tests.conftest import need
 from tests.live import start_live
 from tests.oci.manifests.documents import IMAGE, digest_of, image
+from tests.site.processes import eventually
 
 pytestmark = [
     pytest.mark.live,
@@ -21,6 +21,7 @@ pytestmark = [
 
 READ = "/v1/modules/demo/hello/local/versions"
 OWN = 3  # connections of each process
+EXHAUSTED = "database_connections_exhausted"
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +60,10 @@ def at_once(larder, count, path=READ):
 def events(larder, name):
     lines = [line for line in larder.output.read_text().splitlines() if line.startswith("{")]
     return [event for event in map(json.loads, lines) if event.get("event") == name]
+
+
+def requests(larder, status):
+    return [event for event in events(larder, "request") if event["status"] == status]
 
 
 def test_everything_works_in_transaction_mode(pooled, sql):
@@ -102,23 +107,22 @@ def test_the_time_outs_are_those_of_the_role(pooled, sql):
 
 def test_who_finds_no_connection_reads_503_and_the_log_says_so_once(pooled, server):
     """A table that is locked holds up whoever reads it, and with them all connections of the process."""
-    with psycopg.connect(server.url) as holder:
+    with psycopg.connect(server.url) as holder, ThreadPoolExecutor(1) as beside:
         holder.execute("LOCK TABLE accounts_namespace IN ACCESS EXCLUSIVE MODE")
-        answers = at_once(pooled, 30)
+        asked = beside.submit(at_once, pooled, 30)
+        eventually(lambda: len(requests(pooled, 503)) > 2 * len(events(pooled, EXHAUSTED)) > 0)
         holder.rollback()
+        answers = asked.result()
 
     refused = [answer for answer in answers if answer.status_code == 503]
     assert refused
     assert {answer.status_code for answer in answers} <= {200, 503}
     assert all(int(answer.headers["Retry-After"]) > 0 for answer in refused)
-    said = events(pooled, "database_connections_exhausted")
+    said = events(pooled, EXHAUSTED)
     assert 1 <= len(said) < len(refused), "once in ten seconds for each process, whatever many were refused"
     assert {one["connections"] for one in said} == {OWN}
     assert "Traceback" not in pooled.output.read_text()
-    deadline = time.monotonic() + 30
-    while at_once(pooled, 1)[0].status_code != 200:
-        assert time.monotonic() < deadline, "it does not come back"
-        time.sleep(0.2)
+    eventually(lambda: at_once(pooled, 1)[0].status_code == 200)
 
 
 def test_slow_uploads_and_downloads_hold_no_connection(pooled):
