@@ -18,8 +18,6 @@ from tests.admin import rows
 from tests.admin.releases import provider_rows
 from tests.portal.providers.rows import provider_version, row_of_key
 
-pytestmark = pytest.mark.both
-
 
 def tiles(client):
     groups = client.get(reverse("admin:index")).context["groups"]
@@ -52,6 +50,7 @@ def trouble(db):
     User.objects.filter(username="person2").update(is_active=False)
 
 
+@pytest.mark.both
 @pytest.mark.parametrize(
     ("label", "count"),
     [
@@ -86,6 +85,7 @@ def test_what_is_in_order_raises_no_alarm(operator_client):
     assert not ModuleVersion.objects.exists()
 
 
+@pytest.mark.both
 def test_workers_and_the_longest_wait_are_told_and_alarm(operator_client):
     shown = tiles(operator_client)
     assert (shown["Workers"]["count"], shown["Workers"]["is_alarm"]) == ("0", True)

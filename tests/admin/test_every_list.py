@@ -13,8 +13,6 @@ from tests.admin.lists import first, list_of, name_of, page_of, queries_of
 from tests.admin.releases import oci_rows, provider_rows
 from tests.admin.test_export import export
 
-pytestmark = pytest.mark.both
-
 SHELVES = (rows, provider_rows, oci_rows)
 EDITED = (Namespace, Team, Grant, User, Invitation)
 LISTED = [(shelf, model) for shelf in SHELVES for model in shelf.LISTED]
@@ -81,6 +79,7 @@ def test_nothing_that_is_posted_changes_anything(operator_client, shelf, model):
     assert AuditEvent.objects.count() == events
 
 
+@pytest.mark.both
 @pytest.mark.parametrize(("shelf", "model"), LISTED, ids=named)
 def test_every_list_offers_its_rows(operator_client, shelf, model):
     shelf.make(0, 3)
@@ -90,6 +89,7 @@ def test_every_list_offers_its_rows(operator_client, shelf, model):
     assert {len(line) for line in lines} == {len(head)}
 
 
+@pytest.mark.both
 @pytest.mark.parametrize("words", WORDS.values(), ids=WORDS)
 def test_every_list_answers_whatever_is_searched_for(operator_client, words):
     answers = {

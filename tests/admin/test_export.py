@@ -15,8 +15,6 @@ from apps.releases.models import Release
 from tests.admin import rows
 from tests.admin.lists import list_of
 
-pytestmark = pytest.mark.both
-
 
 def export(client, model, *chosen, everything=False, **query):
     """The parsed lines and the answer."""
@@ -37,6 +35,7 @@ def test_the_chosen_rows_are_written_with_names_for_people(operator_client):
     assert sorted(line[:3] for line in lines) == [["team0", "vpc/aws", "1.0.0"], ["team1", "vpc/aws", "1.0.0"]]
 
 
+@pytest.mark.both
 def test_select_all_writes_what_the_filters_leave_beyond_the_page(operator_client):
     rows.make(0, 120)
     Release.objects.filter(version="1.0.0", namespace__name__in=["team3", "team4"]).update(state="rejected")

@@ -14,8 +14,6 @@ from apps.releases.models import DownloadCount, Release, SearchDoc
 from tests.admin import rows
 from tests.admin.lists import list_of, page_of, queries_of
 
-pytestmark = pytest.mark.both
-
 SELECT = re.compile(r"<select[^>]*>")
 NAME = re.compile(r'name="([^"]+)"')
 
@@ -28,6 +26,7 @@ def test_the_index_costs_the_same_at_any_size(operator_client):
     assert queries_of(operator_client, reverse("admin:index")) == few
 
 
+@pytest.mark.both
 @pytest.mark.parametrize("model", [Release, ModuleVersion])
 @pytest.mark.parametrize("which", ["stored7", "uploaded7"])
 @pytest.mark.parametrize("spelled", ["{}", "sha256:{}"])
@@ -39,6 +38,7 @@ def test_a_digest_prefix_finds_its_row_alone(operator_client, model, which, spel
     assert page.context["cl"].result_count == 1
 
 
+@pytest.mark.both
 @pytest.mark.parametrize("model", [Release, ModuleVersion])
 @pytest.mark.parametrize("words", ["team7/vpc/aws", "team7/vpc", "team7 1.0.0"])
 def test_an_address_finds_its_row(operator_client, model, words):
@@ -46,6 +46,7 @@ def test_an_address_finds_its_row(operator_client, model, words):
     assert operator_client.get(list_of(model, q=words)).context["cl"].result_count == 1
 
 
+@pytest.mark.both
 @pytest.mark.parametrize(
     ("model", "query", "count"),
     [
@@ -112,6 +113,7 @@ def test_the_audit_is_found_by_whom_it_is_about_and_by_address(operator_client, 
     assert operator_client.get(list_of(AuditEvent, q="198.51.100.8")).context["cl"].result_count == 0
 
 
+@pytest.mark.both
 def test_every_list_is_sorted_by_each_of_its_columns(operator_client):
     """By a click on its head, either way; few columns cannot be: links, and what several fields make up."""
     rows.make(0, 2)

@@ -16,8 +16,6 @@ from tests.admin.lists import list_of, page_of
 from tests.admin.releases import oci_rows, provider_rows
 from tests.conftest import person
 
-pytestmark = pytest.mark.both
-
 LINK = re.compile(r'<a\s[^>]*href="(/[^"#?]*)')
 LEFT_OUT = {"account_logout"}
 

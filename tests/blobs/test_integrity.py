@@ -12,7 +12,7 @@ from apps.blobs.models import Blob, Problem
 from apps.blobs.tasks import recheck
 from tests.blobs.test_scrub import kept, key_of
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both]
+pytestmark = pytest.mark.django_db
 LARGE = 3 * STEP + 17
 
 
@@ -66,6 +66,7 @@ def test_two_that_were_exchanged_are_both_found(backend):
     assert not handed_out(other.digest)[1]
 
 
+@pytest.mark.both
 def test_what_a_reader_found_is_refused_at_once_and_stands_on_the_row(backend):
     blob = kept(bytes(LARGE))
     backend.write(key_of(blob), [flipped(bytes(LARGE))])
@@ -97,6 +98,7 @@ def test_what_a_check_found_is_refused_and_what_is_right_again_is_served(backend
     assert b"".join(store.read(blob.digest)) == b"right"
 
 
+@pytest.mark.both
 def test_a_check_that_came_later_counts_more(backend):
     blob = kept(b"right")
     integrity.known.record_damage(blob.digest)
@@ -120,6 +122,7 @@ def test_what_was_missing_and_is_back_is_served_before_the_next_check(backend, t
     assert b"".join(store.read(blob.digest)) == b"right"
 
 
+@pytest.mark.both
 def test_every_ten_minutes_findings_alone_are_read_again(backend):
     kept(b"sound")
     blob = kept(b"right")

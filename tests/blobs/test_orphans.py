@@ -19,7 +19,7 @@ DATA = b"nobody's" * 1000
 DIGEST = hashlib.sha256(DATA).hexdigest()
 KEY = f"sha256/{DIGEST[:2]}/{DIGEST}"
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both]
+pytestmark = pytest.mark.django_db
 
 
 def digest_of(number: int) -> str:
@@ -54,6 +54,7 @@ def test_a_young_one_is_none(orphan):
     assert (report.listed, report.orphans, report.removed) == (0, 0, 0)
 
 
+@pytest.mark.both
 @pytest.mark.parametrize("state", State)
 def test_whatever_has_a_row_is_none(orphan, tomorrow, state):
     Blob.objects.create(digest=DIGEST, size=len(DATA), state=state)
@@ -117,6 +118,7 @@ def test_what_is_removed_between_listing_and_looking_is_none(orphan, backend, to
     assert report.orphans == 0
 
 
+@pytest.mark.both
 def test_what_somebody_has_stored_since_stays(orphan, keys, tomorrow):
     assert [found for _, found in orphans.batches_without_row(now=tomorrow)] == [[DIGEST]]
     stores()
@@ -126,6 +128,7 @@ def test_what_somebody_has_stored_since_stays(orphan, keys, tomorrow):
     assert Blob.objects.get().state == State.READY
 
 
+@pytest.mark.both
 def test_what_somebody_begins_to_store_stays(orphan, keys, tomorrow):
     Blob.objects.create(digest=DIGEST, size=len(DATA))
 
@@ -133,6 +136,7 @@ def test_what_somebody_begins_to_store_stays(orphan, keys, tomorrow):
     assert keys() == [KEY]
 
 
+@pytest.mark.both
 def test_whoever_stores_it_while_it_goes_waits(orphan, keys, monkeypatch):
     def meets(*_: object, **__: object) -> bool:
         with pytest.raises(store.StorageUnavailable, match="is just being removed"):
@@ -156,6 +160,7 @@ def test_what_a_holder_needs_becomes_a_blob_again(orphan, keys, monkeypatch):
     assert blob.size == len(DATA)
 
 
+@pytest.mark.both
 def test_a_removal_that_died_half_way_is_taken_up(orphan, backend, keys, monkeypatch):
     def dies(*_: object) -> None:
         raise store.StorageUnavailable("gone")
@@ -169,6 +174,7 @@ def test_a_removal_that_died_half_way_is_taken_up(orphan, backend, keys, monkeyp
     assert (Blob.objects.count(), keys()) == (0, [])
 
 
+@pytest.mark.both
 @pytest.mark.django_db(transaction=True)
 def test_of_removing_and_storing_at_once_the_stored_bytes_are_there(backend, keys):
     for number in range(8):

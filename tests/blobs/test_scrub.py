@@ -14,7 +14,7 @@ from apps.blobs.tasks import scrub as task
 from registry_site.celery import app
 from tests.blobs import s3_server
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both]
+pytestmark = pytest.mark.django_db
 HOUR = timedelta(hours=1)
 
 
@@ -70,6 +70,7 @@ def test_what_is_whole_is_known_to_be(three, tomorrow):
     assert set(Blob.objects.values_list("checked_at", "problem")) == {(tomorrow, "")}
 
 
+@pytest.mark.both
 @pytest.mark.parametrize(
     "damage", [b"1" * 999 + b"2", b"1" * 999, b"1" * 1001, b""], ids=["flip", "cut", "long", "empty"]
 )
@@ -173,6 +174,7 @@ def test_what_is_not_ready_is_not_looked_at(three, tomorrow, read_of, state):
     assert seen == []
 
 
+@pytest.mark.both
 def test_a_run_goes_on_where_the_last_one_stopped(backend, tomorrow, read_of, monkeypatch):
     digests = [kept(b"%d" % number).digest for number in range(5)]
     monkeypatch.setattr(scrub, "BATCH_SIZE", 2)
@@ -205,6 +207,7 @@ def test_a_blob_that_takes_too_long_leaves_the_others_their_turn(backend, tomorr
     assert Blob.objects.get(pk=large.pk).problem == ""
 
 
+@pytest.mark.both
 def test_two_runs_at_once_do_no_harm(three, backend, tomorrow, read_of):
     backend.delete(key_of(three[0]))
     others = iter([tomorrow + HOUR])

@@ -16,8 +16,6 @@ from apps.jobs import queue
 from apps.jobs.claims import Claim, LostLease, Outage, claim
 from apps.jobs.models import Job, State
 
-pytestmark = pytest.mark.both
-
 LEASE = timedelta(seconds=31)
 
 
@@ -57,6 +55,7 @@ def failing(job: Job, error: BaseException) -> Job:
     return job
 
 
+@pytest.mark.both
 def test_the_block_ends_well_and_the_job_has_succeeded(job):
     with claimed(job) as held:
         assert (held.job_id, held.kind, held.target) == (job.pk, "test.work", 7)
@@ -71,6 +70,7 @@ def test_the_block_ends_well_and_the_job_has_succeeded(job):
     assert job.finished_at is not None
 
 
+@pytest.mark.both
 def test_nobody_claims_what_is_claimed_or_has_ended(job):
     with claimed(job):
         assert refused(job)
@@ -78,6 +78,7 @@ def test_nobody_claims_what_is_claimed_or_has_ended(job):
     assert refused(Job(pk=job.pk + 1))
 
 
+@pytest.mark.both
 def test_of_eight_claimers_one_wins(job):
     won, start, over = [], threading.Barrier(8), threading.Barrier(8)
 
@@ -102,6 +103,7 @@ def test_of_eight_claimers_one_wins(job):
     assert (job.state, job.fence, job.attempts) == (State.SUCCEEDED, 1, 1)
 
 
+@pytest.mark.both
 def test_a_stale_worker_loses_at_the_guard(job, pass_time):
     reached = []
     with claimed(job) as stale:
@@ -120,6 +122,7 @@ def test_a_stale_worker_loses_at_the_guard(job, pass_time):
     assert (job.state, job.fence) == (State.SUCCEEDED, 2)
 
 
+@pytest.mark.both
 def test_a_stale_worker_that_fails_changes_nothing(job, pass_time):
     with claimed(job):
         pass_time(LEASE)
@@ -131,6 +134,7 @@ def test_a_stale_worker_that_fails_changes_nothing(job, pass_time):
     assert (job.state, job.error) == (State.SUCCEEDED, "")
 
 
+@pytest.mark.both
 def test_a_worker_that_overslept_may_end_what_nobody_took(job, pass_time):
     with claimed(job) as held:
         pass_time(LEASE)
@@ -141,6 +145,7 @@ def test_a_worker_that_overslept_may_end_what_nobody_took(job, pass_time):
     assert job.state == State.SUCCEEDED
 
 
+@pytest.mark.both
 def test_a_cancelled_job_stops_at_the_guard(job):
     with claimed(job) as held:
         queue.cancel(job, None)
@@ -150,6 +155,7 @@ def test_a_cancelled_job_stops_at_the_guard(job):
     assert (job.state, job.error) == (State.CANCELLED, "")
 
 
+@pytest.mark.both
 def test_the_guard_needs_a_transaction(job):
     reached = []
     with claimed(job) as held:
@@ -170,6 +176,7 @@ def test_the_lease_is_renewed_while_the_work_goes_on(job, settings):
     assert f"lease-{job.pk}" not in [thread.name for thread in threading.enumerate()]
 
 
+@pytest.mark.both
 def test_a_worker_that_dies_is_followed_by_another(job, settings, pass_time):
     """Dying is what leaves the claim as it stands: no renewal, no write-back."""
     Job.objects.filter(pk=job.pk).update(
@@ -181,6 +188,7 @@ def test_a_worker_that_dies_is_followed_by_another(job, settings, pass_time):
         assert (next_one.fence, next_one.attempt) == (2, 2)
 
 
+@pytest.mark.both
 def test_a_failure_is_noted_and_the_job_waits_for_the_reaper(job, rung):
     failing(job, ZeroDivisionError("by token lrd_r_abcdefghij of redis://me:hunter2@host/0"))
 
@@ -189,6 +197,7 @@ def test_a_failure_is_noted_and_the_job_waits_for_the_reaper(job, rung):
     assert queue.reap() == 1
 
 
+@pytest.mark.both
 def test_after_five_failures_all_that_is_left_is_to_give_up(job):
     for attempt in range(1, 6):
         with claimed(job) as held:
@@ -202,6 +211,7 @@ def test_after_five_failures_all_that_is_left_is_to_give_up(job):
     assert (job.state, job.error) == (State.FAILED, "ZeroDivisionError: ")
 
 
+@pytest.mark.both
 def test_giving_up_is_tried_again_until_it_succeeds(job, pass_time):
     Job.objects.filter(pk=job.pk).update(attempts=5)
     failing(job, ZeroDivisionError())
@@ -213,6 +223,7 @@ def test_giving_up_is_tried_again_until_it_succeeds(job, pass_time):
         assert held.exhausted
 
 
+@pytest.mark.both
 @pytest.mark.parametrize(
     "error", [Outage("away"), StorageUnavailable("away"), OperationalError("away"), InterfaceError("away")], ids=repr
 )
@@ -224,6 +235,7 @@ def test_an_outage_does_not_count(job, error):
     assert refused(job)
 
 
+@pytest.mark.both
 def test_each_outage_in_a_row_waits_longer(job, pass_time):
     waits = []
     for _ in range(7):
@@ -235,6 +247,7 @@ def test_each_outage_in_a_row_waits_longer(job, pass_time):
     assert (job.attempts, job.fence) == (0, 7)
 
 
+@pytest.mark.both
 def test_a_worker_that_is_told_to_stop_hands_the_job_back(job):
     with pytest.raises(SystemExit):
         failing(job, SystemExit())

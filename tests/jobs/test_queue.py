@@ -17,11 +17,10 @@ from apps.jobs.tasks import reap
 from apps.lib.errors import Conflict
 from tests.jobs.conftest import becomes_the_broker
 
-pytestmark = pytest.mark.both
-
 HALF_A_MINUTE = timedelta(seconds=31)
 
 
+@pytest.mark.both
 def test_it_rings_once_the_row_is_committed(transactional_db, rung):
     with transaction.atomic():
         job = queue.enqueue("test.work", target=7, created_by_id=3)
@@ -31,6 +30,7 @@ def test_it_rings_once_the_row_is_committed(transactional_db, rung):
     assert (job.state, job.target, job.created_by_id, job.attempts) == (State.QUEUED, 7, 3, 0)
 
 
+@pytest.mark.both
 def test_a_rolled_back_transaction_leaves_nothing(transactional_db, rung):
     with transaction.atomic():
         queue.enqueue("test.work", target=7, created_by_id=None)
@@ -40,6 +40,7 @@ def test_a_rolled_back_transaction_leaves_nothing(transactional_db, rung):
     assert rung == []
 
 
+@pytest.mark.both
 def test_the_request_id_goes_along(transactional_db, rung):
     with structlog.contextvars.bound_contextvars(request_id="r-1"):
         job = queue.enqueue("test.work", target=7, created_by_id=None)
@@ -50,12 +51,14 @@ def test_the_request_id_goes_along(transactional_db, rung):
     assert "job_id" not in structlog.contextvars.get_contextvars()
 
 
+@pytest.mark.both
 def test_a_target_has_one_job_of_a_kind_at_a_time(job):
     with pytest.raises(IntegrityError):
         queue.enqueue("test.work", target=7, created_by_id=None)
     assert queue.enqueue("test.other", target=7, created_by_id=None).pk != job.pk
 
 
+@pytest.mark.both
 def test_a_job_that_was_rung_for_is_left_alone(job, rung):
     assert queue.reap() == 0
     assert len(rung) == 1
@@ -72,6 +75,7 @@ def test_a_lost_ring_is_rung_again_by_the_reaper(transactional_db, broker_away):
         assert queue.reap() == 0
 
 
+@pytest.mark.both
 def test_a_job_that_nobody_claimed_is_rung_again_after_half_a_minute(job, rung, pass_time):
     pass_time(HALF_A_MINUTE)
 
@@ -81,6 +85,7 @@ def test_a_job_that_nobody_claimed_is_rung_again_after_half_a_minute(job, rung, 
     assert rung == [("test.work", job.pk)] * 2
 
 
+@pytest.mark.both
 def test_a_lapsed_lease_is_taken_back_and_rung_for(job, rung, pass_time):
     with claim(job.pk):
         pass_time(HALF_A_MINUTE)
@@ -92,6 +97,7 @@ def test_a_lapsed_lease_is_taken_back_and_rung_for(job, rung, pass_time):
     assert (job.state, job.lease_until) == (State.QUEUED, None)
 
 
+@pytest.mark.both
 def test_two_reapers_ring_once(job, rung, pass_time):
     pass_time(HALF_A_MINUTE)
     start = threading.Barrier(4)
@@ -112,6 +118,7 @@ def test_two_reapers_ring_once(job, rung, pass_time):
     assert len(rung) == 2  # enqueue's own, and one
 
 
+@pytest.mark.both
 def test_finished_jobs_are_not_rung_for(job, rung, pass_time):
     with claim(job.pk):
         pass
@@ -133,6 +140,7 @@ def test_a_broker_that_hangs_costs_two_seconds(transactional_db):
     assert (job.state, job.rung_at) == (State.QUEUED, None)
 
 
+@pytest.mark.both
 def test_cancelling_ends_it_and_is_audited(job):
     queue.cancel(job, 5)
 
@@ -143,6 +151,7 @@ def test_cancelling_ends_it_and_is_audited(job):
         queue.cancel(job, 5)
 
 
+@pytest.mark.both
 def test_retrying_gives_all_attempts_back_and_rings(job, rung):
     Job.objects.filter(pk=job.pk).update(state=State.FAILED, attempts=6, fence=6)
 
@@ -153,6 +162,7 @@ def test_retrying_gives_all_attempts_back_and_rings(job, rung):
     assert AuditEvent.objects.get().kind == "operation:job:retried"
 
 
+@pytest.mark.both
 def test_retrying_is_refused_while_another_one_works(job, rung):
     Job.objects.filter(pk=job.pk).update(state=State.FAILED)
     queue.enqueue("test.work", target=7, created_by_id=None)
@@ -162,6 +172,7 @@ def test_retrying_is_refused_while_another_one_works(job, rung):
     assert not AuditEvent.objects.exists()
 
 
+@pytest.mark.both
 @pytest.mark.parametrize("state", [State.QUEUED, State.RUNNING, State.SUCCEEDED])
 def test_only_what_failed_can_be_retried(job, state):
     Job.objects.filter(pk=job.pk).update(state=state)

@@ -2,6 +2,8 @@
 never an outage. PostgreSQL takes no NUL; half a surrogate pair can be written as bytes in an address.
 """
 
+from itertools import product
+
 import pytest
 
 from tests.oci.manifests.documents import INDEX, digest_of, image
@@ -14,11 +16,6 @@ ZEROS = "sha256:" + "0" * 64
 NAME = "pantry/vpc/aws"
 
 
-@pytest.fixture(params=[*HOSTILE.values()], ids=[*HOSTILE])
-def text(request):
-    return request.param
-
-
 @pytest.fixture
 def at(repo):
     """A repository with something of everything in it."""
@@ -27,14 +24,14 @@ def at(repo):
     return made
 
 
-@pytest.mark.parametrize("asked", ["{}", "text/{}", "text/plain{}", "text/plain;{}"])
 @pytest.mark.parametrize("digest", [ZEROS, digest_of(image())], ids=["unknown", "known"])
-def test_nothing_attached_has_a_type_that_is_none(at, tofu, text, digest, asked):
-    for client in (at.client, tofu(None)):
-        answer = client.get(f"/v2/{NAME}/referrers/{digest}?artifactType={asked.format(text)}")
-        assert (answer.status_code, answer.json()) == (200, NOTHING)
-        assert answer.headers["OCI-Filters-Applied"] == "artifactType"
-        assert "Link" not in answer.headers
+def test_nothing_attached_has_a_type_that_is_none(at, tofu, digest):
+    asked = ["{}", "text/{}", "text/plain{}", "text/plain;{}"]
+    for client, type_of, (kind, text) in product((at.client, tofu(None)), asked, HOSTILE.items()):
+        answer = client.get(f"/v2/{NAME}/referrers/{digest}?artifactType={type_of.format(text)}")
+        assert (answer.status_code, answer.json()) == (200, NOTHING), kind
+        assert answer.headers["OCI-Filters-Applied"] == "artifactType", kind
+        assert "Link" not in answer.headers, kind
 
 
 @pytest.mark.parametrize(
@@ -59,11 +56,12 @@ def test_nothing_attached_has_a_type_that_is_none(at, tofu, text, digest, asked)
         ("token?scope=repository:{}:pull", (200,)),
     ],
 )
-def test_reading_with_it_is_answered(at, text, path, statuses):
-    url = "/v2/" + path.replace("{}", text)
+def test_reading_with_it_is_answered(at, path, statuses):
+    for kind, text in HOSTILE.items():
+        url = "/v2/" + path.replace("{}", text)
 
-    assert at.client.get(url).status_code in statuses
-    assert at.client.head(url).status_code in {404 if status == 400 else status for status in statuses}
+        assert at.client.get(url).status_code in statuses, kind
+        assert at.client.head(url).status_code in {404 if status == 400 else status for status in statuses}, kind
 
 
 @pytest.mark.parametrize(
@@ -81,17 +79,18 @@ def test_reading_with_it_is_answered(at, text, path, statuses):
         ("DELETE", "blobs/uploads/{}", (404,)),
     ],
 )
-def test_writing_with_it_is_refused(at, text, method, path, statuses):
-    url = f"/v2/{NAME}/" + path.replace("{}", text)
+def test_writing_with_it_is_refused(at, method, path, statuses):
+    for kind, text in HOSTILE.items():
+        url = f"/v2/{NAME}/" + path.replace("{}", text)
 
-    answer = at.client.generic(method, url, image(), content_type="application/vnd.oci.image.manifest.v1+json")
+        answer = at.client.generic(method, url, image(), content_type="application/vnd.oci.image.manifest.v1+json")
 
-    assert answer.status_code in statuses, answer.content
-    assert at.get("main").content == image()
+        assert answer.status_code in statuses, (kind, answer.content)
+        assert at.get("main").content == image(), kind
 
 
-def test_a_form_with_it_opens_nothing(db, tofu, text):
-    for grant in ("refresh_token", "password"):
+def test_a_form_with_it_opens_nothing(db, tofu):
+    for grant, (kind, text) in product(("refresh_token", "password"), HOSTILE.items()):
         body = f"grant_type={grant}&{grant}={text[:60_000]}&scope={text[:100]}"
         answer = tofu(None).post("/v2/token", body, content_type="application/x-www-form-urlencoded")
-        assert answer.status_code == 401
+        assert answer.status_code == 401, kind

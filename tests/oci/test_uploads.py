@@ -6,8 +6,6 @@ from apps.artifacts.models import Repository, UploadSession
 from apps.blobs.models import Blob, State
 from tests.oci.uploading import code_of, sha256, sha512
 
-pytestmark = pytest.mark.both
-
 DATA = bytes(range(256)) * 40
 
 
@@ -103,6 +101,7 @@ def test_what_is_no_digest_is_refused_and_the_session_goes_on(uploader, digest):
     assert uploader.put(url, DATA, sha256(DATA)).status_code == 201
 
 
+@pytest.mark.both
 def test_both_algorithms_find_one_object(uploader, stored_files):
     """Case 9."""
     uploader.push(DATA, sha512(DATA))
@@ -115,6 +114,7 @@ def test_both_algorithms_find_one_object(uploader, stored_files):
         assert uploader.head(digest).headers["Docker-Content-Digest"] == digest
 
 
+@pytest.mark.both
 def test_bytes_that_a_release_brought_learn_their_sha512(uploader, published):
     release = published("acme/dns/aws", "1.0.0", data=None)
     blob = Blob.objects.get(digest=release.digest)
@@ -138,6 +138,7 @@ def test_a_hint_of_the_algorithm_changes_nothing(uploader):
     assert uploader.put(url, DATA, sha512(DATA)).status_code == 201
 
 
+@pytest.mark.both
 def test_a_push_writes_few_rows(uploader, django_assert_max_num_queries):
     uploader.push(b"first")
     with django_assert_max_num_queries(4):

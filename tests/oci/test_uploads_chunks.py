@@ -9,8 +9,6 @@ from django.utils import timezone
 from apps.artifacts.models import UploadSession
 from tests.oci.uploading import code_of, sha256, sha512
 
-pytestmark = pytest.mark.both
-
 DATA = b"0123456789" * 30
 FIRST, SECOND, THIRD = DATA[:100], DATA[100:200], DATA[200:]
 
@@ -121,6 +119,7 @@ def test_an_empty_chunk_changes_nothing(uploader, url, stored_files):
     goes_on(uploader, url)
 
 
+@pytest.mark.both
 def test_a_chunk_that_meets_another_is_told_when_to_come_again(uploader, url):
     """The other request holds the lease; one that died has lost it after a minute."""
     session = UploadSession.objects.get()
@@ -134,6 +133,7 @@ def test_a_chunk_that_meets_another_is_told_when_to_come_again(uploader, url):
     goes_on(uploader, url)
 
 
+@pytest.mark.both
 def test_many_chunks_are_joined_in_their_order(uploader, stored_files):
     url = uploader.begin()
     for at in range(0, len(DATA), 25):

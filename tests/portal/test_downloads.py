@@ -13,8 +13,6 @@ from apps.releases.models import DownloadCount, Release, SearchDoc
 from tests import pages
 from tests.portal.rows import add_module
 
-pytestmark = pytest.mark.both
-
 URL = "/modules/acme/vpc/aws/downloads"
 NUMBERS = [f"1.{minor}.0" for minor in range(8)]
 
@@ -54,6 +52,7 @@ def test_one_that_nobody_fetched_says_how_it_would(browser_of, bob, vpc):
     assert '<svg class="chart__picture' not in page
 
 
+@pytest.mark.both
 def test_it_sums_up_days_weeks_and_years(browser_of, bob, vpc):
     for days_ago, count in ((0, 1), (6, 2), (7, 10), (29, 20), (30, 100), (364, 200), (365, 1000)):
         fetched("1.0.0", days_ago, count)
@@ -63,6 +62,7 @@ def test_it_sums_up_days_weeks_and_years(browser_of, bob, vpc):
     assert (totals.week, totals.month, totals.year, totals.ever) == (3, 33, 333, 1333)
 
 
+@pytest.mark.both
 @pytest.mark.parametrize(("asked", "days"), [("", 30), ("30", 30), ("90", 90), ("9999", 30), ("x", 30), ("٣٠", 30)])
 def test_a_period_is_30_or_90_days(browser_of, bob, vpc, asked, days):
     fetched("1.0.0", 0, 5)
@@ -87,6 +87,7 @@ def test_the_picture_and_the_table_say_the_same(browser_of, bob, vpc):
     assert page.count('<th scope="row" class="nowrap">') == 30
 
 
+@pytest.mark.both
 def test_versions_are_split_into_five_and_the_rest(browser_of, bob, vpc):
     for minor in range(8):
         fetched(f"1.{minor}.0", minor, 10 * (minor + 1))
@@ -110,6 +111,7 @@ def test_one_version_has_figures_of_its_own(browser_of, bob, vpc):
     assert browser_of(bob).get(URL, {"version": "x\0"}).status_code == 404
 
 
+@pytest.mark.both
 def test_tables_name_versions_and_clients_most_frequent_first(browser_of, bob, vpc):
     fetched("1.0.0", 0, 30)
     fetched("1.1.0", 1, 65)

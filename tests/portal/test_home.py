@@ -10,8 +10,6 @@ from tests import pages
 from tests.portal.providers.rows import provider_version, row_of_key
 from tests.portal.rows import add_module, add_modules
 
-pytestmark = pytest.mark.both
-
 
 def test_it_shows_visitors_public_modules_and_the_way_in(client, pantry, acme):
     add_module(pantry, "label/null", "1.0.0")
@@ -28,6 +26,7 @@ def test_it_says_that_nothing_is_public(client, acme):
     assert "Nothing here is public" in pages.markup_of(client.get("/"))
 
 
+@pytest.mark.both
 def test_it_shows_members_what_is_new_and_where_they_work(browser_of, alice, acme):
     add_module(acme, "vpc/aws", "1.0.0", "1.1.0")
     add_module(acme, "dns/aws", "1.0.0")
@@ -42,6 +41,7 @@ def test_it_shows_members_what_is_new_and_where_they_work(browser_of, alice, acm
     assert "All 1 provider<" in page
 
 
+@pytest.mark.both
 def test_it_shows_what_is_downloaded_most(browser_of, alice, acme):
     add_modules(acme, ["vpc/aws", "dns/aws", "never/aws"])
     for name, count in (("vpc/aws", 7), ("dns/aws", 12_345)):

@@ -7,8 +7,6 @@ from apps.releases.models import ReleaseFile
 from tests.builders import docs, providers
 from tests.providers.draft_client import LINUX, PLATFORMS, STEM, SUMS, codes, dist, signed, zips
 
-pytestmark = pytest.mark.both
-
 DOCS = f"{STEM}_docs.zip"
 
 
@@ -112,6 +110,7 @@ def test_a_draft_says_how_large_it_may_be(draft_client, settings):
     assert "LARDER_PROVIDER_DOCS_MAX_BYTES" in refused.content.decode()
 
 
+@pytest.mark.both
 def test_what_it_describes_is_found_by_its_name(draft_client, held, tofu, alice, browser_of):
     draft_client.publish({**zips(), DOCS: docs.archive()}, protocols=["5.0"])
     browser = browser_of(alice)

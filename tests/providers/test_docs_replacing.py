@@ -17,8 +17,6 @@ from tests.builders import docs
 from tests.builders.keys import signing_key
 from tests.protocol.providers import cast as shelf
 
-pytestmark = pytest.mark.both
-
 URL = "/api/v1/providers/acme/dns/1.2.0/docs"
 
 
@@ -60,6 +58,7 @@ def test_an_archive_is_received_read_and_shown(alices, dns):
     assert list(kinds) == ["namespace:provider:docs-received", "namespace:provider:docs-read"]
 
 
+@pytest.mark.both
 def test_another_takes_its_place_and_its_bytes_go(alices, dns):
     put(alices, docs.archive())
     work()
@@ -106,6 +105,7 @@ def test_the_same_bytes_again_are_there_already(alices, dns):
     assert DocsArchive.objects.count() == 1
 
 
+@pytest.mark.both
 def test_while_one_is_read_another_waits(alices, dns):
     put(alices, docs.archive())
     status, document = put(alices, docs.archive({"docs/index.md": "# New"}))
@@ -181,6 +181,7 @@ def test_what_brings_down_every_worker_is_given_up(alices, dns, settings):
     assert [one["reasons"][0]["code"] for one in shown(alices)["archives"]] == ["gave_up"]
 
 
+@pytest.mark.both
 def test_a_version_that_is_purged_meanwhile_keeps_no_bytes(alices, dns, monkeypatch):
     put(alices, docs.archive())
     digest = DocsArchive.objects.get().digest

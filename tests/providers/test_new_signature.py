@@ -22,8 +22,6 @@ from tests.builders.keys import signing_key
 from tests.providers.draft_client import SIGNATURE, SUMS, URL, dist, hold, register, signed
 from tests.providers.test_resign import DOWNLOAD, key_ids, resign, run, verified
 
-pytestmark = pytest.mark.both
-
 FILES = dist()
 PLACE = f"{URL}/SHA256SUMS.sig"
 PAGE = "/providers/acme/dns/1.2.0/lifecycle"
@@ -114,6 +112,7 @@ def test_only_owners_send_one(new, tofu, alice, signature):
     assert send(tofu(alice), signature).status_code == 403
 
 
+@pytest.mark.both
 def test_a_key_that_ends_in_the_same_moment_is_not_served(new, tofu, dora, signature, monkeypatch):
     def store_and_retire(*arguments):
         true_store(*arguments)
@@ -128,6 +127,7 @@ def test_a_key_that_ends_in_the_same_moment_is_not_served(new, tofu, dora, signa
     assert ProviderVersion.objects.get().key != new
 
 
+@pytest.mark.both
 def test_a_purge_in_the_same_moment_leaves_no_signature_behind(new, tofu, dora, olga, signature, monkeypatch):
     def purge_and_store(*arguments):
         told = {"reason": "A key.", "confirm": "acme/dns 1.2.0"}

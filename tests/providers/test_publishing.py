@@ -34,8 +34,6 @@ from tests.providers.draft_client import (
     zips,
 )
 
-pytestmark = pytest.mark.both
-
 ADDRESS = ProviderAddress("acme", "dns")
 
 
@@ -71,6 +69,7 @@ def test_what_the_registry_signed_verifies_with_the_public_key_alone(draft_clien
     assert verifying.verify(data=sums, signature=signature, keys=[held]) == held
 
 
+@pytest.mark.both
 def test_a_key_that_is_revoked_while_the_release_is_checked_publishes_nothing(
     draft_client, registered, dora, monkeypatch
 ):
@@ -128,6 +127,7 @@ def test_the_same_packages_are_welcome_under_a_number_that_the_database_forgot(d
     assert draft_client.publish(signed(dist()))["state"] == "published"
 
 
+@pytest.mark.both
 def test_a_draft_that_nobody_touches_ends_with_its_files(draft_client, stored_files):
     draft_client.open()
     draft_client.put(LINUX, b"package")
@@ -140,6 +140,7 @@ def test_a_draft_that_nobody_touches_ends_with_its_files(draft_client, stored_fi
     assert draft_client.open().status_code == 201
 
 
+@pytest.mark.both
 def test_each_file_renews_the_draft_until_staging_would_be_swept(draft_client):
     draft_client.open()
     soon = timezone.now() + timedelta(minutes=1)
@@ -163,6 +164,7 @@ def test_a_draft_is_cancelled_with_its_files(draft_client, alice, stored_files):
     assert (codes(draft_client.get()), stored_files()) == (["cancelled"], [])
 
 
+@pytest.mark.both
 def test_a_release_whose_job_an_operator_cancelled_ends_while_it_is_signed(draft_client, held):
     release = handed_in(draft_client, zips(), protocols=["5.0"])
     Release.objects.filter(pk=release.pk).update(state="signing")

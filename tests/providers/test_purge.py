@@ -21,8 +21,6 @@ from apps.releases.tasks import purge_blob
 from tests.builders.keys import signing_key
 from tests.providers.draft_client import URL, DraftClient, dist, hold, register, signed, zips
 
-pytestmark = pytest.mark.both
-
 ADDRESS = ProviderAddress("acme", "dns")
 LEDGER = "ledger/provider/acme/dns/1.2.0.json"
 CONFIRM = "acme/dns 1.2.0"
@@ -58,6 +56,7 @@ def blobs(stored_files):
     return {key.rpartition("/")[2] for key in stored_files() if key.startswith("sha256/")}
 
 
+@pytest.mark.both
 def test_the_rows_go_at_once_and_every_blob_by_the_worker(out, purge, stored_files, tofu, alice):
     made_of = blobs(stored_files)
     assert len(made_of) == 4, "two packages, sums and signature"
@@ -83,6 +82,7 @@ def test_links_that_are_out_stop_at_once(out, purge, tofu, alice):
     assert [Client().head(link).status_code for link in links] == [404, 404, 404]
 
 
+@pytest.mark.both
 def test_what_another_version_is_made_of_stays(out, purge, stored_files, tofu, alice, pantry, dora):
     register(pantry, dora)
     twin = DraftClient(tofu(alice), URL.replace("acme", "pantry"))
@@ -102,6 +102,7 @@ def test_what_another_version_is_made_of_stays(out, purge, stored_files, tofu, a
     assert blobs(stored_files) == set()
 
 
+@pytest.mark.both
 def test_a_purge_waits_for_an_upload_that_may_need_the_same_bytes(out, purge, stored_files):
     coming = Release.objects.get()
     coming.pk, coming.version, coming.sort_key, coming.state = None, "9.0.0", b"9", "checking"

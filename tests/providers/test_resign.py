@@ -21,8 +21,6 @@ from apps.signing.models import SigningKey
 from tests.builders.keys import gpg, gpg_home, signing_key
 from tests.providers.draft_client import URL, dist, hold, signed, zips
 
-pytestmark = pytest.mark.both
-
 ADDRESS = ProviderAddress("acme", "dns")
 DOWNLOAD = "/v1/providers/acme/dns/1.2.0/download/linux/amd64"
 
@@ -145,6 +143,7 @@ def test_a_publishers_signature_is_the_publishers(draft_client, registered, acme
     assert "a signature by another key of the publisher" in response.json()["error"]["hint"]
 
 
+@pytest.mark.both
 def test_two_who_ask_at_once_are_told(old, new, tofu, dora):
     assert resign(tofu(dora)).status_code == 202
     again = resign(tofu(dora))
@@ -160,6 +159,7 @@ def test_a_worker_that_cannot_sign_waits(old, new, tofu, dora):
     assert ProviderVersion.objects.get().key == old
 
 
+@pytest.mark.both
 def test_done_twice_it_is_done_once(old, new, tofu, dora):
     resign(tofu(dora))
     run()
@@ -180,6 +180,7 @@ def test_of_damaged_sums_nothing_is_signed(old, new, tofu, dora, damage):
     assert ProviderVersion.objects.get().key == old
 
 
+@pytest.mark.both
 def test_a_purge_while_it_is_signed_leaves_no_signature_behind(old, new, olga, dora, tofu, stored_files, monkeypatch):
     resign(tofu(dora))
     made: list[bytes] = []

@@ -15,8 +15,6 @@ from apps.releases.models import Release
 from apps.signing import keys
 from tests.providers.draft_client import LINUX, SIGNATURE, URL, dist, signed
 
-pytestmark = pytest.mark.both
-
 
 @pytest.fixture
 def version(draft_client, registered) -> ProviderVersion:
@@ -95,6 +93,7 @@ def test_what_was_mended_is_sound_again(version, verify, damage):
     assert verify()[0].verified_as == "sound"
 
 
+@pytest.mark.both
 def test_two_who_ask_at_once_are_told(version, tofu, olga):
     assert tofu(olga).generic("POST", f"{URL}/verify").status_code == 202
     again = tofu(olga).generic("POST", f"{URL}/verify")

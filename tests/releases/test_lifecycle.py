@@ -14,8 +14,6 @@ from apps.releases.lifecycle import purging, verbs
 from apps.releases.models import Release, SearchDoc, State
 from apps.releases.tombstones import sentence_of
 
-pytestmark = pytest.mark.both
-
 
 @pytest.mark.parametrize("state", sorted(set(State.values) - {"published"}))
 @pytest.mark.parametrize("verb", ["deprecate", "yank", "quarantine", "restore"])
@@ -47,6 +45,7 @@ def test_a_reason_is_one_line_of_plain_text():
             verbs.checked_reason(text)
 
 
+@pytest.mark.both
 def test_who_has_left_is_somebody(published, charlie):
     release = published()
     verbs.yank(release=release, actor=Viewer(charlie), reason="It loses data")
@@ -56,6 +55,7 @@ def test_who_has_left_is_somebody(published, charlie):
     assert verbs.standing_of(release).endswith("by a former user: It loses data.")
 
 
+@pytest.mark.both
 def test_a_tombstone_says_when_and_why(published, charlie):
     release = published()
     purging.purge(release=release, actor=Viewer(charlie), reason="A key")
@@ -63,6 +63,7 @@ def test_a_tombstone_says_when_and_why(published, charlie):
     assert sentence_of(release) == f"acme/vpc/aws 1.2.0 was removed on {release.lifecycle_at:%Y-%m-%d}: A key."
 
 
+@pytest.mark.both
 @pytest.mark.django_db(transaction=True)
 def test_two_who_write_versions_of_a_module_at_once_take_turns(published):
     """Each has written its version row before either asks for the module: the second sees what the first one did."""

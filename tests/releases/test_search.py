@@ -10,8 +10,6 @@ from apps.releases.catalogue import search
 from apps.releases.models import DownloadCount, SearchDoc, SearchFacet, SearchTerm
 from tests.releases.docs import add_doc
 
-pytestmark = pytest.mark.both
-
 EVERYWHERE = Namespace.objects.all
 
 
@@ -69,11 +67,13 @@ GOLDEN = {
 }
 
 
+@pytest.mark.both
 @pytest.mark.parametrize("query", list(GOLDEN))
 def test_it_ranks_what_is_called_so_before_what_holds_it(shelf, query):
     assert found(query) == GOLDEN[query]
 
 
+@pytest.mark.both
 def test_a_module_of_the_name_is_above_any_number_of_hits_in_submodules(acme):
     words = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta"]
     add_doc(acme, "first/aws", "", submodules=words, resources=words, inputs=words, downloads=10_000)
@@ -82,6 +82,7 @@ def test_a_module_of_the_name_is_above_any_number_of_hits_in_submodules(acme):
     assert found(" ".join(words)) == ["acme/has-alpha/aws", "acme/first/aws"]
 
 
+@pytest.mark.both
 def test_without_a_query_the_order_is_by_name(shelf):
     assert found()[:3] == ["acme/network/aws", "acme/vpc/aws", "hall/my-vpc/aws"]
     assert found(sort="downloads")[:2] == ["pantry/bucket/aws", "acme/network/aws"]
@@ -89,6 +90,7 @@ def test_without_a_query_the_order_is_by_name(shelf):
     assert found("vpc", sort="name")[0] == "acme/network/aws"
 
 
+@pytest.mark.both
 def test_names_come_part_by_part_in_the_order_of_their_bytes(acme):
     for name in ("a_b/aws", "a-b/aws", "ab/aws", "a1/aws", "a/aws"):
         add_doc(acme, name)
@@ -99,6 +101,7 @@ def test_names_come_part_by_part_in_the_order_of_their_bytes(acme):
 # --- Filters and counts ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.both
 def test_filters_hold_together(shelf):
     assert found(filters={"namespace": "hall", "system": "aws"}) == [
         "hall/my-vpc/aws",
@@ -111,6 +114,7 @@ def test_filters_hold_together(shelf):
     assert found(filters={"system": "nowhere"}) == []
 
 
+@pytest.mark.both
 def test_what_is_yanked_is_found_only_on_demand(acme):
     add_doc(acme, "old/aws", is_listed=False)
 
@@ -118,6 +122,7 @@ def test_what_is_yanked_is_found_only_on_demand(acme):
     assert found("old", include_unlisted=True) == ["acme/old/aws"]
 
 
+@pytest.mark.both
 def test_a_facet_has_at_most_fifty_values_and_the_chosen_one(acme):
     for number in range(60):
         add_doc(acme, f"part-{number}/sys{number:02}")
@@ -135,6 +140,7 @@ def test_a_facet_has_at_most_fifty_values_and_the_chosen_one(acme):
 # --- Writing --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.both
 def test_writing_twice_changes_nothing(acme, django_assert_num_queries):
     doc = add_doc(acme, "vpc/aws", "A network", inputs=["enable_nat_gateway"])
     before = sorted(SearchTerm.objects.values_list("pk", flat=True))
@@ -147,6 +153,7 @@ def test_writing_twice_changes_nothing(acme, django_assert_num_queries):
     assert SearchDoc.objects.get(pk=doc.pk).downloads == 12
 
 
+@pytest.mark.both
 def test_the_next_version_takes_words_and_facets_along(acme):
     doc = add_doc(acme, "vpc/aws", "A network", inputs=["cidr"], providers=["hashicorp/aws", "random"])
     add_doc(acme, "vpc/aws", "A cidr machine", outputs=["network"], providers=["hashicorp/aws"], release=doc.release)
@@ -174,6 +181,7 @@ def test_a_giant_keeps_its_best_words(acme):
     assert found("giant") == ["acme/giant/aws"]
 
 
+@pytest.mark.both
 def test_dropping_loses_no_downloads(acme):
     doc = add_doc(acme, "vpc/aws")
     DownloadCount.objects.create(release=doc.release, day="2026-01-01", client="OpenTofu 1.12.6", count=7)
@@ -184,6 +192,7 @@ def test_dropping_loses_no_downloads(acme):
     assert SearchDoc.objects.get().downloads == 7
 
 
+@pytest.mark.both
 def test_it_says_why_something_was_found(shelf):
     docs = list(search.search(kind="module", namespaces=EVERYWHERE(), query="vpc aws"))
     why = {doc.name: [(hit.place, hit.term) for hit in hits] for doc, hits in _with_hits(docs, "vpc aws")}
@@ -199,6 +208,7 @@ def _with_hits(docs, query):
     return [(doc, hits[doc.pk]) for doc in docs]
 
 
+@pytest.mark.both
 def test_a_part_is_shown_with_the_identifier_it_stands_in(shelf):
     docs = list(search.search(kind="module", namespaces=EVERYWHERE(), query="nat"))
 
@@ -207,6 +217,7 @@ def test_a_part_is_shown_with_the_identifier_it_stands_in(shelf):
     ]
 
 
+@pytest.mark.both
 @pytest.mark.django_db(transaction=True)
 def test_two_who_write_at_once_leave_one_document():
     from concurrent.futures import ThreadPoolExecutor
@@ -235,6 +246,7 @@ def test_two_who_write_at_once_leave_one_document():
     assert found(f"only{1 - int(last)}") == []
 
 
+@pytest.mark.both
 def test_it_shows_what_the_reader_may_see(shelf, alice, bob, charlie):
     def seen(viewer):
         rows = search.search(kind="module", namespaces=gate.visible_namespaces(viewer))

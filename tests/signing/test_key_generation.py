@@ -22,8 +22,6 @@ from apps.signing.signer import sign
 from apps.signing.verifying import verify
 from tests.builders.keys import PASSPHRASE, signing_key
 
-pytestmark = pytest.mark.both
-
 Make = Callable[[], None]
 
 
@@ -46,6 +44,7 @@ def test_a_worker_makes_what_was_asked_for(
     assert list(kinds) == [("namespace:key:requested", ""), ("namespace:key:made", key.fingerprint)]
 
 
+@pytest.mark.both
 def test_the_private_half_is_stored_sealed_and_nowhere_else(
     acme: Namespace, owner: Viewer, worker_host: None, make_keys: Make
 ) -> None:
@@ -59,6 +58,7 @@ def test_the_private_half_is_stored_sealed_and_nowhere_else(
         assert not path.is_file() or secret not in path.read_bytes()
 
 
+@pytest.mark.both
 def test_one_request_at_a_time(acme: Namespace, owner: Viewer, worker_host: None, make_keys: Make) -> None:
     keys.request(namespace=acme, algorithm="ed25519", actor=owner)
     with pytest.raises(Conflict, match="being made already"):
@@ -68,6 +68,7 @@ def test_one_request_at_a_time(acme: Namespace, owner: Viewer, worker_host: None
     assert SigningKey.objects.count() == 2
 
 
+@pytest.mark.both
 def test_a_job_that_runs_twice_makes_one_key(
     acme: Namespace, owner: Viewer, worker_host: None, make_keys: Make
 ) -> None:

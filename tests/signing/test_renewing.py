@@ -16,8 +16,6 @@ from apps.signing.verifying import verify
 from tests.builders.held import key_row
 from tests.builders.keys import extended, signing_key
 
-pytestmark = pytest.mark.both
-
 YEAR = timedelta(days=365)
 
 
@@ -79,6 +77,7 @@ def test_a_subkey_that_the_new_export_leaves_out_goes_on(acme: Namespace, owner:
     assert verify(data=b"data", signature=signature, keys=[key]) == key
 
 
+@pytest.mark.both
 @pytest.mark.parametrize("end", [keys.retire, keys.revoke], ids=["retired", "revoked"])
 def test_a_key_that_has_ended_here_is_not_brought_back(end, acme: Namespace, owner: Viewer) -> None:
     made = signing_key("expiring")

@@ -23,8 +23,6 @@ from tests.builders.keys import gpg as run_gpg
 from tests.builders.keys import gpg_home, signing_key
 from tests.signing.conftest import agents_in, homes_of
 
-pytestmark = pytest.mark.both
-
 DATA = b"0" * 64 + b"  terraform-provider-maps_1.0.0_linux_amd64.zip\n"
 
 
@@ -104,6 +102,7 @@ def test_gpg_refuses_an_expired_key_that_the_row_believes_in(acme: Namespace, wo
     assert failed_step(key) == "sign"
 
 
+@pytest.mark.both
 @pytest.mark.parametrize(
     "changes",
     [{"state": State.RETIRED}, {"state": State.REVOKED}, {"custody": Custody.PUBLISHER}],

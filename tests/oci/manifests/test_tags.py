@@ -7,8 +7,6 @@ from apps.artifacts.models import Manifest, Repository, Tag
 from apps.oci.tokens import registry_tokens
 from tests.oci.manifests.documents import attached, code_of, digest_of, image, package
 
-pytestmark = pytest.mark.both
-
 MIXED = [f"{'vV_'[number % 3]}{number:03}{'aZ.-'[number % 4]}" for number in range(250)]
 
 
@@ -51,6 +49,7 @@ def test_the_list_is_frozen(repo, published, golden):
     assert "Link" not in answer.headers
 
 
+@pytest.mark.both
 def test_pages_follow_in_the_order_of_bytes_without_doubles(many):
     """Case 23."""
     assert many.tags().json()["tags"] == sorted(MIXED)
@@ -64,6 +63,7 @@ def test_nothing_is_asked_for_and_nothing_follows(many):
     assert "Link" not in answer.headers
 
 
+@pytest.mark.both
 def test_last_need_not_exist_and_is_left_out(many):
     tags = sorted(MIXED)
     assert many.tags(f"?last={tags[9]}").json()["tags"] == tags[10:]
@@ -164,6 +164,7 @@ def test_signatures_are_stored_untouched_and_are_no_release(repo, published):
 # --- The catalogue ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.both
 def test_the_catalogue_shows_what_one_may_see(repo, published, bob, charlie, tofu, client):
     published("acme/vpc/aws", "1.0.0")
     repo("acme/other/aws").push(image(), "main")

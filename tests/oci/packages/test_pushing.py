@@ -16,14 +16,13 @@ from apps.releases.tasks import purge_blob
 from tests.oci.manifests.documents import MODULE_PACKAGE, code_of, descriptor, digest_of, image
 from tests.oci.packages.samples import LATER, NAME, RAW, ZIP, purge
 
-pytestmark = pytest.mark.both
-
 
 def listed(client, name: str = NAME) -> list[str]:
     document = client.get(f"/v1/modules/{name}/versions").json()
     return [one["version"] for one in document["modules"][0]["versions"]]
 
 
+@pytest.mark.both
 def test_it_is_a_release_like_any_other_and_stays_the_manifest_that_was_pushed(push, pusher, client):
     answer = push(LATER)
 
@@ -90,6 +89,7 @@ def test_which_tags_are_versions(tag, is_one):
     assert names.is_release_tag(tag) is is_one
 
 
+@pytest.mark.both
 def test_the_same_push_again_is_welcome_and_changes_nothing(push):
     assert push().status_code == 201
     events = AuditEvent.objects.filter(kind__contains=":release:").count()
@@ -107,6 +107,7 @@ def test_the_seeds_push_to_latest_is_checked_and_is_what_latest_means(push, push
     assert not Release.objects.exists()
 
 
+@pytest.mark.both
 def test_a_purge_takes_the_pushed_bytes_along(push, pusher, olga, stored_files):
     assert push().status_code == 201
     one, blob = pusher(NAME), f"/v2/{NAME}/blobs/{digest_of(ZIP)}"
@@ -121,6 +122,7 @@ def test_a_purge_takes_the_pushed_bytes_along(push, pusher, olga, stored_files):
     assert not any(hashlib.sha256(ZIP).hexdigest() in name for name in stored_files())
 
 
+@pytest.mark.both
 def test_a_purge_leaves_the_bytes_to_another_version_of_the_module(push, pusher, olga):
     assert push().status_code == push(tag="1.3.0").status_code == 201
     purge(olga, "1.2.0")

@@ -11,8 +11,6 @@ from django.test.utils import CaptureQueriesContext
 from apps.artifacts.models import Manifest, Tag
 from tests.oci.manifests.documents import Repo, attached, digest_of, image
 
-pytestmark = pytest.mark.both
-
 NAME = "pantry/vpc/aws"
 PAGE = f"/modules/{NAME}/1.2.0"
 VERSIONS = f"/modules/{NAME}/versions"
@@ -27,6 +25,7 @@ def text_of(client: Client, url: str) -> str:
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", client.get(url).content.decode())).split())
 
 
+@pytest.mark.both
 def test_a_version_shows_what_is_attached_to_it_and_how_it_is_fetched(client, published, repo):
     published(NAME, "1.2.0")
     sbom = repo.push(attached(repo.get("1.2.0").content))
@@ -70,6 +69,7 @@ def test_what_is_in_another_repository_is_not_shown(client, published, repo, ali
     assert "Attached" not in text_of(client, PAGE)
 
 
+@pytest.mark.both
 def test_other_tags_are_listed_with_who_moved_them(browser_of, client, alice, published, repo):
     published(NAME, "1.2.0")
     first = repo.push(image(), "main")

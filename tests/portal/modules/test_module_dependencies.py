@@ -14,8 +14,6 @@ from tests.builders.archives import MODULE, module_zip
 from tests.portal.providers.rows import provider_version, row_of_key
 from tests.portal.rows import add_module, add_modules
 
-pytestmark = pytest.mark.both
-
 AT = "/modules/acme/vpc/aws/1.0.0/dependencies"
 LABEL = "/modules/acme/label/null/1.0.0/dependencies"
 CALLS = """
@@ -68,6 +66,7 @@ def text_of(response):
     return pages.text_of(response)
 
 
+@pytest.mark.both
 def test_providers_of_this_registry_lead_to_their_pages(settings, published, browser_of, bob, acme, vault):
     settings.PUBLIC_HOST, settings.HOSTNAMES = "xn--bcher-kva.example:8443", ["registry.example.com"]
     team = Namespace.objects.create(name="My_Team", canonical="my-team", visibility=Visibility.PUBLIC)
@@ -107,6 +106,7 @@ def calls(module, *targets, unit=""):
     )
 
 
+@pytest.mark.both
 def test_providers_show_source_constraint_and_what_is_passed_in(browser_of, bob, vpc):
     text = text_of(browser_of(bob).get(AT))
 
@@ -114,6 +114,7 @@ def test_providers_show_source_constraint_and_what_is_passed_in(browser_of, bob,
         assert f"<code>{expected}</code>" in text
 
 
+@pytest.mark.both
 def test_a_call_leads_to_what_its_reader_may_see(browser_of, bob, olga, vpc):
     bobs, olgas = text_of(browser_of(bob).get(AT)), text_of(browser_of(olga).get(AT))
 
@@ -124,6 +125,7 @@ def test_a_call_leads_to_what_its_reader_may_see(browser_of, bob, olga, vpc):
     assert bobs.count("In this registry") == 1
 
 
+@pytest.mark.both
 def test_a_call_of_a_submodule_leads_to_its_page(browser_of, bob, vpc):
     text = text_of(browser_of(bob).get(AT))
 
@@ -131,6 +133,7 @@ def test_a_call_of_a_submodule_leads_to_its_page(browser_of, bob, vpc):
     assert "<code>../outside</code>" in text
 
 
+@pytest.mark.both
 def test_used_by_names_modules_that_the_reader_may_see(client, browser_of, olga, charlie, pantry, acme, vault):
     target = add_module(pantry, "label/null", "1.0.0")
     calls(add_module(pantry, "open/aws", "1.0.0"), "pantry/label/null")
@@ -145,6 +148,7 @@ def test_used_by_names_modules_that_the_reader_may_see(client, browser_of, olga,
         assert ("closed" in text) is (count == 2)
 
 
+@pytest.mark.both
 def test_only_the_default_version_of_a_module_uses_others(browser_of, bob, acme):
     add_module(acme, "label/null", "1.0.0")
     user = add_module(acme, "user/aws", "1.0.0", "2.0.0")
@@ -181,6 +185,7 @@ def test_many_users_have_pages_and_cost_no_more(browser_of, bob, acme, published
     assert "user119" in text_of(browser.get(f"{AT}?page=3"))
 
 
+@pytest.mark.both
 def test_quarantined_callers_are_not_counted(browser_of, bob, acme, published, olga):
     """Their module has no default version any more."""
     add_module(acme, "label/null", "1.0.0")

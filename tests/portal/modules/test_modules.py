@@ -12,8 +12,6 @@ from apps.releases.models import Lifecycle, Release
 from tests import pages
 from tests.portal.rows import add_module, add_modules
 
-pytestmark = pytest.mark.both
-
 
 def listed(response):
     return re.findall(r'<a href="/modules/([^"/]+/[^"/]+/[^"/]+)">', pages.markup_of(response))
@@ -45,6 +43,7 @@ def stock(acme, pantry, hall):
     yank(add_module(hall, "old_zone/aws", "1.0.0"), "1.0.0")
 
 
+@pytest.mark.both
 @pytest.mark.parametrize(
     ("who", "addresses"),
     [
@@ -60,6 +59,7 @@ def test_it_lists_what_somebody_may_see(request, browser_of, stock, who, address
     assert listed(browser_of(user).get(path)) == addresses
 
 
+@pytest.mark.both
 @pytest.mark.parametrize(
     ("query", "addresses"),
     [
@@ -81,6 +81,7 @@ def test_it_filters(browser_of, bob, stock, query, addresses):
     assert listed(browser_of(bob).get(f"/modules?{query}")) == addresses
 
 
+@pytest.mark.both
 def test_it_sorts_by_the_last_publication(browser_of, bob, acme, published):
     add_module(acme, "zebra/aws", "1.0.0")
     add_module(acme, "newest/aws", *[f"1.{minor}.0" for minor in range(5)])
@@ -88,6 +89,7 @@ def test_it_sorts_by_the_last_publication(browser_of, bob, acme, published):
     assert listed(browser_of(bob).get("/modules?sort=updated")) == ["acme/newest/aws", "acme/zebra/aws"]
 
 
+@pytest.mark.both
 def test_it_shows_the_highest_stable_version_that_is_not_yanked(browser_of, bob, acme):
     yank(add_module(acme, "vpc/aws", "1.0.0", "1.1.0", "2.0.0-rc.1"), "1.1.0")
     page = pages.markup_of(browser_of(bob).get("/modules?q=vpc/aws"))
@@ -116,6 +118,7 @@ def test_a_row_says_what_its_version_is(browser_of, bob, acme, numbers, lifecycl
     assert found == ([badge] if badge else [])
 
 
+@pytest.mark.both
 def test_it_marks_what_was_searched_for_and_says_why(browser_of, bob, stock):
     page = pages.markup_of(browser_of(bob).get("/modules?q=net+nat"))
 
@@ -131,6 +134,7 @@ def test_what_publishers_write_is_text(browser_of, bob, acme):
     assert "&amp; <mark>more</mark>" in page
 
 
+@pytest.mark.both
 def test_filters_say_how_many_there_are(browser_of, bob, stock):
     page = pages.markup_of(browser_of(bob).get("/modules?system=aws"))
 

@@ -12,8 +12,6 @@ from apps.modules.models import ModuleVersion
 from apps.releases.models import DownloadCount
 from tests import pages
 
-pytestmark = pytest.mark.both
-
 URL = "/modules/acme/vpc/aws/versions"
 ADDRESS = ModuleAddress("acme", "vpc", "aws")
 
@@ -50,6 +48,7 @@ def versions_of(response):
     return found
 
 
+@pytest.mark.both
 def test_it_shows_every_state_with_its_reason_and_no_quarantine(shelf, browser_of, bob):
     response = browser_of(bob).get(URL)
     rows = dict(zip(versions_of(response), rows_of(response), strict=True))
@@ -77,6 +76,7 @@ def test_staff_see_what_is_in_quarantine(shelf, browser_of, olga):
     assert "Malware." in rows["1.1.0"]
 
 
+@pytest.mark.both
 @pytest.mark.parametrize(
     ("show", "expected"),
     [
@@ -126,6 +126,7 @@ def test_a_module_of_which_all_is_in_quarantine_is_not_there_but_for_staff(publi
     assert versions_of(browser_of(olga).get(URL)) == ["1.2.0"]
 
 
+@pytest.mark.both
 def test_downloads_and_the_required_client_stand_in_the_row(published, browser_of, bob):
     release = published()
     for client, count in (("OpenTofu 1.12.6", 40), ("other", 2)):

@@ -19,8 +19,6 @@ from tests.builders.keys import signing_key
 from tests.portal.providers.rows import provider_version, row_of_key
 from tests.protocol.providers import cast as shelf
 
-pytestmark = pytest.mark.both
-
 V = "/providers/acme/dns/1.2.0"
 PLATFORMS = ("darwin_arm64", "linux_amd64", "linux_arm64")
 
@@ -44,6 +42,7 @@ def text_of(response):
     return html.unescape(response.content.decode())
 
 
+@pytest.mark.both
 def test_the_list_shows_what_a_reader_may_see(browser, browser_of, charlie, dns):
     assert [str(row.address) for row in browser.get("/providers").context["rows"]] == ["acme/dns"]
     assert browser.get("/providers?q=dn").context["rows"]
@@ -56,6 +55,7 @@ def test_the_list_shows_what_a_reader_may_see(browser, browser_of, charlie, dns)
         assert "acme/dns" not in text_of(client.get("/providers"))
 
 
+@pytest.mark.both
 def test_a_namespace_lists_its_providers(browser, dns):
     assert 'href="/providers/acme/dns"' in text_of(browser.get("/namespaces/acme"))
 
@@ -159,6 +159,7 @@ def test_a_revoked_key_is_told_on_every_page(browser, dns):
         assert "Its laptop was stolen." in text_of(browser.get(path))
 
 
+@pytest.mark.both
 def test_all_versions_are_listed_and_the_highest_stable_one_is_shown(browser, acme, dns):
     for number in ("1.10.0", "2.0.0-rc.1"):
         provider_version(acme, "dns", number, key=dns.key)

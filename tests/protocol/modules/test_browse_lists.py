@@ -9,8 +9,6 @@ from django.test.utils import CaptureQueriesContext
 from tests.portal.rows import add_modules
 from tests.protocol import catalogue
 
-pytestmark = pytest.mark.both
-
 
 @pytest.fixture
 def vpc(acme, pantry, hall):
@@ -39,6 +37,7 @@ def test_lists_are_frozen(tofu, bob, vpc, golden, path, name):
     assert response.content == golden(f"modules_v1/{name}.json")
 
 
+@pytest.mark.both
 @pytest.mark.parametrize(
     ("who", "expected"),
     [
@@ -60,6 +59,7 @@ def test_it_lists_what_somebody_may_see_without_what_is_yanked(request, tofu, vp
     assert ids(tofu(request.getfixturevalue(who) if who else None).get(path)) == expected
 
 
+@pytest.mark.both
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
@@ -77,6 +77,7 @@ def test_it_filters(tofu, bob, vpc, query, expected):
     assert ids(tofu(bob).get(query))[: len(expected) or None] == expected
 
 
+@pytest.mark.both
 def test_pages_lead_through_the_whole_list_and_back(tofu, bob, acme):
     add_modules(acme, [f"part-{number:03}/aws" for number in range(40)])
     client, url, seen = tofu(bob), "/v1/modules?provider=aws&limit=15", []

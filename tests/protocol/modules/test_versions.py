@@ -7,8 +7,6 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.models import Scope
 
-pytestmark = pytest.mark.both
-
 URL = "/v1/modules/acme/vpc/aws/versions"
 PUBLIC_URL = "/v1/modules/pantry/vpc/aws/versions"
 
@@ -37,6 +35,7 @@ def test_answers_may_not_be_kept_by_shared_caches(tofu, bob, vpc):
     assert "Content-Encoding" not in headers
 
 
+@pytest.mark.both
 @pytest.mark.parametrize(
     ("who", "private", "internal", "public"),
     [
@@ -87,6 +86,7 @@ def test_a_stranger_reads_the_same_404_for_hidden_and_unknown(tofu, charlie, pub
     assert hidden.content.replace(b"acme", b"") == unknown.content.replace(b"acmx", b"")
 
 
+@pytest.mark.both
 @pytest.mark.parametrize("path", ["acme/other/aws", "acme/vpc/gcp", "acme/VPC/aws", "acme/vpc/AWS", "ACME/vpc/aws"])
 def test_an_unknown_name_in_a_visible_namespace_is_404_also_in_another_case(tofu, bob, published, path):
     published("acme/vpc/aws", "1.0.0")

@@ -13,8 +13,6 @@ from apps.lib.errors import Invalid
 from apps.releases.models import Lifecycle, Release
 from tests.protocol.providers import cast
 
-pytestmark = pytest.mark.both
-
 URL = "/v1/providers/acme/dns/versions"
 
 
@@ -45,6 +43,7 @@ def test_versions_document_is_frozen(tofu, bob, dns, golden):
     assert response.content == golden("providers_v1/versions.json")
 
 
+@pytest.mark.both
 def test_m7_every_number_is_strict_semver_without_v_highest_first(tofu, bob, dns):
     found = numbers(tofu(bob).get(URL))
 
@@ -60,6 +59,7 @@ def test_s14_types_that_clients_refuse_are_refused_here(tofu, bob, dns, name):
     assert tofu(bob).get(f"/v1/providers/acme/{name}/versions").status_code == 404
 
 
+@pytest.mark.both
 def test_m12_only_a_yank_or_a_quarantine_takes_a_version_from_the_list(tofu, bob, dns):
     Release.objects.filter(version="1.2.0").update(lifecycle=Lifecycle.YANKED)
     Release.objects.filter(version="1.10.0").update(quarantined_at=cast.FIRST)
@@ -75,6 +75,7 @@ def test_where_all_are_yanked_the_list_is_empty_and_where_all_are_in_quarantine_
     assert tofu(bob).get(URL).status_code == 404
 
 
+@pytest.mark.both
 @pytest.mark.parametrize(
     ("who", "private", "internal", "public"),
     [
