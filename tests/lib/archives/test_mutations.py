@@ -94,7 +94,7 @@ def test_the_child_lists_or_refuses_it_as_well_and_leaves_nothing(tmp_path: Path
     mutant, form, _ = KINDS[kind]
     rng = random.Random(99)
     path = tmp_path / "archive"
-    for _ in range(25):
+    for _ in range(12):
         data = mutant(rng)
         path.write_bytes(data)
         with path.open("rb") as file:

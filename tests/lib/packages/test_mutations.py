@@ -34,9 +34,8 @@ def damaged_program(rng: random.Random) -> bytes:
 
 
 @pytest.mark.parametrize("damaged", [damaged_zip, damaged_program], ids=["zip", "program"])
-@pytest.mark.parametrize("seed", range(2))
-def test_a_damaged_package_is_listed_truly_or_refused(tmp_path: Path, damaged, seed: int):
-    rng = random.Random(seed)
+def test_a_damaged_package_is_listed_truly_or_refused(tmp_path: Path, damaged):
+    rng = random.Random(1)
     path = tmp_path / "package.zip"
     codes = [verdict(path, damaged(rng)) for _ in range(50)]
 

@@ -224,7 +224,7 @@ def test_a_check_that_answers_nonsense_is_broken(inspect, monkeypatch: pytest.Mo
 
 def test_memory_does_not_grow_with_the_package(tmp_path: Path):
     noise = os.urandom(MIB)
-    data = build([Member(NAME, ELF + noise * 200, method=0, mode=PROGRAM), Member("z", noise * 50)])
+    data = build([Member(NAME, ELF + noise * 60, method=0, mode=PROGRAM), Member("z", noise * 20)])
     path = tmp_path / "large.zip"
     path.write_bytes(data)
     code = (

@@ -195,16 +195,17 @@ def queries_of(browser, url):
     return len(queries)
 
 
-@pytest.mark.parametrize("query", ["", "?q=part", "?q=part&system=aws&namespace=acme&sort=updated&yanked=1"])
-def test_it_costs_the_same_at_any_size(browser_of, bob, acme, query):
+def test_it_costs_the_same_at_any_size(browser_of, bob, acme):
     browser = browser_of(bob)
+    queries = ("", "?q=part", "?q=part&system=aws&namespace=acme&sort=updated&yanked=1")
     add_modules(acme, [f"part-{position}/aws" for position in range(10)], inspection=NAT)
-    few = queries_of(browser, f"/modules{query}")
-    add_modules(acme, [f"part-{position}/sys{position}" for position in range(10, 200)], inspection=NAT)
-    many = queries_of(browser, f"/modules{query}")
+    few = [queries_of(browser, f"/modules{query}") for query in queries]
+    add_modules(acme, [f"part-{position}/sys{position}" for position in range(10, 120)], inspection=NAT)
+    many = [queries_of(browser, f"/modules{query}") for query in queries]
 
-    assert Module.objects.count() == 200
-    assert few == many <= 9
+    assert Module.objects.count() == 120
+    assert few == many
+    assert max(many) <= 9
 
 
 def test_an_empty_list_stays_below_the_budget(browser_of, bob, stock):

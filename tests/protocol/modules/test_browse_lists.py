@@ -129,18 +129,19 @@ def test_a_namespace_without_modules_is_an_empty_list(tofu, bob, acme):
     assert ids(tofu(bob).get("/v1/modules/acme")) == []
 
 
-@pytest.mark.parametrize(
-    "path", ["/v1/modules", "/v1/modules/search?q=part", "/v1/modules/acme", "/v1/modules/acme/part-1"]
-)
-def test_it_costs_the_same_at_any_size(tofu, bob, acme, path):
-    client, costs = tofu(bob), []
+def test_it_costs_the_same_at_any_size(tofu, bob, acme):
+    client = tofu(bob)
+    costs: list[dict[str, int]] = []
     for start, stop in ((0, 10), (10, 120)):
         add_modules(acme, [f"part-{number}/aws" for number in range(start, stop)])
-        with CaptureQueriesContext(connection) as queries:
-            assert client.get(path).status_code == 200
-        costs.append(len(queries))
+        costs.append({})
+        for path in ("/v1/modules", "/v1/modules/search?q=part", "/v1/modules/acme", "/v1/modules/acme/part-1"):
+            with CaptureQueriesContext(connection) as queries:
+                assert client.get(path).status_code == 200
+            costs[-1][path] = len(queries)
 
-    assert costs[0] == costs[1] <= 4
+    assert costs[0] == costs[1]
+    assert max(costs[0].values()) <= 4
 
 
 def test_answers_may_not_be_kept_by_shared_caches(tofu, bob, vpc):
