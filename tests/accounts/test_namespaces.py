@@ -1,16 +1,13 @@
 """Creating namespaces and giving roles: the constraint decides races, a namespace keeps an owner."""
 
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
-
 import pytest
-from django.db import connection
 
 from apps.accounts import namespaces
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.models import Grant, Namespace, Role, Scope, Visibility
-from apps.lib.errors import Conflict, CredentialsRequired, Invalid, RegistryError, RoleRequired
+from apps.lib.errors import Conflict, CredentialsRequired, Invalid, RoleRequired
+from tests.threads import at_once
 
 pytestmark = pytest.mark.both
 
@@ -115,23 +112,6 @@ def test_the_last_owner_stays(acme, dora):
     with pytest.raises(Conflict, match="at least one owner"):
         namespaces.grant(namespace=acme, grantee=dora, role=Role.READER, actor=Viewer(dora))
     assert Grant.objects.get(user=dora).role == Role.OWNER
-
-
-def at_once(*calls):
-    """Run the calls in threads that start together; answers what each returned or which error it raised."""
-    ready = Barrier(len(calls))
-
-    def run(call):
-        ready.wait()
-        try:
-            return call()
-        except RegistryError as error:
-            return error
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return list(pool.map(run, calls))
 
 
 @pytest.mark.django_db(transaction=True)

@@ -33,6 +33,21 @@ ON_ITS_WAY = {"portal:release-cancel": "reserved_id", "portal:release-answer": "
     ("portal:release-file", "portal:release-files", "portal:release-file-remove", "portal:release-hand-in"), "draft_id"
 )
 PACKAGE = "terraform-provider-dns_1.0.0_linux_amd64.zip"
+# What is called so in every place.
+EVERYWHERE = {
+    "name": "vpc",
+    "system": "aws",
+    "type": "dns",
+    "kind": "resources",
+    "slug": "record",
+    "filename": PACKAGE,
+    "os": "linux",
+    "arch": "amd64",
+    "hostname": min(settings.HOSTNAMES),
+    "version": "1.0.0",
+    "unit": "basic",
+    "path": "main.tf",
+}
 # What asks for another version than the published one: a number that nobody holds, or that of Alice's draft.
 OTHER_VERSIONS = {
     ("api:module-release", "PUT"): "2.0.0",
@@ -108,18 +123,7 @@ def _place(namespace, users):
     key = _key(namespace)
     return {
         "namespace": namespace.name,
-        "name": "vpc",
-        "system": "aws",
-        "type": "dns",
-        "kind": "resources",
-        "slug": "record",
-        "filename": PACKAGE,
-        "os": "linux",
-        "arch": "amd64",
-        "hostname": min(settings.HOSTNAMES),
-        "version": "1.0.0",
-        "unit": "basic",
-        "path": "main.tf",
+        **EVERYWHERE,
         "digest": release.digest,
         "file_name": file_name,
         "capability": capabilities.sign(digest=release.digest, file_name=file_name, now=timezone.now()),
@@ -164,18 +168,7 @@ def _key(namespace):
 def _nowhere():
     return {
         "namespace": "nowhere",
-        "name": "vpc",
-        "system": "aws",
-        "type": "dns",
-        "kind": "resources",
-        "slug": "record",
-        "filename": PACKAGE,
-        "os": "linux",
-        "arch": "amd64",
-        "hostname": min(settings.HOSTNAMES),
-        "version": "1.0.0",
-        "unit": "basic",
-        "path": "main.tf",
+        **EVERYWHERE,
         "digest": "0" * 64,
         "file_name": "vpc-aws-1.0.0.zip",
         "capability": "0.forged",

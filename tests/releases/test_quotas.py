@@ -1,22 +1,20 @@
 """Quotas of a namespace: enforced before a body is read and again when it is accepted, races included."""
 
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
 from typing import Any
 
 import pytest
-from django.db import connection
 
 from apps.accounts import namespaces
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Namespace
 from apps.audit.models import AuditEvent
 from apps.lib.addresses import ModuleAddress
-from apps.lib.errors import Invalid, RegistryError, RoleRequired
+from apps.lib.errors import Invalid, RoleRequired
 from apps.modules import publishing
 from apps.releases.models import Release, State
 from apps.releases.publishing import quotas
 from tests.builders.archives import module_zip
+from tests.threads import at_once
 
 pytestmark = pytest.mark.both
 
@@ -146,23 +144,6 @@ def test_the_publish_form_says_that_it_is_full(acme, alice, browser_of):
 
     assert page.status_code == 413
     assert "its quota is 1 version" in page.text
-
-
-def at_once(*calls):
-    """Run the calls in threads that start together; answers what each returned or which error it raised."""
-    ready = Barrier(len(calls))
-
-    def run(call):
-        ready.wait()
-        try:
-            return call()
-        except RegistryError as error:
-            return error
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return list(pool.map(run, calls))
 
 
 @pytest.mark.django_db(transaction=True)

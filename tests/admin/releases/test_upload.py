@@ -1,4 +1,4 @@
-"""Publishing from the admin: the portal's uploader in the admin's frame."""
+"""Publishing from the admin: the portal's forms in the admin's frame."""
 
 import pytest
 from django.urls import reverse
@@ -6,7 +6,8 @@ from django.urls import reverse
 from apps.releases.models import Release
 from tests.builders.archives import module_zip
 
-WHERE = "/admin/upload/"
+WHERE, PROVIDER = "/admin/upload/", "/admin/upload/provider/"
+PROVIDER_FORM = {"provider": "new", "namespace": "acme", "type": "dns", "version": "1.2.0"}
 FORM = {
     "module": "new",
     "namespace": "acme",
@@ -20,16 +21,19 @@ FORM = {
 def test_the_lists_of_modules_and_versions_lead_there(operator_client):
     for model in ("module", "moduleversion"):
         assert f'href="{WHERE}"' in operator_client.get(reverse(f"admin:modules_{model}_changelist")).text
-    assert f'href="{WHERE}"' in operator_client.get(reverse("admin:index")).text
+    for where in (WHERE, PROVIDER):
+        assert f'href="{where}"' in operator_client.get(reverse("admin:index")).text
 
 
-def test_the_form_is_the_portals_in_the_admins_frame(operator_client, acme):
-    page = operator_client.get(WHERE).text
+@pytest.mark.parametrize(
+    ("where", "mark", "script"),
+    [(WHERE, "data-publish", "js/upload.js"), (PROVIDER, "data-provider-publish", "js/publish-provider.js")],
+)
+def test_the_form_is_the_portals_in_the_admins_frame(operator_client, acme, where, mark, script):
+    page = operator_client.get(where).text
 
-    assert 'id="user-tools"' in page
-    assert "data-publish" in page
-    assert f'action="{WHERE}"' in page
-    assert "js/upload.js" in page
+    for words in ('id="user-tools"', mark, f'action="{where}"', script):
+        assert words in page
 
 
 def test_a_release_is_published_without_javascript(operator_client, acme, olga, work):
@@ -64,10 +68,33 @@ def test_a_refusal_stays_in_the_admin(operator_client, published):
     assert page.context["form"].errors["version"]
 
 
-@pytest.mark.parametrize("who", ["bob", "nobody"])
-def test_only_staff_upload_there(request, browser_of, acme, who):
-    user = None if who == "nobody" else request.getfixturevalue(who)
-    answer = browser_of(user).post(WHERE, FORM)
+def test_the_draft_of_a_provider_is_the_operators_and_its_page_follows(operator_client, acme, olga):
+    page = operator_client.post(PROVIDER, PROVIDER_FORM, follow=True)
+    release = Release.objects.get()
+    assert page.redirect_chain[-1][0] == reverse("portal:release", args=[release.public_id])
+    assert release.created_by == olga
+    assert "data-provider-draft" in page.text
+    assert page.context["is_own"]
 
-    assert answer.status_code in (302, 403)
+
+def test_the_script_is_answered_where_to_send_the_files_of_a_provider(operator_client, acme):
+    answer = operator_client.post(PROVIDER, PROVIDER_FORM, headers={"Accept": "application/json"})
+    release = Release.objects.get()
+
+    assert answer.status_code == 201
+    assert answer.json() == {"release": f"/releases/{release.public_id}", "state": "receiving", "files": []}
+
+
+def test_a_refused_provider_stays_in_the_admin(operator_client, acme):
+    page = operator_client.post(PROVIDER, PROVIDER_FORM | {"version": "v1"})
+
+    assert page.status_code == 422
+    assert 'id="user-tools"' in page.text
+    assert page.context["form"].errors["version"]
+
+
+def test_only_staff_upload_there(browser_of, acme, bob):
+    for user in (bob, None):
+        for where, form in ((WHERE, FORM), (PROVIDER, PROVIDER_FORM)):
+            assert browser_of(user).post(where, form).status_code in (302, 403), where
     assert not Release.objects.exists()

@@ -1,0 +1,69 @@
+"""What lists of versions, and the downloads that they lead to, have in common for modules and providers."""
+
+import pytest
+
+from tests.protocol.providers import cast
+
+ROUTES = {
+    "modules": ("{}/vpc/aws/versions", "{}/vpc/aws/1.2.0/download"),
+    "providers": ("{}/dns/versions", "{}/dns/1.2.0/download/linux/amd64"),
+}
+METHODS = ("post", "put", "patch", "delete", "options")
+
+
+@pytest.fixture(params=ROUTES)
+def kind(request):
+    return request.param
+
+
+@pytest.fixture
+def urls(kind, acme, hall, pantry, published):
+    """The routes of version 1.2.0 in a namespace; it is published in each."""
+    for namespace in (acme, hall, pantry):
+        if kind == "modules":
+            published(f"{namespace}/vpc/aws", "1.2.0")
+        else:
+            cast.add_version(cast.frozen_key(namespace), None, "dns", "1.2.0")
+    return lambda name="acme": [f"/v1/{kind}/{route.format(name)}" for route in ROUTES[kind]]
+
+
+@pytest.mark.both
+def test_m14_visibility_decides_who_reads(urls, tofu, alice, bob, charlie, olga):
+    expected = {alice: 200, bob: 200, charlie: 404, olga: 200, None: 401}
+    for who, private in expected.items():
+        client = tofu(who)
+        found = [client.get(urls(name)[0]).status_code for name in ("acme", "hall", "pantry")]
+        assert found == [private, 401 if who is None else 200, 200], who
+
+
+def test_m14_nobody_reads_the_same_401_for_hidden_and_unknown(urls, tofu, golden):
+    hidden = [url for name in ("acme", "nowhere", "hall", "Acme") for url in urls(name)]
+    for url in [*hidden, *(url.replace("/vpc", "/nothing").replace("/dns", "/nothing") for url in urls())]:
+        response = tofu().get(url)
+
+        assert response.status_code == 401, url
+        assert response.headers["WWW-Authenticate"] == (
+            'Bearer realm="Larder", error_description="This is unknown or private: check the spelling, or log in."'
+        ), url
+        assert response.content == golden("modules_v1/error-401.json"), url
+
+
+def test_m14_a_stranger_reads_the_same_404_for_hidden_and_unknown(urls, tofu, charlie):
+    client = tofu(charlie)
+    for there, nowhere in zip(urls("acme"), urls("acmx"), strict=True):
+        hidden, unknown = client.get(there), client.get(nowhere)
+
+        assert (hidden.status_code, unknown.status_code) == (404, 404)
+        assert hidden.content.replace(b"acme", b"") == unknown.content.replace(b"acmx", b"")
+
+
+def test_other_methods_are_refused_in_json_and_head_answers_as_get_without_a_body(urls, tofu, bob):
+    client = tofu(bob)
+    for url in urls():
+        for method in METHODS:
+            response = getattr(client, method)(url)
+            assert response.status_code == 405, (method, url)
+            assert response.headers["Allow"] == "GET, HEAD", (method, url)
+            assert response.headers["Content-Type"] == "application/json", (method, url)
+        response = client.head(url)
+        assert (response.status_code, response.content) == (200, b""), url
