@@ -118,7 +118,7 @@ TILES: tuple[tuple[str, tuple[Tile | State, ...]], ...] = (
         ),
     ),
     (
-        "To look after",
+        "Needs attention",
         (
             Tile(
                 "Releases failed",

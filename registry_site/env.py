@@ -147,17 +147,17 @@ def secrets_from(name: str, default: Path) -> list[str]:
     except FileNotFoundError:
         if not is_named:
             return []
-        raise ImproperlyConfigured(f"{said}: there is no such file") from None
+        raise ImproperlyConfigured(f"{said}: file not found") from None
     except OSError as error:
         raise ImproperlyConfigured(f"{said}: the file cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise ImproperlyConfigured(f"{said}: expected text, found bytes that are no UTF-8") from None
+        raise ImproperlyConfigured(f"{said}: expected text, found bytes that are not UTF-8") from None
     if not found:
         raise ImproperlyConfigured(f"{said}: the file is empty")
     if len(found) > 1 and any(len(secret) < LEAST_SECRET for secret in found):
         # Probably a long key that was wrapped, whose last line alone would be easy to guess.
         raise ImproperlyConfigured(
-            f"{said}: each line is a key, and one has fewer than {LEAST_SECRET} characters. Write each key on one line."
+            f"{said}: each line is a key, but one has fewer than {LEAST_SECRET} characters. Write each key on one line."
         )
     return found
 

@@ -34,12 +34,10 @@ class Words:
 
 
 PARTS = {
-    "database": Words(
-        "Database", "Accounts, addresses, and what is published.", "Only files with a direct link can be fetched."
-    ),
+    "database": Words("Database", "Accounts, addresses and releases.", "Only files with a direct link can be fetched."),
     "storage": Words("Storage", "The files of modules and providers.", "Files can be neither fetched nor published."),
-    "broker": Words("Broker", "Wakes the workers.", "What is published takes a few seconds longer."),
-    "worker": Words("Workers", "Check and sign what is published.", "Uploads are accepted and wait for a worker."),
+    "broker": Words("Broker", "Wakes the workers.", "Publishing takes a few seconds longer."),
+    "worker": Words("Workers", "Check and sign releases.", "Uploads are accepted and wait for a worker."),
 }
 
 

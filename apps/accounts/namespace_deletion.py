@@ -46,8 +46,8 @@ def _delete(namespace: Namespace, actor: Viewer) -> None:
         return
     if found := contents_of(row):
         raise Conflict(
-            f"{row} is not empty: it holds {' and '.join(found)}.",
-            hint="Only an empty namespace is deleted. Cancel what is on its way; staff purge versions.",
+            f"{row} is not empty: it contains {' and '.join(found)}.",
+            hint="Only an empty namespace can be deleted. Cancel releases in progress; staff can purge versions.",
         )
     held = Grant.objects.filter(namespace=row)
     owners = held.filter(role=Role.OWNER)

@@ -33,7 +33,7 @@ def creation_refused(actor: Viewer, what: str = "a namespace") -> str:
         return f"Creating {what} needs credentials."
     if not operates(actor):
         if actor.user.is_staff:
-            return f"Your account reads everything and cannot create {what.removeprefix('a ')}s."
+            return f"Your account can read everything but cannot create {what.removeprefix('a ')}s."
         if settings.NAMESPACE_CREATION == "staff":
             return f"Only staff create {what.removeprefix('a ')}s here (LARDER_NAMESPACE_CREATION)."
     return _token_refused(actor, what)
@@ -45,7 +45,7 @@ def _token_refused(actor: Viewer, what: str) -> str:
     if actor.token.scope != Scope.MANAGE:
         return f"Creating {what} needs a token with the scope manage; this one has only {actor.token.scope}."
     if actor.token.only_name or actor.token.is_limited:
-        return f"This token is limited to what exists, so it cannot create {what}."
+        return f"This token has limits, so it cannot create {what}."
     return ""
 
 
@@ -90,7 +90,7 @@ def _create(name: str, visibility: str, description: str, owner: User, actor: Vi
 def _taken(name: str, actor: Viewer) -> Conflict:
     existing = visible_namespaces(actor).filter(canonical=canonical(name)).first()
     if existing is None:
-        return Conflict(f"The name {name} is taken.", hint="Choose another, or ask staff whose it is.")
+        return Conflict(f"The name {name} is taken.", hint="Choose another, or ask staff who has it.")
     if existing.name == name:
         return Conflict(f"The namespace {name} exists already.", hint="Open it, or choose another name.")
     return Conflict(f"{name} is too close to {existing.name}, which exists.", hint="Choose a name that differs more.")
@@ -207,14 +207,14 @@ def transfer(
     who = _grantee_filter(to)
     before = Grant.objects.select_related("team").filter(pk=giver.pk, namespace=namespace).first() if giver else None
     if giver and (before is None or before.role != Role.OWNER):
-        raise Conflict("Who is to be replaced owns it no more.", hint="Look at the members page, and begin again.")
+        raise Conflict("The person to replace is no longer an owner.", hint="Check the members page, and start again.")
     if before and _named(before) == _named(Grant(namespace=namespace, **who)):
         raise Conflict(f"{to} owns {namespace} already.", hint="Choose somebody else.")
     given, _ = Grant.objects.update_or_create(
         namespace=namespace, **who, defaults={"role": Role.OWNER, "given_by": actor.user}
     )
     if not Grant.objects.active_owners().filter(pk=given.pk).exists():
-        raise Invalid(f"Nobody could act for {to}: there is no active member.", hint="Choose somebody who is here.")
+        raise Invalid(f"{to} has no active member.", hint="Choose somebody who is here.")
     if before and keep_publisher:
         Grant.objects.filter(pk=before.pk).update(role=Role.PUBLISHER, given_by=actor.user)
     elif before:
@@ -280,7 +280,7 @@ def _keep_an_owner(leaving: Grant) -> None:
     others = Grant.objects.active_owners().filter(namespace=leaving.namespace_id)
     if not others.exclude(pk=leaving.pk).exists():
         raise Conflict(
-            "A namespace keeps at least one owner, and this is the last one.", hint="Make somebody else owner first."
+            "A namespace needs at least one owner, and this is the last one.", hint="Make someone else owner first."
         )
 
 

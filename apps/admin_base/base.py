@@ -73,7 +73,7 @@ class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
     def response_action(self, request: HttpRequest, *rows: Any, **more: Any) -> HttpResponse | None:
         if all(is_key(self.opts.pk, key) for key in request.POST.getlist(ACTION_CHECKBOX_NAME)):
             return super().response_action(request, *rows, **more)
-        self.message_user(request, "The rows that were selected are no rows of this list.", messages.ERROR)
+        self.message_user(request, "The selected rows are not in this list.", messages.ERROR)
         return None  # back to the list
 
     def changeform_view(
@@ -116,7 +116,7 @@ class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
             raise PermissionDenied
         name = request.POST["action"]
         if name not in dict(self._buttons(request, row)):
-            self.message_user(request, "This cannot be done here any more: look at the state below.", messages.WARNING)
+            self.message_user(request, "This can no longer be done: check the state below.", messages.WARNING)
             return HttpResponseRedirect(request.get_full_path())
         actions: Mapping[str, Any] = self.get_actions(request)
         answer = actions[name][0](self, request, self.get_queryset(request).filter(pk=row.pk))

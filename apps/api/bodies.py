@@ -40,9 +40,9 @@ def _check_text(data: Any) -> None:
     try:
         text = json.dumps(data, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise Unreadable("The body holds half a surrogate pair.", hint="Send Unicode text.") from None
+        raise Unreadable("The body contains half a surrogate pair.", hint="Send Unicode text.") from None
     if rb"\u0000" in text.replace(rb"\\", b""):
-        raise Unreadable("The body holds a NUL character.", hint="Send text without it.")
+        raise Unreadable("The body contains a NUL character.", hint="Send text without it.")
 
 
 def validated(serializer: type[Serializer[Any]], data: dict[str, Any]) -> dict[str, Any]:

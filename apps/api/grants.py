@@ -102,7 +102,7 @@ class Transfer(ApiView):
             raise Invalid("One owner is replaced at a time.", hint="Send either from_user or from_team.")
         grant = namespaces.grants_in(namespace).filter(role=Role.OWNER, **named).first()
         if grant is None:
-            raise NotFound(f"{next(iter(named.values()))} does not own it.", hint="Look at its grants.")
+            raise NotFound(f"{next(iter(named.values()))} does not own it.", hint="Check its grants.")
         return grant
 
 

@@ -52,14 +52,14 @@ class KeyList(ApiView):
         wanted = validated(KeyInput, read_json(request))
         if ("armor" in wanted) == ("generate" in wanted):
             raise Invalid(
-                "A key is either registered or made.",
+                "A key is either registered or generated.",
                 hint='Send {"armor": "-----BEGIN PGP PUBLIC KEY BLOCK-----…"} or {"generate": "ed25519"}.',
             )
         if "generate" not in wanted:
             added = keys.register_or_renew(namespace=target, actor=self.viewer, **wanted)
             key, status = added.key, HTTPStatus.CREATED if added.created else HTTPStatus.OK
         elif len(wanted) > 1:
-            raise Invalid("A key that Larder makes takes no source.", hint="Send `generate` alone.")
+            raise Invalid("A key that Larder generates has no source.", hint="Send `generate` alone.")
         else:
             requested = keys.request(namespace=target, algorithm=wanted["generate"], actor=self.viewer)
             key, status = requested, HTTPStatus.ACCEPTED

@@ -94,7 +94,7 @@ def _json_object(raw: bytes) -> dict[str, Any]:
     except RecursionError:
         raise _too_deep() from None
     except ValueError as error:  # UnicodeDecodeError and JSONDecodeError are both
-        raise ManifestInvalid(f"The manifest is no JSON: {error}.") from None
+        raise ManifestInvalid(f"The manifest is not valid JSON: {error}.") from None
     if not isinstance(fields, dict):
         raise ManifestInvalid(f"The manifest is {_shown(fields)}, expected a JSON object.")
     _check_depth(fields)
@@ -111,7 +111,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> None:
-    raise ManifestInvalid(f"The manifest holds {name}, which is no JSON.")
+    raise ManifestInvalid(f"The manifest contains {name}, which is not valid JSON.")
 
 
 def _check_depth(fields: dict[str, Any]) -> None:
@@ -141,7 +141,9 @@ def _media_type_of(fields: dict[str, Any], content_type: str) -> str:
         raise ManifestInvalid(f"Content-Type is {sent[:200]!r}, but the manifest's mediaType is {said!r}.")
     found = sent or said
     if found not in MANIFESTS:
-        raise ManifestInvalid(f"{found[:200]!r} is no media type of manifests here: expected {', '.join(_in_order())}.")
+        raise ManifestInvalid(
+            f"{found[:200]!r} is not a media type of manifests here: expected {', '.join(_in_order())}."
+        )
     return found
 
 
@@ -153,7 +155,7 @@ def _refuse_both(fields: dict[str, Any], names: Iterable[str], what: str) -> Non
     """Refuse what one reader takes for a manifest and another for an index (CVE-2021-41190)."""
     for name in names:
         if name in fields:
-            raise ManifestInvalid(f"By its media type this is {what}, and yet it has {name!r}.")
+            raise ManifestInvalid(f"By its media type this is {what}, but it has {name!r}.")
 
 
 def _optional(fields: dict[str, Any], name: str) -> str:
@@ -219,10 +221,10 @@ def _annotations(fields: dict[str, Any], where: str) -> dict[str, str]:
     if found is None:
         return {}
     if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
-        raise ManifestInvalid(f"The annotations of {where} are no map of text to text.")
+        raise ManifestInvalid(f"The annotations of {where} are not a map of text to text.")
     for text in (*found, *found.values()):
         if _NO_TEXT.search(text):
-            raise ManifestInvalid(f"An annotation of {where} holds characters that are no text.")
+            raise ManifestInvalid(f"An annotation of {where} contains characters that are not text.")
     return found
 
 

@@ -46,11 +46,11 @@ def digest_of(repository: Repository, reference: str | Digest, raw: bytes) -> Di
 def check_tags(tags: Sequence[str]) -> None:
     """Raises TooManyTags, ManifestInvalid."""
     if len(tags) > MAX_TAGS:
-        raise TooManyTags(f"{len(tags)} tags came with one manifest: expected at most {MAX_TAGS}.")
+        raise TooManyTags(f"{len(tags)} tags were sent with one manifest: expected at most {MAX_TAGS}.")
     for tag in tags:
         if not names.is_tag(tag):
             raise ManifestInvalid(
-                f"{tag[:200]!r} is no tag: expected at most 128 letters, digits, dots, dashes and underscores."
+                f"{tag[:200]!r} is not a tag: expected at most 128 letters, digits, dots, dashes and underscores."
             )
 
 
@@ -82,7 +82,7 @@ def store(
             manifest_references.create(manifest, pushed.parsed, blobs)
         elif manifest.media_type != pushed.parsed.media_type:
             raise ManifestInvalid(
-                f"These bytes were pushed as {manifest.media_type} before, and now as {pushed.parsed.media_type}.",
+                f"These bytes were pushed as {manifest.media_type} before, but now as {pushed.parsed.media_type}.",
                 hint="Write the mediaType into the manifest.",
             )
         else:

@@ -39,7 +39,7 @@ class Digest:
         found = _DIGEST.fullmatch(text)
         if found is None or len(found[2]) != _HEX[found[1]]:
             raise DigestInvalid(
-                f"{text[:150]!r} is no digest: expected sha256 with 64, or sha512 with 128 lower-case hex digits."
+                f"{text[:150]!r} is not a digest: expected sha256 with 64, or sha512 with 128 lower-case hex digits."
             )
         return cls(found[1], found[2])
 
@@ -113,7 +113,9 @@ def address_of(text: str) -> RepositoryAddress:
 def parse_name(text: str) -> RepositoryAddress | ProviderMirror:
     """Raises NameInvalid."""
     if not is_name(text):
-        raise NameInvalid(f"{text[:300]!r} is no repository name: expected lower-case words joined by single slashes.")
+        raise NameInvalid(
+            f"{text[:300]!r} is not a repository name: expected lower-case words joined by single slashes."
+        )
     if text.partition("/")[0] != PROVIDERS:
         return address_of(text)
     parts = text.split("/")

@@ -44,7 +44,7 @@ class Busy(Unavailable):
 
     def __init__(self, left: timedelta) -> None:
         super().__init__(
-            "Another chunk of this upload is coming in, or broke off.",
+            "Another chunk of this upload is being received, or broke off.",
             hint="Send this one again in a minute.",
             retry_after=max(1, ceil(left.total_seconds())),
         )
@@ -165,7 +165,7 @@ def whole(repository: Repository, digest: Digest, chunks: Chunks, *, require_roo
 
 
 def unknown() -> UploadUnknown:
-    return UploadUnknown("There is no such upload of yours: it was finished or cancelled, or it has lapsed.")
+    return UploadUnknown("You have no such upload: it was finished or cancelled, or has lapsed.")
 
 
 def _take_lease(session: UploadSession, start: int | None) -> uuid.UUID:

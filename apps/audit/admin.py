@@ -59,9 +59,7 @@ class AuditEventAdmin(ReadOnlyAdmin[AuditEvent]):
     date_hierarchy = "at"
     ordering = ("-at", "-pk")
     search_fields = ("subject", "request_id")
-    search_help_text = (
-        "A person, the beginning of what it happened to (acme/vpc/aws), a network address, or a whole request id."
-    )
+    search_help_text = "A person, the beginning of an address (acme/vpc/aws), a network address, or a whole request id."
     fields = ("at", "kind", "actor", "actor_id", "token_id", "about", "address", "detail", "request_id")
     readonly_fields = ("actor", "about", "address")
     csv_columns = ("at", "kind", "actor_id", "actor_name", "token_id", "subject", "client", "detail", "request_id")

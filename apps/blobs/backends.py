@@ -129,7 +129,7 @@ def disk_errors() -> Iterator[None]:
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise StorageUnavailable(
-                "The disk that stores uploads is full.", hint="Try again when the operator has made room."
+                "The disk that stores uploads is full.", hint="Try again after the operator has made room."
             ) from error
         name = errno.errorcode.get(error.errno or 0, "unknown")
         raise StorageUnavailable(f"The disk that stores uploads does not work ({name}).") from error

@@ -86,9 +86,9 @@ def claim(fingerprint: Fingerprint) -> Blob:
     Blob.objects.bulk_create([row], ignore_conflicts=True)
     blob = Blob.objects.select_for_update(no_key=True).filter(digest=fingerprint.sha256).first()
     if blob is None or blob.state == State.DELETING:
-        raise StorageUnavailable(f"sha256:{fingerprint.sha256} is just being removed: it can be stored again soon.")
+        raise StorageUnavailable(f"sha256:{fingerprint.sha256} is being removed: try again soon.")
     if blob.size != fingerprint.size:
-        raise Damaged(f"{blob} has {blob.size} bytes by its row: found {fingerprint.size}.")
+        raise Damaged(f"{blob} has {blob.size} bytes according to its row: found {fingerprint.size}.")
     if blob.sha512 is None and fingerprint.sha512:
         Blob.objects.filter(pk=blob.pk).update(sha512=fingerprint.sha512)
     return blob

@@ -56,5 +56,5 @@ def _secret_of(header: str) -> str:
             ) from None
         return pair.partition(":")[2]
     raise tokens.TokenRefused(
-        "This kind of Authorization is not known.", hint="Send `Bearer <token>`, or Basic with the token as password."
+        "This kind of Authorization is unknown.", hint="Send `Bearer <token>`, or Basic with the token as password."
     )

@@ -26,7 +26,7 @@ class NotSatisfiable(RegistryError):
     code = "range_not_satisfiable"
 
     def __init__(self, size: int) -> None:
-        super().__init__(f"There are {size} bytes, none of them in this range.")
+        super().__init__(f"None of the {size} bytes are in this range.")
         self.headers = {"Content-Range": f"bytes */{size}"}
 
 

@@ -99,7 +99,7 @@ class JobAdmin(ReadOnlyAdmin[Job]):
         meta = job.row._meta  # noqa: SLF001  # Django's public name for it
         return link(reverse(f"admin:{meta.app_label}_{meta.model_name}_change", args=[job.target]), job.row)
 
-    @admin.display(description="asked for by")
+    @admin.display(description="requested by")
     def asked_by(self, job: Any) -> str:
         if job.created_by_id is None:
             return "Larder"

@@ -90,7 +90,7 @@ def retry(job: Job, actor_id: int | None) -> None:
                 rung_at=Now(),
             )
     except IntegrityError:
-        raise Conflict(f"Another job {job.kind} is already at work on #{job.target}.") from None
+        raise Conflict(f"Another {job.kind} job is already working on #{job.target}.") from None
     if not won:
         raise Conflict(f"Only failed and cancelled jobs can be retried: {job} is neither.")
     record(Kind.JOB_RETRIED, actor_id=actor_id, subject=str(job), job=job.pk)

@@ -12,7 +12,7 @@ LONGEST_SYSTEM = 64
 LONGEST_TYPE = 63  # clients parse it as a host name label
 
 _URL = "it is a part of Larder's own URLs"
-_PROTOCOL = "clients ask for it at the root of every registry"
+_PROTOCOL = "clients request it at the root of every registry"
 _OCI = "OCI clients read it as a path word of /v2/"
 
 OCI_WORDS = dict.fromkeys(("blobs", "manifests", "tags", "referrers", "uploads"), _OCI)
@@ -223,6 +223,6 @@ def _listed(words: list[str]) -> str:
 
 def _check_reserved(what: str, text: str, ours: Mapping[str, str], reserved: frozenset[str]) -> None:
     name = canonical(text)
-    why = ours.get(name) or ("the operator keeps it back" if name in map(canonical, reserved) else None)
+    why = ours.get(name) or ("the operator reserves it" if name in map(canonical, reserved) else None)
     if why:
         raise Invalid(f"{what} {text!r} is reserved: {why}", hint="Choose another name.")

@@ -27,7 +27,7 @@ class TooSlow(RegistryError):
     code = "too_slow"
 
     def __init__(self) -> None:
-        super().__init__("The body of the request came too slowly.", hint="Send it again over a better connection.")
+        super().__init__("The request body arrived too slowly.", hint="Send it again over a faster connection.")
 
 
 def streamed(*methods: str) -> Callable[[View], View]:
@@ -59,7 +59,7 @@ def refusal(environ: Mapping[str, Any], *, limit: int) -> RegistryError | None:
 
 def too_large(limit: int) -> TooLarge:
     return TooLarge(
-        f"The body of the request is larger than {limit:,} bytes (limit LARDER_JSON_MAX_BYTES).", hint="Send less."
+        f"The request body is larger than {limit:,} bytes (limit LARDER_JSON_MAX_BYTES).", hint="Send less."
     )
 
 

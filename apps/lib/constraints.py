@@ -79,7 +79,7 @@ def _term(text: str) -> Term:
     if match is None:
         raise Invalid(
             f"found version constraint {text.strip()[:100]!r}, expected an operator and a version, such as ~> 1.4",
-            hint="Operators are =, !=, >, >=, <, <= and ~>; commas stand between conditions.",
+            hint="Operators are =, !=, >, >=, <, <= and ~>; separate conditions with commas.",
         )
     operator, numbers, prerelease = match.groups()
     written = numbers.split(".")

@@ -25,9 +25,9 @@ def normalised(text: str) -> str:
         # Like browsers and Go's `idna.Lookup`: UTS 46 mapping, without the IDNA 2003 rules for ß and ς.
         encoded = idna.encode(name, uts46=True).decode() if not name.isascii() else name
     except (idna.IDNAError, UnicodeError) as error:
-        raise Invalid(f"{text[:80]!r} is no host name: {error}") from None
+        raise Invalid(f"{text[:80]!r} is not a host name: {error}") from None
     if not _ASCII.fullmatch(encoded):
-        raise Invalid(f"{text[:80]!r} is no host name, expected letters, digits, dashes and dots")
+        raise Invalid(f"{text[:80]!r} is not a host name, expected letters, digits, dashes and dots")
     return encoded
 
 

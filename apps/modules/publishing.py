@@ -159,7 +159,7 @@ def publish_package(
     coordinate = authorise_coordinate(viewer, address, version)
     with transaction.atomic():
         if ingest.lock_ready(archive.digest) is None:
-            raise store.StorageUnavailable(f"{archive} is just being removed: push it again.")
+            raise store.StorageUnavailable(f"{archive} is being removed: push it again.")
         release = _reserve(coordinate, viewer, _Brief(file_name, "", manifest=manifest), stored=archive)
         receiving.accept(release=release, digest=archive.digest, size=archive.size, job=JOB)
     return release
@@ -169,12 +169,12 @@ def cancel(*, release: Release, viewer: Viewer) -> None:
     """End a reservation that will not be filled, or a release whose questions are answered with no."""
     gate.namespace_for(viewer, release.namespace.name, need=Role.PUBLISHER, only_name=release.name)
     if release.state not in (State.RECEIVING, State.HELD):
-        raise Conflict(f"{release} is {release.state}: only what waits for you can be cancelled.")
+        raise Conflict(f"{release} is {release.state}: only releases that wait for you can be cancelled.")
     reason = Reason(
         code="cancelled",
-        found="an upload that was cancelled",
+        found="a cancelled upload",
         expected="the whole archive",
-        hint="Upload it again whenever you like; the version number is free.",
+        hint="Upload it again at any time; the version number is free.",
     )
     transitions.reject(release, [reason], actor_id=viewer.user_id)
     if release.uploaded_digest:
@@ -199,7 +199,7 @@ def check_address(namespace: Namespace, address: ModuleAddress) -> None:
     if twin is not None:
         raise Conflict(
             f"{twin.name}/{twin.system} exists already and differs from {address.path_name} only in case, - or _.",
-            hint=f"Publish to {twin.name}/{twin.system}, or choose a name that people can tell apart.",
+            hint=f"Publish to {twin.name}/{twin.system}, or choose a more distinct name.",
         )
 
 
@@ -247,7 +247,7 @@ def check(work: Work) -> None:
         listing = sandboxed.inspect(staged, limits(), wanted=extraction.WANTED, form=form, links=True)
         if listing.digest != release.uploaded_digest:
             # Storage returned other bytes than it received. Each attempt reads them again; five are enough.
-            raise store.Damaged(f"The bytes of {release} are not those that were received.")
+            raise store.Damaged(f"The bytes of {release} differ from those received.")
         # Releases from before the word was changed say `several`.
         multiple_modules = bool(release.notes.get("multiple_modules") or release.notes.get("several"))
         work.notes = {"multiple_modules": True} if multiple_modules else {}
@@ -313,7 +313,7 @@ def _stage_repacked(key: str, zipped: Iterable[bytes]) -> None:
     try:
         store.stage(key, counted(zipped, limit=limit, what="The module as a zip", setting=LIMIT_SETTING))
     except TooLarge as error:
-        reason = Reason("too_large_as_zip", str(error), "a module that fits as a zip, too", error.hint)
+        reason = Reason("too_large_as_zip", str(error), "a module that also fits as a zip", error.hint)
         raise sandboxed.Refusal([reason]) from None
 
 
@@ -382,6 +382,6 @@ def _twin_reason(release: Release) -> Reason:
     return Reason(
         code="name_taken",
         found=f"a module whose name differs from {release.name} only in case, - or _ was published meanwhile",
-        expected="names that people can tell apart",
+        expected="distinct names",
         hint="Publish to that module, or choose another name.",
     )

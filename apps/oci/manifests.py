@@ -141,7 +141,7 @@ def _check_versions(versions: Sequence[str], parsed: ParsedManifest) -> None:
 def _warning(repository: Repository, parsed: ParsedManifest, others: Sequence[str]) -> str:
     """Other artifacts may have any tag."""
     if parsed.is_module_package and not repository.is_module:
-        return f"{repository} is no module: stored, not published. A module's repository is namespace/name/system."
+        return f"{repository} is not a module: stored, not published. A module's repository is namespace/name/system."
     loose = [tag for tag in others if tag != packages.LATEST]
     if not (parsed.is_module_package and loose):
         return ""

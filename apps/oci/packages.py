@@ -12,7 +12,7 @@ from apps.oci.served import Served
 from apps.releases.models import Kind, Lifecycle, Release, ReleaseQuerySet
 
 LATEST = "latest"
-NEVER_DELETED = "Releases are not deleted over OCI: yank it, or have it purged for good, on its page."
+NEVER_DELETED = "Releases cannot be deleted over OCI: yank it on its page, or ask staff to purge it."
 
 
 def served_by_tag(found: VisibleRepository, tag: str) -> Served | None:

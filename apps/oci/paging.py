@@ -18,7 +18,7 @@ def page_of(names: Iterable[str], query: Mapping[str, str], path: str) -> tuple[
     rest = [name for name in sorted(names) if name > last]
     if "n" not in query:
         return rest, {}
-    size = number(query["n"], "n is {}, expected how many names you want.")
+    size = number(query["n"], "n is {}, expected a number of names.")
     page = list(islice(rest, size))
     if not page or len(page) == len(rest):
         return page, {}

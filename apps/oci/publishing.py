@@ -52,7 +52,7 @@ class Undecided(Unavailable):
     """No worker has decided yet: on this release, or on another one that has the number."""
 
     def __init__(self, release: Release) -> None:
-        super().__init__(f"{release} is still being checked.", hint="Push the same again in a minute: it answers then.")
+        super().__init__(f"{release} is still being checked.", hint="Push the same again in a minute.")
         self.release = release
 
 
@@ -199,7 +199,7 @@ def _begin(viewer: Viewer, repository: Repository, package: Package, *, version:
 def _require_ours(release: Release, package: Package) -> None:
     if release.state == State.HELD or release.ticket_digest:
         raise Conflict(
-            f"{release} waits for somebody who publishes it in the browser.",
+            f"{release} waits for an answer from someone who publishes it in the browser.",
             hint="Push under another version, or ask them to cancel it.",
         )
     if release.uploaded_digest not in ("", package.archive.digest):
@@ -216,8 +216,8 @@ def _require_same(release: Release, package: Package, number: str) -> None:
     published = row.manifest_digest or package_manifest.digest_for(release)
     if release.version != number:
         raise Conflict(
-            f"{number} is the same version as {release.version}, which is already published: what stands behind the "
-            "plus sign (_ in a tag) tells no versions apart.",
+            f"{number} is the same version as {release.version}, which is already published: text after the plus "
+            "sign (_ in a tag) does not distinguish versions.",
             hint=f"Pull it by the tag {tag_of(release.version)}, or push under another version.",
         )
     if published in package.manifests:

@@ -20,7 +20,9 @@ from apps.modules import publishing
 from apps.modules.models import Module, ModuleVersion, ModuleVersionQuerySet
 from apps.oci.authentication import Caller
 
-FIRST_PART = "The first part of its name is a namespace in which you publish: check the spelling, or have one created."
+FIRST_PART = (
+    "The first part of its name must be a namespace in which you can publish: check the spelling, or ask for one."
+)
 
 
 class Coordinate(TypedDict):
@@ -131,7 +133,7 @@ def pushable(caller: Caller, name: str) -> RepositoryAddress:
     if not caller.viewer.is_identified:
         raise CredentialsRequired("Pushing needs credentials.", hint="Send an API token.")
     raise Unsupported(
-        "The mirror of a provider is made from its releases, and cannot be pushed to.",
+        "The mirror of a provider is generated from its releases; you cannot push to it.",
         hint="Publish the provider on its page, or through the API: a release needs checksums and a signature.",
     )
 

@@ -74,16 +74,16 @@ class DiscoveryCheck:
             return Outcome(
                 is_good=False,
                 title="The certificate is not trusted here",
-                text=f"Asking {url} failed on Larder's own machine: {error.verify_message}. Clients whose machine does "
-                "not know the authority fail as well.",
+                text=f"Asking {url} failed on Larder's own machine: {error.verify_message}. Clients on machines that "
+                "do not trust the authority fail too.",
             )
         except (OSError, http.client.HTTPException) as error:
             why = str(error) or type(error).__name__
             return Outcome(
                 is_good=False,
                 title="Larder cannot reach its own address",
-                text=f"Asking {url} failed on Larder's own machine ({why}). That may be the network of the server "
-                "alone: run the command below where the client runs.",
+                text=f"Asking {url} failed on Larder's own machine ({why}). The cause may be only the server's "
+                "network: run the command below on the client's machine.",
             )
         return _judged(url, status, kind, body)
 
@@ -123,8 +123,8 @@ def _judged(url: str, status: int, kind: str, body: bytes) -> Outcome:
         return Outcome(
             is_good=False,
             title=f"The address answers {status} instead of 200",
-            text=f"Something in front of Larder answers for {url}. Clients take 404 for a host without any service, "
-            "and everything else for an error.",
+            text=f"Something in front of Larder answers for {url}. Clients read 404 as a host without services, and "
+            "anything else as an error.",
         )
     document = _parsed(body)
     if kind != "application/json" or not isinstance(document.get("modules.v1"), str):

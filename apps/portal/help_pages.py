@@ -36,7 +36,7 @@ class CheckForm(forms.Form):
         max_length=200,
         required=False,
         label="API token",
-        help_text="It is looked up and forgotten. Leave it empty to check the address alone.",
+        help_text="It is looked up but not stored. Leave it empty to check only the address.",
         widget=forms.PasswordInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
 

@@ -117,7 +117,7 @@ class CapabilityArchive(ArchiveView):
         if not capabilities.verify(capability, digest=digest, file_name=file_name, now=timezone.now()):
             self._require_credentials(digest, file_name)
         elif not _is_served(digest):
-            raise NotFound("This archive is not served any more.")
+            raise NotFound("This archive is no longer served.")
         return archive_response(request, digest=digest, file_name=file_name, cache_control="private")
 
     def _require_credentials(self, digest: str, file_name: str) -> None:

@@ -70,7 +70,7 @@ def _require_ours(hostname: str) -> None:
     except Invalid:
         is_ours = False
     if not is_ours:
-        raise NotFound(f"This mirror has nothing of {hostname[:80]!r}.")
+        raise NotFound(f"This mirror has no providers of {hostname[:80]!r}.")
 
 
 def _nowhere(digest: str, file_name: str) -> str:

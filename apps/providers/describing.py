@@ -10,8 +10,8 @@ from apps.providers.models import Provider
 from apps.releases.catalogue.describing import checked_line, checked_url, save_changes
 
 MAX_NOTICE_CHARACTERS = 500
-SHORTER = "Say in one line what the provider is for; its documentation says the rest."
-BRIEFER = "It stands in a terminal at every init: say the one thing that users must know, and link to the rest."
+SHORTER = "Describe the provider in one line; its documentation has the details."
+BRIEFER = "Terminals show it at every init: write the one thing that users must know, and link to the rest."
 
 
 @transaction.atomic

@@ -55,7 +55,7 @@ def _about_keys(versions: Iterable[ListedVersion], now: datetime) -> list[str]:
     for key, numbers in signed.items():
         by = f"key {key.key_id}, which signed {_named(numbers)},"
         if key.state == State.REVOKED:
-            warnings.append(f"The {by} was revoked: clients refuse what it signed. {key.reason}".strip())
+            warnings.append(f"The {by} was revoked: clients refuse everything it signed. {key.reason}".strip())
         elif key.expires_at is not None and is_ending(key, now):
             ends = "expires" if key.expires_at > now else "expired"
             warnings.append(f"The {by} {ends} on {key.expires_at:%Y-%m-%d}: ask the provider's owners for another.")

@@ -120,8 +120,8 @@ def cancel(*, viewer: Viewer, release: Release) -> None:
     """End a draft: delete its files and free the version number."""
     _require_publisher(viewer, release)
     if release.state != State.RECEIVING:
-        raise Conflict(f"{release} is {release.state}: only a draft can be cancelled.")
-    reason = Reason("cancelled", "a draft that was cancelled", "all its files", "Open it again whenever you like")
+        raise Conflict(f"{release} is {release.state}: only drafts can be cancelled.")
+    reason = Reason("cancelled", "a cancelled draft", "all its files", "Open it again at any time")
     transitions.reject(release, [reason], actor_id=viewer.user_id)
     staging.discard(release)
 

@@ -28,7 +28,7 @@ class ReasonForm(forms.Form):
     reason = forms.CharField(
         max_length=keys.MAX_REASON_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 3, "cols": 60}),
-        help_text="One or two sentences. Everybody who reads the namespace sees them beside the key.",
+        help_text="One or two sentences, shown beside the key to everyone who reads the namespace.",
     )
 
     def clean_reason(self) -> str:
@@ -46,13 +46,13 @@ class KeyAction:
 
 
 RETIRE = KeyAction(
-    "retire", "Retire", "A retired key signs nothing new. What it signed stays valid.", "Retired", keys.retire
+    "retire", "Retire", "A retired key signs nothing new. Releases it has signed stay valid.", "Retired", keys.retire
 )
 REVOKE = KeyAction(
     "revoke",
     "Revoke",
-    "For a key whose private half somebody else may have. Clients refuse what it signed until another key signs it. "
-    "This cannot be taken back.",
+    "For a key whose private half someone else may have. Clients refuse releases it signed until another key signs "
+    "them. This cannot be undone.",
     "Revoked",
     keys.revoke,
 )
@@ -89,7 +89,7 @@ class SigningKeyAdmin(ReadOnlyAdmin[SigningKey]):
     list_select_related = ("namespace", "added_by", "ended_by")
     ordering = ("-added_at", "-pk")
     search_fields = ("fingerprint", "uid")
-    search_help_text = "A namespace, the beginning of a fingerprint or the end of it (the key id), a word of the name."
+    search_help_text = "A namespace, the beginning or the end (key id) of a fingerprint, or a word of the name."
     fields = (
         ("namespace", "state", "custody"),
         ("fingerprint", "key_id"),

@@ -25,7 +25,7 @@ UNREADABLE = {
     28: "an Ed448 key of RFC 9580",
 }
 EXPECTED_KEY = "RSA with at least 2048 bits, Ed25519 as GnuPG makes it, or ECDSA over a NIST curve"
-ANOTHER = "Make another key: gpg --quick-gen-key 'Your name <you@example.com>' ed25519 sign"
+ANOTHER = "Create another key: gpg --quick-gen-key 'Your name <you@example.com>' ed25519 sign"
 EXPORT = "Export the one public key: gpg --armor --export FINGERPRINT"
 # Drop photos, signatures of other people and subkeys that cannot sign.
 MINIMAL = (
@@ -141,7 +141,7 @@ def _check_state(key: dict[str, Any]) -> None:
             "key_expired",
             f"a key that expired on {_when(key['expires']):%Y-%m-%d}",
             "a key that has not expired",
-            "Extend it (gpg --quick-set-expire FINGERPRINT 2y) and export it again, or make another.",
+            "Extend it (gpg --quick-set-expire FINGERPRINT 2y) and export it again, or create another.",
         )
     signers = _signers(key)
     if not signers:
@@ -187,6 +187,6 @@ def _secret() -> KeyRefused:
         "key_secret",
         "a private key",
         "the public key alone",
-        "This private key has travelled and must be revoked now: gpg --gen-revoke FINGERPRINT. Then make another, "
-        "and export only its public half: gpg --armor --export FINGERPRINT",
+        "This private key has been exposed and must be revoked now: gpg --gen-revoke FINGERPRINT. Then create "
+        "another, and export only its public half: gpg --armor --export FINGERPRINT",
     )

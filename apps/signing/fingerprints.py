@@ -35,7 +35,7 @@ def secret_key_problem(*, record: bool) -> str:
     return (
         f"This host's secret key is not the one that {other.host} recorded on {other.recorded_at:%Y-%m-%d}: "
         "hosts with different keys sign everybody out and refuse one another's download links. "
-        "Give every host the same file (LARDER_SECRET_KEY_FILE). Where the recorded key is lost or was replaced on "
+        "Give every host the same file (LARDER_SECRET_KEY_FILE). If the recorded key is lost or was replaced on "
         "purpose, run `manage.py accept_secret_key` once."
     )
 
@@ -51,9 +51,9 @@ def kek_problem(kek_ids: list[str], *, record: bool) -> str:
         return ""
     return (
         f"This host's key-encryption key ({', '.join(kek_ids)}) is not the one that {other.host} recorded on "
-        f"{other.recorded_at:%Y-%m-%d} ({other.fingerprint}): workers with different keys cannot open what another one "
-        "sealed. Give every host that runs workers the same file (LARDER_SIGNING_KEK_FILE). Where it was replaced on "
-        "purpose, run `manage.py reseal_signing_keys`."
+        f"{other.recorded_at:%Y-%m-%d} ({other.fingerprint}): workers with different keys cannot open each other's "
+        "sealed keys. Give every host that runs workers the same file (LARDER_SIGNING_KEK_FILE). If it was replaced "
+        "on purpose, run `manage.py reseal_signing_keys`."
     )
 
 

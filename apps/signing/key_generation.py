@@ -21,7 +21,7 @@ from apps.signing.models import Custody, PrivateKey, SigningKey, State
 
 JOB = keys.JOB
 BAD_PASSPHRASE = 11  # GPG_ERR_BAD_PASSPHRASE of libgpg-error
-GAVE_UP = "No worker could make it; the worker's log says why. Ask for it again."
+GAVE_UP = "No worker could generate it; see the worker's log. Request it again."
 
 log = structlog.get_logger("larder.signing")
 
@@ -153,7 +153,7 @@ def _take_passphrase_off(home: Path, fingerprint: str, passphrase: str) -> None:
         # GnuPG 2.4 notices it here; 2.2 already refused to import.
         raise _not_one_key()
     if done.returncode != 0:
-        raise Invalid("gpg does not take the passphrase off.", hint="Take it off with gpg --passwd and try again.")
+        raise Invalid("gpg could not remove the passphrase.", hint="Remove it with gpg --passwd and try again.")
 
 
 def _error_code(status: bytes) -> int:

@@ -32,7 +32,7 @@ class AlreadyRegistered(Conflict):
         self.known = known
         super().__init__(
             f"The key {known.fingerprint} is registered in {known.namespace} already; it is {known.state}.",
-            hint="Nothing is left to do." if known.state == State.ACTIVE else "Make and register another key.",
+            hint="There is nothing to do." if known.state == State.ACTIVE else "Create and register another key.",
         )
 
 
@@ -111,7 +111,7 @@ def request(*, namespace: Namespace, algorithm: str, actor: Viewer) -> SigningKe
     A row that the workers gave up on is used again.
     """
     if algorithm not in ALGORITHMS:
-        raise Invalid(f"There is no way to make a key by {algorithm[:20]!r}.", hint=f"Use {' or '.join(ALGORITHMS)}.")
+        raise Invalid(f"There is no key algorithm {algorithm[:20]!r}.", hint=f"Use {' or '.join(ALGORITHMS)}.")
     changes = {"algorithm": algorithm, "added_by": actor.user, "reason": ""}
     key = namespace.signing_keys.filter(state=State.PENDING).order_by("pk").first()
     if key is None:
@@ -120,7 +120,7 @@ def request(*, namespace: Namespace, algorithm: str, actor: Viewer) -> SigningKe
         with transaction.atomic():
             queue.enqueue(JOB, target=key.pk, created_by_id=actor.user_id)
     except IntegrityError:
-        raise Conflict(f"A key of {namespace} is being made already.", hint="Wait for it.") from None
+        raise Conflict(f"A key of {namespace} is already being generated.", hint="Wait for it.") from None
     SigningKey.objects.filter(pk=key.pk).update(**changes)
     key.refresh_from_db()
     _record(Kind.KEY_REQUESTED, key, actor)
@@ -226,7 +226,7 @@ def _end(key: SigningKey, actor: Viewer, reason: str, *, to: State, before: list
     if not reason or len(reason) > MAX_REASON_CHARACTERS or not reason.isprintable():
         raise Invalid(
             f"The reason must be one line of 1 to {MAX_REASON_CHARACTERS} characters.",
-            hint="Say it in one or two sentences: people who use the key's releases will read it.",
+            hint="Give it in one or two sentences for the users of the key's releases.",
         )
     changes = {"state": to, "ended_at": timezone.now(), "ended_by": actor.user, "reason": reason}
     if not SigningKey.objects.filter(pk=key.pk, state__in=before).update(**changes):

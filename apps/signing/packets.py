@@ -127,7 +127,7 @@ def signature_head(packet: Packet) -> SignatureHead:
         critical = tuple(part.kind for part in hashed if part.is_critical)
         return SignatureHead(4, body[1], body[2], digest, _issuer_of(parts), bits, _made_at(hashed), critical)
     except IndexError:
-        raise Malformed("a signature packet that breaks off") from None
+        raise Malformed("a truncated signature packet") from None
 
 
 def _made_at(hashed: list[Subpacket]) -> int:
@@ -161,7 +161,7 @@ def _header(data: bytes, at: int) -> tuple[int, int, int]:
         begin = at + 1 + (1 << size)
         return (first & 0x3C) >> 2, begin, begin + int.from_bytes(data[at + 1 : begin])
     except IndexError:
-        raise Malformed("a packet that breaks off") from None
+        raise Malformed("a truncated packet") from None
 
 
 def _new_length(data: bytes, at: int) -> tuple[int, int]:

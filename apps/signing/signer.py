@@ -32,7 +32,7 @@ class SigningFailed(Unavailable):
     def __init__(self, step: str, why: str) -> None:
         self.step = step  # import, sign, verify or clock
         log.error("signing_failed", step=step, why=why)
-        super().__init__(f"Signing failed: {why}.", hint="It is tried again; an operator finds more in the log.")
+        super().__init__(f"Signing failed: {why}.", hint="Larder tries again; the log has details for an operator.")
 
 
 def sign(*, key: SigningKey, data: bytes) -> bytes:
@@ -45,7 +45,7 @@ def sign(*, key: SigningKey, data: bytes) -> bytes:
         raise Conflict(f"The key {key} cannot sign: it is {state}, held by the {key.custody}.")
     private = PrivateKey.objects.select_related("key").annotate(now=Now()).filter(key=key).first()
     if private is None:
-        raise Conflict(f"The private half of {key} is not stored here.", hint="Have another key made.")
+        raise Conflict(f"The private half of {key} is not stored here.", hint="Generate another key.")
     secret = vault.unseal(private)
     now: datetime = private.now
     with CONCURRENCY:
@@ -63,7 +63,7 @@ def _sign(key: SigningKey, secret: bytes, data: bytes) -> bytes:
         gpg = Gpg(home, private=True)
         imported = gpg.import_keys(secret)
         if set(imported.fingerprints) != {key.fingerprint} or imported.sec_imported != 1:
-            raise SigningFailed("import", "the private key that was stored is another, or cannot be read")
+            raise SigningFailed("import", "the stored private key is a different one, or cannot be read")
         made = gpg.sign(data, detach=True, clearsign=False, binary=True, extra_args=["--local-user", _signer_of(key)])
         signature = bytes(made.data)
         if made.returncode != 0 or not signature or signature.startswith(b"-----"):
@@ -96,7 +96,7 @@ def _verify(key: SigningKey, signature: bytes, data: bytes) -> datetime:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            raise SigningFailed("verify", "gpgv did not end") from None
+            raise SigningFailed("verify", "gpgv did not finish") from None
     said = [line.split() for line in done.stdout.decode(errors="replace").splitlines()]
     valid = [words for words in said if words[1:2] == ["VALIDSIG"]]
     # The last word is the fingerprint of the primary key.

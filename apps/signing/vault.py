@@ -70,15 +70,15 @@ def unseal(private: PrivateKey) -> bytes:
         raise SignerUnavailable(
             f"The private key of {private.key} is sealed under the key-encryption key {private.kek_id}; "
             f"this worker has {', '.join(keks)}.",
-            hint="Give every worker the file that the key was sealed with (LARDER_SIGNING_KEK_FILE).",
+            hint="Give every worker the file with which the key was sealed (LARDER_SIGNING_KEK_FILE).",
         )
     try:
         return AESGCM(kek).decrypt(bytes(private.nonce), bytes(private.ciphertext), _bound_to(private.key))
     except (InvalidTag, ValueError):
         log.critical("private_key_tampered", key=private.key_id, fingerprint=private.key.fingerprint)
         raise SealBroken(
-            f"The private key of {private.key} is not what was stored for it: it was damaged or exchanged.",
-            hint="Find out who can write to the database; then revoke this key and have another made.",
+            f"The private key of {private.key} is damaged or was replaced.",
+            hint="Find out who can write to the database; then revoke this key and generate another.",
         ) from None
 
 
@@ -106,7 +106,7 @@ def _bound_to(key: SigningKey) -> bytes:
 def _keks(*, may_make: bool = False) -> list[bytes]:
     """Return the keys in the file: the first seals, all of them open."""
     if not _unlocked:
-        raise SignerUnavailable("This process holds no key-encryption key: only workers sign.", hint="Run a worker.")
+        raise SignerUnavailable("This process has no key-encryption key: only workers sign.", hint="Run a worker.")
     path = settings.SIGNING_KEK_FILE
     # Only the default file: hosts that each make their own could not read one another's rows.
     if may_make and path == settings.DATA_DIR / "signing" / "kek":
@@ -117,15 +117,15 @@ def _keks(*, may_make: bool = False) -> list[bytes]:
         log.error("kek_unreadable", error=error.strerror)  # noqa: TRY400  # the traceback adds nothing
         raise SignerUnavailable(
             f"The file of the key-encryption key cannot be read: {error.strerror}.",
-            hint="Check LARDER_SIGNING_KEK_FILE on this worker, or bring the file back from its backup.",
+            hint="Check LARDER_SIGNING_KEK_FILE on this worker, or restore the file from its backup.",
         ) from None
     except ValueError:
         keks = []
     if not keks or any(len(kek) != KEK_BYTES for kek in keks):
         log.error("kek_malformed")
         raise SignerUnavailable(
-            "The file of the key-encryption key does not hold 64 hex digits in each line.",
-            hint="Make one with: openssl rand -hex 32",
+            "The file of the key-encryption key does not have 64 hex digits on each line.",
+            hint="Create one with: openssl rand -hex 32",
         )
     return keks
 

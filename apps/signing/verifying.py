@@ -62,7 +62,7 @@ def verify(*, data: bytes, signature: bytes, keys: Sequence[SigningKey], was_acc
             "signature_foreign",
             f"a signature by the key {head.issuer or 'that it does not name'}",
             f"one by a key of the namespace (registered: {known})",
-            "Sign with a registered key, or have an owner register this one.",
+            "Sign with a registered key, or ask an owner to register this one.",
         )
     key = made_by[0]
     _check_key(key, was_accepted=was_accepted)
@@ -120,7 +120,7 @@ def _check_critical(head: packets.SignatureHead) -> None:
         raise BadSignature(
             "signature_critical",
             f"a signature that marks as critical: subpacket {named}",
-            "one without: clients refuse what is critical and unknown to them",
+            "one without it: clients refuse critical subpackets that they do not know",
             f"Leave out the ! at the start of --sig-keyserver-url and --sig-notation. {SIGN}",
         )
 
@@ -133,7 +133,7 @@ def _is_by(key: SigningKey, issuer: str) -> bool:
 
 
 def _check_key(key: SigningKey, *, was_accepted: bool) -> None:
-    wanted = "one by a key that is in use"
+    wanted = "one by an active key"
     if key.state == State.REVOKED:
         raise BadSignature("signature_revoked_key", f"a signature by {key}, which was revoked", wanted)
     if key.state != State.ACTIVE and not was_accepted:
@@ -152,14 +152,14 @@ def _check(key: SigningKey, head: packets.SignatureHead, found: _Finding, *, was
         raise BadSignature(
             "signature_expired",
             f"a signature that ends on {end}",
-            "one without an end: clients refuse the release from then on",
+            "one without an end: clients refuse the release after that date",
             "Sign again without --default-sig-expire.",
         )
     _check_clock(key, head)
     if not (found.is_valid or found.key_has_expired) or found.primary != key.fingerprint:
         raise BadSignature(
             "signature_bad",
-            "a signature over other bytes than these, or a damaged one",
+            "a signature over other bytes, or a damaged one",
             f"one by {key.fingerprint} over exactly these bytes",
         )
     if not found.is_strong:
@@ -173,8 +173,8 @@ def _check_clock(key: SigningKey, head: packets.SignatureHead) -> None:
         raise BadSignature(
             "signature_future",
             f"a signature dated {made_at:%Y-%m-%d %H:%M:%S} UTC, at {now:%Y-%m-%d %H:%M:%S} UTC",
-            "one that is not dated ahead: clients take it for one that has expired",
-            f"Set the clock of the machine that signs. {SIGN}",
+            "one not dated in the future: clients take it for expired",
+            f"Set the clock of the signing machine. {SIGN}",
         )
 
 
@@ -212,7 +212,7 @@ def _expired_key(key: SigningKey) -> BadSignature:
         "signature_expired_key",
         f"a signature by {key}, which expired{end}",
         "one by a key that has not expired",
-        "Sign with another key that is registered, or have an owner register one.",
+        "Sign with another registered key, or ask an owner to register one.",
     )
 
 

@@ -46,7 +46,7 @@ class Availability:
     def failed(self, error: RedisError) -> None:
         with self._lock:
             if not self._is_away:
-                log.warning("cache_away", error=type(error).__name__, counting="in this process alone")
+                log.warning("cache_away", error=type(error).__name__, counting="only in this process")
             self._is_away = True
             self._away_until = time.monotonic() + ASK_AGAIN_SECONDS
 

@@ -16,7 +16,7 @@ class ProcessCommand(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--parent", type=int, metavar="PID", help="End when the process with this id is gone.")
+        parser.add_argument("--parent", type=int, metavar="PID", help="Stop when the process with this id ends.")
 
     def handle(self, *, parent: int | None, **options: Any) -> None:
         logs.log_crashes()

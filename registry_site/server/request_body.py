@@ -52,7 +52,7 @@ class Sender:
             raise TooSlow from None
         if message["type"] == "http.disconnect":
             self.is_gone = True
-            raise Disconnected("the sender went away in the middle of the body")
+            raise Disconnected("the sender disconnected during the body")
         body: bytes = message.get("body", b"")
         self.is_done = not message.get("more_body", False)
         self._waited += loop.time() - started
@@ -131,7 +131,7 @@ class Gathering:
             if not place.is_lost or place.task is None:
                 raise
             place.task.uncancel()
-            raise Unavailable("Too many requests are being sent at once.", hint="Try again in a moment.") from None
+            raise Unavailable("Too many requests at the same time.", hint="Try again in a moment.") from None
         finally:
             del self._coming[place]
             if not is_there:

@@ -31,7 +31,7 @@ NO_TIME_OUTS = "; ".join(f"SET LOCAL {name} = 0" for name in TIME_OUTS)
 
 NO_KEY_YET = (
     "There is no secret key yet. Name the file that all hosts share by LARDER_SECRET_KEY_FILE; on a single host "
-    "`manage.py up` makes one."
+    "`manage.py up` creates one."
 )
 
 
@@ -55,7 +55,9 @@ def data_folder(path: Path) -> None:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.chmod(0o700)
     except OSError as error:
-        raise CannotStartError(f"The data folder {path} cannot be made or kept private: {error.strerror}.") from error
+        raise CannotStartError(
+            f"The data folder {path} cannot be created or made private: {error.strerror}."
+        ) from error
 
 
 @contextmanager
@@ -68,8 +70,8 @@ def only_one(data_dir: Path) -> Iterator[None]:
             file.seek(0)
             other = file.read().strip() or "unknown"
             raise CannotStartError(
-                f"Larder runs already on the data folder {data_dir} (process {other}). Stop that one first, "
-                "or give this one its own folder and port: LARDER_DATA_DIR=… LARDER_LISTEN=127.0.0.1:8444"
+                f"Larder is already running on the data folder {data_dir} (process {other}). Stop it first, or give "
+                "this one its own folder and port: LARDER_DATA_DIR=… LARDER_LISTEN=127.0.0.1:8444"
             ) from None
         file.truncate(0)
         file.write(str(os.getpid()))

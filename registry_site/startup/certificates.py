@@ -151,7 +151,7 @@ def _given(tls: str, folder: Path) -> Served:
     try:
         private = serialization.load_pem_private_key(Path(key).read_bytes(), None)
     except (TypeError, ValueError) as error:
-        raise ImproperlyConfigured(f"LARDER_TLS: {key} holds no PEM key without a passphrase: {error}") from None
+        raise ImproperlyConfigured(f"LARDER_TLS: {key} contains no PEM key without a passphrase: {error}") from None
     replace(folder / "given.key", _pkcs8(private), mode=0o600)
     return Served(Path(certificate).resolve(), folder / "given.key")
 

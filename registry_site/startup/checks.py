@@ -27,7 +27,7 @@ def one_place_for_all_hosts(app_configs: Sequence[AppConfig] | None, **_: Any) -
     }
     return [
         Error(
-            f"LARDER_INSTANCES={settings.INSTANCES}, but {name} keeps its data on one host.",
+            f"LARDER_INSTANCES={settings.INSTANCES}, but {name} stores its data on one host.",
             hint=f"Set {name} to {wanted}.",
             id=f"larder.{number}",
         )
@@ -52,17 +52,17 @@ def nothing_is_left_open(app_configs: Sequence[AppConfig] | None, **_: Any) -> l
     if settings.BEHIND_PROXY and not settings.TRUSTED_PROXIES:
         found.append(
             Warning(
-                "LARDER_BEHIND_PROXY is on without LARDER_TRUSTED_PROXIES: anybody may claim TLS, and limits on "
-                "sign-in count the proxy's address, so one stranger locks everybody out.",
-                hint="Set LARDER_TRUSTED_PROXIES to the addresses of your proxies; LARDER_BEHIND_PROXY can go then.",
+                "LARDER_BEHIND_PROXY is on without LARDER_TRUSTED_PROXIES: anyone can claim TLS, and sign-in limits "
+                "count the proxy's address, so one stranger locks everyone out.",
+                hint="Set LARDER_TRUSTED_PROXIES to the addresses of your proxies; then remove LARDER_BEHIND_PROXY.",
                 id="larder.W002",
             )
         )
     if settings.TRUSTED_PROXIES.trusts_everybody:
         found.append(
             Warning(
-                "LARDER_TRUSTED_PROXIES trusts every address: anybody chooses the address that limits count.",
-                hint="Name the addresses or networks of your proxies alone.",
+                "LARDER_TRUSTED_PROXIES trusts every address: anyone can choose the address that limits count.",
+                hint="Name only the addresses or networks of your proxies.",
                 id="larder.W003",
             )
         )
@@ -83,9 +83,9 @@ def keys_are_apart_from_what_they_protect(app_configs: Sequence[AppConfig] | Non
     return [
         Warning(
             f"The key-encryption key ({settings.SIGNING_KEK_FILE}) is in the folder of the database whose signing keys "
-            "it opens: anybody with a copy of that folder can sign as every namespace.",
-            hint="Stop Larder, move the file elsewhere (do not make a new one: it opens nothing), set "
-            "LARDER_SIGNING_KEK_FILE to its place, and back it up apart from the database.",
+            "it opens: anyone with a copy of that folder can sign for every namespace.",
+            hint="Stop Larder, move the file elsewhere (a new one could not open the keys), set "
+            "LARDER_SIGNING_KEK_FILE to its path, and back it up apart from the database.",
             id="larder.W010",
         )
     ]

@@ -60,7 +60,7 @@ def publish_demo() -> Release:
         namespaces.create(
             name=DEMO_NAMESPACE,
             visibility=Visibility.PUBLIC,
-            description="Made by the first run, to try a new Larder with.",
+            description="Created by the first run, to try out Larder.",
             actor=admin,
         )
     data = demo_archive()

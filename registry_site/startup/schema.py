@@ -25,7 +25,7 @@ from registry_site.startup.bootstrap import CannotStartError
 
 SHOWN = 3
 NO_TABLES = "The database has no tables yet: run `manage.py migrate` first."
-START_ANEW = "keep them aside and start with an empty database (another LARDER_DATA_DIR or LARDER_DATABASE_URL)"
+START_EMPTY = "keep them aside and start with an empty database (another LARDER_DATA_DIR or LARDER_DATABASE_URL)"
 
 log = structlog.get_logger("larder.start")
 
@@ -108,10 +108,10 @@ def _refuse(found: list[str]) -> None:
         return
     more = f", and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
     raise CannotStartError(
-        "The tables of the database are not those of the migrations that it lists as applied: "
-        f"{'; '.join(found[:SHOWN])}{more}. They were made by a development version whose migrations changed later, or "
-        f"by a newer Larder. Nothing was changed. Run the version that made them; or {START_ANEW} and publish again; "
-        "or restore a backup of this version."
+        "The tables of the database do not match the migrations listed as applied: "
+        f"{'; '.join(found[:SHOWN])}{more}. They come from a development version whose migrations changed later, or "
+        f"from a newer Larder. Nothing was changed. Run the version that created them; or {START_EMPTY} and publish "
+        "again; or restore a backup of this version."
     )
 
 
@@ -143,9 +143,9 @@ def _cannot_migrate(error: Exception) -> CannotStartError | None:
         return None  # the database is away
     return CannotStartError(
         f"The database cannot be brought to this version: {type(error).__name__} ({error}) while "
-        f"{waiting[0] if waiting else 'the list of migrations'} was applied. The migrations before it are kept. "
-        "Tables of a development version whose migrations changed later cannot be upgraded: run the version that made "
-        f"them; or {START_ANEW}."
+        f"{waiting[0] if waiting else 'the list of migrations'} was applied. Earlier migrations stay applied. "
+        "Tables of a development version whose migrations changed later cannot be upgraded: run the version that "
+        f"created them; or {START_EMPTY}."
     )
 
 
@@ -165,7 +165,7 @@ def mismatches(of: Apps) -> Iterator[str]:
             continue
         expected = {column.column for column in meta.local_concrete_fields if column.column}
         yield from (f"{table} has no column {name}" for name in sorted(expected - found.columns[table]))
-        yield from (f"{table} wants an unknown column {name}" for name in sorted(found.needed[table] - expected))
+        yield from (f"{table} needs an unknown column {name}" for name in sorted(found.needed[table] - expected))
         yield from (f"{table} has no {name}" for name in sorted(_rules(model) - found.rules))
 
 

@@ -31,7 +31,7 @@ def text(
     """
     lines = ["", RULE, f"Larder is ready: {public_url}", ""]
     if password:
-        lines += [f"Sign in as {ADMIN} with the password {password}", "It is shown this once.", ""]
+        lines += [f"Sign in as {ADMIN} with the password {password}", "It is shown only once.", ""]
     lines += [f"Data: {data_dir}", *trust(files, container), ""]
     if has_demo:
         lines += _lines_to_paste(public_url, client_environment(files, data_dir), container)
@@ -41,7 +41,7 @@ def text(
 def _lines_to_paste(public_url: str, environment: dict[str, str], container: str) -> list[str]:
     lines = ["Try it: paste these lines into a shell."]
     if "." not in (urlsplit(public_url).hostname or "") and ":" not in (urlsplit(public_url).hostname or ""):
-        lines.append("(Module addresses need a dot in the host name: ask for this Larder under one that has it.)")
+        lines.append("(Module addresses need a dot in the host name: open this Larder under a name with a dot.)")
     return [*lines, "", COPY_FROM, *trial(as_written(urlsplit(public_url).netloc), environment, container), COPY_TO, ""]
 
 
@@ -51,7 +51,7 @@ def trust(files: Served | None, container: str) -> list[str]:
         return []
     lines = [f"Certificate authority: {files.ca}", f"  SHA-256 {certificates.fingerprint(files.ca)}"]
     if container:
-        return [*lines, f"Copy it out, to trust it:  docker cp {container}:{files.ca} larder-ca.pem"]
+        return [*lines, f"Copy it out to trust it: docker cp {container}:{files.ca} larder-ca.pem"]
     if sys.platform == "linux":
         lines.append(f"Trust it in this shell:  export SSL_CERT_FILE={shlex.quote(str(files.bundle))}")
     # Go reads the system's store on macOS and Windows and no variable there (terraform issue 28551).

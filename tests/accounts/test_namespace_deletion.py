@@ -80,7 +80,7 @@ def test_what_holds_anything_is_not_deleted(tofu, acme, dora, alice, published, 
     page = browser_of(dora).post(reverse("portal:namespace-delete", args=["acme"]))
 
     assert (refused.status_code, page.status_code) == (409, 409)
-    assert "it holds 1 version" in refused.json()["error"]["message"]
+    assert "it contains 1 version" in refused.json()["error"]["message"]
     assert Namespace.objects.filter(name="acme").exists()
     assert not AuditEvent.objects.filter(kind=Kind.NAMESPACE_DELETED).exists()
 

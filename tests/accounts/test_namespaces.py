@@ -63,7 +63,7 @@ def test_a_token_needs_the_scope_manage(charlie, scope):
 def test_a_limited_token_creates_nothing(dora, acme):
     for limit in ({"namespaces": [acme]}, {"only_name": "vpc/aws"}):
         token, _ = tokens.issue(user=dora, label="t", scope=Scope.MANAGE, actor=NOBODY, **limit)
-        with pytest.raises(RoleRequired, match="limited"):
+        with pytest.raises(RoleRequired, match="has limits"):
             create(Viewer(dora, token))
 
 

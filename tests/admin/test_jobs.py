@@ -73,7 +73,7 @@ def test_a_job_is_retried_and_cancelled_on_its_page(operator_client):
     assert 'value="cancel"' not in shown
     assert operator_client.post(page, {"action": "retry"}).url == page
     assert 'value="cancel"' in operator_client.get(page).text
-    assert "cannot be done here any more" in operator_client.post(page, {"action": "retry"}, follow=True).text
+    assert "can no longer be done" in operator_client.post(page, {"action": "retry"}, follow=True).text
     operator_client.post(page, {"action": "cancel"})
 
     states = dict(Job.objects.values_list("pk", "state"))

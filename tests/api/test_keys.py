@@ -1,4 +1,4 @@
-"""/api/v1/namespaces/<ns>/keys: registered and asked for by owners, listed for readers, ended with a reason."""
+"""/api/v1/namespaces/<ns>/keys: registered and requested by owners, listed for readers, ended with a reason."""
 
 import json
 
@@ -63,7 +63,7 @@ def test_a_worker_is_asked_for_a_key(tofu, dora):
     assert kinds() == [("requested", dora.pk)]
     again = post(tofu(dora), generate="ed25519")
     assert again.status_code == 409
-    assert "being made" in again.json()["error"]["message"]
+    assert "being generated" in again.json()["error"]["message"]
 
 
 def test_a_private_key_is_refused_with_what_to_do_now(tofu, dora):
@@ -98,8 +98,8 @@ def test_a_key_that_its_owner_has_extended_is_renewed(tofu, dora):
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        ({}, "registered or made"),
-        ({"armor": "x", "generate": "ed25519"}, "registered or made"),
+        ({}, "registered or generated"),
+        ({"armor": "x", "generate": "ed25519"}, "registered or generated"),
         ({"generate": "dsa"}, "generate"),
         ({"generate": "ed25519", "source": "Cooks"}, "no source"),
         ({"armor": "nothing of the kind"}, "armour block"),

@@ -172,8 +172,8 @@ def test_publishers_yank_their_own_release_for_three_days(published, post, alice
     late = post(alice, "yank")
 
     assert late.status_code == 403
-    assert "the role owner in acme; you hold publisher" in error_of(late)["message"]
-    assert "for 72 hours" in error_of(late)["hint"]
+    assert "the role owner in acme; you have publisher" in error_of(late)["message"]
+    assert "within 72 hours" in error_of(late)["hint"]
     assert said(post(dora, "yank"))[0] == "yanked"
     audit = AuditEvent.objects.filter(kind="namespace:release:yanked").order_by("pk")
     assert [event.actor_id for event in audit] == [alice.pk, dora.pk]

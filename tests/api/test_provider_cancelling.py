@@ -39,9 +39,9 @@ def test_what_is_handed_in_or_published_is_a_conflict_that_says_so(draft_client,
     for name, data in signed(dist()).items():
         draft_client.put(name, data)
     draft_client.hand_in()
-    assert "is received: only a draft can be cancelled" in body(refused(draft_client))["error"]["message"]
+    assert "is received: only drafts can be cancelled" in body(refused(draft_client))["error"]["message"]
     work()
-    assert "is published: only a draft can be cancelled" in body(refused(draft_client))["error"]["message"]
+    assert "is published: only drafts can be cancelled" in body(refused(draft_client))["error"]["message"]
     assert draft_client.get()["state"] == "published"
     assert Package.objects.count() == 2
 

@@ -45,7 +45,7 @@ def told(*options: str) -> str:
 
 def test_where_all_is_right_it_says_so_and_succeeds(folder):
     assert told() == (
-        "Read 3 blobs with 14 bytes: 0 missing, 0 damaged, 0 right again.\n"
+        "Read 3 blobs with 14 bytes: 0 missing, 0 damaged, 0 repaired.\n"
         "Listed 0 objects older than a day: 0 orphans, 0 removed.\n"
     )
 
@@ -60,7 +60,7 @@ def test_it_names_what_is_wrong_and_fails(folder):
 
     assert failed.value.returncode == 1
     assert out.getvalue() == (
-        "Read 3 blobs with 14 bytes: 1 missing, 1 damaged, 0 right again.\n"
+        "Read 3 blobs with 14 bytes: 1 missing, 1 damaged, 0 repaired.\n"
         "Listed 0 objects older than a day: 0 orphans, 0 removed.\n"
         f"damaged sha256:{WRONG}\n"
         f"missing sha256:{GONE}\n"
@@ -76,7 +76,7 @@ def test_what_was_found_before_is_wrong_until_it_is_right(folder, monkeypatch):
         told()
     path_of(folder, GONE).write_bytes(b"gone")
 
-    assert "0 missing, 0 damaged, 1 right again." in told("--whole")
+    assert "0 missing, 0 damaged, 1 repaired." in told("--whole")
 
 
 def test_a_short_run_says_that_there_is_more(folder, monkeypatch):
@@ -116,7 +116,7 @@ def test_of_many_findings_the_first_are_named(folder):
 def test_an_outage_is_said_and_is_no_finding(folder, settings, tmp_path):
     (tmp_path / "file").write_bytes(b"")
     settings.STORAGE_URL = f"file://{tmp_path / 'file'}"
-    with pytest.raises(CommandError, match="The check ended early: The disk that stores uploads does not work"):
+    with pytest.raises(CommandError, match="The check stopped early: The disk that stores uploads does not work"):
         told()
 
     assert not Blob.objects.exclude(problem="").exists()

@@ -139,7 +139,7 @@ def test_what_somebody_begins_to_store_stays(orphan, keys, tomorrow):
 @pytest.mark.both
 def test_whoever_stores_it_while_it_goes_waits(orphan, keys, monkeypatch):
     def meets(*_: object, **__: object) -> bool:
-        with pytest.raises(store.StorageUnavailable, match="is just being removed"):
+        with pytest.raises(store.StorageUnavailable, match="is being removed"):
             stores()
         return False
 

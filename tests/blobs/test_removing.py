@@ -53,7 +53,7 @@ def test_the_row_says_leaving_before_anybody_is_asked(kept):
 
 def test_whoever_stores_the_same_bytes_meanwhile_waits(kept, keys):
     def meets() -> bool:
-        with pytest.raises(store.StorageUnavailable, match="is just being removed"):
+        with pytest.raises(store.StorageUnavailable, match="is being removed"):
             again()
         return False
 

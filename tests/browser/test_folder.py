@@ -186,7 +186,7 @@ def test_a_file_that_is_gone_is_named(page, space, folder):
     [
         ("maxBytes", 400, "LARDER_MODULE_ARCHIVE_MAX_BYTES allows 400 bytes. Its largest file is huge.md with 500"),
         ("maxUnpacked", 300, "LARDER_MODULE_UNPACKED_MAX_BYTES allows 300"),
-        ("maxEntries", 2, "more than 2 files, which is what LARDER_ARCHIVE_MAX_ENTRIES allows"),
+        ("maxEntries", 2, "more than 2 files, the limit that LARDER_ARCHIVE_MAX_ENTRIES sets"),
     ],
 )
 @pytest.mark.parametrize("way", ["chosen", "dropped"])

@@ -129,10 +129,10 @@ def test_what_is_missing_or_wrong_is_told_before_anything_is_sent(page, larder_o
     page.on("request", lambda request: requests.append(request.method))
     problems = page.locator("[data-plan-problems]")
     for text in (
-        f"lists {stem}_linux_arm64.zip, which is not here",
+        f"lists {stem}_linux_arm64.zip, which is missing",
         f"{stem}_freebsd_amd64.zip has no line in",
         "is linux_amd64 once more",
-        "terraform-provider-wrong_1.2.0.zip has a name that says no platform",
+        "terraform-provider-wrong_1.2.0.zip has no platform in its name",
         "belongs to wrong 1.1.0",
         "is for lunix_amd64, which no client asks for",
     ):
@@ -144,7 +144,7 @@ def test_what_is_missing_or_wrong_is_told_before_anything_is_sent(page, larder_o
     for name in ("freebsd", "lunix", "1.1.0", "wrong_1.2.0.zip", "old/"):
         row(page, name).first.get_by_role("button", name="Remove").click()
     expect(problems).not_to_contain_text("once more")
-    expect(problems).to_contain_text("linux_arm64.zip, which is not here")
+    expect(problems).to_contain_text("linux_arm64.zip, which is missing")
     page.locator("#file").set_input_files(
         folder({f"{stem}_linux_arm64.zip": build("wrong")[f"{stem}_linux_arm64.zip"]}, "late")
         / f"{stem}_linux_arm64.zip"
@@ -285,7 +285,7 @@ def test_it_works_without_javascript(open_browser: OpenBrowser, larder_of_keys, 
     (path / "notes.txt").write_text("not for the registry")
     page.get_by_label("Choose files").set_input_files(sorted(path.iterdir()))
     page.get_by_role("button", name="Send the files").click()
-    expect(page.get_by_text("Not needed, and not kept: notes.txt")).to_be_visible()
+    expect(page.get_by_text("Not needed, and not stored: notes.txt")).to_be_visible()
     expect(page.locator("[data-file]")).to_have_count(3)
     page.locator("[data-file]").first.get_by_role("button", name="Remove").click()
     expect(page.locator("[data-file]")).to_have_count(2)

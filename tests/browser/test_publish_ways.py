@@ -76,7 +76,7 @@ def test_the_keyboard_alone_answers_what_a_held_release_asks(page, space, archiv
     assert serious_findings(page) == []
     tab_to(page, "[data-held] form button")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("alert").first).to_contain_text("Say yes to it, or cancel the release")
+    expect(page.get_by_role("alert").first).to_contain_text("Confirm it, or cancel the release")
     assert serious_findings(page) == []
     for question in ("state_file", "private_key"):
         tab_to(page, f"[name={question}]")

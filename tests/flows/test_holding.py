@@ -89,7 +89,7 @@ def test_a_reader_cannot_answer(upload, answer, bob):
 def test_without_a_module_at_the_root_it_asks_for_the_folder(upload, answer):
     release = upload(MONOREPO)
     assert [question["code"] for question in release.questions] == ["choose_folder"]
-    with pytest.raises(Invalid, match="expected one that holds a module"):
+    with pytest.raises(Invalid, match="expected one that contains a module"):
         answer(release, folder="stacks/none")
     (published,) = answer(release, folder="stacks/vpc")
     assert (published.state, published.folder) == ("published", "stacks/vpc")

@@ -142,7 +142,7 @@ def test_a_broken_link_that_no_client_needs_is_left_out_with_a_warning(put, pack
         ("modules/dns", "../dns", "../dns, which is not in the archive"),
         ("templates/init.sh", "/usr/share/init.sh", "/usr/share/init.sh, an absolute path"),
         ("files", "/opt/files", "/opt/files, an absolute path"),
-        ("locals.tf", "locals.tf", "in a circle"),
+        ("locals.tf", "locals.tf", "part of a loop"),
         ("data.json", "terraform.tfstate", "left out"),
     ],
     ids=["outside", "a submodule", "a file by its name", "a folder by its name", "itself", "state"],
@@ -157,7 +157,7 @@ def test_a_broken_link_that_a_module_may_need_is_refused(put, pack, name, target
     assert found in reason["found"]
     assert (reason["expected"], reason["hint"]) == (
         "a link to a file or folder in the archive",
-        "Pack the file itself in place of the link, or leave the link out.",
+        "Replace the link with the file itself, or leave it out.",
     )
     assert put(module_zip()).state == "published"  # the number is still free
 

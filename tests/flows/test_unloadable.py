@@ -43,24 +43,30 @@ REFUSED_BY_CLIENTS: dict[str, tuple[dict[str, str], str]] = {
         },
         "there is no lib/c",
     ),
-    "a block that is never closed": ({"main.tf": 'variable "a" {\n'}, "never closed"),
+    "a block that is not closed": ({"main.tf": 'variable "a" {\n'}, "not closed"),
     "two arguments on a line": ({"main.tf": "locals {\n  a = 1 b = 2\n}\n"}, "line 2: "),
-    "an argument twice": ({"main.tf": 'variable "a" {\n  default = 1\n  default = 2\n}\n'}, "a second time"),
+    "an argument twice": ({"main.tf": 'variable "a" {\n  default = 1\n  default = 2\n}\n'}, "twice"),
     "JSON that is cut off": ({"main.tf.json": '{"variable": {'}, "main.tf.json, line 1: "),
-    "a variable twice": ({"main.tf": SIZE, "variables.tf": SIZE}, "variable size is declared in main.tf, line 1"),
+    "a variable twice": (
+        {"main.tf": SIZE, "variables.tf": SIZE},
+        "variable size is already declared in main.tf, line 1",
+    ),
     "a variable in HCL and in JSON": ({"a.tf": SIZE, "b.tf.json": '{"variable": {"size": {}}}'}, "declared in a.tf"),
     "a local value twice": (
         {"main.tf": "locals {\n  a = 1\n}\nlocals {\n  a = 2\n}\n"},
-        "local a is declared in main.tf",
+        "local a is already declared in main.tf",
     ),
-    "a local value twice in JSON": ({"main.tf.json": '{"locals": [{"a": 1}, {"a": 2}]}'}, "local a is declared"),
-    "a provider twice": ({"main.tf": PROVIDER * 2}, "provider terraform is configured"),
-    "required_providers twice": ({"a.tf": REQUIRED, "b.tf": REQUIRED}, "required_providers is set in a.tf"),
+    "a local value twice in JSON": (
+        {"main.tf.json": '{"locals": [{"a": 1}, {"a": 2}]}'},
+        "local a is already declared",
+    ),
+    "a provider twice": ({"main.tf": PROVIDER * 2}, "provider terraform is already configured"),
+    "required_providers twice": ({"a.tf": REQUIRED, "b.tf": REQUIRED}, "required_providers is already set in a.tf"),
     "a data source and the same in a check": (
         {**CHECKS, "b.tf": 'data "terraform_remote_state" "a" {\n  backend = "local"\n}\n'},
-        "data terraform_remote_state.a is declared",
+        "data terraform_remote_state.a is already declared",
     ),
-    "an override of nothing": ({"main.tf": "", "override.tf": SIZE}, "no variable size that this could override"),
+    "an override of nothing": ({"main.tf": "", "override.tf": SIZE}, "no variable size to override"),
 }
 LOADED_BY_CLIENTS: dict[str, dict[str, str]] = {
     "a folder without configuration": {"main.tf": CALL.format("./docs"), "docs/README.md": "# Docs\n"},
@@ -195,7 +201,7 @@ def test_many_warnings_are_not_all_said(put):
 
     said = [warning["found"] for warning in release.notes["warnings"]]
     assert len(said) == 21
-    assert said[-1] == "and 3 more like these"
+    assert said[-1] == "and 3 more like this"
 
 
 def test_what_the_root_calls_counts_wherever_it_lies(put):

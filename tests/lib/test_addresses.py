@@ -23,7 +23,7 @@ GOOD = (
 )  # fmt: skip
 BAD = (
     ("namespace", "", "is empty"), ("namespace", "Admin", "part of Larder's own URLs"),
-    ("namespace", "WELL_known", "clients ask for it"), ("namespace", "a--b", "holds '--'"),
+    ("namespace", "WELL_known", "clients request it"), ("namespace", "a--b", "holds '--'"),
     ("namespace", "-a", "starts with '-'"), ("namespace", "a-", "ends with '-'"), ("namespace", "-", "starts with '-'"),
     ("namespace", "a_-b", "holds '_-'"), ("namespace", "_a", "starts with '_'"),
     ("namespace", "a.b", "a dot '.' at position 2"),
@@ -35,9 +35,9 @@ BAD = (
     ("namespace", "static", "reserved"), ("namespace", "healthz", "reserved"), ("namespace", "readyz", "reserved"),
     ("namespace", "account", "reserved"), ("namespace", "new", "reserved"), ("namespace", "tokens", "reserved"),
     ("namespace", "releases", "reserved"), ("namespace", "search", "reserved"), ("namespace", "archives", "reserved"),
-    ("namespace", "uploads", "path word of /v2/"), ("namespace", "v1", "clients ask for it"),
-    ("namespace", "v2", "clients ask for it"), ("namespace", "providers", "clients ask for it"),
-    ("namespace", "modules", "clients ask for it"), ("namespace", "well-known", "clients ask for it"),
+    ("namespace", "uploads", "path word of /v2/"), ("namespace", "v1", "clients request it"),
+    ("namespace", "v2", "clients request it"), ("namespace", "providers", "clients request it"),
+    ("namespace", "modules", "clients request it"), ("namespace", "well-known", "clients request it"),
     ("name", "", "is empty"), ("name", "Blobs", "path word of /v2/"), ("name", "a__b", "holds '__'"),
     ("name", "a-_b", "holds '-_'"), ("name", "_a", "starts with '_'"), ("name", "a_", "ends with '_'"),
     ("name", "a" * 65, "expected at most 64"), ("name", "blobs", "path word of /v2/"), ("name", "tags", "reserved"),
@@ -98,9 +98,9 @@ def test_what_it_suggests_is_a_name(kind, text, hint):
 
 def test_an_operator_can_reserve_more_names_in_either_spelling():
     for check in CHECKS.values():
-        with pytest.raises(Invalid, match="the operator keeps it back"):
+        with pytest.raises(Invalid, match="the operator reserves it"):
             check("hashicorp", reserved=frozenset({"hashicorp"}))
-    with pytest.raises(Invalid, match="the operator keeps it back"):
+    with pytest.raises(Invalid, match="the operator reserves it"):
         addresses.check_module_name("Our_own", reserved=frozenset({"our-Own"}))
     addresses.check_namespace("acme", reserved=frozenset({"hashicorp"}))
 

@@ -144,7 +144,7 @@ def test_of_two_who_act_at_once_the_second_changes_nothing(published, act, dora,
     act(lifecycle.yank, dora, reason="The first.")
     monkeypatch.setattr(VersionActions, "_found", lambda *_: stale)
 
-    with pytest.raises(Conflict, match="Somebody else has just changed"):
+    with pytest.raises(Conflict, match="Someone else has just changed"):
         act(lifecycle.deprecate, dora, reason="The second.")
     assert row().lifecycle_reason == "The first."
 

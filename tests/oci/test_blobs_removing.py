@@ -103,7 +103,7 @@ def refuses(uploader, digest):
     response = uploader.delete(digest)
     assert (response.status_code, code_of(response)) == (405, "UNSUPPORTED")
     message = response.json()["errors"][0]["message"]
-    assert message.startswith(f"A release of acme/vpc/aws uses {digest}. Releases are not deleted over OCI")
+    assert message.startswith(f"A release of acme/vpc/aws uses {digest}. Releases cannot be deleted over OCI")
     assert uploader.head(digest).status_code == 200
 
 

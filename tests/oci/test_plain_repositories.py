@@ -62,7 +62,7 @@ def test_a_name_whose_namespace_is_not_there_says_what_its_first_part_is(repo):
     answer = repo("nowhere").client.post("/v2/nowhere/blobs/uploads/")
 
     assert code_of(answer) == (404, "NAME_UNKNOWN")
-    assert "The first part of its name is a namespace" in answer.json()["errors"][0]["message"]
+    assert "The first part of its name must be a namespace" in answer.json()["errors"][0]["message"]
 
 
 @pytest.mark.parametrize("name", ["acme/blobs", "acme/tools/uploads/x"])

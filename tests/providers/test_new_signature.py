@@ -188,7 +188,7 @@ def test_an_owner_sends_it_on_the_page_and_reads_what_is_wrong_with_it(new, brow
     right = _post(browser, signature)
 
     assert (right.status_code, right.url) == (303, PAGE)
-    assert f"is served with your signature by the key {new.key_id}" in browser.get(PAGE).text
+    assert f"is now served with your signature by the key {new.key_id}" in browser.get(PAGE).text
     assert _post(browser, signature, origin="https://evil.example").status_code == 403
 
 

@@ -78,7 +78,7 @@ SIGNATURES = {
     "over other bytes": ("signature_bad", lambda sums: signing_key().sign(sums + b"x")),
     "over SHA-1": ("signature_weak_digest", lambda sums: signing_key().sign(sums, "--digest-algo", "SHA1")),
     "by RSA-1024": ("signature_weak_key", lambda sums: signing_key("rsa1024").sign(sums)),
-    "dated ahead": ("signature_future", lambda sums: signing_key().sign(sums, *ahead(timedelta(minutes=30)))),
+    "dated in the future": ("signature_future", lambda sums: signing_key().sign(sums, *ahead(timedelta(minutes=30)))),
     "with a critical key server": (
         "signature_critical",
         lambda sums: signing_key().sign(sums, "--sig-keyserver-url", "!https://keys.example.com/p"),
@@ -129,7 +129,7 @@ def test_without_signature_and_without_a_key_both_ways_are_said(draft_client):
 
     assert codes(document) == ["not_signed"]
     assert "SHA256SUMS and its .sig" in document["reasons"][0]["hint"]
-    assert "registry-held key" in document["reasons"][0]["hint"]
+    assert "a key in this registry" in document["reasons"][0]["hint"]
 
 
 def test_a_signature_without_sums_is_rejected(draft_client, registered):

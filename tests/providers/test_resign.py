@@ -130,7 +130,7 @@ def test_without_a_key_there_is_nothing_to_sign_with(old, tofu, dora):
     response = resign(tofu(dora))
 
     assert response.status_code == 409
-    assert "acme has no active key that the registry holds" in response.json()["error"]["message"]
+    assert "acme has no active key in this registry" in response.json()["error"]["message"]
 
 
 def test_a_publishers_signature_is_the_publishers(draft_client, registered, acme, dora, tofu, worker):
@@ -140,7 +140,7 @@ def test_a_publishers_signature_is_the_publishers(draft_client, registered, acme
 
     assert response.status_code == 409
     assert "is signed by its publisher" in response.json()["error"]["message"]
-    assert "a signature by another key of the publisher" in response.json()["error"]["hint"]
+    assert "a signature by another of the publisher's keys" in response.json()["error"]["hint"]
 
 
 @pytest.mark.both

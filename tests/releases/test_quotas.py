@@ -109,7 +109,7 @@ def test_too_many_versions_are_refused_before_the_body_is_read(acme, published, 
     answer = upload(tofu, alice, "1.1.0", **UNREAD)
 
     assert answer.status_code == 413
-    assert "its quota is 1 version, and it holds 1" in answer.text
+    assert "its quota is 1 version, and it has 1" in answer.text
 
 
 def test_the_same_bytes_again_are_welcome_in_a_full_namespace(acme, alice, tofu, work):

@@ -61,7 +61,7 @@ def test_the_private_half_is_stored_sealed_and_nowhere_else(
 @pytest.mark.both
 def test_one_request_at_a_time(acme: Namespace, owner: Viewer, worker_host: None, make_keys: Make) -> None:
     keys.request(namespace=acme, algorithm="ed25519", actor=owner)
-    with pytest.raises(Conflict, match="being made already"):
+    with pytest.raises(Conflict, match="already being generated"):
         keys.request(namespace=acme, algorithm="rsa4096", actor=owner)
     make_keys()
     assert keys.request(namespace=acme, algorithm="ed25519", actor=owner).state == State.PENDING
@@ -102,7 +102,7 @@ def test_what_no_worker_could_make_says_so_and_can_be_asked_for_again(
     make_keys()
     key.refresh_from_db()
     assert key.state == State.PENDING
-    assert "Ask for it again" in key.reason
+    assert "Request it again" in key.reason
     assert Job.objects.get().state == "failed"
     again = keys.request(namespace=acme, algorithm="ed25519", actor=owner)
     assert (again.pk, again.reason, again.algorithm) == (key.pk, "", "ed25519")

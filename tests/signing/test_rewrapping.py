@@ -58,7 +58,7 @@ def test_the_first_line_seals_and_every_line_opens(held: list[SigningKey], acme:
 def test_the_command_seals_every_row_anew_and_the_old_key_may_go(held: list[SigningKey]) -> None:
     before = sealed_under()
     KEK.write_text(f"{NEW}\n{KEK.read_text()}")
-    assert reseal().startswith("2 resealed.\nNo private key needs another line")
+    assert reseal().startswith("2 resealed.\nAll private keys use the first line")
     after = sealed_under()
     assert len(after) == 1
     assert after.isdisjoint(before)
@@ -89,8 +89,8 @@ def test_a_ciphertext_that_was_pasted_is_not_laundered(held: list[SigningKey]) -
     KEK.write_text(f"{NEW}\n{KEK.read_text()}")
     said = reseal()
     assert "1 resealed." in said
-    assert f"acme, {held[0]}: The private key of {held[0]} is not what was stored for it" in said
-    assert "1 could not be opened and are as they were" in said
+    assert f"acme, {held[0]}: The private key of {held[0]} is damaged or was replaced" in said
+    assert "1 could not be opened and are unchanged" in said
     row = PrivateKey.objects.get(pk=mine.pk)
     assert (row.kek_id, bytes(row.ciphertext)) == (mine.kek_id, bytes(other.ciphertext))
     with pytest.raises(SealBroken):
@@ -110,7 +110,7 @@ def test_after_the_exchange_a_pasted_ciphertext_opens_in_no_other_row(held: list
 def test_one_spoilt_line_is_a_spoilt_file(held: list[SigningKey]) -> None:
     for line in ("no hex", NEWER[:-2], f"{NEWER}00"):
         KEK.write_text(f"{NEW}\n{line}\n")
-        assert "64 hex digits in each line" in reseal()
+        assert "64 hex digits on each line" in reseal()
         with pytest.raises(SignerUnavailable):
             sign(key=held[0], data=b"data")
 

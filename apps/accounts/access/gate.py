@@ -215,7 +215,7 @@ def team_for(viewer: Viewer, name: str, *, manage: bool = False) -> Team:
             f"There is no team {name!r} that you may see.", hint="Check the spelling, or ask one of its managers."
         )
     raise RoleRequired(
-        f"This is for managers of the team {name}, in a browser or by a token with the scope manage.",
+        f"Only managers of the team {name} can do this, in a browser or with a token of scope manage.",
         hint="Ask one of its managers, or staff.",
     )
 
@@ -321,7 +321,7 @@ def _record_refusal(viewer: Viewer, name: str, need: Role, standing: Standing) -
 def _role_required(namespace: Namespace, need: Role, standing: Standing) -> RoleRequired:
     name, needed = namespace.name, need.label.lower()
     held = standing.role.label.lower() if standing.role else "none"
-    message = f"This needs the role {needed} in {name}; you hold {held}."
+    message = f"This needs the role {needed} in {name}; you have {held}."
     if standing.own and standing.own.covers(need):
         return RoleRequired(
             f"This needs the role {needed} in {name}; you are {standing.own.label.lower()} there, but this token "

@@ -63,4 +63,4 @@ def operated_namespace(viewer: Viewer, name: str, *, permission: str, only_name:
             needed="staff",
             held="owner",
         )
-    raise RoleRequired("Only staff may do this: those who operate this registry.", hint="Ask one of them.")
+    raise RoleRequired("Only staff can do this: the operators of this registry.", hint="Ask one of them.")

@@ -61,12 +61,12 @@ def _as_of_now(viewer: Viewer) -> Viewer:
         token = tokens.token_with_id(viewer.token.pk)
         if token is None:
             raise tokens.TokenRefused(
-                "This API token was revoked or has expired.", hint="Make another on the tokens page."
+                "This API token was revoked or has expired.", hint="Create another on the tokens page."
             )
         return Viewer(token.user, token)
     user = User.objects.filter(pk=viewer.user.pk, is_active=True).first() if viewer.user else None
     if user is None:
-        raise CredentialsRequired("This account was switched off.", hint="Ask an operator.")
+        raise CredentialsRequired("This account was deactivated.", hint="Ask an operator.")
     if viewer.session and not sessions.is_signed_in(viewer.session, user):
-        raise CredentialsRequired("The session that began this upload has ended.", hint="Sign in, and upload it again.")
+        raise CredentialsRequired("The session that began this upload has ended.", hint="Sign in and upload again.")
     return Viewer(user, session=viewer.session)

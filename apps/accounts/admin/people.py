@@ -18,8 +18,8 @@ from apps.accounts.people import accounts, deactivation, invitations
 from apps.admin_base import LarderAdmin
 
 ROLE_HELP = (
-    "Operator: every page of the admin, owner in every namespace, all that can be undone. "
-    "Auditor: reads everything, the admin included, and changes nothing. Only superusers give roles."
+    "Operator: all admin pages, owner in every namespace, everything that can be undone. Auditor: reads everything, "
+    "including the admin, and changes nothing. Only superusers give roles."
 )
 
 
@@ -27,7 +27,7 @@ class UserForm(forms.ModelForm[User]):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if cleaned.get("groups") and not cleaned.get("is_staff"):
-            self.add_error("is_staff", "A role works for staff alone: tick this as well, or take the role away.")
+            self.add_error("is_staff", "A role needs staff status: tick this too, or remove the role.")
         return cleaned
 
 
@@ -101,7 +101,7 @@ class UserAdmin(EntryPage):
         if db_field.name == "user_permissions":
             ours = staff_roles.permissions().select_related("content_type")
             kwargs["queryset"] = ours.order_by("content_type__app_label", "content_type__model", "codename", "pk")
-            kwargs["help_text"] = "Beside those of the role."
+            kwargs["help_text"] = "In addition to those of the role."
         if db_field.name == "groups":
             kwargs["queryset"] = Group.objects.order_by("name")
             kwargs |= {"widget": forms.CheckboxSelectMultiple, "label": "Roles", "help_text": ROLE_HELP}
@@ -119,7 +119,7 @@ class UserAdmin(EntryPage):
         )
         if not obj.is_active and (behind := deactivation.left_behind(obj)):
             # Deactivation must take effect at once, so warn afterwards instead of asking before.
-            self.message_user(request, f"This falls to staff now: {obj} was {behind}.", messages.WARNING)
+            self.message_user(request, f"Staff must look after this now: {obj} was {behind}.", messages.WARNING)
 
     def save_related(self, _request: HttpRequest, _form: Any, _formsets: Any, _change: bool) -> None:  # noqa: FBT001
         """Do nothing: the verb has saved the permissions."""
@@ -186,7 +186,7 @@ class InvitationAdmin(LarderAdmin[Invitation]):
         made, secret = invitations.invite(actor=actor_of(request), note=obj.note, namespace=obj.namespace, role=role)
         obj.pk = made.pk
         link = settings.PUBLIC_URL + reverse("portal:invitation", args=[secret])
-        self.message_user(request, f"The link, shown only now: {link}", messages.WARNING)
+        self.message_user(request, f"The link, shown only once: {link}", messages.WARNING)
 
     def is_offered(self, action: str, row: Invitation) -> bool:  # noqa: ARG002
         return row.used_at is None and row.revoked_at is None

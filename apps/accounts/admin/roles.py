@@ -64,7 +64,7 @@ class LeaderlessFilter(admin.SimpleListFilter):
     parameter_name = "leaderless"
 
     def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
-        return [("yes", "nobody who is active")]
+        return [("yes", "no active owner")]
 
     def queryset(self, _request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         if self.value() != "yes":
@@ -131,7 +131,7 @@ class NamespaceAdmin(LarderAdmin[Namespace]):
     def has_delete_empty_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm(namespace_deletion.PERMISSION)
 
-    @admin.action(permissions=["delete_empty"], description="Delete selected namespaces, where they are empty")
+    @admin.action(permissions=["delete_empty"], description="Delete selected namespaces if empty")
     def delete_empty(self, request: HttpRequest, queryset: QuerySet[Namespace]) -> None:
         actor = actor_of(request)
         self.apply_verb(
@@ -162,7 +162,7 @@ class NamespaceAdmin(LarderAdmin[Namespace]):
 
     @admin.display(description="usage")
     def usage(self, namespace: Namespace) -> str:
-        return link(reverse("portal:namespace-usage", args=[namespace.name]), "See what is used of its quota")
+        return link(reverse("portal:namespace-usage", args=[namespace.name]), "See the usage of its quota")
 
     @admin.display(description="page")
     def page(self, namespace: Namespace) -> str:

@@ -140,18 +140,18 @@ def identify(secret: str) -> ApiToken:
         # By the digest's unique index, so that no comparison of secrets can leak by its timing.
         token = ApiToken.objects.select_related("user").filter(digest=_digest(secret)).first()
     if token is None:
-        raise TokenRefused("This API token is unknown.", hint="Check that it was copied whole, or make another.")
+        raise TokenRefused("This API token is unknown.", hint="Check that you copied all of it, or create another.")
     if token.revoked_at is not None or not token.user.is_active:
-        raise TokenRefused("This API token was revoked.", hint="Make another on the tokens page.")
+        raise TokenRefused("This API token was revoked.", hint="Create another on the tokens page.")
     if token.suspended_at is not None:
         raise TokenRefused(
             "This API token is from before the database was restored, and is suspended until an operator decides.",
-            hint="Make another on the tokens page, or ask an operator.",
+            hint="Create another on the tokens page, or ask an operator.",
         )
     if not token.is_usable:
         raise TokenRefused(
             f"This API token expired on {token.expires_at:%Y-%m-%d %H:%M} UTC.",
-            hint="Make another on the tokens page.",
+            hint="Create another on the tokens page.",
         )
     return token
 
@@ -180,9 +180,9 @@ def _check(label: str, scope: str, only_name: str, lifetime: timedelta) -> None:
     if scope not in Scope.values:
         raise Invalid(f"There is no scope {scope!r}.", hint=f"Scopes are {', '.join(Scope.values)}.")
     if only_name and (len(only_name) > 130 or not _ONLY_NAME.fullmatch(only_name)):  # noqa: PLR2004
-        raise Invalid(f"{only_name!r} is no name in a namespace.", hint="Write name/system, such as vpc/aws.")
+        raise Invalid(f"{only_name!r} is not a name in a namespace.", hint="Write name/system, such as vpc/aws.")
     if not timedelta(0) < lifetime <= LONGEST_LIFETIME:
         raise Invalid(
-            f"A token lives from 1 to {LONGEST_LIFETIME.days} days, not {lifetime.days}.",
-            hint="Choose fewer days, and renew it before it ends.",
+            f"A token is valid for 1 to {LONGEST_LIFETIME.days} days, not {lifetime.days}.",
+            hint="Choose fewer days, and renew it before it expires.",
         )

@@ -53,11 +53,11 @@ def change(
         return
     touches_operators = row.is_staff or row.is_superuser or bool({"is_staff", "is_superuser"} & changes.keys())
     if (touches_operators or not is_same) and not (actor.user and actor.user.is_superuser):
-        raise RoleRequired("Only a superuser makes somebody an operator, or changes one.", hint="Ask a superuser.")
+        raise RoleRequired("Only a superuser can make someone an operator, or change one.", hint="Ask a superuser.")
     if (changes or not is_same) and actor.user_id == row.pk:
-        raise Conflict("Nobody changes their own rights.", hint="Ask another superuser.")
+        raise Conflict("You cannot change your own rights.", hint="Ask another superuser.")
     if row.is_forgotten:
-        raise Conflict("This person was forgotten.", hint="Invite them again: they get another account.")
+        raise Conflict("This person was erased.", hint="Invite them again to give them a new account.")
     new = {flag: value for flag, (_, value) in changes.items()}
     if new:
         User.objects.filter(pk=row.pk).update(**new)
@@ -88,11 +88,11 @@ def set_password(*, user: User, actor: Viewer, password: str) -> None:
     """
     row = User.objects.select_for_update().get(pk=user.pk)
     if (row.is_staff or row.is_superuser) and actor.user and not actor.user.is_superuser:
-        raise RoleRequired("Only a superuser sets the password of an operator.", hint="Ask a superuser.")
+        raise RoleRequired("Only a superuser can set the password of an operator.", hint="Ask a superuser.")
     if actor.user_id == row.pk:
         raise Conflict("This is your own account.", hint="Change your password on your account page.")
     if row.is_forgotten:
-        raise Conflict("This person was forgotten.", hint="Invite them again: they get another account.")
+        raise Conflict("This person was erased.", hint="Invite them again to give them a new account.")
     row.set_password(password)
     row.save(update_fields=["password"])
     epoch.advance()  # a new password ends all sessions

@@ -25,7 +25,7 @@ def erase(*, user: User, actor: Viewer, hand_to: User | None = None) -> None:
     """
     row = User.objects.select_for_update().get(pk=user.pk)
     if row.is_forgotten:
-        raise Conflict(f"Account {row.pk} is forgotten already.")
+        raise Conflict(f"Account {row.pk} is erased already.")
     _hand_over(row, actor, hand_to)
     deactivation.lock_out(user=row, actor=actor)
     for grant in Grant.objects.filter(user=row).select_related("namespace").order_by("pk"):
@@ -58,10 +58,10 @@ def erase(*, user: User, actor: Viewer, hand_to: User | None = None) -> None:
 
 def _hand_over(user: User, actor: Viewer, hand_to: User | None) -> None:
     if hand_to is not None and (hand_to.pk == user.pk or not hand_to.is_active):
-        raise Invalid(f"{hand_to} cannot take over.", hint="Name somebody else, whose account is switched on.")
+        raise Invalid(f"{hand_to} cannot take over.", hint="Name someone else, with an active account.")
     behind = deactivation.left_behind(user)
     if behind and hand_to is None:
-        raise Conflict(f"{user} is {behind}.", hint="Make others owner and manager first, or hand these to somebody.")
+        raise Conflict(f"{user} is {behind}.", hint="Make others owner and manager first, or hand these to someone.")
     if hand_to is None:
         return
     for namespace in behind.namespaces:

@@ -47,7 +47,7 @@ def invite(
     if (namespace is None) != (role is None):
         raise Invalid("An invitation names a namespace and a role, or neither.", hint="Choose both, or none.")
     if len(note) > 120:  # noqa: PLR2004  # the column's width
-        raise Invalid("A note has at most 120 characters.", hint="Write only whom it is for.")
+        raise Invalid("A note has at most 120 characters.", hint="Write only who it is for.")
     secret = secrets.token_urlsafe(32)
     invitation = Invitation.objects.create(
         digest=_digest(secret),

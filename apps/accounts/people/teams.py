@@ -77,7 +77,7 @@ def describe(*, team: Team, description: str, actor: Viewer) -> None:
 def add(*, team: Team, user: User, actor: Viewer) -> Membership:
     """Make somebody a member, with the team's roles from the next request on. Safe to repeat."""
     if not user.is_active:
-        raise Invalid("This account is switched off.", hint="Ask an operator to switch it on first.")
+        raise Invalid("This account is deactivated.", hint="Ask an operator to activate it first.")
     _locked(team.pk)
     membership, is_new = Membership.objects.get_or_create(team=team, user=user, defaults={"added_by": actor.user})
     if is_new:
@@ -133,7 +133,7 @@ def team_named(name: str) -> Team:
     """Return any team, even a hidden one, for owners who name it to give it a role. Raises NotFound."""
     team = None if "\0" in name else Team.objects.filter(name=name).first()
     if team is None:
-        raise NotFound(f"There is no team {name}.", hint="Check the spelling, or make the team.")
+        raise NotFound(f"There is no team {name}.", hint="Check the spelling, or create the team.")
     return team
 
 
@@ -162,7 +162,9 @@ def _locked_with_namespaces(pk: int) -> list[Namespace]:
     locked = list(Namespace.objects.select_for_update().filter(pk__in=owned).order_by("pk"))
     team = _locked(pk)
     if Namespace.objects.filter(pk__in=owned).exclude(pk__in=[namespace.pk for namespace in locked]).exists():
-        raise Conflict(f"Somebody has just given a namespace to the team {team}.", hint="Look, and send it again.")
+        raise Conflict(
+            f"Someone has just given a namespace to the team {team}.", hint="Reload the page, and send it again."
+        )
     return locked
 
 
@@ -179,7 +181,7 @@ def _keep_a_manager(leaving: Membership, actor: Viewer) -> None:
     others = Membership.objects.filter(team=leaving.team_id, is_manager=True, user__is_active=True)
     if not others.exclude(pk=leaving.pk).exists():
         raise Conflict(
-            "A team keeps at least one manager, and this is the last one.", hint="Make somebody else manager first."
+            "A team needs at least one manager, and this is the last one.", hint="Make someone else manager first."
         )
 
 
@@ -189,7 +191,7 @@ def _keep_owners(team: Team, owned: list[Namespace], whose: str) -> None:
     if orphans:
         raise Conflict(
             f"{whose} is the only owner of {', '.join(sorted(orphans))}.",
-            hint="Transfer it to somebody, or make somebody else owner first.",
+            hint="Transfer it to someone, or make someone else owner first.",
         )
 
 

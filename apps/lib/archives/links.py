@@ -126,7 +126,7 @@ class Tree:
         else:
             found = link.target.removeprefix("./")
             if found not in self._files:
-                raise _Broken("which is no file of the archive")
+                raise _Broken("which is not a file of the archive")
         if is_left_out(found):
             raise _Broken("which does not belong to a module and is left out")
         return found
@@ -147,7 +147,7 @@ class Tree:
             if link := self._links.get(path):
                 followed += 1
                 if followed > MAX_FOLLOWED:
-                    raise _Broken("which leads round in a circle")
+                    raise _Broken("which is part of a loop")
                 if link.link == "hard":
                     at = []
                 parts += _parts(link.target)
@@ -180,7 +180,7 @@ class _Costs:
         limits.check_unpacked(self._bytes, _WITH_LINKS)
         # Links to folders make paths of any length.
         if name.count("/") >= limits.depth or self._name_bytes > limits.directory_bytes:
-            expected = f"{at_most(limits.depth, 'levels')} and {limits.directory_bytes} bytes of names in all"
+            expected = f"{at_most(limits.depth, 'levels')} and {limits.directory_bytes} bytes of names in total"
             raise refuse("too_large_directory", "paths through links that are too long", expected, file=name)
 
 

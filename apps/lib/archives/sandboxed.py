@@ -66,7 +66,7 @@ def run_check(
     except parent.TooExpensive as cost:
         raise too_expensive(str(cost)) from None
     except (ValueError, KeyError, TypeError) as error:
-        raise CheckBroken(f"the check answered nonsense ({error!r})") from error
+        raise CheckBroken(f"the check gave an invalid answer ({error!r})") from error
 
 
 def repack(

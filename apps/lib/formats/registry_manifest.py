@@ -56,7 +56,7 @@ def _is_one(protocol: object) -> bool:
 
 
 def _reason(found: str, file: str, expected: str = "major and minor number, such as 5.0 or 6.0") -> Reason:
-    hint = "Name what the provider's plugin library speaks: 5.0 for SDKv2, 6.0 for the framework's default."
+    hint = "Name the protocol of the provider's plugin library: 5.0 for SDKv2, 6.0 for the framework's default."
     return Reason("manifest_protocols", found, expected, hint, shown(file))
 
 
@@ -68,7 +68,7 @@ def _object(data: bytes, file: str) -> dict[str, Any]:
     except _Twice as twice:
         raise _refuse("manifest_duplicate", f"the key {_short_json(str(twice))} twice", "each key once", file) from None
     except UnicodeDecodeError:
-        raise _refuse("manifest_encoding", "bytes that are no UTF-8", "JSON in UTF-8", file) from None
+        raise _refuse("manifest_encoding", "bytes that are not UTF-8", "JSON in UTF-8", file) from None
     except (ValueError, RecursionError) as error:
         why = f" ({error})" if isinstance(error, json.JSONDecodeError) else ""
         raise _refuse("manifest_not_json", f"no JSON{why}", f"a JSON object such as {_EXAMPLE}", file) from None
@@ -93,7 +93,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _short_json(value: object) -> str:
     """A value as JSON in one short line."""
     if value is None:
-        return "that is not there or null"
+        return "that is missing or null"
     if isinstance(value, dict | list):
         return "a list" if isinstance(value, list) else "an object"
     return shown(json.dumps(value)[:80])

@@ -86,15 +86,15 @@ def _decoded(data: bytes, file: str) -> str:
         try:
             return data.decode("utf-8")
         except UnicodeDecodeError as error:
-            found, at = f"the byte {data[error.start]:#04x} (no UTF-8)", error.start
+            found, at = f"the byte {data[error.start]:#04x} (not UTF-8)", error.start
     line = data.count(b"\n", 0, at) + 1
     raise refuse("sums_encoding", f"{found} in line {line}", "plain ASCII text", _AGAIN, file)
 
 
 def _faults(number: int, line: str) -> Iterator[_Fault]:
     if not line.strip(_SPACE):
-        blank = "It stands between lines or behind the last one: remove it, and sign the file again."
-        yield _Fault("sums_blank_line", number, "a blank line", "none: it crashes every client", blank)
+        blank = "Remove it, between lines or after the last one, and sign the file again."
+        yield _Fault("sums_blank_line", number, "a blank line", "none: a blank line crashes every client", blank)
         return
     if line.endswith("\r"):
         yield _Fault("sums_crlf", number, "a Windows line ending (CRLF)", "a plain line feed")
@@ -151,7 +151,7 @@ def _repeated(names: Sequence[str]) -> Iterator[_Fault]:
     for number, name in enumerate(names, start=1):
         before = first.setdefault(name, number)
         if before != number:
-            found = f"the file {shown(name)!r} of line {before} once more"
+            found = f"the file {shown(name)!r} of line {before} again"
             yield _Fault("sums_duplicate", number, found, "each file once")
 
 

@@ -26,7 +26,7 @@ def only_program(names: Iterable[str], provider_type: str) -> str:
 
 def _several(found: list[str]) -> Reason:
     named = ", ".join(map(shown, found[:_NAMED]))
-    hint = "Leave all but the program out: clients start the first by name, whatever it is."
+    hint = "Include only the program: clients start the first match by name, even if it is the wrong file."
     return Reason("package_two_executables", f"{len(found)} files named like the program ({named})", "one", hint)
 
 
@@ -37,7 +37,7 @@ def _none(names: list[str], provider_type: str) -> Reason:
         folder, _, file = deeper[0].rpartition("/")
         hint = f"Pack it from inside its folder: cd {shown(folder)} && zip ../package.zip {shown(file)}."
         return Reason(
-            "package_in_folder", "the program in a folder", "it at the top of the zip", hint, shown(deeper[0])
+            "package_in_folder", "the program in a folder", "it at the root of the zip", hint, shown(deeper[0])
         )
     top = sorted(name for name in names if "/" not in name) or sorted(names)
     top.sort(key=lambda name: not name.lower().startswith("terraform-provider-"))  # near misses first

@@ -107,7 +107,7 @@ def _version(name: PackageName) -> Reason | None:
 
 def _platform(name: PackageName) -> Reason | None:
     if (name.os, name.arch) == ("darwin", _UNIVERSAL):
-        hint = "Pack the universal program twice: clients ask for darwin_amd64 and for darwin_arm64."
+        hint = "Pack the universal program twice: clients ask for darwin_amd64 and darwin_arm64."
         return _reason(name, "the platform darwin_all in the name", "one os and one arch", hint)
     for what, word, known in (("os", name.os, SYSTEMS), ("arch", name.arch, ARCHITECTURES)):
         if word not in known:

@@ -169,7 +169,7 @@ def _output(child: subprocess.Popen[bytes], patience: _Patience, limits: Limits)
     document = b""
     for kind, payload in _frames(child, patience, limits):
         if document:
-            raise CheckBroken("the check went on after its answer")
+            raise CheckBroken("the check continued after its answer")
         if kind == DOCUMENT:
             document = payload
         else:

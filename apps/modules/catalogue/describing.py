@@ -11,7 +11,7 @@ from apps.releases.catalogue.describing import checked_line, checked_url, save_c
 
 __all__ = ["checked_url", "describe"]
 
-SHORTER = "Say in one line what the module is for; the README says the rest."
+SHORTER = "Describe the module in one line; the README has the details."
 
 
 @transaction.atomic

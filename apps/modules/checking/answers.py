@@ -38,7 +38,7 @@ def answer(
     """
     reauthorising.authorise_again(viewer, release.namespace, only_name=release.name)
     if release.state != State.HELD:
-        raise Conflict(f"{release} is {release.state}: it waits for no answer any more.", hint="Reload its page.")
+        raise Conflict(f"{release} is {release.state}: it is not waiting for an answer.", hint="Reload its page.")
     confirmed = sorted({*release.confirmed, *checks.clean_confirmations(confirm)})
     chosen = _chosen(release, folder)
     if not chosen and _needs_folder(release):
@@ -73,7 +73,8 @@ def _chosen(release: Release, folder: str) -> str:
     is_whole = bool(folder) and not chosen and release.notes.get("no_root")
     if chosen not in release.notes.get("folders", []) and not is_whole:
         raise Invalid(
-            f"found the folder {chosen or '(none)'}, expected one that holds a module", hint="Choose one of the list."
+            f"found the folder {chosen or '(none)'}, expected one that contains a module",
+            hint="Choose one from the list.",
         )
     return chosen
 

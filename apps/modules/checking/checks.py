@@ -38,7 +38,7 @@ def clean_folder(folder: str) -> str:
     if len(cleaned) > 300 or "\0" in cleaned or ".." in cleaned.split("/"):  # noqa: PLR2004  # the column's length
         raise Invalid(
             f"found the folder {folder[:80]!r}, expected a path inside the archive such as modules/vpc",
-            hint="Name it as it stands in the archive, without a leading slash.",
+            hint="Name it as in the archive, without a leading slash.",
         )
     return "" if cleaned == "." else cleaned
 
@@ -73,7 +73,7 @@ def plan(
     layout = sandboxed.layout_of(names)
     notes |= {"form": listing.form, "top_folder": layout.top_folder, "folders": list(layout.folders)}
     if interactive and multiple_modules and not folder:
-        return _asking(_choose(layout.folders, "several modules are to be published from it"))
+        return _asking(_choose(layout.folders, "several modules to publish from it"))
     tree = Tree(listing.entries, limits)
     prefix = _prefix(tree, folder, layout.top_folder)
     if prefix is None:
@@ -133,13 +133,13 @@ def require_unchanged(plan: Plan, notes: Mapping[str, Any]) -> None:
     elif plan.prefix:
         found = f"all files in the folder {plan.prefix}"
     else:
-        found = f"files that no module is published with: {_named(notes['left_out'], 5)}"
+        found = f"files that are never part of a module: {_named(notes['left_out'], 5)}"
     raise Refusal(
         [
             Reason(
                 code="package_would_change",
                 found=found,
-                expected="a zip of the module's files alone, with main.tf at its root: a package is served unchanged",
+                expected="a zip of only the module's files, with main.tf at its root: a package is served unchanged",
                 hint="Zip the contents of the module's folder, without links, state and .git, and push that; or "
                 "publish this archive in the browser or by the API, which repack it",
             )
@@ -221,20 +221,20 @@ def _folders(folders: Iterable[str]) -> str:
 def _empty() -> Reason:
     return Reason(
         code="empty",
-        found="an archive without a single file",
+        found="an archive without files",
         expected="the module's files, such as main.tf",
         hint="Pack the contents of the module's folder and upload that.",
     )
 
 
 def _no_such_folder(folder: str, folders: Collection[str]) -> Reason:
-    there = f"modules are in: {_folders(folders)}" if folders else "no folder of it holds module files"
+    there = f"modules are in: {_folders(folders)}" if folders else "none of its folders contains module files"
     return Reason(
         code="no_such_folder",
         file=f"{folder}/",
         found=f"no folder {folder} in the archive ({there})",
         expected="a folder that is in the archive",
-        hint="Name the folder as it stands in the archive.",
+        hint="Name the folder as in the archive.",
     )
 
 
@@ -242,7 +242,9 @@ def _no_module_file(names: list[str], prefix: str, folders: Collection[str]) -> 
     where = f"in {prefix}" if prefix else "at the root"
     hint = "Pack the contents of the module's folder, so that main.tf is at the root."
     if folders:
-        hint = f"Publish one of the folders that hold modules ({_folders(folders)}): name it as the folder (?folder=…)."
+        hint = (
+            f"Publish one of the folders that contain modules ({_folders(folders)}): name it as the folder (?folder=…)."
+        )
     return Reason(
         code="no_module_file",
         found=f"no .tf or .tofu file {where} (there are: {_named((name.removeprefix(prefix) for name in names), 5)})",
@@ -256,7 +258,7 @@ def _choose(folders: Collection[str], why: str) -> Reason:
         code=CHOOSE_FOLDER,
         found=f"{why}; modules are in: {_folders(folders)}",
         expected="the folder of each module",
-        hint="Choose the folder that this release is made of, and add further modules of the same upload if you like.",
+        hint="Choose the folder of this release. You can add more modules from the same upload.",
     )
 
 
@@ -266,8 +268,8 @@ def _state_files(names: list[str]) -> Reason:
         file=names[0],
         found=f"state in the archive: {_named(names, 5)}",
         expected="no state: it names real resources and often holds secrets in clear text",
-        hint="Confirm that it is left out and the rest published (in a script: ?confirm=state_file). Change the "
-        "secrets: everybody with the archive has them.",
+        hint="Confirm to leave it out and publish the rest (in a script: ?confirm=state_file). Change the secrets: "
+        "everyone with the archive has them.",
     )
 
 
@@ -276,9 +278,9 @@ def _private_keys(names: list[str]) -> Reason:
         code=PRIVATE_KEY,
         file=names[0],
         found=f"private keys in the archive: {_named(names, 5)}",
-        expected="none: everybody who may read the module could use them",
-        hint="Take them out and upload again; or confirm that they are meant to be there, as in a test "
-        "(in a script: ?confirm=private_key).",
+        expected="none: everyone who can read the module could use them",
+        hint="Remove them and upload again; or confirm that they belong there, as in a test (in a script: "
+        "?confirm=private_key).",
     )
 
 
@@ -288,5 +290,5 @@ def _broken_link(link: BrokenLink, prefix: str) -> Reason:
         file=link.name.removeprefix(prefix),
         found=link.found,
         expected="a link to a file or folder in the archive",
-        hint="Pack the file itself in place of the link, or leave the link out.",
+        hint="Replace the link with the file itself, or leave it out.",
     )

@@ -62,8 +62,8 @@ def question(faults: Iterable[Fault]) -> Reason | None:
         file=loaded[0].file,
         found=f"{named}; and {more} more" if more > 0 else named,
         expected="configuration that clients load",
-        hint="If it is published as it is, clients fail with this. Correct it and upload again; or confirm that it is  "
-        "published anyway (in a script: ?confirm=unloadable).",
+        hint="Clients will fail with this error. Correct it and upload again; or confirm to publish it anyway (in a "
+        "script: ?confirm=unloadable).",
     )
 
 
@@ -71,7 +71,7 @@ def warnings(faults: Sequence[Fault]) -> list[Reason]:
     """For the release page: the first faults, and the number of the rest."""
     named = [_warning(fault, f"line {fault.line}: {fault.message}") for fault in faults[:WARNINGS_NAMED]]
     more = faults[WARNINGS_NAMED:]
-    return [*named, _warning(more[0], f"and {len(more)} more like these")] if more else named
+    return [*named, _warning(more[0], f"and {len(more)} more like this")] if more else named
 
 
 def _warning(fault: Fault, found: str) -> Reason:

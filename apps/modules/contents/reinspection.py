@@ -44,7 +44,7 @@ def run(claim: Claim) -> None:
     with store.open_blob(release.digest) as file:
         listing = sandboxed.inspect(file, publishing.limits(), wanted=extraction.WANTED)
     if listing.digest != release.digest:
-        raise store.Damaged(f"The stored bytes of {release} are not those that were published.")
+        raise store.Damaged(f"The stored bytes of {release} differ from those published.")
     contents = extraction.read(
         listing, extraction.inspect(listing), address=version.module.address, version=release.version
     )

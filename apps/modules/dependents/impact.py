@@ -20,9 +20,9 @@ from apps.releases.models import Kind, Release, SearchDoc
 
 # Calls read for one module.
 CALLS = 2_000
-MAY_FAIL = "may fail: its constraint is not known here"
-MAY_BE_IT = "may mean this version, which still answers to its tags and digest until it is in quarantine or purged"
-BY_TAG = "still gets it by its tag, until it is in quarantine or purged"
+MAY_FAIL = "may fail: its constraint is unknown"
+MAY_BE_IT = "may use this version, which keeps answering to its tags and digest until it is quarantined or purged"
+BY_TAG = "still gets it by its tag until it is quarantined or purged"
 _ROW = (
     "version__release__namespace__name",
     "version__release__name",

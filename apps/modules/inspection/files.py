@@ -19,7 +19,7 @@ def read_file(path: str, data: bytes | None, size: int) -> Reading:
         if size > MAX_FILE_BYTES:
             raise Unreadable(0, f"it has {size} bytes, at most {MAX_FILE_BYTES} are read")
         if len(data) < size:
-            raise Unreadable(0, f"only {len(data)} of its {size} bytes were at hand")
+            raise Unreadable(0, f"only {len(data)} of its {size} bytes were available")
         _refuse_binary(file.text)
         return read_json_syntax(file) if folders.is_json(path) else read_native(file)
     except Unreadable as problem:
@@ -33,7 +33,7 @@ def read_file(path: str, data: bytes | None, size: int) -> Reading:
 def _refuse_binary(text: bytes) -> None:
     at = text.find(b"\0")
     if at >= 0:
-        raise Unreadable(at, "it holds a NUL byte, so it is no text")
+        raise Unreadable(at, "it contains a NUL byte, so it is not text")
     try:
         text.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -27,7 +27,7 @@ def inspect(texts: Mapping[str, bytes], sizes: Mapping[str, int]) -> dict[str, A
     except parent.TooExpensive as error:
         return _without("The module files were not read: reading them took", str(error))
     except (parent.CheckBroken, OSError) as error:
-        return _without("The module files were not read, because Larder's reader did not work:", str(error))
+        return _without("The module files were not read, because Larder's reader failed:", str(error))
 
 
 def _from_child(texts: Mapping[str, bytes], sizes: Mapping[str, int]) -> dict[str, Any]:

@@ -98,7 +98,7 @@ def _members(value: Located) -> Iterator[Member]:
 
 def _problem(member: Member, attributes: Mapping[str, Value]) -> str:
     if member.key in attributes:
-        return f"{member.key} is set a second time, so which one holds is unknown"
+        return f"{member.key} is set twice, so it is unknown which one applies"
     if member.value.end - member.value.start > MAX_VALUE_BYTES:
         return f"not shown: this value is longer than {MAX_VALUE_BYTES} bytes"
     return ""

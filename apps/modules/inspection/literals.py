@@ -77,7 +77,7 @@ def _unescaped(match: re.Match[str]) -> str:
         raise Undecodable("an escape that HCL does not know")
     rune = int(digits, 16)
     if rune > _LAST_RUNE or 0xD800 <= rune <= 0xDFFF:  # noqa: PLR2004  # the surrogates of UTF-16
-        raise Undecodable("an escape that is no character")
+        raise Undecodable("an escape that is not a character")
     return chr(rune)
 
 

@@ -44,7 +44,7 @@ def read_json(text: str) -> Located:
     value = _value(text, _skip_space(text, 0), depth=0)
     end = _skip_space(text, value.end)
     if end < len(text):
-        raise Unreadable(end, "something follows the end of the document")
+        raise Unreadable(end, "there is text after the end of the document")
     return value
 
 
@@ -54,7 +54,7 @@ def _value(text: str, at: int, *, depth: int) -> Located:
     if opening not in _CLOSING:
         return _scalar(text, at)
     if depth >= MAX_DEPTH:
-        raise Unreadable(at, f"more than {MAX_DEPTH} brackets are open at once")
+        raise Unreadable(at, f"more than {MAX_DEPTH} nested brackets")
     content: list[Located | Member] = []
     end = _skip_space(text, at + 1)
     if text[end : end + 1] != _CLOSING[opening]:
@@ -86,9 +86,9 @@ def _scalar(text: str, at: int) -> Located:
         if isinstance(content, str):
             content.encode()  # half a character is no text
     except ValueError as error:
-        raise Unreadable(at, "a value is missing here, or is no JSON") from error
+        raise Unreadable(at, "a value is missing or not valid JSON here") from error
     if isinstance(content, str) and "\0" in content:
-        raise Unreadable(at, "this string holds a NUL")
+        raise Unreadable(at, "this string contains a NUL")
     return Located(content, at, end)
 
 

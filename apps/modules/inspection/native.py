@@ -83,8 +83,8 @@ class _Reader:
             return
         problem = ""
         if name in attributes:
-            problem = f"{name} is set a second time, so which one holds is unknown"
-            self.reading.fault = self.reading.fault or self.diagnostic(node, f"{name} is set a second time")
+            problem = f"{name} is set twice, so it is unknown which one applies"
+            self.reading.fault = self.reading.fault or self.diagnostic(node, f"{name} is set twice")
         elif node.end_byte - node.start_byte > MAX_VALUE_BYTES:
             problem = f"not shown: this value is longer than {MAX_VALUE_BYTES} bytes"
         if problem:

@@ -59,7 +59,7 @@ def _declare(found: Declarations, block: Block) -> None:
         found.named[key] = block
     else:
         first = found.named[key]
-        problem = block.diagnostic(f"{_titled(block)} is declared in {first.file}, line {first.line}, already")
+        problem = block.diagnostic(f"{_titled(block)} is already declared in {first.file}, line {first.line}")
         found.diagnostics.append(problem)
         found.conflicts.append(Conflict(problem, first.file))
         if "sensitive" in block.attributes and "sensitive" not in first.attributes:
@@ -74,7 +74,7 @@ def _provide(found: Declarations, block: Block) -> None:
     if alias is None or isinstance(alias.literal, str):
         first = found.configured.setdefault((block.name, block.text("alias")), block)
         if first is not block:
-            problem = block.diagnostic(f"{_titled(block)} is configured in {first.file}, line {first.line}, already")
+            problem = block.diagnostic(f"{_titled(block)} is already configured in {first.file}, line {first.line}")
             found.conflicts.append(Conflict(problem, first.file))
     found.providers.append(block)
 
@@ -85,13 +85,13 @@ def _require(found: Declarations, block: Block) -> None:
     for inner in block.blocks:
         first = found.requiring
         if first is not None and not inner.file.endswith(".json"):
-            problem = inner.diagnostic(f"required_providers is set in {first.file}, line {first.line}, already")
+            problem = inner.diagnostic(f"required_providers is already set in {first.file}, line {first.line}")
             found.conflicts.append(Conflict(problem, first.file))
         found.requiring = first or inner
     for name, value in _required_providers(block):
         if name in found.requirements:
             found.diagnostics.append(
-                Diagnostic(block.file, value.line, 1, f"required provider {name} is declared already")
+                Diagnostic(block.file, value.line, 1, f"required provider {name} is already declared")
             )
         else:
             found.requirements[name] = (block.file, value)
@@ -120,7 +120,7 @@ def _override(found: Declarations, blocks: list[Block]) -> None:
         elif (key := (block.kind, block.labels)) in found.named:
             found.named[key] = _merged(found.named[key], block)
         else:
-            problem = block.diagnostic(f"there is no {_titled(block)} that this could override")
+            problem = block.diagnostic(f"there is no {_titled(block)} to override")
             found.diagnostics.append(problem)
             found.conflicts.append(Conflict(problem))
 

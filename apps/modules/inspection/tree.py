@@ -15,7 +15,7 @@ from apps.modules.inspection.limits import MAX_DEPTH
 from apps.modules.inspection.source import File, Unreadable
 
 Fault = tuple[int, str]  # the offset, and what is wrong there
-UNCLOSED = "something in this block is never closed"  # the offset is where the end is missing
+UNCLOSED = "something in this block is not closed"  # the offset is where the end is missing
 
 # Numbers that the grammar reads otherwise than HCL: it does not know `1e5`, and takes `0x1F`.
 _NUMBER = re.compile(rb"(?<![\w.])(?:(?P<exponent>\d+[eE][+-]?\d+)|0x)")
@@ -33,7 +33,7 @@ def parse(file: File) -> Node:
     for match in _BRACKET.finditer(file.text):
         depth = depth + 1 if match[0] in b"([{" else max(depth - 1, 0)
         if depth > MAX_DEPTH:
-            raise Unreadable(match.start(), f"more than {MAX_DEPTH} brackets are open at once")
+            raise Unreadable(match.start(), f"more than {MAX_DEPTH} nested brackets")
     return _parser().parse(_NUMBER.sub(_known_number, file.text)).root_node
 
 
@@ -73,7 +73,7 @@ def _line_faults(file: File, node: Node) -> Iterator[Fault]:
     elif node.type in ("attribute", "block"):
         at = _line_break(file, node)
         if at is not None:
-            yield at, "a newline where HCL allows none"
+            yield at, "a newline that HCL does not allow"
     elif node.type in _QUOTED:
         parts = [child for child in node.children if child.type in _TEMPLATES]
         starts = [node.start_byte, *(part.end_byte for part in parts)]

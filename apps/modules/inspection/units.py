@@ -102,7 +102,7 @@ def _ordered(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
 def _document(folder: Folder, parts: Document, diagnostics: list[Diagnostic]) -> Document:
     shown = [one.as_dict() for one in diagnostics[:MAX_DIAGNOSTICS]]
     if len(diagnostics) > MAX_DIAGNOSTICS:
-        shown[-1] = Diagnostic(diagnostics[-1].file, 1, 1, "and more warnings than are shown").as_dict()
+        shown[-1] = Diagnostic(diagnostics[-1].file, 1, 1, "and more warnings").as_dict()
     head = {"path": folder.path, "kind": folder.kind, "name": folder.name, "readme": "", "summary": ""}
     return head | parts | {"warnings": shown}
 
@@ -130,7 +130,7 @@ def _truncate(units: list[Document]) -> None:
                 unit[name].append(row)
             lost += len(rows) - len(unit[name])
         if lost:
-            message = f"not all is shown: {lost} entries of this folder are left out, as the module declares too much"
+            message = f"{lost} entries of this folder are not shown, because the module declares too much"
             unit["warnings"].append(Diagnostic(unit["path"] or ".", 1, 1, message).as_dict())
 
 

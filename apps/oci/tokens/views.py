@@ -85,7 +85,7 @@ def _fields(text: str) -> dict[str, list[str]]:
     try:
         return parse_qs(text, max_num_fields=_MAX_FIELDS)
     except ValueError:
-        raise Invalid(f"More than {_MAX_FIELDS} parameters came.", hint="Ask for fewer scopes at once.") from None
+        raise Invalid(f"More than {_MAX_FIELDS} parameters came.", hint="Ask for fewer scopes per request.") from None
 
 
 urlpatterns = [path("token", Token.as_view(), name="token")]

@@ -12,5 +12,5 @@ class Ping(OciView):
 
     def get(self, request: Request) -> Response:  # noqa: ARG002
         if not self.caller.has_token:
-            raise CredentialsRequired("Ask the token service for a token; an anonymous one opens what is public.")
+            raise CredentialsRequired("Ask the token service for a token; an anonymous one reads public repositories.")
         return Response({})

@@ -26,7 +26,7 @@ class Catalog(OciView):
 
     def get(self, request: Request) -> Response:
         if not self.caller.has_token:
-            raise CredentialsRequired("Ask the token service for a token; an anonymous one shows what is public.")
+            raise CredentialsRequired("Ask the token service for a token; an anonymous one lists public repositories.")
         page, headers = paging.page_of(repositories.visible_names(self.viewer), request.GET, "/v2/_catalog")
         return Response({"repositories": page}, headers=headers)
 

@@ -102,8 +102,8 @@ def unknown_host(request: HttpRequest) -> HttpResponse:
 
     The log has the header, the answer does not: no answer repeats a forged host.
     """
-    message = f"This Larder answers to {settings.PUBLIC_HOST}, and was asked for under another name."
-    hint = f"Use {settings.PUBLIC_URL}. Its operator sets the address by LARDER_PUBLIC_URL."
+    message = f"This Larder answers to {settings.PUBLIC_HOST}, but the request used another name."
+    hint = f"Use {settings.PUBLIC_URL}. Operators set the address with LARDER_PUBLIC_URL."
     document = _document(request, Failure(HTTPStatus.BAD_REQUEST, "invalid", message, hint))
     return document or error_page(request, HTTPStatus.BAD_REQUEST, message=message, hint=hint)
 
@@ -127,7 +127,7 @@ def too_many_requests(request: HttpRequest) -> HttpResponse:
     return error_page(
         request,
         HTTPStatus.TOO_MANY_REQUESTS,
-        message="There were too many attempts from your address or for your account.",
+        message="Too many attempts from your address or for your account.",
         hint="Wait a minute, then try again.",
     )
 

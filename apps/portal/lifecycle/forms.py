@@ -12,7 +12,7 @@ class ReasonForm(forms.Form):
     reason = forms.CharField(
         max_length=MAX_REASON_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="One or two sentences. Everybody who sees the version reads them.",
+        help_text="One or two sentences, shown to everyone who sees the version.",
     )
 
 
@@ -20,13 +20,15 @@ class QuarantineForm(ReasonForm):
     reason = forms.CharField(
         max_length=MAX_REASON_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="Staff read it on the version's page.",
+        help_text="Shown to staff on the version's page.",
     )
 
 
 class RestoreForm(ReasonForm):
     reason = forms.CharField(
-        max_length=MAX_REASON_CHARACTERS, widget=forms.Textarea(attrs={"rows": 2}), help_text="The audit keeps it."
+        max_length=MAX_REASON_CHARACTERS,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text="Recorded in the audit log.",
     )
 
 
@@ -35,7 +37,7 @@ class DeprecateForm(ReasonForm):
         max_length=MAX_REPLACEMENT_CHARACTERS,
         required=False,
         label="What to use instead",
-        help_text="A version (1.3.0), another address, alone or with a version behind it, or a few words.",
+        help_text="A version (1.3.0), another address with or without a version, or a few words.",
     )
 
 
@@ -44,7 +46,7 @@ class PurgeForm(ReasonForm):
     reason = forms.CharField(
         max_length=MAX_REASON_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="It stays on the page of all versions for ever, in place of the version.",
+        help_text="Shown permanently on the list of versions, in place of the version.",
     )
     field_order = ("reason", "confirm")
 

@@ -34,11 +34,11 @@ MODULES, PROVIDERS = module_lifecycle.ACTIONS, provider_lifecycle.ACTIONS
 
 # What is said afterwards, and on which page: an act that a worker carries out leads back to where it was asked for.
 DONE = {
-    "deprecate": ("version", "{} is deprecated: it stays listed and served, and says so everywhere."),
-    "yank": ("version", "{} is yanked: no list names it any more."),
-    "quarantine": ("version", "{} is in quarantine: nothing of it is served any more."),
+    "deprecate": ("version", "{} is deprecated: it stays listed and served, with a notice everywhere."),
+    "yank": ("version", "{} is yanked: it is no longer listed."),
+    "quarantine": ("version", "{} is in quarantine: it is no longer served."),
     "restore": ("version", "{} is restored."),
-    "verify": ("lifecycle", "A worker reads what is stored of {} again. This page says what it found."),
+    "verify": ("lifecycle", "A worker is reading the stored files of {} again. This page will show the result."),
     "resign": ("lifecycle", "A worker signs {} again."),
 }
 
@@ -54,7 +54,7 @@ def version_lifecycle(
         return _page(request, viewer, actions, address, release)
     act, verbs = request.POST.get("act", ""), _verbs(actions)
     if act not in verbs:
-        raise Invalid("This form names no act that there is.", hint="Go back, reload the page and send it again.")
+        raise Invalid("This form names an unknown action.", hint="Go back, reload the page and send it again.")
     form = FORMS[act](request.POST, auto_id=f"{act}_%s")
     status = HTTPStatus.UNPROCESSABLE_ENTITY
     if not form.is_valid():
@@ -99,7 +99,7 @@ def _published(
 ) -> Release:
     release = actions.release_of(viewer, address, version, permission=permission)
     if release.state == State.PURGED:
-        raise NotFound(tombstones.sentence_of(release), hint="There is nothing left to manage.")
+        raise NotFound(tombstones.sentence_of(release), hint="Nothing is left to manage.")
     return release
 
 

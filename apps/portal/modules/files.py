@@ -73,8 +73,8 @@ def module_raw(request: HttpRequest, *, version: str, path: str, **names: str) -
     data = files.read_file(_opened(request, version, names).shown, path, most=MAX_RAW_BYTES + 1)
     if len(data) > MAX_RAW_BYTES:
         raise TooLarge(
-            f"{path!r} is larger than the {MAX_RAW_BYTES // 2**20} MiB that are shown of one file.",
-            hint="Download the archive of the version: it holds the whole file.",
+            f"{path!r} is larger than the {MAX_RAW_BYTES // 2**20} MiB that Larder shows of a file.",
+            hint="Download the version's archive, which contains the whole file.",
         )
     kind = files.image_type(data)
     if not kind and not path.lower().endswith(ACTIVE) and files.text_of(data, is_cut=False) is not None:
@@ -94,7 +94,7 @@ def _opened(request: HttpRequest, version: str, names: Mapping[str, str]) -> Ope
 def _folder(request: HttpRequest, opened: Opened, path: str) -> HttpResponse:
     folder = files.folder_of(files.entries_of(opened.shown), path)
     if folder is None:
-        raise NotFound(f"{opened.shown} has no file {path!r}.", hint="Look through the files of the version.")
+        raise NotFound(f"{opened.shown} has no file {path!r}.", hint="Browse the files of the version.")
     context = _context(opened, path)
     prefix = f"{path}/" if path else ""
     context["folders"] = [(name, f"{prefix}{name}", count) for name, count in folder.folders[:LISTED]]

@@ -34,7 +34,7 @@ class DescriptionForm(forms.Form):
         max_length=MAX_CHARACTERS,
         required=False,
         label="Repository",
-        help_text="Where its code is: https://git.example.com/team/code. Update bots look for the changelog there.",
+        help_text="Its code: https://git.example.com/team/code. Update bots look there for the changelog.",
         widget=forms.TextInput(attrs={"inputmode": "url", "autocapitalize": "none", "spellcheck": "false"}),
     )
 
@@ -53,7 +53,7 @@ class ProviderForm(DescriptionForm):
         max_length=provider_describing.MAX_NOTICE_CHARACTERS,
         required=False,
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="Clients show it as a warning to everybody who runs init, whatever the version. Empty for none.",
+        help_text="Clients show it as a warning at every init, for all versions. Empty for none.",
     )
 
 

@@ -30,13 +30,13 @@ class KeyForm(forms.Form):
     armor = forms.CharField(
         label="Public key",
         widget=forms.Textarea(PLAIN | {"rows": 12, "class": "mono"}),
-        help_text="All of it, from -----BEGIN PGP PUBLIC KEY BLOCK----- on.",
+        help_text="The whole block, from -----BEGIN PGP PUBLIC KEY BLOCK----- on.",
     )
     source = forms.CharField(
         max_length=keys.MAX_SOURCE_CHARACTERS,
         required=False,
         label="Whose key it is",
-        help_text="A name for people, such as Network team.",
+        help_text="A readable name, such as Network team.",
     )
     source_url = forms.CharField(
         max_length=keys.MAX_URL_CHARACTERS,
@@ -60,7 +60,7 @@ class AlgorithmForm(forms.Form):
     algorithm = forms.ChoiceField(
         choices=[
             ("ed25519", "Ed25519: small and fast. Every OpenTofu, and Terraform from 1.0 on, verifies it."),
-            ("rsa4096", "RSA with 4096 bits: for a rule or an old tool that asks for RSA."),
+            ("rsa4096", "RSA with 4096 bits: for a policy or an old tool that requires RSA."),
         ],
         initial="ed25519",
         widget=forms.RadioSelect,
@@ -98,9 +98,7 @@ def _save(request: HttpRequest, viewer: Viewer, namespace: Namespace, form: KeyF
         is_conflict = isinstance(refusal, Conflict)
         status = HTTPStatus.CONFLICT if is_conflict else HTTPStatus.UNPROCESSABLE_ENTITY
         return _add_page(request, namespace, form, status=status)
-    done = (
-        "registered: new versions may bear its signature" if added.created else "renewed, as its owner has changed it"
-    )
+    done = "registered: it can sign new versions" if added.created else "updated to the newer version"
     messages.success(request, f"The key {added.key.key_id} is {done}.")
     return _redirect("portal:key", namespace.name, added.key.fingerprint)
 

@@ -23,8 +23,8 @@ from apps.signing import keys
 
 SHOWN = 20
 DONE = {
-    "retire": "The key {} is retired: it signs nothing new, and what it signed stays valid.",
-    "revoke": "The key {} is revoked: nothing that it signed is trusted any more.",
+    "retire": "The key {} is retired: it signs nothing new, but what it signed stays valid.",
+    "revoke": "The key {} is revoked: nothing it signed is trusted.",
 }
 
 
@@ -32,7 +32,7 @@ class ReasonForm(forms.Form):
     reason = forms.CharField(
         max_length=keys.MAX_REASON_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="One or two sentences. Everybody who reads this namespace sees them beside the key.",
+        help_text="One or two sentences, shown beside the key to everyone who reads the namespace.",
     )
 
     def clean_reason(self) -> str:

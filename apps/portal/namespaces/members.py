@@ -75,7 +75,7 @@ class TransferForm(forms.Form):
         queryset=Grant.objects.none(),
         required=False,
         label="In place of",
-        empty_label="Nobody: all owners stay",
+        empty_label="No one: all owners stay",
         help_text="This owner loses the role.",
     )
     keep_publisher = forms.BooleanField(required=False, label="They stay as publisher")

@@ -36,7 +36,7 @@ class NameForm(forms.Form):
         max_length=150,
         required=False,
         label="Your name",
-        help_text="Larder greets you with it. Other people see your user name.",
+        help_text="Larder greets you by this name. Others see your user name.",
         widget=forms.TextInput({"autocomplete": "name"}),
     )
 
@@ -72,7 +72,7 @@ def sessions_end(request: HttpRequest) -> HttpResponse:
     if count:
         messages.success(request, f"Signed out in {count} other browser{'' if count == 1 else 's'}.")
     else:
-        messages.info(request, "That session had ended already.")
+        messages.info(request, "That session had already ended.")
     return _back()
 
 

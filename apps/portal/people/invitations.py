@@ -74,7 +74,7 @@ class AccountForm(forms.Form):
     def clean_again(self) -> str:
         again: str = self.cleaned_data["again"]
         if "password" in self.cleaned_data and again != self.cleaned_data["password"]:
-            raise forms.ValidationError("The two passwords differ: type the same one twice.")
+            raise forms.ValidationError("The two passwords differ.")
         return again
 
 
@@ -161,9 +161,7 @@ def _inviting(viewer: Viewer) -> NamespaceQuerySet:
     """The namespaces that the viewer may invite into; raises RoleRequired for others."""
     owned = namespaces_with_role(viewer, Role.OWNER)
     if not operates(viewer) and not owned.exists():
-        raise RoleRequired(
-            "Inviting needs the role owner in a namespace; you hold it in none.", hint="Ask an owner or an operator."
-        )
+        raise RoleRequired("Only owners of a namespace can invite; you own none.", hint="Ask an owner or an operator.")
     return owned
 
 

@@ -27,7 +27,7 @@ PAGE = 30
 
 
 class TeamForm(forms.Form):
-    description = forms.CharField(max_length=200, required=False, help_text="One line: what its people do.")
+    description = forms.CharField(max_length=200, required=False, help_text="One line about its people and their work.")
 
 
 class NewTeamForm(TeamForm):

@@ -31,10 +31,10 @@ class TokenForm(forms.Form):
         queryset=Namespace.objects.none(),
         to_field_name="name",
         required=False,
-        help_text="Limit it to these; choose none for every namespace that you can use.",
+        help_text="Limit it to these. Choose none to include every namespace you can use.",
     )
     only_name = forms.CharField(
-        max_length=130, required=False, label="Only this name", help_text="Publish nothing but this, such as vpc/aws."
+        max_length=130, required=False, label="Only this name", help_text="Publish only this, such as vpc/aws."
     )
     days = forms.IntegerField(
         min_value=1, max_value=tokens.LONGEST_LIFETIME.days, label="Days until it expires", help_text="At most 365."

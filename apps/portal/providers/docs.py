@@ -96,7 +96,9 @@ def provider_docs_archive(request: HttpRequest, namespace: str, type: str, versi
             is_foreign = isinstance(refusal, uploads.ForeignOrigin)
             status, error = 403 if is_foreign else uploads.STATUS.get(refusal.code, 422), sentence(refusal)
         else:
-            message = "The archive is there; a worker reads it." if received.created else "These very bytes are there."
+            message = (
+                "Archive received; a worker is reading it." if received.created else "The same bytes are already here."
+            )
             messages.success(request, message)
             return HttpResponseRedirect(request.path, status=303)
     shown = replacing.version_of(viewer, address, version)

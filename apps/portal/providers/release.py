@@ -71,7 +71,7 @@ def step_texts(release: Release, document: dict[str, Any]) -> dict[str, tuple[st
     received = f"{files} so far." if release.state == State.RECEIVING else f"{files}."
     checked = {
         State.RECEIVED: "Waiting for a worker.",
-        State.CHECKING: "A worker looks into every package and compares the checksums.",
+        State.CHECKING: "A worker checks every package and compares the checksums.",
     }
     signed = "Larder writes SHA256SUMS and signs it." if signs else ""
     stored = "The packages are being stored."

@@ -38,7 +38,7 @@ def provider_lifecycle_signature(request: HttpRequest, namespace: str, type: str
         status = 403 if is_foreign else uploads.STATUS.get(refusal.code, 422)
         return pages.refused(request, pages.PROVIDERS, address, version, refusal=sentence(refusal), status=status)
     row = accepted.version
-    done = "is served with your signature" if accepted.changed else "bears a signature already"
+    done = "is now served with your signature" if accepted.changed else "is already signed"
     messages.success(request, f"{row} {done} by the key {row.key}.")
     return HttpResponseRedirect(reverse("portal:provider-lifecycle", args=[namespace, type, version]), status=303)
 

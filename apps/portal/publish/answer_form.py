@@ -19,10 +19,10 @@ from apps.releases.models import Release, State
 
 TOP = "."  # a choice must not be empty; checks.clean_folder accepts this
 WHOLE = "All of it: a module without a root, used by its submodules (//modules/…)"
-OPEN = "Say yes to it, or cancel the release."
+OPEN = "Confirm it, or cancel the release."
 YES = {
     checks.STATE_FILE: "Leave it out and publish the rest",
-    checks.PRIVATE_KEY: "They are meant to be there: publish them as well",
+    checks.PRIVATE_KEY: "They belong there: publish them too",
     UNLOADABLE: "Publish it although clients will fail with it",
 }
 # Of terraform-<system>-<name>, the usual repository name, take the name.
@@ -48,9 +48,9 @@ class AnswerForm(forms.Form):
             whole = [(TOP, WHOLE)] if release.notes.get("no_root") and "" not in folders else []
             self.fields["folder"] = forms.ChoiceField(
                 label=f"The folder of {release}",
-                choices=[*whole, *((folder or TOP, folder or "The top of the archive") for folder in folders)],
+                choices=[*whole, *((folder or TOP, folder or "The root of the archive") for folder in folders)],
                 widget=forms.RadioSelect,
-                error_messages={"required": "Choose the folder that this release is made of."},
+                error_messages={"required": "Choose the folder of this release."},
             )
         self.parts = [PartForm(release, folder, f"part-{at}", data) for at, folder in enumerate(folders)]
 
@@ -77,10 +77,10 @@ class AnswerForm(forms.Form):
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         for part in self.parts:
             if part.is_valid() and part.cleaned_data["chosen"] and (part.folder or TOP) == cleaned.get("folder"):
-                part.add_error("chosen", f"{part.folder or 'The top'} is the folder of {self.release} already.")
+                part.add_error("chosen", f"{part.folder or 'The top'} is already the folder of {self.release}.")
             for errors in part.errors.values():
                 for error in errors:
-                    self.add_error(None, f"{part.folder or 'The top of the archive'}: {error}")
+                    self.add_error(None, f"{part.folder or 'The root of the archive'}: {error}")
         return cleaned
 
     @property
@@ -106,7 +106,7 @@ class PartForm(forms.Form):
         super().__init__(data, prefix=prefix, initial=initial)
         self.namespace = release.namespace.name
         self.folder = folder
-        self.fields["chosen"].label = folder or "The top of the archive"
+        self.fields["chosen"].label = folder or "The root of the archive"
         for name in initial:
             self.fields[name].widget.attrs |= _PLAIN
 

@@ -20,7 +20,7 @@ from apps.modules.checking import checks
 NEW = "new"  # cannot be an address: those have slashes
 NEW_PARTS = ("namespace", "name", "system")
 HELP = {
-    "name": "Letters and digits, with single - or _ between them: vpc, web_cluster. Clients tell capitals apart.",
+    "name": "Letters and digits, with single - or _ between them: vpc, web_cluster. Clients are case-sensitive.",
     "system": "What it is for, such as aws, kubernetes or local: lower-case letters and digits.",
     "folder": "Publishes this folder only, such as modules/vpc. Leave it empty for the whole archive.",
     "version": "Three numbers without a v: 1.2.0, or 2.0.0-rc.1 for a pre-release. No number is published twice.",

@@ -40,8 +40,8 @@ def file_part(content_type: str, body: Iterable[bytes]) -> FilePart:
         if isinstance(event, bytes):
             skipped += len(event)
             if skipped > MAX_FIELD_BYTES:
-                raise MalformedForm("The form holds a field that is too long.", hint="Send nothing but the file.")
-    raise MalformedForm("The form holds no file.", hint="Choose the file, then send the form.")
+                raise MalformedForm("The form contains a field that is too long.", hint="Send only the file.")
+    raise MalformedForm("The form contains no file.", hint="Choose the file, then send the form.")
 
 
 def file_parts(content_type: str, body: Iterable[bytes], *, most: int) -> Iterator[FilePart]:
@@ -58,7 +58,7 @@ def file_parts(content_type: str, body: Iterable[bytes], *, most: int) -> Iterat
         elif isinstance(event, bytes):
             skipped += len(event)
             if skipped > MAX_FIELD_BYTES:
-                raise MalformedForm("The form holds a field that is too long.", hint="Send nothing but the files.")
+                raise MalformedForm("The form contains a field that is too long.", hint="Send only the files.")
     if not found:
         raise MalformedForm("No file was chosen.", hint="Choose the zips, then send the form.")
 

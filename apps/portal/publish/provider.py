@@ -32,7 +32,7 @@ def provider_publish(request: HttpRequest, around: PageFrame = PORTAL) -> HttpRe
         version, protocols = form.cleaned_data["version"], form.cleaned_data["protocols"]
         opened = publishing.open_draft(viewer=viewer, address=form.address, version=version, protocols=protocols)
         if opened.release.state == State.PUBLISHED:
-            raise Conflict(f"{opened.release} is published, and never changes", hint="Publish under another number.")
+            raise Conflict(f"{opened.release} is published and cannot change", hint="Publish under another number.")
         return opened
 
     try:

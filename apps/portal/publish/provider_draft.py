@@ -89,7 +89,7 @@ def release_files(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     if received:
         messages.success(request, f"Received: {', '.join(received)}.")
     if ignored:
-        messages.info(request, f"Not needed, and not kept: {', '.join(ignored[:20])}.")
+        messages.info(request, f"Not needed, and not stored: {', '.join(ignored[:20])}.")
     return _to_page(release)
 
 

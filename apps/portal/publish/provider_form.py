@@ -19,7 +19,7 @@ from apps.providers.drafting import drafts, protocols
 
 NEW_PARTS = ("namespace", "type")
 HELP = {
-    "type": "What its resources are named after: dns, cloud-init. Lower-case letters, digits, single - between them.",
+    "type": "The prefix of its resources: dns, cloud-init. Lower-case letters, digits, single - between them.",
     "version": "As in the names of the files, without a v: 1.2.0, or 2.0.0-rc.1 for a pre-release.",
     "protocols": "SDKv2 speaks 5.0, the plugin framework 6.0, unless its main.go says otherwise.",
 }

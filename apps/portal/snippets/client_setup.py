@@ -99,7 +99,7 @@ def publish(address: ModuleAddress, version: str) -> Snippet:
         f"git archive --format=zip --output={file} HEAD",
         f"curl --fail-with-body {header} \\",
         f"  --upload-file {file} {url}",
-        "# 202: it is being checked. The same address tells how far it is:",
+        "# 202: it is being checked. The same address reports its progress:",
         f"curl {header} {url}",
     ]
     return Snippet("Commands that publish", "\n".join(lines))
@@ -122,7 +122,7 @@ def ask_discovery() -> Snippet:
 def proxy() -> Snippet:
     name = wire_host().rpartition(":")[0] or wire_host()
     return Snippet(
-        "Proxy variables", f"export HTTPS_PROXY=http://proxy.example.com:3128\nexport NO_PROXY={name}  # to go past it"
+        "Proxy variables", f"export HTTPS_PROXY=http://proxy.example.com:3128\nexport NO_PROXY={name}  # to bypass it"
     )
 
 

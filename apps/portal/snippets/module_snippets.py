@@ -43,7 +43,7 @@ def usages(
             Usage(
                 "Compatible versions",
                 module_block(address, compatible(version), folder=folder),
-                "The highest version within the range is installed: fixes and additions come by themselves.",
+                "Clients install the highest version in the range, so you get fixes and additions automatically.",
             )
         )
     package = oci_snippets.block(address, version, folder=folder, label=label_of(address, folder))

@@ -12,7 +12,7 @@ def usages(address: ProviderAddress, version: str) -> list[Usage]:
     """The block for exactly this version, and for compatible versions."""
     blocks = [Usage("Exactly this version", required_block(address, version))]
     if not versions.parse(version).is_prerelease:  # ranges match no pre-release
-        hint = "The highest version within the range is installed, and the lock file keeps it until an upgrade."
+        hint = "Clients install the highest version in the range; the lock file pins it until an upgrade."
         blocks.append(Usage("Compatible versions", required_block(address, compatible(version)), hint))
     return blocks
 
@@ -40,11 +40,11 @@ def lock_block(address: ProviderAddress, version: str, *, h1: Iterable[str], zh:
 def verify_commands(sums_name: str, key_id: str) -> list[tuple[str, str]]:
     """Commands to run beside the downloaded files, step by step."""
     return [
-        ("Save the public key of its page as key.asc, take it in, and compare the fingerprint", "gpg --import key.asc"),
+        ("Save the public key of its page as key.asc, import it, and compare the fingerprint", "gpg --import key.asc"),
         (f"Check that the key {key_id} signed the checksums", f"gpg --verify {sums_name}.sig {sums_name}"),
         (
-            "Or check it without taking the key in",
+            "Or check it without importing the key",
             f"gpg --dearmor < key.asc > key.gpg && gpgv --keyring ./key.gpg {sums_name}.sig {sums_name}",
         ),
-        ("Check the zips that lie beside them", f"sha256sum --check --ignore-missing {sums_name}"),
+        ("Check the zips in the same folder", f"sha256sum --check --ignore-missing {sums_name}"),
     ]

@@ -33,7 +33,7 @@ from apps.releases.lifecycle import purging, release_blobs
 JOB = "read-provider-docs"
 
 GIVEN_UP = Reason(
-    "gave_up", "that every attempt to read it ended early", "a verdict", "Send it again, or ask an operator for the log"
+    "gave_up", "that every attempt to read it failed", "a verdict", "Send it again, or ask an operator for the log"
 )
 
 log = structlog.get_logger("larder.providers")
@@ -60,7 +60,7 @@ def receive(*, viewer: Viewer, version: ProviderVersion, open_body: Callable[[],
     is_recorded = False
     try:
         if not staged.size:
-            raise Invalid("The upload holds no bytes.", hint="Send the zip itself as the body of the request.")
+            raise Invalid("The upload is empty.", hint="Send the zip itself as the body of the request.")
         database_availability.release_connection()
         received = _record_received(viewer, version, key, staged)
         is_recorded = received.created

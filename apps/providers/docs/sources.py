@@ -31,7 +31,7 @@ def archive_texts(file: BinaryIO, *, digest: str) -> dict[Place, bytes]:
     """The pages of a docs archive. Raises Refusal."""
     listing = sandboxed.inspect(file, _limits(), wanted=_WANTED)
     if listing.digest != digest:
-        raise store.Damaged("The staged bytes of the documentation are not those that were received.")
+        raise store.Damaged("The staged bytes of the documentation differ from those received.")
     sizes = {entry.name: entry.size for entry in listing.entries if not entry.is_dir}
     pages = layouts.pages_in(sizes, is_archive=True)
     reasons = list(_wrong(pages, sizes))
@@ -80,11 +80,11 @@ def _wrong(found: Mapping[Place, str], sizes: Mapping[str, int]) -> Iterator[Rea
         yield Reason("docs_too_many", f"{len(found)} pages", f"at most {MAX_PAGES}", "Leave out old pages")
     for name in found.values():
         if sizes[name] > MAX_TEXT_BYTES:
-            hint = "Make several pages of it"
+            hint = "Split it into several pages"
             yield Reason(
                 "docs_too_long", f"{sizes[name]} bytes", f"at most {MAX_TEXT_BYTES} for a page", hint, name[:200]
             )
     total = sum(sizes[name] for name in found.values())
     if total > MAX_TOTAL_TEXT_BYTES:
-        hint = "Leave out what clients of today do not need"
+        hint = "Leave out what current clients do not need"
         yield Reason("docs_too_much", f"{total} bytes of text", f"at most {MAX_TOTAL_TEXT_BYTES}", hint)

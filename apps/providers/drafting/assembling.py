@@ -153,7 +153,7 @@ def _inspect(release: Release, file: ReleaseFile, name: sandboxed.PackageName) -
         listing = sandboxed.inspect(staged, limits(), provider_type=release.name, os=name.os, arch=name.arch)
     if (listing.digest, listing.size) != (file.digest, file.size):
         # Storage returned other bytes than it received. Each attempt reads them again; five are enough.
-        raise store.Damaged(f"The staged bytes of {file.name} are not those that were received.")
+        raise store.Damaged(f"The staged bytes of {file.name} differ from those received.")
     return listing
 
 
@@ -222,7 +222,7 @@ def _lists_docs(name: str, where: str) -> Reason:
     return Reason(
         code="sums_lists_docs",
         found=f"a line for {name}",
-        expected="lines for packages and the manifest: documentation is nothing that clients verify, and may change",
+        expected="lines for packages and the manifest: clients do not verify documentation, which can change",
         hint="Write and sign the sums without that line",
         file=where,
     )
@@ -243,7 +243,7 @@ def _wrong_digest(name: str, listed: str, there: str, where: str) -> Reason:
         code="sums_digest_differs",
         found=f"{listed} for {name}",
         expected=f"{there}, the sha256 of the file that was uploaded",
-        hint="Send the files of one and the same build",
+        hint="Send files of the same build",
         file=where,
     )
 
@@ -253,7 +253,7 @@ def _read(file: ReleaseFile) -> bytes:
     with store.open_staged(file.staging_key) as staged:
         data = staged.read()
     if digest_of(data) != file.digest:
-        raise store.Damaged(f"The staged bytes of {file.name} are not those that were received.")
+        raise store.Damaged(f"The staged bytes of {file.name} differ from those received.")
     return data
 
 

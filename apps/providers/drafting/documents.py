@@ -9,8 +9,8 @@ from apps.releases.catalogue.documents import moment, release_document
 from apps.releases.models import Release, ReleaseFile, State
 
 _WHY = {
-    Signing.PUBLISHER: "SHA256SUMS and its signature are there: they are verified, and served as they are.",
-    Signing.REGISTRY: "There is no signature of the publisher's: the registry writes SHA256SUMS and signs them.",
+    Signing.PUBLISHER: "SHA256SUMS and its signature are here: they are verified, and served unchanged.",
+    Signing.REGISTRY: "The publisher sent no signature: the registry writes SHA256SUMS and signs them.",
 }
 
 

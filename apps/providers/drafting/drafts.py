@@ -50,7 +50,7 @@ def role_of(release: Release, name: str) -> Role:
         return role
     if role == "ignored" or (role == "package" and packages.name_of(name) is None):
         stem = _stem(release)
-        usual = "Name the files as GoReleaser does; other files of the build folder need not be sent."
+        usual = "Name the files as GoReleaser does; do not send other files of the build folder."
         raise Invalid(
             f"found the file name {name[:200]!a}, expected {stem}_<os>_<arch>.zip, {stem}_SHA256SUMS, "
             f"{stem}_SHA256SUMS.sig, {stem}_manifest.json or {stem}_docs.zip",
@@ -131,7 +131,7 @@ def sums_missing(release: Release) -> Reason:
         code="sums_missing",
         found="a signature without the SHA256SUMS that it signs",
         expected="both, or neither",
-        hint=f"Send {_stem(release)}_SHA256SUMS too, or leave the signature out and let this registry sign",
+        hint=f"Send {_stem(release)}_SHA256SUMS too, or leave out the signature to let this registry sign",
         file=f"{_stem(release)}_SHA256SUMS.sig",
     )
 
@@ -139,20 +139,20 @@ def sums_missing(release: Release) -> Reason:
 def not_signable(release: Release) -> Reason:
     return Reason(
         code="not_signed",
-        found=f"no signed SHA256SUMS, and {release.namespace.name} has no active key that this registry signs with",
-        expected="one of two ways: sums with their signature, or a registry-held key",
+        found=f"no signed SHA256SUMS, and {release.namespace.name} has no active key that this registry can sign with",
+        expected="either sums with their signature, or a key in this registry",
         hint=f"Send {_stem(release)}_SHA256SUMS and its .sig, made with a key that is registered for "
-        f"{release.namespace.name}; or have one of its owners create a registry-held key, and publish again",
+        f"{release.namespace.name}; or ask one of its owners to generate a key in this registry, and publish again",
     )
 
 
 def no_vouching_key(release: Release) -> Reason:
     return Reason(
         code="no_registered_key",
-        found=f"a signature, and no active public key that is registered for {release.namespace.name}",
+        found=f"a signature, but no active public key registered for {release.namespace.name}",
         expected="a signature by a registered key",
-        hint=f"Have an owner of {release.namespace.name} register the public key; or leave SHA256SUMS and signature "
-        "out where this registry is to sign",
+        hint=f"Ask an owner of {release.namespace.name} to register the public key; or leave out SHA256SUMS and "
+        "signature to let this registry sign",
         file=f"{_stem(release)}_SHA256SUMS.sig",
     )
 
@@ -162,7 +162,7 @@ def _no_packages(release: Release) -> Reason:
         code="no_packages",
         found="no package",
         expected=f"at least one {_stem(release)}_<os>_<arch>.zip",
-        hint="Send the zip of each platform, then hand the draft in",
+        hint="Send the zip of each platform, then submit the draft",
     )
 
 

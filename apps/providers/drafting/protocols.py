@@ -42,8 +42,8 @@ def agreed(declared: Mapping[str, list[str]]) -> list[str]:
 
 UNKNOWN = Reason(
     code="protocols_unknown",
-    found="no manifest, and nobody who said which plugin protocols the provider speaks",
-    expected='the file …_manifest.json, or {"protocols": ["5.0"]} where the draft is opened',
+    found="no manifest, and no plugin protocols in the draft",
+    expected='the file …_manifest.json, or {"protocols": ["5.0"]} when you open the draft',
     hint="Which protocols does it speak? SDKv2 is 5.0, the plugin framework 6.0, or as its main.go says",
 )
 
@@ -62,6 +62,6 @@ def _differing(first: str, protocols: list[str], where: str, other: list[str]) -
     return Reason(
         code="protocols_differ",
         found=f"{', '.join(protocols)} in {first} and {', '.join(other)} in {where}",
-        expected="the same protocols wherever they are named",
-        hint="Open the draft without protocols where a manifest names them, or hint the manifest",
+        expected="the same protocols in all places",
+        hint="Open the draft without protocols if a manifest names them, or correct the manifest",
     )

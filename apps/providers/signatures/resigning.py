@@ -93,7 +93,7 @@ def accept_signature(
     if not is_replaced:
         if row.release.state == State.PURGED:
             purging.remove_later(row.release)  # the purge may have run before these bytes were stored
-        raise Conflict(f"{row} was changed meanwhile.", hint="Look at the version's page, then send it again.")
+        raise Conflict(f"{row} was changed meanwhile.", hint="Check the version's page, then send it again.")
     row.refresh_from_db()
     return Accepted(row, changed=True)
 
@@ -165,14 +165,14 @@ def _signed_version(viewer: Viewer, address: ProviderAddress, version: str) -> P
     """Asks the gate: for owners. Raises Conflict for a tombstone."""
     release = lifecycle.release_of(viewer, address, version, need=Role.OWNER, permission=PERMISSION)
     if release.state == State.PURGED:
-        raise Conflict(sentence_of(release), hint="There is nothing left to sign.")
+        raise Conflict(sentence_of(release), hint="Nothing is left to sign.")
     return ProviderVersion.objects.select_related("key", "release__namespace").get(release=release)
 
 
 def _sums_of(version: ProviderVersion) -> bytes:
     sums = b"".join(store.read_unverified(version.sums_digest))
     if assembling.digest_of(sums) != version.sums_digest:
-        raise store.Damaged(f"The stored sums of {version} are not those that were published: nothing signs them.")
+        raise store.Damaged(f"The stored sums of {version} differ from those published, so they cannot be signed.")
     return sums
 
 
@@ -187,17 +187,17 @@ def _key_for(version: ProviderVersion) -> SigningKey:
     if _is_vouched_for(version):
         raise Conflict(
             f"{version} is signed by its publisher, with the key {version.key}, which is in use.",
-            hint="Send a signature by another key of the publisher, or retire or revoke this key first.",
+            hint="Send a signature by another of the publisher's keys, or retire or revoke this key first.",
         )
     newest = keys.signing_key_of(namespace)
     if newest is None:
         raise Conflict(
-            f"{namespace} has no active key that the registry holds.", hint="Have one made on the page of its keys."
+            f"{namespace} has no active key in this registry.", hint="Generate one on its signing keys page."
         )
     if newest.pk == version.key_id:
         raise Conflict(
-            f"{version} is signed with {newest} already, the newest active key of {namespace} that the registry holds.",
-            hint="Have another key made first, on the page of the namespace's keys.",
+            f"{version} is already signed with {newest}, the newest active key of {namespace} in this registry.",
+            hint="Generate another key first, on the namespace's signing keys page.",
         )
     return newest
 

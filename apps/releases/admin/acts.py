@@ -28,7 +28,7 @@ class ReasonForm(forms.Form):
     reason = forms.CharField(
         max_length=MAX_REASON_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 3, "cols": 60}),
-        help_text="One or two sentences. Everybody who sees the version reads them.",
+        help_text="One or two sentences, shown to everyone who sees the version.",
     )
 
 
@@ -38,7 +38,7 @@ class DeprecateForm(ReasonForm):
         required=False,
         label="What to use instead",
         widget=forms.TextInput(attrs={"size": 60}),
-        help_text="A version (1.3.0), another address, alone or with a version behind it, or a few words.",
+        help_text="A version (1.3.0), another address with or without a version, or a few words.",
     )
 
 
@@ -65,22 +65,22 @@ class Act:
 DEPRECATE = Act(
     "deprecate",
     "Deprecate",
-    "A deprecated version stays listed and served, and says so everywhere. Nobody's configuration breaks.",
+    "A deprecated version stays listed and served, with a notice everywhere. No configuration breaks.",
     "Deprecated",
     DeprecateForm,
 )
 YANK = Act(
     "yank",
     "Yank",
-    "A yanked version leaves every list. Clients list before they download: who pinned or locked it fails on the next "
-    "init.",
+    "A yanked version is no longer listed. Clients list before they download, so configurations that pin or lock it "
+    "fail at the next init.",
     "Yanked",
     hits_people=True,
 )
 QUARANTINE = Act(
     "quarantine",
     "Put into quarantine",
-    "Nothing of it is served any more, nor of any other version with the same bytes. It can be restored.",
+    "It is no longer served, nor is any other version with the same bytes. You can restore it.",
     "In quarantine",
     hits_people=True,
     hits_bytes=True,
@@ -88,13 +88,13 @@ QUARANTINE = Act(
 RESTORE = Act(
     "restore",
     "Restore",
-    "Takes back what lies on top: a quarantine first, else a yank or a deprecation.",
+    "Lifts the quarantine if there is one, otherwise the yank or deprecation.",
     "Restored",
 )
 PURGE = Act(
     "purge",
     "Purge",
-    "This cannot be undone: its rows go now, a worker removes its bytes, and its number is never used again.",
+    "This cannot be undone: its rows are deleted now, a worker deletes its bytes, and its number is never used again.",
     "Purged",
     PurgeForm,
     hits_people=True,
@@ -114,7 +114,7 @@ def carry_out(admin: VersionPages, request: HttpRequest, queryset: QuerySet[Any]
     form = act.form(request.POST if "apply" in request.POST else None)
     rows = list(queryset.order_by("pk")[: ACTION_ROWS + 1])
     if act.one_only and len(rows) != 1:
-        refusal = f"{act.title} takes exactly one version, and {len(rows)} are selected."
+        refusal = f"{act.title} needs exactly one version, but {len(rows)} are selected."
         admin.message_user(request, refusal, messages.ERROR)
         return None
     viewer = actor_of(request)

@@ -40,9 +40,9 @@ def checked_url(text: str) -> str:
             f"The source URL is {url[:80]!r}, expected one that begins with https:// or http://", hint=_EXAMPLE
         )
     if not url.isprintable() or " " in url:
-        raise Invalid("The source URL holds a space or a control character.", hint=_EXAMPLE)
+        raise Invalid("The source URL contains a space or a control character.", hint=_EXAMPLE)
     if parts.username or parts.password:
-        raise Invalid("The source URL holds a user name or a password, and everybody can read it.", hint=_EXAMPLE)
+        raise Invalid("The source URL contains a user name or a password, and everyone can read it.", hint=_EXAMPLE)
     return url
 
 

@@ -20,7 +20,7 @@ def release_for(viewer: Viewer, public_id: uuid.UUID) -> Release:
     A guessed id reveals nothing: hidden and missing releases get the same answer.
     """
     if not viewer.is_identified:
-        raise CredentialsRequired("A release is shown to those who publish in its namespace.")
+        raise CredentialsRequired("Only publishers of its namespace can see a release.")
     release = Release.objects.filter(public_id=public_id).select_related("namespace", "created_by").first()
     if release is None or gate.role_on(viewer, release.namespace) is None:
         raise NotFound("There is no such release.")
@@ -41,5 +41,5 @@ def no_version(address: ModuleAddress | ProviderAddress, version: str, coordinat
     """If the version was removed, the error says when and why. Asks no gate: the caller must have done so."""
     tombstone = Release.objects.removed().filter(coordinate).select_related("namespace").first()
     if tombstone is not None:
-        return NotFound(tombstones.sentence_of(tombstone), hint="The page of all versions shows what there is.")
+        return NotFound(tombstones.sentence_of(tombstone), hint="The versions page lists all versions.")
     return NotFound(f"There is no version {version} of {address}.")

@@ -153,7 +153,7 @@ class VersionActions(ABC, Generic[A]):
         try:
             return self.release_of(viewer, address, version, need=need, permission=permission)
         except RoleRequired as refusal:
-            own = f"Publishers yank what they published themselves, for {OWN_YANK_HOURS} hours."
+            own = f"Publishers can yank their own versions within {OWN_YANK_HOURS} hours."
             raise RoleRequired(str(refusal), hint=f"{refusal.hint} {own}".strip()) from None
 
     def _operated(self, viewer: Viewer, address: A, version: str, permission: str) -> Release:

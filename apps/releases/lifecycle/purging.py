@@ -36,7 +36,7 @@ def purge(*, release: Release, actor: Viewer, reason: str) -> None:
     """
     reason = checked_reason(reason)
     if release.state == State.PURGED:
-        raise Conflict(sentence_of(release), hint="There is nothing left to purge.")
+        raise Conflict(sentence_of(release), hint="Nothing is left to purge.")
     changes = {"lifecycle_reason": reason, "lifecycle_at": timezone.now(), "lifecycle_by": actor.user}
     move(release, State.PUBLISHED, to=State.PURGED, lifecycle_replacement="", **changes)
     record(
@@ -68,7 +68,7 @@ def run(claim: Claim) -> None:
         is_kept = _others(release, digest).filter(state=State.PUBLISHED).exists() or store.has_foreign_key(digest)
         if not is_kept:
             # The upload may still be rejected, and then nobody would remove the bytes.
-            raise Outage("an upload of the same bytes is on its way: its end decides")
+            raise Outage("an upload of the same bytes is in progress")
     with transaction.atomic():
         claim.guard()
         record(

@@ -37,7 +37,7 @@ def refuse_blocked(release: Release) -> None:
     if not Release.objects.with_bytes(release.digest).filter(pk=release.pk).exists():
         raise NotFound(
             f"The files of {release} are not shown: the same bytes are in quarantine.",
-            hint="Ask those who operate this registry.",
+            hint="Ask the operators of this registry.",
         )
 
 
@@ -57,8 +57,8 @@ def _in_quarantine(digest: str, name: str) -> Reason:
     return Reason(
         code="quarantined",
         found=f"bytes that are in quarantine here (sha256:{digest})",
-        expected="bytes that may be fetched",
-        hint="Build it again without what was wrong with it, or ask those who operate this registry to release them",
+        expected="bytes that are not in quarantine",
+        hint="Build it again without the fault, or ask the operators of this registry to lift the quarantine",
         file=name,
     )
 

@@ -26,7 +26,7 @@ def deprecate(*, release: Release, actor: Viewer, reason: str, replacement: str 
     reason, replacement = checked_reason(reason), checked_replacement(replacement)
     _refuse_unless_open(release)
     if release.lifecycle != Lifecycle.MAINTAINED:
-        raise Conflict(standing_of(release), hint="Restore it first; then it can be deprecated again.")
+        raise Conflict(standing_of(release), hint="Restore it first, then deprecate it again.")
     _set_lifecycle(
         release, actor, lifecycle=Lifecycle.DEPRECATED, lifecycle_reason=reason, lifecycle_replacement=replacement
     )
@@ -42,7 +42,7 @@ def yank(*, release: Release, actor: Viewer, reason: str) -> None:
     reason = checked_reason(reason)
     _refuse_unless_open(release)
     if release.lifecycle == Lifecycle.YANKED:
-        raise Conflict(standing_of(release), hint="Restore it first, if its reason is to be another one.")
+        raise Conflict(standing_of(release), hint="Restore it first to give another reason.")
     was = release.lifecycle
     _set_lifecycle(release, actor, lifecycle=Lifecycle.YANKED, lifecycle_reason=reason)
     _record(Event.RELEASE_YANKED, release, actor, reason, before=was)
@@ -84,14 +84,14 @@ def checked_reason(text: str) -> str:
         "reason",
         text,
         MAX_REASON_CHARACTERS,
-        "Say it in one or two sentences: people who use this version will read it.",
+        "Give it in one or two sentences for the users of this version.",
         least=1,
     )
 
 
 def checked_replacement(text: str) -> str:
     return _checked_line(
-        "replacement", text, MAX_REPLACEMENT_CHARACTERS, "Name a module, a version of it, or say it in a few words."
+        "replacement", text, MAX_REPLACEMENT_CHARACTERS, "Name a module or a version, or write a few words."
     )
 
 
@@ -116,7 +116,7 @@ def _refuse_unless_open(release: Release) -> None:
     if release.state != State.PUBLISHED:
         raise Conflict(f"{release} is {release.state}: only a published version has a lifecycle.")
     if release.quarantined_at is not None:
-        raise Conflict(standing_of(release), hint="Only restoring it is possible now, or purging it.")
+        raise Conflict(standing_of(release), hint="It can only be restored or purged now.")
 
 
 def _set_lifecycle(release: Release, actor: Viewer, **changes: Any) -> None:
@@ -129,7 +129,7 @@ def _change(release: Release, **changes: Any) -> None:
         pk=release.pk, state=release.state, lifecycle=release.lifecycle, quarantined_at=release.quarantined_at
     )
     if same.update(**changes) != 1:
-        raise Moved(f"Somebody else has just changed {release}.", hint="Look at it again before you do this.")
+        raise Moved(f"Someone else has just changed {release}.", hint="Check it again before you continue.")
     for name, value in changes.items():
         setattr(release, name, value)
 
@@ -153,5 +153,5 @@ def _checked_line(what: str, text: str, most: int, hint: str, *, least: int = 0)
     if len(line) > most:
         raise Invalid(f"The {what} has {len(line)} characters, expected at most {most}.", hint=hint)
     if not line.isprintable():
-        raise Invalid(f"The {what} holds control characters, expected one line of plain text.", hint=hint)
+        raise Invalid(f"The {what} contains control characters, expected one line of plain text.", hint=hint)
     return line

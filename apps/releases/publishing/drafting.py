@@ -104,7 +104,7 @@ def receive_file(
     known = release.files.filter(name=name).first()
     if release.state != State.RECEIVING:
         if known is None:
-            raise Conflict(f"{release} is {release.state}: its files are settled, and {name} is not among them.")
+            raise Conflict(f"{release} is {release.state}: its files are fixed, and {name} is not among them.")
         return _compared(release, known, body())
     key = f"{release.staging_key}.{uuid.uuid4().hex}"
     staged = store.stage(key, body())
@@ -127,12 +127,12 @@ def remove_file(*, release: Release, viewer: Viewer, name: str) -> None:
     require_own(release, viewer)
     if release.state != State.RECEIVING:
         hint = "Publish other files under another version number."
-        raise Conflict(f"{release} is {release.state}: its files are settled.", hint=hint)
+        raise Conflict(f"{release} is {release.state}: its files are fixed.", hint=hint)
     with transaction.atomic():
         _renew(release)
         file = release.files.filter(name=name).first()
         if file is None:
-            raise NotFound(f"{release} has no file {name!r}.", hint="Ask for the draft to see what it has.")
+            raise NotFound(f"{release} has no file {name!r}.", hint="Fetch the draft to see its files.")
         file.delete()
         _sum_up(release)
         _record(Event.RELEASE_FILE_REMOVED, release, viewer, file)
@@ -175,8 +175,8 @@ def require_own(release: Release, viewer: Viewer) -> None:
         return
     was = "opened" if release.state == State.RECEIVING else f"handed in (it is {release.state})"
     raise Conflict(
-        f"{release} was {was} by somebody else.",
-        hint="Ask for it in a while, or publish under another version number.",
+        f"{release} was {was} by someone else.",
+        hint="Try again later, or publish under another version number.",
     )
 
 
@@ -197,7 +197,7 @@ def _record_file(release: Release, viewer: Viewer, name: str, key: str, staged: 
         if known is not None and known.digest == staged.digest:
             return Received(known, created=False), key
         if known is None and release.files.count() >= MAX_FILES:
-            raise TooLarge(f"{release} has {MAX_FILES} files already, and no release may have more.")
+            raise TooLarge(f"{release} has {MAX_FILES} files already, the limit for a release.")
         values = {"staging_key": key, "digest": staged.digest, "size": staged.size}
         file, created = ReleaseFile.objects.update_or_create(release=release, name=name, defaults=values)
         total = _sum_up(release)

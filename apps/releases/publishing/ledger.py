@@ -15,7 +15,7 @@ class LedgerConflict(RegistryError):
 
     def __init__(self, release: Release, known: str) -> None:
         super().__init__(
-            f"The ledger in storage says that {release} was published before, with sha256:{known}.",
+            f"According to the ledger in storage, {release} was published before, with sha256:{known}.",
             hint="Publish under another version number, and tell an operator: the database may have been restored.",
         )
         self.known = known

@@ -28,7 +28,7 @@ log = structlog.get_logger("larder.releases")
 
 GIVEN_UP = Reason(
     code="gave_up",
-    found="every attempt to check this archive ended before it came to a verdict",
+    found="every attempt to check this archive ended without a verdict",
     expected="a verdict",
     hint="Upload it again under the same number; if it happens again, ask an operator for the job's log.",
 )

@@ -100,7 +100,7 @@ def check(
         return
     used = usage(row, without=newcomer)
     if used.max_versions and used.versions + more_versions > used.max_versions:
-        raise _full(row, f"its quota is {_many(used.max_versions, 'version')}, and it holds {used.versions:,}")
+        raise _full(row, f"its quota is {_many(used.max_versions, 'version')}, and it has {used.versions:,}")
     if used.max_bytes and used.bytes + more_bytes > used.max_bytes:
         this = f", and this one has {more_bytes:,}" if more_bytes > 1 else ""
         raise _full(row, f"its quota is {_many(used.max_bytes, 'byte')}, {used.bytes:,} are used{this}")
@@ -115,8 +115,8 @@ def require_bytes(namespace: Namespace, more_bytes: int) -> None:
 def _full(namespace: Namespace, why: str) -> QuotaFull:
     return QuotaFull(
         f"The namespace {namespace.name} has no room for this: {why}.",
-        hint="Ask the staff of this registry for a larger quota, or to purge versions that nobody needs; "
-        "the namespace's usage page shows what takes the room.",
+        hint="Ask the staff of this registry for a larger quota, or to purge unneeded versions; the namespace's "
+        "usage page shows the largest modules.",
     )
 
 

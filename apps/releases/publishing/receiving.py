@@ -45,7 +45,7 @@ def receive(*, release: Release, chunks: Iterable[bytes], limit: int, setting: s
         staged = store.stage(release.staging_key, _renewing(release, body))
         database_availability.release_connection()
         if staged.size == 0:
-            raise Invalid("The upload holds no bytes.", hint="Send the archive itself as the body of the request.")
+            raise Invalid("The upload is empty.", hint="Send the archive itself as the body of the request.")
     except BaseException as error:
         _abandon(release, error)
         raise
@@ -153,8 +153,8 @@ def same_bytes(taken: VersionTaken, chunks: Iterable[bytes], *, viewer: Viewer, 
         raise StillArriving(other)
     if other.state == State.RECEIVING:
         raise Conflict(
-            f"{other} is being uploaded by somebody else right now.",
-            hint="Ask again in a minute, or publish your archive under another version number.",
+            f"{other} is being uploaded by someone else right now.",
+            hint="Try again in a minute, or publish your archive under another version number.",
         )
     if other.uploaded_digest != sent:
         raise Conflict(

@@ -31,7 +31,7 @@ UPLOAD_LEASE = timedelta(seconds=60)
 
 UNFINISHED = Reason(
     code="upload_unfinished",
-    found="an upload that never came to its end",
+    found="an upload that never finished",
     expected="the whole archive",
     hint="Upload it again; the version number is still free.",
 )
@@ -39,13 +39,13 @@ SUPERSEDED = Reason(
     code="upload_superseded",
     found="a reservation that was never used",
     expected="one upload at a time for a version",
-    hint="Nothing to do: you began again, and that upload took its place.",
+    hint="Nothing to do: your newer upload replaced it.",
 )
 NO_LONGER_ALLOWED = Reason(
     code="permission_ended",
-    found="an upload by somebody who may no longer publish here, or whose session or token has ended",
+    found="an upload by someone who can no longer publish here, or whose session or token has ended",
     expected="a publisher, signed in or with a token, until the last byte",
-    hint="Upload it again as somebody who may; the version number is still free.",
+    hint="Upload it again with the role publisher; the version number is still free.",
 )
 
 
@@ -68,8 +68,8 @@ class StillArriving(Unavailable):
     def __init__(self, other: Release) -> None:
         left = (other.receiving_until - timezone.now()).total_seconds() if other.receiving_until else 0
         super().__init__(
-            f"{other} is being uploaded by you already, or that upload broke off.",
-            hint="Send the same again in a minute: a broken upload has made way by then.",
+            f"{other} is already being uploaded by you, or that upload broke off.",
+            hint="Send the same again in a minute: a broken upload has lapsed by then.",
             retry_after=max(1, ceil(left)),
         )
 
@@ -171,8 +171,8 @@ def release_of_ticket(ticket: str) -> Release:
     release = waiting.select_related("namespace").first()
     if release is None:
         raise NotFound(
-            "This upload ticket is unknown, used, or has run out.",
-            hint="Each ticket carries one upload: start again from the publish page; the version number is free.",
+            "This upload ticket is unknown, used or expired.",
+            hint="Each ticket is for one upload: start again from the publish page; the version number is free.",
         )
     return release
 

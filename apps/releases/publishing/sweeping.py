@@ -24,7 +24,7 @@ CANCELLED = Reason(
 )
 UNANSWERED = Reason(
     code="unanswered",
-    found="questions about the archive that nobody answered in time",
+    found="questions about the archive that were not answered in time",
     expected="an answer on the release's page",
     hint="Upload it again and answer them; the version number is free.",
 )

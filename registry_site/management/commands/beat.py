@@ -5,7 +5,7 @@ from registry_site.server import serving
 
 
 class Command(ProcessCommand):
-    help = "Ring for the regular work: leftover jobs, sweeping, heartbeats."
+    help = "Start periodic work: leftover jobs, sweeping, heartbeats."
 
     def run(self, **_: Any) -> None:
         serving.beat()

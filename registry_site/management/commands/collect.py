@@ -7,7 +7,7 @@ from registry_site.startup import bootstrap
 
 
 class Command(BaseCommand):
-    help = "Collect static files where they have changed; web and up do it by themselves, an image does it once."
+    help = "Collect changed static files. web and up do this automatically, an image once when it is built."
     requires_system_checks: list[str] = []
 
     def handle(self, **_: Any) -> None:

@@ -20,7 +20,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("address", metavar="ADDRESS", help="namespace/name/system, or namespace/type of a provider")
         parser.add_argument("version")
-        parser.add_argument("--reason", required=True, help="Stays on the page of all versions, for everybody.")
+        parser.add_argument("--reason", required=True, help="Shown to everyone on the list of versions.")
         parser.add_argument(
             "--confirm", required=True, metavar='"ADDRESS VERSION"', help="Both once more, as one text."
         )

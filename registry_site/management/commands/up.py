@@ -31,7 +31,7 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []  # they need the secret key, which the first run makes
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--parent", type=int, metavar="PID", help="Stop when the process with this id is gone.")
+        parser.add_argument("--parent", type=int, metavar="PID", help="Stop when the process with this id ends.")
 
     def handle(self, *, parent: int | None, **_: Any) -> None:
         logs.log_crashes()
@@ -81,7 +81,7 @@ class Command(BaseCommand):
         if supervisor.wait(readiness.is_ready, seconds=READY_SECONDS):
             self.publish_demo(supervisor)
         elif not supervisor.stopping.is_set():
-            self.say(f"Larder answers, but not every part of it does yet: {readiness.missing}")
+            self.say(f"Larder answers, but some parts do not yet: {readiness.missing}")
         if supervisor.stopping.is_set():
             self.keep_password(password)
             return

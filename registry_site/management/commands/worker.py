@@ -8,11 +8,11 @@ from registry_site.server import serving
 
 
 class Command(ProcessCommand):
-    help = "Check and publish what was uploaded."
+    help = "Check and publish uploads."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--beat", action="store_true", help="Keep the clock as well; on one worker is enough.")
+        parser.add_argument("--beat", action="store_true", help="Also run the scheduler; one worker is enough.")
 
     def run(self, **options: Any) -> None:
         epoch.check_at_start()

@@ -159,7 +159,7 @@ def test_an_operator_accepts_or_revokes_what_is_suspended(dora, token, browser_o
     assert status(headers) == 401
     assert "Suspended" in browser_of(dora).get("/tokens").content.decode()
 
-    assert "1 tokens count again" in restored("--accept-tokens")
+    assert "1 tokens are valid again" in restored("--accept-tokens")
     assert status(headers) == 200
 
     restored("--suspend")

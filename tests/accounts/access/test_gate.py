@@ -116,10 +116,10 @@ def test_a_name_is_matched_exactly_and_never_crashes(viewer, name):
 @pytest.mark.parametrize(
     ("who", "need", "words"),
     [
-        ("bob", Role.PUBLISHER, ["publisher", "you hold reader", "Ask an owner"]),
+        ("bob", Role.PUBLISHER, ["publisher", "you have reader", "Ask an owner"]),
         ("alice's read token", Role.PUBLISHER, ["you are publisher", "this token has only the scope read"]),
         ("dora's publish token", Role.OWNER, ["you are owner", "this token has only the scope publish"]),
-        ("bob's read token", Role.PUBLISHER, ["you hold reader", "Ask an owner"]),
+        ("bob's read token", Role.PUBLISHER, ["you have reader", "Ask an owner"]),
     ],
 )
 def test_it_says_what_is_missing_and_what_limits(viewer, who, need, words):

@@ -178,7 +178,7 @@ def test_it_asks_first(zerafina, monkeypatch, answer, gone):
 def test_forgotten_is_for_good(zerafina, olga):
     forget()
     zerafina.refresh_from_db()
-    with pytest.raises(Conflict, match="forgotten already"):
+    with pytest.raises(Conflict, match="erased already"):
         erasure.erase(user=zerafina, actor=NOBODY)
-    with pytest.raises(Conflict, match="was forgotten"):
+    with pytest.raises(Conflict, match="was erased"):
         accounts.change(user=zerafina, actor=Viewer(olga), is_active=True, is_staff=False, is_superuser=False)

@@ -123,7 +123,7 @@ def test_people_come_and_go(cooks, dora, charlie, bob, event_kinds):
 
 def test_an_account_that_is_switched_off_joins_nothing(cooks, bob):
     bob.is_active = False
-    with pytest.raises(Invalid, match="switched off"):
+    with pytest.raises(Invalid, match="deactivated"):
         teams.add(team=cooks, user=bob, actor=NOBODY)
 
 

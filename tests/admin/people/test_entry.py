@@ -62,7 +62,7 @@ def test_nobody_sets_their_own_here_or_that_of_an_operator_or_of_a_forgotten_per
     assert has_password(olga, "olga likes pears")
     assert browser_of(helper).post(entry(alice), NEW).status_code == 302
     erasure.erase(user=alice, actor=NOBODY, hand_to=None)
-    assert "was forgotten" in operator_client.post(entry(alice), NEW).text
+    assert "was erased" in operator_client.post(entry(alice), NEW).text
 
 
 def test_who_may_not_change_people_may_not_do_this(alice, bob, browser_of):

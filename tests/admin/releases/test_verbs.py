@@ -112,7 +112,7 @@ def test_nobody_locks_themselves_out(operator_client, olga):
     olga.refresh_from_db()
 
     assert olga.is_superuser
-    assert "Nobody changes their own rights" in page.text
+    assert "You cannot change your own rights" in page.text
 
 
 def test_an_operator_who_is_no_superuser_makes_no_operators(browser_of, bob, charlie):

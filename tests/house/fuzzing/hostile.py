@@ -18,7 +18,7 @@ TEXTS = [
     *("00000000-0000-0000-0000-000000000000", "0" * 32, "https://[::1", "http://a:99999/", "//evil", "javascript:1"),
     *("-----BEGIN PGP PUBLIC KEY BLOCK-----\n\né\n-----END PGP PUBLIC KEY BLOCK-----", "deadbeef  x.zip\n"),
 ]
-# What stands in a URL undecoded: bytes that are no UTF-8, broken escapes.
+# What stands in a URL undecoded: bytes that are not UTF-8, broken escapes.
 RAW = ["%", "%zz", "%ff", "%c0%af", "%ed%a0%80", "%00", "%0d%0a", "%2e%2e", "%252f", "%f0%9f%a6%80", "+", "%20"]
 # What one database refuses, or one codec.
 WORST = [SURROGATE, "a\0b", "é", "x" * 5000, "9" * 30, "a--b", "²"]

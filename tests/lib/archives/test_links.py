@@ -92,7 +92,7 @@ def test_a_folder_is_found_by_a_link_too():
         ("main.tf/x", "not in the archive"),
         ("Main.tf", "not in the archive"),
         ("main\\.tf", "not in the archive"),
-        ("x.tf", "in a circle"),
+        ("x.tf", "part of a loop"),
         ("terraform.tfstate", "left out"),
         (".terraform/x.tf", "left out"),
         (".terraform", "left out"),

@@ -42,7 +42,7 @@ CASES = (
     ("a BSD line", f"SHA256 (one.zip) = {A}\n", "sums_malformed", "4 fields"),
     ("a signature around it", f"-----BEGIN PGP SIGNED MESSAGE-----\n{ONE}", "sums_malformed", "line 1"),
     ("a carriage return inside", f"{A}  one.zip\r{B}  two.zip\n", "sums_malformed", "4 fields"),
-    ("a name twice", f"{ONE}{TWO}{B}  one.zip\n", "sums_duplicate", "line 1 once more in line 3"),
+    ("a name twice", f"{ONE}{TWO}{B}  one.zip\n", "sums_duplicate", "line 1 again in line 3"),
     ("a line twice", f"{ONE}{ONE}", "sums_duplicate", "line 2"),
     ("a folder", f"{A}  ./one.zip\n", "sums_name", "a slash"),
     ("a Windows folder", f"{A}  dist\\one.zip\n", "sums_name", "a slash"),
@@ -60,7 +60,7 @@ BYTES = (
     ("UTF-16", ONE.encode("utf-16"), "sums_encoding", "byte order mark"),
     ("UTF-16 without a mark", ONE.encode("utf-16-le"), "sums_encoding", "zero byte in line 1"),
     ("a zero byte", f"{ONE}{B}  two\0.zip\n".encode(), "sums_encoding", "zero byte in line 2"),
-    ("no UTF-8", f"{ONE}{B}  ".encode() + b"\xfc.zip\n", "sums_encoding", "0xfc (no UTF-8) in line 2"),
+    ("not UTF-8", f"{ONE}{B}  ".encode() + b"\xfc.zip\n", "sums_encoding", "0xfc (not UTF-8) in line 2"),
 )  # fmt: skip
 ALL = [(name, text.encode(), code, told) for name, text, code, told in CASES] + list(BYTES)
 

@@ -62,7 +62,7 @@ def test_other_files_are_no_packages(filename: str):
         (f"{STEM}_linux_amd46.zip", "'amd46'", "call it amd64"),
         (f"{STEM}_linux_z80.zip", "'z80'", "<os>_<arch>"),
         (f"{STEM}_js_wasm.zip", "'js'", "<os>_<arch>"),
-        (f"{STEM}_darwin_all.zip", "darwin_all", "darwin_amd64 and for darwin_arm64"),
+        (f"{STEM}_darwin_all.zip", "darwin_all", "darwin_amd64 and darwin_arm64"),
         (f"{STEM}_linux_all.zip", "'all'", ""),
     ],
     ids=lambda value: value.removeprefix("terraform-provider-dns_").removesuffix(".zip"),

@@ -189,7 +189,7 @@ def test_a_manifest_inside_names_the_protocols(inspect):
     assert inspect(package("dns", "1.2.0", "linux", "amd64", extra=inside)).protocols == ["5.0", "6.0"]
 
 
-@pytest.mark.parametrize("text", [b"{", b" " * 70_000, b"\xff"], ids=["no JSON", "too long", "no UTF-8"])
+@pytest.mark.parametrize("text", [b"{", b" " * 70_000, b"\xff"], ids=["no JSON", "too long", "not UTF-8"])
 def test_a_broken_manifest_inside_is_refused(inspect, text: bytes):
     with pytest.raises(sandboxed.Refusal) as refusal:
         inspect(package("dns", "1.2.0", "linux", "amd64", extra={"terraform-registry-manifest.json": text}))

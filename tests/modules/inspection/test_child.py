@@ -65,4 +65,4 @@ def test_a_child_that_dies_leaves_a_page_with_one_warning(monkeypatch, limits, f
 def test_a_child_that_cannot_start_leaves_a_page_with_one_warning(monkeypatch, tmp_path):
     monkeypatch.setattr("sys.executable", str(tmp_path / "gone"))
     (root,) = inspecting.inspect({"main.tf": b"variable x {}"}, {"main.tf": 13})["units"]
-    assert "did not work" in root["warnings"][0]["message"]
+    assert "failed" in root["warnings"][0]["message"]

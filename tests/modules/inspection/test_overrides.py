@@ -73,7 +73,7 @@ def test_the_two_syntaxes_override_each_other():
 def test_an_override_of_what_is_not_there_costs_a_warning():
     unit = unit_of("", main_tf="locals {}\n", override_tf='variable "x" {}\n')
     assert unit.parts["variables"] == []
-    assert messages(unit) == ["there is no variable x that this could override"]
+    assert messages(unit) == ["there is no variable x to override"]
 
 
 def test_a_file_that_only_sounds_like_one_is_none():

@@ -264,6 +264,6 @@ def test_nobody_pushes_to_the_mirror_of_a_provider(repo, settings, olga, tofu):
 
     for answer in (at.put(image(), "1.0.0"), at.put(image()), at.delete("1.0.0"), at.delete(digest_of(image()))):
         assert code_of(answer) == (405, "UNSUPPORTED")
-        assert "made from its releases" in answer.json()["errors"][0]["message"]
+        assert "generated from its releases" in answer.json()["errors"][0]["message"]
     assert tofu(None).put(at.url("1.0.0"), image(), content_type=IMAGE).status_code == 401
     assert not Manifest.objects.exists()

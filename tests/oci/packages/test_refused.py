@@ -92,7 +92,10 @@ REFUSED = {
     "with a link": (_with_a_link, "links: modules/dns/main.tf"),
     "zip slip": (_slipping, "etc/passwd"),
     "zip bomb": (lambda: zeros_bomb(65 * 2**20), "50 times the packed size"),
-    "nobody loads it": (lambda: module_zip({"main.tf": 'variable "a" {}\n' * 2}), "is declared in main.tf, line 1"),
+    "nobody loads it": (
+        lambda: module_zip({"main.tf": 'variable "a" {}\n' * 2}),
+        "is already declared in main.tf, line 1",
+    ),
     "no archive": (lambda: b"just some text", "expected"),
 }
 

@@ -96,7 +96,7 @@ def test_a_publisher_is_offered_the_deprecation_and_told_who_yanks(published, br
     assert "You published this version, so you can yank it for 72 hours" in text_of(browser.get(URL))
     Release.objects.update(published_at=timezone.now() - timedelta(hours=72))
 
-    assert "Yanking needs an owner of acme" in text_of(browser.get(URL))
+    assert "Only owners of acme can yank it" in text_of(browser.get(URL))
     assert send(browser, "yank").status_code == 403
     assert Release.objects.get().lifecycle == "maintained"
 

@@ -14,13 +14,13 @@ OTHER = "0" * 64
 PLAIN = '  source = "{host}/acme/lib/aws"\n  version = {version}\n'
 OCI = '  source = "oci://{host}/acme/lib/aws{rest}"\n'
 BY_TAG = "still gets it by its tag"
-MAY = "may mean this version"
+MAY = "may use this version"
 # What the module `caller` says; what its row says on the page of 1.1.0, None where it has none.
 CALLS = {
     "exact": (PLAIN.format(host=HOST, version='"1.1.0"'), "Fails"),
     "range": (PLAIN.format(host=HOST, version='"~> 1.0"'), "gets 1.2.0"),
     "other": (PLAIN.format(host=HOST, version='"1.2.0"'), None),
-    "local": (PLAIN.format(host=HOST, version="local.v"), "may fail: its constraint is not known here"),
+    "local": (PLAIN.format(host=HOST, version="local.v"), "may fail: its constraint is unknown"),
     "ocitag": (OCI.format(host=HOST, rest="?tag=1.1.0"), BY_TAG),
     "ocifolder": (OCI.format(host=HOST.upper(), rest="//modules/inner?tag=1.1.0_build"), BY_TAG),
     "ociothertag": (OCI.format(host=HOST, rest="?tag=1.2.0"), None),

@@ -13,6 +13,6 @@ def test_a_key_that_its_owner_has_extended_is_renewed(browser):
     assert 'data-expiry="warn"' in browser.get(KEYS).text
     saved = browser.post(ADD, {"armor": extended(key).armor, "step": "save"}, follow=True)
 
-    assert "is renewed, as its owner has changed it" in text_of(saved)
+    assert "is updated to the newer version" in text_of(saved)
     assert "data-expiry" not in browser.get(KEYS).text
     assert SigningKey.objects.get().source == "Cooks"

@@ -181,7 +181,7 @@ def test_the_poll_answers_only_what_has_changed(browser):
 
 def test_a_key_that_no_worker_could_make_says_so(browser):
     browser.post(f"{KEYS}/create", {"algorithm": "ed25519"})
-    SigningKey.objects.update(reason="No worker could make it.")
+    SigningKey.objects.update(reason="No worker could generate it.")
     page = browser.get(KEYS)
 
     assert "Not generated" in page.text

@@ -124,7 +124,7 @@ def test_the_last_owner_cannot_leave(owner, dora):
 
     page = owner.post(f"/namespaces/acme/members/{grant.pk}/withdraw")
     assert page.status_code == 409
-    assert "Make somebody else owner first" in page.content.decode()
+    assert "Make someone else owner first" in page.content.decode()
     assert owner.post("/namespaces/acme/members", {"username": "dora", "role": "1"}).status_code == 409
 
 

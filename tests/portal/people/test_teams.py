@@ -81,7 +81,7 @@ def test_the_last_manager_stays(cooks, dora, browser_of):
     for act in ("manager", "remove"):
         page = browser.post(where(cooks, dora, act))
         assert page.status_code == 409
-        assert "Make somebody else manager first" in page.text
+        assert "Make someone else manager first" in page.text
 
 
 def test_a_member_leaves_and_takes_nobody_along(cooks, charlie, dora, browser_of):
@@ -139,7 +139,7 @@ def test_staff_see_which_have_no_active_manager(cooks, dora, olga, browser_of):
     dora.save()
 
     assert "No active manager" in browser.get("/teams").text
-    assert "switched off" in browser.get("/teams/cooks").text
+    assert "deactivated" in browser.get("/teams/cooks").text
 
 
 @pytest.mark.parametrize("path", ["/teams", "/teams/cooks"])

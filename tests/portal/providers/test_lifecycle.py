@@ -90,7 +90,7 @@ def test_it_names_who_fetched_it_lately(out, browser_of, dora, bob, charlie):
 
 def test_a_publisher_may_deprecate_and_is_told_who_yanks(out, browser_of, alice, bob):
     Release.objects.update(published_at=timezone.now() - timedelta(hours=72))
-    assert "Yanking needs an owner of acme" in text_of(browser_of(alice).get(URL))
+    assert "Only owners of acme can yank it" in text_of(browser_of(alice).get(URL))
     assert send(browser_of(alice), "yank").status_code == 403
     assert browser_of(bob).get(URL).status_code == 403
     assert f'href="{URL}#deprecate"' in text_of(browser_of(alice).get(PAGE))
@@ -130,7 +130,7 @@ def test_purging_asks_for_the_whole_name_and_leads_to_the_tombstone(out, browser
 
 
 def test_an_owner_has_it_signed_anew(out, newer, browser_of, dora, alice):
-    assert "Signing a version again needs an owner of acme" in text_of(browser_of(alice).get(URL))
+    assert "Only owners of acme can sign a version again" in text_of(browser_of(alice).get(URL))
     assert send(browser_of(alice), "resign").status_code == 403
     browser = browser_of(dora)
     assert newer.key_id in text_of(browser.get(URL)).partition('id="resign"')[2]
@@ -142,7 +142,7 @@ def test_an_owner_has_it_signed_anew(out, newer, browser_of, dora, alice):
 
 def test_where_it_cannot_be_signed_anew_the_page_says_why(acme, out, browser_of, dora):
     browser = browser_of(dora)
-    assert "Have another key made" in text_of(browser.get(URL))
+    assert "Generate another key" in text_of(browser.get(URL))
     assert send(browser, "resign").status_code == 409
     provider_version(acme, "mail", "1.2.0", key=row_of_key(acme, 4))
     page = text_of(browser.get(URL.replace("dns", "mail")))

@@ -115,7 +115,7 @@ def test_several_modules_are_taken_from_one_upload(upload, browser, work):
 
 def test_the_top_of_the_archive_may_be_a_module_too(upload, browser, work):
     release = upload({"main.tf": "", **MONOREPO}, multiple_modules="on")
-    assert "The top of the archive" in page_of(browser, release)
+    assert "The root of the archive" in page_of(browser, release)
     answer(browser, release, folder=".", **part(1, name="net", system="aws", version="1.0.0"))
     work()
     assert [(str(one), one.folder) for one in Release.objects.filter(state=State.PUBLISHED).order_by("pk")] == [
@@ -127,9 +127,12 @@ def test_the_top_of_the_archive_may_be_a_module_too(upload, browser, work):
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        ({}, "Choose the folder that this release is made of."),
+        ({}, "Choose the folder of this release."),
         ({"folder": "elsewhere"}, "elsewhere is not one of the available choices"),
-        ({"folder": DNS, **part(1, name="dns", system="aws", version="1.0.0")}, "is the folder of acme/vpc/aws 1.2.0"),
+        (
+            {"folder": DNS, **part(1, name="dns", system="aws", version="1.0.0")},
+            "is already the folder of acme/vpc/aws 1.2.0",
+        ),
         ({"folder": NET, **part(1, name="d ns", system="aws", version="1.0.0")}, "a space"),
         ({"folder": NET, **part(1, name="dns", system="a-ws", version="1.0.0")}, "a dash"),
         ({"folder": NET, **part(1, name="dns", system="aws", version="v1")}, "v1"),

@@ -121,14 +121,14 @@ def test_a_form_brings_all_its_files_and_says_what_it_left(browser, page):
     files = {LINUX: b"zip", "config.yaml": b"x" * 700_000, SUMS: b"sums", "artifacts.json": b"{}"}
     answer = post_form(browser, page, form_of(files))
     assert names() == sorted([SUMS, LINUX])
-    assert "Not needed, and not kept: config.yaml, artifacts.json" in answer.text
+    assert "Not needed, and not stored: config.yaml, artifacts.json" in answer.text
 
 
 def test_a_form_leaves_sboms_and_sources_of_the_version_as_it_does_the_rest(browser, page):
     rest = {f"{LINUX}.sbom.json": b"{}", f"{bench.STEM}.tar.gz": b"tar"}
     answer = post_form(browser, page, form_of({LINUX: b"zip", **rest}))
     assert names() == [LINUX]
-    assert f"Not needed, and not kept: {', '.join(rest)}." in answer.text
+    assert f"Not needed, and not stored: {', '.join(rest)}." in answer.text
     assert "Name the files as GoReleaser does" not in answer.text
 
 
@@ -223,7 +223,7 @@ def test_protocols_that_nobody_told_are_asked_for(browser, page, put, held):
     put(LINUX, b"zip")
     answer = browser.post(f"{page}/hand-in", headers=JSON)
     assert answer.status_code == 422
-    assert "which plugin protocols" in answer.json()["error"]
+    assert "no plugin protocols in the draft" in answer.json()["error"]
 
 
 def test_a_refused_release_names_its_files_and_what_is_wrong_with_each(browser, page, put, held):

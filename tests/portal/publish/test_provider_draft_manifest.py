@@ -38,7 +38,7 @@ def test_a_manifest_of_the_build_folder_comes_before_that_of_the_repository(brow
 def test_a_manifest_that_the_sums_do_not_list_is_left(browser, page, registered):
     files = bench.signed(bench.dist(protocols=()))
     answer = post_form(browser, page, form_of({**files, GENERAL: providers.manifest("5.0")}))
-    assert f"Not needed, and not kept: {GENERAL}." in answer.text
+    assert f"Not needed, and not stored: {GENERAL}." in answer.text
     assert browser.post(f"{page}/hand-in", {"protocols": ["5.0"]}).status_code == 303
     bench.work()
     assert Release.objects.get().state == State.PUBLISHED

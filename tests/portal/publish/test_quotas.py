@@ -61,7 +61,7 @@ def test_purged_versions_are_counted_apart(bob, browser_of, published):
     Release.objects.update(state=State.PURGED)
 
     page = pages.markup_of(browser_of(bob).get(USAGE))
-    assert "0 published, 0 on their way; 1 purged, which counts no more" in page
+    assert "0 published, 0 in progress; 1 purged, which no longer counts" in page
     assert "<strong>0</strong> used, without a limit" in page
 
 

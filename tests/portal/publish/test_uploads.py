@@ -145,7 +145,7 @@ def test_nothing_but_put_and_post_is_answered(ticket):
     [
         (b"", FORM, "is expected"),
         (b"no form at all", FORM, "cannot be read"),
-        (FIELD + b"--a-boundary--\r\n", FORM, "holds no file"),
+        (FIELD + b"--a-boundary--\r\n", FORM, "contains no file"),
         (form(b"", file_name=""), FORM, "No file was chosen"),
         (form(), "multipart/form-data", "is expected"),
         (form(), "application/zip", "is expected"),

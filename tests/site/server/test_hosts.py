@@ -22,8 +22,8 @@ def asked(db, settings):
 
 
 SENTENCE = (
-    "This Larder answers to larder.example, and was asked for under another name. "
-    "Use https://larder.example. Its operator sets the address by LARDER_PUBLIC_URL."
+    "This Larder answers to larder.example, but the request used another name. "
+    "Use https://larder.example. Operators set the address with LARDER_PUBLIC_URL."
 )
 
 

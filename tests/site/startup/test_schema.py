@@ -56,7 +56,7 @@ def test_an_unknown_column_without_which_no_row_is_taken_is_named():
             f"CREATE TABLE jobs_heartbeat ({columns}, wanted integer NOT NULL, spare integer NOT NULL DEFAULT 1)"
         )
 
-    assert "jobs_heartbeat wants an unknown column wanted" in list(schema.mismatches(apps))
+    assert "jobs_heartbeat needs an unknown column wanted" in list(schema.mismatches(apps))
     assert not [found for found in schema.mismatches(apps) if "spare" in found]
 
 

@@ -49,7 +49,7 @@ def answers(larder: Live) -> bool:
 def test_two_on_one_folder_the_second_names_folder_and_process(own: Live) -> None:
     done = try_up(own.environment, LARDER_LISTEN="127.0.0.1:1")
     assert done.returncode == 1
-    assert f"runs already on the data folder {own.data_dir} (process {own.process.pid})" in done.stderr
+    assert f"is already running on the data folder {own.data_dir} (process {own.process.pid})" in done.stderr
     assert "Traceback" not in done.stderr
 
 

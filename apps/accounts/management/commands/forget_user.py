@@ -12,11 +12,11 @@ from apps.lib.errors import RegistryError
 
 
 class Command(BaseCommand):
-    help = "Forget a person: their name, addresses, tokens, sessions and roles. What they published stays."
+    help = "Erase a person: their name, addresses, tokens, sessions and roles. Their publications stay."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", metavar="NAME")
-        parser.add_argument("--hand-to", metavar="USER", help="Who gets what only they own or manage.")
+        parser.add_argument("--hand-to", metavar="USER", help="The person who takes over what only they own or manage.")
         parser.add_argument("--yes", action="store_true", help="Do not ask.")
 
     def handle(self, **options: Any) -> None:
@@ -24,10 +24,10 @@ class Command(BaseCommand):
         hand_to = _user(options["hand_to"]) if options["hand_to"] else None
         behind = deactivation.left_behind(user)
         if behind and hand_to is None:
-            raise CommandError(f"{user} is {behind}. Say who gets it with --hand-to USER, or make others owner first.")
+            raise CommandError(f"{user} is {behind}. Name a successor with --hand-to USER, or make others owner first.")
         name = user.username
         if not options["yes"]:
-            self.stderr.write(f"This takes the name {name} and all that is theirs away; it cannot be undone.")
+            self.stderr.write(f"This removes the name {name} and everything that belongs to it; it cannot be undone.")
             if behind:
                 self.stderr.write(f"{name} is {behind}: {hand_to} gets it.")
             if input(f"Type {name} to go on: ").strip() != name:

@@ -16,12 +16,12 @@ ROLES = {role.label.lower(): role for role in Role}
 
 
 class Command(BaseCommand):
-    help = "Print a one-time link with which somebody makes their account."
+    help = "Print a one-time link to create an account."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--note", default="", help="For whom it is.")
-        parser.add_argument("--namespace", metavar="NS", help="Give a role in this namespace with it.")
-        parser.add_argument("--role", choices=sorted(ROLES), help="Which role; goes with --namespace.")
+        parser.add_argument("--note", default="", help="The person it is for.")
+        parser.add_argument("--namespace", metavar="NS", help="Also give a role in this namespace.")
+        parser.add_argument("--role", choices=sorted(ROLES), help="The role; needs --namespace.")
 
     def handle(self, **options: Any) -> None:
         name = options["namespace"]

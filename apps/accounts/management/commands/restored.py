@@ -11,17 +11,17 @@ from apps.accounts.models import ApiToken
 
 
 class Command(BaseCommand):
-    help = "After a database was restored: suspend what it gave back, then accept or revoke the suspended API tokens."
+    help = "After restoring a database: suspend the access it brought back, then accept or revoke the API tokens."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         way = parser.add_mutually_exclusive_group()
         way.add_argument(
             "--suspend",
             action="store_true",
-            help="End all sessions and open invitations and suspend all tokens: where storage was restored as well, so "
-            "that Larder cannot see it.",
+            help="End all sessions and open invitations, and suspend all tokens. Use it if storage was restored too, "
+            "which Larder cannot notice.",
         )
-        way.add_argument("--accept-tokens", action="store_true", help="Let all suspended tokens count again.")
+        way.add_argument("--accept-tokens", action="store_true", help="Make all suspended tokens valid again.")
         way.add_argument("--revoke-tokens", action="store_true", help="Revoke all suspended tokens.")
 
     def handle(self, *, suspend: bool, accept_tokens: bool, revoke_tokens: bool, **_: Any) -> None:
@@ -29,7 +29,7 @@ class Command(BaseCommand):
             counts = epoch.suspend(found_by="an operator")
             self.stdout.write("Ended or suspended: " + ", ".join(f"{count} {what}" for what, count in counts.items()))
         elif accept_tokens:
-            self.stdout.write(f"{tokens.accept_suspended()} tokens count again.")
+            self.stdout.write(f"{tokens.accept_suspended()} tokens are valid again.")
         elif revoke_tokens:
             self.stdout.write(f"{tokens.revoke_suspended()} tokens are revoked.")
         suspended = ApiToken.objects.filter(suspended_at__isnull=False, revoked_at=None).count()

@@ -14,16 +14,16 @@ from apps.lib.errors import RegistryError
 
 
 class Command(BaseCommand):
-    help = "Print one new API token of a person. It is shown only this once."
+    help = "Print a new API token for a person. It is shown only once."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--user", required=True, metavar="NAME")
         several: dict[str, Any] = {"action": "append", "nargs": "+", "default": [], "metavar": "WORD"}
-        parser.add_argument("--scope", required=True, **several, help=f"{', '.join(Scope.values)}; the widest counts.")
+        parser.add_argument("--scope", required=True, **several, help=f"{', '.join(Scope.values)}; the widest applies.")
         parser.add_argument("--namespace", **several, help="Limit it to these namespaces.")
         parser.add_argument("--name", default="", metavar="vpc/aws", help="Publish only this name.")
-        parser.add_argument("--days", type=int, help="How long it lives; the default is LARDER_TOKEN_DAYS.")
-        parser.add_argument("--label", default="made by manage.py token")
+        parser.add_argument("--days", type=int, help="Days until it expires; the default is LARDER_TOKEN_DAYS.")
+        parser.add_argument("--label", default="created by manage.py token")
 
     def handle(self, **options: Any) -> None:
         days = options["days"]

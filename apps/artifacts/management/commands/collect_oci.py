@@ -9,10 +9,12 @@ from apps.artifacts import gc
 
 
 class Command(BaseCommand):
-    help = "Remove lapsed uploads, manifests that nothing leads to, and blobs that nobody needs (oci.md, Clean up)."
+    help = "Remove lapsed uploads, unreachable manifests and unneeded blobs (oci.md, Clean up)."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--dry-run", action="store_true", help="Count what would go first, and remove nothing.")
+        parser.add_argument(
+            "--dry-run", action="store_true", help="Count what the first run would remove, and remove nothing."
+        )
 
     def handle(self, *_: Any, **options: Any) -> None:
         figures = gc.collect(dry_run=options["dry_run"])

@@ -14,14 +14,14 @@ SHOWN = 20
 
 
 class Command(BaseCommand):
-    help = "Read blobs again, those first whose turn is longest ago, and list objects without a row (operations.md)."
+    help = "Read blobs again, least recently read first, and list objects without a row (operations.md)."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--whole", action="store_true", help="To the end, however long it takes.")
+        parser.add_argument("--whole", action="store_true", help="Read everything, however long it takes.")
         parser.add_argument(
             "--remove-orphans",
             action="store_true",
-            help="Delete objects without a row. Never after an older database was restored: they may be releases.",
+            help="Delete objects without a row. Never use it after restoring an older database: they may be releases.",
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
@@ -41,8 +41,8 @@ class Command(BaseCommand):
 
     def _say_figures(self, report: Report) -> None:
         self.stdout.write(
-            f"Read {report.checked} blobs with {report.bytes} bytes: {report.missing} missing, "
-            f"{report.damaged} damaged, {report.healed} right again."
+            f"Read {report.checked} blobs with {report.bytes} bytes: {report.missing} missing, {report.damaged} "
+            f"damaged, {report.healed} repaired."
         )
         self.stdout.write(
             f"Listed {report.listed} objects older than a day: {report.orphans} orphans, {report.removed} removed."
@@ -64,5 +64,5 @@ def _complaints(report: Report, wrong: int) -> list[str]:
     if report.unread:
         found.append(f"Blobs that could not be read: {report.unread}. The log says why.")
     if report.outage:
-        found.append(f"The check ended early: {report.outage}")
+        found.append(f"The check stopped early: {report.outage}")
     return found

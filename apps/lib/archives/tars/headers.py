@@ -99,7 +99,7 @@ def read_records(data: bytes, file: str) -> dict[bytes, bytes]:
         end = at + int(digits)
         key, equals, value = data[space + 1 : end - 1].partition(b"=")
         if end > len(data) or data[end - 1 : end] != b"\n" or not key or not equals:
-            raise _malformed(f"a record that is no key and value of {int(digits)} bytes", file)
+            raise _malformed(f"a record that is not a key and value of {int(digits)} bytes", file)
         if key in records:
             raise _malformed(f"the record {key[:40]!r} twice", file)
         records[key] = value

@@ -97,7 +97,7 @@ class _Reader:
             for _ in pieces:
                 pass  # what nobody wanted to read
         if self._about:
-            raise _out_of_order("a header about a member, and no member", "")
+            raise _out_of_order("a header for a member that is missing", "")
         if reasons := [*broken_names(self._names, self._limits), *self._reasons]:
             raise Refusal(reasons[:MAX_REASONS])
 
@@ -120,7 +120,7 @@ class _Reader:
 
     def _no_header(self, block: bytes, seen: int, found: str) -> Refusal:
         if seen and len(block) < BLOCK:
-            return refuse("truncated", "a tar without its end", "two blocks of zeros at its end")
+            return refuse("truncated", "a tar without an end", "two blocks of zeros at its end")
         if seen or (len(block) == BLOCK and looks_like(block) == "a tar archive"):
             where = f" after {shown(self._names[-1])}" if self._names and self._names[-1] else ""
             return refuse("header_malformed", f"{found}{where}", "headers as POSIX and GNU tar write them")
@@ -163,7 +163,7 @@ class _Reader:
         if header.kind in _LINKS:
             return name, _agreed(header.link, records.get(b"linkpath"), about.get(LONG_LINK), _shown(name))
         if LONG_LINK in about:
-            raise _out_of_order("the target of a link before a member that is none", _shown(name))
+            raise _out_of_order("the target of a link before a member that is not a link", _shown(name))
         return name, b""
 
     def _entry(self, header: Header, raw_name: bytes, raw_target: bytes) -> Entry:
@@ -304,7 +304,7 @@ def _wrong_kind(header: Header, name: str) -> str:
 
 def _wrong_mode(header: Header, kind: int) -> str:
     is_right = stat.S_IFMT(header.mode) in (0, kind)
-    return "" if is_right else f"the mode {header.mode:#o}, which is that of another kind"
+    return "" if is_right else f"the mode {header.mode:#o}, which belongs to another kind"
 
 
 def _shown(name: bytes) -> str:

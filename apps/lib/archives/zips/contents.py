@@ -72,7 +72,7 @@ def _inflated(file: BinaryIO, record: Record, clock: Clock) -> Iterator[bytes]:
         yield from inflated(steps, inflater)
     except zlib.error as error:
         raise refuse("deflate", f"broken compressed data ({error})", "a deflate stream", file=record.name) from error
-    goes_on = inflater.unused_data or next(steps, b"")
-    if goes_on or not inflater.eof:
-        found = "compressed data that goes on" if goes_on else "compressed data that is cut short"
+    surplus = inflater.unused_data or next(steps, b"")
+    if surplus or not inflater.eof:
+        found = "compressed data after its end" if surplus else "compressed data that is cut short"
         raise refuse("deflate", found, "one whole deflate stream", file=record.name)

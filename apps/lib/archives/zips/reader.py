@@ -235,7 +235,7 @@ def _broken_kinds(records: list[Record], *, links: bool) -> Iterator[Reason]:
 def _wrong_link(record: Record) -> str:
     if record.made_by >> 8 not in _UNIX_LIKE:
         return "a symbolic link that was not packed on Unix"
-    return "a symbolic link that is a folder as well" if record.is_dir or record.attributes & _DOS_FOLDER else ""
+    return "a symbolic link that is also a folder" if record.is_dir or record.attributes & _DOS_FOLDER else ""
 
 
 def _wrong_kind(record: Record, kind: int) -> str:

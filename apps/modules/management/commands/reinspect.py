@@ -11,7 +11,7 @@ class Command(BaseCommand):
     help = "Queue a new inspection of versions inspected by an older Larder; with --all, of every version."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--all", action="store_true", help="also those that today's rules have read")
+        parser.add_argument("--all", action="store_true", help="also versions inspected by the current rules")
 
     def handle(self, *_: Any, **options: Any) -> None:
         versions = ModuleVersion.objects.all() if options["all"] else reinspection.outdated()

@@ -12,11 +12,13 @@ from apps.signing import armor, key_generation, packets, vault
 
 
 class Command(BaseCommand):
-    help = "Take a private signing key into the registry's custody. Run it on a worker host: it never passes the web."
+    help = "Import a private signing key. Run it on a worker host, so that the key never crosses the network."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--namespace", required=True, metavar="NAME")
-        parser.add_argument("--file", required=True, metavar="PATH", help="Of gpg --export-secret-keys; - is stdin.")
+        parser.add_argument(
+            "--file", required=True, metavar="PATH", help="The output of gpg --export-secret-keys; - is stdin."
+        )
 
     def handle(self, **options: Any) -> None:
         namespace = Namespace.objects.filter(name=options["namespace"]).first()

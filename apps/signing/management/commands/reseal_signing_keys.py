@@ -9,7 +9,7 @@ from apps.signing import fingerprints, rewrapping, vault
 class Command(BaseCommand):
     help = (
         "Re-encrypt every private signing key under the first key of LARDER_SIGNING_KEK_FILE. "
-        "Run it on a worker host; run it again as often as you like."
+        "Run it on a worker host; safe to run repeatedly."
     )
 
     def handle(self, **_: Any) -> None:
@@ -27,7 +27,5 @@ class Command(BaseCommand):
             self.stderr.write(f"{key.namespace}, {key}: {problem} {problem.hint}")
         self.stdout.write(f"{len(outcomes) - len(problems)} resealed.")
         if problems:
-            raise CommandError(
-                f"{len(problems)} could not be opened and are as they were: keep every line of the file."
-            )
-        self.stdout.write("No private key needs another line of the file than its first.")
+            raise CommandError(f"{len(problems)} could not be opened and are unchanged: keep every line of the file.")
+        self.stdout.write("All private keys use the first line of the file.")
