@@ -40,8 +40,8 @@ class Role(models.IntegerChoices):
 
 
 class Visibility(models.TextChoices):
-    PUBLIC = "public", "Public: anybody, signed in or not"
-    INTERNAL = "internal", "Internal: everybody who is signed in"
+    PUBLIC = "public", "Public: anyone, signed in or not"
+    INTERNAL = "internal", "Internal: everyone who is signed in"
     PRIVATE = "private", "Private: its members"
 
 
@@ -74,7 +74,7 @@ class Namespace(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     deleted_at = models.DateTimeField(null=True, blank=True, editable=False)
     former_owners = models.JSONField(
-        null=True, blank=True, editable=False, help_text="Of a deleted one: the numbers of `users` and `teams`."
+        null=True, blank=True, editable=False, help_text="The numbers of users and teams, once it is deleted."
     )
 
     objects = PresentNamespaces.from_queryset(NamespaceQuerySet)()
@@ -204,13 +204,13 @@ class ApiToken(models.Model):
     """A bearer token (D13), stored as SHA-256: the secret has 210 random bits, so a slow hash would add nothing."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="api_tokens")
-    label = models.CharField(max_length=80, help_text="What it is for.")
-    start = models.CharField(max_length=16, help_text="Its first characters, to recognise it by.")
+    label = models.CharField(max_length=80, help_text="Its purpose.")
+    start = models.CharField(max_length=16, help_text="Its first characters, to recognise it.")
     digest = models.CharField(max_length=64, unique=True)
     scope = models.CharField(max_length=8, choices=Scope.choices)
     # Separate from the list, which may become empty when namespaces go: that must not mean "all".
     is_limited = models.BooleanField(
-        default=False, help_text="To the listed namespaces; otherwise to all of the person's."
+        default=False, help_text="Limited to the listed namespaces; otherwise to all of the person's."
     )
     namespaces = models.ManyToManyField(Namespace, blank=True)
     only_name = models.CharField(max_length=130, blank=True, help_text="Publish only this, such as vpc/aws.")
@@ -218,7 +218,7 @@ class ApiToken(models.Model):
     expires_at = models.DateTimeField()
     revoked_at = models.DateTimeField(null=True, blank=True)
     suspended_at = models.DateTimeField(
-        null=True, blank=True, help_text="When an older database was restored: refused until an operator decides."
+        null=True, blank=True, help_text="Since an older database was restored. Refused until an operator decides."
     )
     last_used_at = models.DateTimeField(null=True, blank=True)
 
@@ -251,8 +251,8 @@ class Epoch(models.Model):
 class Invitation(models.Model):
     """A one-time link to create an account; there is no open sign-up."""
 
-    digest = models.CharField(max_length=64, unique=True, help_text="sha256 of the secret in the link")
-    note = models.CharField(max_length=120, blank=True, help_text="For whom it is.")
+    digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the secret in the link.")
+    note = models.CharField(max_length=120, blank=True, help_text="The person it is for.")
     namespace = models.ForeignKey(Namespace, models.CASCADE, null=True, blank=True)
     role = models.PositiveSmallIntegerField(choices=Role.choices, null=True, blank=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")

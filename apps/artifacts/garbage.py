@@ -56,7 +56,7 @@ def repository_blobs(before: datetime) -> QuerySet[RepositoryBlob]:
 
 def blobs(before: datetime, now: datetime) -> QuerySet[Blob]:
     """Blobs that neither a repository nor a release needs and nobody is removing."""
-    free = Q(leaving_until=None) | Q(leaving_until__lt=now)
+    free = Q(deleting_until=None) | Q(deleting_until__lt=now)
     return references.unreferenced(Blob.objects.filter(free, created_at__lt=before))
 
 

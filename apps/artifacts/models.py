@@ -24,7 +24,7 @@ class Repository(models.Model):
     path = models.CharField(
         max_length=255,
         blank=True,
-        help_text="Behind the namespace, in lower case: vpc/aws of a module. Empty: the name is the namespace's.",
+        help_text="The part after the namespace, in lower case, such as vpc/aws. Empty: only the namespace.",
     )
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -53,9 +53,7 @@ class RepositoryBlob(models.Model):
     repository = models.ForeignKey(Repository, models.CASCADE, related_name="blobs")
     blob = models.ForeignKey(Blob, models.PROTECT, related_name="repository_blobs")
     created_at = models.DateTimeField(auto_now_add=True)
-    seen_at = models.DateTimeField(
-        default=timezone.now, help_text="When somebody who may push was last told that it is there"
-    )
+    seen_at = models.DateTimeField(default=timezone.now, help_text="When a publisher was last told that it exists.")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["repository", "blob"], name="oci_blob_once")]
@@ -69,16 +67,18 @@ class Manifest(models.Model):
     """A pushed manifest, byte for byte. Addressed by sha256 and by sha512 it is two rows."""
 
     repository = models.ForeignKey(Repository, models.CASCADE, related_name="manifests")
-    digest = models.CharField(max_length=135, help_text="sha256:… or sha512:…, as it was addressed")
+    digest = models.CharField(max_length=135, help_text="sha256:… or sha512:…, as it was addressed.")
     media_type = models.CharField(max_length=255)
-    artifact_type = models.CharField(max_length=255, blank=True, help_text="Its own, else its config's media type")
-    subject = models.CharField(max_length=135, blank=True, help_text="The digest of what it is attached to")
+    artifact_type = models.CharField(
+        max_length=255, blank=True, help_text="Its own, otherwise its config's media type."
+    )
+    subject = models.CharField(max_length=135, blank=True, help_text="The digest of the manifest it is attached to.")
     annotations = models.JSONField(default=dict)
     size = models.PositiveIntegerField(help_text="bytes")
     raw = models.BinaryField()
     pushed_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     pushed_at = models.DateTimeField(auto_now_add=True)
-    seen_at = models.DateTimeField(default=timezone.now, help_text="When it was last pushed, or lost a tag")
+    seen_at = models.DateTimeField(default=timezone.now, help_text="When it was last pushed, or lost a tag.")
 
     class Meta:
         constraints = [
@@ -138,8 +138,8 @@ class UploadSession(models.Model):
     repository = models.ForeignKey(Repository, models.CASCADE, related_name="uploads")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
     token = models.ForeignKey(ApiToken, models.SET_NULL, null=True, related_name="+")
-    size = models.BigIntegerField(default=0, help_text="bytes that have come, which is where the next chunk begins")
-    lease = models.UUIDField(null=True, blank=True, help_text="The request that is sending bytes now")
+    size = models.BigIntegerField(default=0, help_text="Bytes received; the next chunk begins here.")
+    lease = models.UUIDField(null=True, blank=True, help_text="The request that is sending bytes now.")
     lease_until = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()
@@ -174,14 +174,16 @@ class Collection(models.Model):
     begun_at = models.DateTimeField(default=timezone.now)
     seconds = models.FloatField(default=0.0)
     is_complete = models.BooleanField(
-        "complete", default=True, help_text="No: its time was over, or storage refused; the next run goes on"
+        "complete", default=True, help_text="No: it ran out of time, or storage failed. The next run continues."
     )
-    uploads = models.PositiveIntegerField(default=0, help_text="that had lapsed")
+    uploads = models.PositiveIntegerField(default=0, help_text="Lapsed uploads.")
     tags = models.PositiveIntegerField(default=0)
     manifests = models.PositiveIntegerField(default=0)
     repository_blobs = models.PositiveIntegerField("blobs of repositories", default=0)
-    blobs = models.PositiveIntegerField(default=0, help_text="of storage, which no repository and no release needed")
-    bytes = models.BigIntegerField(default=0, help_text="of those blobs")
+    blobs = models.PositiveIntegerField(
+        default=0, help_text="Blobs in storage that no repository and no release needed."
+    )
+    bytes = models.BigIntegerField(default=0, help_text="Bytes of these blobs.")
 
     class Meta:
         indexes = [models.Index(fields=["begun_at"], name="oci_collections_by_day")]

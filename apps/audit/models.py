@@ -14,7 +14,7 @@ class AuditEventQuerySet(models.QuerySet["AuditEvent"]):
         raise TypeError("Audit rows are append-only: record a new event instead of changing one.")
 
     def delete(self) -> NoReturn:
-        raise TypeError("Audit rows are append-only: nobody deletes them.")
+        raise TypeError("Audit rows are append-only and cannot be deleted.")
 
     def prune(self, *, before: datetime, at_most: int) -> int:
         """Delete up to `at_most` rows older than `before`, oldest first, and return how many. Nothing else deletes."""
@@ -32,7 +32,7 @@ class AuditEvent(models.Model):
     kind = models.CharField(max_length=64, choices=Kind.choices)
     actor_id = models.BigIntegerField(null=True, db_index=True)
     token_id = models.BigIntegerField(null=True)
-    subject = models.CharField(max_length=300, db_index=True, help_text="The address of what it happened to.")
+    subject = models.CharField(max_length=300, db_index=True, help_text="The address of the changed object.")
     detail = models.JSONField(default=dict)
     request_id = models.CharField(max_length=64, blank=True)
 

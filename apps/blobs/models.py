@@ -3,10 +3,11 @@ from django.db.models import Q
 
 
 class State(models.TextChoices):
-    # The stored values keep their first names: processes of two releases share the table during an update.
-    PENDING = "claimed", "Claimed"  # written before the bytes, so that a sweep sees what is on its way (D3)
+    # The stored values and the column below keep their old names: during an update, processes of two releases share the
+    # table, and an older one would take an unknown state for bytes that it may refer to.
+    PENDING = "claimed", "Pending"  # written before the bytes, so that a sweep sees them (D3)
     READY = "ready"
-    DELETING = "leaving", "Leaving"  # its bytes are being removed, and it must not be referred to
+    DELETING = "leaving", "Deleting"  # its bytes are being removed: nothing may refer to it
 
 
 class Problem(models.TextChoices):
@@ -20,17 +21,17 @@ class Blob(models.Model):
 
     digest = models.CharField(max_length=64, unique=True, help_text="sha256, 64 lower-case hex digits")
     sha512 = models.CharField(
-        max_length=128, unique=True, null=True, blank=True, help_text="Known of what was pushed over OCI"
+        max_length=128, unique=True, null=True, blank=True, help_text="Known for bytes pushed over OCI."
     )
     size = models.BigIntegerField(help_text="bytes")
     state = models.CharField(max_length=8, choices=State.choices, default=State.PENDING)
-    leaving_until = models.DateTimeField(
-        null=True, blank=True, help_text="Until then whoever removes it is not disturbed by another"
+    deleting_until = models.DateTimeField(
+        db_column="leaving_until", null=True, blank=True, help_text="Until then only one process deletes it."
     )
     created_at = models.DateTimeField(auto_now_add=True)
-    checked_at = models.DateTimeField(null=True, blank=True, help_text="When its turn was last to be read again")
+    checked_at = models.DateTimeField(null=True, blank=True, help_text="When it was last read again.")
     problem = models.CharField(
-        max_length=8, choices=Problem.choices, default=Problem.NONE, blank=True, help_text="What was found then"
+        max_length=8, choices=Problem.choices, default=Problem.NONE, blank=True, help_text="What was found then."
     )
 
     class Meta:

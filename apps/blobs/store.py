@@ -141,24 +141,24 @@ def remove(
         blob = Blob.objects.select_for_update(no_key=True).filter(digest=digest).first()
         if blob is None or (blob.state == State.PENDING and not even_pending):
             return True
-        if blob.state == State.DELETING and blob.leaving_until and blob.leaving_until > timezone.now():
-            raise StorageUnavailable(f"{blob} is being removed by another right now.")
+        if blob.state == State.DELETING and blob.deleting_until and blob.deleting_until > timezone.now():
+            raise StorageUnavailable(f"{blob} is being removed by another process right now.")
         # Readers do not see a DELETING blob, so a referenced one is not marked even briefly.
         if blob.state != State.DELETING and references.is_referenced(digest, besides=instead_of):
             return False
-        Blob.objects.filter(pk=blob.pk).update(state=State.DELETING, leaving_until=until)
+        Blob.objects.filter(pk=blob.pk).update(state=State.DELETING, deleting_until=until)
     before = State.READY if blob.state == State.DELETING else blob.state
-    mine = Blob.objects.filter(digest=digest, state=State.DELETING, leaving_until=until)
+    mine = Blob.objects.filter(digest=digest, state=State.DELETING, deleting_until=until)
     try:
         if is_wanted() or references.is_referenced(digest, besides=instead_of):
-            mine.update(state=before, leaving_until=None)
+            mine.update(state=before, deleting_until=None)
             return False
         if timezone.now() >= until:
-            raise StorageUnavailable(f"sha256:{digest} took too long to look for; nothing is removed.")
+            raise StorageUnavailable(f"sha256:{digest} took too long to find; nothing is removed.")
         backend.delete(target)
         mine.delete()
     except BaseException:
-        mine.update(leaving_until=None)  # the next removal need not wait
+        mine.update(deleting_until=None)  # the next removal need not wait
         raise
     return True
 

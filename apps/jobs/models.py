@@ -46,15 +46,15 @@ class Job(models.Model):
     `fence` grows with every claim: a worker that slept too long has an old one, and its writes match no row.
     """
 
-    kind = models.CharField(max_length=40, help_text="The name of the Celery task that does it.")
-    target = models.BigIntegerField(help_text="Primary key of what it works on.")
+    kind = models.CharField(max_length=40, help_text="The name of its Celery task.")
+    target = models.BigIntegerField(help_text="Primary key of the object it works on.")
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
     attempts = models.PositiveIntegerField(default=0)
     fence = models.PositiveIntegerField(default=0)
     lease_until = models.DateTimeField(null=True, blank=True)
     not_before = models.DateTimeField(null=True, blank=True)
     rung_at = models.DateTimeField(null=True, blank=True)
-    worker = models.CharField(max_length=120, blank=True, help_text="host:pid of the last worker that claimed it")
+    worker = models.CharField(max_length=120, blank=True, help_text="host:pid of the last worker that claimed it.")
     error = models.TextField(blank=True)
     request_id = models.CharField(max_length=64, blank=True)
     created_by_id = models.BigIntegerField(null=True)

@@ -66,17 +66,21 @@ class ModuleVersion(models.Model):
     is_prerelease = models.BooleanField()
     readme_html = models.TextField(blank=True)
     readmes = models.JSONField(
-        null=True, help_text="{folder: Markdown}, the root's folder being empty; null: read by an older Larder"
+        null=True, help_text="{folder: Markdown}, with an empty folder for the root. Null: read by an older Larder."
     )
     readme_renderer = models.CharField(
-        max_length=20, blank=True, help_text="The renderer's version: re-render when it grows."
+        max_length=20, blank=True, help_text="The renderer's version; render again when it grows."
     )
-    summary = models.CharField(max_length=300, blank=True, help_text="The first words of the README, as text")
+    summary = models.CharField(max_length=300, blank=True, help_text="The first words of the README, as text.")
     inspection = models.JSONField(default=dict, help_text="{units: [...]}: see modules.inspection")
-    inspector = models.CharField(max_length=20, blank=True, help_text="The rules' version: re-inspect when it grows.")
-    files = models.JSONField(default=list, help_text="[{name, size, at, packed, method}]: where each lies in the zip")
+    inspector = models.CharField(
+        max_length=20, blank=True, help_text="The version of the rules; inspect again when it grows."
+    )
+    files = models.JSONField(
+        default=list, help_text="[{name, size, at, packed, method}]: the position of each file in the zip."
+    )
     manifest_digest = models.CharField(
-        max_length=135, blank=True, help_text="Of the OCI manifest by which it is served: see modules.package_manifest"
+        max_length=135, blank=True, help_text="Digest of its OCI manifest; see modules.package_manifest."
     )
 
     objects = ModuleVersionQuerySet.as_manager()
@@ -86,7 +90,7 @@ class ModuleVersion(models.Model):
             models.Index(fields=["module", "is_prerelease"], name="modules_versions_stable"),
             models.Index(fields=["module", "manifest_digest"], name="modules_by_manifest"),
         ]
-        permissions = [("reinspect_moduleversion", "Can have a version inspected again")]
+        permissions = [("reinspect_moduleversion", "Can inspect a version again")]
 
     def __str__(self) -> str:
         return str(self.release)
@@ -112,7 +116,7 @@ class ModuleCall(models.Model):
     """A module block: a version builds on a module. `target_*` are empty if the module is not in this registry."""
 
     version = models.ForeignKey(ModuleVersion, models.CASCADE, related_name="calls")
-    unit = models.CharField(max_length=300, blank=True, help_text="The folder it stands in; empty: the root")
+    unit = models.CharField(max_length=300, blank=True, help_text="The folder that contains it. Empty: the root.")
     name = models.CharField(max_length=200)
     source = models.CharField(max_length=500)
     constraint = models.CharField(max_length=200, blank=True)

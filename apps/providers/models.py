@@ -63,10 +63,10 @@ class ProviderVersion(models.Model):
     key = models.ForeignKey(SigningKey, models.PROTECT, related_name="provider_versions")
     sums_digest = models.CharField(max_length=64, db_index=True, help_text="sha256 of SHA256SUMS, a blob")
     signature_digest = models.CharField(
-        max_length=64, db_index=True, help_text="sha256 of its detached signature, a blob"
+        max_length=64, db_index=True, help_text="SHA-256 of its detached signature, a blob."
     )
     index_digest = models.CharField(
-        max_length=71, blank=True, help_text="Of its index in the OCI mirror: see providers.package_manifests"
+        max_length=71, blank=True, help_text="Digest of its index in the OCI mirror; see providers.package_manifests."
     )
 
     objects = ProviderVersionQuerySet.as_manager()
@@ -82,7 +82,7 @@ class ProviderVersion(models.Model):
             models.Index(fields=["provider", "is_prerelease"], name="providers_versions_stable"),
             models.Index(fields=["provider", "index_digest"], name="providers_by_index"),
         ]
-        permissions = [("resign_providerversion", "Can have a version signed anew")]
+        permissions = [("resign_providerversion", "Can sign a version again")]
 
     def __str__(self) -> str:
         return str(self.release)
@@ -114,7 +114,7 @@ class Package(models.Model):
     size = models.BigIntegerField(help_text="bytes")
     h1 = models.CharField(max_length=50, help_text="h1:… of the unpacked tree")
     manifest_digest = models.CharField(
-        max_length=71, blank=True, db_index=True, help_text="Of its manifest in the OCI mirror"
+        max_length=71, blank=True, db_index=True, help_text="Digest of its manifest in the OCI mirror."
     )
 
     class Meta:
@@ -161,7 +161,9 @@ class DocsPage(models.Model):
     version = models.ForeignKey(ProviderVersion, models.CASCADE, related_name="docs_pages")
     kind = models.CharField(max_length=20, choices=DocsKind.choices)
     slug = models.CharField(max_length=100)
-    name = models.CharField(max_length=200, help_text="As configurations call it: dns_record. A guide's title.")
+    name = models.CharField(
+        max_length=200, help_text="Its name in configurations, such as dns_record, or a guide's title."
+    )
     subcategory = models.CharField(max_length=300, blank=True)
     title = models.CharField(max_length=300, blank=True)
     description = models.CharField(max_length=300, blank=True)
@@ -188,8 +190,8 @@ class DocsArchive(models.Model):
 
     version = models.ForeignKey(ProviderVersion, models.CASCADE, related_name="docs_archives")
     state = models.CharField(max_length=8, choices=DocsState.choices)
-    staging_key = models.CharField(max_length=80, blank=True, help_text="Where it waits to be read.")
-    digest = models.CharField(max_length=64, help_text="sha256; a blob while it is shown")
+    staging_key = models.CharField(max_length=80, blank=True, help_text="Its key in staging until a worker reads it.")
+    digest = models.CharField(max_length=64, help_text="SHA-256; a blob while it is shown.")
     size = models.BigIntegerField(help_text="bytes")
     reasons = models.JSONField(default=list, blank=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")

@@ -123,7 +123,7 @@ class Release(models.Model):
     state = models.CharField(max_length=9, choices=State.choices, default=State.RECEIVING, db_index=True)
     reasons = models.JSONField(default=list, blank=True)
 
-    file_name = models.CharField(max_length=255, blank=True, help_text="As the publisher's machine called it.")
+    file_name = models.CharField(max_length=255, blank=True, help_text="Its name on the publisher's machine.")
     staging_key = models.CharField(max_length=80)
     ticket_digest = models.CharField(max_length=64, blank=True, db_index=True, help_text="sha256 of an unused ticket")
     receiving_until = models.DateTimeField(null=True, blank=True)
@@ -134,9 +134,11 @@ class Release(models.Model):
 
     # How to read the archive, the worker's remarks, and the questions to its publisher.
     folder = models.CharField(max_length=300, blank=True, help_text="Publish this folder of the archive, not its root.")
-    asks = models.BooleanField(default=False, help_text="Somebody watches: questions hold it instead of refusing it.")
-    questions = models.JSONField(default=list, blank=True, help_text="Reasons whose `code` is what must be confirmed")
-    confirmed = models.JSONField(default=list, blank=True, help_text="Codes of questions that were answered with yes")
+    asks = models.BooleanField(
+        default=False, help_text="A person is watching: questions hold it instead of refusing it."
+    )
+    questions = models.JSONField(default=list, blank=True, help_text="Reasons with the `code` to confirm.")
+    confirmed = models.JSONField(default=list, blank=True, help_text="Codes of the confirmed questions.")
     held_until = models.DateTimeField(null=True, blank=True)
     notes = models.JSONField(default=dict, blank=True, help_text="form, top_folder, left_out, folders: see modules")
 
@@ -166,7 +168,7 @@ class Release(models.Model):
     received_at = models.DateTimeField(null=True, blank=True)
     checking_at = models.DateTimeField(null=True, blank=True)
     checked_at = models.DateTimeField(null=True, blank=True)
-    signed_at = models.DateTimeField(null=True, blank=True, help_text="of kinds that are signed")
+    signed_at = models.DateTimeField(null=True, blank=True, help_text="Only for kinds that are signed.")
     finished_at = models.DateTimeField(null=True, blank=True)
     published_at = models.DateTimeField(null=True, blank=True)
 
@@ -223,7 +225,7 @@ class Release(models.Model):
             ("quarantine_release", "Can put a published version into quarantine"),
             ("restore_release", "Can restore a published version"),
             ("purge_release", "Can purge a published version"),
-            ("verify_release", "Can have stored bytes verified"),
+            ("verify_release", "Can verify stored bytes"),
         ]
 
     def __str__(self) -> str:
@@ -252,7 +254,7 @@ class ReleaseFile(models.Model):
     release = models.ForeignKey(Release, models.CASCADE, related_name="files")
     name = models.CharField(max_length=255)
     staging_key = models.CharField(max_length=80, unique=True)
-    digest = models.CharField(max_length=64, help_text="sha256 of what was received")
+    digest = models.CharField(max_length=64, help_text="SHA-256 of the received bytes.")
     size = models.BigIntegerField(help_text="bytes")
     received_at = models.DateTimeField(auto_now_add=True)
 
@@ -272,7 +274,7 @@ class ReleaseBlob(models.Model):
 
     release = models.ForeignKey(Release, models.CASCADE, related_name="blobs")
     digest = models.CharField(max_length=64, db_index=True, help_text="sha256, 64 hex digits")
-    name = models.CharField(max_length=255, help_text="As clients call it.")
+    name = models.CharField(max_length=255, help_text="Its name for clients.")
 
     class Meta:
         constraints = [
@@ -324,7 +326,7 @@ class SearchDoc(models.Model):
 
     kind = models.CharField(max_length=8, choices=Kind.choices)
     namespace = models.ForeignKey(Namespace, models.PROTECT, related_name="search_docs")
-    name = models.CharField(max_length=130, help_text="Within the namespace: vpc/aws")
+    name = models.CharField(max_length=130, help_text="The name within the namespace, such as vpc/aws.")
     sort_key = models.BinaryField(max_length=200, editable=False, help_text="memcmp order is the order of addresses.")
     description = models.CharField(max_length=300, blank=True)
     release = models.ForeignKey(Release, models.CASCADE, related_name="+")
@@ -333,7 +335,7 @@ class SearchDoc(models.Model):
     is_prerelease = models.BooleanField()
     is_listed = models.BooleanField()
     published_at = models.DateTimeField()
-    downloads = models.PositiveBigIntegerField(default=0, help_text="Of all its versions, for ever")
+    downloads = models.PositiveBigIntegerField(default=0, help_text="Downloads of all its versions, all time.")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["kind", "namespace", "name"], name="releases_doc_once")]
@@ -355,7 +357,7 @@ class SearchTerm(models.Model):
 
     doc = models.ForeignKey(SearchDoc, models.CASCADE, related_name="terms", db_index=False)
     term = models.BinaryField(max_length=64)
-    weight = models.PositiveSmallIntegerField(help_text="The best place where it stands: see releases.search")
+    weight = models.PositiveSmallIntegerField(help_text="The weight of its best place; see releases.search.")
 
     class Meta:
         # One index finds documents by a word, the other the words of a document.

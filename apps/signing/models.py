@@ -10,7 +10,7 @@ from apps.accounts.models import Namespace
 
 
 class Custody(models.TextChoices):
-    PUBLISHER = "publisher", "The publisher: Larder knows the public key only"
+    PUBLISHER = "publisher", "The publisher: Larder knows only the public key"
     REGISTRY = "registry", "The registry: workers sign with it"
 
 
@@ -39,19 +39,19 @@ class SigningKey(models.Model):
     custody = models.CharField(max_length=9, choices=Custody.choices)
     state = models.CharField(max_length=7, choices=State.choices, default=State.ACTIVE)
     fingerprint = models.CharField(max_length=40, blank=True, help_text="40 upper-case hex digits; empty while pending")
-    key_id = models.CharField(max_length=16, blank=True, help_text="The last 16 of them")
-    armor = models.TextField(blank=True, help_text="One armour block with one public key")
+    key_id = models.CharField(max_length=16, blank=True, help_text="The last 16 digits of the fingerprint.")
+    armor = models.TextField(blank=True, help_text="One armor block with one public key.")
     algorithm = models.CharField(max_length=20, help_text="ed25519, rsa4096, nistp256, …")
     uid = models.CharField(max_length=300, blank=True)
     made_at = models.DateTimeField(null=True, blank=True)
     expires_at = models.DateTimeField(null=True, blank=True)
-    source = models.CharField(max_length=100, blank=True, help_text="Who vouches for it, as clients may show")
+    source = models.CharField(max_length=100, blank=True, help_text="The owner of the key, which clients may show.")
     source_url = models.CharField(max_length=300, blank=True)
     added_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     added_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True, blank=True)
     ended_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+")
-    reason = models.CharField(max_length=500, blank=True, help_text="Why it was retired or revoked")
+    reason = models.CharField(max_length=500, blank=True, help_text="Why it was retired or revoked.")
 
     objects = SigningKeyQuerySet.as_manager()
 
@@ -84,7 +84,7 @@ class PrivateKey(models.Model):
     key = models.OneToOneField(SigningKey, models.PROTECT, related_name="private_key")
     nonce = models.BinaryField(max_length=12)
     ciphertext = models.BinaryField()
-    kek_id = models.CharField(max_length=16, help_text="Which key-encryption key, by the start of its sha256")
+    kek_id = models.CharField(max_length=16, help_text="The key-encryption key, by the start of its SHA-256.")
     made_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
@@ -101,7 +101,7 @@ class KeyFingerprint(models.Model):
 
     key = models.CharField(max_length=20, choices=SharedKey.choices, unique=True)
     fingerprint = models.CharField(max_length=64)
-    host = models.CharField(max_length=120, help_text="The host that recorded it")
+    host = models.CharField(max_length=120, help_text="The host that recorded it.")
     recorded_at = models.DateTimeField(default=timezone.now)
 
     def __str__(self) -> str:
