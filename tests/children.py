@@ -1,4 +1,4 @@
-"""What a sandboxed child said of some bytes, remembered for tests whose subject is not what it says."""
+"""Answers of sandboxed children, remembered for tests with another subject."""
 
 import hashlib
 import json

@@ -43,7 +43,7 @@ class Live:
         return self.data_dir / "tls" / "bundle.pem"
 
     def staged(self) -> set[Path]:
-        """What lies in staging. Other tests' held releases may be there: compare with what was before."""
+        """The objects in staging. Held releases of other tests may be among them: compare with those before."""
         return {path for path in (self.data_dir / "blobs" / "staging").rglob("*") if path.is_file()}
 
     @cached_property
@@ -109,7 +109,7 @@ class Live:
 
     @staticmethod
     def wait_for(client: httpx.Client, path: str, seconds: float = 90) -> dict:
-        """The release document once it has ended. Who asks too early is told that there is nothing yet: a 404."""
+        """The release document once it has ended. Before the release exists the answer is 404."""
         deadline = time.monotonic() + seconds
         while True:
             document = client.get(path).json()
@@ -120,7 +120,7 @@ class Live:
 
 
 class FirstRun:
-    """What this process's first Larder had in its data folder when it was ready: tables, static files, CA and demo.
+    """The data folder of this process's first Larder when it was ready: tables, static files, CA and demo.
 
     Those after it begin with a copy, which saves them most of their start. tests/site begins with nothing at all.
     """

@@ -35,7 +35,7 @@ class OutOfOrder(UploadInvalid):
     def __init__(self, next_byte: int) -> None:
         super().__init__(
             f"The next chunk of this upload begins at byte {next_byte}.",
-            hint="Ask the upload's URL how much has come, and go on from there.",
+            hint="Ask the upload's URL for the bytes received, and continue from there.",
         )
 
 

@@ -40,7 +40,7 @@ RENEWAL_SECONDS = 15.0
 
 
 class Busy(Unavailable):
-    """Another request is sending this chunk. It goes on, or its web process died: then its lease runs out."""
+    """Another request is sending this chunk. It continues, or its web process died: then its lease runs out."""
 
     def __init__(self, left: timedelta) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""Which workers reported lately, for /readyz."""
+"""The workers that reported recently, for /readyz."""
 
 from datetime import datetime, timedelta
 

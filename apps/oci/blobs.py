@@ -55,7 +55,7 @@ class Readable:
 def readable_rows(digest: Digest) -> QuerySet[RepositoryBlob]:
     """The blob, by either algorithm, where its bytes are in storage and no release with them is in quarantine.
 
-    In every repository: whoever asks narrows it to what may be seen.
+    In every repository: callers narrow it to visible ones.
     """
     column = "blob__digest" if digest.algorithm == "sha256" else "blob__sha512"
     blocked = Release.objects.filter(digest=OuterRef("blob__digest"), quarantined_at__isnull=False)

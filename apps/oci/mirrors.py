@@ -54,7 +54,7 @@ def tags(caller: Caller, mirror: ProviderMirror) -> list[str]:
 def served(caller: Caller, mirror: ProviderMirror, reference: str) -> Served:
     """The index of a tag; an index or a platform's manifest by digest. Raises ManifestUnknown.
 
-    Yanked versions answer to whoever names them (D9). What a client fetches last, a platform's manifest, is a download.
+    Yanked versions answer to their exact name (D9). What a client fetches last, a platform's manifest, is a download.
     """
     rows = _published(mirror, namespace_of(caller, mirror)).select_related("release")
     found = _by_digest(rows, str(Digest.parse(reference))) if ":" in reference else _by_tag(rows, reference)

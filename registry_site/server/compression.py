@@ -73,7 +73,7 @@ def _is_compressible(response: HttpResponse) -> bool:
 
 
 def _encoding_for(accept: str) -> str:
-    """Return the client's preferred encoding, brotli if equal; empty for none of ours, or for `identity`.
+    """Return the client's preferred encoding, brotli if equal; empty if Larder supports none, or for `identity`.
 
     `*` alone counts as none: clients that cannot read brotli do not always say so.
     """

@@ -1,6 +1,6 @@
 """End a process with its parent, even after `kill -9`.
 
-Otherwise orphans of a killed parent would go on serving and working out of control. Every process calls `arm` as early
+Otherwise orphans of a killed parent would keep serving and working out of control. Every process calls `arm` as early
 as it can:
 
 - children of `manage.py up` with the parent's process id, which they get as an argument;

@@ -1,4 +1,4 @@
-"""What opens a door is stored as a digest: whoever reads the database gets in nowhere with what they find."""
+"""Secrets are stored as digests: reading the database lets no one in."""
 
 from django.apps import apps
 from django.test import Client

@@ -1,4 +1,4 @@
-"""What operators see first."""
+"""The admin's first page."""
 
 from datetime import timedelta
 

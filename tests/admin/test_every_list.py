@@ -1,4 +1,4 @@
-"""What holds for every list of the admin, with many rows of modules, providers, and what was pushed over OCI."""
+"""Rules for every list of the admin, with many rows of modules, providers and OCI pushes."""
 
 import pytest
 from django.contrib import admin

@@ -1,4 +1,4 @@
-"""What operators find in the lists, by digests, addresses and filters; where links lead; what is shown of a row."""
+"""The lists of the admin: search by digest and address, filters, links, columns."""
 
 import re
 

@@ -45,7 +45,7 @@ def endless() -> Callable[[int], dict[str, Any]]:
 
 @pytest.fixture
 def upload() -> Callable[..., Any]:
-    """What `curl --upload-file` sends."""
+    """The request of `curl --upload-file`."""
 
     def put(client: Client, url: str, data: bytes, **more: Any) -> Any:
         return client.generic("PUT", url, data, content_type="application/octet-stream", **more)

@@ -1,4 +1,4 @@
-"""Staff hold one permission for each act, whatever door they come by: the API, the portal or the admin."""
+"""Staff need one permission for each action, in the API, the portal and the admin alike."""
 
 import json
 

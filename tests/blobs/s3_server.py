@@ -1,4 +1,4 @@
-"""What the tests ask the S3 server for behind the backend's back."""
+"""Requests of the tests to the S3 server that bypass the backend."""
 
 import socket
 import time

@@ -1,4 +1,4 @@
-"""What `manage.py check_storage` says, and when it is no success."""
+"""The output of `manage.py check_storage`, and its exit code."""
 
 import hashlib
 import io

@@ -1,4 +1,4 @@
-"""What storage says when it cannot: one error, a sentence without paths and hosts."""
+"""Storage outages raise one error, with a sentence without paths and hosts."""
 
 import os
 import subprocess

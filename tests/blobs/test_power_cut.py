@@ -1,4 +1,4 @@
-"""What was acknowledged survives a power cut on the disk of this host (D20)."""
+"""Acknowledged bytes survive a power cut on this host's disk (D20)."""
 
 import hashlib
 import shutil

@@ -1,4 +1,4 @@
-"""What a process remembers is renewed by a thread of its own, which outlives whatever the database does."""
+"""A thread renews the values that a process remembers, and survives database failures."""
 
 import threading
 from datetime import timedelta

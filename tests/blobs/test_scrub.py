@@ -1,4 +1,4 @@
-"""Blobs are read again, in turn; what is found stands on their rows until it is mended. On both backends."""
+"""Blobs are read again in turn; findings stay on their rows until they are repaired. On both backends."""
 
 import itertools
 from datetime import timedelta

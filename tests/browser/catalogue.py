@@ -24,7 +24,7 @@ REAL: dict[str, Callable[[str], dict[str, bytes]]] = {
 
 @dataclass
 class Shelf:
-    """What was put on it, and the ids by which pages find it."""
+    """Its contents, and the ids that pages use."""
 
     live: Live
     token: str

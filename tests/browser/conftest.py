@@ -29,7 +29,7 @@ expect.set_options(timeout=20_000)
 
 @dataclass
 class Watch:
-    """What every page of a test said on its console; `expected` are patterns of what it may say."""
+    """The console messages of all pages of a test; `expected` are patterns of allowed ones."""
 
     said: list[str] = field(default_factory=list)
     expected: list[str] = field(default_factory=list)
@@ -165,7 +165,7 @@ def archive(tmp_path: Path) -> Callable[..., Path]:
 
 
 def serious_findings(page: Page) -> list[str]:
-    """What axe finds and calls serious or critical, one line each."""
+    """The serious and critical findings of axe, one line each."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE)
     found = page.evaluate("axe.run({resultTypes: ['violations']}).then(results => results.violations)")

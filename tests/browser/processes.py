@@ -1,4 +1,4 @@
-"""Finding the worker among the processes that a Larder of ours has started."""
+"""Finding the worker among the processes of a Larder started here."""
 
 from pathlib import Path
 

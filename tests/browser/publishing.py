@@ -1,4 +1,4 @@
-"""What a person does on the publish pages, and where their release stands."""
+"""A person's steps on the publish pages, and the state of their release."""
 
 from playwright.sync_api import Locator, Page, expect
 

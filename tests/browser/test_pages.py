@@ -162,7 +162,7 @@ def test_every_route_of_the_portal_is_a_page_here_or_known_to_be_none():
 
 
 def check(page: Page, url: str) -> list[str]:
-    """What is wrong with the page: loaded once, then resized. axe sees each theme, one narrow and one wide."""
+    """The page's faults: loaded once, then resized. axe sees each theme, one narrow and one wide."""
     answer = page.goto(url)
     assert answer is not None
     wrong = [] if answer.status == 200 else [f"{url}: {answer.status}"]

@@ -1,4 +1,4 @@
-"""What scripts and their absence make of a provider's documentation: the filter over its pages, and other versions."""
+"""A provider's documentation with and without scripts: the filter over its pages, and other versions."""
 
 import pytest
 from playwright.sync_api import expect

@@ -1,4 +1,4 @@
-"""What the plan of a provider says of checksums that list more than was chosen: the same as the worker would."""
+"""The plan of a provider judges checksums of files that were not chosen as the worker does."""
 
 import hashlib
 import re

@@ -19,7 +19,7 @@ OpenBrowser = Callable[..., BrowserContext]
 
 @pytest.fixture
 def stopped_worker(live: Live) -> Iterator[Callable[[], None]]:
-    """The worker process stands still until the value is called, or the test ends."""
+    """Stop the worker process until the value is called, or the test ends."""
     pid = worker_of(live.process.pid)
     os.kill(pid, signal.SIGSTOP)
     yield lambda: os.kill(pid, signal.SIGCONT)

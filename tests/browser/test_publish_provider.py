@@ -52,7 +52,7 @@ def folder(tmp_path: Path) -> Callable[..., Path]:
 
 
 def build(type: str, version: str = "1.2.0") -> dict[str, bytes]:  # noqa: A002 - the field's word
-    """What GoReleaser leaves, with the rest of its folder."""
+    """The output folder of GoReleaser, other files included."""
     files = providers.dist(type, version, PLATFORMS)
     sums = f"terraform-provider-{type}_{version}_SHA256SUMS"
     rest = {"config.yaml": b"project_name: x\n", "artifacts.json": b"[]", f"{type}_linux_amd64_v1/program": b"\x7fELF"}

@@ -1,4 +1,4 @@
-"""More ways to a release: tarballs, a monorepo, and what a person is asked before it goes on."""
+"""More ways to a release: tarballs, a monorepo, and questions to the person."""
 
 import io
 import re

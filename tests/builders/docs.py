@@ -57,7 +57,7 @@ def full(hostile: str) -> dict[str, str]:
 
 
 def pages(files: Mapping[str, str], address: ProviderAddress, version: str) -> Iterator[DocsPage]:
-    """What a worker makes of them, unsaved."""
+    """The worker's pages of these files, unsaved."""
     found = layouts.pages_in(files, is_archive=True)
     texts = {place: files[name].encode() for place, name in found.items()}
     return rendering.render(texts, address=address, version=version)

@@ -106,7 +106,7 @@ _IMAGES = ("/static/", "/modules/", "data:image/png;", "data:image/jpeg;", "data
 
 @dataclass
 class Page(HTMLParser):
-    """What of an HTML text would act; `findings` says where."""
+    """Finds active content in an HTML text; `findings` lists the places."""
 
     text: str
     findings: list[str] = field(default_factory=list)

@@ -1,6 +1,6 @@
 """Three modules as a team would write them, each in three versions: `network("1.1.0")` gives `{path: bytes}`.
 
-Their files lie in `tests/builders/sources/`. There `#: since 1.1.0` or `#: until 1.0.0` says from or up to which
+Their files are in `tests/builders/sources/`. There `#: since 1.1.0` or `#: until 1.0.0` says from or up to which
 version the lines to the next `#: end` are part of the module, and `@VERSION@` stands for the version.
 """
 

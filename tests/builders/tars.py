@@ -84,7 +84,7 @@ def long_name(name: str | bytes, kind: bytes = b"L", end: bytes = b"\0") -> byte
 
 
 def with_path(name: str, data: bytes = b"", **records: str) -> Item:
-    """A member whose name stands in an extended header, as tools write it where it does not fit."""
+    """A member with its name in an extended header, where tools put names that do not fit."""
     ascii_name = name.encode("ascii", "replace")[:100]
     return Item(ascii_name, data, before=pax({"path": name, **records}))
 

@@ -15,7 +15,7 @@ __all__ = ["depot"]
 
 @dataclass(frozen=True)
 class Shelf:
-    """What the conformance cases install: a private and a public namespace with the same modules, and who may read."""
+    """The world of the conformance cases: a private and a public namespace with the same modules, and readers."""
 
     manage: str
     read: str

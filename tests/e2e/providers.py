@@ -29,7 +29,7 @@ verbs.{verb}(release=release, actor=Viewer(User.objects.get(username="admin")), 
 
 @dataclass
 class Depot:
-    """What publishes to it: `kinds[address]` is who signed it, `key_ids[address]` with which key."""
+    """A publisher: `kinds[address]` tells who signed, `key_ids[address]` the key."""
 
     larder: Live
     token: str
@@ -126,7 +126,7 @@ def lock_of(workspace: Workspace) -> dict[str, set[str]]:
 
 
 def said_by(done: CompletedProcess[str]) -> str:
-    """What the client wrote, without its frame and line breaks."""
+    """The client's output without frames and line breaks."""
     return " ".join((done.stdout + done.stderr).replace("│", " ").split())
 
 

@@ -1,4 +1,4 @@
-"""What a real client does with a version that is deprecated, yanked, in quarantine, or gone."""
+"""Real clients with versions that are deprecated, yanked, in quarantine, or purged."""
 
 from collections.abc import Callable
 
@@ -51,7 +51,7 @@ def name_for(request, word: str) -> str:
 
 
 def said_by(ended) -> str:
-    """What the client wrote, without its frame and line breaks."""
+    """The client's output without frames and line breaks."""
     return " ".join(ended.stderr.replace("│", " ").split())
 
 

@@ -65,7 +65,7 @@ def test_its_h1_is_what_clients_compute_themselves(live, depot, terraform):
 
 @pytest.mark.parametrize("address", ["shed/names", "yard/nothing"])
 def test_what_is_hidden_or_unknown_is_not_here_and_no_refusal(live, depot, terraform, address):
-    """A client with `direct` behind the mirror goes on: see the next test."""
+    """A client with `direct` behind the mirror continues: see the next test."""
     workspace = terraform()
     mirrored(workspace)
     require(workspace, address, host=HOST)

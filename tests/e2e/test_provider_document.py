@@ -1,4 +1,4 @@
-"""docs/providers.md: a newcomer's lines, as they stand there."""
+"""docs/providers.md: the commands for a newcomer, pasted."""
 
 import os
 import subprocess

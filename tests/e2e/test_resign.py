@@ -1,4 +1,4 @@
-"""A version that is signed anew, with the real client: nobody who has it locked notices, others see the new key."""
+"""A version that is signed again, with the real client: lock files stay valid, new installs see the new key."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""What was uploaded as a tarball, or is one folder of a repository, installs like any other module."""
+"""Modules from a tarball or from one folder of a repository install like any other."""
 
 import pytest
 

@@ -73,7 +73,7 @@ class Push:
         eventually(lambda: self.client.get("/readyz").status_code == 200, "Larder does not come back")
 
     def size_of(self, url: str) -> int:
-        """What the upload says of itself. Nothing and one byte look alike."""
+        """The upload's own status. Nothing and one byte look alike."""
         answer = self.client.get(url)
         assert answer.status_code == 204, answer.text
         return int(answer.headers["Range"].removeprefix("0-")) + 1

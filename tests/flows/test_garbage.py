@@ -1,4 +1,4 @@
-"""Mutated zips through the door, the worker and its limited child: a clear answer each, and a Larder that lives on."""
+"""Mutated zips through upload, worker and sandboxed child: each gets a clear answer, and Larder keeps running."""
 
 import asyncio
 import random

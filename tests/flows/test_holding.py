@@ -1,4 +1,4 @@
-"""A release that waits for its publisher's word: what it holds meanwhile, how it goes on, how it ends."""
+"""A release that waits for its publisher's answer: its reservation, the answers, and its end."""
 
 from datetime import timedelta
 

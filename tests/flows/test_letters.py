@@ -1,4 +1,4 @@
-"""Names with capitals and `_` at every door: they stay as registered, and their other spellings are taken (D10)."""
+"""Names with capitals and `_` in every dialect: they stay as registered, and their other spellings are taken (D10)."""
 
 import html
 import json

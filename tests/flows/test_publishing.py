@@ -209,7 +209,7 @@ def test_version_order_is_sqls(published, client, pantry):
 
 
 def test_the_constraint_alone_decides_between_two_reservations(alice, monkeypatch):
-    """Toy 9: no look before the leap stands between two who come at once."""
+    """Toy 9: two simultaneous publishers are decided by the constraint, not by a check beforehand."""
     monkeypatch.setattr(reserving, "_free_lapsed", lambda *_: None)
     address = ModuleAddress.parse("acme/vpc/aws")
     publishing.begin(viewer=Viewer(alice), address=address, version="1.0.0")

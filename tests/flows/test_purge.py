@@ -112,7 +112,7 @@ def test_a_worker_that_comes_twice_does_no_harm(published, purge, stored_files):
 
 
 def on_its_way(user, version):
-    """A release of the same bytes that stands before the step which stores them."""
+    """A release of the same bytes just before the step that stores them."""
     address = ModuleAddress("acme", "vpc", "aws")
     publishing.publish(viewer=Viewer(user), address=address, version=version, open_body=lambda: iter([DATA]))
     release = Release.objects.get(version=version)

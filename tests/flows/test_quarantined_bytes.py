@@ -1,4 +1,4 @@
-"""Bytes in quarantine are published by no door under another name: they would be listed, and fetched by nobody."""
+"""Bytes in quarantine cannot be published under another name: they would be listed, but never served."""
 
 import pytest
 

@@ -57,7 +57,7 @@ class Supply:
 
 
 def kill_one(larder: Live, supply: Supply, deadline: float, *, at_once: bool) -> tuple[int, bool]:
-    """Which process it was, and whether a private key lay in its home: gpg takes that in first, and signs then."""
+    """The process, and whether its home had a private key: gpg imports it first, then signs."""
     idle = time.monotonic()
     while (process := signer_of(larder)) is None:
         assert time.monotonic() < deadline, "nobody signs any more"

@@ -1,4 +1,4 @@
-"""What no client can load is asked about before it is published: by the API and in the browser (OCI: test_refused)."""
+"""Larder asks before it publishes a module that no client loads: in the API and in the browser (OCI: test_refused)."""
 
 import re
 import shutil
@@ -139,7 +139,7 @@ def test_nothing_is_asked_where_some_client_loads_it(put, files):
 @pytest.mark.parametrize("client", CLIENTS)
 def test_real_clients_say_the_same(client, tmp_path):
     def get(cases) -> str:
-        """What the client prints about a configuration that calls all of them, each by `m<number>`."""
+        """The client's output for a configuration that calls all of them, each by `m<number>`."""
         blocks = []
         for number, files in enumerate(cases):
             archive = tmp_path / f"{number}.zip"

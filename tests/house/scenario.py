@@ -64,7 +64,7 @@ ORIGIN = {"Origin": settings.PUBLIC_URL}
 
 @dataclass(frozen=True)
 class World:
-    """What fills the routes of each row of the policy: private, internal, public, missing."""
+    """The objects behind the routes of each row of the policy: private, internal, public, missing."""
 
     users: dict[str, Any]
     places: dict[str, dict[str, Any]]
@@ -190,7 +190,7 @@ def _nowhere():
 
 
 def body_of(name, method, row):
-    """What a well-meant request of that kind sends; everything that is not listed sends nothing."""
+    """The body of a valid request of that kind; routes that are not listed have none."""
     namespace = NAMES.get("private" if row == "any" else row, "nowhere")
     bodies = {
         ("api:namespace", "PUT"): {
@@ -262,7 +262,7 @@ def body_of(name, method, row):
 
 
 def _acts(namespace):
-    """What is done with a version."""
+    """The actions on a version."""
     texts = dict.fromkeys(("deprecate", "yank", "quarantine", "restore"), '{"reason": "No."}')
     acts = {
         (f"api:{kind}-{act}", "POST"): _json(text) for act, text in texts.items() for kind in ("module", "provider")

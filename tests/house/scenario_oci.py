@@ -1,4 +1,4 @@
-"""What fills the routes below /v2/, and what their requests send."""
+"""The objects behind the routes below /v2/, and the bodies of their requests."""
 
 import uuid
 

@@ -1,4 +1,4 @@
-"""What the house tests look at: the project's own files, read once."""
+"""The project's own files for the house tests, read once."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""What must not come back: the easy toys and the habits that the architecture forbids."""
+"""Habits that the architecture forbids, and shortcuts of early versions."""
 
 import ast
 import re

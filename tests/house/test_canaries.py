@@ -35,7 +35,7 @@ QUERY = "&".join(
 
 
 class Ledger:
-    """What was written and by which request, and the secrets that must not be in it."""
+    """Each written text with its request, and the secrets that must not be in it."""
 
     def __init__(self):
         self.secrets = set(canaries.EVERY_ONE)
@@ -107,7 +107,7 @@ def headers_with(token, scene):
 
 
 def body_with(route, method):
-    """What a well-meant request sends, with a secret in each free text; a form of secrets where it sends nothing."""
+    """The body of a valid request, with a secret in each free text; a form of secrets if it has none."""
     body = {name: value for name, value in scenario.body_of(route.name, method, "private").items() if name != "headers"}
     data = body.get("data")
     if isinstance(data, dict):

@@ -45,7 +45,7 @@ def choices(value):
 
 
 def malformed(found):
-    """What is written as no constant, or in another form. A name or attribute holds what was written elsewhere."""
+    """Codes that are no constant, or in another form. A name or attribute refers to one written elsewhere."""
     every = [(path, value) for path, written in found for value in choices(written)]
     passed_on = ast.Name | ast.Attribute | ast.Starred
     return [

@@ -1,4 +1,4 @@
-"""What the documents promise exists."""
+"""Everything that the documents name exists."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What every page inherits: the strict Content-Security-Policy forbids inline code and remote files."""
+"""All pages keep to the strict Content-Security-Policy: no inline code, no remote files."""
 
 import re
 

@@ -178,7 +178,7 @@ def test_the_lease_is_renewed_while_the_work_goes_on(job, settings):
 
 @pytest.mark.both
 def test_a_worker_that_dies_is_followed_by_another(job, settings, pass_time):
-    """Dying is what leaves the claim as it stands: no renewal, no write-back."""
+    """A dead worker leaves its claim unchanged: no renewal, no write-back."""
     Job.objects.filter(pk=job.pk).update(
         state=State.RUNNING, fence=1, attempts=1, lease_until=timezone.now() + settings.JOB_LEASE
     )

@@ -1,4 +1,4 @@
-"""What the worker says of a task that could not do its work."""
+"""The worker's log of a task that failed."""
 
 import celery
 import pytest

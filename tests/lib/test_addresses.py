@@ -1,4 +1,4 @@
-"""Addresses: good names pass, and each bad one is told which rule it breaks."""
+"""Addresses: good names pass, and each bad one is refused with the rule it breaks."""
 
 from collections.abc import Callable
 

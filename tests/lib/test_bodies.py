@@ -13,7 +13,7 @@ BODY = bytes(range(256)) * 10
 
 
 class Reader:
-    """Gives what is asked for, notes it, and fails where it is told to."""
+    """Returns the requested bytes, records the request, and fails on demand."""
 
     def __init__(self, data: bytes, *, fails_after: int | None = None) -> None:
         self.stream, self.asked, self.fails_after = io.BytesIO(data), list[int](), fails_after

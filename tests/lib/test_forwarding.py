@@ -1,4 +1,4 @@
-"""Which of the forwarded addresses is the client's: the last one that no trusted proxy has, and nobody else's word."""
+"""The client's address is the last forwarded one that no trusted proxy has."""
 
 import pytest
 

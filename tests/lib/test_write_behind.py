@@ -15,7 +15,7 @@ TICK = timedelta(milliseconds=5)
 
 
 class Shelf:
-    """Where the notes are written; `is_away` refuses them, `gate` holds a write back."""
+    """Receives the values; `is_away` refuses them, `gate` delays a write."""
 
     def __init__(self):
         self.batches = []

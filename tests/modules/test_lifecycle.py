@@ -1,4 +1,4 @@
-"""What the verbs leave behind: the row, the audit, what lists say, and what readers get."""
+"""The effects of each verb: on the row, the audit, lists and readers."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a README may do on our pages: say things, and nothing else."""
+"""READMEs are shown on our pages, but cannot act there."""
 
 import re
 

@@ -57,7 +57,7 @@ def test_whoever_may_push_may_delete_and_nobody_else(uploader, uploader_of, alic
 
 
 def test_the_archive_of_a_release_is_not_deleted_as_a_blob(uploader, uploader_of, published, alice):
-    """Mounted or pushed there as well, it would be served all the same."""
+    """Mounted or pushed there too, it would still be served."""
     digest = f"sha256:{published('acme/vpc/aws', '1.2.0').digest}"
     other = uploader_of(alice, name="pantry/vpc/aws")
     data = uploader.get(digest).getvalue()
@@ -99,7 +99,7 @@ def test_what_is_in_quarantine_is_not_there_to_delete(uploader, published, olga)
 
 
 def refuses(uploader, digest):
-    """It says what to do instead, and goes on serving it."""
+    """The refusal names the alternative, and the blob is still served."""
     response = uploader.delete(digest)
     assert (response.status_code, code_of(response)) == (405, "UNSUPPORTED")
     message = response.json()["errors"][0]["message"]

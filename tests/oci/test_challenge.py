@@ -1,4 +1,4 @@
-"""What a refusal below /v2/ asks for: exactly the scope that the request needs, and nothing of a hostile name."""
+"""A refusal below /v2/ asks for exactly the scope that the request needs, and repeats no hostile name."""
 
 import uuid
 

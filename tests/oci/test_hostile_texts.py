@@ -1,4 +1,4 @@
-"""What no database keeps as a text, and texts without an end, in every parameter below /v2/: refused or without effect,
+"""Texts that no database stores, and endless ones, in every parameter below /v2/: refused or without effect,
 never an outage. PostgreSQL takes no NUL; half a surrogate pair can be written as bytes in an address.
 """
 

@@ -1,4 +1,4 @@
-"""What Django's client cannot do: bodies of unknown length, ones that break off, and two that meet half-way."""
+"""Uploads that Django's client cannot send: of unknown length, broken off, or two at the same time."""
 
 import hashlib
 import os

@@ -1,4 +1,4 @@
-"""Storage that is away while an upload is finished: 503, which clients try again, and the upload goes on."""
+"""An outage of storage while an upload is finished: 503, which clients retry, and the upload continues."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What clients do to push a blob, step by step, through Django's client."""
+"""The steps of a blob push, through Django's client."""
 
 import hashlib
 from dataclasses import dataclass

@@ -32,7 +32,7 @@ def discovery_of_this_test(monkeypatch):
 
 @pytest.fixture
 def answering(settings):
-    """`answering(200, "application/json", b"…")` stands at the public address; answers what it was asked."""
+    """`answering(200, "application/json", b"…")` answers at the public address; returns the request."""
     servers = []
 
     def serve(status: int, kind: str, body: bytes, tls: Path | None = None) -> list[str]:

@@ -32,7 +32,7 @@ def damage(release: Release) -> None:
 
 
 def check() -> None:
-    """What the nightly check does, and then each web process within two seconds."""
+    """Run the nightly check, then let the web process notice, as each does within two seconds."""
     scrub.scrub(now=timezone.now() + timedelta(days=1))
     known.renew()
 

@@ -1,4 +1,4 @@
-"""Whatever stands in a path, the answer is JSON and no 5xx."""
+"""For any path, the answer is JSON and no 5xx."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""While the database or the storage is away: metadata say so and when to come back, artefacts go on (D6)."""
+"""While the database or the storage is away: metadata answer 503 with Retry-After, artefacts are still served (D6)."""
 
 import shutil
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""What of an archive becomes a page, and what a page may say of itself: layouts, front matter, links, callouts."""
+"""Archives become pages: layouts, front matter, links, callouts."""
 
 import re
 import tempfile

@@ -85,7 +85,7 @@ def test_bytes_that_another_version_shows_stay(alices, dns):
 
 
 def test_a_package_that_was_sent_as_documentation_stays_a_package(alices, dns):
-    """Whoever mixes up two files takes no bytes from clients."""
+    """Sending the wrong file takes no bytes from clients."""
     package = dns.packages.first()
     data = docs.archive()
     digest = shelf.keep(data)

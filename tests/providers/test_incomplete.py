@@ -25,7 +25,7 @@ def sql(text, *values):
 
 
 def another(version, **fields):
-    """A second version by the ORM, as whoever writes a new verb might make it."""
+    """A second version by the ORM, as a new verb might create it."""
     same = {"provider": version.provider, "is_prerelease": False, "protocols": ["5.0"], "signing": "publisher"}
     whole = {"key": version.key, "sums_digest": DIGEST, "signature_digest": DIGEST}
     release = Release.objects.create(

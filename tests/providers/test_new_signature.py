@@ -1,5 +1,5 @@
-"""A publisher's key ends, and the versions that it signed go on: an owner sends another signature over the same sums,
-or has the registry sign them (D11).
+"""Versions outlive their publisher's key: an owner sends another signature over the same sums, or lets the registry
+sign them (D11).
 """
 
 import pytest

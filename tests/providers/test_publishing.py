@@ -1,4 +1,4 @@
-"""What a worker makes of a draft that was handed in, also where something is away or was changed meanwhile."""
+"""The worker publishes a submitted draft, also after outages and concurrent changes."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""Signing a published version anew: another signature over the same sums, and nothing of before stops (D11)."""
+"""Signing a published version again: another signature over the same sums; the old one stays valid (D11)."""
 
 import hashlib
 import subprocess

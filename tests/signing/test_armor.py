@@ -1,4 +1,4 @@
-"""What may be registered: one public key that every client reads. Each refusal has a code and says what to do."""
+"""Only one public key that every client reads can be registered. Each refusal has a code and a hint."""
 
 import base64
 from datetime import UTC, datetime, timedelta

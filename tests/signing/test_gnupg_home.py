@@ -1,4 +1,4 @@
-"""Throw-away homes: private, short, gone afterwards, also after whoever made them was killed."""
+"""Temporary homes: private, short, removed afterwards, also after their process was killed."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Exchanging the key-encryption key: the first line of its file seals, every line opens, a command seals all anew."""
+"""Replacing the key-encryption key: the first line of its file seals, every line opens, a command seals all again."""
 
 from io import StringIO
 from pathlib import Path
@@ -83,7 +83,7 @@ def test_before_the_command_has_run_the_old_key_may_not_go(held: list[SigningKey
 
 
 def test_a_ciphertext_that_was_pasted_is_not_laundered(held: list[SigningKey]) -> None:
-    """Sealed anew, another key's private half would be bound to this row: it must not even be opened."""
+    """Sealing it again would bind another key's private half to this row: it must not even be opened."""
     mine, other = (key.private_key for key in held)
     PrivateKey.objects.filter(pk=mine.pk).update(nonce=other.nonce, ciphertext=other.ciphertext)
     KEK.write_text(f"{NEW}\n{KEK.read_text()}")

@@ -24,7 +24,7 @@ def key(acme: Namespace, worker_host: None) -> SigningKey:
 
 
 def alarms(call, error: type[Exception]) -> tuple[str, list[str]]:
-    """What the refusal says, and which events were logged as errors or worse."""
+    """The refusal's text, and the events logged as errors or worse."""
     with structlog.testing.capture_logs() as logged, pytest.raises(error) as refused:
         call()
     assert getattr(refused.value, "hint", "")

@@ -1,4 +1,4 @@
-"""Where the files of a module are in an archive: below which folder, which do not belong to it, which are modules.
+"""The layout of a module in an archive: its folder, files to leave out, folders that are modules.
 
 People zip a folder from their disk, with a top folder, a state file, and the leftovers of Finder and `init`.
 """

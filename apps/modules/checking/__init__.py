@@ -1,1 +1,1 @@
-"""Which part of an upload is the module, and the questions that only its publisher can answer."""
+"""Finding the module in an upload, and the questions that only its publisher can answer."""

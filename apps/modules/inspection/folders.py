@@ -1,4 +1,4 @@
-"""Which files of an archive make up which unit, and in which order OpenTofu reads them."""
+"""The files of each unit of an archive, in the order in which OpenTofu reads them."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Which blocks are read, and what of them. Everything else in a file only has to be there."""
+"""The blocks and attributes that are read. Everything else in a file only has to parse."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

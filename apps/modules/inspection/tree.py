@@ -67,7 +67,7 @@ def faults_of(file: File, root: Node) -> list[Fault]:
 
 
 def _line_faults(file: File, node: Node) -> Iterator[Fault]:
-    """Where lines end otherwise than in HCL."""
+    """Find line ends that HCL does not allow there."""
     if node.type == "body":
         yield from _joined(file, node.children)
     elif node.type in ("attribute", "block"):
@@ -83,7 +83,7 @@ def _line_faults(file: File, node: Node) -> Iterator[Fault]:
 
 
 def _joined(file: File, nodes: list[Node]) -> Iterator[Fault]:
-    """Where a statement begins on the line on which another ends."""
+    """Find statements that begin on the line of another."""
     end, is_apart = 0, True
     for node in nodes:
         is_apart = is_apart or file.line(end) != file.line(node.start_byte)

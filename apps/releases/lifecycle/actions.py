@@ -93,7 +93,7 @@ class VersionActions(ABC, Generic[A]):
         return self._done(release, act)
 
     def yank(self, *, viewer: Viewer, address: A, version: str, reason: str) -> Release:
-        """Take a version out of lists; exact downloads and pages go on. Owners; publishers for `role_to_yank`."""
+        """Take a version out of lists; exact downloads and pages still work. Owners; publishers for `role_to_yank`."""
         release = self.release_of(viewer, address, version, permission=YANK)
         release = self._yankable(viewer, address, version, release, YANK)
         return self._done(release, partial(verbs.yank, release=release, actor=viewer, reason=reason))
@@ -120,7 +120,7 @@ class VersionActions(ABC, Generic[A]):
         return self._purge(self._operated(viewer, address, version, PURGE), viewer, reason, confirm)
 
     def purge_here(self, *, address: A, version: str, reason: str, confirm: str) -> Release:
-        """As `purge`, for whoever sits at the machine itself: Larder asks no gate then, and the audit names nobody."""
+        """As `purge`, for the person at the machine itself: no gate is asked, and the audit names nobody."""
         return self._purge(self._found(address, version), gate.NOBODY, reason, confirm)
 
     def verify(self, *, viewer: Viewer, address: A, version: str) -> Release:

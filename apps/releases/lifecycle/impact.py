@@ -1,4 +1,4 @@
-"""Who a yank, quarantine or purge affects: who fetched the version lately, and with which clients (D9)."""
+"""People affected by a yank, quarantine or purge: recent downloads of the version, by person and client (D9)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -27,7 +27,7 @@ class Waiting:
 
 
 def quiet_states(release: Release) -> Collection[str]:
-    """Return the states in which the request goes on waiting: steps between a worker's states do not end it."""
+    """Return the states in which the request keeps waiting: steps between a worker's states do not end it."""
     return READY if release.state in READY else (release.state,)
 
 

@@ -71,7 +71,7 @@ class Command(BaseCommand):
         self.say("Larder has stopped.")
 
     def show_life(self, supervisor: Supervisor, readiness: "Readiness", password: str | None) -> None:
-        """Wait until it answers, publish the demo where nothing is published, and say how to go on.
+        """Wait until it answers, publish the demo if nothing is published, and print the next steps.
 
         The message comes after every line that a start logs, so that it stays on the screen.
         """

@@ -31,7 +31,7 @@ WHO = "/api/v1/namespaces/acme"
 
 @contextlib.contextmanager
 def lost_by_a_restore(*more: Any):
-    """What is written in here is lost: afterwards the rows are those of the backup that was made before."""
+    """Changes inside are lost: afterwards the rows are those of the backup made before."""
     tables = (*TABLES, *more)
     backup = [serializers.serialize("json", model.objects.order_by("pk")) for model in tables]
     yield

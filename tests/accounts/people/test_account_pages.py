@@ -118,7 +118,7 @@ LOCKED = "Too many failed login attempts"
 
 @pytest.fixture
 def limits(settings):
-    """As in real life. The clock stands still, so that no limit is over before it was reached."""
+    """As in real life. The clock stands still, so that no limit ends before it is reached."""
     settings.ACCOUNT_RATE_LIMITS = real.ACCOUNT_RATE_LIMITS
     cache.clear()
     with time_machine.travel(timezone.now(), tick=False) as clock:

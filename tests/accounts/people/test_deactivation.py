@@ -1,4 +1,4 @@
-"""An account that is switched off is out at once: tokens, browsers, and the links that it sent."""
+"""A deactivated account is out at once: tokens, browsers, and the links that it sent."""
 
 import pytest
 from django.contrib.sessions.models import Session
@@ -33,7 +33,7 @@ def test_tokens_and_browsers_stop_with_the_next_request(acme, dora, olga, tofu, 
 
 
 def test_a_session_that_was_kept_elsewhere_is_worth_nothing(dora, browser_of):
-    """The row alone does not let anybody in: who is switched off by other means is out as well."""
+    """The row alone lets no one in: an account that was deactivated by other means is out too."""
     browser = browser_of(dora)
     type(dora).objects.filter(pk=dora.pk).update(is_active=False)
 

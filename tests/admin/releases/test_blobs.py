@@ -1,4 +1,4 @@
-"""What the storage check found, as operators see it."""
+"""Findings of the storage check in the admin."""
 
 import pytest
 from django.urls import reverse

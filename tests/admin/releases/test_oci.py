@@ -1,4 +1,4 @@
-"""What was pushed over OCI as operators see it: listed cheaply, found by what it holds, untouched; and two acts."""
+"""Lists of OCI pushes in the admin: few queries, searchable, read-only; and two actions."""
 
 from datetime import timedelta
 

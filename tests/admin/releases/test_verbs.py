@@ -1,4 +1,4 @@
-"""What operators change goes through the verbs: each change leaves its audit row."""
+"""Operators change things through the verbs, so each change leaves an audit row."""
 
 import re
 
@@ -13,7 +13,7 @@ from tests.admin import rows
 
 
 def kinds():
-    """What was recorded since Olga signed in."""
+    """The audit rows since Olga signed in."""
     events = AuditEvent.objects.exclude(kind="account:user:signed-in").order_by("pk")
     return list(events.values_list("kind", flat=True))
 

@@ -29,7 +29,7 @@ def digest_of(data: bytes) -> str:
 
 
 class NotHere(Exception):
-    """What the real client takes for "this installation method has not got it"."""
+    """Answers that the real client reads as "this installation method does not have it"."""
 
 
 @dataclass
@@ -151,7 +151,7 @@ class Session:
 
 @dataclass
 class Pusher:
-    """What `oras push` sends, with a token as Basic password's equivalent."""
+    """The requests of `oras push`, with a token in place of a Basic password."""
 
     larder: Live
     token: str

@@ -44,14 +44,14 @@ class Program:
         )
 
     def done(self, *arguments: str, stdin: str = "") -> str:
-        """What it printed; a failure fails the test with what it said."""
+        """Its output; if it fails, the test fails with that output."""
         ended = self.run(*arguments, stdin=stdin)
         assert ended.returncode == 0, (arguments, ended.stdout, ended.stderr)
         assert "protocol error" not in ended.stderr.lower(), (arguments, ended.stderr)
         return ended.stdout
 
     def refused(self, *arguments: str, stdin: str = "") -> str:
-        """What it said when it failed."""
+        """The output of a failed run."""
         ended = self.run(*arguments, stdin=stdin)
         assert ended.returncode != 0, (arguments, ended.stdout)
         return ended.stdout + ended.stderr

@@ -20,7 +20,7 @@ PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0"
 
 @dataclass
 class Hanging:
-    """What the clients of a block have seen together."""
+    """The combined observations of a block's clients."""
 
     connected: int = 0
     cut: int = 0

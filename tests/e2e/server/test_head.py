@@ -28,7 +28,7 @@ def head(live, shelf, tmp_path):
     program = need("curl")
 
     def ask(path: str, *flags: str) -> tuple[int, str, str]:
-        """curl's own exit code, the status, and what stands in Content-Length."""
+        """curl's exit code, the status, and the Content-Length."""
         token = f"Authorization: Bearer {shelf.manage}"
         done = subprocess.run(
             [

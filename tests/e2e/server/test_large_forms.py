@@ -1,4 +1,4 @@
-"""A form of 300 MB fills no memory, on any edge, whoever sends it and however it is framed."""
+"""A form of 300 MB fills no memory, in any dialect, from any sender and with any framing."""
 
 import subprocess
 from pathlib import Path

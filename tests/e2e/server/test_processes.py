@@ -1,4 +1,4 @@
-"""Which process does what, and what it costs: the web process receives, a worker checks, memory stays flat."""
+"""The web process receives, a worker checks, and memory stays flat."""
 
 import random
 from collections.abc import Iterator

@@ -25,7 +25,7 @@ def slowly(begun: threading.Event, go_on: threading.Event) -> Iterator[bytes]:
 
 
 def interrupted(send: Callable[[Iterator[bytes]], httpx.Response], happens: Callable[[], object]) -> httpx.Response:
-    """What the sender reads, where something happens while the first bytes are there and the last are not."""
+    """The sender's answer if something happens between the first and the last bytes."""
     begun, go_on = threading.Event(), threading.Event()
     answers: list[httpx.Response] = []
     sender = threading.Thread(target=lambda: answers.append(send(slowly(begun, go_on))))

@@ -108,7 +108,7 @@ TOGETHER = {
 
 
 def is_answered(larder: Live, path: str) -> bool:
-    """Over a new connection, as whoever comes now would open it. On a busy machine it may itself be too slow."""
+    """Over a new connection, like a new client. On a busy machine it may itself be too slow."""
     try:
         with larder.client() as client:
             return client.get(path).status_code == 200

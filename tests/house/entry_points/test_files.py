@@ -144,7 +144,7 @@ def test_s7_packages_that_clients_cannot_start_are_not_published(way, acme, dora
 
 
 def test_unsigned_sums_that_break_clients_are_not_passed_on_by_the_registry(way, acme, dora, worker_host):
-    """Where the registry signs it writes its own: N11 is about those that somebody signed."""
+    """If the registry signs, it writes its own: N11 is about those signed by a publisher."""
     hold(acme, dora)
     for case in ("a blank line in the middle", "a star", "another digest"):
         way({**GOOD, SUMS: SUMS_THAT_BREAK[case]})

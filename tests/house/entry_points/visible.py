@@ -1,4 +1,4 @@
-"""What clients are told of every provider, and whether any of it would break one of them (the rules of the client)."""
+"""The documents for clients about every provider, judged by the clients' own rules."""
 
 import re
 from collections.abc import Iterator

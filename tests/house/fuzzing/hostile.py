@@ -1,4 +1,4 @@
-"""What strangers send: texts, values, headers and bodies, each of which some parser or database cannot take."""
+"""Hostile texts, values, headers and bodies: some parser or database cannot take each of them."""
 
 import base64
 from typing import Any

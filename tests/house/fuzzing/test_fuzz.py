@@ -83,7 +83,7 @@ def test_no_input_is_answered_with_a_server_error(scene, clients):
 
 
 def opens_to(route, method):
-    """Who gets past the gate: an owner, or staff where owners do not."""
+    """A user who passes the gate: an owner, or staff where owners do not."""
     listed = cells_of(route.name)
     named = [who for who in who_asks(route)[2:] if listed.get((method, "private", who)) not in (401, 403, 404)]
     return named[0] if named else who_asks(route)[-1]

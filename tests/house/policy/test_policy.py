@@ -1,4 +1,4 @@
-"""Who may do what: policy.toml lists routes, methods, visibilities and people, and real requests compare its cells.
+"""The permissions: policy.toml lists routes, methods, visibilities and people, and real requests compare its cells.
 
 A route or method that the file does not list fails, and so does any cell that answers otherwise. A new route gets its
 rows written by hand, from the decisions (D8), before its view is believed.
@@ -25,7 +25,7 @@ from tests.house.routes import METHODS, all_routes
 
 
 def ask(scene, client, name, method, row):
-    """What it answers, and how many audit rows it leaves; whatever it changed is rolled back."""
+    """The answer and the number of new audit rows; all changes are rolled back."""
     url = scenario.version_for(name, method, scene.url(ROUTES[name], row))
     body = scenario.body_of(name, method, row)
     with transaction.atomic():

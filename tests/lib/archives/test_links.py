@@ -1,4 +1,4 @@
-"""Where links inside an archive lead, by names alone: what is copied, what is broken, and what it may cost."""
+"""Links inside an archive are resolved by names alone: copies, broken links, limits."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Private keys in archives are named by their bytes; what stands in an example in place of a key is none."""
+"""Private keys in archives are recognised by their bytes; placeholders in examples are not keys."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""What is not even parsed: too large, too deep, too many, cut, no text."""
+"""Files that are not parsed: too large, too deep, too many, cut, not text."""
 
 import json
 

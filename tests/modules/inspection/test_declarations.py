@@ -1,4 +1,4 @@
-"""What a unit lists of its blocks, each with file and line."""
+"""The blocks of a unit, each with file and line."""
 
 import pytest
 

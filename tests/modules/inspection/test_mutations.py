@@ -114,7 +114,7 @@ VALUES = st.recursive(
 @settings(max_examples=150, deadline=None)
 @given(VALUES)
 def test_a_literal_comes_back_as_the_value_that_was_written(value):
-    """JSON is HCL, but for how a template begins; so its writer is a second opinion on what we decode."""
+    """JSON is HCL except for the start of a template, so a JSON writer checks our decoder."""
     source = json.dumps(value, ensure_ascii=False).replace("${", "$${").replace("%{", "%%{")
     source = source.replace("\\b", "\\u0008").replace("\\f", "\\u000c")
     document, _ = checked({"main.tf": f'variable "x" {{\n  default = {source}\n}}\n'.encode()})

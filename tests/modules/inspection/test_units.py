@@ -1,4 +1,4 @@
-"""Which folders are units, and which of their files count."""
+"""The folders that are units, and their files."""
 
 import fnmatch
 

@@ -1,4 +1,4 @@
-"""Whoever pushes, and the passing of days."""
+"""A client that pushes, and the passing of days."""
 
 from collections.abc import Callable
 from datetime import timedelta

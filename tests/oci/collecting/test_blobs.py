@@ -1,4 +1,4 @@
-"""Which blobs and uploads go; who else holds the same bytes; dry runs, outages, and runs that end early."""
+"""Blobs and uploads that are collected; shared bytes, dry runs, outages, and runs that stop early."""
 
 import io
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Which manifests go, and which stay, and what goes with them."""
+"""Manifests that are collected, those that stay, and their blobs."""
 
 import pytest
 

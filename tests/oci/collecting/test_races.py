@@ -78,7 +78,7 @@ class Pusher:
         self.expect("blob", answer.status_code, {201, 503})
 
     def take_out(self, layers: list[bytes]) -> None:
-        """Where another manifest has come to use one of them, that is refused."""
+        """A manifest that another one uses by now is refused."""
         for data in layers:
             status = self.repo.client.delete(f"/v2/{self.repo.name}/blobs/{digest_of(data)}").status_code
             self.expect("delete", status, {202, 404, 405})

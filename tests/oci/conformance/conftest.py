@@ -45,7 +45,7 @@ def other(http: httpx.Client, dance: TokenDance) -> Registry:
 
 @pytest.fixture
 def checks_of(record_property: Callable[[str, object], None]) -> Iterator[Callable[[str], Checks]]:
-    """The counter of a group; what a passed test counted is told at the end of the run."""
+    """The counter of a group; the end of the run reports the counts of passed tests."""
     made: list[Checks] = []
 
     def checks(group: str) -> Checks:

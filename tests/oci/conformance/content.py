@@ -1,4 +1,4 @@
-"""What is pushed: blobs, manifests and indexes of every kind, each with bytes of its own."""
+"""Blobs, manifests and indexes of every kind to push, each with its own bytes."""
 
 import base64
 import gzip

@@ -1,4 +1,4 @@
-"""What the suite of v1.1.1 asks beyond its successor, with a new token for every request as it does."""
+"""The requests of the v1.1.1 suite that its successor lacks, with a new token for each as there."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What must be refused, what is missing, and what an empty repository says."""
+"""Refusals, missing objects, and empty repositories."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is no manifest is refused with the reason, and nothing of it is kept."""
+"""Invalid manifests are refused with the reason and not stored."""
 
 import base64
 import json

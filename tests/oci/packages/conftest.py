@@ -1,4 +1,4 @@
-"""Who pulls and who pushes packages."""
+"""Clients that pull and push packages."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,13 +15,13 @@ __all__ = ["frozen_zip", "golden"]
 
 @pytest.fixture
 def pusher(repo: Callable[..., Repo]) -> Callable[..., Repo]:
-    """Whoever has a client here pushes by it."""
+    """The client that pushes."""
     return repo
 
 
 @pytest.fixture
 def anybody(tofu: Callable[..., Client], pantry: Any) -> Repo:
-    """Who pulls from the public namespace without any token."""
+    """A client that pulls from the public namespace without a token."""
     return Repo(tofu(), NAME)
 
 

@@ -199,7 +199,7 @@ def test_it_costs_the_same_at_any_number_of_versions(shelf, mirror, django_asser
 
 
 def test_nothing_is_attached_to_what_is_made_from_releases(shelf, mirror, tofu, acme, charlie):
-    """An empty index, there or not, wherever a provider could be; nothing is told of what is hidden, or not ours."""
+    """An empty index for every possible provider, existing or not; hidden and foreign ones are not revealed."""
     shelf("1.2.0")
     digest = mirror.head("1.2.0").headers["Docker-Content-Digest"]
     mirror.client = tofu(charlie)

@@ -1,4 +1,4 @@
-"""What a push promises: whatever is answered 201 can be pulled, by the tag and the digest that it was pushed under."""
+"""Every push that is answered 201 can be pulled by its tag and its digest."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Packages that become no release, and numbers that are taken: whoever pushes is told why, and what to do."""
+"""Packages that are refused, and numbers that are taken: the push is answered with the reason and a hint."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Releases as module packages: by tag, by digest and as `latest`, whichever door they came in by."""
+"""Releases as module packages: by tag, by digest and as `latest`, however they were published."""
 
 import hashlib
 import json

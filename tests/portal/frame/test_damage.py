@@ -1,4 +1,4 @@
-"""Owners and staff are told of files that a check of storage has found missing or damaged; nobody else is."""
+"""Only owners and staff see which files a storage check found missing or damaged."""
 
 import pytest
 

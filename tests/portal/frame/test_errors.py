@@ -74,7 +74,7 @@ def test_the_page_of_a_defect_asks_the_database_nothing(visitor, django_assert_n
 
 
 def test_other_edges_keep_their_own_errors(visitor):
-    """Outside the portal the middleware stands aside; what nobody caught is a defect there."""
+    """Outside the portal the middleware does nothing; uncaught exceptions are defects there."""
     assert visitor.get("/api/v1/raise/conflict").json()["error"]["code"] == "internal_error"
 
 

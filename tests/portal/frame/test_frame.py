@@ -1,4 +1,4 @@
-"""What is around every page: templates/base.html and its partials"""
+"""The frame of every page: templates/base.html and its partials"""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Who is named as hit by a yank, however a module says what it builds on"""
+"""A yank names its affected modules, in whatever form they call theirs"""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What the page of a version says of its OCI package."""
+"""A version's page and its OCI package."""
 
 import html
 

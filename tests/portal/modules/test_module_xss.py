@@ -99,7 +99,7 @@ def test_no_readme_acts():
 
 
 def test_no_readme_acts_among_others():
-    """What one payload leaves open must not turn the next one into something else."""
+    """An unclosed payload must not change the next one."""
     for one, other in itertools.pairwise(PAYLOADS):
         for between in ("", "\n", "\n\n"):
             assert findings_in(readme.render(f"{one}{between}{other}".encode())) == [], (one, other)

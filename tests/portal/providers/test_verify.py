@@ -1,4 +1,4 @@
-"""The commands of the Verify tab, typed as they stand there: gpg, gpgv and sha256sum agree with what is served."""
+"""The commands of the Verify tab, pasted: gpg, gpgv and sha256sum accept the served files."""
 
 import hashlib
 import html

@@ -264,7 +264,7 @@ def test_the_fragment_changes_when_a_file_comes(browser, page, put):
 
 
 def test_the_reason_of_a_protocol_that_differs_is_kept_as_json(browser, page, put, held):
-    """What the draft was told stays in its notes, for the worker."""
+    """The draft stores the given protocols for the worker."""
     browser.post("/publish/provider", OPENING | {"protocols": ["5.0"]})
     for name, data in bench.zips().items():
         put(name, data)

@@ -1,4 +1,4 @@
-"""Whoever loses the right to publish while their upload is out, or under way, publishes nothing with it."""
+"""A person who loses the right to publish before or during an upload publishes nothing with it."""
 
 import io
 from collections.abc import Callable

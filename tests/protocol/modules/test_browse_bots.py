@@ -1,4 +1,4 @@
-"""What update bots request, recorded, and the fields that they read. Each begins with discovery."""
+"""Recorded requests of update bots, and the fields they read. Each begins with discovery."""
 
 import json
 from urllib.parse import urljoin

@@ -1,4 +1,4 @@
-"""What clients get of a yanked version: no list names it, its exact download and its archive still answer (D9)."""
+"""A yanked version is in no list, but its exact download and its archive still answer (D9)."""
 
 import json
 

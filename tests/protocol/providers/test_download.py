@@ -149,7 +149,7 @@ def test_the_versions_own_key_comes_first_and_other_good_keys_of_its_custody_fol
 
 @pytest.mark.parametrize("end", [{"state": "retired"}, {"expires_at": datetime(2020, 1, 1, tzinfo=UTC)}])
 def test_a_key_that_has_ended_still_verifies_what_it_signed(tofu, bob, dns, acme, end):
-    """Who has a lock file must get through a rotation."""
+    """A lock file must survive a key rotation."""
     SigningKey.objects.update(**end)
     cast.frozen_key(acme, "B")
 

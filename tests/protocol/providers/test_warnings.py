@@ -1,4 +1,4 @@
-"""What clients show after every init (S4): `warnings` of the list of versions."""
+"""The warnings that clients show after every init (S4): `warnings` of the list of versions."""
 
 import json
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Sign-in and the token service while the Redis of the cache is away: they answer, and limits go on in each process."""
+"""Sign-in and the token service while the Redis of the cache is away: they answer, and each process counts limits."""
 
 import os
 import socket
@@ -99,7 +99,7 @@ def test_wrong_passwords_at_the_token_service_are_401_and_then_429(request, stat
 
 
 def test_a_hung_redis_is_asked_by_one_request_and_not_by_each(hanging):
-    """The others go on in memory at once. Without that each would wait for its own time-out."""
+    """The others use memory at once. Otherwise each would wait for its own time-out."""
     asked = []
     began = time.monotonic()
     cache.get("warm")  # the first question, which waits

@@ -1,4 +1,4 @@
-"""What the pool of a process does where it gets no connection, and when the process forks."""
+"""The connection pool of a process, without connections and after a fork."""
 
 import subprocess
 import sys

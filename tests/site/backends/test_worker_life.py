@@ -1,4 +1,4 @@
-"""Nothing that lies in its queue ends a worker, and one that ends unasked does not say that all is well."""
+"""No message in its queue ends a worker, and an unexpected end is not reported as success."""
 
 import base64
 import json
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.live
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    """One that these tests may disturb; what is forgotten is rung for again soon."""
+    """One that these tests can disturb; forgotten jobs are rung for again soon."""
     with start_live(tmp_path_factory.mktemp("own"), LARDER_JOB_LEASE_SECONDS="5") as larder:
         yield larder
 
@@ -36,7 +36,7 @@ def worker_of(larder: Live) -> int:
 
 
 def message(body: Any = ([], {}, {}), **changes: Any) -> bytes:
-    """A task message as Celery writes it, but for the changes."""
+    """A task message as Celery writes it, with the changes."""
     properties = {
         "delivery_tag": "1",
         "body_encoding": "base64",
@@ -74,7 +74,7 @@ GARBAGE = {
 
 
 def litter(folder: Path) -> None:
-    """First in the order of names, so that whoever publishes next waits behind all of it."""
+    """First in the order of names, so that the next publish waits behind all of it."""
     for number in range(3):  # more than a worker takes at once: none of them may keep its place
         for name, data in GARBAGE.items():
             own_tag = data.replace(b'"delivery_tag": "1"', b'"delivery_tag": "%d"' % number)

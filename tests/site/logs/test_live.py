@@ -15,7 +15,7 @@ LINK = f"/invitations/{canaries.INVITATION}?token={canaries.TOKEN}&code={canarie
 
 
 def raw(live, request: bytes) -> bytes:
-    """What is answered to bytes that no HTTP library would send."""
+    """The answer to bytes that no HTTP library would send."""
     tls = ssl.create_default_context(cafile=live.ca_bundle)
     host, port = live.host.split(":")
     with (

@@ -1,4 +1,4 @@
-"""What is written to the log, in both formats: no secret, however it came in (A16); and JSON stays JSON."""
+"""The log in both formats: no secret, wherever it came from (A16); and JSON stays JSON."""
 
 import json
 import logging

@@ -21,7 +21,7 @@ def part(data: bytes, more: bool = True) -> dict[str, Any]:
 
 
 class Server:
-    """What the server hands on: its messages, each when it is asked for; then silence."""
+    """The server's messages, one for each call; then silence."""
 
     def __init__(self, messages: list[dict[str, Any]]) -> None:
         self.messages = messages

@@ -1,4 +1,4 @@
-"""What stops a command is one sentence for the person at the terminal: a bad variable, a database away or empty."""
+"""Commands stop with one sentence: after a bad variable, without a database, or with an empty one."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What the image promises, as far as it can be shown without a container engine: the same commands and variables."""
+"""The image's commands and variables, as far as they can be tested without a container engine."""
 
 import os
 import re

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.both
 
 
 def printed_lines(output: Path) -> str:
-    """What stands between the markers, as a person would copy it."""
+    """The text between the markers, as a person would copy it."""
     eventually(lambda: startup_message.COPY_TO in output.read_text(), seconds=60)
     return output.read_text().split(startup_message.COPY_FROM)[1].split(startup_message.COPY_TO)[0]
 

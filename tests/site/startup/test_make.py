@@ -22,7 +22,7 @@ from tests.site.startup.test_first_run import paste, printed_lines
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """What a clone would hold, with what is not committed yet."""
+    """The files of a clone, with uncommitted changes."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=CHECKOUT,

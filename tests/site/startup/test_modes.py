@@ -1,4 +1,4 @@
-"""Who on this host may read what Larder keeps: nobody but its owner, whatever the umask."""
+"""Only the owner can read Larder's files on its host, under any umask."""
 
 import os
 import stat

@@ -113,7 +113,7 @@ def test_a_migration_that_fails_is_a_sentence(environment: dict[str, str], tmp_p
 def test_tables_of_an_edited_migration_are_refused_before_another_runs(
     environment: dict[str, str], tmp_path: Path, command: str
 ):
-    """SQLite would make the table anew, and write the text `signed_at` into each row for the column that is missing."""
+    """SQLite would rebuild the table, and write the text `signed_at` into each row for the missing column."""
     (tmp_path / "data").mkdir(mode=0o700)
     assert manage(environment, "migrate", "releases", "0003_providers", "--verbosity=0").returncode == 0
     with sqlite3.connect(tmp_path / "data" / "db.sqlite3") as database:

@@ -1,4 +1,4 @@
-"""What the processes really run with: asked of the database, of Celery, and of the settings under given variables."""
+"""The real settings of the processes: from the database, Celery, and the settings under given variables."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from tests.live import CHECKOUT
 
 
 def in_a_web_thread(work):
-    """What it answers in a thread of its own, whose database connection is opened as those of a web process are."""
+    """Run it in a thread with its own database connection, opened like those of a web process."""
     answers = []
 
     def run():
@@ -109,7 +109,7 @@ def test_variables_for_hsts_and_for_plain_http_change_what_they_name(tmp_path):
 
 
 def test_a_worker_refuses_messages_that_would_run_code():
-    """Whoever can write to the broker must not get a shell on the worker with it."""
+    """Writing to the broker must not give a shell on the worker."""
     accepted = serialization.prepare_accept_content(app.conf.accept_content)
     for content_type in ("application/x-python-serialize", "application/x-yaml", "application/x-msgpack"):
         with pytest.raises(ContentDisallowed):

@@ -99,7 +99,7 @@ def _clashes(names: list[str]) -> Iterator[Reason]:
 
 
 def _twice(name: str, first: str) -> Reason:
-    how = "twice" if name == first else f"beside {shown(first)!r}, the same name but for letter case"
+    how = "twice" if name == first else f"beside {shown(first)!r}, the same name except for letter case"
     return Reason("duplicate_name", f"it {how}", "each name once", _RENAME, shown(name))
 
 

@@ -8,7 +8,7 @@ const MOST_MANIFEST = 64 * 1024;
  * @returns {Promise<{digests: Map<string, string>, problem: string}>} the digest of each name; the first fault, or ""
  */
 export async function readSums(file, most) {
-  if (file.size > most) return { digests: new Map(), problem: "" }; // its size is told elsewhere
+  if (file.size > most) return { digests: new Map(), problem: "" }; // its size is reported elsewhere
   const lines = (await file.text()).replace(/\n$/, "").split("\n");
   const digests = new Map();
   let problem = "";

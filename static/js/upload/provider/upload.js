@@ -52,7 +52,7 @@ export class ProviderUpload {
       const names = new Set(added.map(({ name }) => name));
       // Files that the server has are sent again only if their bytes differ (sending.js).
       this.items = [...this.items.filter(({ path, name, file }) => (file ? !paths.has(path) : !names.has(name))), ...added];
-      if (input) input.value = ""; // else a browser says nothing when the same file is chosen again, after it was mended
+      if (input) input.value = ""; // otherwise browsers fire no event when a corrected file is chosen again
       await this.look();
     } catch (error) {
       if (error instanceof TooMany) this.refuse(`That folder contains more than ${MOST_ENTRIES.toLocaleString("en")} files. Choose the build folder itself, such as dist.`);
