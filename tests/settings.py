@@ -19,7 +19,7 @@ env.preset(LARDER_LOG_LEVEL="ERROR", LARDER_LOG_FORMAT="json")
 from registry_site.settings import *  # noqa: E402, F403  # the values above must be there first
 from registry_site.settings import DATABASES  # noqa: E402
 
-os.fsync = lambda _: None  # tests/powercut.py counts its calls
+os.fsync = lambda fd: None  # noqa: ARG005  # tests/powercut.py counts its calls
 
 # SQLite, or a real PostgreSQL that the first process starts and the xdist workers inherit.
 TEST_DATABASE = env.choice("LARDER_TEST_DATABASE", "sqlite", "postgres")

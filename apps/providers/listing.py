@@ -48,4 +48,4 @@ def _version(packages: list[tuple[Any, ...]]) -> ListedVersion:
     values = packages[0][1:]
     split = len(_OF_VERSION)
     platforms = sorted(row[-2:] for row in packages)
-    return ListedVersion(*values[:split], Key(*values[split:-2]), platforms)
+    return ListedVersion._make((*values[:split], Key(*values[split:-2]), platforms))

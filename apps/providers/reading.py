@@ -120,7 +120,7 @@ _SERVED = (
 
 
 def _packages_of(viewer: Viewer, address: ProviderAddress, version: str, **platform: str) -> list[Package]:
-    namespace = _namespace_for(viewer, address)
+    namespace, _ = _namespace_and_role(viewer, address)
     rows = Package.objects.filter(
         version__provider__namespace=namespace,
         version__provider__type=address.type,

@@ -48,8 +48,11 @@ PLUGINS = {"plugins_used": [{"name": name} for name in SHAPES]}
 
 @cache
 def patterns() -> list[re.Pattern[str]]:
+    found: list[re.Pattern[str]] = []
     with transient_settings(PLUGINS):
-        return [pattern for name in SHAPES for pattern in from_plugin_classname(name).denylist]
+        for name in SHAPES:
+            found += from_plugin_classname(name).denylist
+    return found
 
 
 def secrets_in(path):

@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from itertools import cycle, product
+from typing import Any
 
 import pytest
 
@@ -81,7 +82,7 @@ def test_counts_equal_those_by_hand(sixty, alice, bob, charlie):
     asking = cycle(viewers(alice, bob, charlie))
     for unlisted, words, filters in product((False, True), QUERIES, FILTERS):
         viewer, seen = next(asking)
-        asked = {
+        asked: dict[str, Any] = {
             "kind": "module",
             "namespaces": gate.visible_namespaces(viewer),
             "query": " ".join(words),

@@ -2,12 +2,14 @@
 
 from functools import partial
 
+from django.apps.registry import Apps
 from django.db import migrations, models
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
 CODENAME, BEFORE, NOW = 'resign_providerversion', 'Can have a version signed anew', 'Can sign a version again'
 
 
-def rename(apps, schema_editor, *, before, now):
+def rename(apps: Apps, schema_editor: BaseDatabaseSchemaEditor, *, before: str, now: str) -> None:
     """Django names a permission when it makes the row, and never again."""
     permissions = apps.get_model('auth', 'Permission').objects.using(schema_editor.connection.alias)
     permissions.filter(codename=CODENAME, name=before).update(name=now)

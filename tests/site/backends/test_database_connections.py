@@ -107,7 +107,7 @@ def test_the_time_outs_are_those_of_the_role(pooled, sql):
 
 def test_who_finds_no_connection_reads_503_and_the_log_says_so_once(pooled, server):
     """A locked table blocks its readers, and with them all connections of the process."""
-    with psycopg.connect(server.url) as holder:
+    with psycopg.connect(server.url) as holder, ThreadPoolExecutor(1) as beside:
         holder.execute("LOCK TABLE accounts_namespace IN ACCESS EXCLUSIVE MODE")
         asked = beside.submit(at_once, pooled, 30)
         eventually(lambda: len(requests(pooled, 503)) > 2 * len(events(pooled, EXHAUSTED)) > 0)
