@@ -3,7 +3,10 @@
 import html
 import re
 
+from django.db import connection
 from django.http import HttpResponse
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 _PREFORMATTED = re.compile(r"(<(?:pre|textarea)\b.*?</(?:pre|textarea)>)", re.DOTALL)
 # No blank shows at the begin or end of an element, nor after a block, nor inside the end of a tag.
@@ -21,6 +24,20 @@ def markup_of(response: HttpResponse) -> str:
 def text_of(response: HttpResponse) -> str:
     """The same, with characters in place of entities."""
     return html.unescape(markup_of(response))
+
+
+def shown(response: HttpResponse) -> str:
+    """The text of a page that is there."""
+    assert response.status_code == 200
+    return text_of(response)
+
+
+def queries_of(client: Client, url: str) -> int:
+    """The price of a page that is there."""
+    with CaptureQueriesContext(connection) as queries:
+        response = client.get(url)
+    assert response.status_code == 200, url
+    return len(queries)
 
 
 def _squeeze(text: str) -> str:

@@ -1,7 +1,5 @@
-"""Addresses of the admin's lists and pages, and what one costs."""
+"""Addresses of the admin's lists and pages."""
 
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 
@@ -19,10 +17,3 @@ def page_of(row):
 
 def first(model):
     return model.objects.order_by("pk").first()
-
-
-def queries_of(client, url):
-    with CaptureQueriesContext(connection) as queries:
-        response = client.get(url)
-    assert response.status_code == 200
-    return len(queries)

@@ -8,8 +8,9 @@ from django.urls import reverse
 from apps.accounts.models import Grant, Invitation, Namespace, Team, User
 from apps.audit.models import AuditEvent
 from apps.modules.models import ModuleVersion
+from tests import pages
 from tests.admin import rows
-from tests.admin.lists import first, list_of, name_of, page_of, queries_of
+from tests.admin.lists import first, list_of, name_of, page_of
 from tests.admin.releases import oci_rows, provider_rows
 from tests.admin.test_export import export
 
@@ -38,16 +39,16 @@ def named(value):
 def test_a_list_and_a_page_of_one_row_cost_the_same_beside_500(operator_client, shelf):
     """And a page with many of what hangs on it: the newest twenty are shown."""
     shelf.make(0, 5)
-    pages = [(list_of(model), page_of(first(model))) for model in shelf.LISTED]
-    paths = [reverse("admin:index"), *(path for both in pages for path in both)]
+    addresses = [(list_of(model), page_of(first(model))) for model in shelf.LISTED]
+    paths = [reverse("admin:index"), *(path for both in addresses for path in both)]
     for path in paths:
         operator_client.get(path)  # Django remembers the content type of each model
-    few = {path: queries_of(operator_client, path) for path in paths[1:]}
+    few = {path: pages.queries_of(operator_client, path) for path in paths[1:]}
     shelf.make(5, 500)
     if ModuleVersion in shelf.LISTED:
         rows.more_versions(first(ModuleVersion).module, 60)
 
-    assert {path: queries_of(operator_client, path) for path in few} == few
+    assert {path: pages.queries_of(operator_client, path) for path in few} == few
     assert max(few.values()) <= 12
 
 

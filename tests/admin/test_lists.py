@@ -11,8 +11,9 @@ from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.modules.models import ModuleVersion
 from apps.releases.models import DownloadCount, Release, SearchDoc
+from tests import pages
 from tests.admin import rows
-from tests.admin.lists import list_of, page_of, queries_of
+from tests.admin.lists import list_of, page_of
 
 SELECT = re.compile(r"<select[^>]*>")
 NAME = re.compile(r'name="([^"]+)"')
@@ -20,10 +21,10 @@ NAME = re.compile(r'name="([^"]+)"')
 
 def test_the_index_costs_the_same_at_any_size(operator_client):
     rows.make(0, 3)
-    few = queries_of(operator_client, reverse("admin:index"))
+    few = pages.queries_of(operator_client, reverse("admin:index"))
     rows.make(3, 60)
 
-    assert queries_of(operator_client, reverse("admin:index")) == few
+    assert pages.queries_of(operator_client, reverse("admin:index")) == few
 
 
 @pytest.mark.both

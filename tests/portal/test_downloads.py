@@ -30,10 +30,6 @@ def fetched(version: str, days_ago: int, count: int, client: str = "OpenTofu 1.1
     SearchDoc.objects.filter(pk=doc.pk).update(downloads=doc.downloads + count)
 
 
-def text_of(response) -> str:
-    return pages.text_of(response)
-
-
 @pytest.mark.parametrize(("who", "status"), [("alice", 200), ("bob", 200), ("olga", 200), ("charlie", 404)])
 def test_only_people_who_see_the_module_see_its_downloads(request, browser_of, vpc, who, status):
     for url in (URL, f"{URL}?version=1.0.0"):
@@ -45,7 +41,7 @@ def test_nobody_is_asked_to_sign_in(client, vpc):
 
 
 def test_one_that_nobody_fetched_says_how_it_would(browser_of, bob, vpc):
-    page = text_of(browser_of(bob).get(URL))
+    page = pages.text_of(browser_of(bob).get(URL))
 
     assert "No downloads yet" in page
     assert 'href="/how-to-use"' in page
@@ -80,7 +76,7 @@ def test_the_picture_and_the_table_say_the_same(browser_of, bob, vpc):
     fetched("1.0.0", 0, 1234)
     today = timezone.now().date()
 
-    page = text_of(browser_of(bob).get(URL))
+    page = pages.text_of(browser_of(bob).get(URL))
 
     assert f"<title>{today:%-d %b %Y}: 1,234</title>" in page
     assert f'<th scope="row" class="nowrap">{today:%-d %b %Y}</th><td class="number">1,234</td>' in page
@@ -106,7 +102,7 @@ def test_one_version_has_figures_of_its_own(browser_of, bob, vpc):
     response = browser_of(bob).get(URL, {"version": "1.0.0"})
 
     assert response.context["totals"].ever == 5
-    assert "show all versions" in text_of(response)
+    assert "show all versions" in pages.text_of(response)
     assert browser_of(bob).get(URL, {"version": "9.9.9"}).status_code == 404
     assert browser_of(bob).get(URL, {"version": "x\0"}).status_code == 404
 
@@ -132,7 +128,7 @@ def test_a_version_in_quarantine_counts_without_its_name(browser_of, bob, vpc):
 
     assert response.context["totals"].ever == 35
     assert response.context["more_versions"] == 30
-    assert "1.0.0" not in text_of(response)
+    assert "1.0.0" not in pages.text_of(response)
     assert browser_of(bob).get(URL, {"version": "1.0.0"}).status_code == 404
 
 

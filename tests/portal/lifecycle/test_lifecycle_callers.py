@@ -47,13 +47,8 @@ def published_calls(settings, published):
         published(f"acme/{name}/aws", "1.0.0", data=module_zip({"main.tf": f'module "lib" {{\n{body}}}\n'}))
 
 
-def text_of(response):
-    assert response.status_code == 200
-    return pages.text_of(response)
-
-
 def test_each_caller_is_named_with_what_becomes_of_it(published_calls, browser_of, dora):
-    page = text_of(browser_of(dora).get(f"{AT}/1.1.0/lifecycle")).partition("data-callers")[2].partition("<form")[0]
+    page = pages.shown(browser_of(dora).get(f"{AT}/1.1.0/lifecycle")).partition("data-callers")[2].partition("<form")[0]
 
     rows = re.findall(r'<tr><th scope="row"><a href="/modules/acme/(\w+)/aws/1.0.0">(.*?)</tr>', page, re.DOTALL)
     found = {name: " ".join(re.sub(r"<[^>]*>", " ", row).split()) for name, row in rows}
@@ -66,7 +61,7 @@ def test_each_caller_is_named_with_what_becomes_of_it(published_calls, browser_o
 
 
 def test_each_is_among_those_that_use_it(published_calls, browser_of, dora):
-    page = text_of(browser_of(dora).get(f"{AT}/1.2.0/dependencies"))
+    page = pages.shown(browser_of(dora).get(f"{AT}/1.2.0/dependencies"))
 
     for name in CALLS:
         assert f'href="/modules/acme/{name}/aws"' in page, name
@@ -75,7 +70,7 @@ def test_each_is_among_those_that_use_it(published_calls, browser_of, dora):
 
 
 def test_the_caller_says_that_it_builds_on_a_module_of_this_registry(published_calls, browser_of, dora):
-    page = text_of(browser_of(dora).get("/modules/acme/ocitag/aws/1.0.0/dependencies"))
+    page = pages.shown(browser_of(dora).get("/modules/acme/ocitag/aws/1.0.0/dependencies"))
 
     assert 'href="/modules/acme/lib/aws"' in page
     assert "In this registry" in page

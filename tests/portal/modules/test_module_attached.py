@@ -4,11 +4,10 @@ import html
 import re
 
 import pytest
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 
 from apps.artifacts.models import Manifest, Tag
+from tests import pages
 from tests.oci.manifests.documents import Repo, attached, digest_of, image
 
 NAME = "pantry/vpc/aws"
@@ -88,13 +87,13 @@ def test_many_cost_as_many_queries_as_few(client, published, repo):
     published(NAME, "1.2.0")
     subject = repo.get("1.2.0").content
     repo.push(attached(subject), "one")
-    counts = [queries_of(client, url) for url in (PAGE, VERSIONS)]
+    counts = [pages.queries_of(client, url) for url in (PAGE, VERSIONS)]
     row = Manifest.objects.get()
     rows = [clone(row, number) for number in range(60)]
     Manifest.objects.bulk_create(rows)
     Tag.objects.bulk_create(Tag(repository=row.repository, name=f"t{n}", manifest=one) for n, one in enumerate(rows))
 
-    assert [queries_of(client, url) for url in (PAGE, VERSIONS)] == counts
+    assert [pages.queries_of(client, url) for url in (PAGE, VERSIONS)] == counts
     assert "The newest 20" in text_of(client, PAGE)
     assert "The 50 that moved last" in text_of(client, VERSIONS)
 
@@ -110,9 +109,3 @@ def clone(row: Manifest, number: int) -> Manifest:
         size=len(raw),
         raw=raw,
     )
-
-
-def queries_of(client: Client, url: str) -> int:
-    with CaptureQueriesContext(connection) as queries:
-        assert client.get(url).status_code == 200
-    return len(queries)

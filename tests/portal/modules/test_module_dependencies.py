@@ -61,11 +61,6 @@ def vpc(settings, vault, published):
     return published("acme/vpc/aws", "1.0.0", data=module_zip(files))
 
 
-def text_of(response):
-    assert response.status_code == 200
-    return pages.text_of(response)
-
-
 @pytest.mark.both
 def test_providers_of_this_registry_lead_to_their_pages(settings, published, browser_of, bob, acme, vault):
     settings.PUBLIC_HOST, settings.HOSTNAMES = "xn--bcher-kva.example:8443", ["registry.example.com"]
@@ -83,7 +78,7 @@ def test_providers_of_this_registry_lead_to_their_pages(settings, published, bro
     published(
         "acme/vpc/aws", "1.0.0", data=module_zip({"main.tf": f"terraform {{ required_providers {{\n{needed}}} }}"})
     )
-    page = text_of(browser_of(bob).get(AT))
+    page = pages.shown(browser_of(bob).get(AT))
 
     for name, source in zip(("acme", "My_Team"), sources, strict=False):
         assert f'href="/providers/{name}/dns">{source}</a> <span class="badge badge--accent">In this registry' in page
@@ -108,7 +103,7 @@ def calls(module, *targets, unit=""):
 
 @pytest.mark.both
 def test_providers_show_source_constraint_and_what_is_passed_in(browser_of, bob, vpc):
-    text = text_of(browser_of(bob).get(AT))
+    text = pages.shown(browser_of(bob).get(AT))
 
     for expected in ("hashicorp/aws", ">= 5.0, < 7.0", "aws.peer"):
         assert f"<code>{expected}</code>" in text
@@ -116,7 +111,7 @@ def test_providers_show_source_constraint_and_what_is_passed_in(browser_of, bob,
 
 @pytest.mark.both
 def test_a_call_leads_to_what_its_reader_may_see(browser_of, bob, olga, vpc):
-    bobs, olgas = text_of(browser_of(bob).get(AT)), text_of(browser_of(olga).get(AT))
+    bobs, olgas = pages.shown(browser_of(bob).get(AT)), pages.shown(browser_of(olga).get(AT))
 
     assert 'href="/modules/pantry/label/null"' in bobs
     assert 'href="/modules/vault/keys/aws"' not in bobs
@@ -127,7 +122,7 @@ def test_a_call_leads_to_what_its_reader_may_see(browser_of, bob, olga, vpc):
 
 @pytest.mark.both
 def test_a_call_of_a_submodule_leads_to_its_page(browser_of, bob, vpc):
-    text = text_of(browser_of(bob).get(AT))
+    text = pages.shown(browser_of(bob).get(AT))
 
     assert 'href="/modules/acme/vpc/aws/1.0.0/submodules/inner">./modules/inner</a>' in text
     assert "<code>../outside</code>" in text
@@ -142,7 +137,7 @@ def test_used_by_names_modules_that_the_reader_may_see(client, browser_of, olga,
     url = "/modules/pantry/label/null/1.0.0/dependencies"
 
     for reader, count in ((client, 1), (browser_of(charlie), 1), (browser_of(olga), 2)):
-        text = text_of(reader.get(url))
+        text = pages.shown(reader.get(url))
         assert f'Used by <span class="count">{count}<' in text
         assert 'href="/modules/pantry/open/aws"' in text
         assert ("closed" in text) is (count == 2)
@@ -156,13 +151,13 @@ def test_only_the_default_version_of_a_module_uses_others(browser_of, bob, acme)
     place = {"target_namespace": "acme", "target_name": "label", "target_system": "null"}
     ModuleCall.objects.create(version=old, name="x", source="x", **place)
 
-    assert 'Used by <span class="count">0<' in text_of(browser_of(bob).get(LABEL))
+    assert 'Used by <span class="count">0<' in pages.shown(browser_of(bob).get(LABEL))
 
 
 def test_a_module_with_neither_says_so(browser_of, bob, published):
     published("acme/vpc/aws", "1.0.0", data=module_zip({"main.tf": "# nothing\n"}))
 
-    text = text_of(browser_of(bob).get(AT))
+    text = pages.shown(browser_of(bob).get(AT))
 
     assert "needs no provider and calls no other module" in text
     assert "No module that you can see in this registry calls this one." in text
@@ -175,14 +170,14 @@ def test_many_users_have_pages_and_cost_no_more(browser_of, bob, acme, published
         for module in add_modules(acme, [f"user{number:03}/aws" for number in range(first, last)]):
             calls(module, "acme/vpc/aws")
         with CaptureQueriesContext(connection) as queries:
-            text = text_of(browser.get(AT))
+            text = pages.shown(browser.get(AT))
         costs.append(len(queries))
 
     assert costs[0] == costs[1] <= 12
     assert 'Used by <span class="count">120<' in text
     assert "user049" in text
     assert "user050" not in text
-    assert "user119" in text_of(browser.get(f"{AT}?page=3"))
+    assert "user119" in pages.shown(browser.get(f"{AT}?page=3"))
 
 
 @pytest.mark.both
@@ -195,4 +190,4 @@ def test_quarantined_callers_are_not_counted(browser_of, bob, acme, published, o
     with transaction.atomic():
         entries.refresh(Module.objects.select_related("namespace").get(pk=user.pk))
 
-    assert 'Used by <span class="count">0<' in text_of(browser_of(bob).get(LABEL))
+    assert 'Used by <span class="count">0<' in pages.shown(browser_of(bob).get(LABEL))

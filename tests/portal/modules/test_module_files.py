@@ -40,13 +40,8 @@ def ask(browser_of, bob, vpc):
     return lambda path: browser.get(f"{AT}{path}")
 
 
-def text_of(response):
-    assert response.status_code == 200
-    return pages.text_of(response)
-
-
 def test_the_root_lists_folders_first_with_sizes(ask):
-    text = text_of(ask("/files"))
+    text = pages.shown(ask("/files"))
 
     assert text.index(f'{AT}/files/docs">docs/</a>') < text.index(f'{AT}/files/main.tf">main.tf</a>')
     assert re.search(r"docs/</a></th><td[^>]*>6 files", text)
@@ -55,7 +50,7 @@ def test_the_root_lists_folders_first_with_sizes(ask):
 
 @pytest.mark.parametrize("path", ["/files/modules/subnets", "/files/modules/subnets/"])
 def test_a_folder_has_a_page(ask, path):
-    text = text_of(ask(path))
+    text = pages.shown(ask(path))
 
     assert f'href="{AT}/files/modules/subnets/main.tf"' in text
     assert f'href="{AT}/files/modules">modules</a>' in text
@@ -72,14 +67,14 @@ def test_each_line_of_a_file_has_an_anchor_and_its_colours(ask):
 
 
 def test_a_name_with_odd_letters_is_found(ask):
-    listed = text_of(ask("/files/docs"))
+    listed = pages.shown(ask("/files/docs"))
     [link] = re.findall(r'href="([^"]*gr[^"]*)"', listed)
 
-    assert "# ü" in text_of(ask(link.removeprefix(AT)))
+    assert "# ü" in pages.shown(ask(link.removeprefix(AT)))
 
 
 def test_an_image_is_shown_and_what_only_says_so_is_text(ask):
-    assert f'src="{AT}/raw/docs/logo.png"' in text_of(ask("/files/docs/logo.png"))
+    assert f'src="{AT}/raw/docs/logo.png"' in pages.shown(ask("/files/docs/logo.png"))
 
     fake = pages.markup_of(ask("/files/docs/fake.png"))
     assert "&lt;script&gt;" in fake
@@ -96,7 +91,7 @@ def test_an_image_is_shown_and_what_only_says_so_is_text(ask):
     ],
 )
 def test_what_cannot_be_shown_is_said(ask, path, says):
-    assert says in text_of(ask(f"/files/{path}"))
+    assert says in pages.shown(ask(f"/files/{path}"))
 
 
 def test_a_large_file_is_cut(ask):
@@ -151,9 +146,9 @@ def test_a_file_beyond_the_limit_is_not_sent(ask, monkeypatch):
 def test_rows_of_an_older_larder_say_what_to_do(ask):
     ModuleVersion.objects.update(files=[{"name": "main.tf", "size": 10}])
 
-    assert "Ask an operator to inspect the version again" in text_of(ask("/files/main.tf"))
+    assert "Ask an operator to inspect the version again" in pages.shown(ask("/files/main.tf"))
     assert ask("/raw/main.tf").status_code == 404
-    assert "main.tf" in text_of(ask("/files"))
+    assert "main.tf" in pages.shown(ask("/files"))
 
 
 @pytest.mark.parametrize("path", ["", "/files", "/files/main.tf", "/raw/main.tf"])

@@ -26,14 +26,9 @@ def ask(browser_of, bob, published):
     return browser_of(bob).get
 
 
-def text_of(response):
-    assert response.status_code == 200
-    return pages.text_of(response)
-
-
 def test_what_pages_link_to_is_there(ask):
     for tab in ("", "/inputs", "/outputs", "/resources", "/submodules/zone", "/examples/full", "/files"):
-        for link in set(re.findall(rf'href="({AT}/files[^"#]*)', text_of(ask(f"{AT}{tab}")))):
+        for link in set(re.findall(rf'href="({AT}/files[^"#]*)', pages.shown(ask(f"{AT}{tab}")))):
             assert ask(link).status_code == 200, (tab, link)
 
     for path in ("main.tf", "zz.txt", "modules/zone/main.tf", "examples/full/main.tf", "a/f0000.txt"):
@@ -42,7 +37,7 @@ def test_what_pages_link_to_is_there(ask):
 
 
 def test_a_readme_links_to_nothing_that_is_not_kept(ask):
-    page = text_of(ask(f"{AT}/submodules/zone"))
+    page = pages.shown(ask(f"{AT}/submodules/zone"))
 
     assert f'href="{AT}/files/a/f0000.txt"' in page
     assert "files/a/f2099.txt" not in page
@@ -50,14 +45,14 @@ def test_a_readme_links_to_nothing_that_is_not_kept(ask):
 
 
 def test_the_true_number_is_said(ask):
-    count, page = len(FILES), text_of(ask(f"{AT}/files"))
+    count, page = len(FILES), pages.shown(ask(f"{AT}/files"))
 
     assert f"These are the first 2,000 of {count:,} files" in page
-    assert f"{count} files</dd>" in text_of(ask(AT))
+    assert f"{count} files</dd>" in pages.shown(ask(AT))
     assert re.search(rf"{count}</span></a>", page)
 
 
 def test_with_few_files_nothing_is_said(published, browser_of, bob):
     published("acme/vpc/aws", "1.0.0", data=module_zip(MODULE))
 
-    assert "These are the first" not in text_of(browser_of(bob).get(f"{AT}/files"))
+    assert "These are the first" not in pages.shown(browser_of(bob).get(f"{AT}/files"))

@@ -3,8 +3,6 @@
 import re
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from apps.modules.catalogue import entries
 from apps.modules.models import Module
@@ -189,19 +187,13 @@ def test_an_empty_list_offers_what_would_find_something(browser_of, bob, stock):
     assert "yanked" not in page.partition('class="empty"')[2].partition("</main>")[0]
 
 
-def queries_of(browser, url):
-    with CaptureQueriesContext(connection) as queries:
-        assert browser.get(url).status_code == 200
-    return len(queries)
-
-
 def test_it_costs_the_same_at_any_size(browser_of, bob, acme):
     browser = browser_of(bob)
     queries = ("", "?q=part", "?q=part&system=aws&namespace=acme&sort=updated&yanked=1")
     add_modules(acme, [f"part-{position}/aws" for position in range(10)], inspection=NAT)
-    few = [queries_of(browser, f"/modules{query}") for query in queries]
+    few = [pages.queries_of(browser, f"/modules{query}") for query in queries]
     add_modules(acme, [f"part-{position}/sys{position}" for position in range(10, 120)], inspection=NAT)
-    many = [queries_of(browser, f"/modules{query}") for query in queries]
+    many = [pages.queries_of(browser, f"/modules{query}") for query in queries]
 
     assert Module.objects.count() == 120
     assert few == many
@@ -209,4 +201,4 @@ def test_it_costs_the_same_at_any_size(browser_of, bob, acme):
 
 
 def test_an_empty_list_stays_below_the_budget(browser_of, bob, stock):
-    assert queries_of(browser_of(bob), "/modules?q=nothing&system=aws&namespace=acme") <= 12
+    assert pages.queries_of(browser_of(bob), "/modules?q=nothing&system=aws&namespace=acme") <= 12
