@@ -95,7 +95,7 @@ def test_many_cost_as_many_queries_as_few(client, published, repo):
 
     assert [pages.queries_of(client, url) for url in (PAGE, VERSIONS)] == counts
     assert "The newest 20" in text_of(client, PAGE)
-    assert "The 50 that moved last" in text_of(client, VERSIONS)
+    assert "the 50 that moved last" in text_of(client, VERSIONS)
 
 
 def clone(row: Manifest, number: int) -> Manifest:

@@ -140,7 +140,7 @@ def test_a_file_beyond_the_limit_is_not_sent(ask, monkeypatch):
 
     assert MAX_RAW_BYTES > 1_000_000
     assert response.status_code == 413
-    assert "Download the archive" in pages.markup_of(response)
+    assert "archive, which contains the whole file" in pages.markup_of(response)
 
 
 def test_rows_of_an_older_larder_say_what_to_do(ask):
