@@ -196,7 +196,7 @@ def large(larder: Registry, theirs: Registry, folder: Path) -> None:
 
 
 def memory(larder: Registry, folder: Path) -> None:
-    """Against a Larder that has just started. In rounds of its own: sampling takes processor time from everybody."""
+    """Against a Larder that has just started. In separate rounds: sampling takes processor time from everybody."""
     path, growth, before = folder / "large", [], trees.pss(larder.pid)
     for number in range(ROUNDS):
         digest = make_large(path, ROUNDS + number)

@@ -1,5 +1,5 @@
 """Upload of a large archive (memory of the whole tree, time against writing and hashing the same bytes), and the time
-from upload to published of a small module with its parts. Run with `make bench`; a Larder of its own is started.
+from upload to published of a small module with its parts. Run with `make bench`; it starts its own Larder.
 """
 
 import hashlib
@@ -64,7 +64,7 @@ def upload(larder: Live, token: str, version: str, data: bytes) -> float:
 
 
 def large_uploads(larder: Live, token: str, folder: Path) -> None:
-    """Time and memory in rounds of their own: sampling the memory of a tree takes processor time from the client."""
+    """Time and memory in separate rounds: sampling the memory of a tree takes processor time from the client."""
     seconds, references, growth = [], [], []
     for number in range(ROUNDS):
         data = archive(LARGE, number)

@@ -25,7 +25,7 @@ for path in PATHS:
         assert Client().get(path, headers={"Host": host}, secure=True).status_code == 200
     print("queries:", len(queries))
 """
-UNBOUND = "a word that every module holds"
+UNBOUND = "a word of every module"
 PATHS = {
     "page of a search": "/modules?q=needle",
     "search of the protocol": "/v1/modules/search?q=needle",

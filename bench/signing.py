@@ -1,6 +1,6 @@
 """Signing 64 times at once with RSA-4096, against gpg alone that signs as often in one home that is ready.
 
-The registry's way costs more on purpose: each signature has a home of its own and is verified by a second program.
+The registry's way costs more on purpose: each signature has its own home and is verified by a second program.
 """
 
 import json

@@ -1,6 +1,6 @@
 """bin/advisories.py [LOCK...]: known vulnerabilities of the pinned packages, asked of PyPI and of OSV by pip-audit.
 
-Ends with 1 where a package has one, with 0 where none has. Where a source does not answer, or does not know a version
+Exits with 1 if a package has one, otherwise 0. If a source does not answer, or does not know a version
 that is known to be vulnerable, its silence means nothing: that is said aloud, and nothing was checked.
 """
 

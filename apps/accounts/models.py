@@ -20,12 +20,12 @@ class User(AbstractUser):
         return f"{PSEUDONYM}{self.pk}"
 
     @property
-    def is_forgotten(self) -> bool:
+    def is_erased(self) -> bool:
         return self.username == self.pseudonym
 
     @property
     def shown_name(self) -> str:
-        return "a former user" if self.is_forgotten else self.username
+        return "a former user" if self.is_erased else self.username
 
 
 class Role(models.IntegerChoices):

@@ -201,7 +201,7 @@ def transfer(
 ) -> Grant:
     """Make `to` an owner; the owner `giver` loses the role or stays as publisher.
 
-    Without a giver nobody loses a role: staff pass on what somebody has left behind. Raises Conflict and Invalid.
+    Without a giver nobody loses a role: staff hand on a namespace that was left behind. Raises Conflict and Invalid.
     """
     _locked(namespace)
     who = _grantee_filter(to)
@@ -209,12 +209,12 @@ def transfer(
     if giver and (before is None or before.role != Role.OWNER):
         raise Conflict("The person to replace is no longer an owner.", hint="Check the members page, and start again.")
     if before and _named(before) == _named(Grant(namespace=namespace, **who)):
-        raise Conflict(f"{to} owns {namespace} already.", hint="Choose somebody else.")
+        raise Conflict(f"{to} owns {namespace} already.", hint="Choose someone else.")
     given, _ = Grant.objects.update_or_create(
         namespace=namespace, **who, defaults={"role": Role.OWNER, "given_by": actor.user}
     )
     if not Grant.objects.active_owners().filter(pk=given.pk).exists():
-        raise Invalid(f"{to} has no active member.", hint="Choose somebody who is here.")
+        raise Invalid(f"{to} has no active member.", hint="Choose someone with an active account.")
     if before and keep_publisher:
         Grant.objects.filter(pk=before.pk).update(role=Role.PUBLISHER, given_by=actor.user)
     elif before:

@@ -45,7 +45,7 @@ class LeaseFilter(SetFilter):
     title = "bytes coming in"
     parameter_name = "coming"
     path = "lease"
-    words = ("Somebody is sending", "Nobody is sending")
+    words = ("Receiving", "Idle")
 
 
 def in_repository(word: str, prefix: str = "repository__") -> Q:

@@ -2,7 +2,7 @@ from django.apps import AppConfig
 
 
 class ArtifactsConfig(AppConfig):
-    """The label is older than the room: these tables belonged to the edge `oci`. Tables, permissions and the list of
+    """The label is older than the room: these tables belonged to `oci`. Tables, permissions and the list of
     applied migrations of every installation carry it, so it stays.
     """
 

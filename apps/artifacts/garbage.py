@@ -50,8 +50,8 @@ def manifests(before: datetime) -> QuerySet[Manifest]:
 
 def repository_blobs(before: datetime) -> QuerySet[RepositoryBlob]:
     """Blobs that no manifest names and no publisher was told about lately."""
-    edges = ManifestBlob.objects.filter(blob=OuterRef("pk"))
-    return RepositoryBlob.objects.filter(~Exists(edges), seen_at__lt=before)
+    referring = ManifestBlob.objects.filter(blob=OuterRef("pk"))
+    return RepositoryBlob.objects.filter(~Exists(referring), seen_at__lt=before)
 
 
 def blobs(before: datetime, now: datetime) -> QuerySet[Blob]:

@@ -82,7 +82,7 @@ def parse(raw: bytes, content_type: str) -> ParsedManifest:
         return ParsedManifest(media_type, own_type, subject, annotations, blobs, children)
     _refuse_both(fields, ("manifests", "fsLayers"), "an image manifest")
     if "config" not in fields:
-        raise ManifestInvalid("The manifest has no config.", hint="Name the empty one, `{}`, where there is nothing.")
+        raise ManifestInvalid("The manifest has no config.", hint="Name the empty one, `{}`, if it has none.")
     config = _descriptor(fields["config"], "config")
     layers = _descriptors(fields, "layers")
     return ParsedManifest(media_type, own_type or config.media_type, subject, annotations, (config, *layers))

@@ -159,7 +159,7 @@ def _point(viewer: Viewer, repository: Repository, manifest: Manifest, tags: Ite
 
 
 def _lost_a_tag(repository: Repository, digests: Iterable[str]) -> None:
-    """Restart the grace time of `gc`: somebody may tag it again or still pull it by digest."""
+    """Restart the grace time of `gc`: a client may tag it again or still pull it by digest."""
     Manifest.objects.filter(repository=repository, digest__in=list(digests)).update(seen_at=timezone.now())
 
 

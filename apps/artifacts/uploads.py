@@ -214,7 +214,7 @@ def _renew(session: UploadSession, lease: uuid.UUID) -> None:
 
 
 def _give_back(session: UploadSession, lease: uuid.UUID) -> None:
-    """If the database stays away, the lease runs out by itself."""
+    """If the database stays away, the lease runs out."""
     database_availability.run_when_back(
         lambda: _leased(session, lease).update(lease=None, lease_until=None), seconds=LEASE.total_seconds()
     )

@@ -90,7 +90,7 @@ class AuditEventAdmin(ReadOnlyAdmin[AuditEvent]):
     def actor(self, event: Any) -> str:
         if event.actor_id is None:
             return "Larder"
-        return event.actor_name or f"account {event.actor_id}, forgotten"
+        return event.actor_name or f"account {event.actor_id}, erased"
 
     @admin.display(description="subject", ordering="subject")
     def about(self, event: Any) -> str:

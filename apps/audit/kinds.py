@@ -10,7 +10,7 @@ class Kind(models.TextChoices):
     USER_INVITATION_REVOKED = "account:user:invitation-revoked"
     USER_JOINED = "account:user:joined"
     USER_CHANGED = "account:user:changed"
-    USER_FORGOTTEN = "account:user:forgotten"
+    USER_ERASED = "account:user:forgotten"
     PASSWORD_CHANGED = "account:user:password-changed"  # noqa: S105
     SESSIONS_ENDED = "account:user:sessions-ended"
     TOKEN_ISSUED = "account:token:issued"  # noqa: S105

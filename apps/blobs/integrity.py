@@ -86,7 +86,7 @@ start = known.start
 
 
 def require_sound(digest: str) -> None:
-    """Raises DamagedInStorage for a digest known to be damaged. A missing one fails by itself, or is back."""
+    """Raises DamagedInStorage for a digest known to be damaged. A missing one fails when it is read, or is back."""
     if known.problem_of(digest) == Problem.DAMAGED:
         raise DamagedInStorage(digest)
 

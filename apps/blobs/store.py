@@ -239,7 +239,7 @@ def _content(digest: str) -> str:
 
 
 def _own(key: str) -> str:
-    """Check that the key is outside the two folders with rules of their own."""
+    """Check that the key is outside the two folders with their own rules."""
     if key.split("/", maxsplit=1)[0] in (STAGING, "sha256"):
         raise BadKey(f"{key[:80]!r} is a key of the store's own")
     return key

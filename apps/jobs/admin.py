@@ -103,7 +103,7 @@ class JobAdmin(ReadOnlyAdmin[Job]):
     def asked_by(self, job: Any) -> str:
         if job.created_by_id is None:
             return "Larder"
-        return job.asker or f"account {job.created_by_id}, forgotten"
+        return job.asker or f"account {job.created_by_id}, erased"
 
     @admin.display(description="state", ordering="state")
     def state_badge(self, job: Job) -> str:

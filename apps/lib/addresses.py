@@ -178,7 +178,7 @@ def _check(what: str, text: str, separators: str, longest: int, *, capitals: boo
         raise Invalid(f"{what} {text!r} {end} with {mark!r}, expected a letter or a digit there")
     double = re.search("[-_]{2}", text)
     if double:
-        raise Invalid(f"{what} {text!r} holds {double[0]!r}, expected single separators", hint="Keep one of the two.")
+        raise Invalid(f"{what} {text!r} contains {double[0]!r}, expected single separators", hint="Use one of the two.")
     if len(text) > longest:
         raise Invalid(f"{what} {text[:80]!r} is {len(text)} characters long, expected at most {longest}")
 

@@ -64,7 +64,7 @@ def too_large(limit: int) -> TooLarge:
 
 
 def check(environ: Mapping[str, Any]) -> None:
-    """Raise the refusal in the environ, for edges with an error dialect of their own."""
+    """Raise the refusal in the environ, for edges with their own error dialect."""
     if REFUSAL in environ:
         raise environ[REFUSAL]
 

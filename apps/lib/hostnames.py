@@ -34,7 +34,7 @@ def normalised(text: str) -> str:
 def on_the_wire(host: str) -> str:
     """`Bücher.example:8443` → `xn--bcher-kva.example:8443`, as in requests. Raises Invalid.
 
-    Only lower-cases ASCII: an IPv6 address has colons of its own.
+    Only lower-cases ASCII: an IPv6 address contains colons.
     """
     if host.isascii():
         return host.lower()

@@ -308,7 +308,7 @@ def _form_of(archive: BinaryIO) -> sandboxed.Form:
 
 
 def _stage_repacked(key: str, zipped: Iterable[bytes]) -> None:
-    """A tarball compresses better than a zip, so the repacked archive may be too large where the upload was not."""
+    """A tarball compresses better than a zip, so the repacked archive may be too large even if the upload was not."""
     limit = settings.MODULE_ARCHIVE_MAX_BYTES
     try:
         store.stage(key, counted(zipped, limit=limit, what="The module as a zip", setting=LIMIT_SETTING))

@@ -85,7 +85,7 @@ def readable_of_mirror(caller: Caller, mirror: ProviderMirror, digest: Digest) -
 def record_seen(caller: Caller, found: VisibleRepository, readable: Readable) -> None:
     """Record that a publisher was told that the blob exists; a reader's request writes nothing (D15).
 
-    Raises BlobUnknown where it was taken away in this moment.
+    Raises BlobUnknown if it was removed at this moment.
     """
     row, now = readable.row, timezone.now()
     if row is None or row.seen_at > now - min(SEEN_INTERVAL, settings.OCI_GRACE / 4) or not caller.viewer.is_identified:

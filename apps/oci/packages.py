@@ -62,7 +62,7 @@ def has_empty_config(found: VisibleRepository) -> bool:
 def _latest(found: VisibleRepository) -> Served | None:
     """The version that the tag was moved to, until the next stable release; else the highest stable listed one.
 
-    One that nobody advises against comes first: a deprecated one is `latest` only where there is no other. A row that
+    Versions that are not deprecated come first: a deprecated one is `latest` only if there is no other. A row that
     leads to a release which was yanked or put into quarantine since leads nowhere.
     """
     stable = _versions(found).listed().filter(is_prerelease=False)

@@ -76,7 +76,7 @@ class ListQuery:
 @login_not_required
 @require_safe
 def modules(request: HttpRequest) -> HttpResponse:
-    """The page; only its results for htmx, while somebody types."""
+    """The page, or only its results for htmx."""
     viewer, query = session_viewer(request), ListQuery.from_request(request.GET)
     page = page_of(query.docs(viewer).select_related("namespace"), request, size=PAGE)
     context: dict[str, Any] = {"asked": query, "page": page, "rows": rows_of(page.object_list, query.q)}

@@ -42,7 +42,7 @@ def sign(*, key: SigningKey, data: bytes) -> bytes:
     """
     if key.custody != Custody.REGISTRY or key.state != State.ACTIVE or key.is_expired:
         state = "expired" if key.is_expired else key.state
-        raise Conflict(f"The key {key} cannot sign: it is {state}, held by the {key.custody}.")
+        raise Conflict(f"The key {key} cannot sign: it is {state}, in the custody of the {key.custody}.")
     private = PrivateKey.objects.select_related("key").annotate(now=Now()).filter(key=key).first()
     if private is None:
         raise Conflict(f"The private half of {key} is not stored here.", hint="Generate another key.")

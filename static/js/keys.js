@@ -1,4 +1,4 @@
-// Keyboard shortcuts, and menus that close. Ignores single keys while somebody types, with a modifier, and for people
+// Keyboard shortcuts, and menus that close. Ignores single keys while a person types, with a modifier, and for people
 // who turned them off (WCAG 2.1.4).
 import { copyText } from "./copy.js";
 

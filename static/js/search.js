@@ -1,4 +1,4 @@
-// The list of modules while somebody types: htmx fetches the results, this updates the page's URL, so that it can be
+// The list of modules while a person types: htmx fetches the results, this updates the page's URL, so that it can be
 // shared and reopened, and moves through the results with the arrow keys.
 
 const form = document.querySelector("[data-search]");

@@ -94,7 +94,7 @@ def test_an_event_names_its_actor_or_says_that_they_are_forgotten(operator_clien
     page = operator_client.get(list_of(AuditEvent)).text
 
     assert "person0" in page
-    assert "account 999999, forgotten" in page
+    assert "account 999999, erased" in page
 
 
 def test_an_event_names_whom_it_is_about(operator_client, bob):

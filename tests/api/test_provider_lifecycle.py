@@ -130,7 +130,7 @@ def test_lists_follow_the_description(out, tofu, alice):
     ("body", "found"),
     [
         ({"notice": "x" * 501}, "The notice has 501 characters, expected at most 500."),
-        ({"notice": "a\u001bb"}, "The notice holds a control character."),
+        ({"notice": "a\u001bb"}, "The notice contains a control character."),
         ({"description": "x" * 301}, "The description has 301 characters"),
         ({"source": "ftp://example.com"}, "expected one that begins with https:// or http://"),
         ({"warning": "typo"}, "There is no field 'warning'."),

@@ -99,7 +99,7 @@ def test_several_modules_come_out_of_one_monorepo(page, space, archive, watch: W
     watch.expect("status of 422")
     begin(page, space, "mono-net", archive("mono.zip", module_zip(MONOREPO)))
     page.get_by_text("An archive with several modules in it?").click()
-    page.get_by_label("This archive holds several modules").check()
+    page.get_by_label("This archive contains several modules").check()
     publish(page)
     wait_for(page, "held")
     page.get_by_role("radio", name="modules/net").check()

@@ -13,7 +13,7 @@ from tests.builders.keys import signing_key
 
 
 def held_key(namespace: Namespace, kind: str = "ed25519") -> SigningKey:
-    """A key that the registry holds. Ask for the fixture `worker_host` with it: this seals its private half."""
+    """A key in the registry. Also use the fixture `worker_host`, which seals its private half."""
     with transaction.atomic():
         key = key_row(namespace, kind, custody=Custody.REGISTRY)
         vault.seal(key, signing_key(kind).secret_armor.encode()).save()

@@ -26,7 +26,7 @@ def test_the_newest_beat_counts(db):
     assert Heartbeat.objects.count() == 2
 
 
-def test_a_worker_has_one_row_and_is_forgotten_after_a_day(db):
+def test_a_worker_has_one_row_and_is_erased_after_a_day(db):
     heartbeats.beat("one:1")
     Heartbeat.objects.update(at=F("at") - timedelta(days=2))
     heartbeats.beat("two:2")

@@ -23,9 +23,9 @@ GOOD = (
 )  # fmt: skip
 BAD = (
     ("namespace", "", "is empty"), ("namespace", "Admin", "part of Larder's own URLs"),
-    ("namespace", "WELL_known", "clients request it"), ("namespace", "a--b", "holds '--'"),
+    ("namespace", "WELL_known", "clients request it"), ("namespace", "a--b", "contains '--'"),
     ("namespace", "-a", "starts with '-'"), ("namespace", "a-", "ends with '-'"), ("namespace", "-", "starts with '-'"),
-    ("namespace", "a_-b", "holds '_-'"), ("namespace", "_a", "starts with '_'"),
+    ("namespace", "a_-b", "contains '_-'"), ("namespace", "_a", "starts with '_'"),
     ("namespace", "a.b", "a dot '.' at position 2"),
     ("namespace", "a b", "a space ' ' at position 2"), ("namespace", "a/b", "the character '/' at position 2"),
     ("namespace", "caf\u00e9", "the character 'é' at position 4"), ("namespace", "a\n", "the character '\\n'"),
@@ -38,8 +38,8 @@ BAD = (
     ("namespace", "uploads", "path word of /v2/"), ("namespace", "v1", "clients request it"),
     ("namespace", "v2", "clients request it"), ("namespace", "providers", "clients request it"),
     ("namespace", "modules", "clients request it"), ("namespace", "well-known", "clients request it"),
-    ("name", "", "is empty"), ("name", "Blobs", "path word of /v2/"), ("name", "a__b", "holds '__'"),
-    ("name", "a-_b", "holds '-_'"), ("name", "_a", "starts with '_'"), ("name", "a_", "ends with '_'"),
+    ("name", "", "is empty"), ("name", "Blobs", "path word of /v2/"), ("name", "a__b", "contains '__'"),
+    ("name", "a-_b", "contains '-_'"), ("name", "_a", "starts with '_'"), ("name", "a_", "ends with '_'"),
     ("name", "a" * 65, "expected at most 64"), ("name", "blobs", "path word of /v2/"), ("name", "tags", "reserved"),
     ("name", "manifests", "reserved"), ("name", "referrers", "reserved"), ("name", "providers", "reserved"),
     ("system", "", "is empty"), ("system", "a-b", "a dash '-' at position 2"), ("system", "a_b", "an underscore"),

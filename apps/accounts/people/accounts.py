@@ -56,7 +56,7 @@ def change(
         raise RoleRequired("Only a superuser can make someone an operator, or change one.", hint="Ask a superuser.")
     if (changes or not is_same) and actor.user_id == row.pk:
         raise Conflict("You cannot change your own rights.", hint="Ask another superuser.")
-    if row.is_forgotten:
+    if row.is_erased:
         raise Conflict("This person was erased.", hint="Invite them again to give them a new account.")
     new = {flag: value for flag, (_, value) in changes.items()}
     if new:
@@ -91,7 +91,7 @@ def set_password(*, user: User, actor: Viewer, password: str) -> None:
         raise RoleRequired("Only a superuser can set the password of an operator.", hint="Ask a superuser.")
     if actor.user_id == row.pk:
         raise Conflict("This is your own account.", hint="Change your password on your account page.")
-    if row.is_forgotten:
+    if row.is_erased:
         raise Conflict("This person was erased.", hint="Invite them again to give them a new account.")
     row.set_password(password)
     row.save(update_fields=["password"])

@@ -20,11 +20,11 @@ from apps.lib.errors import Conflict, Invalid
 def erase(*, user: User, actor: Viewer, hand_to: User | None = None) -> None:
     """Delete the person's name and everything of theirs; releases stay, by "a former user".
 
-    `hand_to` becomes owner and manager where the person was the only one. Raises Conflict, with the list, if that is
+    `hand_to` becomes owner and manager wherever the person was the only one. Raises Conflict, with the list, if that is
     needed and missing, and Invalid.
     """
     row = User.objects.select_for_update().get(pk=user.pk)
-    if row.is_forgotten:
+    if row.is_erased:
         raise Conflict(f"Account {row.pk} is erased already.")
     _hand_over(row, actor, hand_to)
     deactivation.lock_out(user=row, actor=actor)
@@ -48,7 +48,7 @@ def erase(*, user: User, actor: Viewer, hand_to: User | None = None) -> None:
     )
     user.refresh_from_db()
     record(
-        Kind.USER_FORGOTTEN,
+        Kind.USER_ERASED,
         actor_id=actor.user_id,
         token_id=actor.token_id,
         subject=f"user/{row.pk}",

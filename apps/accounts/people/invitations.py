@@ -152,7 +152,7 @@ def _is_open(now: datetime) -> Q:
 
 
 def _inviter_still_may(invitation: Invitation) -> bool:
-    """Check that the inviter could send it today: links of somebody who lost the role must not work."""
+    """Check that the inviter could send it today: links of people who lost the role must not work."""
     inviter = invitation.created_by
     if inviter is None:  # made by `manage.py invite`
         return True

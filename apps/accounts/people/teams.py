@@ -75,7 +75,7 @@ def describe(*, team: Team, description: str, actor: Viewer) -> None:
 
 @transaction.atomic
 def add(*, team: Team, user: User, actor: Viewer) -> Membership:
-    """Make somebody a member, with the team's roles from the next request on. Safe to repeat."""
+    """Add a member, who has the team's roles from the next request on. Safe to repeat."""
     if not user.is_active:
         raise Invalid("This account is deactivated.", hint="Ask an operator to activate it first.")
     _locked(team.pk)

@@ -23,7 +23,7 @@ _GIT_HEADER = "pax_global_header"  # the commit of git archive, unpacked as a fi
 class Layout:
     """Read from the names of an archive's members.
 
-    `top_folder`: the one folder that everything lies under, without `/`; empty where there is none. `left_out`: files
+    `top_folder`: the one folder that contains everything, without `/`; empty if there is none. `left_out`: files
     that do not belong to a module, by their full names; `state_files`: those of them with state, and so secrets.
     `folders`: where module files lie directly, relative to the top folder (empty: itself), sorted, at most 200.
     """

@@ -107,7 +107,7 @@ def _faults(number: int, line: str) -> Iterator[_Fault]:
 
 
 def _misshapen(number: int, line: str) -> _Fault | None:
-    """The fault of a malformed line. `sha256sum -b` writes the binary mark, so that has a fault of its own."""
+    """The fault of a malformed line. `sha256sum -b` writes the binary mark, so that has its own fault."""
     fields = _FIELDS.split(line.strip(_SPACE))
     if re.fullmatch(r"[0-9A-Fa-f]{64} \*[^ ]+", line):
         hint = "Write it with `sha256sum --text`, and sign it again."

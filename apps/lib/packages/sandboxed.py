@@ -52,7 +52,7 @@ def limits(*, packed_bytes: int = 500 * _MIB, unpacked_bytes: int = 2048 * _MIB)
 def inspect(file: BinaryIO, limits: Limits, *, provider_type: str, os: str, arch: str) -> PackageListing:
     """Checks a package in a child process; `file` is a real file, whose position does not matter and is not moved.
 
-    `os` and `arch` are what its name says. Raises Refusal where the package is at fault (also for what it costs),
+    `os` and `arch` are what its name says. Raises Refusal if the package is at fault (also if it costs too much),
     CheckBroken where the check is.
     """
     request = {"limits": asdict(limits), "provider_type": provider_type, "os": os, "arch": arch}

@@ -8,7 +8,7 @@ The program is a module, named by its path:
     def main(request: dict[str, Any], stdin: int) -> dict[str, Any]: ...
 
 The module is imported and `prepare` called before the limits are set; in `main` nothing can be opened, imported,
-written or started any more. `request` and the document are JSON; both may be megabytes. `stdin` is the descriptor of
+written or started. `request` and the document are JSON; both may be megabytes. `stdin` is the descriptor of
 the file that was handed over, to be read with `sandbox.positioned.open_positioned`. Output beside the document
 goes through `sandbox.frames.emit`, piece by piece, and comes out of `stream`.
 

@@ -85,7 +85,7 @@ class ModuleAdmin(ReadOnlyAdmin[Module]):
 
     @admin.display(description="versions")
     def newest(self, module: Any) -> str:
-        """The newest versions as a table of their own: an inline would load every version to show twenty."""
+        """The newest versions as a separate table: an inline would load every version to show twenty."""
         rows = ModuleVersion.objects.filter(module=module).newest_first().without_texts()
         shown = rows.select_related("release")[:VERSIONS_SHOWN]
         lines = format_html_join(

@@ -84,7 +84,7 @@ def _needs_folder(release: Release) -> bool:
 
 
 def _begin(original: Release, part: Part, viewer: Viewer, confirmed: list[str]) -> Release:
-    """A release of its own that reads the bytes uploaded for the held one."""
+    """A separate release that reads the bytes uploaded for the held one."""
     release = reserving.reserve(
         coordinate=publishing.authorise_coordinate(viewer, part.address, part.version),
         viewer=viewer,

@@ -267,7 +267,7 @@ def _state_files(names: list[str]) -> Reason:
         code=STATE_FILE,
         file=names[0],
         found=f"state in the archive: {_named(names, 5)}",
-        expected="no state: it names real resources and often holds secrets in clear text",
+        expected="no state: it names real resources and often contains secrets in clear text",
         hint="Confirm to leave it out and publish the rest (in a script: ?confirm=state_file). Change the secrets: "
         "everyone with the archive has them.",
     )

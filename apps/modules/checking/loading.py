@@ -1,6 +1,6 @@
 """Errors that clients would report on loading a module or one of its submodules, asked about before publication.
 
-Each rule was measured with `init` of terraform 1.11 and tofu 1.12 and holds for both. A file that one of them loads
+Each rule was measured with `init` of terraform 1.11 and tofu 1.12 and applies to both. A file that one of them loads
 raises no question: a false alarm costs every publisher's trust, a miss costs one publisher a version.
 """
 

@@ -17,11 +17,11 @@ A unit is one folder's own module files:
      "calls": [{"name", "source", "version", "file", "line"}],
      "warnings": [{"file", "line", "column", "message"}]}
 
-Types and defaults are the author's own text without its indentation. `default` is null where there is none,
-"(unknown)" where it is not certain, "(sensitive)" where the variable is sensitive: such a default is nowhere in the
+Types and defaults are the author's own text without its indentation. `default` is null if there is none,
+"(unknown)" if it is uncertain, "(sensitive)" if the variable is sensitive: such a default is nowhere in the
 document. `value` is the default as JSON; the key is absent unless the default is a literal that is shown.
 
-`apps.modules.contents.extraction` adds `file_count`: how many files the archive holds, of which it may keep fewer.
+`apps.modules.contents.extraction` adds `file_count`: the number of files in the archive, of which it may store fewer.
 
 The child process imports this package, so nothing in it imports Django.
 """

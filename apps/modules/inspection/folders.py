@@ -67,7 +67,7 @@ def is_json(path: str) -> bool:
 
 
 def _seen(paths: Collection[str]) -> list[str]:
-    """Without those that OpenTofu passes over for a file of its own: `main.tofu` hides `main.tf`."""
+    """Without those that OpenTofu ignores: `main.tofu` hides `main.tf`."""
     there = set(paths)
     return [path for path in paths if not _is_hidden(path, there)]
 

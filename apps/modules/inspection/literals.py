@@ -83,5 +83,5 @@ def _unescaped(match: re.Match[str]) -> str:
 
 def _storable(text: str) -> str:
     if "\0" in text:
-        raise Undecodable("PostgreSQL's JSON holds no NUL")
+        raise Undecodable("PostgreSQL's JSON has no NUL")
     return text

@@ -94,7 +94,7 @@ class _Reader:
             attributes[name] = value_of(self.file, node.children[-1], name, with_entries=shape.every_attribute)
 
     def label(self, node: Node) -> str:
-        """Empty where it is no plain name."""
+        """Empty unless it is a plain name."""
         source = self.file.source(node)
         if node.type == "identifier":
             return source

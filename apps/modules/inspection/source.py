@@ -46,7 +46,7 @@ class File:
         return self.line(node.start_byte) != self.line(node.end_byte)
 
     def indentation(self, offset: int) -> str:
-        """The blanks at the start of the line that holds the offset."""
+        """The blanks at the start of the offset's line."""
         blanks = _BLANKS.match(self.text, self._lines[self.line(offset) - 1], offset)
         return blanks[0].decode("ascii") if blanks else ""
 

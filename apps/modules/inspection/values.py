@@ -53,7 +53,7 @@ def _references(file: File, expression: Node) -> tuple[str, ...]:
 
 
 def _entries(file: File, expression: Node) -> dict[str, Value] | None:
-    """Of an object; None where a key has to be evaluated."""
+    """Of an object; None if a key must be evaluated."""
     inner = _unwrapped(expression)
     if inner.type != "collection_value" or inner.children[0].type != "object":
         return None

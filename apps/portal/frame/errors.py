@@ -149,7 +149,7 @@ def _database_away(request: HttpRequest) -> HttpResponse:
 
 
 def _document(request: HttpRequest, failure: Failure) -> HttpResponse | None:
-    """In the dialect of the machine edge at this path, for what never comes to one; None where people read pages."""
+    """In the dialect of the machine edge at this path, for requests that never reach one; None for pages."""
     dialect = dialect_at(request.path)
     if dialect is None:
         return None

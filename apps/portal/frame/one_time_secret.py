@@ -1,4 +1,4 @@
-"""Show a new secret on a page of its own, once: the POST that creates it redirects there; a reload has only a sentence.
+"""Show a new secret once, on its own page: the POST that creates it redirects there; a reload has only a sentence.
 
 Until then the session's row has the secret encrypted, with the key in a cookie that the browser sends only to that
 page. So neither database nor cookie reveals anything without the other, and no URL contains a secret. Showing the

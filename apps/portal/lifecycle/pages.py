@@ -47,7 +47,7 @@ DONE = {
 def version_lifecycle(
     request: HttpRequest, *, actions: VersionActions[Any], version: str, **names: str
 ) -> HttpResponse:
-    """Each act is a form of its own; `act` in the POST says which one was sent."""
+    """Each action has its own form; `act` in the POST names it."""
     viewer, address = session_viewer(request), actions.address_type(**names)
     release = _published(actions, viewer, address, version)
     if request.method != "POST":
@@ -106,7 +106,7 @@ def _published(
 def refused(
     request: HttpRequest, actions: VersionActions[Any], address: Any, version: str, *, refusal: str, status: int
 ) -> HttpResponse:
-    """The page with what is wrong with something that was sent to an address of its own."""
+    """The page with the errors of a form that was sent to its own address."""
     viewer = session_viewer(request)
     release = _published(actions, viewer, address, version)
     return _page(request, viewer, actions, address, release, refusal=refusal, status=status)

@@ -46,7 +46,7 @@ class Chart:
 
     @property
     def rows(self) -> list[tuple[date, int, list[int]]]:
-        """The numbers as a table, newest day first."""
+        """Show the numbers as a table, newest day first."""
         columns = [list(values) for values in zip(*(one.values for one in self.series), strict=True)]
         return [(day, sum(values), values) for day, values in zip(self.days, columns, strict=True)][::-1]
 

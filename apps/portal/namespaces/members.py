@@ -139,7 +139,7 @@ def member_withdraw(request: HttpRequest, namespace: str, grant_id: int) -> Http
         namespaces.withdraw(grant=grant, actor=viewer)
     except Conflict as refusal:
         return render(request, "portal/namespaces/withdraw.html", {**context, "refusal": refusal}, status=409)
-    messages.success(request, f"{grant.grantee} has no role in {row} any more.")
+    messages.success(request, f"{grant.grantee} no longer has a role in {row}.")
     return _after(viewer, row)
 
 

@@ -12,7 +12,7 @@ from apps.accounts.models import User
 
 
 class LoginForm(forms.LoginForm):  # type: ignore[misc]  # allauth ships no types
-    """allauth's form with labels instead of placeholders, and no reset link where no mail is sent.
+    """allauth's form with labels instead of placeholders, and no reset link if no mail is sent.
 
     The page says how to get a new password: from an operator.
     """

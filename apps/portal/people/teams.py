@@ -159,7 +159,7 @@ def member_remove(request: HttpRequest, team: str, membership_id: int) -> HttpRe
         teams.remove(membership=membership, actor=viewer)
     except Conflict as refusal:
         return render(request, "portal/teams/remove.html", {**context, "refusal": refusal}, status=409)
-    messages.success(request, f"{membership.user} is not in the team {row} any more.")
+    messages.success(request, f"{membership.user} is no longer in the team {row}.")
     if gate.visible_teams(viewer).filter(pk=row.pk).exists():
         return _redirect(row)
     return HttpResponseRedirect(reverse("portal:teams"), status=HTTPStatus.SEE_OTHER)

@@ -35,7 +35,7 @@ def provider_docs(
 ) -> HttpResponse:
     """A page of the docs; without `kind` the overview, or an empty state that explains how to add docs."""
     if kind == DocsKind.OVERVIEW:
-        raise NotFound("The overview has an address of its own.")
+        raise NotFound("The overview has its own address.")
     opened = PROVIDERS.open(request, version, names)
     context = _contents(request, opened.shown, kind or DocsKind.OVERVIEW, slug)
     having = browsing.versions_with(opened.shown, context.get("page"))

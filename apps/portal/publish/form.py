@@ -39,7 +39,7 @@ class PublishForm(forms.Form):
     )
     folder = forms.CharField(required=False, max_length=300, label="Folder inside the archive")
     multiple_modules = forms.BooleanField(
-        required=False, label="This archive holds several modules: let me choose after the upload"
+        required=False, label="This archive contains several modules: let me choose after the upload"
     )
     file_name = forms.CharField(required=False, max_length=255, widget=forms.HiddenInput)
     # The page's script asks about private keys before it zips a folder (templates/portal/publish/selection.html).

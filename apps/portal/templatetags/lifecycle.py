@@ -1,4 +1,4 @@
-"""Notices on versions that should not be used any more, with links to their replacements."""
+"""Notices on versions that should no longer be used, with links to their replacements."""
 
 from django import template
 from django.utils.html import conditional_escape, format_html

@@ -25,7 +25,7 @@ def headings(html: str) -> list[readme.Heading]:
 
 @register.filter
 def is_long(text: str) -> bool:
-    """A type or default that needs a block of its own."""
+    """A type or default that needs its own block."""
     return "\n" in text or len(text) > 60  # noqa: PLR2004  # about the width of its column
 
 

@@ -61,7 +61,7 @@ class ProviderAdmin(ReadOnlyAdmin[Provider]):
 
     @admin.display(description="versions")
     def newest(self, provider: Any) -> str:
-        """The newest versions as a table of their own: an inline would load every version to show twenty."""
+        """The newest versions as a separate table: an inline would load every version to show twenty."""
         shown = ProviderVersion.objects.filter(provider=provider).newest_first().select_related("release", "key")
         lines = format_html_join(
             "",

@@ -44,7 +44,7 @@ class VerifiedFilter(admin.SimpleListFilter):
 class VersionAdmin(ReadOnlyAdmin[Any], acts.VersionPages):
     """Published artefacts: looked at here, never changed (D5). What is said of them is, by the usual verbs.
 
-    Each act asks for a reason on a page of its own; verifying only queues.
+    Each action asks for a reason on its own page; verifying only queues.
     """
 
     actions = ["deprecate", "yank", "quarantine", "restore", "purge", "verify"]

@@ -50,7 +50,7 @@ def checked_line(what: str, text: str, *, most: int = MAX_CHARACTERS, hint: str)
     """Return the text as one line of plain text. Raises Invalid."""
     line = " ".join(text.split())
     if not line.isprintable():
-        raise Invalid(f"The {what} holds a control character.", hint="Write one line of plain text.")
+        raise Invalid(f"The {what} contains a control character.", hint="Write one line of plain text.")
     if len(line) > most:
         raise Invalid(f"The {what} has {len(line)} characters, expected at most {most}.", hint=hint)
     return line

@@ -115,7 +115,7 @@ class VersionActions(ABC, Generic[A]):
     def purge(self, *, viewer: Viewer, address: A, version: str, reason: str, confirm: str) -> Release:
         """Remove a version for good: its rows now, its bytes by a worker. The number stays taken. Staff.
 
-        `confirm` is the full address and version, as somebody typed it.
+        `confirm` is the full address and version, as typed.
         """
         return self._purge(self._operated(viewer, address, version, PURGE), viewer, reason, confirm)
 

@@ -54,7 +54,7 @@ class Received:
 def open_draft(
     *, coordinate: reserving.Coordinate, viewer: Viewer, provenance: dict[str, str], **fields: Any
 ) -> Opened:
-    """Reserve the version number for files that follow. Raises Conflict if somebody else has it.
+    """Reserve the version number for files that follow. Raises Conflict if someone else has it.
 
     Returns the person's own release or the published one, too: files are then compared, so that a script may run twice.
     """
@@ -111,7 +111,7 @@ def receive_file(
     fault_point("after:receive_file", release)
     try:
         if staged.size == 0:
-            raise Invalid(f"{name} holds no bytes.", hint="Send the file itself as the body of the request.")
+            raise Invalid(f"{name} is empty.", hint="Send the file itself as the body of the request.")
         database_availability.release_connection()
         received, superfluous = _record_file(release, viewer, name, key, staged)
     except BaseException:

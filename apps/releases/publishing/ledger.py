@@ -9,7 +9,7 @@ from apps.releases.models import Release
 
 
 class LedgerConflict(RegistryError):
-    """The ledger has this version with other bytes: the database is older, or somebody tampered."""
+    """The ledger has this version with other bytes: the database is older, or someone tampered."""
 
     code = "conflict"
 

@@ -86,7 +86,7 @@ def run(claim: Claim, steps: Sequence[Step[F]], findings: F) -> None:
 
 
 def _ask(work: Work[Any], questions: Sequence[Reason]) -> None:
-    """Hold the release where somebody watches; a script is refused, with the words that say how it confirms."""
+    """Hold the release if a person is watching; a script is refused with a hint how to confirm."""
     if work.release.asks:
         transitions.put_on_hold(work.release, questions, claim=work.claim, notes=work.notes)
     else:

@@ -36,7 +36,7 @@ class Usage:
 
 
 def usage(namespace: Namespace, *, without: Release | None = None) -> Usage:
-    """Return use and limits of the namespace, in few queries; without limits of its own, the registry's."""
+    """Return use and limits of the namespace, in few queries; the registry's limits if it has none."""
     counted = Release.objects.filter(namespace=namespace, state__in=COUNTED)
     rows = counted if without is None else counted.exclude(pk=without.pk)
     found = rows.aggregate(versions=Count("pk"), stored=Sum(STORED))

@@ -1,4 +1,4 @@
-"""`manage.py forget_user`: afterwards the whole database is searched for the name and the address."""
+"""`manage.py erase_user`: afterwards the whole database is searched for the name and the address."""
 
 import io
 from contextlib import nullcontext
@@ -34,9 +34,9 @@ def zerafina(acme) -> User:
     return user
 
 
-def forget(*more: str) -> str:
+def erase(*more: str) -> str:
     said = io.StringIO()
-    call_command("forget_user", NAME, "--yes", *more, stderr=said)
+    call_command("erase_user", NAME, "--yes", *more, stderr=said)
     return said.getvalue()
 
 
@@ -84,7 +84,7 @@ def test_nothing_of_theirs_is_left(zerafina, acme, published, browser_of, olga, 
     assert LogEntry.objects.filter(change_message__contains=NAME).exists()
     before = AuditEvent.objects.count()
 
-    said = forget("--hand-to", "olga")
+    said = erase("--hand-to", "olga")
 
     left = everything().lower()
     for word in (NAME, ADDRESS, "zerafina", "quillfeather"):
@@ -101,7 +101,7 @@ def test_nothing_of_theirs_is_left(zerafina, acme, published, browser_of, olga, 
     assert AuditEvent.objects.count() > before
     last = AuditEvent.objects.newest_first()[0]
     assert (last.kind, last.subject) == ("account:user:forgotten", f"user/{zerafina.pk}")
-    assert "is forgotten" in said
+    assert "is erased" in said
 
 
 def test_nobody_else_loses_anything(zerafina, acme, published, browser_of, olga, dora, bob, charlie):
@@ -110,7 +110,7 @@ def test_nobody_else_loses_anything(zerafina, acme, published, browser_of, olga,
     his = browser_of(bob)
     LogEntry.objects.create(user=olga, object_repr="bob is Reader of acme", action_flag=1, change_message="")
 
-    forget("--hand-to", "olga")
+    erase("--hand-to", "olga")
 
     assert ApiToken.objects.get().user == bob
     assert his.get("/tokens").status_code == 200
@@ -121,7 +121,7 @@ def test_nobody_else_loses_anything(zerafina, acme, published, browser_of, olga,
 
 def test_their_way_in_is_closed(zerafina, browser_of, tofu):
     browser, client = browser_of(zerafina), tofu(zerafina)
-    forget()
+    erase()
 
     assert browser.get("/tokens").status_code == 302
     assert client.get("/api/v1/namespaces/acme").status_code == 401
@@ -135,7 +135,7 @@ def test_it_refuses_with_the_list_while_only_they_decide(zerafina, event_kinds):
     before = event_kinds()
 
     with pytest.raises(CommandError, match="the only owner of hers and the only manager of the team cooks"):
-        forget()
+        erase()
     zerafina.refresh_from_db()
     assert zerafina.username == NAME
     assert event_kinds() == before
@@ -145,7 +145,7 @@ def test_it_hands_over_what_only_they_decided_about(zerafina, dora, event_kinds)
     namespace = namespaces.create(name="hers", visibility="private", actor=Viewer(zerafina))
     team = teams.create(name="cooks", actor=Viewer(zerafina))
 
-    forget("--hand-to", "dora")
+    erase("--hand-to", "dora")
 
     assert list(namespace.grants.values_list("user", "role")) == [(dora.pk, Role.OWNER)]
     assert list(team.memberships.values_list("user", "is_manager")) == [(dora.pk, True)]
@@ -162,21 +162,21 @@ def test_it_hands_over_what_only_they_decided_about(zerafina, dora, event_kinds)
 )
 def test_it_says_what_is_wrong(zerafina, words, says):
     with pytest.raises(CommandError, match=says):
-        call_command("forget_user", "--yes", *words)
+        call_command("erase_user", "--yes", *words)
 
 
 @pytest.mark.parametrize(("answer", "gone"), [(NAME, True), ("y", False), ("", False)])
 def test_it_asks_first(zerafina, monkeypatch, answer, gone):
     monkeypatch.setattr("builtins.input", lambda _: answer)
     with nullcontext() if gone else pytest.raises(CommandError, match="Nothing was changed"):
-        call_command("forget_user", NAME, stderr=io.StringIO())
+        call_command("erase_user", NAME, stderr=io.StringIO())
 
     zerafina.refresh_from_db()
-    assert zerafina.is_forgotten == gone
+    assert zerafina.is_erased == gone
 
 
-def test_forgotten_is_for_good(zerafina, olga):
-    forget()
+def test_erasure_is_for_good(zerafina, olga):
+    erase()
     zerafina.refresh_from_db()
     with pytest.raises(Conflict, match="erased already"):
         erasure.erase(user=zerafina, actor=NOBODY)

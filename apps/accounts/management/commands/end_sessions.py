@@ -1,4 +1,4 @@
-"""`manage.py end_sessions NAME`: sign somebody out in every browser."""
+"""`manage.py end_sessions NAME`: sign a person out in every browser."""
 
 from argparse import ArgumentParser
 from typing import Any

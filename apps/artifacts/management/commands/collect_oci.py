@@ -1,4 +1,4 @@
-"""`manage.py collect_oci [--dry-run]`: take away, or count, what of the repositories nobody needs any more."""
+"""`manage.py collect_oci [--dry-run]`: remove or count unneeded objects of the repositories."""
 
 from argparse import ArgumentParser
 from typing import Any

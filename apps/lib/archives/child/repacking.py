@@ -103,4 +103,4 @@ class _Pipe:
         self._emit(bytes(self._pending))
         self._pending.clear()
 
-    close = flush  # asked for by the type of zipfile's parameter
+    close = flush  # requested by the type of zipfile's parameter

@@ -19,7 +19,7 @@ class Entry:
     In a zip the member's data are the `packed` bytes from byte `at` of the file, stored (`method` 0) or deflated (8),
     so that one range of the stored archive is one file. In a tar these are 0.
 
-    A link has no bytes of its own: `target` is its text, for a hard link the name of another member.
+    A link has no bytes: `target` is its text, for a hard link the name of another member.
     """
 
     name: str

@@ -1,5 +1,5 @@
 // The provider and version of the form, and its protocols if no manifest has them. On the publish page these are fields,
-// guessed until somebody types; on a draft's page they are fixed, and the protocols are asked for below.
+// guessed until a person types; on a draft's page they are fixed, and the protocols are asked for below.
 
 import { element } from "../errors.js";
 

@@ -1,4 +1,4 @@
-"""`manage.py forget_user NAME [--hand-to USER]`: erase a person who has left."""
+"""`manage.py erase_user NAME [--hand-to USER]`: erase a person who has left."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -27,17 +27,19 @@ class Command(BaseCommand):
             raise CommandError(f"{user} is {behind}. Name a successor with --hand-to USER, or make others owner first.")
         name = user.username
         if not options["yes"]:
-            self.stderr.write(f"This removes the name {name} and everything that belongs to it; it cannot be undone.")
+            self.stderr.write(
+                f"This erases {name}: the name, addresses, tokens, sessions and roles. It cannot be undone."
+            )
             if behind:
                 self.stderr.write(f"{name} is {behind}: {hand_to} gets it.")
-            if input(f"Type {name} to go on: ").strip() != name:
+            if input(f"Type {name} to continue: ").strip() != name:
                 raise CommandError("Nothing was changed.")
         try:
             erasure.erase(user=user, actor=NOBODY, hand_to=hand_to)
         except RegistryError as refused:
             raise CommandError(f"{refused} {refused.hint}") from None
         self.stderr.write(
-            f"{name} is forgotten, and is {user.username} from now on. What others wrote about them (descriptions, "
+            f"{name} is erased and is now called {user.username}. What others wrote about them (descriptions, "
             "notes, README files, logs, backups) is not searched."
         )
 
