@@ -40,3 +40,13 @@ class AuditEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.subject}"
+
+
+class Generation(models.Model):
+    """The number of the last change that touched a scope; see generation.py."""
+
+    scope = models.CharField(max_length=64, primary_key=True)
+    number = models.BigIntegerField(db_index=True)
+
+    def __str__(self) -> str:
+        return f"{self.scope or 'anything'}: {self.number}"

@@ -10,7 +10,7 @@ import os
 import re
 import threading
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 import structlog
@@ -18,6 +18,9 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db.backends.postgresql import base
 from psycopg import IsolationLevel, OperationalError
 from psycopg_pool import ConnectionPool, PoolTimeout
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # How long a request waits for a connection, and how often it checks meanwhile for a failed attempt.
 WAIT_SECONDS = 4.0
@@ -73,6 +76,25 @@ logging.getLogger("psycopg.pool").addFilter(failures)
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        # What a transaction does last: statements that lock what all transactions need.
+        self.before_commit: list[Callable[[], None]] = []
+
+    def _commit(self) -> None:
+        works, self.before_commit = self.before_commit, []
+        for work in works:
+            work()
+        super()._commit()  # type: ignore[misc]  # unknown to the stubs
+
+    def _rollback(self) -> None:
+        self.before_commit = []
+        super()._rollback()  # type: ignore[misc]  # unknown to the stubs
+
+    def close(self) -> None:
+        self.before_commit = []
+        super().close()
+
     @property
     def pool(self) -> Any:
         options = self.settings_dict["OPTIONS"]

@@ -7,6 +7,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
 
+from apps.audit import generation
 from registry_site import env
 from registry_site.startup import bootstrap, schema
 
@@ -16,6 +17,7 @@ def run(arguments: list[str]) -> None:
     env.use_settings()
     try:
         execute_from_command_line(arguments)
+        generation.wait_out()  # the end of a command tells that its change holds everywhere (D16)
     except (ImproperlyConfigured, DatabaseError, InterfaceError) as error:
         sentence = sentence_for(error)
         if not sentence or "--traceback" in arguments:

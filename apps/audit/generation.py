@@ -1,0 +1,137 @@
+"""The generation (D16): which changes are committed, and what they touched, for processes that repeat answers.
+
+A row for each scope holds the number of the last change that touched it; the row of the scope ANYTHING is the counter.
+Whoever bumps it keeps it locked until the commit, so that numbers become visible in order, which a sequence's do not.
+"""
+
+import time
+from collections.abc import Iterable
+from functools import partial
+
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from apps.audit.kinds import Kind
+from apps.lib.addresses import canonical
+
+# Scopes, besides the canonical names of namespaces, which have no slash.
+ANYTHING = ""  # changes with every change
+EVERYTHING = "/everything"  # nothing that was answered before still holds
+ACCESS = "/access"  # people, tokens, teams and roles
+# A process may repeat an answer for so many seconds after it began to ask for the generation.
+LEASE = 0.5
+# After so many seconds from the end of a question that saw a change, no process repeats what was before it.
+LEASE_OUT = LEASE + 0.01
+
+# Nothing that a client reads depends on these.
+_QUIET = frozenset(
+    {
+        Kind.USER_SIGNED_IN,
+        Kind.USER_SIGN_IN_FAILED,
+        Kind.USER_INVITED,
+        Kind.USER_INVITATION_REVOKED,
+        Kind.PASSWORD_CHANGED,
+        Kind.SESSIONS_ENDED,
+        Kind.TOKEN_ISSUED,
+        Kind.PERMISSION_REFUSED,
+        Kind.PROVIDER_DOCS_RECEIVED,
+        Kind.RELEASE_RESERVED,
+        Kind.RELEASE_FILE_RECEIVED,
+        Kind.RELEASE_FILE_REMOVED,
+        Kind.RELEASE_RECEIVED,
+        Kind.RELEASE_HELD,
+        Kind.RELEASE_ANSWERED,
+        Kind.RELEASE_REJECTED,
+        Kind.RELEASE_FAILED,
+        Kind.RELEASE_VERIFY_REQUESTED,
+        Kind.RELEASE_RESIGN_REQUESTED,
+        Kind.KEY_REQUESTED,
+        Kind.KEY_RESEALED,
+        Kind.UPLOAD_ENDED,
+        Kind.AUDIT_PRUNED,
+        Kind.JOB_RETRIED,
+        Kind.JOB_CANCELLED,
+    }
+)
+# The same bytes may be published in other namespaces as well.
+_BYTES = frozenset(
+    {
+        Kind.RELEASE_QUARANTINED,
+        Kind.RELEASE_RESTORED,
+        Kind.RELEASE_PURGED,
+        Kind.RELEASE_BYTES_REMOVED,
+        Kind.RELEASE_DAMAGED,
+    }
+)
+_STANDING = frozenset(
+    {
+        Kind.NAMESPACE_CHANGED,
+        Kind.NAMESPACE_CREATED,
+        Kind.NAMESPACE_DELETED,
+        Kind.NAMESPACE_TRANSFERRED,
+        Kind.GRANT_GIVEN,
+        Kind.GRANT_WITHDRAWN,
+    }
+)
+
+_has_changed = False  # this process, anything
+
+
+def scopes_of(kind: Kind, subject: str) -> frozenset[str]:
+    """Return what an event touches. The subject of a namespace's events begins with its name."""
+    source = kind.partition(":")[0]
+    if kind in _QUIET:
+        return frozenset()
+    if source == "namespace" and kind not in _BYTES:
+        namespace = canonical(subject.partition("/")[0])
+        return frozenset({namespace, ACCESS} if kind in _STANDING else {namespace})
+    return frozenset({ACCESS} if source in ("account", "team") else {EVERYTHING})
+
+
+def touch(scopes: Iterable[str], *, using: str = DEFAULT_DB_ALIAS) -> None:
+    """Bump the generation in the current transaction: at its end where the backend offers that.
+
+    Until the commit nobody else can bump, and on PostgreSQL whoever then waits for another row may wait for ever.
+    SQLite has one writer anyway.
+    """
+    connection = connections[using]
+    bump = partial(_bump, connection, frozenset(scopes))
+    before_commit = getattr(connection, "before_commit", None)
+    if before_commit is None:
+        bump()
+    else:
+        before_commit.append(bump)
+
+
+def _bump(connection: BaseDatabaseWrapper, scopes: frozenset[str]) -> None:
+    global _has_changed  # noqa: PLW0603  # one for the process
+    _has_changed = True
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO audit_generation (scope, number) VALUES (%s, 1) "
+            "ON CONFLICT (scope) DO UPDATE SET number = audit_generation.number + 1",
+            [ANYTHING],
+        )
+        for scope in sorted(scopes):
+            cursor.execute(
+                "INSERT INTO audit_generation (scope, number) SELECT %s, number FROM audit_generation WHERE scope = %s "
+                "ON CONFLICT (scope) DO UPDATE SET number = excluded.number",
+                [scope, ANYTHING],
+            )
+
+
+def changes_since(connection: BaseDatabaseWrapper, number: int) -> dict[str, int]:
+    """Return {scope: number} of what has changed from that number on, which includes ANYTHING.
+
+    Empty for a database that has not come so far: it is another one, or a backup was restored.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT scope, number FROM audit_generation WHERE number >= %s", [number])
+        found = dict(cursor.fetchall())
+    return found if ANYTHING in found else {}
+
+
+def wait_out() -> None:
+    """Wait until no process repeats what was before the changes of this one."""
+    if _has_changed:
+        time.sleep(LEASE_OUT)
