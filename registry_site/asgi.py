@@ -31,6 +31,7 @@ from django.core.handlers.wsgi import get_path_info
 from django.db import close_old_connections
 from django.urls import Resolver404, resolve
 
+from apps.http.ready import Ready, ready_of
 from apps.lib import bodies
 from apps.lib.bodies import Disconnected
 from apps.lib.errors import RegistryError
@@ -39,6 +40,8 @@ from registry_site import wsgi
 # isort: split
 # After wsgi, which loads the apps: since Python 3.14 granian's workers are no forks of a process that did.
 from apps.releases.publishing.waiting import ASKED, OFFERED
+from registry_site.front.front import front
+from registry_site.front.questions import Question, question_of
 from registry_site.server import health
 from registry_site.server.connections import Peer, connections
 from registry_site.server.request_body import Gathering, RequestBody, Sender
@@ -66,6 +69,7 @@ class Answer:
     whole: bytes = b""
     parts: Iterator[bytes] | None = None
     close: Callable[[], None] = lambda: None
+    ready: Ready | None = None
 
     def start(self, status: str, headers: list[tuple[str, str]], _exc_info: object = None) -> Callable[[bytes], object]:
         """WSGI's start_response. Django does not use the write() that it returns."""
@@ -84,6 +88,7 @@ def _call(environ: dict[str, Any]) -> Answer:
         # Another thread may make the last part; this one must not keep a connection until then.
         close_old_connections()
     else:
+        answer.ready = ready_of(result)
         answer.whole = b"".join(result)
         result.close()
     return answer
@@ -137,7 +142,9 @@ class Application:
             status, document = await asyncio.get_running_loop().run_in_executor(self.readiness_thread, health.readiness)
             await send_document(send, scope, status, document)
         else:
-            await Exchange(self, scope, Sender(receive), send).run()
+            question = question_of(scope)
+            if question is None or not await front.has_answered(question, send):
+                await Exchange(self, scope, Sender(receive), send, question).run()
 
 
 class Stalled(Exception):
@@ -145,8 +152,11 @@ class Stalled(Exception):
 
 
 class Exchange:
-    def __init__(self, application: Application, scope: HTTPScope, sender: Sender, send: Send) -> None:
+    def __init__(
+        self, application: Application, scope: HTTPScope, sender: Sender, send: Send, question: Question | None
+    ) -> None:
         self.application = application
+        self.question = question
         self.threads = application.threads
         self.sender = sender
         self.send = send
@@ -223,6 +233,10 @@ class Exchange:
         while (waiting := self.environ.get(ASKED)) is not None:
             await self.application.waiting_room.wait(waiting)
             answer = await self._in_thread(_call, self.environ)
+        if self.question is not None and answer.ready is not None:
+            headers = tuple(answer.headers)
+            front.store(self.question, answer.ready, status=answer.status, headers=headers, body=answer.whole)
+        await front.tell(self.method, self.environ["PATH_INFO"], answer.status)
         if answer.status == HTTPStatus.REQUEST_TIMEOUT and not self.is_http2:
             answer.headers.append((b"connection", b"close"))
         if self._is_refusal(answer):

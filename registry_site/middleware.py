@@ -1,8 +1,8 @@
 """Middleware: request id and access line, security headers, limits of bodies, allowed hosts, sign-in."""
 
 import re
+import secrets
 import time
-import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -36,28 +36,57 @@ class RequestIdMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        asked = request.headers.get("X-Request-Id", "")
-        is_usable = _USABLE_ID.fullmatch(asked) and redact(asked) == asked
         # A request that waits comes by several times, and is one request.
-        request_id = asked if is_usable else request.META.setdefault("larder.request_id", uuid.uuid4().hex)
+        request_id = request.META.get("larder.request_id") or request_id_for(request.headers.get("X-Request-Id", ""))
+        request.META["larder.request_id"] = request_id
         request.request_id = request_id  # type: ignore[attr-defined]  # read by the error pages
         started = request.META.setdefault("larder.started", time.perf_counter())
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             response = self.get_response(request)
             if ASKED not in request.META:
-                log.info(
-                    "request",
-                    method=request.method,
+                fields = access_fields(
+                    method=request.method or "",
                     path=request.path,
                     client=request.META.get("REMOTE_ADDR", ""),
                     status=response.status_code,
-                    ms=round((time.perf_counter() - started) * 1000, 1),
-                    auth=_scheme_of(request.headers.get("Authorization", "none")),
-                    user_agent=request.headers.get("User-Agent", "")[:200],
-                    client_version=request.headers.get("X-Terraform-Version", "")[:40],
+                    seconds=time.perf_counter() - started,
+                    authorization=request.headers.get("Authorization", "none"),
+                    user_agent=request.headers.get("User-Agent", ""),
+                    client_version=request.headers.get("X-Terraform-Version", ""),
                 )
+                log.info("request", **fields)
         response.headers["X-Request-Id"] = request_id
         return response
+
+
+def request_id_for(asked: str) -> str:
+    """Return the id that the caller asks for if it is harmless, or a new one."""
+    is_usable = _USABLE_ID.fullmatch(asked) and redact(asked) == asked
+    return asked if is_usable else secrets.token_hex(16)
+
+
+def access_fields(
+    *,
+    method: str,
+    path: str,
+    client: str,
+    status: int,
+    seconds: float,
+    authorization: str,
+    user_agent: str,
+    client_version: str,
+) -> dict[str, Any]:
+    """The fields of an access line, besides the request id."""
+    return {
+        "method": method,
+        "path": path,
+        "client": client,
+        "status": status,
+        "ms": round(seconds * 1000, 1),
+        "auth": _scheme_of(authorization),
+        "user_agent": user_agent[:200],
+        "client_version": client_version[:40],
+    }
 
 
 def _scheme_of(authorization: str) -> str:

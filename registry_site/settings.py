@@ -269,6 +269,11 @@ OCI_PUBLISH_WAIT = timedelta(seconds=env.number("LARDER_OCI_PUBLISH_SECONDS", 30
 OCI_GRACE = timedelta(hours=env.number("LARDER_OCI_GRACE_HOURS", 24, least=1, most=24 * 3650))
 FILE_UPLOAD_HANDLERS = ["apps.portal.frame.form_files.RefuseFiles"]  # nothing is uploaded through forms (D2)
 
+# --- Ready answers (D16) --------------------------------------------------------------------------
+
+# Per process: protocol answers that are repeated without asking Django.
+READY_BYTES = env.number("LARDER_READY_BYTES", 32 * 1024 * 1024)
+
 # --- Signing --------------------------------------------------------------------------------------
 
 # Only where it is. Its content is read by apps/signing/vault.py, in workers alone (D12).

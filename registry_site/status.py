@@ -23,6 +23,7 @@ from apps.jobs import heartbeats
 from apps.jobs.models import WORKING, Job, State
 from apps.portal.frame.context import larder_version
 from apps.portal.frame.negotiation import wants_json
+from registry_site.front.front import front
 from registry_site.server import health
 
 
@@ -48,7 +49,7 @@ def status(request: HttpRequest) -> HttpResponse:
     up = {name: states[name] == "ok" for name in PARTS}
     overall = _overall(up)
     is_known = up["database"] and session_viewer(request).is_identified
-    more = {"queue": _queue(), "versions": _versions()} if is_known else {}
+    more = {"queue": _queue(), "ready_answers": front.figures(), "versions": _versions()} if is_known else {}
     if wants_json(request):
         document: dict[str, Any] = {"status": overall, "parts": {name: "up" if up[name] else "down" for name in PARTS}}
         code = HTTPStatus.SERVICE_UNAVAILABLE if overall in ("down", "stopping") else HTTPStatus.OK

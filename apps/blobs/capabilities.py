@@ -7,7 +7,7 @@ needs no database.
 
 import base64
 import re
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from django.conf import settings
 from django.utils.crypto import constant_time_compare, salted_hmac
@@ -37,6 +37,11 @@ def verify(segment: str, *, digest: str, file_name: str, now: datetime) -> bool:
     # Try every key, so that the time does not tell which one it was.
     signed = [constant_time_compare(signature, _signature(expiry, digest, file_name, key)) for key in keys]
     return any(signed) and base36_to_int(expiry) > now.timestamp()
+
+
+def same_until(now: datetime) -> datetime:
+    """Return until when `sign` gives the same segments as now."""
+    return datetime.fromtimestamp(_expiry(now), UTC) - settings.ARCHIVE_URL_LIFETIME
 
 
 def _expiry(now: datetime) -> int:

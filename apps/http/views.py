@@ -1,11 +1,14 @@
 """The base view of the machine edges (D1): token or anonymous, one renderer, no parsers, own error dialect."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
+from datetime import datetime
+from functools import partial
 from http import HTTPStatus
 from typing import Any, ClassVar
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
@@ -15,11 +18,16 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.accounts.access.gate import Viewer
-from apps.http import errors
+from apps.accounts.models import ApiToken
+from apps.audit import generation
+from apps.blobs import capabilities
+from apps.http import errors, ready
 from apps.http.authentication import TokenAuthentication, viewer_of
 from apps.http.errors import Dialect, Failure
 from apps.lib import bodies
+from apps.lib.addresses import canonical
 from apps.lib.errors import NotFound, UnknownOrPrivate
+from apps.releases.catalogue import downloads
 
 CHALLENGE = 'Bearer realm="Larder"'
 
@@ -50,6 +58,7 @@ class MachineView(APIView):
     parser_classes = []
     content_negotiation_class = IgnoreAccept
     dialect: ClassVar[Dialect]
+    counted: Callable[[str], None] | None = None
 
     @property
     def viewer(self) -> Viewer:
@@ -88,13 +97,53 @@ class MachineView(APIView):
             response.headers["Retry-After"] = str(retry_after)
         return response
 
+    def ready_scopes(self) -> Collection[str] | None:
+        """Return the scopes of the generation on which the answer depends if the front may repeat it (D16)."""
+        return None
+
+    def credentials_end(self) -> datetime | None:
+        auth = self.request.auth
+        return auth.expires_at if isinstance(auth, ApiToken) else None
+
+    def count_download(self, release_id: int) -> None:
+        """Count this answer as a download, and again each time the front repeats it. HEAD is none."""
+        if self.request.method == "GET":
+            self.counted = partial(_count_download, release_id, self.viewer.user_id)
+            self.counted(self.request.headers.get("User-Agent", ""))
+
+    def _mark_ready(self, response: HttpResponseBase, asked_at: datetime) -> None:
+        if response.status_code not in (HTTPStatus.OK, HTTPStatus.NOT_MODIFIED):
+            return
+        scopes = self.ready_scopes()
+        if scopes is None:
+            return
+        ends = [capabilities.same_until(asked_at)]
+        if self.request.auth is not None:
+            scopes = {*scopes, generation.ACCESS}
+            ends += [end] if (end := self.credentials_end()) else []
+        seconds = min(ready.LONGEST, (min(ends) - asked_at).total_seconds())
+        ready.mark(response, ready.Ready(scopes, seconds, self.counted))
+
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        asked_at = timezone.now()
         response = super().dispatch(request, *args, **kwargs)
         # Answers must reflect the last publish and the last change of a role: no caches (D16).
         response.headers.setdefault("Cache-Control", "private, no-cache")
         if not response.headers["Cache-Control"].startswith("public"):
             patch_vary_headers(response, ["Authorization"])
+        if request.method in ("GET", "HEAD"):
+            self._mark_ready(response, asked_at)
         return response
+
+
+class ReadyInNamespace:
+    """A view whose answers depend on the namespace of its path, or on all of them where it names none."""
+
+    kwargs: dict[str, Any]
+
+    def ready_scopes(self) -> Collection[str] | None:
+        namespace = self.kwargs.get("namespace")
+        return {generation.ANYTHING if namespace is None else canonical(namespace)}
 
 
 class NothingHere(MachineView):
@@ -108,3 +157,7 @@ class NothingHere(MachineView):
 
 def nothing_here() -> NotFound:
     return NotFound("There is nothing at this address.")
+
+
+def _count_download(release_id: int, user_id: int | None, user_agent: str) -> None:
+    downloads.record_download(release_id, user_id, downloads.client_of(user_agent))

@@ -1,7 +1,8 @@
 """The base of all endpoints under /v2/: the caller, the body of a push, and a challenge that clients can act on."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from http import HTTPStatus
 from typing import Any
@@ -18,8 +19,10 @@ from apps.artifacts.models import Repository
 from apps.http.errors import Failure, oci_dialect
 from apps.http.views import MachineView
 from apps.lib import bodies
+from apps.lib.addresses import canonical
 from apps.oci import repositories
 from apps.oci.authentication import Caller, RegistryAuthentication, caller_of
+from apps.oci.tokens import registry_tokens
 
 PULL, PUSH, DELETE = "pull", "pull,push", "delete"
 
@@ -67,6 +70,12 @@ class OciView(MachineView):
         response.headers.setdefault("X-Content-Type-Options", "nosniff")
         return response
 
+    def credentials_end(self) -> datetime | None:
+        """A token of /v2/token ends earlier than the one behind it."""
+        end = super().credentials_end()
+        own = registry_tokens.end_of(self.request.META.get("HTTP_AUTHORIZATION", ""))
+        return min((one for one in (end, own) if one), default=None)
+
     def challenge(self, error: Exception) -> str:  # noqa: ARG002
         """Bearer, first and alone: a Basic one kills anonymous pulls. Exactly this scope, or clients ask twice."""
         name = self.kwargs.get("name", "")
@@ -77,6 +86,17 @@ class OciView(MachineView):
         if self.request.auth is not None:
             parts.append('error="insufficient_scope"')
         return ",".join(parts)
+
+
+class ReadyInRepository:
+    """A view whose answers depend on the namespace of the repository in its path."""
+
+    kwargs: dict[str, Any]
+
+    def ready_scopes(self) -> Collection[str] | None:
+        address = names.parse_name(self.kwargs["name"])
+        named = address.address if isinstance(address, names.ProviderMirror) else address
+        return {canonical(named.namespace)}
 
 
 def is_bare(request: Request) -> bool:

@@ -4,6 +4,8 @@ Clients ask once per process, with their token if they have one, and treat anyth
 retry (404: "no services"). So this answers 200 to everyone, reads no token and does not touch the database.
 """
 
+from collections.abc import Collection
+
 from django.urls import path, reverse
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -24,6 +26,9 @@ class Discovery(ProtocolView):
 
     def get(self, request: Request) -> Response:  # noqa: ARG002
         return Response(discovery_document(), headers={"Cache-Control": f"public, max-age={MAX_AGE}"})
+
+    def ready_scopes(self) -> Collection[str]:
+        return ()
 
 
 urlpatterns = [path(".well-known/terraform.json", Discovery.as_view(), name="discovery")]

@@ -5,6 +5,7 @@ for a version's document. So a missing or hidden provider is 404 on the index an
 and clients try their next installation method (D8). Only invalid credentials are a 401.
 """
 
+from collections.abc import Collection
 from functools import partial
 
 from django.conf import settings
@@ -14,6 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.models import Visibility
+from apps.http.views import ReadyInNamespace
 from apps.lib.addresses import ClientProviderAddress
 from apps.lib.errors import CredentialsRequired, Invalid, NotFound
 from apps.lib.hostnames import normalised
@@ -21,10 +23,9 @@ from apps.protocol.base import ProtocolView
 from apps.protocol.locations import url_of
 from apps.providers import reading
 from apps.providers.documents import mirror_index_document, mirror_version_document
-from apps.releases.catalogue import downloads
 
 
-class Index(ProtocolView):
+class Index(ReadyInNamespace, ProtocolView):
     def get(self, request: Request, hostname: str, namespace: str, type: str) -> Response:  # noqa: A002, ARG002
         viewer = self.viewer
         try:
@@ -35,12 +36,14 @@ class Index(ProtocolView):
         return Response(mirror_index_document(versions))
 
 
-class Version(ProtocolView):
+class Version(ReadyInNamespace, ProtocolView):
     """The packages of one version for all platforms. Clients request it when they are about to fetch one (D15)."""
+
+    is_found = True
 
     def get(
         self,
-        request: Request,
+        request: Request,  # noqa: ARG002
         hostname: str,
         namespace: str,
         type: str,  # noqa: A002 - the field's word
@@ -53,15 +56,17 @@ class Version(ProtocolView):
         except (CredentialsRequired, NotFound):
             packages = []
         if not packages:
+            self.is_found = False
             return Response(mirror_version_document([], _nowhere))
         release = packages[0].version.release
         to = partial(url_of, release.namespace, now=timezone.now())
         headers = {} if release.namespace.visibility == Visibility.PUBLIC else {"Cache-Control": "no-store"}
-        if request.method == "GET":
-            downloads.record_download(
-                release.pk, viewer.user_id, downloads.client_of(request.headers.get("User-Agent", ""))
-            )
+        self.count_download(release.pk)
         return Response(mirror_version_document(packages, to), headers=headers)
+
+    def ready_scopes(self) -> Collection[str] | None:
+        """None for what is not found: anybody could fill the table with it."""
+        return super().ready_scopes() if self.is_found else None
 
 
 def _require_ours(hostname: str) -> None:

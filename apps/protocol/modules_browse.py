@@ -13,6 +13,7 @@ from django.urls import path, reverse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from apps.http.views import ReadyInNamespace
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import Invalid, NotFound
 from apps.modules.catalogue import browsing, reading
@@ -70,7 +71,7 @@ def _filters(request: Request, **names: str) -> dict[str, str]:
     return {facet: request.GET.get(name, "").replace("\0", "")[:200] for facet, name in names.items()}
 
 
-class Modules(ProtocolView):
+class Modules(ReadyInNamespace, ProtocolView):
     """Every visible module, by address."""
 
     def get(self, request: Request) -> Response:
@@ -78,7 +79,7 @@ class Modules(ProtocolView):
         return Response(list_document(request, docs))
 
 
-class Search(ProtocolView):
+class Search(ReadyInNamespace, ProtocolView):
     """Modules that match every word of `q`, best match first; without words the whole list."""
 
     def get(self, request: Request) -> Response:
@@ -87,13 +88,13 @@ class Search(ProtocolView):
         return Response(list_document(request, docs))
 
 
-class InNamespace(ProtocolView):
+class InNamespace(ReadyInNamespace, ProtocolView):
     def get(self, request: Request, namespace: str) -> Response:
         docs = browsing.modules_in(self.viewer, namespace, filters=_filters(request, system="provider"))
         return Response(list_document(request, docs))
 
 
-class Systems(ProtocolView):
+class Systems(ReadyInNamespace, ProtocolView):
     """The latest version of a module in each of its systems."""
 
     def get(self, request: Request, namespace: str, name: str) -> Response:
@@ -103,12 +104,12 @@ class Systems(ProtocolView):
         return Response(document)
 
 
-class Latest(ProtocolView):
+class Latest(ReadyInNamespace, ProtocolView):
     def get(self, request: Request, namespace: str, name: str, system: str) -> Response:  # noqa: ARG002
         return Response(_details(browsing.latest_version(self.viewer, ModuleAddress(namespace, name, system))))
 
 
-class Exact(ProtocolView):
+class Exact(ReadyInNamespace, ProtocolView):
     """One version; a yanked one is still readable by its exact number (D9)."""
 
     def get(self, request: Request, namespace: str, name: str, system: str, version: str) -> Response:  # noqa: ARG002

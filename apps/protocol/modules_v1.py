@@ -11,12 +11,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.models import Visibility
+from apps.http.views import ReadyInNamespace
 from apps.lib.addresses import ModuleAddress
 from apps.modules.catalogue import reading
 from apps.modules.catalogue.documents import versions_document
 from apps.protocol.base import ProtocolView
 from apps.protocol.locations import location_of
-from apps.releases.catalogue import downloads
 
 
 def download_document(location: str) -> dict[str, str | bool]:
@@ -27,7 +27,7 @@ def download_document(location: str) -> dict[str, str | bool]:
     return document
 
 
-class Versions(ProtocolView):
+class Versions(ReadyInNamespace, ProtocolView):
     """Every published version, highest first. Clients choose; they take a pre-release only if it is named exactly."""
 
     def get(self, request: Request, namespace: str, name: str, system: str) -> Response:  # noqa: ARG002
@@ -36,20 +36,17 @@ class Versions(ProtocolView):
         return Response(versions_document(address, listed.versions, listed.source_url))
 
 
-class Download(ProtocolView):
+class Download(ReadyInNamespace, ProtocolView):
     """The location of one version's archive. Matches the version by value, as clients normalise it."""
 
-    def get(self, request: Request, namespace: str, name: str, system: str, version: str) -> Response:
+    def get(self, request: Request, namespace: str, name: str, system: str, version: str) -> Response:  # noqa: ARG002
         viewer = self.viewer
         release = reading.published_release(viewer, ModuleAddress(namespace, name, system), version)
         location = location_of(release, now=timezone.now())
         headers = {"X-Terraform-Get": location}
         if release.namespace.visibility != Visibility.PUBLIC:
             headers["Cache-Control"] = "no-store"  # the location grants access
-        if request.method == "GET":  # HEAD is no download
-            downloads.record_download(
-                release.pk, viewer.user_id, downloads.client_of(request.headers.get("User-Agent", ""))
-            )
+        self.count_download(release.pk)
         return Response(download_document(location), headers=headers)
 
 

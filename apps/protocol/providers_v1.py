@@ -13,16 +13,16 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.models import Visibility
+from apps.http.views import ReadyInNamespace
 from apps.lib.addresses import ClientProviderAddress
 from apps.protocol.base import ProtocolView, Unknown
 from apps.protocol.locations import url_of
 from apps.providers import reading
 from apps.providers.documents import download_document, versions_document
 from apps.providers.signatures.trust import keys_of
-from apps.releases.catalogue import downloads
 
 
-class Versions(ProtocolView):
+class Versions(ReadyInNamespace, ProtocolView):
     """Every listed version, highest first. A version is listed only if all its parts are present."""
 
     def get(self, request: Request, namespace: str, type: str) -> Response:  # noqa: A002, ARG002
@@ -30,12 +30,12 @@ class Versions(ProtocolView):
         return Response(versions_document(versions, timezone.now()))
 
 
-class Download(ProtocolView):
+class Download(ReadyInNamespace, ProtocolView):
     """The location of one platform's package, and its signature. Matches the version by value (M6)."""
 
     def get(
         self,
-        request: Request,
+        request: Request,  # noqa: ARG002
         *,
         namespace: str,
         type: str,  # noqa: A002 - the field's word
@@ -54,10 +54,7 @@ class Download(ProtocolView):
         )
         # Its links grant access.
         headers = {} if release.namespace.visibility == Visibility.PUBLIC else {"Cache-Control": "no-store"}
-        if request.method == "GET":  # HEAD is no download
-            downloads.record_download(
-                release.pk, viewer.user_id, downloads.client_of(request.headers.get("User-Agent", ""))
-            )
+        self.count_download(release.pk)
         return Response(document, headers=headers)
 
 

@@ -4,7 +4,7 @@ They carry who asked, never what they may do: every request is decided by the ri
 """
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from django.core import signing
 from rest_framework.exceptions import AuthenticationFailed
@@ -42,3 +42,12 @@ def read(text: str) -> ApiToken | Anonymous:
     if token is None:
         raise AuthenticationFailed("The API token behind this registry token is no longer valid.")
     return token
+
+
+def end_of(authorization: str) -> datetime | None:
+    """Return when the registry token of a request that was accepted ends; None if it sent another kind."""
+    value = authorization.strip().partition(" ")[2].strip()
+    if not is_ours(value):
+        return None
+    issued = signing.b62_decode(value.split(":")[-2])
+    return datetime.fromtimestamp(issued, UTC) + LIFETIME

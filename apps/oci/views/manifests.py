@@ -17,25 +17,23 @@ from apps.artifacts.names import Digest, ProviderMirror, parse_name
 from apps.lib import digests
 from apps.lib.bodies import streamed
 from apps.oci import manifests, mirrors, repositories
-from apps.oci.base import OciView
+from apps.oci.base import OciView, ReadyInRepository
 from apps.oci.manifests import Push
 from apps.oci.publishing import Undecided
 from apps.oci.served import Served
-from apps.releases.catalogue import downloads
 from apps.releases.publishing import waiting
 
 
 # Large for a body that is gathered.
 @streamed("PUT")
-class Manifest(OciView):
+class Manifest(ReadyInRepository, OciView):
     def get(self, request: Request, name: str, reference: str) -> HttpResponseBase:
         """Also serves HEAD."""
         served = self._served(name, reference, bytes_wanted=request.method == "GET")
         response = manifest_response(request, served)
         is_sent = request.method == "GET" and response.status_code == HTTPStatus.OK
         if is_sent and served.is_download and served.release is not None:
-            client = downloads.client_of(request.headers.get("User-Agent", ""))
-            downloads.record_download(served.release.pk, self.viewer.user_id, client)
+            self.count_download(served.release.pk)
         return response
 
     def put(self, request: Request, name: str, reference: str) -> Response:

@@ -11,12 +11,12 @@ from apps.artifacts import referrers
 from apps.artifacts.names import Digest, ProviderMirror, parse_name
 from apps.lib.formats.oci_manifests import IMAGE_INDEX
 from apps.oci import mirrors, paging, repositories
-from apps.oci.base import OciView
+from apps.oci.base import OciView, ReadyInRepository
 
 FILTERED = "OCI-Filters-Applied"
 
 
-class Referrers(OciView):
+class Referrers(ReadyInRepository, OciView):
     def get(self, request: Request, name: str, digest: str) -> HttpResponse:
         address, subject = parse_name(name), Digest.parse(digest)
         artifact_type = request.GET.get("artifactType", "")

@@ -7,10 +7,10 @@ from rest_framework.response import Response
 from apps.artifacts.names import ProviderMirror, parse_name
 from apps.lib.errors import CredentialsRequired
 from apps.oci import mirrors, paging, repositories, tags
-from apps.oci.base import OciView
+from apps.oci.base import OciView, ReadyInRepository
 
 
-class TagList(OciView):
+class TagList(ReadyInRepository, OciView):
     def get(self, request: Request, name: str) -> Response:
         address = parse_name(name)
         if isinstance(address, ProviderMirror):

@@ -53,6 +53,7 @@ def test_who_is_signed_in_sees_the_queue_and_the_versions(browser_of, bob):
     assert numbers == {"waiting": 2, "running": 0, "failed": 1, "workers": 1}
     assert document["queue"]["oldest_waiting_since"]
     assert document["versions"]["larder"] == larder_version()
+    assert set(document["ready_answers"]) == {"answers", "bytes", "hits", "misses"}
     assert set(document["versions"]) == {"larder", "python", "django", "database"}
     page = browser.get("/status").text
     assert "Jobs waiting" in page

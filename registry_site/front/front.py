@@ -1,0 +1,105 @@
+"""The front: repeats what a view answered to the same question under the same generation, and knows no rules (D16)."""
+
+import re
+import time
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+from typing import Any
+
+from django.conf import settings
+
+from apps.http.ready import Ready
+from registry_site.front.access_lines import access_lines
+from registry_site.front.lease import Lease
+from registry_site.front.questions import Question
+from registry_site.front.table import Entry, Headers, Table, whole_of
+from registry_site.middleware import request_id_for
+
+# Below these paths nothing tells of a change to whoever made it: protocol reads, files that are named by their
+# content, and static files.
+_TELLS_NOTHING = re.compile(r"/(?:v1|archives|static|\.well-known)/|/(?:healthz|readyz)\Z")
+_OCI = "/v2/"
+_BLOBS = re.compile(r"/v2/.+/blobs/")
+
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+
+
+class Front:
+    def __init__(self, lease: Lease | None = None) -> None:
+        self.lease = lease or Lease()
+        self.table = Table(self.lease, most_bytes=settings.READY_BYTES)
+
+    async def has_answered(self, question: Question, send: Send) -> bool:
+        """Answer from the table if the answer is there and holds."""
+        if question.key in self.table and await self.lease.holds():
+            entry = self.table.find(question.key)
+            if entry is not None:
+                await _send(question, entry, send)
+                return True
+        else:
+            self.table.misses += 1
+        question.era, question.number = self.lease.era, self.lease.number
+        return False
+
+    def store(self, question: Question, ready: Ready, *, status: int, headers: Headers, body: bytes) -> None:
+        """Keep Django's answer for whoever asks the same."""
+        is_personal = any(
+            name == b"set-cookie" or (name == b"vary" and b"cookie" in value.lower()) for name, value in headers
+        )
+        if is_personal or ready.seconds <= 0:
+            return
+        same = tuple((name, value) for name, value in headers if name != b"x-request-id")
+        body = b"" if question.method == "HEAD" else body
+        entry = Entry(
+            whole_of(status, same, body),
+            ready.scopes,
+            question.era,
+            question.number,
+            question.at + ready.seconds,
+            ready.noted,
+        )
+        self.table.add(question.key, entry)
+
+    async def tell(self, method: str, path: str, status: int) -> None:
+        """Hold back an answer that may tell of a change until no process repeats what was before it."""
+        if status < HTTPStatus.INTERNAL_SERVER_ERROR and may_tell(method, path):
+            await self.lease.run_out()
+
+    def figures(self) -> dict[str, int]:
+        """The figures of this process, for /status."""
+        table = self.table
+        return {"answers": len(table), "bytes": table.bytes, "hits": table.hits, "misses": table.misses}
+
+
+def may_tell(method: str, path: str) -> bool:
+    """Tell whether an answer may tell of a change, which may be a worker's, to whoever made it.
+
+    Reads of the protocols do not: whoever reads there has not been told yet.
+    """
+    if path.startswith(_OCI):
+        return method not in ("GET", "HEAD") and not _BLOBS.match(path)
+    return not _TELLS_NOTHING.match(path)
+
+
+async def _send(question: Question, entry: Entry, send: Send) -> None:
+    whole = entry.whole
+    if entry.noted is not None:
+        entry.noted(question.header(b"user-agent"))
+    request_id = request_id_for(question.header(b"x-request-id"))
+    headers = [*whole.headers, (b"x-request-id", request_id.encode())]
+    await send({"type": "http.response.start", "status": whole.status, "headers": headers})
+    await send({"type": "http.response.body", "body": whole.body, "more_body": False})
+    access_lines.add(
+        request_id,
+        time.monotonic() - question.at,
+        method=question.method,
+        path=question.path,
+        client=question.client,
+        status=whole.status,
+        authorization=question.scheme_of_credentials.decode("latin-1"),
+        user_agent=question.header(b"user-agent"),
+        client_version=question.header(b"x-terraform-version"),
+    )
+
+
+front = Front()

@@ -1,0 +1,111 @@
+"""The read lease of 0.5 s under which this process repeats answers, and the wait until that of all others has ended."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import structlog
+from django.db import DatabaseError, InterfaceError, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from apps.audit import generation
+
+# A request waits so long for a renewal before it goes to Django, which says that the database is away.
+PATIENCE = 0.2
+
+log = structlog.get_logger("larder.front")
+
+
+@dataclass(slots=True)
+class News:
+    """What the database answered to one question, and the times around it by time.monotonic()."""
+
+    since: int
+    asked: float
+    answered: float
+    changes: dict[str, int]
+
+
+class Lease:
+    """The generation as this process knows it. Everything but the question itself runs on the event loop.
+
+    `number` is the last change that it knows, `changes` that of each scope. Numbers compare within one `era`, which
+    ends with a change of everything, and where the database may be another one.
+    """
+
+    def __init__(self, connect: Callable[[], BaseDatabaseWrapper] | None = None) -> None:
+        self._connect = connect or _connection
+        self.era = 0
+        self.number = -1
+        self.changes: dict[str, int] = {}
+        self._asked = self._changed = float("-inf")  # when it last asked, and last learned of a change
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="lease")
+        self._connection: BaseDatabaseWrapper | None = None
+        self._renewal: asyncio.Task[bool] | None = None
+
+    async def holds(self) -> bool:
+        """Renew in the background from half of the lease on, so that a busy process waits for no renewal."""
+        age = time.monotonic() - self._asked
+        if age >= generation.LEASE / 2:
+            if self._renewal is None or self._renewal.done():
+                self._renewal = asyncio.get_running_loop().create_task(self.renew())
+            if age >= generation.LEASE:
+                await asyncio.wait([self._renewal], timeout=PATIENCE)
+        return time.monotonic() < self._asked + generation.LEASE
+
+    async def renew(self) -> bool:
+        """Ask now; False if the database does not answer."""
+        loop = asyncio.get_running_loop()
+        try:
+            news = await loop.run_in_executor(self._thread, self._ask, self.number)
+        except (DatabaseError, InterfaceError) as error:
+            log.warning("database_away", error=type(error).__name__)
+            return False
+        self._learn(news)
+        return True
+
+    async def run_out(self) -> None:
+        """Wait until no process repeats what was before any change that is committed by now."""
+        if not await self.renew():
+            self._changed = time.monotonic()  # perhaps
+        remaining = self._changed + generation.LEASE_OUT - time.monotonic()
+        if remaining > 0:
+            await asyncio.sleep(remaining)
+
+    def is_current(self, scopes: Iterable[str], era: int, number: int) -> bool:
+        """Tell whether what was answered then, and depends on these scopes, still holds."""
+        return era == self.era and all(self.changes.get(scope, 0) <= number for scope in scopes)
+
+    def _learn(self, news: News) -> None:
+        counter = news.changes.get(generation.ANYTHING, 0)
+        if counter != self.number:
+            self._changed = news.answered
+        is_continued = news.since >= 0 and counter >= self.number
+        if is_continued and news.changes.get(generation.EVERYTHING, 0) <= self.number:
+            self.changes |= news.changes
+        else:
+            self.era += 1
+            self.changes = {}
+        self.number = counter
+        self._asked = max(self._asked, news.asked)
+
+    def _ask(self, since: int) -> News:
+        """One query, on a connection of its own that no pool lends and no request closes."""
+        asked = time.monotonic()
+        if self._connection is None:
+            self._connection, since = self._connect(), -1
+        try:
+            changes = generation.changes_since(self._connection, since)
+        except BaseException:
+            self._connection.close()
+            self._connection = None
+            raise
+        return News(since, asked, time.monotonic(), changes)
+
+
+def _connection() -> BaseDatabaseWrapper:
+    default = connections["default"].settings_dict
+    options = {name: value for name, value in default["OPTIONS"].items() if name != "pool"}
+    return type(connections["default"])({**default, "OPTIONS": options}, "default")

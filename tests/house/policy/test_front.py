@@ -1,0 +1,54 @@
+"""The policy table, asked of the front: what is ready reaches nobody to whom Django would not answer it."""
+
+import pytest
+
+from tests.house import scenario
+from tests.house.policy.table import ROUTES, TABLES, cells_of, columns_of, kind_of
+from tests.site.front.asking import Process
+
+pytestmark = pytest.mark.both
+
+READY = sorted(
+    name
+    for name in TABLES
+    if kind_of(name) == "token" and not name.startswith("api:") and "GET" in TABLES[name] and "archive" not in name
+)
+
+
+@pytest.mark.parametrize("name", READY)
+def test_what_became_ready_answers_each_person_as_django_does(scene, client_of, name):
+    """All people share one table: each asks twice, then all once more when everything that may be ready is."""
+    process, found, again, differing = Process(), {}, {}, []
+    clients = {who: client_of(who) for who in columns_of(name)}
+    expected = {cell: status for cell, status in cells_of(name).items() if cell[0] == "GET"}
+    for method, row, who in expected:
+        url = scenario.version_for(name, method, scene.url(ROUTES[name], row))
+        first, second = (process.ask(clients[who], url) for _ in range(2))
+        found[method, row, who] = first.status
+        again[method, row, who] = (url, first)
+        if (first.status, first.headers, first.body) != (second.status, second.headers, second.body):
+            differing.append((method, row, who))
+    for (method, row, who), (url, first) in again.items():
+        last = process.ask(clients[who], url)
+        if (first.status, first.headers, first.body) != (last.status, last.headers, last.body):
+            differing.append((method, row, who))
+    process.end()
+
+    assert {cell: status for cell, status in found.items() if status != expected[cell]} == {}
+    assert differing == []
+
+
+def test_the_routes_that_clients_ask_are_ready_for_those_who_may(scene, client_of):
+    process, asked, not_ready = Process(), client_of("bob-manage"), []
+    for name in READY:
+        row = "any" if "any" in TABLES[name]["GET"] else "private"
+        url = scenario.version_for(name, "GET", scene.url(ROUTES[name], row))
+        for method in ("GET", "HEAD"):
+            first, second = (process.ask(asked, url, method) for _ in range(2))
+            if not second.was_ready and first.status == 200:
+                not_ready.append((name, method))
+    process.end()
+
+    # Bytes, tokens, and what clients ask once.
+    bytes_and_tokens = {"oci:blob", "oci:token"}
+    assert {name for name, _ in not_ready} == bytes_and_tokens | {"oci:ping", "oci:ping-without-slash", "oci:catalog"}

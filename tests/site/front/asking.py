@@ -1,0 +1,88 @@
+"""A process with a front, without the server: what is not ready is asked of Django, in the test's own transaction."""
+
+import asyncio
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from django.db import connections
+from django.test import Client
+
+from apps.http.ready import ready_of
+from registry_site.front.front import Front
+from registry_site.front.lease import Lease
+from registry_site.front.questions import question_of
+
+T = TypeVar("T")
+PRIVATE_TO_EACH = b"x-request-id"
+
+
+@dataclass
+class Answer:
+    status: int
+    headers: set[tuple[bytes, bytes]]
+    body: bytes
+    was_ready: bool
+
+
+class Process:
+    """Its lease asks through the test's connection, in a thread, while the test waits."""
+
+    def __init__(self) -> None:
+        self.connection = connections["default"]
+        self.connection.inc_thread_sharing()
+        self.loop = asyncio.new_event_loop()
+        self.front = Front(Lease(connect=lambda: self.connection))
+        self.learn()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        return self.loop.run_until_complete(work)
+
+    def learn(self) -> None:
+        """Renew the lease now."""
+        assert self.run(self.front.lease.renew())
+
+    def ask(self, client: Client, url: str, method: str = "GET", **headers: str) -> Answer:
+        question = question_of(scope_of(client, url, method, headers))
+        sent: list[dict[str, Any]] = []
+
+        async def send(message: dict[str, Any]) -> None:
+            sent.append(message)
+
+        if question is not None and self.run(self.front.has_answered(question, send)):
+            start, end = sent
+            return Answer(start["status"], _compared(start["headers"]), end["body"], was_ready=True)
+        response = client.generic(method, url, headers=headers)
+        raw = [(name.lower().encode(), value.encode("latin-1")) for name, value in response.headers.items()]
+        body = b"" if response.streaming else response.content
+        ready = ready_of(response)
+        if question is not None and ready is not None:
+            self.front.store(question, ready, status=response.status_code, headers=tuple(raw), body=body)
+        return Answer(response.status_code, _compared(raw), body, was_ready=False)
+
+    def end(self) -> None:
+        self.loop.close()
+        self.connection.dec_thread_sharing()
+
+
+def scope_of(client: Client, url: str, method: str = "GET", headers: dict[str, str] | None = None) -> dict[str, Any]:
+    path, _, query = url.partition("?")
+    given = {"Host": "testserver", **(headers or {})}
+    if "HTTP_AUTHORIZATION" in client.defaults:
+        given["Authorization"] = client.defaults["HTTP_AUTHORIZATION"]
+    if client.cookies:
+        given["Cookie"] = client.cookies.output(header="", sep=";")
+    return {
+        "type": "http",
+        "method": method,
+        "scheme": "http",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": query.encode(),
+        "headers": [(name.lower().encode(), value.encode()) for name, value in given.items()],
+        "client": ("127.0.0.1", "40000"),
+    }
+
+
+def _compared(headers: Any) -> set[tuple[bytes, bytes]]:
+    return {(name, value) for name, value in headers if name != PRIVATE_TO_EACH}

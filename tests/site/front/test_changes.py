@@ -1,0 +1,199 @@
+"""After a process has asked for the generation, it repeats nothing that is older than a change (D16)."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from apps.accounts import namespaces
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import tokens
+from apps.accounts.models import ApiToken, Grant, Role, Visibility
+from apps.accounts.people import accounts, teams
+from apps.blobs import capabilities
+from apps.http.ready import LONGEST
+from apps.releases.catalogue import downloads
+from apps.releases.lifecycle import verbs
+from apps.releases.models import DownloadCount
+from registry_site.front.front import may_tell
+from tests.site.front.asking import Process
+
+pytestmark = pytest.mark.both
+
+PUBLIC, OTHER = "/v1/modules/pantry/vpc/aws/versions", "/v1/modules/hall/vpc/aws/versions"
+LIST = "/v1/modules/search?q=vpc"
+DOWNLOAD = "/v1/modules/acme/vpc/aws/1.2.0/download"
+
+
+def ready(process, client, *urls):
+    """Ask until each is ready, beginning with what is known now."""
+    process.learn()
+    for url in urls:
+        assert process.ask(client, url).status == 200
+        assert process.ask(client, url).was_ready, url
+
+
+def is_as_django_says(process, client, url):
+    """What the process answers once it knows of the change, and Django, whose answer a second process gets."""
+    other = Process()
+    fresh, said = other.ask(client, url), process.ask(client, url)
+    other.end()
+    return (said.status, said.headers, said.body) == (fresh.status, fresh.headers, fresh.body)
+
+
+def teamed(acme, charlie, dora):
+    team = teams.create(name="cooks", actor=Viewer(dora))
+    namespaces.grant(namespace=acme, grantee=team, role=Role.READER, actor=Viewer(dora))
+    return teams.add(team=team, user=charlie, actor=Viewer(dora))
+
+
+# What is done in acme, and the status that Bob then reads `versions` with.
+IN_ACME = {
+    "publish": (lambda it: it["published"]("acme/vpc/aws", "1.3.0"), 200),
+    "deprecate": (lambda it: verbs.deprecate(release=it["release"], actor=it["dora"], reason="old"), 200),
+    "yank": (lambda it: verbs.yank(release=it["release"], actor=it["dora"], reason="broken"), 200),
+    "quarantine": (lambda it: verbs.quarantine(release=it["release"], actor=it["olga"], reason="malware"), 404),
+    "withdraw": (lambda it: namespaces.withdraw(grant=it["grant"], actor=it["dora"]), 404),
+    "revoke": (lambda it: tokens.revoke(token=it["token"], actor=it["dora"]), 401),
+    "deactivate": (
+        lambda it: accounts.change(
+            user=it["bob"], actor=it["olga"], is_active=False, is_staff=False, is_superuser=False
+        ),
+        401,
+    ),
+    "visibility": (
+        lambda it: namespaces.change(
+            namespace=it["acme"], visibility=Visibility.INTERNAL, description="", actor=it["dora"]
+        ),
+        200,
+    ),
+}
+
+
+@pytest.mark.parametrize("verb", sorted(IN_ACME))
+def test_each_change_ends_what_was_ready_and_no_more(process, published, tofu, acme, bob, dora, olga, charlie, verb):
+    release, _ = published("acme/vpc/aws", "1.2.0"), published("pantry/vpc/aws", "1.2.0")
+    reads, nobody = tofu(bob), tofu(None)
+    url = "/v1/modules/acme/vpc/aws/versions"
+    ready(process, reads, url, DOWNLOAD, LIST)
+    ready(process, nobody, PUBLIC, LIST)
+    change, status = IN_ACME[verb]
+    things = {"published": published, "release": release, "acme": acme, "bob": bob, "dora": Viewer(dora)}
+    things |= {"olga": Viewer(olga), "grant": Grant.objects.get(user=bob), "token": ApiToken.objects.get(user=bob)}
+
+    change(things)
+    process.learn()
+
+    assert process.ask(reads, url).status == status
+    for who, asked in ((reads, url), (reads, DOWNLOAD), (reads, LIST), (nobody, url), (nobody, LIST)):
+        assert is_as_django_says(process, who, asked), asked
+    # Quarantine is about bytes, which may be elsewhere as well.
+    assert process.ask(nobody, PUBLIC).was_ready == (verb != "quarantine")
+
+
+def test_a_public_namespace_that_is_hidden_is_hidden_from_everybody_at_once(process, published, tofu, pantry, olga):
+    published("pantry/vpc/aws", "1.2.0")
+    ready(process, tofu(None), PUBLIC)
+
+    namespaces.change(namespace=pantry, visibility=Visibility.PRIVATE, description="", actor=Viewer(olga))
+    process.learn()
+
+    assert process.ask(tofu(None), PUBLIC).status == 401
+
+
+def test_who_leaves_a_team_reads_nothing_more_by_it(process, published, tofu, acme, charlie, dora):
+    published("acme/vpc/aws", "1.2.0")
+    membership = teamed(acme, charlie, dora)
+    reads = tofu(charlie)
+    ready(process, reads, DOWNLOAD)
+
+    teams.remove(membership=membership, actor=Viewer(dora))
+    process.learn()
+
+    assert process.ask(reads, DOWNLOAD).status == 404
+
+
+def test_what_changes_nothing_for_readers_ends_nothing(process, published, tofu, bob, charlie):
+    published("pantry/vpc/aws", "1.2.0")
+    ready(process, tofu(None), PUBLIC, LIST)
+
+    tokens.issue(user=bob, label="another", scope="read", actor=Viewer(bob))
+    assert tofu(charlie).put("/api/v1/modules/pantry/vpc/aws/9.9.9", b"x", "application/zip").status_code == 403
+    process.learn()
+
+    assert process.ask(tofu(None), PUBLIC).was_ready
+    assert process.ask(tofu(None), LIST).was_ready
+
+
+def test_a_change_is_told_only_when_no_other_process_repeats_what_was_before_it(published, tofu, acme, dora):
+    release = published("pantry/vpc/aws", "1.2.0")
+    mine, other = Process(), Process()
+    ready(other, tofu(None), PUBLIC)
+    other.learn()
+
+    verbs.yank(release=release, actor=Viewer(dora), reason="broken")
+    assert other.ask(tofu(None), PUBLIC).was_ready, "its lease has not ended: else this shows nothing"
+    mine.run(mine.front.tell("POST", "/releases/1/yank", 303))
+
+    assert b"1.2.0" not in other.ask(tofu(None), PUBLIC).body
+    mine.end()
+    other.end()
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "held_back"),
+    [
+        ("GET", "/api/v1/releases/1", True),  # how a publisher learns what a worker did
+        ("GET", "/", True),
+        ("PUT", "/v2/acme/vpc/aws/manifests/1.0.0", True),
+        ("PUT", "/uploads/ticket", True),
+        ("GET", "/v2/acme/vpc/aws/manifests/1.0.0", False),
+        ("PUT", "/v2/acme/vpc/aws/blobs/uploads/1", False),
+        ("GET", "/v1/modules/acme/vpc/aws/versions", False),
+        ("GET", "/archives/a/b.zip", False),
+    ],
+)
+def test_whatever_may_tell_of_a_change_is_held_back(method, path, held_back):
+    assert may_tell(method, path) is held_back
+
+
+def test_another_database_ends_everything(process, published, tofu):
+    """A restored backup has lower numbers, which then count up again."""
+    for version in ("1.1.0", "1.2.0"):
+        published("pantry/vpc/aws", version)
+    ready(process, tofu(None), PUBLIC)
+
+    with process.connection.cursor() as cursor:
+        cursor.execute("UPDATE audit_generation SET number = 1")
+    process.learn()
+
+    assert not process.ask(tofu(None), PUBLIC).was_ready
+
+
+def test_nothing_outlives_the_token_or_the_links_in_it(process, published, tofu, bob, monkeypatch):
+    published("acme/vpc/aws", "1.2.0")
+    reads = tofu(bob)
+    ready(process, reads, DOWNLOAD)
+    entry = next(iter(process.front.table._entries.values()))
+    now = timezone.now()
+    assert entry.until - process.loop.time() <= LONGEST
+    assert timedelta(0) < capabilities.same_until(now) - now <= capabilities.ROUND
+
+    ApiToken.objects.filter(user=bob).update(expires_at=now + timedelta(seconds=0.2))
+    later = "/v1/modules/acme/vpc/aws/versions"
+    process.ask(reads, later)
+    newest = next(reversed(process.front.table._entries.values()))
+    assert newest.until - process.loop.time() <= 0.2
+
+
+def test_each_repeated_download_counts_for_the_client_that_asked(process, published, tofu, bob):
+    downloads.flush()  # of other tests, whose releases had the same numbers
+    release, reads = published("acme/vpc/aws", "1.2.0"), tofu(bob)
+    process.learn()
+    for agent in ("OpenTofu/1.8.0", "OpenTofu/1.8.0", "Terraform/1.9.2"):
+        process.ask(reads, DOWNLOAD, **{"User-Agent": agent})
+    process.ask(reads, DOWNLOAD, "HEAD")
+    downloads.flush()
+
+    rows = DownloadCount.objects.filter(release=release).values_list("client", "count")
+    assert dict(rows) == {"OpenTofu 1.8.0": 2, "Terraform 1.9.2": 1}

@@ -1,0 +1,173 @@
+"""What the table takes, how much of it, and which requests it is asked about at all."""
+
+import hashlib
+import json
+from typing import Any
+
+import pytest
+
+from registry_site import middleware
+from registry_site.front.access_lines import AccessLines
+from registry_site.front.lease import Lease
+from registry_site.front.questions import Question, question_of
+from registry_site.front.table import ENTRY_BYTES, Entry, Table, whole_of
+from tests.site.front.asking import scope_of
+
+MEGABYTE = 1024 * 1024
+
+
+def entry_of(body):
+    whole = whole_of(200, ((b"content-type", b"application/json"),), body)
+    return Entry(whole, (), era=0, number=0, until=float("inf"), noted=None)
+
+
+def key_of(path="/v1/modules", credentials=None):
+    return ("GET", "https", path, path.encode(), b"", credentials, b"larder.example", None, None)
+
+
+def test_a_hundred_thousand_paths_and_credentials_stay_within_the_setting():
+    table = Table(Lease(), most_bytes=MEGABYTE)
+    for number in range(50_000):
+        table.add(key_of(f"/v1/modules/{number}"), entry_of(b"%d" % number))
+        table.add(key_of(credentials=hashlib.sha256(b"%d" % number).digest()), entry_of(b"the same"))
+
+    assert 0 < table.bytes <= MEGABYTE
+    assert len(table) <= MEGABYTE // ENTRY_BYTES
+    assert len(table._wholes) <= len(table)
+
+
+def test_a_body_is_there_once_however_many_read_it():
+    table, body = Table(Lease(), most_bytes=4 * MEGABYTE), b"x" * (MEGABYTE // 2)
+    for number in range(1000):
+        table.add(key_of(credentials=b"%032d" % number), entry_of(bytes(body)))
+
+    assert len(table) == 1000
+    assert table.bytes < MEGABYTE // 2 + 1002 * 2 * ENTRY_BYTES
+
+
+def test_what_is_asked_for_stays_and_what_is_not_goes():
+    table = Table(Lease(), most_bytes=20 * ENTRY_BYTES)
+    for number in range(100):
+        table.add(key_of(f"/{number}"), entry_of(b"%d" % number))
+        assert table.find(key_of("/0")) is not None, number
+    assert table.find(key_of("/1")) is None
+
+
+def test_an_answer_larger_than_a_quarter_of_the_table_stays_outside():
+    table = Table(Lease(), most_bytes=MEGABYTE)
+    table.add(key_of(), entry_of(b"x" * MEGABYTE))
+    assert (len(table), table.bytes) == (0, 0)
+
+
+def test_what_is_unknown_or_refused_never_enters(process, client, tofu):
+    for number in range(20):
+        for url in (f"/v1/modules/no/such/m{number}/versions", f"/v1/mirror/testserver/no/p{number}/1.0.0.json", "/"):
+            process.ask(tofu(None), url)
+            process.ask(tofu(None), url, Authorization=f"Bearer lrd_u_{number}")
+    assert len(process.front.table) == 0
+
+
+def asked(scope: dict[str, Any]) -> Question:
+    question = question_of(scope)
+    assert question is not None
+    return question
+
+
+def headers_of(*pairs):
+    return [(b"host", b"larder.example"), *pairs]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        headers_of((b"host", b"other.example")),
+        headers_of((b"authorization", b"Bearer a"), (b"authorization", b"Bearer b")),
+        headers_of((b"cookie", b"")),
+        headers_of((b"range", b"bytes=0-1")),
+        headers_of((b"if-modified-since", b"Thu, 01 Jan 1970 00:00:00 GMT")),
+        headers_of((b"if-match", b"*")),
+        headers_of((b"content-length", b"0")),
+        headers_of((b"transfer-encoding", b"chunked")),
+        headers_of((b"expect", b"100-continue")),
+        headers_of((b"x_forwarded_for", b"10.0.0.1")),
+        headers_of((b"Host", b"larder.example")),
+        headers_of((b"accept-encoding", b"gzip"), (b"accept-encoding", b"br")),
+        headers_of((b"if-none-match", b'"a"'), (b"if-none-match", b'"b"')),
+        headers_of((b"x-http-method-override", b"DELETE")),
+        [],
+    ],
+)
+def test_a_request_that_is_not_plain_goes_to_django(client, headers):
+    scope = scope_of(client, "/v1/modules")
+    assert question_of(scope) is not None
+    assert question_of(scope | {"headers": headers}) is None
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "get", "PROPFIND"])
+def test_only_reads_are_questions(client, method):
+    assert question_of(scope_of(client, "/v1/modules", method)) is None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"method": "HEAD"},
+        {"scheme": "https"},
+        {"path": "/v1/Modules", "raw_path": b"/v1/Modules"},
+        {"raw_path": b"/v1%2Fmodules"},
+        {"raw_path": b"/v1/%6Dodules"},
+        {"path": "/v1/modules/", "raw_path": b"/v1/modules/"},
+        {"query_string": b"limit=1"},
+        {"query_string": b"&"},
+        {"headers": [(b"host", b"testserver:80")]},
+        {"headers": [(b"host", b"TestServer")]},
+        {"headers": [(b"host", b"testserver"), (b"authorization", b"Bearer a")]},
+        {"headers": [(b"host", b"testserver"), (b"authorization", b"Bearer a ")]},
+        {"headers": [(b"host", b"testserver"), (b"authorization", b"")]},
+        {"headers": [(b"host", b"testserver"), (b"accept-encoding", b"gzip")]},
+        {"headers": [(b"host", b"testserver"), (b"if-none-match", b'"a"')]},
+    ],
+)
+def test_another_question_has_another_key(client, other):
+    scope = scope_of(client, "/v1/modules")
+    keys = {asked(scope).key, asked(scope | other).key}
+    assert len(keys) == 2
+
+
+def test_the_versions_of_http_ask_the_same_question(client):
+    scope = scope_of(client, "/v1/modules")
+    assert asked(scope | {"http_version": "2"}).key == asked(scope | {"http_version": "1.1"}).key
+
+
+def test_the_table_holds_no_secret(client):
+    question = asked(scope_of(client, "/v1/modules", headers={"Authorization": "Bearer lrd_u_secret"}))
+    assert "lrd_u_secret" not in repr(question.key)
+
+
+def test_the_access_line_of_a_ready_answer_is_as_djangos(capsys, monkeypatch, settings):
+    lines = AccessLines()
+    monkeypatch.setattr(lines, "_is_on", True)
+    monkeypatch.setattr(lines, "_start", lambda: None)
+    common: dict[str, Any] = {
+        "method": "GET",
+        "path": '/v1/"modules"/é',
+        "client": "192.0.2.1",
+        "status": 200,
+        "authorization": "Bearer",
+        "user_agent": "OpenTofu/1.8 token=hunter22hunter22",
+        "client_version": "1.8",
+    }
+    lines.add("a-1", 0.0123, **common)
+    lines.flush()
+
+    line = json.loads(capsys.readouterr().err)
+    assert line.pop("timestamp").endswith("Z")
+    assert "hunter22" not in line.pop("user_agent")
+    expected = middleware.access_fields(seconds=0.0123, **common)
+    del expected["user_agent"]
+    assert line == expected | {
+        "request_id": "a-1",
+        "event": "request",
+        "level": "info",
+        "logger": "larder.access",
+    }
