@@ -32,9 +32,11 @@ __all__ = [
     "discard_staged",
     "get",
     "has_foreign_key",
+    "highest_number",
     "open_blob",
     "open_staged",
     "put_once",
+    "raise_number",
     "read",
     "read_part",
     "read_unverified",
@@ -52,6 +54,7 @@ STAGING_LIFETIME = timedelta(hours=24)
 # Longer than storage takes to delete one object, or to give up.
 REMOVAL = timedelta(minutes=2)
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+_NUMBER_DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +214,21 @@ def get(key: str) -> bytes | None:
         return b"".join(backends.current().read(_own(key), 0, None))
     except Missing:
         return None
+
+
+def raise_number(name: str, number: int) -> None:
+    """Write a number that only grows, as an object that is created once, so writers need no lock."""
+    put_once(f"{name}/{number:0{_NUMBER_DIGITS}d}", timezone.now().isoformat().encode())
+
+
+def highest_number(name: str) -> int:
+    """Return the highest number ever written, or 0, and delete lower ones."""
+    shape = re.compile(rf"{re.escape(name)}/\d{{{_NUMBER_DIGITS}}}")
+    backend, later = backends.current(), timezone.now() + timedelta(days=1)
+    keys = sorted(filter(shape.fullmatch, backend.older(f"{name}/0", later)))
+    for key in keys[:-1]:
+        backend.delete(key)
+    return int(keys[-1].rpartition("/")[2]) if keys else 0
 
 
 def ready() -> None:

@@ -14,7 +14,7 @@ from django.utils import timezone
 from apps.accounts.models import ApiToken, Epoch, Invitation
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
-from apps.blobs import counters, store
+from apps.blobs import store
 
 NAME = "epoch"
 _ROW = 1
@@ -45,7 +45,7 @@ def check() -> bool:
 
     Not inside a transaction. Raises StorageUnavailable.
     """
-    stored = counters.highest(NAME)
+    stored = store.highest_number(NAME)
     with transaction.atomic():
         row, _ = Epoch.objects.select_for_update().get_or_create(pk=_ROW)
         is_older = row.number < stored
@@ -54,7 +54,7 @@ def check() -> bool:
             row.save()
             counts = suspend(found_by="epoch")
     if row.number > stored:
-        counters.raise_to(NAME, row.number)
+        store.raise_number(NAME, row.number)
     if is_older:
         log.error("older_database_found", **counts)
     return is_older

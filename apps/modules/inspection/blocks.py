@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from apps.modules.inspection.limits import MAX_DIAGNOSTICS
+from apps.modules.inspection.schema import MAX_DIAGNOSTICS
 
 NOT_LITERAL: Final[Any] = object()  # no JSON value, as None is one
 UNKNOWN = "(unknown)"

@@ -7,9 +7,8 @@ from typing import Any
 
 from apps.modules.inspection import literals
 from apps.modules.inspection.blocks import NOT_LITERAL, Block, Reading, Value
-from apps.modules.inspection.limits import MAX_VALUE_BYTES
 from apps.modules.inspection.located_json import Located, Member, Number, read_json
-from apps.modules.inspection.schema import EXPRESSIONS, LOCAL, SCHEMA, Shape
+from apps.modules.inspection.schema import EXPRESSIONS, LOCAL, MAX_VALUE_BYTES, SCHEMA, Shape
 from apps.modules.inspection.source import File, Unreadable
 
 _COMMENT = "//"

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from apps.modules.inspection.limits import MAX_DEPTH
+from apps.modules.inspection.schema import MAX_DEPTH
 from apps.modules.inspection.source import Unreadable
 
 _SPACE = re.compile(r"[ \t\r\n]*")

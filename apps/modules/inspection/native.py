@@ -10,8 +10,7 @@ from tree_sitter import Node
 
 from apps.modules.inspection import literals, tree
 from apps.modules.inspection.blocks import Block, Diagnostic, Reading, Value
-from apps.modules.inspection.limits import MAX_VALUE_BYTES
-from apps.modules.inspection.schema import LOCAL, SCHEMA, Shape
+from apps.modules.inspection.schema import LOCAL, MAX_VALUE_BYTES, SCHEMA, Shape
 from apps.modules.inspection.source import File
 from apps.modules.inspection.values import value_of
 

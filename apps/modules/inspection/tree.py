@@ -11,7 +11,7 @@ from functools import cache
 import tree_sitter_hcl
 from tree_sitter import Language, Node, Parser
 
-from apps.modules.inspection.limits import MAX_DEPTH
+from apps.modules.inspection.schema import MAX_DEPTH
 from apps.modules.inspection.source import File, Unreadable
 
 Fault = tuple[int, str]  # the offset, and what is wrong there

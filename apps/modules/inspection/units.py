@@ -8,13 +8,17 @@ from typing import Any
 from apps.lib.archives.layouts import is_module_file
 from apps.modules.inspection import declarations, folders
 from apps.modules.inspection.blocks import Diagnostic, Reading
-from apps.modules.inspection.files import read_file
 from apps.modules.inspection.folders import Folder
-from apps.modules.inspection.limits import MAX_DIAGNOSTICS, MAX_DOCUMENT_BYTES, MAX_FAULTS, MAX_FILES
+from apps.modules.inspection.json_syntax import read_json_syntax
+from apps.modules.inspection.native import read_native
 from apps.modules.inspection.overrides import Conflict, declared
+from apps.modules.inspection.schema import MAX_DIAGNOSTICS, MAX_DOCUMENT_BYTES, MAX_FAULTS, MAX_FILE_BYTES, MAX_FILES
+from apps.modules.inspection.source import File, Unreadable
 
 Document = dict[str, Any]
 LISTS = ("required_version", "variables", "outputs", "resources", "providers", "calls")
+INTERNAL_ERROR = "not read: Larder failed to read this file"
+_BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +34,7 @@ def read_unit(files: Mapping[str, bytes], sizes: Mapping[str, int] | None = None
     """The module files of one folder. `sizes` as for `read_module`; `left`: those that are too many. Raises nothing."""
     sizes = sizes or {}
     wanted = sorted(path for path in {*files, *sizes} if is_module_file(path.rpartition("/")[2]))
-    readings = {path: read_file(path, files.get(path), sizes.get(path, len(files.get(path, b"")))) for path in wanted}
+    readings = {path: _read_file(path, files.get(path), sizes.get(path, len(files.get(path, b"")))) for path in wanted}
     primary = [path for path in wanted if not folders.is_override(path)]
     overriding = [path for path in wanted if folders.is_override(path)]
     found = declared(
@@ -76,6 +80,35 @@ def read_module(texts: Mapping[str, bytes], sizes: Mapping[str, int]) -> Documen
 
 def empty_unit(folder: Folder, diagnostics: list[Diagnostic]) -> Document:
     return _document(folder, {name: [] for name in LISTS}, diagnostics)
+
+
+def _read_file(path: str, data: bytes | None, size: int) -> Reading:
+    """One module file as blocks and diagnostics. `size` is its size in the archive: a text that was cut is not read."""
+    data = data or b""
+    file = File(path, data.removeprefix(_BOM))
+    try:
+        if size > MAX_FILE_BYTES:
+            raise Unreadable(0, f"it has {size} bytes, at most {MAX_FILE_BYTES} are read")
+        if len(data) < size:
+            raise Unreadable(0, f"only {len(data)} of its {size} bytes were available")
+        _refuse_binary(file.text)
+        return read_json_syntax(file) if folders.is_json(path) else read_native(file)
+    except Unreadable as problem:
+        return Reading(diagnostics=[file.diagnostic(problem.offset, f"not read: {problem}")], is_complete=False)
+    except MemoryError:
+        raise  # the child reports it
+    except Exception:  # noqa: BLE001  # a defect of the readers must not cost a publish
+        return Reading(diagnostics=[Diagnostic(path, 1, 1, INTERNAL_ERROR)], is_complete=False)
+
+
+def _refuse_binary(text: bytes) -> None:
+    at = text.find(b"\0")
+    if at >= 0:
+        raise Unreadable(at, "it contains a NUL byte, so it is not text")
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Unreadable(error.start, "it is not UTF-8") from None
 
 
 def _faults(readings: Mapping[str, Reading], conflicts: Sequence[Conflict], *, is_whole: bool) -> list[Diagnostic]:

@@ -3,6 +3,7 @@
 An API token is exchanged for a short-lived one of the same person; a request without one gets an anonymous token.
 """
 
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -16,13 +17,15 @@ from rest_framework.response import Response
 from apps.accounts.identity import token_usage, tokens
 from apps.accounts.identity.sign_ins import address_of
 from apps.accounts.models import ApiToken
+from apps.artifacts import names
 from apps.http.authentication import TokenAuthentication
 from apps.lib.bodies import chunks
 from apps.lib.digests import counted
 from apps.lib.errors import CredentialsRequired, Invalid
 from apps.oci.base import OciView
-from apps.oci.tokens import registry_tokens, scopes, throttling
+from apps.oci.tokens import registry_tokens, throttling
 
+_ACTIONS = ("pull", "push", "delete")
 FORM_MAX_BYTES = 64 * 1024
 _MAX_FIELDS = 200
 # The field with the API token, by grant type.
@@ -71,8 +74,26 @@ def _answer(token: ApiToken | None, asked: list[str]) -> Response:
         "issued_at": timezone.now().strftime("%Y-%m-%dT%H:%M:%SZ"),
     }
     if asked:
-        document["scope"] = scopes.understood(asked)
+        document["scope"] = _understood_scopes(asked)
     return Response(document, headers={"Cache-Control": "no-store"})
+
+
+def _understood_scopes(asked: Iterable[str]) -> str:
+    """The known scopes (`repository:<name>:pull,push`, several in one parameter or in several), normalised.
+
+    Granting fewer rights than asked is no error.
+    """
+    found: dict[str, set[str]] = {}
+    for scope in " ".join(asked).split():
+        kind, _, rest = scope.partition(":")
+        name, _, actions = rest.rpartition(":")
+        wanted = set(_ACTIONS if actions == "*" else actions.split(",")).intersection(_ACTIONS)
+        if kind == "repository" and wanted and names.is_name(name):
+            found.setdefault(name, set()).update(wanted)
+    return " ".join(
+        f"repository:{name}:{','.join(action for action in _ACTIONS if action in wanted)}"
+        for name, wanted in found.items()
+    )
 
 
 def _form(request: Request) -> dict[str, list[str]]:

@@ -7,7 +7,7 @@ from django.http import HttpResponse
 from django.urls import re_path
 from rest_framework.request import Request
 
-from apps.artifacts import referrers
+from apps.artifacts import attachments
 from apps.artifacts.names import Digest, ProviderMirror, parse_name
 from apps.lib.formats.oci_manifests import IMAGE_INDEX
 from apps.oci import mirrors, paging, repositories
@@ -22,14 +22,14 @@ class Referrers(ReadyInRepository, OciView):
         artifact_type = request.GET.get("artifactType", "")
         if isinstance(address, ProviderMirror):
             mirrors.namespace_of(self.caller, address)  # the gate: to what is made from releases nothing is attached
-            page = referrers.Page()
+            page = attachments.Page()
         else:
             found = repositories.find(self.caller, address)
             last = request.GET.get("last", "")
             after = paging.number(last, "last is {}: follow the Link of the page before.") if last else 0
             path = found.address.path_name
-            page = referrers.page_of(found.namespace, path, subject, artifact_type=artifact_type, after=after)
-        body = json.dumps(referrers.index_of(page), ensure_ascii=False, separators=(",", ":")).encode()
+            page = attachments.page_of(found.namespace, path, subject, artifact_type=artifact_type, after=after)
+        body = json.dumps(attachments.index_of(page), ensure_ascii=False, separators=(",", ":")).encode()
         response = HttpResponse(body, content_type=IMAGE_INDEX)
         if artifact_type:
             response.headers[FILTERED] = "artifactType"

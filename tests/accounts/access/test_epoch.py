@@ -21,7 +21,7 @@ from apps.accounts.identity import sessions, tokens
 from apps.accounts.models import ApiToken, Epoch, Invitation, Scope, User
 from apps.accounts.people import accounts, invitations
 from apps.audit.models import AuditEvent
-from apps.blobs import backends, counters, store
+from apps.blobs import backends, store
 from tests.accounts.identity.test_sign_in import sign_in
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both]
@@ -171,16 +171,16 @@ def test_an_operator_accepts_or_revokes_what_is_suspended(dora, token, browser_o
 
 def test_storage_that_is_away_stops_no_revocation_and_is_told_later(dora, token, settings):
     made, headers = token
-    was = counters.highest(epoch.NAME)
+    was = store.highest_number(epoch.NAME)
     with backends_away(settings):
         tokens.revoke(token=made, actor=Viewer(dora))
         epoch.check_at_start()
     assert status(headers) == 401
-    assert counters.highest(epoch.NAME) == was
+    assert store.highest_number(epoch.NAME) == was
 
     assert not epoch.check()
 
-    assert counters.highest(epoch.NAME) == Epoch.objects.get().number > was
+    assert store.highest_number(epoch.NAME) == Epoch.objects.get().number > was
 
 
 @contextlib.contextmanager
@@ -194,10 +194,10 @@ def backends_away(settings):
 
 def test_only_the_highest_number_is_kept(stored_files):
     for number in (3, 12, 7):
-        counters.raise_to("epoch", number)
+        store.raise_number("epoch", number)
 
-    assert counters.highest("epoch") == 12
+    assert store.highest_number("epoch") == 12
     assert stored_files() == ["epoch/000000000012"]
     assert (store.get("epoch/000000000012") or b"").startswith(b"20"), "when it was written, for operators"
-    assert counters.highest("nothing") == 0
+    assert store.highest_number("nothing") == 0
     assert backends.current().size("epoch/000000000012")

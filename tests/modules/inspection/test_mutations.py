@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from apps.modules.inspection import units
-from apps.modules.inspection.files import INTERNAL_ERROR
+from apps.modules.inspection.units import INTERNAL_ERROR
 from tests.builders import modules
 
 SECRET = b"hunter2"

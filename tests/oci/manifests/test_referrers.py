@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from apps.artifacts import referrers
+from apps.artifacts import attachments
 from apps.artifacts.models import Manifest, Repository
 from tests.oci.manifests.documents import INDEX, SBOM, attached, code_of, digest_of, image, index
 
@@ -97,7 +97,7 @@ def test_many_come_in_pages(several):
     Manifest.objects.bulk_create(
         Manifest(repository=row, digest=f"sha256:{number:064x}", media_type=INDEX, subject=SUBJECT, size=1, raw=b"x",
                  artifact_type=SBOM)
-        for number in range(referrers.MAX_DESCRIPTORS + 5)
+        for number in range(attachments.MAX_DESCRIPTORS + 5)
     )  # fmt: skip
 
     digests, sizes = walked(several, f"/v2/pantry/vpc/aws/referrers/{SUBJECT}")
@@ -120,7 +120,7 @@ def test_large_ones_come_in_pages_that_clients_can_read(repo):
         pushed.append(digest_of(raw))
 
     assert walked(at, f"/v2/pantry/vpc/aws/referrers/{SUBJECT}") == (pushed, [2, 1])
-    assert len(at.referrers(SUBJECT).content) < referrers.MAX_BYTES
+    assert len(at.referrers(SUBJECT).content) < attachments.MAX_BYTES
 
 
 @pytest.mark.parametrize("last", ["-1", "abc", "9" * 30])
