@@ -1,5 +1,5 @@
 """Reading 400 files with 2 MB of HCL: the whole inspection against tree-sitter alone and against python-hcl2, and what
-its child process costs. Run with `make bench`; nothing of Larder has to run.
+its child process costs.
 """
 
 import json
@@ -7,20 +7,18 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import hcl2
 
 from apps.modules.inspection import tree, units
 from apps.modules.inspection.source import File
-from bench import figures
+from bench.larder import Bench
+from bench.report import Figure
 from tests.builders import modules
 
 FILES = 400
 BYTES = 2_000_000
-ROUNDS = 7
-# python-hcl2 takes seconds for a part of it.
-PART = 40
 _NAME = re.compile(rb'^((?:variable|output|module|check|resource "\w+"|data "\w+") "\w+)"', re.MULTILINE)
 # In a process of its own, because the peak of its children is all that a process is told of them.
 _CHILD = """
@@ -31,13 +29,13 @@ sizes = {name: len(text) for name, text in texts.items()}
 started = time.perf_counter()
 document = inspecting.inspect(texts, sizes)
 seconds = time.perf_counter() - started
-assert len(document["units"][0]["variables"]) > 1000, document["units"][0]["warnings"]
+assert document["units"][0]["variables"], document["units"][0]["warnings"]
 usage = resource.getrusage(resource.RUSAGE_CHILDREN)
 print(json.dumps([seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024]))
 """
 
 
-def many_files() -> dict[str, bytes]:
+def many_files(count: int) -> dict[str, bytes]:
     """The files of real modules over and over, each time under other names, a third of them in submodules."""
     sources = [
         data
@@ -47,13 +45,13 @@ def many_files() -> dict[str, bytes]:
     ]
     texts: dict[str, bytes] = {}
     size = 0
-    for number in range(FILES):
+    for number in range(count):
         folder = f"modules/m{number % 20}/" if number % 3 == 0 else ""
         suffix = b'\\1_%d"' % number
         text = _NAME.sub(suffix, sources[number % len(sources)])
         texts[f"{folder}f{number}.tf"] = text
         size += len(text)
-    texts["rest.tf"] = b"# the rest\n" * max(0, (BYTES - size) // 11)
+    texts["rest.tf"] = b"# the rest\n" * max(0, (BYTES * count // FILES - size) // 11)
     del texts["f1.tf"]
     return texts
 
@@ -77,26 +75,19 @@ def in_a_child(texts: Mapping[str, bytes]) -> tuple[float, float, float]:
     return wall, cpu, memory
 
 
-def main() -> None:
-    texts = many_files()
+def measure(bench: Bench) -> Iterator[Figure]:
+    texts = many_files(8 if bench.is_tiny else FILES)
     sizes = {path: len(text) for path, text in texts.items()}
-    part = dict(list(texts.items())[:PART])
-    print(f"{len(texts)} files, {sum(sizes.values())} bytes")
-    parsing = [seconds_of(lambda: parsed(texts)) for _ in range(ROUNDS)]
-    reading = [seconds_of(lambda: units.read_module(texts, sizes)) for _ in range(ROUNDS)]
-    small = [seconds_of(lambda: units.read_module(part, {})) for _ in range(ROUNDS)]
+    part = dict(list(texts.items())[: len(texts) // 10 + 1])
+    rounds = range(bench.rounds)
+    parsing = [seconds_of(lambda: parsed(texts)) for _ in rounds]
+    reading = [seconds_of(lambda: units.read_module(texts, sizes)) for _ in rounds]
+    small = [seconds_of(lambda: units.read_module(part, {})) for _ in rounds]
     oracle = [seconds_of(lambda: [hcl2.loads(text.decode()) for text in part.values()]) for _ in range(2)]
-    children = [in_a_child(texts) for _ in range(ROUNDS)]
-    print(figures.line("parsing alone (processor)", parsing, "s"))
-    print(figures.line("inspection, all but the child (processor)", reading, "s"))
-    print(figures.line(f"{PART} of the files, inspection", small, "s"))
-    print(figures.line(f"{PART} of the files, python-hcl2", oracle, "s"))
-    print(figures.line("inspection in its child, to the answer", [wall for wall, _, _ in children], "s"))
-    print(figures.line("processor time of the child", [cpu for _, cpu, _ in children], "s"))
-    print(figures.line("memory of the child at its peak", [memory for _, _, memory in children], "MB"))
-    print(figures.ratio("inspection / parsing alone", figures.median(reading), figures.median(parsing), "< 6"))
-    print(figures.ratio("inspection / python-hcl2", figures.median(small), figures.median(oracle), "< 0.2"))
-
-
-if __name__ == "__main__":
-    main()
+    children = [in_a_child(texts) for _ in rounds]
+    what = f"inspection of {len(texts)} files"
+    yield Figure(what, reading, "s", parsing, "tree-sitter alone", "< 6")
+    yield Figure(f"inspection of {len(part)} files", small, "s", oracle, "python-hcl2", "< 0.2")
+    yield Figure(f"{what}, in its child", [wall for wall, _, _ in children], "s")
+    yield Figure(f"{what}, processor time of the child", [cpu for _, cpu, _ in children], "s")
+    yield Figure(f"{what}, memory of the child", [memory for _, _, memory in children], "MB")

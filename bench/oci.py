@@ -1,42 +1,36 @@
 """Pushes and pulls of blobs and manifests, with the same client against Debian's docker-registry in the same run.
 
-Both on plain HTTP and a folder of this machine. Needs `docker-registry` (apt-get install docker-registry) on the PATH.
+Both on plain HTTP and a folder of this machine. wrk knows no HEAD, so a loop over a socket asks for manifests.
 """
 
 import hashlib
 import http.client
 import json
-import os
 import random
-import shutil
-import signal
-import subprocess
-import tempfile
+import re
+import socket
+import ssl
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from bench import figures, trees
-from tests.live import start_live
-from tests.postgres import free_port
+from bench import references, trees
+from bench.larder import Bench
+from bench.report import Figure
+from bench.uploads import make
 
 LARGE = 1024 * 1024 * 1024
 STEP = 1024 * 1024
 SMALL_BLOBS, CLIENTS = 1000, 8
 SMALL = 1024
-REQUESTS = 200
-ROUNDS = 3
-NAME = "bench/image/test"
+REQUESTS = 1000
+NAME = "bench-oci/image/test"
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
-CONFIG = """version: 0.1
-log: {{level: error, accesslog: {{disabled: true}}}}
-storage: {{filesystem: {{rootdirectory: {folder}}}, delete: {{enabled: true}}}}
-http: {{addr: 127.0.0.1:{port}}}
-"""
+LENGTH = re.compile(rb"(?i)\ncontent-length: *(\d+)")
 
 
 @dataclass(frozen=True)
@@ -46,12 +40,21 @@ class Registry:
     token: str = ""
 
 
+def connected(registry: Registry) -> socket.socket:
+    where = urlsplit(registry.url)
+    plain = socket.create_connection((where.hostname or "", where.port or 80), timeout=300)
+    if where.scheme == "http":
+        return plain
+    return ssl._create_unverified_context().wrap_socket(plain)  # noqa: S323, SLF001  # its own CA, on this machine
+
+
 class Client:
     """One connection that is kept."""
 
     def __init__(self, registry: Registry) -> None:
         where = urlsplit(registry.url)
         self.connection = http.client.HTTPConnection(where.hostname or "", where.port, blocksize=STEP, timeout=300)
+        self.connection.sock = connected(registry)
         self.headers = {"Authorization": f"Bearer {registry.token}"} if registry.token else {}
 
     def ask(
@@ -86,65 +89,24 @@ def digest_of(data: bytes) -> str:
     return f"sha256:{hashlib.sha256(data).hexdigest()}"
 
 
-@contextmanager
-def docker_registry(folder: Path) -> Iterator[Registry]:
-    port = free_port()
-    folder.mkdir()
-    (folder / "config.yml").write_text(CONFIG.format(folder=folder / "blobs", port=port))
-    with (folder / "output.txt").open("wb") as sink:
-        process = subprocess.Popen(
-            ["docker-registry", "serve", folder / "config.yml"], stdout=sink, stderr=subprocess.STDOUT
-        )
-    registry = Registry(f"http://127.0.0.1:{port}", process.pid)
-    try:
-        _wait_for(registry, folder / "output.txt")
-        yield registry
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(timeout=20)
-
-
-def _wait_for(registry: Registry, output: Path) -> None:
-    deadline = time.monotonic() + 20
-    while True:
-        try:
-            Client(registry).ask("GET", "/v2/", status=200)
-        except OSError:
-            if time.monotonic() > deadline:
-                raise RuntimeError(output.read_text()[-2000:]) from None
-            time.sleep(0.1)
-        else:
-            return
-
-
 def seconds(work: Callable[..., object], *arguments: object) -> float:
     started = time.perf_counter()
     work(*arguments)
     return time.perf_counter() - started
 
 
-def make_large(path: Path, seed: int) -> str:
-    """Other bytes in each round: what is known need not be stored again."""
-    block, tally = random.Random(seed).randbytes(STEP), hashlib.sha256()
-    with path.open("wb") as sink:
-        for _ in range(LARGE // STEP):
-            sink.write(block)
-            tally.update(block)
-    return f"sha256:{tally.hexdigest()}"
-
-
 def push_large(registry: Registry, path: Path, digest: str) -> None:
     with path.open("rb") as source:
-        Client(registry).push(digest, source, LARGE)
+        Client(registry).push(digest, source, path.stat().st_size)
 
 
-def pull_large(registry: Registry, digest: str) -> None:
-    assert Client(registry).pull(digest) == LARGE
+def pull_large(registry: Registry, path: Path, digest: str) -> None:
+    assert Client(registry).pull(digest) == path.stat().st_size
 
 
-def push_small(registry: Registry, seed: int) -> None:
+def push_small(registry: Registry, seed: int, count: int) -> None:
     noise = random.Random(seed)
-    blobs = [noise.randbytes(SMALL) for _ in range(SMALL_BLOBS)]
+    blobs = [noise.randbytes(SMALL) for _ in range(count)]
 
     def one_client(number: int) -> None:
         client = Client(registry)
@@ -166,87 +128,102 @@ def push_manifest(registry: Registry) -> None:
     client.ask("PUT", f"/v2/{NAME}/manifests/edge", raw, status=201, Content_Type=MANIFEST).read()
 
 
-def ask_for_manifest(registry: Registry, method: str) -> None:
-    client = Client(registry)
-    for _ in range(REQUESTS):
-        client.ask(method, f"/v2/{NAME}/manifests/edge", status=200, Accept=MANIFEST).read()
+def ask_for_manifest(registry: Registry, method: str, count: int) -> None:
+    """On one connection, by sockets alone: an HTTP client would cost more than the answer."""
+    where = urlsplit(registry.url)
+    token = f"Authorization: Bearer {registry.token}\r\n" if registry.token else ""
+    host = f"Host: {where.netloc}\r\nAccept: {MANIFEST}\r\n"
+    request = f"{method} /v2/{NAME}/manifests/edge HTTP/1.1\r\n{host}{token}\r\n".encode()
+    with connected(registry) as connection:
+        for _ in range(count):
+            connection.sendall(request)
+            head, _, body = connection.recv(65536).partition(b"\r\n\r\n")
+            if not head.startswith(b"HTTP/1.1 200"):
+                raise RuntimeError(f"{method} of the manifest: {head[:500]!r}")
+            length = int(LENGTH.search(head)[1]) if method == "GET" else 0  # type: ignore[index]
+            while len(body) < length:
+                body += connection.recv(65536)
 
 
-def compare(what: str, larder: list[float], theirs: list[float], *, amount: float, unit: str, wanted: str) -> None:
-    """Rates, so that more is better on both sides."""
-    rates, reference = ([amount / took for took in times] for times in (larder, theirs))
-    print(figures.line(f"{what}: Larder", rates, unit))
-    print(figures.line(f"{what}: docker-registry", reference, unit))
-    print(figures.ratio(f"{what}: rate", figures.median(rates), figures.median(reference), wanted))
-
-
-def large(larder: Registry, theirs: Registry, folder: Path) -> None:
-    path, rounds = folder / "large", range(ROUNDS)
-    pushes: dict[Registry, list[float]] = {larder: [], theirs: []}
-    pulls: dict[Registry, list[float]] = {larder: [], theirs: []}
-    for number in rounds:
-        digest = make_large(path, number)
-        for registry in (larder, theirs):
-            pushes[registry].append(seconds(push_large, registry, path, digest))
-            pulls[registry].append(seconds(pull_large, registry, digest))
-    megabytes = LARGE / 1e6
-    compare("push of 1 GB", pushes[larder], pushes[theirs], amount=megabytes, unit="MB/s", wanted=">= 0.5")
-    compare("pull of 1 GB", pulls[larder], pulls[theirs], amount=megabytes, unit="MB/s", wanted=">= 0.5")
-    path.unlink()
-
-
-def memory(larder: Registry, folder: Path) -> None:
-    """Against a Larder that has just started. In separate rounds: sampling takes processor time from everybody."""
-    path, growth, before = folder / "large", [], trees.pss(larder.pid)
-    for number in range(ROUNDS):
-        digest = make_large(path, ROUNDS + number)
-        with trees.Peak(larder.pid) as peak:
-            push_large(larder, path, digest)
-            pull_large(larder, digest)
-        growth.append(peak.peak - before)
-    path.unlink()
-    print(figures.line("growth of all processes, summed PSS (< 48)", growth, "MB"))
-
-
-def small(larder: Registry, theirs: Registry) -> None:
-    times: dict[Registry, list[float]] = {larder: [], theirs: []}
-    for number in range(ROUNDS):
-        for registry in (larder, theirs):
-            times[registry].append(seconds(push_small, registry, number))
-    what = f"{SMALL_BLOBS} blobs of 1 kB, {CLIENTS} clients"
-    compare(what, times[larder], times[theirs], amount=SMALL_BLOBS, unit="/s", wanted=">= 0.3")
-
-
-def manifests(larder: Registry, theirs: Registry) -> None:
-    for registry in (larder, theirs):
-        push_manifest(registry)
-    for method in ("HEAD", "GET"):
-        times: dict[Registry, list[float]] = {larder: [], theirs: []}
-        for registry in [larder, theirs] * (ROUNDS + 1):
-            times[registry].append(seconds(ask_for_manifest, registry, method))
-        first = slice(1, None)  # the first round only warms up
-        took = (times[larder][first], times[theirs][first])
-        compare(f"{method} of a manifest", *took, amount=REQUESTS, unit="/s", wanted=">= 0.5")
-
-
-def main() -> None:
-    if shutil.which("docker-registry") is None:
-        print("docker-registry is not installed (apt-get install docker-registry): nothing to compare with")
+def measure(bench: Bench) -> Iterator[Figure]:
+    if bench.lacks("oci", "docker-registry"):
         return
-    with tempfile.TemporaryDirectory(prefix="larder-bench-") as name:
-        folder = Path(name)
-        with start_live(folder / "larder", LARDER_TLS="off") as live, docker_registry(folder / "theirs") as theirs:
-            token = live.token()
-            with live.client(token) as client:
-                client.put("/api/v1/namespaces/bench", json={"visibility": "private"}).raise_for_status()
-            larder = Registry(live.url, live.process.pid, token)
-            print(f"load average at the start: {os.getloadavg()[0]:.1f}")
-            memory(larder, folder)
-            manifests(larder, theirs)
-            small(larder, theirs)
-            large(larder, theirs, folder)
-            print(f"load average at the end: {os.getloadavg()[0]:.1f}")
+    live = bench.larder(is_seeded=False, tls=False)
+    token = bench.token(live)
+    with live.client(token) as client:
+        client.put("/api/v1/namespaces/bench-oci", json={"visibility": "private"}).raise_for_status()
+    ours = Registry(live.url, live.process.pid, token)
+    with references.docker_registry(bench.folder / "docker-registry") as server:
+        theirs = Registry(server.url, server.pid)
+        yield _growth(bench, ours)
+        yield from _manifests(bench, ours, theirs)
+        count = 16 if bench.is_tiny else SMALL_BLOBS
+        taken = _in_turns(bench, ours, theirs, lambda registry, number: push_small(registry, number, count))
+        yield _compared(f"push of {count:,} blobs of 1 kB, {CLIENTS} clients", taken, count, "/s", ">= 0.8")
+        yield from _large(bench, ours, theirs)
 
 
-if __name__ == "__main__":
-    main()
+def _growth(bench: Bench, ours: Registry) -> Figure:
+    """Against a Larder that has just started. In rounds of its own: sampling takes processor time from everybody."""
+    path, growth, before = bench.folder / "blob", [], trees.pss(ours.pid)
+    for number in range(bench.rounds):
+        digest = make(path, _size(bench), f"memory {number}")
+        with trees.Peak(ours.pid) as peak:
+            push_large(ours, path, digest)
+            pull_large(ours, path, digest)
+        growth.append(peak.peak - before)
+    return Figure("push and pull of 1 GiB, growth of all processes", growth, "MB", wanted="< 48")
+
+
+def _manifests(bench: Bench, ours: Registry, theirs: Registry) -> Iterator[Figure]:
+    push_manifest(ours)
+    push_manifest(theirs)
+    count = 20 if bench.is_tiny else REQUESTS
+    for method in ("GET", "HEAD"):
+        taken = _in_turns(bench, ours, theirs, partial(_ask_often, method, count))
+        yield _compared(f"{method} of a manifest by tag, 1 connection", taken, count, "/s", ">= 3")
+
+
+def _ask_often(method: str, count: int, registry: Registry, _number: int) -> None:
+    ask_for_manifest(registry, method, count)
+
+
+def _large(bench: Bench, ours: Registry, theirs: Registry) -> Iterator[Figure]:
+    path = bench.folder / "blob"
+    digests: dict[int, str] = {}
+
+    def push(registry: Registry, number: int) -> None:
+        push_large(registry, path, digests[number])
+
+    pushes: list[list[float]] = [[], []]
+    pulls: list[list[float]] = [[], []]
+    for number in range(bench.rounds):
+        digests[number] = make(path, _size(bench), f"round {number}")
+        for place, registry in enumerate((ours, theirs)):
+            pushes[place].append(seconds(push, registry, number))
+            pulls[place].append(seconds(pull_large, registry, path, digests[number]))
+    megabytes = _size(bench) / 1e6
+    yield _compared("push of 1 GiB", pushes, megabytes, "MB/s", ">= 1.2")
+    yield _compared("pull of 1 GiB", pulls, megabytes, "MB/s", ">= 0.5")
+
+
+def _size(bench: Bench) -> int:
+    return STEP if bench.is_tiny else LARGE
+
+
+def _in_turns(
+    bench: Bench, ours: Registry, theirs: Registry, work: Callable[[Registry, int], None]
+) -> list[list[float]]:
+    """Seconds of both, round by round, after one round that warms up."""
+    taken: list[list[float]] = [[], []]
+    for number in range(-1, bench.rounds):
+        for times, registry in zip(taken, (ours, theirs), strict=True):
+            took = seconds(work, registry, number)
+            times.extend([took] if number >= 0 else [])
+    return taken
+
+
+def _compared(work: str, taken: list[list[float]], amount: float, unit: str, wanted: str) -> Figure:
+    """As rates, so that more is better on both sides."""
+    ours, theirs = ([amount / took for took in times] for times in taken)
+    return Figure(work, ours, unit, theirs, "docker-registry", wanted)

@@ -4,16 +4,14 @@ The registry's way costs more on purpose: each signature has its own home and is
 """
 
 import json
-import os
-import subprocess
-import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
-from bench import figures
+from bench.larder import Bench
+from bench.report import Figure
 from tests.builders.keys import gpg, gpg_home, signing_key
-from tests.live import CHECKOUT
 
 COUNT = 64
 SIGN = """
@@ -24,8 +22,8 @@ from apps.accounts.access.gate import NOBODY
 from apps.accounts.models import Namespace
 from apps.signing import key_generation, signer, vault
 vault.unlock()
-namespace = Namespace.objects.create(name="bench", canonical="bench", visibility="public")
-with open(os.environ["BENCH_KEY"], "rb") as file:
+namespace = Namespace.objects.create(name="bench-signing", canonical="bench-signing", visibility="public")
+with open(KEY, "rb") as file:
     key = key_generation.import_key(namespace=namespace, material=file.read(), passphrase="", actor=NOBODY)
 begun = time.monotonic()
 def one(number):
@@ -38,47 +36,29 @@ def one(number):
 with ThreadPoolExecutor(COUNT) as pool:
     ends = list(pool.map(one, range(COUNT)))
 print(json.dumps([os.getpid(), ends]))
-""".replace("COUNT", str(COUNT))
+"""
 
 
-def main() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        process, ends = signings(Path(folder))
-        failed = [end for end in ends if isinstance(end, str)]
-        taken = sorted(end for end in ends if isinstance(end, float))
-        print(f"{len(taken)} of {COUNT} succeeded; {sum('memory' in end for end in failed)} failed for memory")
-        print(*failed, sep="\n", end="\n" if failed else "")
-        print(figures.line("end of a signing, all begun at once", taken, "s"))
-        alone = reference()
-        print(figures.line("gpg alone, one after the other, all", [alone], "s"))
-        print(figures.ratio("all signings, against gpg alone", taken[-1], alone, "< 6"))
-        time.sleep(5)
-        print(f"left after 5 s: {len(homes_of(process))} homes, {agents_of(process)} agents (wanted: none)")
+def measure(bench: Bench) -> Iterator[Figure]:
+    count = 2 if bench.is_tiny else COUNT
+    live = bench.larder(is_seeded=False, tls=True)
+    (bench.folder / "key").write_text(signing_key("rsa4096").secret_armor)
+    script = SIGN.replace("COUNT", str(count)).replace("KEY", repr(str(bench.folder / "key")))
+    process, ends = json.loads(live.manage("shell", "--no-imports", "-c", script).splitlines()[-1])
+    failed = [end for end in ends if isinstance(end, str)]
+    taken = sorted(end for end in ends if isinstance(end, float))
+    alone = reference(count)
+    time.sleep(0 if bench.is_tiny else 5)
+    note = {"failed": failed, "homes left": len(homes_of(process)), "agents left": agents_of(process)}
+    yield Figure(f"{count} signatures at once, the last", taken[-1:], "s", [alone], "gpg one by one", "< 6", note=note)
+    yield Figure(f"{count} signatures at once, not made (see the JSON)", [len(failed)], "", wanted="0")
 
 
-def signings(folder: Path) -> tuple[int, list[float | str]]:
-    """The number of the process that signed, and when each signature ended (or how it failed)."""
-    secret = folder / "key"
-    secret.write_text(signing_key("rsa4096").secret_armor)
-    environment = {**os.environ, "LARDER_DATA_DIR": str(folder), "BENCH_KEY": str(secret)}  # noqa: TID251  # for children
-
-    def manage(*arguments: str) -> str:
-        command = [sys.executable, "manage.py", *arguments]
-        return subprocess.run(
-            command, cwd=CHECKOUT, env=environment, stdout=subprocess.PIPE, text=True, check=True
-        ).stdout
-
-    (folder / "secret_key").write_text("x" * 50)
-    manage("migrate", "--verbosity", "0")
-    process, ends = json.loads(manage("shell", "--no-imports", "-c", SIGN).splitlines()[-1])
-    return process, ends
-
-
-def reference() -> float:
+def reference(count: int) -> float:
     with gpg_home() as home:
         gpg(home, "--import", data=signing_key("rsa4096").secret_armor.encode())
         begun = time.monotonic()
-        for number in range(COUNT):
+        for number in range(count):
             gpg(home, "--digest-algo", "SHA512", "--detach-sign", data=f"data {number}".encode())
         return time.monotonic() - begun
 
@@ -98,8 +78,3 @@ def read(path: Path) -> str:
         return path.read_bytes().decode(errors="replace")
     except OSError:
         return ""  # it has ended meanwhile
-
-
-if __name__ == "__main__":
-    os.umask(0o077)
-    main()

@@ -1,5 +1,6 @@
-"""The memory of a whole process tree: proportional set sizes, so that shared pages count once."""
+"""Memory (proportional set sizes, so that shared pages count once) and processor time of a whole process tree."""
 
+import os
 import threading
 import time
 from pathlib import Path
@@ -25,14 +26,27 @@ def descendants(root: int) -> list[int]:
 
 def pss(root: int) -> float:
     """Summed PSS of the tree, in MB."""
-    total = 0
+    return sum(pss_of(pid) for pid in descendants(root))
+
+
+def pss_of(pid: int) -> float:
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0.0
+    return next((int(text.split()[1]) for text in lines if text.startswith("Pss:")), 0) / 1024
+
+
+def cpu_seconds(root: int) -> float:
+    """Processor time that the living processes of the tree have used."""
+    ticks = 0
     for pid in descendants(root):
         try:
-            lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         except OSError:
             continue
-        total += next((int(text.split()[1]) for text in lines if text.startswith("Pss:")), 0)
-    return total / 1024
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 class Peak:

@@ -153,14 +153,10 @@ class FirstRun:
 first_run = FirstRun()
 
 
-@contextmanager
-def start_live(folder: Path, **variables: str) -> Iterator[Live]:
-    """Start `manage.py up`, wait until /readyz says so, and stop it by its process id."""
-    port = free_port()
-    data_dir = folder / "data"
+def environment_of(data_dir: Path, port: int, **variables: str) -> dict[str, str]:
     # tests/settings.py has preset some of these for its own process: the child gets its own.
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("LARDER_", "DJANGO_"))}
-    environment = {
+    return {
         **inherited,
         "LARDER_DATA_DIR": str(data_dir),
         "LARDER_LISTEN": f"127.0.0.1:{port}",
@@ -168,6 +164,14 @@ def start_live(folder: Path, **variables: str) -> Iterator[Live]:
         "PYTHONUNBUFFERED": "1",
         **variables,
     }
+
+
+@contextmanager
+def start_live(folder: Path, **variables: str) -> Iterator[Live]:
+    """Start `manage.py up`, wait until /readyz says so, and stop it by its process id."""
+    port = free_port()
+    data_dir = folder / "data"
+    environment = environment_of(data_dir, port, **variables)
     folder.mkdir(parents=True, exist_ok=True)
     is_usual = (
         not {"LARDER_ADMIN_PASSWORD", "LARDER_DATABASE_URL", "LARDER_STORAGE_URL", "LARDER_TLS"} & variables.keys()

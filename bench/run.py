@@ -1,0 +1,85 @@
+"""Measure Larder, against other servers and loops in the same run: `make bench`, or parts of it with `--only`.
+
+Prints one table; `--json` writes every round. Nothing here asserts a time.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from bench import archives, inspection, lists, oci, providers, reads, report, signing, starts, uploads
+from bench.larder import Bench
+from bench.report import Figure
+
+# In the order in which they run: neighbours share a Larder.
+PARTS: dict[str, Callable[[Bench], Iterator[Figure]]] = {
+    "archives": archives.measure,
+    "lists": lists.measure,
+    "size": reads.measure_size,
+    "reads": reads.measure,
+    "uploads": uploads.measure,
+    "providers": providers.measure,
+    "oci": oci.measure,
+    "inspection": inspection.measure,
+    "signing": signing.measure,
+    "starts": starts.measure,
+}
+DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "performance.md"
+BEGIN, END = "<!-- figures: bench/run.py --write-docs -->\n", "<!-- end of the figures -->\n"
+
+
+def main() -> None:
+    options = _options()
+    wanted = options.only.split(",") if options.only else list(PARTS)
+    if unknown := set(wanted) - set(PARTS):
+        sys.exit(f"There is no part {', '.join(sorted(unknown))}. The parts are: {', '.join(PARTS)}.")
+    figures: list[Figure] = []
+    with tempfile.TemporaryDirectory(prefix="larder-bench-") as name:
+        keep = Path(options.keep).resolve() if options.keep else Path(name) / "seeded"
+        bench = Bench(Path(name), keep, options.seconds, options.rounds, is_tiny=options.tiny)
+        try:
+            for part in PARTS:
+                if part in wanted:
+                    figures += _measured(part, bench)
+        finally:
+            bench.close()
+    table = report.table(figures)
+    print(f"\n{report.machine()}\n\n{table}")
+    for line in bench.skipped:
+        print(f"Skipped: {line}")
+    if options.json:
+        Path(options.json).write_text(report.as_json(figures, bench.skipped))
+    if options.write_docs:
+        write(DOCUMENT, report.as_markdown(figures, bench.skipped, seconds=bench.seconds, rounds=bench.rounds))
+
+
+def _measured(part: str, bench: Bench) -> Iterator[Figure]:
+    print(f"{part} (load average {os.getloadavg()[0]:.1f})", file=sys.stderr, flush=True)
+    for figure in PARTS[part](bench):
+        print("  " + " | ".join(cell for cell in figure.cells() if cell), file=sys.stderr, flush=True)
+        yield figure
+
+
+def write(document: Path, markdown: str) -> None:
+    """Replace what is between the two marks."""
+    before, _, rest = document.read_text().partition(BEGIN)
+    document.write_text(f"{before}{BEGIN}\n{markdown}\n{END}{rest.partition(END)[2]}")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="bench/run.py", description="Measure Larder. The parts: " + ", ".join(PARTS))
+    parser.add_argument("--only", metavar="PARTS", help="some of them, separated by commas")
+    parser.add_argument("--keep", metavar="FOLDER", help="fill the large registry here, or take the one that is there")
+    parser.add_argument("--seconds", type=float, default=2.0, help="length of a round under load (default: 2)")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds of each measurement (default: 3)")
+    parser.add_argument("--json", metavar="FILE", help="write every round to this file")
+    parser.add_argument("--write-docs", action="store_true", help="put the table into docs/performance.md")
+    parser.add_argument("--tiny", action="store_true", help="smallest registry and files: shows that it works at all")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,274 @@
+"""A large registry as rows, written in bulk through the models: the pipeline would need days for 500,000 versions.
+
+Runs inside a Larder (`manage.py shell`), on SQLite and PostgreSQL. `bench` (public) and `bench-private` hold what the
+parts of the benchmark ask for; the namespaces `team0` to `team49` hold the rest.
+"""
+
+import hashlib
+import json
+import random
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models import Model
+from django.utils import timezone
+
+from apps.accounts.models import Namespace
+from apps.audit.kinds import Kind as AuditKind
+from apps.lib.search_terms import terms_of
+from apps.lib.versions import Version, parse
+from apps.modules.models import Module, ModuleVersion
+from apps.providers.models import Package, Provider, ProviderVersion
+from apps.releases.catalogue import search
+from apps.releases.models import DownloadCount, Release, ReleaseBlob, SearchDoc, SearchFacet, SearchTerm
+from apps.signing.models import SigningKey
+from bench.larder import Size
+from tests.builders.keys import signing_key
+from tests.protocol.catalogue import INSPECTION
+
+NAMESPACES = 50
+BATCH = 50  # modules in a transaction
+SYSTEMS = ("aws", "azurerm", "google", "kubernetes", "null")
+PARTS = [a + b for a in ("net", "sub", "clu", "key", "log", "rol") for b in ("work", "set", "map", "zone")]
+PLATFORMS = [f"{os}_{arch}" for os in ("linux", "darwin", "windows", "freebsd") for arch in ("amd64", "arm64", "arm")]
+NEEDLES = 20  # modules that say "needle"
+
+
+def fill(text: str) -> None:
+    """Fill the database with a `Size`, given as JSON, and let the database look at what it has now."""
+    size = Size(**json.loads(text))
+    spaces = {name: _namespace(name, "public") for name in ("bench", *(f"team{n}" for n in range(NAMESPACES)))}
+    spaces["bench-private"] = _namespace("bench-private", "private")
+    for space in (spaces["bench"], spaces["bench-private"]):
+        for count in (100, 1000):
+            _add_modules(space, [f"of-{count}/local"], numbers(count))
+        _add_providers(space, _key(space), ["of-50"], numbers(50), PLATFORMS[:5])
+    for place in range(NAMESPACES):
+        space = spaces[f"team{place}"]
+        modules = [f"module-{n}/{SYSTEMS[n % 5]}" for n in range(place, size.modules, NAMESPACES)]
+        for start in range(0, len(modules), BATCH):
+            _add_modules(space, modules[start : start + BATCH], numbers(size.versions))
+        if providers := [f"provider-{n}" for n in range(place, size.providers, NAMESPACES)]:
+            _add_providers(space, _key(space), providers, numbers(size.provider_versions), PLATFORMS[: size.platforms])
+    _execute("ANALYZE", [])
+    (settings.DATA_DIR / "seeded.json").write_text(json.dumps(asdict(size)))
+
+
+def numbers(count: int) -> list[Version]:
+    return [parse(f"{n // 100 + 1}.{n // 10 % 10}.{n % 10}") for n in range(count)]
+
+
+def digest_of(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _namespace(name: str, visibility: str) -> Namespace:
+    return Namespace.objects.create(name=name, canonical=name, visibility=visibility)
+
+
+def _key(space: Namespace) -> SigningKey:
+    made = signing_key("ed25519")
+    return SigningKey.objects.create(
+        namespace=space,
+        custody="publisher",
+        fingerprint=made.fingerprint,
+        key_id=made.key_id,
+        armor=made.armor,
+        algorithm="ed25519",
+        uid="Bench <bench@example.com>",
+        made_at=timezone.now(),
+    )
+
+
+def _releases(space: Namespace, kind: str, names: list[tuple[str, Version]]) -> list[Release]:
+    now = timezone.now()
+    return Release.objects.bulk_create(
+        Release(
+            kind=kind,
+            namespace=space,
+            name=name,
+            version=number.text,
+            sort_key=number.sort_key,
+            state="published",
+            digest=digest_of(f"{space} {name} {number.text}"),
+            size=2_500_000,
+            published_at=now,
+            finished_at=now,
+            staging_key="-",
+        )
+        for name, number in names
+    )
+
+
+@transaction.atomic
+def _add_modules(space: Namespace, names: list[str], versions: list[Version]) -> None:
+    """The newest version of each by the ORM, the others as copies of its rows: by the ORM they would take an hour."""
+    modules = Module.objects.bulk_create(
+        Module(namespace=space, name=name, system=system, canonical=f"{name}/{system}")
+        for name, _, system in (path.partition("/") for path in names)
+    )
+    newest = _releases(space, "module", [(name, versions[-1]) for name in names])
+    ModuleVersion.objects.bulk_create(
+        ModuleVersion(
+            module=module,
+            release=release,
+            is_prerelease=False,
+            readme_html="<p>Network.</p>" * 300,
+            inspection=INSPECTION,
+            files=[{"name": "main.tf", "size": 1234}],
+        )
+        for module, release in zip(modules, newest, strict=True)
+    )
+    _copy_older(newest[0].pk, versions[:-1])
+    _record(newest[0].pk)
+    today = timezone.now().date()
+    DownloadCount.objects.bulk_create(
+        DownloadCount(release=release, day=today, client="OpenTofu 1.12.6", count=release.pk % 500 + 1)
+        for release in newest
+    )
+    dice = random.Random(names[0])
+    _add_docs(newest, [list(_module_words(release, dice)) for release in newest])
+
+
+def _copy_older(first: int, versions: list[Version]) -> None:
+    older = "(VALUES " + ", ".join(["(%s, %s)"] * len(versions)) + ") AS older"
+    chance = {
+        "sqlite": ("lower(hex(randomblob(16)))", "lower(hex(randomblob(32)))"),
+        "postgresql": ("gen_random_uuid()", "encode(sha256(random()::text::bytea), 'hex')"),
+    }
+    public_id, digest = chance[connection.vendor]
+    _copy(
+        Release,
+        {"version": "older.column1", "sort_key": "older.column2", "public_id": public_id, "digest": digest},
+        f"CROSS JOIN {older} WHERE releases_release.id >= %s",
+        [*(value for version in versions for value in (version.text, version.sort_key)), first],
+    )
+    _copy(
+        ModuleVersion,
+        {"release_id": "old.id", "readme_html": "''", "inspection": "'{}'"},
+        "JOIN releases_release AS new ON new.id = modules_moduleversion.release_id "
+        "JOIN releases_release AS old ON old.kind = new.kind AND old.namespace_id = new.namespace_id "
+        "AND old.name = new.name AND old.id <> new.id WHERE new.id >= %s",
+        [first],
+    )
+
+
+def _copy(model: type[Model], changed: dict[str, str], rest: str, values: list[Any]) -> None:
+    facts = model._meta  # noqa: SLF001  # Django's own name for what is public
+    table = facts.db_table
+    columns = [str(field.column) for field in facts.concrete_fields if not field.primary_key]
+    taken = ", ".join(changed.get(column, f"{table}.{column}") for column in columns)
+    _execute(f"INSERT INTO {table} ({', '.join(columns)}) SELECT {taken} FROM {table} {rest}", values)  # noqa: S608
+
+
+def _record(first: int) -> None:
+    """An audit row for each release from number `first` on."""
+    _execute(
+        "INSERT INTO audit_auditevent (at, kind, subject, detail, request_id) "
+        "SELECT release.published_at, %s, space.name || '/' || release.name || ' ' || release.version, '{}', '' "
+        "FROM releases_release AS release JOIN accounts_namespace AS space ON space.id = release.namespace_id "
+        "WHERE release.id >= %s",
+        [AuditKind.RELEASE_PUBLISHED, first],
+    )
+
+
+def _execute(statement: str, values: list[Any]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+
+
+@transaction.atomic
+def _add_providers(
+    space: Namespace, key: SigningKey, names: list[str], versions: list[Version], platforms: list[str]
+) -> None:
+    providers = Provider.objects.bulk_create(Provider(namespace=space, type=name) for name in names)
+    releases = _releases(space, "provider", [(name, number) for name in names for number in versions])
+    made = ProviderVersion.objects.bulk_create(
+        ProviderVersion(
+            provider=providers[place // len(versions)],
+            release=release,
+            is_prerelease=False,
+            protocols=["5.0", "6.0"],
+            signing=key.custody,
+            key=key,
+            sums_digest=release.digest,
+            signature_digest=digest_of(f"signature {release}"),
+        )
+        for place, release in enumerate(releases)
+    )
+    packages = Package.objects.bulk_create(_package(version, platform) for version in made for platform in platforms)
+    ReleaseBlob.objects.bulk_create(
+        ReleaseBlob(release=package.version.release, digest=package.digest, name=package.filename)
+        for package in packages
+    )
+    _record(releases[0].pk)
+    newest = releases[len(versions) - 1 :: len(versions)]
+    _add_docs(newest, [[(search.NAME, release.name), (search.PLACE, space.name)] for release in newest])
+
+
+def _package(version: ProviderVersion, platform: str) -> Package:
+    os, _, arch = platform.partition("_")
+    digest = digest_of(f"{version.release} {platform}")
+    name = f"terraform-provider-{version.provider.type}_{version.release.version}_{platform}.zip"
+    return Package(
+        version=version, os=os, arch=arch, filename=name, digest=digest, size=5_000_000, h1=f"h1:{digest[:43]}="
+    )
+
+
+def _module_words(release: Release, dice: random.Random) -> Iterator[tuple[int, str]]:
+    """Some sixty, as a module with twenty inputs has them."""
+    name, _, system = release.name.partition("/")
+    number = name.rpartition("-")[2]
+    yield search.NAME, name
+    yield search.PLACE, release.namespace.name
+    yield search.PLACE, system
+    yield search.DESCRIPTION, "Some infrastructure"
+    if int(number) < NEEDLES:
+        yield search.DESCRIPTION, "needle"
+    for _ in range(20):
+        yield search.INPUT, "_".join(dice.sample(PARTS, 3))
+    for _ in range(8):
+        yield search.OUTPUT, "_".join(dice.sample(PARTS, 2))
+
+
+def _add_docs(releases: list[Release], words: list[list[tuple[int, str]]]) -> None:
+    now = timezone.now()
+    docs = SearchDoc.objects.bulk_create(
+        SearchDoc(
+            kind=release.kind,
+            namespace=release.namespace,
+            name=release.name,
+            sort_key=search.sort_key(release.namespace.name, release.name),
+            description="Some infrastructure",
+            release=release,
+            version=release.version,
+            lifecycle="maintained",
+            is_prerelease=False,
+            is_listed=True,
+            published_at=now,
+            downloads=release.pk * 7919 % 10_000,
+        )
+        for release in releases
+    )
+    SearchFacet.objects.bulk_create(
+        SearchFacet(doc=doc, facet=facet, value=value)
+        for doc in docs
+        for system in doc.name.split("/")[1:]
+        for facet, value in (("system", system), ("provider", f"hashicorp/{system}"))
+    )
+    SearchTerm.objects.bulk_create(
+        SearchTerm(doc=doc, term=term, weight=weight)
+        for doc, texts in zip(docs, words, strict=True)
+        for term, weight in _weighed(texts).items()
+    )
+
+
+def _weighed(texts: list[tuple[int, str]]) -> dict[bytes, int]:
+    found: dict[bytes, int] = {}
+    for weight, text in sorted(texts, reverse=True):
+        for term in terms_of(text):
+            found.setdefault(term.encode(), weight)
+    return found

@@ -1,0 +1,50 @@
+"""`make bench` in its smallest form, so that it works when somebody needs it. No time is asserted anywhere."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from bench import report, run
+from bench.report import Figure
+from tests.live import CHECKOUT
+
+pytestmark = pytest.mark.live
+
+
+def test_every_part_of_the_benchmark_runs_or_says_what_it_misses(tmp_path):
+    figures = tmp_path / "figures.json"
+    command = [sys.executable, "-m", "bench.run", "--tiny", "--rounds", "1", "--seconds", "0.2", "--json", figures]
+    said = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, timeout=280, check=False)
+    assert said.returncode == 0, said.stderr[-3000:]
+    found = json.loads(figures.read_text())
+    skipped = {line.partition(":")[0] for line in found["skipped"]}
+    begun = [line.split(" (")[0] for line in said.stderr.splitlines() if "(load average" in line]
+    assert begun == list(run.PARTS)
+    assert skipped <= {"archives", "reads", "size", "oci", "providers"}
+    works = " ".join(one["work"] for one in found["figures"])
+    for part, work in {
+        "reads": "discovery",
+        "archives": "1 MiB",
+        "oci": "HEAD of a manifest",
+        "starts": "/readyz",
+    }.items():
+        assert (work in works) is (part not in skipped), said.stdout
+    assert all(min(one["values"]) >= 0 for one in found["figures"] if one["unit"] == "/s")
+
+
+def test_the_table_gives_medians_and_ratios_round_by_round():
+    figure = Figure("reads", [10, 30, 20], "/s", [100, 100, 50], "nginx", ">= 0.50", p99=[1, 2, 9])
+    row = report.table([figure, Figure("hidden", [1], "s", is_detail=True)]).splitlines()
+    assert len(row) == 3
+    cells = [cell.strip() for cell in row[2].strip("|").split("|")]
+    assert cells == ["reads", "20 (10 to 30) /s", "100 nginx", "0.3 (0.1 to 0.4)", ">= 0.50", "", "2", ""]
+
+
+def test_the_figures_in_the_document_are_replaced_and_nothing_else_is(tmp_path):
+    document = tmp_path / "performance.md"
+    document.write_text(f"Before.\n{run.BEGIN}\nold\n{run.END}After.\n")
+    run.write(document, "new")
+    assert document.read_text() == f"Before.\n{run.BEGIN}\nnew\n{run.END}After.\n"
+    assert run.DOCUMENT.read_text().count(run.BEGIN) == run.DOCUMENT.read_text().count(run.END) == 1
