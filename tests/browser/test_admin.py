@@ -96,29 +96,23 @@ def test_the_list_is_exported(page, module):
     assert dict(zip(head, line, strict=True))["module name"] == "exported"
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_admin_and_the_status_are_readable_in_both_themes(open_browser, module, watch, theme):
-    """In the portal's colours, on a phone and on a draft_client."""
-    module(f"seen-in-{theme}")
-    page = open_browser(color_scheme=theme).new_page()
-    paper = {"light": "rgb(250, 246, 239)", "dark": "rgb(26, 23, 21)"}[theme]
-    for path in (
-        "/admin/",
-        "/admin/jobs/job/",
-        "/admin/jobs/job/1/change/",
-        "/admin/accounts/user/1/change/",
-        "/status",
-    ):
-        for width in (390, 1440):
-            page.set_viewport_size({"width": width, "height": 900})
+def test_the_admin_and_the_status_are_readable_in_both_themes(page, module, watch):
+    """In the portal's colours, on a phone and on a desk."""
+    module("seen")
+    pages = ("", "jobs/job/", "jobs/job/1/change/", "accounts/user/1/change/")
+    for theme, paper in {"light": "rgb(250, 246, 239)", "dark": "rgb(26, 23, 21)"}.items():
+        page.emulate_media(color_scheme=theme)
+        for path in (*(f"/admin/{one}" for one in pages), "/status"):
             page.goto(path)
             assert page.evaluate("getComputedStyle(document.body).backgroundColor") == paper, path
-            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (path, width)
-            assert watch.unexpected() == [], path
-            # Django's own search box and picker: their labels are pictures.
-            own = [one for one in serious_findings(page) if "#searchbar" not in one and "help-tooltip" not in one]
-            assert own == [], (path, width)
-            watch.said.clear()  # axe loads style sheets by itself
+            for width in (390, 1440):
+                page.set_viewport_size({"width": width, "height": 900})
+                assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (path, width)
+                assert watch.unexpected() == [], path
+                # Django's own search box and picker: their labels are pictures.
+                own = [one for one in serious_findings(page) if "#searchbar" not in one and "help-tooltip" not in one]
+                assert own == [], (path, width)
+                watch.said.clear()  # axe loads style sheets by itself
     page.goto("/admin/accounts/user/1/change/")
     expect(page.get_by_label("Auditor")).to_be_visible()  # `up` has made the roles
 

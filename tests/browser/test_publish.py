@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
-from tests.browser.conftest import Watch, serious_findings
-from tests.browser.processes import worker_of
+from tests.browser.conftest import Watch, findings_in_both_themes, serious_findings
 from tests.browser.publishing import describe, expect_published, step, tab_to
 from tests.live import Live
+from tests.site.processes import child
 
 pytestmark = pytest.mark.live
 OpenBrowser = Callable[..., BrowserContext]
@@ -19,8 +19,9 @@ OpenBrowser = Callable[..., BrowserContext]
 
 @pytest.fixture
 def stopped_worker(live: Live) -> Iterator[Callable[[], None]]:
-    """Stop the worker process until the value is called, or the test ends."""
-    pid = worker_of(live.process.pid)
+    """The worker process stands still until the value is called, or the test ends."""
+    pid = child(live.process.pid, "worker")
+    assert pid is not None
     os.kill(pid, signal.SIGSTOP)
     yield lambda: os.kill(pid, signal.SIGCONT)
     os.kill(pid, signal.SIGCONT)
@@ -201,7 +202,8 @@ def test_a_page_that_was_closed_shows_the_real_step_and_a_second_browser_agrees(
     for page in pages:
         page.goto(url)
         expect(step(page, "received", "done")).to_be_visible()
-        page.wait_for_timeout(2_500)  # no page plays progress that did not happen
+    page.wait_for_timeout(2_500)  # no page plays progress that did not happen
+    for page in pages:
         expect(step(page, "checked", "waiting")).to_be_visible()
         expect(page.get_by_text("Waiting for a worker")).to_be_visible()
     stopped_worker()
@@ -209,23 +211,22 @@ def test_a_page_that_was_closed_shows_the_real_step_and_a_second_browser_agrees(
         expect_published(page)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_every_page_of_the_way_is_accessible_in_both_themes(open_browser: OpenBrowser, space, archive, theme):
+def test_every_page_of_the_way_is_accessible_in_both_themes(open_browser: OpenBrowser, space, archive):
     # Both browsers carry one session, and with it the upload ticket.
     plain = open_browser(java_script_enabled=False).new_page()
-    page = open_browser(color_scheme=theme).new_page()
+    page = open_browser().new_page()
     page.goto("/publish")
-    assert serious_findings(page) == []
+    assert findings_in_both_themes(page) == []
     for number, data in enumerate([None, b"this is no zip archive"]):
-        describe(plain, space, f"look{theme}")
+        describe(plain, space, "look")
         plain.get_by_label("Version", exact=True).fill(f"1.{number}.0")
         plain.get_by_role("button", name="Continue to the file").click()
         plain.wait_for_url("**/releases/*")
         page.goto(plain.url)
-        assert serious_findings(page) == []
+        assert findings_in_both_themes(page) == []
         page.locator("#file").set_input_files(archive("look.zip", data))
         page.get_by_role("button", name="Upload and publish").click()
         expect(
             page.locator("#release-status[data-state=published], #release-status[data-state=rejected]")
         ).to_be_visible()
-        assert serious_findings(page) == []
+        assert findings_in_both_themes(page) == []
