@@ -2,6 +2,7 @@
 
 from apps.portal import browse, help_pages, home
 from apps.portal.frame import theme
+from apps.portal.lifecycle import several
 from apps.portal.modules import downloads, settings
 from apps.portal.namespaces import keys, members, pages
 from apps.portal.people import account, invitations, teams, tokens
@@ -28,6 +29,7 @@ urlpatterns = [
     *keys.urlpatterns,
     *teams.urlpatterns,
     *downloads.urlpatterns,
+    *several.urlpatterns,
     *settings.urlpatterns,  # before /modules/<…>/<version>
     *signature.urlpatterns,
     *listing.urlpatterns,

@@ -30,6 +30,7 @@ class Shelf:
     token: str
     held: str = ""
     draft: str = ""
+    several: str = ""  # primary keys of releases
     token_id: int = 0
     grant_id: int = 0
     membership_id: int = 0
@@ -96,6 +97,7 @@ def fill(live: Live) -> Shelf:
         package = "terraform-provider-dns_2.0.0_linux_amd64.zip"
         client.put(f"/api/v1/providers/{SPACE}/dns/2.0.0/files/{package}", content=b"zip").raise_for_status()
     shelf.held, shelf.token_id = known["held"], known["token"]
+    shelf.several = known["several"]
     shelf.grant_id, shelf.membership_id = known["grant"], known["membership"]
     shelf.fingerprint = known["fingerprint"]
     with live.client(shelf.token) as client:
@@ -114,6 +116,7 @@ from apps.accounts.models import Namespace, Team
 from apps.lib.addresses import ModuleAddress
 from apps.modules import publishing
 from apps.providers import catalogue
+from apps.releases.models import Release
 from apps.providers.docs import drafted
 from tests.browser.catalogue import HOSTILE
 from tests.builders import docs
@@ -140,8 +143,9 @@ for number in ("1.0.0", "1.1.0"):
     texts = docs.TODAY if number == "1.0.0" else docs.full(HOSTILE)
     drafted.write(version, docs.pages(texts, version.provider.address, number))
 catalogue.refresh(add_version(key, signing_key("ed25519"), "bare", "1.0.0").provider)
+keys = Release.objects.filter(state="published").order_by("pk").values_list("pk", flat=True)
 known = {"held": str(release.public_id), "token": token.pk, "grant": grant.pk, "membership": membership.pk}
-print(json.dumps(known | {"fingerprint": key.fingerprint}))
+print(json.dumps(known | {"fingerprint": key.fingerprint, "several": ",".join(map(str, keys))}))
 """
 
 

@@ -118,6 +118,7 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
     ],
     "module-lifecycle": [(V2, ""), ({**ROOT, "version": "1.1.0"}, ""), ({**JAILED, "version": "1.0.0"}, "")],
     "module-purge": [(V2, "")],
+    "lifecycle-several": [({"act": "yank", "releases": lambda shelf: shelf.several}, "?next=/modules")],
 }
 # Routes that are no pages: fragments, bytes, redirects, one-time links, and what only takes a POST.
 NO_PAGES = {

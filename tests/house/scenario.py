@@ -33,7 +33,6 @@ ON_ITS_WAY = {"portal:release-cancel": "reserved_id", "portal:release-answer": "
     ("portal:release-file", "portal:release-files", "portal:release-file-remove", "portal:release-hand-in"), "draft_id"
 )
 PACKAGE = "terraform-provider-dns_1.0.0_linux_amd64.zip"
-# What is called so in every place.
 EVERYWHERE = {
     "name": "vpc",
     "system": "aws",
@@ -47,6 +46,8 @@ EVERYWHERE = {
     "version": "1.0.0",
     "unit": "basic",
     "path": "main.tf",
+    "user": "alice",
+    "act": "deprecate",
 }
 # What asks for another version than the published one: a number that nobody holds, or that of Alice's draft.
 OTHER_VERSIONS = {
@@ -121,13 +122,13 @@ def _place(namespace, users):
     draft = _draft(namespace.name, users["alice"])
     file_name = "vpc-aws-1.0.0.zip"
     key = _key(namespace)
-    return {
+    return EVERYWHERE | {
         "namespace": namespace.name,
-        **EVERYWHERE,
         "digest": release.digest,
         "file_name": file_name,
         "capability": capabilities.sign(digest=release.digest, file_name=file_name, now=timezone.now()),
         "public_id": release.public_id,
+        "releases": str(release.pk),
         "reserved_id": reserved.public_id,
         "held_id": held.public_id,
         "draft_id": draft.public_id,
@@ -136,7 +137,6 @@ def _place(namespace, users):
         "invitation_id": made.pk,
         "token_id": token.pk,
         "grant_id": Grant.objects.get(namespace=namespace, user=users["alice"]).pk,
-        "user": "alice",
         "team": team.name,
         "membership_id": teams.add(team=team, user=users["alice"], actor=dora).pk,
         "fingerprint": key.fingerprint,
@@ -166,13 +166,13 @@ def _key(namespace):
 
 
 def _nowhere():
-    return {
+    return EVERYWHERE | {
         "namespace": "nowhere",
-        **EVERYWHERE,
         "digest": "0" * 64,
         "file_name": "vpc-aws-1.0.0.zip",
         "capability": "0.forged",
         "public_id": uuid.UUID(int=0),
+        "releases": "0",
         "reserved_id": uuid.UUID(int=0),
         "held_id": uuid.UUID(int=0),
         "draft_id": uuid.UUID(int=0),
@@ -181,7 +181,6 @@ def _nowhere():
         "invitation_id": 0,
         "token_id": 0,
         "grant_id": 0,
-        "user": "alice",
         "team": "nowhere-cooks",
         "membership_id": 0,
         "fingerprint": "0123456789ABCDEF" * 2 + "01234567",
@@ -262,9 +261,10 @@ def body_of(name, method, row):
 
 
 def _acts(namespace):
-    """The actions on a version."""
+    """What is done with a version."""
+    several = {("portal:lifecycle-several", "POST"): {"data": {"reason": "No."}}}
     texts = dict.fromkeys(("deprecate", "yank", "quarantine", "restore"), '{"reason": "No."}')
-    acts = {
+    acts = several | {
         (f"api:{kind}-{act}", "POST"): _json(text) for act, text in texts.items() for kind in ("module", "provider")
     }
     for kind, name in (("module", "vpc/aws"), ("provider", "dns")):

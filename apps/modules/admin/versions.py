@@ -13,9 +13,8 @@ from apps.admin_base.base import address_condition
 from apps.modules.contents import reinspection
 from apps.modules.lifecycle import ACTIONS
 from apps.modules.models import ModuleCall, ModuleVersion
-from apps.releases.admin import acts
 from apps.releases.admin.releases import stored_now
-from apps.releases.admin.versions import PublisherFilter, QuarantineFilter, VerifiedFilter, VersionAdmin
+from apps.releases.admin.versions import PublisherFilter, QuarantineFilter, VerifiedFilter, VersionAdmin, first_of
 
 FILES_SHOWN = 200
 
@@ -131,7 +130,7 @@ class ModuleVersionAdmin(VersionAdmin):
 
     @admin.action(permissions=["reinspect"], description="Inspect selected versions again")
     def reinspect(self, request: HttpRequest, queryset: QuerySet[ModuleVersion]) -> None:
-        chosen = ModuleVersion.objects.filter(pk__in=acts.first_of(self, request, queryset))
+        chosen = ModuleVersion.objects.filter(pk__in=first_of(self, request, queryset))
         queued = reinspection.request(chosen, actor_id=actor_of(request).user_id)
         jobs = reverse("admin:jobs_job_changelist", query={"q": reinspection.JOB})
         self.message_user(request, format_html('Queued: {}. <a href="{}">See the jobs</a>', queued, jobs))

@@ -20,6 +20,7 @@ from apps.accounts.models import Role
 from apps.lib.errors import Conflict, Invalid, NotFound
 from apps.modules import lifecycle as module_lifecycle
 from apps.portal.frame.page_urls import url_of
+from apps.portal.lifecycle import several
 from apps.portal.lifecycle.forms import FORMS, PurgeForm
 from apps.portal.publish.form import sentence
 from apps.providers import lifecycle as provider_lifecycle
@@ -87,8 +88,9 @@ def version_purge(request: HttpRequest, *, actions: VersionActions[Any], version
             except Invalid as refusal:
                 form.add_error("confirm", sentence(refusal))
             else:
-                messages.success(request, f"{release} is removed. A worker deletes its bytes now.")
-                return HttpResponseRedirect(url_of(address, "versions"), status=HTTPStatus.SEE_OTHER)
+                messages.success(request, f"Purged: {release}. A worker deletes its files now.")
+                back = several.return_path(request) or url_of(address, "versions")
+                return HttpResponseRedirect(back, status=HTTPStatus.SEE_OTHER)
     context = {"address": address, "release": release, "form": form}
     context["elsewhere"] = impact.same_bytes_elsewhere(release)
     return render(request, "portal/lifecycle/purge.html", context, status=status)

@@ -1,20 +1,25 @@
 """Shared by the admin pages of module and provider versions: lifecycle actions, and facts about the release."""
 
 from typing import Any
+from urllib.parse import urlencode
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
 from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.filters import PersonFilter
-from apps.admin_base import ReadOnlyAdmin, SetFilter, badge, link, moment, portal_link
-from apps.releases.admin import acts
+from apps.admin_base import LarderAdmin, ReadOnlyAdmin, SetFilter, badge, link, moment, portal_link
+from apps.admin_base.base import ACTION_ROWS
 from apps.releases.admin.releases import standing_badge
 from apps.releases.lifecycle import actions as permissions
-from apps.releases.models import Lifecycle
+from apps.releases.lifecycle import verbs
+from apps.releases.lifecycle.actions import VersionActions
+
+# Those that depend on the state of the version.
+VERBS = ("deprecate", "yank", "quarantine", "restore")
 
 
 class PublisherFilter(PersonFilter):
@@ -41,34 +46,30 @@ class VerifiedFilter(admin.SimpleListFilter):
         return queryset.exclude(release__verified_as__in=["", "sound"]) if self.value() == "unsound" else queryset
 
 
-class VersionAdmin(ReadOnlyAdmin[Any], acts.VersionPages):
-    """Published artefacts: looked at here, never changed (D5). What is said of them is, by the usual verbs.
+def first_of(admin: LarderAdmin[Any], request: HttpRequest, queryset: QuerySet[Any]) -> list[int]:
+    """The keys of the rows that one request works on; says so where more are selected."""
+    keys = list(queryset.order_by("pk").values_list("pk", flat=True)[: ACTION_ROWS + 1])
+    if len(keys) > ACTION_ROWS:
+        admin.message_user(request, f"Only the first {ACTION_ROWS} rows were worked on.", messages.WARNING)
+    return keys[:ACTION_ROWS]
 
-    Each action asks for a reason on its own page; verifying only queues.
-    """
 
+class VersionAdmin(ReadOnlyAdmin[Any]):
+    """Published versions, which nobody edits (D5). Actions that need a reason lead to the portal's pages."""
+
+    lifecycle: VersionActions[Any]
     actions = ["deprecate", "yank", "quarantine", "restore", "purge", "verify"]
     page_actions = {
         "deprecate": "Deprecate…",
         "yank": "Yank…",
-        "quarantine": "Put into quarantine…",
+        "quarantine": "Quarantine…",
         "restore": "Restore…",
         "purge": "Purge…",
         "verify": "Verify the stored bytes",
     }
 
     def is_offered(self, action: str, row: Any) -> bool:
-        release = row.release
-        match action:
-            case "deprecate":
-                return release.quarantined_at is None and release.lifecycle == Lifecycle.MAINTAINED
-            case "yank":
-                return release.quarantined_at is None and release.lifecycle != Lifecycle.YANKED
-            case "quarantine":
-                return release.quarantined_at is None
-            case "restore":
-                return release.quarantined_at is not None or release.lifecycle != Lifecycle.MAINTAINED
-        return True
+        return verbs.obstacle_to(action, row.release) is None if action in VERBS else True
 
     def view_on_site(self, row: Any) -> str:
         raise NotImplementedError
@@ -91,25 +92,37 @@ class VersionAdmin(ReadOnlyAdmin[Any], acts.VersionPages):
     def has_verify_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm(permissions.VERIFY)
 
+    def _at_portal(self, request: HttpRequest, queryset: QuerySet[Any], act: str) -> HttpResponse:
+        """The page of the portal that asks for the reason, and returns here."""
+        releases = queryset.order_by("pk").values_list("release", flat=True)
+        keys = ",".join(map(str, releases.filter(pk__in=first_of(self, request, queryset))))
+        query = {"next": request.get_full_path()}
+        return HttpResponseRedirect(reverse("portal:lifecycle-several", args=[act, keys], query=query))
+
     @admin.action(permissions=["deprecate"], description="Deprecate selected versions…")
-    def deprecate(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
-        return acts.carry_out(self, request, queryset, acts.DEPRECATE)
+    def deprecate(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
+        return self._at_portal(request, queryset, "deprecate")
 
     @admin.action(permissions=["yank"], description="Yank selected versions…")
-    def yank(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
-        return acts.carry_out(self, request, queryset, acts.YANK)
+    def yank(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
+        return self._at_portal(request, queryset, "yank")
 
-    @admin.action(permissions=["quarantine"], description="Put selected versions into quarantine…")
-    def quarantine(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
-        return acts.carry_out(self, request, queryset, acts.QUARANTINE)
+    @admin.action(permissions=["quarantine"], description="Quarantine selected versions…")
+    def quarantine(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
+        return self._at_portal(request, queryset, "quarantine")
 
     @admin.action(permissions=["restore"], description="Restore selected versions…")
-    def restore(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
-        return acts.carry_out(self, request, queryset, acts.RESTORE)
+    def restore(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
+        return self._at_portal(request, queryset, "restore")
 
     @admin.action(permissions=["purge"], description="Purge the selected version…")
     def purge(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
-        return acts.carry_out(self, request, queryset, acts.PURGE)
+        rows = list(queryset[:2])
+        if len(rows) != 1:
+            self.message_user(request, "Select exactly one version to purge.", messages.ERROR)
+            return None
+        listed = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
+        return HttpResponseRedirect(f"{self.view_on_site(rows[0])}/lifecycle/purge?{urlencode({'next': listed})}")
 
     @admin.action(permissions=["verify"], description="Verify the stored bytes of selected versions")
     def verify(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:

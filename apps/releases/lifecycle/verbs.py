@@ -24,9 +24,7 @@ MAX_REPLACEMENT_CHARACTERS = 200
 def deprecate(*, release: Release, actor: Viewer, reason: str, replacement: str = "") -> None:
     """Advise against the version; it stays listed and served. Raises Invalid, Conflict."""
     reason, replacement = checked_reason(reason), checked_replacement(replacement)
-    _refuse_unless_open(release)
-    if release.lifecycle != Lifecycle.MAINTAINED:
-        raise Conflict(standing_of(release), hint="Restore it first, then deprecate it again.")
+    _refuse_unless_possible("deprecate", release)
     _set_lifecycle(
         release, actor, lifecycle=Lifecycle.DEPRECATED, lifecycle_reason=reason, lifecycle_replacement=replacement
     )
@@ -40,9 +38,7 @@ def yank(*, release: Release, actor: Viewer, reason: str) -> None:
     The replacement that a deprecation named stays.
     """
     reason = checked_reason(reason)
-    _refuse_unless_open(release)
-    if release.lifecycle == Lifecycle.YANKED:
-        raise Conflict(standing_of(release), hint="Restore it first to give another reason.")
+    _refuse_unless_possible("yank", release)
     was = release.lifecycle
     _set_lifecycle(release, actor, lifecycle=Lifecycle.YANKED, lifecycle_reason=reason)
     _record(Event.RELEASE_YANKED, release, actor, reason, before=was)
@@ -52,7 +48,7 @@ def yank(*, release: Release, actor: Viewer, reason: str) -> None:
 def quarantine(*, release: Release, actor: Viewer, reason: str) -> None:
     """Stop serving the version and every other release with the same bytes. Raises Invalid, Conflict."""
     reason = checked_reason(reason)
-    _refuse_unless_open(release)
+    _refuse_unless_possible("quarantine", release)
     now = timezone.now()
     _change(release, quarantined_at=now, quarantine_reason=reason, quarantined_by=actor.user)
     _record(Event.RELEASE_QUARANTINED, release, actor, reason, digest=release.digest)
@@ -65,13 +61,11 @@ def restore(*, release: Release, actor: Viewer, reason: str) -> None:
     A version that was deprecated and then yanked is maintained afterwards. Raises Invalid, Conflict.
     """
     reason = checked_reason(reason)
+    _refuse_unless_possible("restore", release)
     if release.quarantined_at is not None:
         _change(release, quarantined_at=None, quarantine_reason="", quarantined_by=None)
         _record(Event.RELEASE_RESTORED, release, actor, reason, before="quarantined")
         return
-    _refuse_unless_open(release)
-    if release.lifecycle == Lifecycle.MAINTAINED:
-        raise Conflict(f"{release} is maintained: there is nothing to restore.")
     was = release.lifecycle
     nothing = {"lifecycle_reason": "", "lifecycle_replacement": "", "lifecycle_at": None, "lifecycle_by": None}
     _change(release, lifecycle=Lifecycle.MAINTAINED, **nothing)
@@ -112,11 +106,29 @@ def ended(text: str) -> str:
     return text if text[-1:] in (".", "!", "?") else f"{text}."
 
 
-def _refuse_unless_open(release: Release) -> None:
+def obstacle_to(verb: str, release: Release) -> Conflict | None:
+    """Return why the state of the release does not allow the verb; None if it does."""
+    if verb == "restore" and release.quarantined_at is not None:
+        return None
+    said, hint = standing_of(release), ""
     if release.state != State.PUBLISHED:
-        raise Conflict(f"{release} is {release.state}: only a published version has a lifecycle.")
-    if release.quarantined_at is not None:
-        raise Conflict(standing_of(release), hint="It can only be restored or purged now.")
+        said = f"{release} is {release.state}: only a published version has a lifecycle."
+    elif release.quarantined_at is not None:
+        hint = "Only restoring it is possible now, or purging it."
+    elif verb == "deprecate" and release.lifecycle != Lifecycle.MAINTAINED:
+        hint = "Restore it first; then it can be deprecated again."
+    elif verb == "yank" and release.lifecycle == Lifecycle.YANKED:
+        hint = "Restore it first, if its reason is to be another one."
+    elif verb == "restore" and release.lifecycle == Lifecycle.MAINTAINED:
+        said = f"{release} is maintained: there is nothing to restore."
+    else:
+        return None
+    return Conflict(said, hint=hint)
+
+
+def _refuse_unless_possible(verb: str, release: Release) -> None:
+    if obstacle := obstacle_to(verb, release):
+        raise obstacle
 
 
 def _set_lifecycle(release: Release, actor: Viewer, **changes: Any) -> None:

@@ -1,9 +1,13 @@
-"""Deprecate, yank, quarantine, restore and purge: each by a page that asks for a reason, and by the verb."""
+"""Deprecate, yank, quarantine, restore and purge: each leads to the portal's page, which returns to the admin."""
 
 import pytest
 from django.contrib.auth.models import Permission
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 from django.utils import timezone
 
+from apps.accounts.models import Namespace
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.modules.models import ModuleVersion
@@ -11,8 +15,10 @@ from apps.releases.models import DownloadCount, Fetch, Release, SearchDoc
 from tests import pages
 from tests.admin.lists import list_of
 from tests.builders.archives import module_zip
+from tests.portal.rows import add_module
 
-ACTS = ["deprecate", "yank", "quarantine", "restore", "purge"]
+SEVERAL = ["deprecate", "yank", "quarantine", "restore"]
+ACTS = [*SEVERAL, "purge"]
 REASON = "It deletes the volume."
 
 
@@ -29,8 +35,12 @@ def ask(client, act, *chosen, **more):
 
 
 def do(client, act, *chosen, **told):
-    form = {"action": act, "apply": "1", "_selected_action": [row.pk for row in chosen]}
-    return client.post(list_of(ModuleVersion), form | told, follow=True)
+    return client.post(ask(client, act, *chosen).headers["Location"], told, follow=True)
+
+
+def shown(client, act, *chosen):
+    """The portal's page, to which the action of the admin leads."""
+    return client.get(ask(client, act, *chosen).headers["Location"])
 
 
 def standing(version):
@@ -45,12 +55,15 @@ def kinds():
 
 @pytest.mark.parametrize("act", ACTS)
 def test_each_act_asks_first_and_changes_nothing_before(operator_client, versions, act):
-    page = ask(operator_client, act, versions[0])
+    if act == "restore":
+        Release.objects.update(lifecycle="deprecated", lifecycle_at=timezone.now())
+    before = standing("1.0.0")
+    page = shown(operator_client, act, versions[0])
 
     assert page.status_code == 200
     assert 'name="reason"' in page.text
     assert "acme/vpc/aws 1.0.0" in page.text
-    assert standing("1.0.0") == "maintained"
+    assert standing("1.0.0") == before
 
 
 @pytest.mark.parametrize("act", ACTS)
@@ -97,6 +110,10 @@ def test_a_quarantine_stops_downloads_until_it_is_taken_back(operator_client, ve
 
 def test_a_refusal_is_shown_at_its_row_and_the_others_go_on(operator_client, versions):
     do(operator_client, "yank", versions[0], reason=REASON)
+    before = shown(operator_client, "yank", *versions[:2])
+    assert before.text.count("data-obstacle") == 1
+    assert "acme/vpc/aws 1.0.0 is yanked since" in before.text
+    assert "Yank 1 version" in pages.markup_of(before)
     page = do(operator_client, "yank", *versions[:2], reason="Another one.")
 
     assert "acme/vpc/aws 1.0.0 is yanked since" in page.text
@@ -109,11 +126,11 @@ def test_the_page_says_whom_a_yank_hits(operator_client, versions, bob):
         release=versions[0].release, day=timezone.now().date(), client="OpenTofu 1.12.6", count=7
     )
     Fetch.objects.create(release=versions[0].release, user=bob, last_on=timezone.now().date(), count=7)
-    page = ask(operator_client, "yank", versions[0])
+    page = shown(operator_client, "yank", versions[0])
 
-    assert "<td>7</td>" in pages.markup_of(page)
-    assert "<td>bob</td>" in pages.markup_of(page)
-    assert "Downloads in 30 days" not in ask(operator_client, "deprecate", versions[0]).text
+    assert ">7</td>" in pages.markup_of(page)
+    assert ">bob</td>" in pages.markup_of(page)
+    assert "Downloads in 30 days" not in shown(operator_client, "deprecate", versions[0]).text
 
 
 def test_a_quarantine_names_others_with_the_same_bytes(operator_client, published, alice):
@@ -121,9 +138,8 @@ def test_a_quarantine_names_others_with_the_same_bytes(operator_client, publishe
     published("acme/vpc/aws", "1.0.0", data)
     published("acme/copy/aws", "3.0.0", data)
 
-    assert (
-        "acme/copy/aws 3.0.0" in ask(operator_client, "quarantine", ModuleVersion.objects.get(module__name="vpc")).text
-    )
+    page = shown(operator_client, "quarantine", ModuleVersion.objects.get(module__name="vpc"))
+    assert "acme/copy/aws 3.0.0" in page.text
 
 
 def test_a_purge_takes_exactly_one_and_its_typed_name(operator_client, versions):
@@ -131,11 +147,12 @@ def test_a_purge_takes_exactly_one_and_its_typed_name(operator_client, versions)
     assert page["Location"], "back to the list, which says why"
 
     page = do(operator_client, "purge", versions[0], reason=REASON, confirm="acme/vpc/aws 1.1.0")
-    assert "expected" in page.context["form"].non_field_errors()[0]
+    assert "expected" in page.context["form"].errors["confirm"][0]
     assert page.context["form"]["reason"].value() == REASON
     assert ModuleVersion.objects.count() == 3
 
     page = do(operator_client, "purge", versions[0], reason=REASON, confirm="acme/vpc/aws 1.0.0")
+    assert page.redirect_chain[-1][0] == list_of(ModuleVersion)
     assert "Purged: acme/vpc/aws 1.0.0." in page.text
     assert ModuleVersion.objects.count() == 2
     assert Release.objects.get(version="1.0.0").state == "purged"
@@ -150,6 +167,9 @@ def test_each_act_has_its_own_permission(browser_of, bob, versions, act):
     page = browser_of(bob).get(list_of(ModuleVersion)).text
     assert f'value="{act}"' not in page
     do(browser_of(bob), act, versions[0], reason=REASON, confirm="acme/vpc/aws 1.0.0")
+    if act in SEVERAL:
+        url = reverse("portal:lifecycle-several", args=[act, versions[0].release_id])
+        assert browser_of(bob).get(url).status_code == browser_of(bob).post(url, {"reason": REASON}).status_code == 403
     assert standing("1.0.0") == "maintained"
     assert not Job.objects.exclude(kind="publish-module").exists()
 
@@ -157,6 +177,30 @@ def test_each_act_has_its_own_permission(browser_of, bob, versions, act):
     bob.user_permissions.add(Permission.objects.get(codename=f"{act}_{model}"))
     page = browser_of(bob).get(list_of(ModuleVersion)).text
     assert [one for one in [*ACTS, "reinspect", "verify"] if f'value="{one}"' in page] == [act]
+
+
+def test_it_returns_to_the_list_it_came_from_and_to_no_other_site(operator_client, versions):
+    url, form = list_of(ModuleVersion, q="acme/vpc"), {"action": "yank", "_selected_action": [versions[0].pk]}
+    asked = operator_client.post(url, form).headers["Location"]
+    assert operator_client.post(asked, {"reason": REASON}).headers["Location"] == url
+    several = reverse("portal:lifecycle-several", args=["restore", versions[0].release_id])
+    for foreign in ("https://evil.example/", "//evil.example/", "javascript:a()"):
+        answer = operator_client.get(several, {"next": foreign})
+        assert "evil.example" not in answer.context["back"]
+        assert "javascript" not in answer.context["back"]
+
+
+def test_a_page_of_versions_names_people_of_the_first_twenty_alone(operator_client, versions):
+    costs = []
+    for count in (22, 60):
+        add_module(Namespace.objects.get(name="acme"), f"many{count}/aws", *(f"1.{minor}.0" for minor in range(count)))
+        keys = Release.objects.filter(name=f"many{count}/aws").values_list("pk", flat=True)
+        url = reverse("portal:lifecycle-several", args=["yank", ",".join(map(str, keys))])
+        with CaptureQueriesContext(connection) as queries:
+            page = operator_client.get(url)
+        assert len(page.context["rows"]) == count
+        costs.append(len(queries))
+    assert costs[0] == costs[1]
 
 
 def test_versions_are_inspected_again(operator_client, versions):
