@@ -114,11 +114,11 @@ def obstacle_to(verb: str, release: Release) -> Conflict | None:
     if release.state != State.PUBLISHED:
         said = f"{release} is {release.state}: only a published version has a lifecycle."
     elif release.quarantined_at is not None:
-        hint = "Only restoring it is possible now, or purging it."
+        hint = "It can only be restored or purged now."
     elif verb == "deprecate" and release.lifecycle != Lifecycle.MAINTAINED:
-        hint = "Restore it first; then it can be deprecated again."
+        hint = "Restore it first, then deprecate it again."
     elif verb == "yank" and release.lifecycle == Lifecycle.YANKED:
-        hint = "Restore it first, if its reason is to be another one."
+        hint = "Restore it first to give another reason."
     elif verb == "restore" and release.lifecycle == Lifecycle.MAINTAINED:
         said = f"{release} is maintained: there is nothing to restore."
     else:
