@@ -173,12 +173,11 @@ def start_live(folder: Path, **variables: str) -> Iterator[Live]:
     data_dir = folder / "data"
     environment = environment_of(data_dir, port, **variables)
     folder.mkdir(parents=True, exist_ok=True)
-    is_usual = (
-        not {"LARDER_ADMIN_PASSWORD", "LARDER_DATABASE_URL", "LARDER_STORAGE_URL", "LARDER_TLS"} & variables.keys()
-    )
+    is_usual = not {"LARDER_ADMIN_PASSWORD", "LARDER_DATABASE_URL", "LARDER_STORAGE_URL"} & variables.keys()
     if is_usual and not data_dir.exists():
         first_run.lay_out(data_dir)
     output = folder / "output.txt"
+    output.unlink(missing_ok=True)
     with output.open("ab") as sink:
         process = subprocess.Popen(
             [sys.executable, "manage.py", "up"], cwd=CHECKOUT, env=environment, stdout=sink, stderr=subprocess.STDOUT
@@ -188,7 +187,7 @@ def start_live(folder: Path, **variables: str) -> Iterator[Live]:
     larder = Live(f"{scheme}://{host}", host, data_dir, environment, process, output)
     try:
         wait_until_ready(larder)
-        if is_usual:
+        if is_usual and scheme == "https":
             first_run.keep(data_dir)
         yield larder
     finally:

@@ -84,18 +84,29 @@ def test_a_killed_child_comes_back_and_its_own_children_go(own: Live, name: str)
     eventually(lambda: answers(own))
 
 
-def test_kill_9_leaves_nobody_and_the_next_start_keeps_everything(tmp_path: Path) -> None:
-    with start_live(tmp_path, LARDER_ADMIN_PASSWORD="") as larder:
-        printed = re.search(r"Sign in as admin with the password (\S+)", wait_for_announcement(larder))
-        assert printed is not None
-        certificate = (larder.data_dir / "tls" / "server.pem").read_bytes()
-        everyone = descendants(larder.process.pid)
-        assert len(everyone) >= 3, [name_of(pid) for pid in everyone]
-        larder.process.kill()
-        eventually(lambda: not everyone & parents().keys(), seconds=5)
+def test_two_with_their_own_folder_and_port_run_side_by_side(own: Live, tmp_path: Path) -> None:
+    with start_live(tmp_path) as other:
+        assert answers(own)
+        assert answers(other)
+        assert signs_in(other, other.admin_password)
+        assert not signs_in(own, other.admin_password)
+        other.process.send_signal(signal.SIGTERM)
+        assert other.process.wait(timeout=15) == 0
+    assert answers(own)
+
+
+def test_kill_9_leaves_nobody_and_the_next_start_keeps_everything(own: Live) -> None:
+    """The last of this file: it ends the Larder of the others."""
+    printed = re.search(r"Sign in as admin with the password (\S+)", wait_for_announcement(own))
+    assert printed is not None
+    certificate = (own.data_dir / "tls" / "server.pem").read_bytes()
+    everyone = descendants(own.process.pid)
+    assert len(everyone) >= 3, [name_of(pid) for pid in everyone]
+    own.process.kill()
+    eventually(lambda: not everyone & parents().keys(), seconds=5)
 
     began = time.monotonic()
-    with start_live(tmp_path, LARDER_ADMIN_PASSWORD="") as again:
+    with start_live(own.data_dir.parent, LARDER_ADMIN_PASSWORD="") as again:
         assert "password" not in wait_for_announcement(again)
         print(f"second start: {time.monotonic() - began:.1f} s")  # noqa: T201
         assert (again.data_dir / "tls" / "server.pem").read_bytes() == certificate
@@ -107,17 +118,6 @@ def test_kill_9_leaves_nobody_and_the_next_start_keeps_everything(tmp_path: Path
         assert time.monotonic() - began < 10
         assert not everyone & parents().keys()
         assert "Larder has stopped." in again.output.read_text()
-
-
-def test_two_with_their_own_folder_and_port_run_side_by_side(own: Live, tmp_path: Path) -> None:
-    with start_live(tmp_path) as other:
-        assert answers(own)
-        assert answers(other)
-        assert signs_in(other, other.admin_password)
-        assert not signs_in(own, other.admin_password)
-        other.process.send_signal(signal.SIGTERM)
-        assert other.process.wait(timeout=15) == 0
-    assert answers(own)
 
 
 def wait_for_announcement(larder: Live) -> str:
