@@ -1,6 +1,7 @@
 """Large tables are never counted to their end."""
 
 import re
+from datetime import UTC, datetime
 
 import pytest
 from django.contrib import admin
@@ -10,12 +11,16 @@ from django.urls import reverse
 
 from apps.admin_base import counting
 from apps.audit.models import AuditEvent
+from apps.blobs.models import Blob
+from apps.modules.models import ModuleVersion
+from apps.releases.models import Release
 from tests.admin import rows
 from tests.admin.lists import list_of
 
 pytestmark = pytest.mark.both
 
 COUNTS = re.compile(r"\s*SELECT COUNT\(", re.IGNORECASE)
+DATES = re.compile(r'<nav class="toplinks">(.*?)</nav>', re.DOTALL)
 BOUND = f"LIMIT {counting.MAX_COUNTED_ROWS + 1}"
 
 
@@ -61,3 +66,31 @@ def test_no_registered_list_has_another_paginator():
     for model, model_admin in admin.site._registry.items():
         assert model_admin.paginator is counting.BoundedPaginator, model
         assert model_admin.show_full_result_count is False
+
+
+def test_the_dates_above_a_list_are_those_from_the_oldest_to_the_newest_row(operator_client):
+    rows.make(0, 3)
+    moments = [
+        datetime(2024, 11, 30, 23, tzinfo=UTC),
+        datetime(2025, 2, 1, tzinfo=UTC),
+        datetime(2026, 1, 5, tzinfo=UTC),
+    ]
+    for release, moment in zip(Release.objects.all(), moments, strict=True):
+        Release.objects.filter(pk=release.pk).update(created_at=moment, published_at=moment)
+
+    def dates(model, **query):
+        with CaptureQueriesContext(connection) as queries:
+            page = operator_client.get(list_of(model, **query)).text
+        assert [query["sql"] for query in queries if "DISTINCT" in query["sql"] and "_at" in query["sql"]] == []
+        return re.findall(r">([^<]*)</a>", DATES.findall(page)[0])
+
+    assert dates(Release) == ["2024", "2025", "2026"]
+    assert dates(Release, created_at__year=2024) == ["&lsaquo; All dates", "November 2024", "December 2024"]
+    days = dates(ModuleVersion, release__published_at__year=2026, release__published_at__month=1)
+    assert days == ["&lsaquo; 2026", *(f"January {number}" for number in range(1, 6))]
+    Release.objects.update(created_at=moments[2])
+    assert dates(Release) == ["&lsaquo; 2026", "January 5"]
+
+
+def test_the_dates_above_an_empty_list_are_none(operator_client):
+    assert DATES.findall(operator_client.get(list_of(Blob)).text)[0].strip() == ""

@@ -8,6 +8,7 @@ import time_machine
 from django.db import OperationalError, connection
 
 from apps.accounts.models import User
+from apps.releases.catalogue import download_figures as figures
 from apps.releases.catalogue import downloads, search
 from apps.releases.catalogue.downloads import DownloadBuffer, client_of
 from apps.releases.models import DownloadCount, Fetch, Release, SearchDoc
@@ -209,3 +210,19 @@ def test_processes_that_write_at_once_lose_nothing(releases, alice):
     assert sum(counts().values()) == 6 * 8 * 2 * 2
     assert [row.count for row in Fetch.objects.all()] == [6 * 8] * 2
     assert SearchDoc.objects.get().downloads == 6 * 8 * 2 * 2
+
+
+def test_versions_of_a_name_are_summed_without_a_list_of_all_releases(releases, django_assert_num_queries):
+    """SQLite would make that list for each page, of half a million."""
+    day = date(2026, 11, 20)
+    DownloadCount.objects.bulk_create(
+        DownloadCount(release=release, day=day, client=TOFU, count=2 + release.pk) for release in releases
+    )
+    Release.objects.filter(pk=releases[0].pk).update(quarantined_at=NOON)
+    counts_of_name = figures.counts_of_name(kind="module", namespace=releases[0].namespace, name="vpc/aws")
+
+    with django_assert_num_queries(1) as queries:
+        found = figures.by_version(counts_of_name, figures.last_days(day, 30))
+
+    assert [one.version for one in found] == ["1.1.0"]
+    assert queries[0]["sql"].count("SELECT") == 1

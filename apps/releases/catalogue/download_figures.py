@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
 from apps.accounts.models import Namespace
-from apps.releases.models import DownloadCount, Release, SearchDoc
+from apps.releases.models import DownloadCount, Release, SearchDoc, State
 
 Counts = QuerySet[DownloadCount]
 
@@ -71,7 +71,8 @@ def by_day(counts: Counts, days: list[date]) -> list[int]:
 
 def by_version(counts: Counts, days: list[date]) -> list[VersionTotal]:
     """Return the published versions that were fetched in these days, most fetched first."""
-    readable = counts.filter(day__gte=days[0], release__in=Release.objects.published())
+    # Not `release__in`: SQLite would make a list of every published release first.
+    readable = counts.filter(day__gte=days[0], release__state=State.PUBLISHED, release__quarantined_at=None)
     sums = readable.values("release_id", "release__version", "release__lifecycle").annotate(n=Sum("count"))
     return [
         VersionTotal(row["release_id"], row["release__version"], row["release__lifecycle"], row["n"])
