@@ -4,6 +4,7 @@
 """
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -57,6 +58,14 @@ def number(name: str, default: int, *, least: int = 0, most: int = LARGEST_NUMBE
     if not least <= value <= most:
         limits = f"at least {least}" if value < least and most == LARGEST_NUMBER else f"from {least} to {most}"
         raise ImproperlyConfigured(f"{name}={found!r}: expected a number {limits}")
+    return value
+
+
+def location(name: str) -> str:
+    """Read a path such as `/stored`, without a slash at its end; empty by default."""
+    value = text(name)
+    if value and not re.fullmatch(r"(/[A-Za-z0-9_.-]+)+", value):
+        raise ImproperlyConfigured(f"{name}={value!r}: expected the path of a location, such as /stored")
     return value
 
 

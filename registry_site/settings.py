@@ -227,6 +227,8 @@ SECURE_HSTS_SECONDS = env.number("LARDER_HSTS_SECONDS", 0)
 # registry_site/server/forwarded.py reads the headers of proxies before Django does: Django itself trusts none.
 TRUSTED_PROXIES = env.trusted_proxies("LARDER_TRUSTED_PROXIES")
 BEHIND_PROXY = env.switch("LARDER_BEHIND_PROXY")
+# The location of a proxy that sends the files of the storage folder.
+ACCEL_REDIRECT = env.location("LARDER_ACCEL_REDIRECT")
 # In the shape of Django 6, read by our own middleware until then.
 SECURE_CSP = {
     "default-src": ["'none'"],

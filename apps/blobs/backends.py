@@ -26,6 +26,9 @@ _KEY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+~-]*(/[A-Za-z0-9_][A-Za-z0-9_.+~-]*
 _KEY_MAX = 600
 
 
+Identity = tuple[int, ...]
+
+
 class StorageUnavailable(Unavailable):
     """Storage is away, refuses, or is full: an outage and not the fault of a release."""
 
@@ -60,6 +63,9 @@ class Backend(Protocol):
         """Return the bytes from `start` up to `stop`. Raises Missing at once, not at the first step."""
 
     def size(self, key: str) -> int | None: ...
+
+    def identity(self, key: str) -> Identity | None:
+        """Return numbers that change with every write to the object; None if it is not a file on this host."""
 
     def put_once(self, key: str, data: bytes) -> bool:
         """Create the object; return False if it exists."""

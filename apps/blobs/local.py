@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import unquote, urlsplit
 
-from apps.blobs.backends import STAGING, Damaged, Missing, Steps, checked, disk_errors
+from apps.blobs.backends import STAGING, Damaged, Identity, Missing, Steps, checked, disk_errors
 from apps.lib.durable import make_folder, settle
 
 
@@ -54,6 +54,14 @@ class LocalBackend:
                 return self._path(key).stat().st_size
             except FileNotFoundError:
                 return None
+
+    def identity(self, key: str) -> Identity | None:
+        with disk_errors():
+            try:
+                found = self._path(key).stat()
+            except FileNotFoundError:
+                return None
+            return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
     def put_once(self, key: str, data: bytes) -> bool:
         target = self._path(key)

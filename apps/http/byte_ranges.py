@@ -1,19 +1,25 @@
 """Serve stored bytes: RFC 9110 with HEAD, ETag, one range, and never a Content-Encoding.
 
 Streams them in the store's own chunks: `wsgi.file_wrapper` may hand the file to a server that reads it into memory and
-has no ranges. An encoding would break OpenTofu's direct installation, which does not undo it.
+has no ranges. With LARDER_ACCEL_REDIRECT a proxy sends whole files itself. An encoding would break OpenTofu's direct
+installation, which does not undo it.
 """
 
 import re
 from collections.abc import Callable, Iterator, Mapping
 from http import HTTPStatus
 
+from django.conf import settings
 from django.http import HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.cache import get_conditional_response
 from rest_framework.request import Request
 
 from apps.lib.errors import RegistryError
+from apps.lib.forwarding import PROXIED
+
+# A proxy would answer these by rules of its own.
+_CONDITIONS = ("Range", "If-Match", "If-Unmodified-Since")
 
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)", re.ASCII | re.IGNORECASE)
 _MAX_DIGITS = 18
@@ -31,9 +37,18 @@ class NotSatisfiable(RegistryError):
 
 
 def byte_response(
-    request: Request, *, size: int, etag: str, headers: dict[str, str], read: Callable[[range], Iterator[bytes]]
+    request: Request,
+    *,
+    size: int,
+    etag: str,
+    headers: dict[str, str],
+    read: Callable[[range], Iterator[bytes]],
+    verified_key: Callable[[], str] = str,
 ) -> HttpResponseBase:
-    """200, 206 or 304, each with `headers`. Raises NotSatisfiable, and the errors of `read`."""
+    """200, 206 or 304, each with `headers`. Raises NotSatisfiable, and the errors of `read`.
+
+    `verified_key` names the whole file below the storage folder, where a proxy may send it without a check.
+    """
     headers = headers | {"ETag": etag, "Accept-Ranges": "bytes"}
     whole = HttpResponse(headers=headers | {"Content-Length": str(size)})
     answer = get_conditional_response(request, etag=etag, response=whole)
@@ -46,9 +61,16 @@ def byte_response(
     if part:
         status = HTTPStatus.PARTIAL_CONTENT
         headers["Content-Range"] = f"bytes {part.start}-{part.stop - 1}/{size}"
+    elif _is_for_proxy(request) and (key := verified_key()):
+        return HttpResponse(headers=headers | {"X-Accel-Redirect": f"{settings.ACCEL_REDIRECT}/{key}"})
     part = part or range(size)
     headers["Content-Length"] = str(len(part))
     return StreamingHttpResponse(read(part), status=status, headers=headers)
+
+
+def _is_for_proxy(request: Request) -> bool:
+    has_conditions = any(name in request.headers for name in _CONDITIONS)
+    return bool(settings.ACCEL_REDIRECT and request.META.get(PROXIED)) and not has_conditions
 
 
 def requested_range(headers: Mapping[str, str], *, size: int, etag: str) -> range | None:

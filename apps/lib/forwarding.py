@@ -11,6 +11,8 @@ from typing import Self
 
 from apps.lib.errors import Invalid
 
+# Key of the WSGI environ: the peer is a trusted proxy. Clients cannot set it: keys of headers begin with HTTP_.
+PROXIED = "larder.proxied"
 LOOPBACK = ("127.0.0.0/8", "::1/128")
 
 
@@ -46,10 +48,11 @@ class TrustedProxies:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """`scheme` is empty if no trusted proxy sent one."""
+    """`scheme` is empty if no trusted proxy sent one. `is_proxied`: the peer is a trusted proxy."""
 
     client: str
     scheme: str = ""
+    is_proxied: bool = False
 
 
 def origin(proxies: TrustedProxies, *, peer: str, forwarded_for: str, forwarded_proto: str) -> Origin:
@@ -71,7 +74,7 @@ def origin(proxies: TrustedProxies, *, peer: str, forwarded_for: str, forwarded_
     schemes = _entries(forwarded_proto.lower())
     # Chained proxies either keep one value or append one each, in step with the addresses.
     scheme = schemes[-min(max(hops, 1), len(schemes))] if schemes else ""
-    return Origin(client, scheme if scheme in ("http", "https") else "")
+    return Origin(client, scheme if scheme in ("http", "https") else "", is_proxied=True)
 
 
 def parse_address(text: str) -> IPv4Address | IPv6Address | None:

@@ -3,6 +3,7 @@
 import re
 import threading
 from collections.abc import Iterator
+from functools import partial
 
 from django.conf import settings
 from django.http.response import HttpResponseBase
@@ -79,7 +80,8 @@ def archive_response(request: Request, *, digest: str, file_name: str, cache_con
         except store.Missing:
             raise _lost() from None
 
-    return byte_response(request, size=size, etag=f'"{digest}"', headers=headers, read=read)
+    key = partial(store.verified_key, digest)
+    return byte_response(request, size=size, etag=f'"{digest}"', headers=headers, read=read, verified_key=key)
 
 
 def _media_type(file_name: str) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.conf import settings
 
-from apps.lib.forwarding import origin
+from apps.lib.forwarding import PROXIED, origin
 
 Environ = dict[str, Any]
 WsgiApplication = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
@@ -36,6 +36,7 @@ def decide(environ: Environ) -> None:
         forwarded_proto=forwarded_proto,
     )
     environ["REMOTE_ADDR"] = found.client
+    environ[PROXIED] = found.is_proxied
     scheme = found.scheme
     if settings.BEHIND_PROXY and not settings.TRUSTED_PROXIES:
         # The older setting names no proxies, so it trusts every peer. `check --deploy` warns about it (larder.W002).

@@ -72,7 +72,7 @@ def test_loopback_is_a_word_for_both_families(peer):
 )
 def test_the_scheme_is_what_the_proxy_next_to_the_client_saw(peer, forwarded_for, forwarded_proto, scheme):
     found = origin(PROXIES, peer=peer, forwarded_for=forwarded_for, forwarded_proto=forwarded_proto)
-    assert found == Origin(client(peer, forwarded_for), scheme)
+    assert found == Origin(client(peer, forwarded_for), scheme, is_proxied=peer == "10.0.0.1")
 
 
 @pytest.mark.parametrize("word", ["10.0.0.0/33", "proxy.example", "10.0.0.1:80", "unix:", "fe80::/129"])

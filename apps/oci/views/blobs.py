@@ -37,7 +37,14 @@ def blob_response(request: Request, digest: Digest, readable: Readable) -> HttpR
     if not readable.is_stored():
         raise Unavailable("The blob cannot be read from storage right now; try again in a few seconds.")
     headers = {"Content-Type": "application/octet-stream", "Content-Disposition": "attachment"}
-    response = byte_response(request, size=readable.size, etag=f'"{digest}"', headers=headers, read=readable.read)
+    response = byte_response(
+        request,
+        size=readable.size,
+        etag=f'"{digest}"',
+        headers=headers,
+        read=readable.read,
+        verified_key=readable.verified_key,
+    )
     response.headers["Docker-Content-Digest"] = str(digest)
     return response
 

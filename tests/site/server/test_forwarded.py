@@ -1,13 +1,15 @@
 """How LARDER_BEHIND_PROXY and LARDER_TRUSTED_PROXIES go together. test_proxies.py asks a real proxy."""
 
+from typing import Any
+
 import pytest
 
-from apps.lib.forwarding import TrustedProxies
+from apps.lib.forwarding import PROXIED, TrustedProxies
 from registry_site.server import forwarded
 
 
-def decided(**environ: str) -> dict[str, str]:
-    found = {"REMOTE_ADDR": "192.0.2.1", "wsgi.url_scheme": "http", **environ}
+def decided(**environ: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {"REMOTE_ADDR": "192.0.2.1", "wsgi.url_scheme": "http", **environ}
     forwarded.decide(found)
     return found
 
@@ -17,7 +19,7 @@ def test_the_older_setting_alone_believes_any_peer_about_the_scheme_and_nobody_a
 
     found = decided(HTTP_X_FORWARDED_PROTO="https", HTTP_X_FORWARDED_FOR="198.51.100.4")
 
-    assert found == {"REMOTE_ADDR": "192.0.2.1", "wsgi.url_scheme": "https"}
+    assert found == {"REMOTE_ADDR": "192.0.2.1", "wsgi.url_scheme": "https", PROXIED: False}
 
 
 @pytest.mark.parametrize(("peer", "scheme"), [("192.0.2.1", "https"), ("192.0.2.2", "http")])
@@ -25,7 +27,10 @@ def test_where_proxies_are_named_only_they_are_believed(settings, peer, scheme):
     settings.BEHIND_PROXY = True
     settings.TRUSTED_PROXIES = TrustedProxies.parse(["192.0.2.1"])
 
-    assert decided(REMOTE_ADDR=peer, HTTP_X_FORWARDED_PROTO="https")["wsgi.url_scheme"] == scheme
+    found = decided(REMOTE_ADDR=peer, HTTP_X_FORWARDED_PROTO="https")
+
+    assert found["wsgi.url_scheme"] == scheme
+    assert found[PROXIED] == (scheme == "https")
 
 
 def test_a_server_on_a_socket_file_names_no_peer(settings):

@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.builders.archives import module_zip
 from tests.conftest import need
 from tests.live import ADMIN_PASSWORD, CHECKOUT, Live, start_live
 from tests.postgres import free_port
@@ -21,6 +22,7 @@ pytestmark = pytest.mark.live
 STRANGER, COLLEAGUE, EVADER = "127.0.0.2", "127.0.0.3", "127.0.0.4"
 MOST_WRONG = 10  # a minute, by ACCOUNT_RATE_LIMITS
 
+CONFIGURATION_PAGE = CHECKOUT / "docs" / "configuration.md"
 CONFIGURATION = """
 daemon off; master_process off; pid {folder}/nginx.pid; error_log {folder}/error.log;
 events {{ worker_connections 64; }}
@@ -36,6 +38,7 @@ http {{
       proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
       proxy_set_header X-Forwarded-Proto https;
     }}
+{stored}
   }}
 }}
 """
@@ -44,16 +47,28 @@ http {{
 @pytest.fixture(scope="module")
 def larder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     need("nginx")
-    variables = {"LARDER_TLS": "off", "LARDER_TRUSTED_PROXIES": "127.0.0.1", "LARDER_HSTS_SECONDS": "60"}
+    variables = {
+        "LARDER_TLS": "off",
+        "LARDER_TRUSTED_PROXIES": "127.0.0.1",
+        "LARDER_HSTS_SECONDS": "60",
+        "LARDER_ACCEL_REDIRECT": "/stored",
+    }
     with start_live(tmp_path_factory.mktemp("proxied"), **variables) as live:
         yield live
+
+
+def documented_location() -> str:
+    """The location by which nginx sends stored files, as docs/configuration.md has it."""
+    blocks = re.findall(r"```nginx\n(location /stored/ .*?)```", CONFIGURATION_PAGE.read_text(), re.DOTALL)
+    return str(blocks[0])
 
 
 @pytest.fixture(scope="module")
 def nginx(larder: Live, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder, port = tmp_path_factory.mktemp("nginx"), free_port()
     configuration = folder / "nginx.conf"
-    configuration.write_text(CONFIGURATION.format(folder=folder, port=port, upstream=larder.host))
+    stored = documented_location().replace("/data/blobs/", f"{larder.data_dir}/blobs/")
+    configuration.write_text(CONFIGURATION.format(folder=folder, port=port, upstream=larder.host, stored=stored))
     process = subprocess.Popen([need("nginx"), "-p", str(folder), "-e", f"{folder}/error.log", "-c", configuration])
     url = f"http://127.0.0.1:{port}"
     try:
@@ -171,3 +186,71 @@ def test_a_plain_wsgi_server_behind_a_proxy_decides_in_the_same_way(larder: Live
     assert '"client": "203.0.113.7"' in lines
     assert f'"client": "{EVADER}"' in lines
     assert "203.0.113.8" not in lines
+
+
+KEPT = ("content-type", "content-length", "etag", "cache-control", "content-disposition", "docker-content-digest")
+
+
+def answer_of(url: str, path: str, method: str = "GET", **headers: str) -> tuple[int, dict[str, str], bytes]:
+    """What a client can rely on, whoever sends the bytes."""
+    with browser(url, COLLEAGUE) as client:
+        answer = client.request(method, path, headers=headers | {"Accept-Encoding": "identity"})
+    return answer.status_code, {name: answer.headers.get(name, "") for name in KEPT}, answer.content
+
+
+def test_nginx_sends_stored_files_as_larder_does(larder: Live, nginx: str) -> None:
+    token = larder.token()
+    larder.publish("demo/sent/local", "1.0.0", module_zip(), token)
+    larder.publish("closed/sent/local", "1.0.0", module_zip(comment=b"closed"), closed(larder, token))
+    bearer = {"Authorization": f"Bearer {token}"}
+    for namespace, credentials in (("demo", {}), ("closed", bearer)):
+        with larder.client(token) as client:
+            found = client.get(f"/v1/modules/{namespace}/sent/local/1.0.0/download").json()["location"]
+        archive, digest = found.partition("?")[0], found.rpartition(":")[2]
+        for path in (archive, f"/v2/{namespace}/sent/local/blobs/sha256:{digest}"):
+            whole = answer_of(larder.url, path, **credentials)
+            assert whole[0] == 200
+            file = larder.data_dir / "blobs" / "sha256" / digest[:2] / digest
+            assert answer_of(nginx, path, **credentials) == whole
+            assert is_sent_by_nginx(nginx, path, **credentials)
+            etag = whole[1]["etag"]
+            for headers in (
+                {"Range": "bytes=5-9"},
+                {"Range": "bytes=5-9", "If-Range": etag},
+                {"Range": "bytes=5-9", "If-Range": '"other"'},
+                {"Range": "bytes=1-2,5-6"},
+                {"If-None-Match": etag},
+                {"If-Match": etag},
+                {"If-Unmodified-Since": "Thu, 01 Jan 1998 00:00:00 GMT"},
+            ):
+                sent = {**headers, **credentials}
+                assert answer_of(nginx, path, **sent) == answer_of(larder.url, path, **sent), headers
+            assert answer_of(nginx, path, "HEAD", **credentials) == answer_of(larder.url, path, "HEAD", **credentials)
+    assert answer_of(nginx, f"/stored/sha256/{digest[:2]}/{digest}")[0] == 404, "nobody asks for a file by its place"
+    assert answer_of(nginx, f"/v2/closed/sent/local/blobs/sha256:{digest}")[0] == 401
+    damaged = bytearray(file.read_bytes())
+    damaged[-1] ^= 1
+    file.chmod(0o600)
+    file.write_bytes(damaged)
+    assert answer_of(nginx, path, **bearer)[0] == 503
+
+
+def closed(larder: Live, token: str) -> str:
+    with larder.client(token) as client:
+        assert client.put("/api/v1/namespaces/closed", json={"visibility": "private"}).status_code in (200, 201)
+    return token
+
+
+def is_sent_by_nginx(url: str, path: str, **headers: str) -> bool:
+    """Larder's own answers have the id of the request; the documented location does not pass it on."""
+    with httpx.stream("GET", url + path, headers=headers) as answer:
+        return "x-request-id" not in answer.headers
+
+
+def test_a_peer_that_is_no_proxy_is_sent_no_place(larder: Live) -> None:
+    with browser(larder.url, EVADER) as client:
+        found = client.get("/v1/modules/demo/hello/local/1.0.0/download").json()["location"]
+        for _ in range(2):
+            answer = client.get(found.partition("?")[0])
+            assert answer.content
+            assert "x-accel-redirect" not in answer.headers
