@@ -67,7 +67,7 @@ def _stored(live: Live, sizes: list[int]) -> dict[int, str]:
 
 
 def _growth(live: Live, path: str, seconds: float) -> float:
-    """In a round of its own: sampling the memory of a tree takes processor time from everybody."""
+    """In a separate round: sampling the memory of a tree takes processor time from everybody."""
     before = trees.pss(live.process.pid)
     with trees.Peak(live.process.pid) as peak:
         load.drive(server_of(live), path, connections=8, seconds=seconds, headers={})

@@ -164,7 +164,7 @@ def measure(bench: Bench) -> Iterator[Figure]:
 
 
 def _growth(bench: Bench, ours: Registry) -> Figure:
-    """Against a Larder that has just started. In rounds of its own: sampling takes processor time from everybody."""
+    """Against a Larder that has just started. In separate rounds: sampling takes processor time from everybody."""
     path, growth, before = bench.folder / "blob", [], trees.pss(ours.pid)
     for number in range(bench.rounds):
         digest = make(path, _size(bench), f"memory {number}")

@@ -122,7 +122,7 @@ def measure(bench: Bench) -> Iterator[Figure]:
                 uploaded, published = publish(live, token, f"1.{minor}.{number}", files, option)
             uploads[option].append(uploaded)
             whole += [published] if minor == 0 else []
-    # In a round of its own: sampling the memory of a tree takes processor time from everybody.
+    # In a separate round: sampling the memory of a tree takes processor time from everybody.
     before = trees.pss(live.process.pid)
     with named(packages, folder, "2.0.0") as files, trees.Peak(live.process.pid) as peak:
         publish(live, token, "2.0.0", files)

@@ -73,6 +73,7 @@ def as_json(figures: Iterable[Figure], skipped: Sequence[str]) -> str:
 
 
 def as_markdown(figures: Iterable[Figure], skipped: Sequence[str], *, seconds: float, rounds: int) -> str:
-    said = f"{datetime.now(UTC):%Y-%m-%d}, {machine()}; medians of {rounds} rounds of {seconds:g} s.\n"
+    said = f"{datetime.now(UTC):%Y-%m-%d}, {machine()}; medians of {rounds} rounds of {seconds:g} s; "
+    said += f"load average at the end {os.getloadavg()[0]:.1f}.\n"
     lines = "".join(f"\nSkipped: {line}.\n" for line in skipped)
     return f"{said}{lines}\n{table(figures)}\n"
