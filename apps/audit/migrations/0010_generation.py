@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('audit', '0007_sessions_ended'),
+        ('audit', '0009_erased'),
     ]
 
     operations = [
