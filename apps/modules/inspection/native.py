@@ -4,7 +4,7 @@ A damaged file costs its damaged blocks: what tree-sitter makes of them is a gue
 """
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tree_sitter import Node
 
@@ -17,17 +17,25 @@ from apps.modules.inspection.values import value_of
 
 def read_native(file: File) -> Reading:
     """Raises Unreadable."""
-    return _Reader(file).read()
+    whole = tree.parse(file)
+    faults = tree.faults_of(file, whole)
+    reading = Reading(is_complete=not faults)
+    if not faults:
+        _Reader(file, reading).read(whole, faults)
+        return reading
+    # The tree of a damaged file loses blocks behind the damage: read each piece as a file of its own.
+    for piece in tree.pieces(file):
+        root = tree.parse(piece)
+        _Reader(piece, reading).read(root, tree.faults_of(piece, root))
+    return reading
 
 
 class _Reader:
-    def __init__(self, file: File) -> None:
+    def __init__(self, file: File, reading: Reading) -> None:
         self.file = file
-        self.reading = Reading()
+        self.reading = reading
 
-    def read(self) -> Reading:
-        root = tree.parse(self.file)
-        faults = tree.faults_of(self.file, root)
+    def read(self, root: Node, faults: Sequence[tree.Fault]) -> None:
         is_damaged = False
         for node in tree.top_level(root):
             is_block = node.type == "block"
@@ -39,7 +47,6 @@ class _Reader:
             elif is_block:
                 self.top_level(node)
             is_damaged = fault is not None or (is_damaged and not is_block)
-        return self.reading
 
     def top_level(self, node: Node) -> None:
         if self.file.source(node.children[0]) == "locals":

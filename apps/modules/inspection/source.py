@@ -22,8 +22,11 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True)
 class File:
+    """A file, or the part of one that begins after so many lines."""
+
     path: str
     text: bytes
+    lines_before: int = 0
 
     @cached_property
     def _lines(self) -> list[int]:
@@ -34,11 +37,14 @@ class File:
         return self.text.isascii()
 
     def line(self, offset: int) -> int:
-        return bisect_right(self._lines, offset)
+        return self.lines_before + bisect_right(self._lines, offset)
+
+    def _line_start(self, offset: int) -> int:
+        return self._lines[bisect_right(self._lines, offset) - 1]
 
     def column(self, offset: int) -> int:
         """In characters."""
-        start = self._lines[self.line(offset) - 1]
+        start = self._line_start(offset)
         # A JSON file may be one long line with thousands of blocks.
         return 1 + (offset - start if self._is_ascii else len(self.text[start:offset].decode("utf-8", "replace")))
 
@@ -46,8 +52,8 @@ class File:
         return self.line(node.start_byte) != self.line(node.end_byte)
 
     def indentation(self, offset: int) -> str:
-        """The blanks at the start of the offset's line."""
-        blanks = _BLANKS.match(self.text, self._lines[self.line(offset) - 1], offset)
+        """The blanks at the start of the line that holds the offset."""
+        blanks = _BLANKS.match(self.text, self._line_start(offset), offset)
         return blanks[0].decode("ascii") if blanks else ""
 
     def source(self, node: Node) -> str:

@@ -7,6 +7,7 @@ reported as damage, like the errors of the tree itself.
 import re
 from collections.abc import Iterator
 from functools import cache
+from io import BytesIO
 
 import tree_sitter_hcl
 from tree_sitter import Language, Node, Parser
@@ -19,6 +20,9 @@ UNCLOSED = "something in this block is not closed"  # the offset is where the en
 
 # Numbers that the grammar reads otherwise than HCL: it does not know `1e5`, and takes `0x1F`.
 _NUMBER = re.compile(rb"(?<![\w.])(?:(?P<exponent>\d+[eE][+-]?\d+)|0x)")
+# Only for cutting a damaged file: what these lines hide or begin is read by the grammar.
+_HEADER = re.compile(rb'[a-z]\w*([ \t]+(\w+|"[^"\n]*"))*[ \t]*\{')
+_HEREDOC = re.compile(rb"(?<!<)<<-?(\w+)\s*$")
 _BRACKET = re.compile(rb"[][(){}]")
 _OPENING = frozenset({"(", "[", "{", "tuple_start", "object_start", "block_start"})
 _CLOSING = frozenset({")", "]", "}", "tuple_end", "object_end", "block_end"})
@@ -35,6 +39,25 @@ def parse(file: File) -> Node:
         if depth > MAX_DEPTH:
             raise Unreadable(match.start(), f"more than {MAX_DEPTH} nested brackets")
     return _parser().parse(_NUMBER.sub(_known_number, file.text)).root_node
+
+
+def pieces(file: File) -> Iterator[File]:
+    """The file, cut before each line on which a block begins without indentation, outside of heredocs and comments."""
+    cut, lines, at, until = 0, 0, 0, b""
+    for number, line in enumerate(BytesIO(file.text)):
+        comment = line.rfind(b"/*")
+        if until:
+            if line.strip() == until or (until == b"*/" and until in line):
+                until = b""
+        elif opening := _HEREDOC.search(line):
+            until = opening[1]
+        elif comment > line.rfind(b"*/") and not line.count(b'"', 0, comment) % 2:
+            until = b"*/"
+        elif _HEADER.match(line):
+            yield File(file.path, file.text[cut:at], lines)
+            cut, lines = at, number
+        at += len(line)
+    yield File(file.path, file.text[cut:], lines)
 
 
 def top_level(root: Node) -> Iterator[Node]:

@@ -81,23 +81,35 @@ def test_what_follows_damage_is_shown_as_it_is_or_not_at_all(damage):
 
 
 @pytest.mark.parametrize(
-    "opened",
+    ("opened", "is_read_again"),
     [
-        'variable "a" {\n  default = 1\n',
-        'variable "a" {\n  default = <<EOT\n',
-        'variable "a" {\n  default = <<EOT\na\nEOT}\n',
-        'variable "a" {\n  default = "${\n',
-        'variable "a" {\n  default = [1,\n}\n',
-        'variable "a" {\n  default = "open\n}\n',
-        'variable "a" {\n  default = "a"b"\n}\n',
-        "/*\n",
+        ('variable "a" {\n  default = 1\n', True),
+        ('variable "a" {\n  default = "${\n', True),
+        ('variable "a" {\n  default = [1,\n}\n', True),
+        ('variable "a" {\n  default = "open\n}\n', True),
+        ('variable "a" {\n  default = "a"b"\n}\n', True),
+        ('variable "a" {\n  default = <<EOT\n', False),
+        ('variable "a" {\n  default = <<EOT\na\nEOT}\n', False),
+        ("/*\n", False),
+        ("locals {\n  a = 1 /*\n", False),
     ],
 )
-def test_what_follows_something_that_is_never_closed_is_left_out(opened):
+def test_what_is_never_closed_costs_its_block_and_what_a_heredoc_or_comment_hides(opened, is_read_again):
     unit = unit_of(f'variable "before" {{}}\n{opened}variable "after" {{\n  default = 1\n}}\n')
-    assert names(unit) == ["before"]
+    assert names(unit) == ["before", "after"] if is_read_again else ["before"]
     assert 2 <= unit.diagnostics[0].line <= opened.count("\n") + 1
     assert len(unit.faults) == 1
+
+
+def test_what_looks_like_a_block_in_a_heredoc_or_a_comment_is_none_in_a_damaged_file_either():
+    hidden = 'variable "no" {}\n'
+    unit = unit_of(
+        f'variable "a" {{\n  default = 1\n\nvariable "b" {{\n  default = <<-EOT\n{hidden}  EOT\n}}\n'
+        f'/* "x" \n{hidden}*/\nvariable "c" {{\n  default = "arn:x/*"\n}}\nvariable "d" {{}}\n'
+    )
+    assert names(unit) == ["b", "c", "d"]
+    assert [(one.line, one.column) for one in unit.diagnostics] == [(1, 1)]
+    assert [entry["line"] for entry in unit.parts["variables"]] == [4, 12, 15]
 
 
 def test_of_two_blocks_on_a_line_the_second_is_left_out():
