@@ -16,7 +16,7 @@ from tests.flows.crashing import ASLEEP, DEATHS, MODULES, PROVIDERS, check_signa
 from tests.live import Live, start_live, wait_until_ready
 from tests.site.processes import eventually
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 LEASE = 5  # seconds
 # The demo module is 1.0.0: the faults wait for versions of their own.
 WEB_POINTS = {"after:reserve": "rejected", "after:receive": "rejected", "after:accept": "published"}
