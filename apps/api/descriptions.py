@@ -9,18 +9,17 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.accounts.access import gate
 from apps.accounts.models import Role
 from apps.api.base import ApiView
 from apps.api.bodies import read_json, validated
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.errors import Invalid
 from apps.modules.catalogue import describing as module_describing
-from apps.modules.catalogue.reading import module_for
+from apps.modules.catalogue.reading import module_and_role, module_for
 from apps.modules.models import Module
 from apps.providers import describing as provider_describing
 from apps.providers.models import Provider
-from apps.providers.reading import provider_for
+from apps.providers.reading import provider_and_role, provider_for
 
 
 class DescriptionInput(serializers.Serializer[Any]):
@@ -50,8 +49,7 @@ class ModuleDetail(ApiView):
         """`{"description": "…", "source": "https://…"}`; omitted fields stay unchanged, empty ones are cleared."""
         self.require_token()
         address = ModuleAddress(namespace, name, system)
-        gate.namespace_for(self.viewer, namespace, need=Role.PUBLISHER, only_name=address.path_name)
-        module = module_for(self.viewer, address)
+        module, _ = module_and_role(self.viewer, address, need=Role.PUBLISHER)
         module_describing.describe(module=module, actor=self.viewer, **_changes(request, DescriptionInput))
         return Response(module_document(module))
 
@@ -80,8 +78,7 @@ class ProviderDetail(ApiView):
         """`{"notice": "…"}`, `description`, `source`; omitted fields stay unchanged, empty ones are cleared."""
         self.require_token()
         address = ProviderAddress(namespace, type)
-        gate.namespace_for(self.viewer, namespace, need=Role.PUBLISHER, only_name=address.path_name)
-        provider = provider_for(self.viewer, address)
+        provider, _ = provider_and_role(self.viewer, address, need=Role.PUBLISHER)
         provider_describing.describe(provider=provider, actor=self.viewer, **_changes(request, ProviderInput))
         return Response(provider_document(provider))
 

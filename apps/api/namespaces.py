@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from apps.accounts import namespace_deletion, namespaces
 from apps.accounts.access import gate
-from apps.accounts.access.operators import operated_namespace
+from apps.accounts.access.operators import operated_namespace_and_role
 from apps.accounts.models import Namespace, Role, Visibility
 from apps.api.base import ApiView
 from apps.api.bodies import read_json, validated
@@ -53,24 +53,25 @@ class NamespaceDetail(ApiView):
         """201 if created (the caller owns it), 200 if changed; an omitted field stays unchanged."""
         self.require_token()
         try:
-            gate.namespace_for(self.viewer, namespace)
+            target, role = gate.namespace_and_role(self.viewer, namespace)
         except NotFound:
             wanted = validated(NamespaceInput, read_json(request))
             created = namespaces.create(name=namespace, actor=self.viewer, **wanted)
-            role = gate.role_on(self.viewer, created)
-            return Response(namespace_document(created, role), status=HTTPStatus.CREATED)
-        target, role = gate.namespace_and_role(self.viewer, namespace, need=Role.OWNER)
+            document = namespace_document(created, gate.role_on(self.viewer, created))
+            return Response(document, status=HTTPStatus.CREATED)
+        if role != Role.OWNER:
+            gate.namespace_for(self.viewer, namespace, need=Role.OWNER)  # raises, and records the refusal
         namespaces.change(namespace=target, actor=self.viewer, **validated(NamespaceInput, read_json(request)))
         return Response(namespace_document(target, role))
 
     def patch(self, request: Request, namespace: str) -> Response:
         self.require_token()
-        target = operated_namespace(self.viewer, namespace, permission="accounts.change_namespace")
+        target, role = operated_namespace_and_role(self.viewer, namespace, permission="accounts.change_namespace")
         wanted = validated(QuotaInput, read_json(request))
         if not wanted:
             raise Invalid("There is nothing to change.", hint="Send quota_bytes, quota_versions or both.")
         namespaces.set_quotas(namespace=target, actor=self.viewer, **wanted)
-        return Response(namespace_document(target, gate.role_on(self.viewer, target)))
+        return Response(namespace_document(target, role))
 
     def delete(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
         """Only an empty namespace. Its name stays reserved for its owners, who may create it again."""

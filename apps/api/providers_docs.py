@@ -11,7 +11,6 @@ from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.accounts.access import gate
 from apps.accounts.models import Role
 from apps.api.base import ApiView
 from apps.api.bodies import refuse_form
@@ -28,9 +27,9 @@ class ProviderDocs(ApiView):
     http_method_names = ["get", "head", "put"]
 
     def get(self, request: Request, namespace: str, type: str, version: str) -> Response:  # noqa: A002, ARG002
-        shown = reading.version_for(self.viewer, ProviderAddress(namespace, type), version)
-        role = gate.role_on(self.viewer, shown.provider.namespace, only_name=type)
-        return Response(browsing.docs_document(shown, with_archives=role not in (None, Role.READER)))
+        provider, role = reading.provider_and_role(self.viewer, ProviderAddress(namespace, type))
+        shown = reading.version_of(self.viewer, provider, version)
+        return Response(browsing.docs_document(shown, with_archives=role != Role.READER))
 
     def put(self, request: Request, namespace: str, type: str, version: str) -> Response:  # noqa: A002
         """202 with the received archive; 200 if the same bytes are shown already or wait for a worker."""

@@ -113,8 +113,8 @@ def _clean(text: str) -> str:
 @require_safe
 def namespace(request: HttpRequest, name: str) -> HttpResponse:
     viewer = session_viewer(request)
-    row = gate.namespace_for(viewer, name)
-    role = gate.role_on(viewer, row) if viewer.is_identified else None
+    row, found = gate.namespace_and_role(viewer, name)
+    role = found if viewer.is_identified else None
     only_this = Namespace.objects.filter(pk=row.pk)
     # Members also see modules with only yanked versions, to restore them.
     docs = search.search(kind=Kind.MODULE, namespaces=only_this, include_unlisted=role is not None)

@@ -52,8 +52,8 @@ def provider_for(viewer: Viewer, address: ProviderAddress) -> Provider:
     return provider_and_role(viewer, address)[0]
 
 
-def provider_and_role(viewer: Viewer, address: ProviderAddress) -> tuple[Provider, Role]:
-    namespace, role = _namespace_and_role(viewer, address)
+def provider_and_role(viewer: Viewer, address: ProviderAddress, *, need: Role = Role.READER) -> tuple[Provider, Role]:
+    namespace, role = _namespace_and_role(viewer, address, need)
     provider = Provider.objects.filter(namespace=namespace, type=address.type).select_related("namespace").first()
     if provider is None:
         raise _no_provider(address)
@@ -177,8 +177,9 @@ def coordinate_of(address: ProviderAddress, version: str) -> Q:
     )
 
 
-def _namespace_and_role(viewer: Viewer, address: ProviderAddress) -> tuple[Namespace, Role]:
-    return gate.namespace_and_role(viewer, address.namespace, spelled=canonical if address.is_folded else str)
+def _namespace_and_role(viewer: Viewer, address: ProviderAddress, need: Role = Role.READER) -> tuple[Namespace, Role]:
+    spelled = canonical if address.is_folded else str
+    return gate.namespace_and_role(viewer, address.namespace, need=need, only_name=address.type, spelled=spelled)
 
 
 def _packages() -> Prefetch[str]:

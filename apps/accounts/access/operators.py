@@ -1,6 +1,6 @@
 """The gate for actions of staff and their permissions: one rule for the API, the portal and the admin."""
 
-from apps.accounts.access.gate import Viewer, grants_of, namespace_for
+from apps.accounts.access.gate import Viewer, grants_of, namespace_and_role, namespace_for
 from apps.accounts.models import Namespace, Role
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
@@ -38,18 +38,24 @@ def require_permission(viewer: Viewer, namespace: Namespace, permission: str, *,
 def namespace_for_act(viewer: Viewer, name: str, *, need: Role, permission: str, only_name: str = "") -> Namespace:
     """Return the namespace for people with the role and staff with the permission. Raises like `namespace_for`."""
     if is_operator(viewer):
-        require_permission(viewer, namespace_for(viewer, name, only_name=only_name), permission, unless=need)
-    return namespace_for(viewer, name, need=need, only_name=only_name, permission=permission)
+        return _namespace_and_role(viewer, name, need, permission, only_name, unless=need)[0]
+    return namespace_for(viewer, name, need=need, only_name=only_name)
 
 
 def operated_namespace(viewer: Viewer, name: str, *, permission: str, only_name: str = "") -> Namespace:
-    """Return the namespace for staff with the permission and, if they use a token, one that may manage it.
+    return operated_namespace_and_role(viewer, name, permission=permission, only_name=only_name)[0]
+
+
+def operated_namespace_and_role(
+    viewer: Viewer, name: str, *, permission: str, only_name: str = ""
+) -> tuple[Namespace, Role]:
+    """Return the namespace for staff with the permission and, if they use a token, one that may manage it; and their
+    role without that permission.
 
     Raises like `namespace_for`.
     """
     if is_operator(viewer):
-        require_permission(viewer, namespace_for(viewer, name, only_name=only_name), permission)
-        return namespace_for(viewer, name, need=Role.OWNER, only_name=only_name, permission=permission)
+        return _namespace_and_role(viewer, name, Role.OWNER, permission, only_name)
     try:
         namespace_for(viewer, name, need=Role.OWNER, only_name=only_name)
     except RoleRequired:
@@ -64,3 +70,13 @@ def operated_namespace(viewer: Viewer, name: str, *, permission: str, only_name:
             held="owner",
         )
     raise RoleRequired("Only staff can do this: the operators of this registry.", hint="Ask one of them.")
+
+
+def _namespace_and_role(
+    viewer: Viewer, name: str, need: Role, permission: str, only_name: str, *, unless: Role | None = None
+) -> tuple[Namespace, Role]:
+    namespace, role = namespace_and_role(viewer, name, only_name=only_name)
+    require_permission(viewer, namespace, permission, unless=unless)
+    if not role.covers(need):  # by the permission alone, if their token allows it
+        namespace_for(viewer, name, need=need, only_name=only_name, permission=permission)
+    return namespace, role

@@ -29,8 +29,8 @@ def module_for(viewer: Viewer, address: ModuleAddress) -> Module:
     return module_and_role(viewer, address)[0]
 
 
-def module_and_role(viewer: Viewer, address: ModuleAddress) -> tuple[Module, Role]:
-    namespace, role = gate.namespace_and_role(viewer, address.namespace)
+def module_and_role(viewer: Viewer, address: ModuleAddress, *, need: Role = Role.READER) -> tuple[Module, Role]:
+    namespace, role = gate.namespace_and_role(viewer, address.namespace, need=need, only_name=address.path_name)
     modules = Module.objects.filter(namespace=namespace, name=address.name, system=address.system)
     module = modules.select_related("namespace").first()
     if module is None:

@@ -13,7 +13,7 @@ from django.shortcuts import render
 from django.urls import URLPattern, path
 from django.views.decorators.http import require_http_methods
 
-from apps.accounts.access import gate, operators
+from apps.accounts.access import operators
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import Role
@@ -50,24 +50,25 @@ def version_lifecycle(
 ) -> HttpResponse:
     """Each action has its own form; `act` in the POST names it."""
     viewer, address = session_viewer(request), actions.address_type(**names)
-    release = _published(actions, viewer, address, version)
+    release, role = _published(actions, viewer, address, version)
     if request.method != "POST":
-        return _page(request, viewer, actions, address, release)
+        return _page(request, viewer, actions, address, release, role=role)
     act, verbs = request.POST.get("act", ""), _verbs(actions)
     if act not in verbs:
         raise Invalid("This form names an unknown action.", hint="Go back, reload the page and send it again.")
     form = FORMS[act](request.POST, auto_id=f"{act}_%s")
     status = HTTPStatus.UNPROCESSABLE_ENTITY
     if not form.is_valid():
-        return _page(request, viewer, actions, address, release, bound={act: form}, status=status)
+        return _page(request, viewer, actions, address, release, role=role, bound={act: form}, status=status)
     try:
         verbs[act](viewer=viewer, address=address, version=version, **form.cleaned_data)
     except Conflict as refusal:
-        seen = _published(actions, viewer, address, version)
-        return _page(request, viewer, actions, address, seen, refusal=sentence(refusal), status=HTTPStatus.CONFLICT)
+        seen, role = _published(actions, viewer, address, version)
+        said, status = sentence(refusal), HTTPStatus.CONFLICT
+        return _page(request, viewer, actions, address, seen, role=role, refusal=said, status=status)
     except Invalid as refusal:
         form.add_error(None, sentence(refusal))
-        return _page(request, viewer, actions, address, release, bound={act: form}, status=status)
+        return _page(request, viewer, actions, address, release, role=role, bound={act: form}, status=status)
     page, words = DONE[act]
     messages.success(request, words.format(release))
     return HttpResponseRedirect(url_of(address, page, release.version), status=HTTPStatus.SEE_OTHER)
@@ -76,8 +77,7 @@ def version_lifecycle(
 @require_http_methods(["GET", "HEAD", "POST"])
 def version_purge(request: HttpRequest, *, actions: VersionActions[Any], version: str, **names: str) -> HttpResponse:
     viewer, address = session_viewer(request), actions.address_type(**names)
-    operators.operated_namespace(viewer, address.namespace, permission=PURGE, only_name=address.path_name)
-    release = _published(actions, viewer, address, version, permission=PURGE)
+    release = _unless_purged(actions.operated_release(viewer, address, version, PURGE))
     form = PurgeForm(release, request.POST if request.method == "POST" else None)
     status = HTTPStatus.OK
     if request.method == "POST":
@@ -96,10 +96,12 @@ def version_purge(request: HttpRequest, *, actions: VersionActions[Any], version
     return render(request, "portal/lifecycle/purge.html", context, status=status)
 
 
-def _published(
-    actions: VersionActions[Any], viewer: Viewer, address: Any, version: str, permission: str = ""
-) -> Release:
-    release = actions.release_of(viewer, address, version, permission=permission)
+def _published(actions: VersionActions[Any], viewer: Viewer, address: Any, version: str) -> tuple[Release, Role]:
+    release, role = actions.release_and_role(viewer, address, version)
+    return _unless_purged(release), role
+
+
+def _unless_purged(release: Release) -> Release:
     if release.state == State.PURGED:
         raise NotFound(tombstones.sentence_of(release), hint="Nothing is left to manage.")
     return release
@@ -110,8 +112,8 @@ def refused(
 ) -> HttpResponse:
     """The page with the errors of a form that was sent to its own address."""
     viewer = session_viewer(request)
-    release = _published(actions, viewer, address, version)
-    return _page(request, viewer, actions, address, release, refusal=refusal, status=status)
+    release, role = _published(actions, viewer, address, version)
+    return _page(request, viewer, actions, address, release, role=role, refusal=refusal, status=status)
 
 
 def _page(
@@ -121,14 +123,14 @@ def _page(
     address: Any,
     release: Release,
     *,
+    role: Role,
     bound: Mapping[str, forms.Form] | None = None,
     refusal: str = "",
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
-    role = gate.role_on(viewer, release.namespace, only_name=address.path_name)
     context: dict[str, Any] = {"address": address, "release": release, "refusal": refusal, "role": role}
     context["is_owner"] = role == Role.OWNER
-    context["may_yank"] = role is not None and role.covers(role_to_yank(viewer, release))
+    context["may_yank"] = role.covers(role_to_yank(viewer, release))
     context |= {"own_yank_hours": OWN_YANK_HOURS, "yankable_until": own_yank_until(release)}
     context["is_operator"] = operators.is_operator(viewer)
     context["forms"] = {act: form(auto_id=f"{act}_%s") for act, form in FORMS.items()} | dict(bound or {})

@@ -95,9 +95,10 @@ def several_lifecycle(request: HttpRequest, *, act: str, releases: str) -> HttpR
     if not operators.is_operator(viewer):
         raise RoleRequired("Only staff may do this: those who operate this registry.", hint="Ask one of them.")
     chosen = _releases(releases)
-    if action is None or not chosen:
+    if action is not None and chosen:
+        operators.require_permission(viewer, chosen[0].namespace, action.permission)
+    else:
         raise NotFound("There are no such versions.", hint="Select them in the admin again.")
-    operators.require_permission(viewer, chosen[0].namespace, action.permission)
     back = return_path(request) or reverse("portal:home")
     form = FORMS[act](request.POST if request.method == "POST" else None, auto_id=f"{act}_%s")
     if request.method == "POST" and form.is_valid():

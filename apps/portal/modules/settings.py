@@ -10,17 +10,16 @@ from django.shortcuts import render
 from django.urls import path
 from django.views.decorators.http import require_http_methods
 
-from apps.accounts.access import gate
 from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import Role
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.errors import Invalid
 from apps.modules.catalogue import describing as module_describing
-from apps.modules.catalogue.reading import module_for
+from apps.modules.catalogue.reading import module_and_role
 from apps.portal.frame.page_urls import url_of
 from apps.portal.publish.form import sentence
 from apps.providers import describing as provider_describing
-from apps.providers.reading import provider_for
+from apps.providers.reading import provider_and_role
 from apps.releases.catalogue.describing import MAX_CHARACTERS, checked_url
 
 
@@ -62,7 +61,7 @@ def module_settings(request: HttpRequest, namespace: str, name: str, system: str
     def describe(module: Any, **fields: Any) -> None:
         module_describing.describe(module=module, **fields)
 
-    return _settings(request, ModuleAddress(namespace, name, system), module_for, describe, DescriptionForm)
+    return _settings(request, ModuleAddress(namespace, name, system), module_and_role, describe, DescriptionForm)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -70,7 +69,7 @@ def provider_settings(request: HttpRequest, namespace: str, type: str) -> HttpRe
     def describe(provider: Any, **fields: Any) -> None:
         provider_describing.describe(provider=provider, **fields)
 
-    return _settings(request, ProviderAddress(namespace, type), provider_for, describe, ProviderForm)
+    return _settings(request, ProviderAddress(namespace, type), provider_and_role, describe, ProviderForm)
 
 
 def _settings(
@@ -81,8 +80,7 @@ def _settings(
     form_class: type[forms.Form],
 ) -> HttpResponse:
     viewer = session_viewer(request)
-    gate.namespace_for(viewer, address.namespace, need=Role.PUBLISHER, only_name=address.path_name)
-    row = lookup(viewer, address)
+    row, _ = lookup(viewer, address, need=Role.PUBLISHER)
     status = 200
     if request.method == "POST":
         form, status = form_class(request.POST), 422

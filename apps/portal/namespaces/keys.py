@@ -14,7 +14,6 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from apps.accounts.access import gate
-from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import Namespace, Role
 from apps.lib.errors import CredentialsRequired
@@ -32,8 +31,8 @@ PAGE = 50
 @require_safe
 def key_list(request: HttpRequest, namespace: str) -> HttpResponse:
     viewer = session_viewer(request)
-    row = gate.namespace_for(viewer, namespace)
-    return render(request, "portal/keys/list.html", _listed(viewer, row) | {"expiring": expiring(row)})
+    row, role = gate.namespace_and_role(viewer, namespace)
+    return render(request, "portal/keys/list.html", _listed(row, role) | {"expiring": expiring(row)})
 
 
 @login_not_required
@@ -43,7 +42,7 @@ def key_list_status(request: HttpRequest, namespace: str) -> HttpResponse:
     """The table, which the page polls while a worker generates a key. 204 if nothing has changed."""
     viewer = session_viewer(request)
     try:
-        context = _listed(viewer, gate.namespace_for(viewer, namespace))
+        context = _listed(*gate.namespace_and_role(viewer, namespace))
     except CredentialsRequired:
         # The session ended while the page was open: a reload leads through sign-in back to the page.
         return HttpResponse(status=HTTPStatus.UNAUTHORIZED, headers={"HX-Refresh": "true"})
@@ -57,16 +56,16 @@ def key_list_status(request: HttpRequest, namespace: str) -> HttpResponse:
 def key_page(request: HttpRequest, namespace: str, fingerprint: str) -> HttpResponse:
     """The key and the versions that it signed."""
     viewer = session_viewer(request)
-    row = gate.namespace_for(viewer, namespace)
+    row, role = gate.namespace_and_role(viewer, namespace)
     key = key_of(row, fingerprint)
-    context: dict[str, Any] = {"namespace": row, "key": key, "may_manage": _may_manage(viewer, row)}
+    context: dict[str, Any] = {"namespace": row, "key": key, "may_manage": role == Role.OWNER}
     context["page"] = page_of(signed_by(key), request, size=PAGE)
     context["sign_again"] = context["may_manage"] and (key.state in (State.RETIRED, State.REVOKED) or key.is_expired)
     context["expiry"] = expiry_of(key, timezone.now())
     return render(request, "portal/keys/page.html", context)
 
 
-def _listed(viewer: Viewer, namespace: Namespace) -> dict[str, Any]:
+def _listed(namespace: Namespace, role: Role) -> dict[str, Any]:
     keys = list(keys_of(namespace))
     seen = json.dumps([[key.pk, key.state, key.reason, key.release_count] for key in keys])
     return {
@@ -75,12 +74,8 @@ def _listed(viewer: Viewer, namespace: Namespace) -> dict[str, Any]:
         # A worker records here why it gave up.
         "is_waiting": any(key.state == State.PENDING and not key.reason for key in keys),
         "mark": hashlib.sha256(seen.encode()).hexdigest()[:16],
-        "may_manage": _may_manage(viewer, namespace),
+        "may_manage": role == Role.OWNER,
     }
-
-
-def _may_manage(viewer: Viewer, namespace: Namespace) -> bool:
-    return viewer.is_identified and gate.role_on(viewer, namespace) == Role.OWNER
 
 
 _KEYS = "namespaces/<str:namespace>/keys"

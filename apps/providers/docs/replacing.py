@@ -12,7 +12,6 @@ import structlog
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
-from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Role
 from apps.audit.kinds import Kind as Event
@@ -49,8 +48,8 @@ class Received:
 
 def version_of(viewer: Viewer, address: ProviderAddress, version: str) -> ProviderVersion:
     """The version, for publishers, who may change its docs."""
-    gate.namespace_for(viewer, address.namespace, need=Role.PUBLISHER, only_name=address.type)
-    return reading.version_for(viewer, address, version)
+    provider, _ = reading.provider_and_role(viewer, address, need=Role.PUBLISHER)
+    return reading.version_of(viewer, provider, version)
 
 
 def receive(*, viewer: Viewer, version: ProviderVersion, open_body: Callable[[], Iterable[bytes]]) -> Received:

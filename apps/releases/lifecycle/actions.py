@@ -100,14 +100,14 @@ class VersionActions(ABC, Generic[A]):
 
     def quarantine(self, *, viewer: Viewer, address: A, version: str, reason: str) -> Release:
         """Serve nothing of a version, nor of others with the same bytes. Staff."""
-        release = self._operated(viewer, address, version, QUARANTINE)
+        release = self.operated_release(viewer, address, version, QUARANTINE)
         return self._done(release, partial(verbs.quarantine, release=release, actor=viewer, reason=reason))
 
     def restore(self, *, viewer: Viewer, address: A, version: str, reason: str) -> Release:
         """Undo a deprecation (publishers), a yank (who may yank) or a quarantine (staff), whichever lies on top."""
         release = self.release_of(viewer, address, version, permission=RESTORE)
         if release.quarantined_at is not None:
-            release = self._operated(viewer, address, version, RESTORE)
+            release = self.operated_release(viewer, address, version, RESTORE)
         elif release.lifecycle == Lifecycle.YANKED:
             release = self._yankable(viewer, address, version, release, RESTORE)
         return self._done(release, partial(verbs.restore, release=release, actor=viewer, reason=reason))
@@ -117,7 +117,7 @@ class VersionActions(ABC, Generic[A]):
 
         `confirm` is the full address and version, as typed.
         """
-        return self._purge(self._operated(viewer, address, version, PURGE), viewer, reason, confirm)
+        return self._purge(self.operated_release(viewer, address, version, PURGE), viewer, reason, confirm)
 
     def purge_here(self, *, address: A, version: str, reason: str, confirm: str) -> Release:
         """As `purge`, for the person at the machine itself: no gate is asked, and the audit names nobody."""
@@ -125,7 +125,7 @@ class VersionActions(ABC, Generic[A]):
 
     def verify(self, *, viewer: Viewer, address: A, version: str) -> Release:
         """Have a worker read its stored bytes again. Staff."""
-        release = self._operated(viewer, address, version, VERIFY)
+        release = self.operated_release(viewer, address, version, VERIFY)
         verification.request(release, actor=viewer, job=self.verify_job)
         return release
 
@@ -138,8 +138,16 @@ class VersionActions(ABC, Generic[A]):
         name, only_name = address.namespace, address.path_name
         if permission:
             operators.namespace_for_act(viewer, name, need=need, permission=permission, only_name=only_name)
-        else:
-            gate.namespace_for(viewer, name, need=need, only_name=only_name)
+            return self._shown(viewer, address, version)
+        return self.release_and_role(viewer, address, version, need=need)[0]
+
+    def release_and_role(
+        self, viewer: Viewer, address: A, version: str, *, need: Role = Role.PUBLISHER
+    ) -> tuple[Release, Role]:
+        _, role = gate.namespace_and_role(viewer, address.namespace, need=need, only_name=address.path_name)
+        return self._shown(viewer, address, version), role
+
+    def _shown(self, viewer: Viewer, address: A, version: str) -> Release:
         release = self._found(address, version)
         if release.quarantined_at is not None and not operators.is_operator(viewer):
             raise _unknown(address, version)
@@ -156,7 +164,8 @@ class VersionActions(ABC, Generic[A]):
             own = f"Publishers can yank their own versions within {OWN_YANK_HOURS} hours."
             raise RoleRequired(str(refusal), hint=f"{refusal.hint} {own}".strip()) from None
 
-    def _operated(self, viewer: Viewer, address: A, version: str, permission: str) -> Release:
+    def operated_release(self, viewer: Viewer, address: A, version: str, permission: str) -> Release:
+        """The version, which may be a tombstone, for staff with the permission."""
         operators.operated_namespace(viewer, address.namespace, permission=permission, only_name=address.path_name)
         return self._found(address, version)
 

@@ -219,11 +219,11 @@ def test_a_key_says_what_it_has_signed(browser, registered, acme):
 
 def test_the_list_takes_as_many_queries_for_many_keys(browser, acme, django_assert_num_queries, registered):
     browser.get(KEYS)
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(6):
         browser.get(KEYS)
     for number in range(30):
         provider_version(acme, f"cloud{number}", "1.0.0", key=row_of_key(acme, number))
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(6):
         browser.get(KEYS)
 
 
