@@ -11,7 +11,7 @@ from apps.lib.errors import RegistryError
 
 
 def at_once(*calls: Callable[[], Any]) -> list[Any]:
-    """What each returned, or the error of ours that it raised."""
+    """The result of each, or the error that it raised."""
     ready = Barrier(len(calls))
 
     def run(call: Callable[[], Any]) -> Any:

@@ -95,7 +95,7 @@ def require_sound(digest: str) -> None:
 
 
 class VerifiedFiles:
-    """What each file was when this process last hashed it with the right result."""
+    """Each file's identity when this process last hashed it with the right result."""
 
     MAX_DIGESTS = 20_000
     LIFETIME = 3600.0  # seconds, after which a disk may have lost what nobody wrote

@@ -9,7 +9,7 @@ from apps.providers.models import ProviderVersionQuerySet
 
 
 class Key(NamedTuple):
-    """What a list says of the key that signed a version."""
+    """The key that signed a version, for lists."""
 
     pk: int
     key_id: str

@@ -20,7 +20,7 @@ log = structlog.get_logger("larder.front")
 
 @dataclass(slots=True)
 class News:
-    """What the database answered to one question, and the times around it by time.monotonic()."""
+    """The database's answer to one question, and the times around it by time.monotonic()."""
 
     since: int
     asked: float

@@ -16,7 +16,7 @@ ENTRY_BYTES = 1024
 
 @dataclass(slots=True)
 class Whole:
-    """What is sent, shared by all entries with the same bytes."""
+    """Sent bytes, shared by all entries that have the same."""
 
     status: int
     headers: Headers

@@ -261,7 +261,7 @@ def body_of(name, method, row):
 
 
 def _acts(namespace):
-    """What is done with a version."""
+    """The actions on a version."""
     several = {("portal:lifecycle-several", "POST"): {"data": {"reason": "No."}}}
     texts = dict.fromkeys(("deprecate", "yank", "quarantine", "restore"), '{"reason": "No."}')
     acts = several | {

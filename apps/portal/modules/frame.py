@@ -1,4 +1,4 @@
-"""What the version pages of modules have beside those of providers."""
+"""The parts of a module's version pages that providers lack."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the version pages of providers have beside those of modules."""
+"""The parts of a provider's version pages that modules lack."""
 
 from typing import Any
 

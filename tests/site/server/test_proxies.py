@@ -192,7 +192,7 @@ KEPT = ("content-type", "content-length", "etag", "cache-control", "content-disp
 
 
 def answer_of(url: str, path: str, method: str = "GET", **headers: str) -> tuple[int, dict[str, str], bytes]:
-    """What a client can rely on, whoever sends the bytes."""
+    """Guarantees for clients, whatever server sends the bytes."""
     with browser(url, COLLEAGUE) as client:
         answer = client.request(method, path, headers=headers | {"Accept-Encoding": "identity"})
     return answer.status_code, {name: answer.headers.get(name, "") for name in KEPT}, answer.content
