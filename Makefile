@@ -46,8 +46,8 @@ lock: ## Pin the dependencies of pyproject.toml again, with hashes
 trust: ## Let this machine trust the certificate authority of `make run`
 	@bin/trust
 
-bench: ## Measure speed and memory against other servers (see docs/performance.md)
-	@$(BIN)/python -m bench.run
+bench: ## Measure speed and memory; prints ratios
+	@$(BIN)/python -m bench.publishing && $(BIN)/python -m bench.versions && $(BIN)/python -m bench.search && $(BIN)/python -m bench.inspection && $(BIN)/python -m bench.signing && $(BIN)/python -m bench.providers && $(BIN)/python -m bench.oci && $(BIN)/python -m bench.stale 200
 
 clean: ## Remove the virtual environment and caches; your data in var/ stays
 	@rm -rf .venv .venv-* .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
