@@ -172,10 +172,14 @@ KINDS: tuple[Callable[[World], int], ...] = (publish, yank, quarantine, visibili
 def run(larder: Live, trials: int) -> Counter[str]:
     """Return the stale answers by kind of change."""
     world, stale = World(larder), Counter[str]()
-    for number, kind in enumerate(islice(cycle(KINDS), trials), 1):
-        stale[kind.__name__] += kind(world)
-        if number % 100 == 0:
-            print(f"{number} trials, {stale.total()} stale answers", flush=True)
+    try:
+        for number, kind in enumerate(islice(cycle(KINDS), trials), 1):
+            stale[kind.__name__] += kind(world)
+            if number % 100 == 0:
+                print(f"{number} trials, {stale.total()} stale answers", flush=True)
+    finally:
+        for client in (world.admin, world.pages, *world.readers, *world.others):
+            client.close()
     return stale
 
 
