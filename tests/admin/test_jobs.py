@@ -110,8 +110,10 @@ def test_a_version_is_yanked_from_its_page(operator_client, published):
 
     assert 'value="yank"' in (shown := operator_client.get(page).text)
     assert 'value="restore"' not in shown
-    assert 'name="reason"' in operator_client.post(page, {"action": "yank"}).text
-    operator_client.post(page, {"action": "yank", "apply": "1", "reason": "It deletes the volume."})
+    leads_to = operator_client.post(page, {"action": "yank"}).headers["Location"]
+    assert 'name="reason"' in operator_client.get(leads_to).text
+    back = operator_client.post(leads_to, {"reason": "It deletes the volume."})
+    assert back.headers["Location"] == page
 
     assert Release.objects.get().lifecycle == "yanked"
     assert 'value="restore"' in (shown := operator_client.get(page).text)

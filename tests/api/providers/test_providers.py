@@ -97,7 +97,7 @@ def test_the_same_person_gets_the_same_draft_and_others_a_conflict(draft_client,
     assert (first.status_code, again.status_code, others.status_code) == (201, 200, 409)
     assert body(first)["id"] == body(again)["id"]
     assert body(again)["protocols"] == ["6.0"]
-    assert "somebody else" in body(others)["error"]["message"]
+    assert "someone else" in body(others)["error"]["message"]
 
 
 def test_nobody_else_sends_removes_or_hands_in(draft_client, tofu, dora):

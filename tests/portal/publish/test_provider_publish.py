@@ -75,7 +75,7 @@ def test_a_draft_of_somebody_else_is_refused(browser, dora, browser_of):
     browser_of(dora).post(WHERE, FORM)
     answer = browser.post(WHERE, FORM, headers=JSON)
     assert answer.status_code == 409
-    assert "somebody else" in answer.json()["errors"]["version"][0]
+    assert "someone else" in answer.json()["errors"]["version"][0]
 
 
 def test_a_published_version_is_refused(browser, draft_client, held):
