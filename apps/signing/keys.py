@@ -1,6 +1,5 @@
 """Verbs on the signing keys of a namespace; keys are never deleted (D11). The caller asks the gate: owners only."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -159,18 +158,6 @@ def publisher_keys_of(namespace: Namespace) -> list[SigningKey]:
 
 def namespace_keys(namespace: Namespace) -> SigningKeyQuerySet:
     return SigningKey.objects.filter(namespace=namespace)
-
-
-def days_left(key: SigningKey) -> int | None:
-    """Return the whole days until an active key expires, None unless a warning is due."""
-    if key.state != State.ACTIVE or key.expires_at is None:
-        return None
-    days = (key.expires_at - timezone.now()).days
-    return max(days, 0) if days < max(WARN_DAYS) else None
-
-
-def keys_document(keys: Iterable[SigningKey]) -> dict[str, Any]:
-    return {"keys": [key_document(key) for key in keys]}
 
 
 def key_document(key: SigningKey) -> dict[str, Any]:

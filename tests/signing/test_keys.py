@@ -1,9 +1,6 @@
 """The verbs on keys: each writes its audit row, none deletes, and the same key is registered once."""
 
-from datetime import timedelta
-
 import pytest
-from django.utils import timezone
 
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.models import Namespace
@@ -111,17 +108,9 @@ def test_what_vouches_is_every_usable_key_of_publishers(acme: Namespace, pantry:
     assert set(keys.publisher_keys_of(acme)) == {first, second, *ended}
 
 
-@pytest.mark.parametrize(("days", "left"), [(400, None), (61, None), (59, 59), (6.5, 6), (0.5, 0), (-3, 0)])
-def test_the_end_is_told_sixty_days_ahead(days: float, left: int | None, acme: Namespace) -> None:
-    key = key_row(acme, expires_at=timezone.now() + timedelta(days=days, minutes=1))
-    assert keys.days_left(key) == left
-    key.state = State.RETIRED
-    assert keys.days_left(key) is None
-
-
 def test_the_document_says_all_but_the_private_half(acme: Namespace, worker_host: None) -> None:
     key = held_key(acme)
-    (document,) = keys.keys_document([key])["keys"]
+    document = keys.key_document(key)
     assert (document["fingerprint"], document["state"], document["custody"]) == (key.fingerprint, "active", "registry")
     assert document["ascii_armor"].startswith("-----BEGIN PGP PUBLIC KEY BLOCK-----")
     assert "PRIVATE" not in str(document)

@@ -162,14 +162,6 @@ def token_with_id(number: int) -> ApiToken | None:
     return token if token is not None and token.is_usable and token.user.is_active else None
 
 
-def token_for_secret(secret: str) -> ApiToken | None:
-    """Like `identify`, but return None instead of raising."""
-    try:
-        return identify(secret)
-    except TokenRefused:
-        return None
-
-
 def _digest(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
