@@ -1,34 +1,26 @@
 """Access lines of ready answers. The logging stack costs ten times as much as the answer itself.
 
-So what the lines of a client have in common is rendered once, and a thread writes them five times a second. The text is
-the same as that of `middleware.log_access`, which writes where people read and not programs.
+So what the lines of a client have in common is rendered once, and all lines of one turn of the event loop are written
+together. The text is the same as that of `RequestIdMiddleware`.
 """
 
+import asyncio
 import json
 import logging
 import sys
-import threading
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import lru_cache
-from multiprocessing.util import Finalize
 from typing import Any
 
 from django.conf import settings
 
 from apps.lib import redaction
-from apps.lib.periodic import Periodic
 from registry_site.middleware import access_fields, log
-
-WRITE_EVERY = timedelta(seconds=0.2)
-# More lines than are written in that time on any machine: stderr is stuck, and memory is finite.
-MAX_LINES = 100_000
 
 
 class AccessLines:
     def __init__(self) -> None:
         self._lines: list[str] = []
-        self._writing = threading.Lock()
-        self._thread = Periodic("access-lines", self.flush, every=WRITE_EVERY, rest=lambda: None)
         self._is_on = logging.getLogger("larder.access").isEnabledFor(logging.INFO)
         self._is_json = settings.LOG_FORMAT == "json"
 
@@ -38,23 +30,18 @@ class AccessLines:
             return
         if not self._is_json:
             log.info("request", request_id=request_id, **access_fields(seconds=seconds, **common))
-        elif len(self._lines) < MAX_LINES:
-            self._start()
-            before, after = _rendered(**common)
-            at = datetime.now(UTC).isoformat().replace("+00:00", "Z")
-            own = f'"request_id": {json.dumps(request_id)}, "timestamp": "{at}", "ms": {seconds * 1000:.1f}'
-            self._lines.append(f"{{{before}, {own}, {after}}}\n")
+            return
+        if not self._lines:
+            asyncio.get_running_loop().call_soon(self.flush)
+        before, after = _rendered(**common)
+        at = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+        own = f'"request_id": {json.dumps(request_id)}, "timestamp": "{at}", "ms": {seconds * 1000:.1f}'
+        self._lines.append(f"{{{before}, {own}, {after}}}\n")
 
     def flush(self) -> None:
-        with self._writing:
-            lines, self._lines = self._lines, []
-            if lines:
-                sys.stderr.write("".join(lines))
-                sys.stderr.flush()
-
-    def _start(self) -> None:
-        if self._thread.start():
-            Finalize(None, self.flush, exitpriority=10)
+        lines, self._lines = self._lines, []
+        sys.stderr.write("".join(lines))
+        sys.stderr.flush()
 
 
 @lru_cache(4096)

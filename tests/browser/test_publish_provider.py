@@ -131,7 +131,7 @@ def test_what_is_missing_or_wrong_is_told_before_anything_is_sent(page, larder_o
     for text in (
         f"lists {stem}_linux_arm64.zip, which is missing",
         f"{stem}_freebsd_amd64.zip has no line in",
-        "is linux_amd64 once more",
+        "is linux_amd64 again",
         "terraform-provider-wrong_1.2.0.zip has no platform in its name",
         "belongs to wrong 1.1.0",
         "is for lunix_amd64, which no client asks for",

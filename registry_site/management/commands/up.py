@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import connections
+from django.db import InterfaceError, OperationalError, connections
 
 from apps.accounts.access import epoch
 from apps.jobs import heartbeats
@@ -19,6 +19,7 @@ from registry_site import env, logs
 from registry_site.server import serving
 from registry_site.startup import bootstrap, die_with_parent, first_run, probe, schema, shared_keys, startup_message
 from registry_site.startup.certificates import Served
+from registry_site.startup.command_line import first_line
 from registry_site.startup.supervisor import FORKS, Child, Supervisor
 
 READY_SECONDS = 60
@@ -64,7 +65,13 @@ class Command(BaseCommand):
         if FORKS:
             bootstrap.load_application()
         try:
-            self.show_life(supervisor, readiness, password)
+            try:
+                self.show_life(supervisor, readiness, password)
+            except (OperationalError, InterfaceError) as error:
+                # The children wait for a database that is away, and so does this process.
+                self.keep_password(password)
+                self.say(f"Larder runs, but its database did not answer: {first_line(error)}")
+                connections.close_all()
             supervisor.run()
         finally:
             supervisor.stop()
