@@ -75,7 +75,7 @@ def test_a_pasted_ciphertext_opens_in_no_other_row(key: SigningKey, pantry: Name
     stolen = key.private_key
     PrivateKey.objects.filter(key=other).update(nonce=stolen.nonce, ciphertext=stolen.ciphertext, kek_id=stolen.kek_id)
     said, logged = alarms(lambda: sign(key=other, data=b"data"), SealBroken)
-    assert "exchanged" in said
+    assert "replaced" in said
     assert logged == ["private_key_tampered"]
 
 
