@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.db import OperationalError
 from django.utils import timezone
 
 from apps.accounts import namespaces
@@ -10,6 +11,7 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken, Grant, Role, Visibility
 from apps.accounts.people import accounts, teams
+from apps.audit import generation
 from apps.blobs import capabilities
 from apps.http.ready import LONGEST
 from apps.releases.catalogue import downloads
@@ -167,6 +169,20 @@ def test_another_database_ends_everything(process, published, tofu):
         cursor.execute("UPDATE audit_generation SET number = 1")
     process.learn()
 
+    assert not process.ask(tofu(None), PUBLIC).was_ready
+
+
+def test_a_database_that_is_away_ends_everything_with_the_lease(process, published, tofu, monkeypatch):
+    published("pantry/vpc/aws", "1.2.0")
+    ready(process, tofu(None), PUBLIC)
+    lease = process.front.lease
+
+    def away(since):
+        raise OperationalError("The database is away.")
+
+    monkeypatch.setattr(lease, "_ask", away)
+    assert process.ask(tofu(None), PUBLIC).was_ready, "it may be repeated until the lease ends"
+    lease._asked -= generation.LEASE
     assert not process.ask(tofu(None), PUBLIC).was_ready
 
 

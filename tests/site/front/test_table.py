@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from apps.http.ready import Ready
 from registry_site import middleware
 from registry_site.front.access_lines import AccessLines
+from registry_site.front.front import Front
 from registry_site.front.lease import Lease
 from registry_site.front.questions import Question, question_of
 from registry_site.front.table import ENTRY_BYTES, Entry, Table, whole_of
@@ -58,6 +60,17 @@ def test_an_answer_larger_than_a_quarter_of_the_table_stays_outside():
     table = Table(Lease(), most_bytes=MEGABYTE)
     table.add(key_of(), entry_of(b"x" * MEGABYTE))
     assert (len(table), table.bytes) == (0, 0)
+
+
+@pytest.mark.parametrize("personal", [(b"set-cookie", b"sessionid=x"), (b"vary", b"Accept-Encoding, Cookie")])
+def test_an_answer_to_one_browser_never_enters(client, personal):
+    front, question = Front(), asked(scope_of(client, "/v1/modules"))
+    plain = (b"content-type", b"application/json")
+
+    front.store(question, Ready((), 60.0), status=200, headers=(plain, personal), body=b"{}")
+    assert len(front.table) == 0
+    front.store(question, Ready((), 60.0), status=200, headers=(plain,), body=b"{}")
+    assert len(front.table) == 1
 
 
 def test_what_is_unknown_or_refused_never_enters(process, client, tofu):
