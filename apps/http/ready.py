@@ -1,4 +1,4 @@
-"""What a view says about an answer that the front may repeat (D16): on the response object, never in a header."""
+"""The mark of a view on an answer that the front may repeat (D16): on the response object, never in a header."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What lists of versions, and the downloads that they lead to, have in common for modules and providers."""
+"""Lists of versions, and the downloads that they lead to: the same rules for modules and providers."""
 
 import pytest
 

@@ -36,7 +36,7 @@ def ready(process, client, *urls):
 
 
 def is_as_django_says(process, client, url):
-    """What the process answers once it knows of the change, and Django, whose answer a second process gets."""
+    """Compare the process, which knows of the change by now, with a second one that has to ask Django."""
     other = Process()
     fresh, said = other.ask(client, url), process.ask(client, url)
     other.end()

@@ -1,4 +1,4 @@
-"""What the table takes, how much of it, and which requests it is asked about at all."""
+"""The table of ready answers: its entries, its bounds, and the requests that it answers."""
 
 import asyncio
 import hashlib
