@@ -11,6 +11,7 @@ from django.db import DatabaseError, InterfaceError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from apps.audit import generation
+from registry_site.front.peers import Peers, peers_at
 
 # A request waits so long for a renewal before it goes to Django, which says that the database is away.
 PATIENCE = 0.2
@@ -35,14 +36,20 @@ class Lease:
     ends with a change of everything, and where the database may be another one.
     """
 
-    def __init__(self, connect: Callable[[], BaseDatabaseWrapper] | None = None) -> None:
+    def __init__(
+        self,
+        connect: Callable[[], BaseDatabaseWrapper] | None = None,
+        join: Callable[[BaseDatabaseWrapper], Peers] = peers_at,
+    ) -> None:
         self._connect = connect or _connection
+        self._join = join
         self.era = 0
         self.number = -1
         self.changes: dict[str, int] = {}
         self._asked = self._changed = float("-inf")  # when it last asked, and last learned of a change
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="lease")
         self._connection: BaseDatabaseWrapper | None = None
+        self._peers: Peers | None = None
         self._renewal: asyncio.Task[bool] | None = None
 
     async def holds(self) -> bool:
@@ -60,7 +67,7 @@ class Lease:
         loop = asyncio.get_running_loop()
         try:
             news = await loop.run_in_executor(self._thread, self._ask, self.number)
-        except (DatabaseError, InterfaceError) as error:
+        except (DatabaseError, InterfaceError, OSError) as error:
             log.warning("database_away", error=type(error).__name__)
             return False
         self._learn(news)
@@ -70,6 +77,8 @@ class Lease:
         """Wait until no process repeats what was before any change that is committed by now."""
         if not await self.renew():
             self._changed = time.monotonic()  # perhaps
+        elif self._peers is not None and self._peers.are_none():
+            return
         remaining = self._changed + generation.LEASE_OUT - time.monotonic()
         if remaining > 0:
             await asyncio.sleep(remaining)
@@ -97,6 +106,8 @@ class Lease:
         if self._connection is None:
             self._connection, since = self._connect(), -1
         try:
+            if self._peers is None:  # before the question: whoever has not seen this process changed something earlier
+                self._peers = self._join(self._connection)
             changes = generation.changes_since(self._connection, since)
         except BaseException:
             self._connection.close()

@@ -11,13 +11,17 @@ from apps.audit import generation
 from registry_site import env
 from registry_site.startup import bootstrap, schema
 
+# Nobody learns of a change by their end.
+LONG_RUNNING = (["up"], ["web"], ["worker"], ["beat"])
+
 
 def run(arguments: list[str]) -> None:
     """Run one command; with `--traceback` errors pass through, as in Django."""
     env.use_settings()
     try:
         execute_from_command_line(arguments)
-        generation.wait_out()  # the end of a command tells that its change holds everywhere (D16)
+        if arguments[1:2] not in LONG_RUNNING:
+            generation.wait_out()  # the end of a command tells that its change holds everywhere (D16)
     except (ImproperlyConfigured, DatabaseError, InterfaceError) as error:
         sentence = sentence_for(error)
         if not sentence or "--traceback" in arguments:

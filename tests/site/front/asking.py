@@ -11,6 +11,7 @@ from django.test import Client
 from apps.http.ready import ready_of
 from registry_site.front.front import Front
 from registry_site.front.lease import Lease
+from registry_site.front.peers import Peers
 from registry_site.front.questions import question_of
 
 T = TypeVar("T")
@@ -32,7 +33,8 @@ class Process:
         self.connection = connections["default"]
         self.connection.inc_thread_sharing()
         self.loop = asyncio.new_event_loop()
-        self.front = Front(Lease(connect=lambda: self.connection))
+        # Others of its kind share this process, which locks of files cannot tell apart.
+        self.front = Front(Lease(connect=lambda: self.connection, join=lambda _: Peers(None)))
         self.learn()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:

@@ -4,12 +4,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.db import OperationalError, ProgrammingError
 from django.db.migrations.recorder import MigrationRecorder
 
+from apps.audit import generation
 from registry_site import env
 from registry_site.startup import bootstrap, command_line, schema
 from tests import postgres
@@ -191,3 +193,15 @@ def test_migrations_by_hand_outlast_the_statement_time_out(tmp_path):
 
     assert done.returncode == 0, done.stderr
     assert "Applying audit.0001_initial... OK" in done.stdout
+
+
+@pytest.mark.parametrize(("command", "waits"), [("token", 1), ("up", 0), ("web", 0), ("worker", 0), ("beat", 0)])
+def test_a_change_is_waited_for_at_the_end_of_a_command_and_of_no_long_process(monkeypatch, command, waits):
+    slept: list[float] = []
+    monkeypatch.setattr(command_line, "execute_from_command_line", lambda _: None)
+    monkeypatch.setattr(generation, "_has_changed", True)
+    monkeypatch.setattr(generation, "time", SimpleNamespace(sleep=slept.append))
+
+    command_line.run(["manage.py", command])
+
+    assert len(slept) == waits
