@@ -5,7 +5,6 @@ Over OCI, and of what is published by API.
 
 import os
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -16,13 +15,13 @@ from tests import postgres
 from tests.builders.archives import MODULE, module_zip
 from tests.live import Live, start_live
 from tests.oci.manifests.documents import IMAGE, digest_of, image
+from tests.site.processes import eventually
 
 pytestmark = pytest.mark.live
 
 REPOSITORY = "/v2/spare/raw/local"
 STEP = 256 * 1024
 FIRST, SECOND = os.urandom(8 * 1024 * 1024), os.urandom(24 * 1024 * 1024)
-PATIENCE = 30
 
 
 @dataclass
@@ -45,7 +44,7 @@ class Push:
         def sent() -> Iterator[bytes]:
             half = len(data) // 2
             yield from steps(data[:half])
-            eventually(lambda: self.larder.staged() - there, "nothing is coming in")
+            eventually(lambda: self.larder.staged() - there, what="the first half of the body")
             self.database.stop_at_once()
             yield from steps(data[half:-STEP])
             if returns:
@@ -70,7 +69,7 @@ class Push:
     def return_database(self) -> None:
         """Wait with nobody's session: what a test asks next may still meet a connection that is broken."""
         self.database.start_again()
-        eventually(lambda: self.client.get("/readyz").status_code == 200, "Larder does not come back")
+        eventually(lambda: self.client.get("/readyz").status_code == 200, what="the return of Larder")
 
     def size_of(self, url: str) -> int:
         """The upload's own status. Nothing and one byte look alike."""
@@ -81,7 +80,7 @@ class Push:
     def send(self, url: str, data: bytes, start: int) -> None:
         """A chunk, again and again while the request that met the outage still seems to be coming in."""
         span = {"Content-Range": f"{start}-{start + len(data) - 1}"}
-        eventually(lambda: self._sent(url, data, span), "the upload does not go on")
+        eventually(lambda: self._sent(url, data, span), what="the rest of the upload")
 
     def _sent(self, url: str, data: bytes, span: dict[str, str]) -> bool:
         answer = self.client.patch(url, content=data, headers=span)
@@ -102,13 +101,6 @@ class Push:
 
 def steps(data: bytes) -> Iterator[bytes]:
     return (data[at : at + STEP] for at in range(0, len(data), STEP))
-
-
-def eventually(is_so, otherwise: str) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not is_so():
-        assert time.monotonic() < deadline, otherwise
-        time.sleep(0.1)
 
 
 def is_away(answer: httpx.Response) -> None:
@@ -250,6 +242,24 @@ def test_whatever_moment_it_meets_the_answer_and_the_upload_tell_the_truth(push,
     push.check(data)
 
 
+def test_ready_answers_end_with_the_lease_and_archives_go_on(push):
+    module = "/v1/modules/demo/hello/local"
+    with push.larder.client() as nobody:
+        archive = nobody.get(f"{module}/1.0.0/download").headers["X-Terraform-Get"].partition("?")[0]
+        whole = nobody.get(archive).raise_for_status().content
+        assert [nobody.get(f"{module}/versions").status_code for _ in range(3)] == [200] * 3
+
+        push.database.stop_at_once()
+        eventually(lambda: nobody.get(f"{module}/versions").status_code == 503, what="the end of ready answers")
+        for url in (f"{module}/versions", f"{module}/1.0.0/download", f"{module}/versions"):
+            answer = nobody.get(url)
+            assert (answer.status_code, answer.headers["Retry-After"]) == (503, "2")
+            assert nobody.get(archive).content == whole
+
+        push.return_database()
+        eventually(lambda: nobody.get(f"{module}/versions").status_code == 200, what="answers as before")
+
+
 @pytest.mark.usefixtures("nothing_is_left")
 def test_a_module_outlives_it_or_is_sent_again_at_once(push):
     data = module_zip({**MODULE, "padding.bin": SECOND})
@@ -269,7 +279,7 @@ def test_a_module_outlives_it_or_is_sent_again_at_once(push):
         assert answer.status_code in (202, 409), answer.text
         return answer.status_code == 202
 
-    eventually(is_taken, "the number is not free again")
+    eventually(is_taken, what="a free number")
     assert push.larder.wait_for(push.client, f"{url}/2.0.0")["state"] == "published"
 
 

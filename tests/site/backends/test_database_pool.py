@@ -1,8 +1,10 @@
-"""The connection pool of a process, without connections and after a fork."""
+"""The backend for PostgreSQL: its pool, without connections and after a fork, and the end of its transactions."""
 
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import psycopg
@@ -11,6 +13,7 @@ from django.db import OperationalError
 from django.db.utils import ConnectionHandler
 from structlog.testing import capture_logs
 
+from apps.audit import generation
 from registry_site.postgres import base
 from tests import postgres
 
@@ -39,13 +42,17 @@ def quiet_before(monkeypatch):
     monkeypatch.setattr(base, "WAIT_SECONDS", 0.5)
 
 
-@contextmanager
-def wrappers(count, port, user="larder", connections=2):
-    """As that many threads have them."""
+def handler(port, user="larder", connections=2):
     pool = {"max_size": connections}
     told = {"ENGINE": "registry_site.postgres", "NAME": "postgres", "USER": user, "HOST": "127.0.0.1", "PORT": port}
     told |= {"OPTIONS": {"pool": pool}, "CONN_HEALTH_CHECKS": True}
-    made = [ConnectionHandler({"default": told})["default"] for _ in range(count)]
+    return ConnectionHandler({"default": told})
+
+
+@contextmanager
+def wrappers(count, port, user="larder", connections=2):
+    """As that many threads have them."""
+    made = [handler(port, user, connections)["default"] for _ in range(count)]
     try:
         yield made
     finally:
@@ -105,3 +112,86 @@ def test_a_child_does_not_inherit_a_pool():
         "sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) or (not base._pools.popitem()))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.fixture
+def transactions(server, monkeypatch):
+    """`generation` on tables of this test's own; begins a transaction on the connection of the calling thread."""
+    made = handler(port_of(server))
+    monkeypatch.setattr(generation, "connections", made)
+    with psycopg.connect(server.url, autocommit=True) as sql:
+        sql.execute("CREATE TABLE audit_generation (scope varchar PRIMARY KEY, number bigint)")
+        sql.execute("CREATE TABLE things (id int PRIMARY KEY, n int)")
+        sql.execute("INSERT INTO things VALUES (1, 0)")
+
+        @contextmanager
+        def transaction():
+            connection = made["default"]
+            connection.set_autocommit(False)
+            try:
+                with connection.cursor() as cursor:
+                    yield cursor
+                connection.commit()
+            finally:
+                connection.close()
+
+        yield transaction
+        sql.execute("DROP TABLE audit_generation, things")
+    base.close_pools()
+
+
+def numbers(server):
+    with psycopg.connect(server.url) as sql:
+        return dict(sql.execute("SELECT scope, number FROM audit_generation").fetchall())
+
+
+def test_the_generation_is_bumped_last_so_that_nobody_waits_for_a_row_with_it(server, transactions):
+    """Bumped at once, the first would wait for the row and the second for the generation: a deadlock."""
+    both = threading.Barrier(2, timeout=20)
+
+    def bump_first():
+        with transactions() as cursor:
+            generation.touch({"acme"})
+            both.wait()
+            cursor.execute("UPDATE things SET n = n + 1")
+
+    def bump_last():
+        with transactions() as cursor:
+            cursor.execute("UPDATE things SET n = n + 1")
+            both.wait()
+            generation.touch({"pantry"})
+
+    with ThreadPoolExecutor(2) as pool:
+        for one in (pool.submit(bump_first), pool.submit(bump_last)):
+            one.result()
+    assert numbers(server)[generation.ANYTHING] == 2
+
+
+def test_transactions_that_bump_in_opposite_orders_wait_for_each_other_in_turn(server, transactions):
+    together = threading.Barrier(2, timeout=20)
+
+    def bump(*order):
+        for _ in range(10):
+            together.wait()
+            with transactions():
+                for scope in order:
+                    generation.touch({scope})
+
+    with ThreadPoolExecutor(2) as pool:
+        for one in (pool.submit(bump, "acme", "pantry"), pool.submit(bump, "pantry", "acme")):
+            one.result()
+    found = numbers(server)
+    assert found[generation.ANYTHING] == 2 * 2 * 10
+    assert {found["acme"], found["pantry"]} == {found[generation.ANYTHING] - 1, found[generation.ANYTHING]}
+
+
+def test_a_transaction_that_fails_bumps_nothing_and_neither_does_the_next_one(server, transactions):
+    connection = generation.connections["default"]
+    connection.set_autocommit(False)
+    generation.touch({"acme"})
+    connection.rollback()
+    connection.commit()
+    connection.close()
+    with transactions():
+        generation.touch({"pantry"})
+    assert numbers(server) == {generation.ANYTHING: 1, "pantry": 1}
