@@ -17,7 +17,7 @@ from apps.http.errors import dialect_at
 from apps.lib import bodies
 from apps.lib.errors import Invalid, NotFound
 from apps.lib.redaction import redact
-from apps.portal.frame import errors
+from apps.portal.frame import errors, security_policy
 from apps.releases.publishing.waiting import ASKED
 
 Respond = Callable[[HttpRequest], HttpResponseBase]
@@ -95,10 +95,6 @@ def _scheme_of(authorization: str) -> str:
     return scheme if scheme in ("none", "basic", "bearer") else "other"
 
 
-def content_security_policy(policy: dict[str, list[str]]) -> str:
-    return "; ".join(" ".join([directive, *sources]) for directive, sources in policy.items())
-
-
 class SecurityHeadersMiddleware:
     """Content-Security-Policy in the shape of Django 6 (deleted on the move to it) and Permissions-Policy.
 
@@ -111,7 +107,7 @@ class SecurityHeadersMiddleware:
 
     def __init__(self, get_response: Respond) -> None:
         self.get_response = get_response
-        self.policy = content_security_policy(settings.SECURE_CSP)
+        self.policy = security_policy.rendered(settings.SECURE_CSP)
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)

@@ -221,6 +221,14 @@ class ApiToken(models.Model):
         null=True, blank=True, help_text="Since an older database was restored. Refused until an operator decides."
     )
     last_used_at = models.DateTimeField(null=True, blank=True)
+    machine = models.CharField(
+        max_length=64,
+        blank=True,
+        default="",
+        db_default="",
+        editable=False,
+        help_text="For `tofu login`: a digest of where.",
+    )
 
     objects = ApiTokenQuerySet.as_manager()
 
@@ -237,6 +245,26 @@ class ApiToken(models.Model):
     @property
     def is_usable(self) -> bool:
         return self.revoked_at is None and self.suspended_at is None and self.expires_at > timezone.now()
+
+
+class LoginCode(models.Model):
+    """A code of `tofu login`; see `identity.cli_login`."""
+
+    digest = models.CharField(max_length=64, unique=True)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
+    session = models.CharField(max_length=40, help_text="The digest of the session in which it was allowed.")
+    redirect_uri = models.CharField(max_length=100)
+    challenge = models.CharField(max_length=43)
+    machine = models.CharField(max_length=40, help_text="What the person calls the computer.")
+    browser = models.CharField(max_length=64, help_text="The digest of a cookie.")
+    address = models.CharField(max_length=45, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField(db_index=True)
+    used_at = models.DateTimeField(null=True)
+    token = models.ForeignKey(ApiToken, models.SET_NULL, null=True, related_name="+")
+
+    def __str__(self) -> str:
+        return f"login {self.pk}"
 
 
 class Epoch(models.Model):

@@ -2,7 +2,7 @@ import structlog
 from celery import shared_task
 
 from apps.accounts.access import epoch
-from apps.accounts.identity import sessions
+from apps.accounts.identity import cli_login, sessions
 from apps.blobs import store
 
 log = structlog.get_logger("larder.accounts")
@@ -19,3 +19,4 @@ def check_epoch(**_: object) -> None:
 @shared_task(name="accounts.prune_sessions", ignore_result=True)
 def prune_sessions(**_: object) -> None:
     sessions.prune()
+    cli_login.prune()

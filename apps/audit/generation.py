@@ -33,6 +33,8 @@ _QUIET = frozenset(
         Kind.PASSWORD_CHANGED,
         Kind.SESSIONS_ENDED,
         Kind.TOKEN_ISSUED,
+        Kind.LOGIN_ALLOWED,
+        Kind.LOGIN_REFUSED,
         Kind.PERMISSION_REFUSED,
         Kind.PROVIDER_DOCS_RECEIVED,
         Kind.RELEASE_RESERVED,

@@ -15,6 +15,8 @@ class Kind(models.TextChoices):
     SESSIONS_ENDED = "account:user:sessions-ended"
     TOKEN_ISSUED = "account:token:issued"  # noqa: S105
     TOKEN_REVOKED = "account:token:revoked"  # noqa: S105
+    LOGIN_ALLOWED = "account:login:allowed"
+    LOGIN_REFUSED = "account:login:refused"
     NAMESPACE_CREATED = "namespace:namespace:created"
     NAMESPACE_DELETED = "namespace:namespace:deleted"
     NAMESPACE_CHANGED = "namespace:namespace:changed"

@@ -30,6 +30,10 @@ STATUS: dict[str, int] = {
     "range_not_satisfiable": HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE,
     "unavailable": HTTPStatus.SERVICE_UNAVAILABLE,
     "too_many_attempts": HTTPStatus.TOO_MANY_REQUESTS,
+    # apps/accounts/identity/cli_login.py
+    "invalid_grant": HTTPStatus.BAD_REQUEST,
+    "invalid_client": HTTPStatus.BAD_REQUEST,
+    "unsupported_grant_type": HTTPStatus.BAD_REQUEST,
     # apps/artifacts/errors.py
     "name_invalid": HTTPStatus.BAD_REQUEST,
     "name_unknown": HTTPStatus.NOT_FOUND,
@@ -137,6 +141,19 @@ def oci_dialect(failure: Failure) -> dict[str, Any]:
     return {"errors": [{"code": code, "message": failure.sentence}]}
 
 
+def oauth_dialect(failure: Failure) -> dict[str, Any]:
+    """OAuth: RFC 6749, section 5.2."""
+    code = failure.code if failure.code in _OAUTH_CODES else _OAUTH_BY_STATUS.get(failure.status, "invalid_request")
+    # Of other characters, quotes and backslashes among them, the description has none.
+    description = "".join(sign if " " <= sign <= "~" and sign not in '"\\' else "?" for sign in failure.sentence)
+    return {"error": code, "error_description": description}
+
+
+_OAUTH_CODES = {"invalid_client", "invalid_grant", "unsupported_grant_type"}
+_OAUTH_BY_STATUS: dict[int, str] = {
+    HTTPStatus.INTERNAL_SERVER_ERROR: "server_error",
+    HTTPStatus.SERVICE_UNAVAILABLE: "temporarily_unavailable",
+}
 _OCI_CODES = {
     "BLOB_UNKNOWN",
     "BLOB_UPLOAD_INVALID",
@@ -172,6 +189,7 @@ _BY_PATH: dict[str, Dialect] = {
     "/api/": api_dialect,
     "/archives/": registry_dialect,
     "/.well-known/": registry_dialect,
+    "/oauth/token/": oauth_dialect,
 }
 
 

@@ -73,6 +73,7 @@ def _setup() -> dict[str, Any]:
         "host": client_setup.host(),
         "serves_modules": client_setup.serves_modules(),
         "is_plain_http": client_setup.is_plain_http(),
+        "login": client_setup.login(),
         "credentials": client_setup.credentials(),
         "variable": client_setup.variable(),
         "netrc": client_setup.netrc(),

@@ -10,6 +10,7 @@ from playwright.sync_api import Page
 
 from tests.browser.catalogue import SPACE, Shelf
 from tests.browser.conftest import serious_findings
+from tests.house.scenario import QUERIES
 
 pytestmark = pytest.mark.live
 WIDTHS = (320, 768, 1440)
@@ -44,6 +45,7 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
     "how-to": [({}, "")],
     "account": [({}, "")],
     "tokens": [({}, "")],
+    "login-authorize": [({}, QUERIES["portal:login-authorize", "GET"])],
     "token-created": [({"token_id": lambda shelf: shelf.token_id}, "")],
     "token-revoke": [({"token_id": lambda shelf: shelf.token_id}, "")],
     "invitations": [({}, "")],

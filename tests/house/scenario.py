@@ -4,6 +4,7 @@ import json
 import uuid
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.urls import reverse
@@ -19,6 +20,7 @@ from apps.modules import publishing
 from apps.providers import publishing as drafting
 from apps.releases.models import Release, State
 from apps.signing.models import Custody, SigningKey
+from tests.accounts.identity.test_cli_login import ASKED
 from tests.builders.archives import MODULE, module_zip
 from tests.conftest import person, run_jobs
 from tests.house import scenario_oci
@@ -60,6 +62,7 @@ OTHER_VERSIONS = {
     ("portal:release-file", "PUT"): "3.0.0",
     ("portal:release-file-remove", "POST"): "3.0.0",
 }
+QUERIES = scenario_oci.QUERIES | {("portal:login-authorize", "GET"): f"?{urlencode(ASKED)}"}
 ORIGIN = {"Origin": settings.PUBLIC_URL}
 
 
@@ -231,6 +234,7 @@ def body_of(name, method, row):
         ("portal:provider-settings", "POST"): {"data": {"description": "changed", "source_url": "", "notice": ""}},
         ("api:provider", "PATCH"): {"data": '{"description": "changed"}', "content_type": "application/json"},
         ("portal:tokens", "POST"): {"data": {"label": "ci", "scope": "read", "days": 30}},
+        ("portal:login-authorize", "POST"): {"data": ASKED | {"machine": "desk", "decision": "allow"}},
         ("portal:namespace-new", "POST"): {"data": {"name": "platform", "visibility": "private"}},
         ("portal:namespace-change", "POST"): {"data": {"visibility": "private", "description": "changed"}},
         ("portal:namespace-members", "POST"): {"data": {"username": "charlie", "role": 2}},
@@ -288,6 +292,4 @@ def _form_with_file(name="vpc.zip"):
 
 
 def version_for(name, method, url):
-    return url.replace("1.0.0", OTHER_VERSIONS.get((name, method), "1.0.0")) + scenario_oci.QUERIES.get(
-        (name, method), ""
-    )
+    return url.replace("1.0.0", OTHER_VERSIONS.get((name, method), "1.0.0")) + QUERIES.get((name, method), "")

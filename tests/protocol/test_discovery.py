@@ -2,6 +2,7 @@ import json
 
 import pytest
 from django.test import Client
+from django.urls import resolve
 
 URL = "/.well-known/terraform.json"
 
@@ -14,10 +15,13 @@ def test_discovery_document_is_frozen(tofu, alice, golden):
     assert response.content == golden("modules_v1/discovery.json")
 
 
-def test_it_names_only_services_that_end_in_a_slash_and_are_here():
+def test_it_names_only_services_that_are_here():
     services = json.loads(Client().get(URL).content)
 
+    login = services.pop("login.v1")
     assert services == {"modules.v1": "/v1/modules/", "providers.v1": "/v1/providers/"}
+    assert [resolve(login[name]).url_name for name in ("authz", "token")] == ["login-authorize", "login-token"]
+    assert login["ports"][1] - login["ports"][0] >= 10, "clients leave out the last one"
 
 
 @pytest.mark.parametrize("authorization", ["", "Bearer nonsense", "Basic %%%", "Bearer lrd_u_x", "Digest a=b"])

@@ -68,14 +68,17 @@ def issue(
     namespaces: Iterable[Namespace] = (),
     only_name: str = "",
     lifetime: timedelta | None = None,
+    kind: str = "u",
+    machine: str = "",
 ) -> tuple[ApiToken, str]:
     """Create a token; answers it with its secret, which exists nowhere else. Raises Invalid."""
     limited_to = list(namespaces)
     lifetime = settings.TOKEN_LIFETIME if lifetime is None else lifetime
     _check(label, scope, only_name, lifetime)
-    secret = new_secret()
+    secret = new_secret(kind)
     token = ApiToken.objects.create(
         user=user,
+        machine=machine,
         label=label.strip(),
         start=secret[:_START_LENGTH],
         digest=_digest(secret),

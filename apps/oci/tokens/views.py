@@ -5,7 +5,6 @@ An API token is exchanged for a short-lived one of the same person; a request wi
 
 from collections.abc import Iterable
 from typing import Any
-from urllib.parse import parse_qs
 
 from django.conf import settings
 from django.urls import path
@@ -19,15 +18,12 @@ from apps.accounts.identity.sign_ins import address_of
 from apps.accounts.models import ApiToken
 from apps.artifacts import names
 from apps.http.authentication import TokenAuthentication
-from apps.lib.bodies import chunks
-from apps.lib.digests import counted
+from apps.http.forms import fields_of, read_form
 from apps.lib.errors import CredentialsRequired, Invalid
 from apps.oci.base import OciView
 from apps.oci.tokens import registry_tokens, throttling
 
 _ACTIONS = ("pull", "push", "delete")
-FORM_MAX_BYTES = 64 * 1024
-_MAX_FIELDS = 200
 # The field with the API token, by grant type.
 _SECRETS = {"refresh_token": "refresh_token", "password": "password"}
 
@@ -39,11 +35,11 @@ class Token(OciView):
     authentication_classes = [TokenAuthentication]
 
     def get(self, request: Request) -> Response:
-        asked = _fields(request.META.get("QUERY_STRING", ""))
+        asked = fields_of(request.META.get("QUERY_STRING", ""))
         return _answer(request.auth if isinstance(request.auth, ApiToken) else None, asked.get("scope", []))
 
     def post(self, request: Request) -> Response:
-        form = _form(request)
+        form = read_form(request)
         grant = form.get("grant_type", [""])[0]
         if grant not in _SECRETS:
             raise Invalid(f"grant_type is {grant[:40]!r}.", hint=f"Send {' or '.join(_SECRETS)}.")
@@ -94,19 +90,6 @@ def _understood_scopes(asked: Iterable[str]) -> str:
         f"repository:{name}:{','.join(action for action in _ACTIONS if action in wanted)}"
         for name, wanted in found.items()
     )
-
-
-def _form(request: Request) -> dict[str, list[str]]:
-    """The form in the body. Raises Invalid, or TooLarge."""
-    pieces = counted(chunks(request.META), limit=FORM_MAX_BYTES, what="The form")
-    return _fields(b"".join(pieces).decode(errors="replace"))
-
-
-def _fields(text: str) -> dict[str, list[str]]:
-    try:
-        return parse_qs(text, max_num_fields=_MAX_FIELDS)
-    except ValueError:
-        raise Invalid(f"More than {_MAX_FIELDS} parameters came.", hint="Ask for fewer scopes per request.") from None
 
 
 urlpatterns = [path("token", Token.as_view(), name="token")]

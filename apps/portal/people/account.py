@@ -79,8 +79,12 @@ def sessions_end(request: HttpRequest) -> HttpResponse:
 def browser_name(agent: str) -> str:
     """Firefox on Linux, from a user agent."""
     browser = next((name for mark, name in BROWSERS.items() if re.search(rf"\b{mark}\w*/", agent)), "")
-    system = next((name for mark, name in SYSTEMS.items() if mark in agent), "")
+    system = system_name(agent)
     return " on ".join(filter(None, [browser or (system and "A browser"), system])) or "Unknown browser"
+
+
+def system_name(agent: str) -> str:
+    return next((name for mark, name in SYSTEMS.items() if mark in agent), "")
 
 
 def person_of(viewer: Viewer) -> User:

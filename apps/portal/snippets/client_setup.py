@@ -50,6 +50,10 @@ def variable() -> Snippet | None:
     return Snippet("Environment variable", f"export {assignment}") if assignment else None
 
 
+def login() -> Snippet:
+    return Snippet("Login on the command line", f"tofu login {host()}")
+
+
 def netrc() -> Snippet:
     """curl compares the host without its port."""
     return Snippet("Line of .netrc", ways_to_use(TOKEN, wire_host())["netrc"])
