@@ -1,5 +1,5 @@
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Self
 
 from django.conf import settings
@@ -9,6 +9,7 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 PSEUDONYM = "forgotten-"
+EXPIRES_SOON = timedelta(days=7)
 
 
 class User(AbstractUser):
@@ -221,6 +222,8 @@ class ApiToken(models.Model):
         null=True, blank=True, help_text="Since an older database was restored. Refused until an operator decides."
     )
     last_used_at = models.DateTimeField(null=True, blank=True)
+    last_used_by = models.CharField(max_length=60, blank=True, default="", db_default="", help_text="The client.")
+    last_used_from = models.CharField(max_length=45, blank=True, default="", db_default="", help_text="Its address.")
     machine = models.CharField(
         max_length=64,
         blank=True,
@@ -245,6 +248,10 @@ class ApiToken(models.Model):
     @property
     def is_usable(self) -> bool:
         return self.revoked_at is None and self.suspended_at is None and self.expires_at > timezone.now()
+
+    @property
+    def expires_soon(self) -> bool:
+        return self.expires_at - EXPIRES_SOON < timezone.now()
 
 
 class LoginCode(models.Model):

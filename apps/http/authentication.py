@@ -8,7 +8,7 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
 from apps.accounts.access.gate import NOBODY, Viewer
-from apps.accounts.identity import token_usage, tokens
+from apps.accounts.identity import sign_ins, token_usage, tokens
 from apps.accounts.models import ApiToken, User
 
 
@@ -27,12 +27,17 @@ class TokenAuthentication(BaseAuthentication):
             token = tokens.identify(_secret_of(header))
         except tokens.TokenRefused as refused:
             raise AuthenticationFailed(f"{refused} {refused.hint}") from None
-        token_usage.record_use(token)
+        record_use(token, request)
         return token.user, token
 
     def authenticate_header(self, request: Request) -> str:  # noqa: ARG002
         """Return the challenge; without one REST framework would answer 403 instead of 401."""
         return 'Bearer realm="Larder"'
+
+
+def record_use(token: ApiToken, request: Request) -> None:
+    agent, address = request.META.get("HTTP_USER_AGENT", ""), sign_ins.address_of(request)
+    token_usage.record_use(token, agent=agent, address=address)
 
 
 def viewer_of(request: Request) -> Viewer:

@@ -6,7 +6,8 @@ from typing import Any
 
 from django.http.response import HttpResponseBase
 
-# However an answer came to be, it is asked for again after so many seconds: rows may change behind the verbs.
+# However an answer came to be, it is asked for again after so many seconds: rows may change behind the verbs, and
+# the use of a token is recorded by Django alone (accounts.identity.token_usage).
 LONGEST = 60.0
 _NAME = "larder_ready"
 

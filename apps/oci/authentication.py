@@ -6,9 +6,8 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
 from apps.accounts.access.gate import NOBODY, Viewer
-from apps.accounts.identity import token_usage
 from apps.accounts.models import ApiToken, User
-from apps.http.authentication import TokenAuthentication, viewer_of
+from apps.http.authentication import TokenAuthentication, record_use, viewer_of
 from apps.oci.tokens import registry_tokens
 
 
@@ -29,7 +28,7 @@ class RegistryAuthentication(BaseAuthentication):
             token = registry_tokens.read(value.strip())
             if not isinstance(token, ApiToken):
                 return None, token
-            token_usage.record_use(token)
+            record_use(token, request)
             return token.user, token
         return TokenAuthentication().authenticate(request)
 

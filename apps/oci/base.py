@@ -14,6 +14,7 @@ from rest_framework.request import Request
 
 from apps.accounts.access import reauthorising
 from apps.accounts.access.gate import Viewer
+from apps.accounts.models import ApiToken
 from apps.artifacts import names
 from apps.artifacts.models import Repository
 from apps.http.errors import Failure, oci_dialect
@@ -68,7 +69,16 @@ class OciView(MachineView):
         response = super().dispatch(request, *args, **kwargs)
         response.headers["Docker-Distribution-Api-Version"] = "registry/2.0"
         response.headers.setdefault("X-Content-Type-Options", "nosniff")
+        if response.status_code < HTTPStatus.BAD_REQUEST:
+            self._warn_of_the_end(response)
         return response
+
+    def _warn_of_the_end(self, response: HttpResponseBase) -> None:
+        """oras shows it; tofu, terraform and docker show no warnings."""
+        token = self.request.auth
+        if isinstance(token, ApiToken) and token.expires_soon:
+            ends = f"The API token {token.start}... expires on {token.expires_at:%Y-%m-%d %H:%M} UTC."
+            response.headers.setdefault("Warning", warning(ends))
 
     def credentials_end(self) -> datetime | None:
         """A token of /v2/token ends earlier than the one behind it."""
@@ -97,6 +107,11 @@ class ReadyInRepository:
         address = names.parse_name(self.kwargs["name"])
         named = address.address if isinstance(address, names.ProviderMirror) else address
         return {canonical(named.namespace)}
+
+
+def warning(sentence: str) -> str:
+    """Clients read one warning in one header."""
+    return f'299 - "{sentence}"'
 
 
 def is_bare(request: Request) -> bool:

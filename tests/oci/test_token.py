@@ -220,7 +220,8 @@ def test_a_token_asked_for_to_pull_pushes_too_where_its_owner_may(secret, acme):
 def test_a_token_in_use_shows_as_used(secret, monkeypatch):
     noted: list[ApiToken] = []
     issued = ask(basic(secret)).json()["token"]
-    monkeypatch.setattr("apps.accounts.identity.token_usage.record_use", noted.append)
+    record = lambda token, **_: noted.append(token)  # noqa: E731
+    monkeypatch.setattr("apps.accounts.identity.token_usage.record_use", record)
 
     ping(issued)
 
@@ -239,3 +240,14 @@ def test_other_methods_are_refused_in_the_dialect(db):
 
     assert [answer.status_code for answer in answers] == [405] * 3
     assert json.loads(answers[0].content)["errors"][0]["code"] == "UNSUPPORTED"
+
+
+def test_a_token_that_expires_within_a_week_says_so_where_oras_shows_it(secret):
+    assert "Warning" not in Client().get("/v2/", headers={"Authorization": basic(secret)}).headers
+    ApiToken.objects.update(expires_at=timezone.now() + timedelta(days=6))
+
+    for url in ("/v2/", "/v2/token"):
+        answer = Client().get(url, headers={"Authorization": basic(secret)})
+        assert answer.headers["Warning"].startswith(
+            f'299 - "The API token {ApiToken.objects.get().start}... expires on'
+        )

@@ -29,7 +29,8 @@ class ApiTokenAdmin(ReadOnlyAdmin[ApiToken]):
     fields = (
         ("start", "label", "user"),
         ("scope", "namespaces", "only_name"),
-        ("created_at", "expires_at", "last_used_at", "revoked_at", "suspended_at"),
+        ("created_at", "expires_at", "revoked_at", "suspended_at"),
+        ("last_used_at", "last_used_by", "last_used_from"),
     )
     actions = ["revoke"]
     page_actions = {"revoke": "Revoke"}
@@ -42,6 +43,8 @@ class ApiTokenAdmin(ReadOnlyAdmin[ApiToken]):
         "created_at",
         "expires_at",
         "last_used_at",
+        "last_used_by",
+        "last_used_from",
         "revoked_at",
     )
 

@@ -13,11 +13,11 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.accounts.identity import token_usage, tokens
+from apps.accounts.identity import tokens
 from apps.accounts.identity.sign_ins import address_of
 from apps.accounts.models import ApiToken
 from apps.artifacts import names
-from apps.http.authentication import TokenAuthentication
+from apps.http.authentication import TokenAuthentication, record_use
 from apps.http.forms import fields_of, read_form
 from apps.lib.errors import CredentialsRequired, Invalid
 from apps.oci.base import OciView
@@ -44,7 +44,7 @@ class Token(OciView):
         if grant not in _SECRETS:
             raise Invalid(f"grant_type is {grant[:40]!r}.", hint=f"Send {' or '.join(_SECRETS)}.")
         token = tokens.identify(form.get(_SECRETS[grant], [""])[0])
-        token_usage.record_use(token)
+        record_use(token, request)
         return _answer(token, form.get("scope", []))
 
     def handle_exception(self, exc: Exception) -> Response:

@@ -17,7 +17,7 @@ from apps.artifacts.names import Digest, ProviderMirror, parse_name
 from apps.lib import digests
 from apps.lib.bodies import streamed
 from apps.oci import manifests, mirrors, repositories
-from apps.oci.base import OciView, ReadyInRepository
+from apps.oci.base import OciView, ReadyInRepository, warning
 from apps.oci.manifests import Push
 from apps.oci.publishing import Undecided
 from apps.oci.served import Served
@@ -109,11 +109,6 @@ def created(name: str, put: manifests.Put) -> Response:
     if put.warning:
         response.headers["Warning"] = warning(put.warning)
     return response
-
-
-def warning(sentence: str) -> str:
-    """Clients read one warning in one header."""
-    return f'299 - "{sentence}"'
 
 
 urlpatterns = [

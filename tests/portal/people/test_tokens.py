@@ -2,10 +2,12 @@
 
 import html
 import re
+from datetime import timedelta
 
 import pytest
 from django.contrib.sessions.models import Session
 from django.test import Client
+from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
@@ -160,6 +162,24 @@ def test_nobody_reaches_the_token_of_another(browser, olga, browser_of, bobs, me
         assert (theirs.status_code, nothing.status_code) == (404, 404)
     bobs.refresh_from_db()
     assert bobs.revoked_at is None
+
+
+def test_it_says_when_by_whom_and_from_where_each_was_used_and_which_ends_soon(browser, alice):
+    token = tokens.issue(user=alice, label="CI", scope=Scope.READ, actor=Viewer(alice))[0]
+    page = browser.get("/tokens").content.decode()
+    assert "never used" in page
+    assert "Expires soon" not in page
+
+    ApiToken.objects.filter(pk=token.pk).update(
+        last_used_at=timezone.now(),
+        last_used_by="OpenTofu/1.12.6",
+        last_used_from="10.0.0.9",
+        expires_at=timezone.now() + timedelta(days=6),
+    )
+
+    page = browser.get("/tokens").content.decode()
+    for said in ("OpenTofu/1.12.6", "10.0.0.9", "Expires soon"):
+        assert said in page, said
 
 
 def test_the_list_costs_the_same_at_any_length(browser, alice, acme, django_assert_max_num_queries):
