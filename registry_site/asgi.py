@@ -31,6 +31,7 @@ from django.core.handlers.wsgi import get_path_info
 from django.db import close_old_connections
 from django.urls import Resolver404, resolve
 
+from apps.http import byte_ranges
 from apps.http.ready import Ready, ready_of
 from apps.lib import bodies
 from apps.lib.bodies import Disconnected
@@ -43,7 +44,7 @@ from apps.releases.publishing.waiting import ASKED, OFFERED
 from registry_site.front.front import front
 from registry_site.front.questions import Question, question_of
 from registry_site.server import health
-from registry_site.server.connections import Peer, connections
+from registry_site.server.connections import WATCHES_FILES, Peer, connections
 from registry_site.server.request_body import Gathering, RequestBody, Sender
 from registry_site.server.waiting import WaitingRoom
 
@@ -54,6 +55,7 @@ Send = Callable[[Message], Awaitable[None]]
 READ_ONLY = ("GET", "HEAD", "OPTIONS", "TRACE")  # no view reads a body with these
 # granian buffers four pieces of a download before it waits for the reader.
 PIECE = 64 * 1024
+PATHSEND = "http.response.pathsend"
 # An HTTP/1.1 sender that has read the head of a refusal stops within this time.
 QUIET_SECONDS = 1.0
 NOTHING: Any = io.BytesIO()
@@ -62,12 +64,13 @@ _END = object()
 
 @dataclass(slots=True)
 class Answer:
-    """The application's answer: `whole`, or an iterator of `parts`."""
+    """The application's answer: `whole`, an iterator of `parts`, or a `file` that granian sends."""
 
     status: int = 500
     headers: list[tuple[bytes, bytes]] = field(default_factory=list)
     whole: bytes = b""
     parts: Iterator[bytes] | None = None
+    file: str = ""
     close: Callable[[], None] = lambda: None
     ready: Ready | None = None
 
@@ -89,6 +92,8 @@ def _call(environ: dict[str, Any]) -> Answer:
         close_old_connections()
     else:
         answer.ready = ready_of(result)
+        if isinstance(result, byte_ranges.WholeFile):
+            answer.file = str(result.path)
         answer.whole = b"".join(result)
         result.close()
     return answer
@@ -113,7 +118,14 @@ def environ_of(scope: HTTPScope) -> dict[str, Any]:
     if cookies:
         environ["HTTP_COOKIE"] = b"; ".join(cookies).decode("latin-1")
     # HTTP/2 and chunked uploads send no length: the input ends with the body (D2).
-    return environ | {"wsgi.input_terminated": True, "wsgi.errors": sys.stderr, OFFERED: True}
+    # Over HTTP/2 nobody can tell whether a file is still being read: the connection goes on with other answers.
+    can_send_files = WATCHES_FILES and not is_http2(scope) and PATHSEND in (scope.get("extensions") or {})
+    offered = {OFFERED: True, byte_ranges.OFFERED: can_send_files}
+    return environ | {"wsgi.input_terminated": True, "wsgi.errors": sys.stderr} | offered
+
+
+def is_http2(scope: HTTPScope) -> bool:
+    return scope["http_version"].startswith("2")
 
 
 def client_of(scope: HTTPScope) -> Peer:
@@ -163,7 +175,7 @@ class Exchange:
         self.environ = environ_of(scope)
         self.client = client_of(scope)
         self.method = scope["method"]
-        self.is_http2 = scope["http_version"].startswith("2")
+        self.is_http2 = is_http2(scope)
         self.context = contextvars.copy_context()
 
     async def run(self) -> None:
@@ -246,6 +258,10 @@ class Exchange:
 
     async def _send(self, answer: Answer) -> None:
         await self.send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
+        if answer.file:
+            connections.sends_file(self.client, self.environ["PATH_INFO"])
+            await self.send({"type": PATHSEND, "path": answer.file})
+            return
         # HEAD answers without a body: over HTTP/2 granian would send it.
         is_head = self.method == "HEAD"
         if answer.parts is not None:

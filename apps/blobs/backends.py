@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from functools import lru_cache
+from pathlib import Path
 from typing import BinaryIO, Protocol, Self
 from urllib.parse import urlsplit
 
@@ -66,6 +67,9 @@ class Backend(Protocol):
 
     def identity(self, key: str) -> Identity | None:
         """Return numbers that change with every write to the object; None if it is not a file on this host."""
+
+    def path(self, key: str) -> Path | None:
+        """Return where the file is or would be; None if objects are not files on this host."""
 
     def put_once(self, key: str, data: bytes) -> bool:
         """Create the object; return False if it exists."""

@@ -26,7 +26,7 @@ class LocalBackend:
         self.root = root
 
     def write(self, key: str, chunks: Iterable[bytes]) -> None:
-        target = self._path(key)
+        target = self.path(key)
         with self._unnamed() as temporary:
             self._fill(temporary, chunks)
             with disk_errors():
@@ -37,7 +37,7 @@ class LocalBackend:
     def open(self, key: str) -> BinaryIO | None:
         with disk_errors():
             try:
-                return self._path(key).open("rb")
+                return self.path(key).open("rb")
             except FileNotFoundError:
                 return None
 
@@ -51,34 +51,37 @@ class LocalBackend:
     def size(self, key: str) -> int | None:
         with disk_errors():
             try:
-                return self._path(key).stat().st_size
+                return self.path(key).stat().st_size
             except FileNotFoundError:
                 return None
 
     def identity(self, key: str) -> Identity | None:
         with disk_errors():
             try:
-                found = self._path(key).stat()
+                found = self.path(key).stat()
             except FileNotFoundError:
                 return None
             return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
+    def path(self, key: str) -> Path:
+        return self.root / checked(key)
+
     def put_once(self, key: str, data: bytes) -> bool:
-        target = self._path(key)
+        target = self.path(key)
         with self._unnamed() as temporary:
             self._fill(temporary, [data])
             return _link_once(temporary, target)
 
     def commit(self, source: str, target: str, digest: str, *, is_hashed: bool = False) -> bool:
         if is_hashed:
-            path = self._path(source)
+            path = self.path(source)
             _make_read_only(path)
-            return _link_once(path, self._path(target))
+            return _link_once(path, self.path(target))
         with self._unnamed() as temporary:
             # The second name pins the file that is hashed: nobody can replace it in between (TOCTOU).
             with disk_errors():
                 try:
-                    os.link(self._path(source), temporary)
+                    os.link(self.path(source), temporary)
                 except FileNotFoundError:
                     raise Missing("The uploaded bytes are no longer in storage.") from None
                 temporary.chmod(0o400)
@@ -86,7 +89,7 @@ class LocalBackend:
                     found = hashlib.file_digest(file, "sha256").hexdigest()
             if found != digest:
                 raise Damaged(f"The uploaded bytes have changed: found sha256:{found}, expected sha256:{digest}.")
-            return _link_once(temporary, self._path(target))
+            return _link_once(temporary, self.path(target))
 
     @contextmanager
     def receiving(self, key: str, chunks: Iterable[bytes]) -> Iterator[Callable[[str, str], bool]]:  # noqa: ARG002
@@ -96,18 +99,18 @@ class LocalBackend:
 
             def commit(target: str, _digest: str) -> bool:
                 _make_read_only(temporary)
-                return _link_once(temporary, self._path(target))
+                return _link_once(temporary, self.path(target))
 
             yield commit
 
     def delete(self, key: str) -> None:
         with disk_errors():
-            self._path(key).unlink(missing_ok=True)
+            self.path(key).unlink(missing_ok=True)
 
     def older(self, prefix: str, before: datetime) -> Iterator[str]:
         folder, _, name = checked(prefix).rpartition("/")
         with disk_errors():
-            for top in sorted(self._path(folder).glob(f"{name}*")):
+            for top in sorted(self.path(folder).glob(f"{name}*")):
                 # One folder at a time, each with a small part of the objects.
                 for path in sorted([top, *top.rglob("*")]):
                     if _is_older(path, before):
@@ -116,7 +119,7 @@ class LocalBackend:
     def drop_older(self, folder: str, before: datetime) -> int:
         dropped = 0
         with disk_errors():
-            for path in self._path(folder).rglob("*"):
+            for path in self.path(folder).rglob("*"):
                 # Another sweep, or an upload that ends now, may be quicker.
                 with suppress(FileNotFoundError):
                     if _is_older(path, before):
@@ -131,9 +134,6 @@ class LocalBackend:
     def free_bytes(self) -> int:
         with disk_errors():
             return shutil.disk_usage(self.root).free
-
-    def _path(self, key: str) -> Path:
-        return self.root / checked(key)
 
     @contextmanager
     def _unnamed(self) -> Iterator[Path]:

@@ -138,7 +138,9 @@ class S3Backend:
             return None
 
     def identity(self, key: str) -> None:
-        """A proxy cannot read it."""
+        """No server can send it as a file."""
+
+    def path(self, key: str) -> None: ...
 
     def put_once(self, key: str, data: bytes) -> bool:
         return self._create(key, data)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import BinaryIO
 
 from django.db import transaction
@@ -25,6 +26,7 @@ __all__ = [
     "BadKey",
     "Damaged",
     "DamagedInStorage",
+    "File",
     "Missing",
     "Staged",
     "StorageUnavailable",
@@ -48,7 +50,7 @@ __all__ = [
     "stage",
     "store_staged",
     "sweep",
-    "verified_key",
+    "verified_file",
 ]
 
 STAGING_LIFETIME = timedelta(hours=24)
@@ -190,13 +192,24 @@ def read_part(digest: str, part: range, *, size: int) -> Iterator[bytes]:
     return read(digest) if part == range(size) else read(digest, start=part.start, stop=part.stop)
 
 
-def verified_key(digest: str) -> str:
-    """Return the key of a file that this process has hashed within the hour, and nobody has written since; else empty.
+@dataclass(frozen=True, slots=True)
+class File:
+    """A stored file on this host: `key` is its place below the storage folder."""
 
-    Such a file may leave without another check: `read` hashes it again once this answers nothing.
+    key: str
+    path: Path
+
+
+def verified_file(digest: str) -> File | None:
+    """Return the file if this process has hashed it within the hour, and nobody has written it since.
+
+    Such a file may leave without another check: `read` hashes it again once this answers None.
     """
-    key = _content(digest)
-    return key if integrity.is_verified(digest, backends.current().identity(key)) else ""
+    backend, key = backends.current(), _content(digest)
+    path = backend.path(key)
+    if path is None or not integrity.is_verified(digest, backend.identity(key)):
+        return None
+    return File(key, path)
 
 
 def read_unverified(digest: str) -> Iterator[bytes]:

@@ -1,13 +1,14 @@
 """Serve stored bytes: RFC 9110 with HEAD, ETag, one range, and never a Content-Encoding.
 
-Streams them in the store's own chunks: `wsgi.file_wrapper` may hand the file to a server that reads it into memory and
-has no ranges. With LARDER_ACCEL_REDIRECT a proxy sends whole files itself. An encoding would break OpenTofu's direct
-installation, which does not undo it.
+A whole file that needs no check is sent by a proxy (LARDER_ACCEL_REDIRECT), or by our own server. Everything else is
+streamed in the store's own chunks: `wsgi.file_wrapper` may hand the file to a server that reads it into memory and has
+no ranges. An encoding would break OpenTofu's direct installation, which does not undo it.
 """
 
 import re
 from collections.abc import Callable, Iterator, Mapping
 from http import HTTPStatus
+from pathlib import Path
 
 from django.conf import settings
 from django.http import HttpResponse, StreamingHttpResponse
@@ -15,11 +16,15 @@ from django.http.response import HttpResponseBase
 from django.utils.cache import get_conditional_response
 from rest_framework.request import Request
 
+from apps.blobs.store import File
 from apps.lib.errors import RegistryError
 from apps.lib.forwarding import PROXIED
 
 # A proxy would answer these by rules of its own.
 _CONDITIONS = ("Range", "If-Match", "If-Unmodified-Since")
+
+# Key of the WSGI environ: the server sends the file of a `WholeFile` by itself.
+OFFERED = "larder.can_send_files"
 
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)", re.ASCII | re.IGNORECASE)
 _MAX_DIGITS = 18
@@ -36,6 +41,14 @@ class NotSatisfiable(RegistryError):
         self.headers = {"Content-Range": f"bytes */{size}"}
 
 
+class WholeFile(HttpResponse):
+    """Has no body of its own: the server sends the file."""
+
+    def __init__(self, path: Path, *, headers: dict[str, str]) -> None:
+        super().__init__(headers=headers)
+        self.path = path
+
+
 def byte_response(
     request: Request,
     *,
@@ -43,11 +56,11 @@ def byte_response(
     etag: str,
     headers: dict[str, str],
     read: Callable[[range], Iterator[bytes]],
-    verified_key: Callable[[], str] = str,
+    verified_file: Callable[[], File | None] = lambda: None,
 ) -> HttpResponseBase:
     """200, 206 or 304, each with `headers`. Raises NotSatisfiable, and the errors of `read`.
 
-    `verified_key` names the whole file below the storage folder, where a proxy may send it without a check.
+    `verified_file` is the whole file, where it may leave without a check.
     """
     headers = headers | {"ETag": etag, "Accept-Ranges": "bytes"}
     whole = HttpResponse(headers=headers | {"Content-Length": str(size)})
@@ -61,8 +74,10 @@ def byte_response(
     if part:
         status = HTTPStatus.PARTIAL_CONTENT
         headers["Content-Range"] = f"bytes {part.start}-{part.stop - 1}/{size}"
-    elif _is_for_proxy(request) and (key := verified_key()):
-        return HttpResponse(headers=headers | {"X-Accel-Redirect": f"{settings.ACCEL_REDIRECT}/{key}"})
+    elif _is_for_proxy(request) and (file := verified_file()):
+        return HttpResponse(headers=headers | {"X-Accel-Redirect": f"{settings.ACCEL_REDIRECT}/{file.key}"})
+    elif request.META.get(OFFERED) and (file := verified_file()):
+        return WholeFile(file.path, headers=headers | {"Content-Length": str(size)})
     part = part or range(size)
     headers["Content-Length"] = str(len(part))
     return StreamingHttpResponse(read(part), status=status, headers=headers)

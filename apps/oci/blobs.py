@@ -42,9 +42,9 @@ class Readable:
         store.require_sound(self.sha256)
         return self.inline is not None or store.size_of(self.sha256) == self.size
 
-    def verified_key(self) -> str:
-        """The file that a proxy may send; empty if Larder sends the bytes itself."""
-        return store.verified_key(self.sha256) if self.inline is None else ""
+    def verified_file(self) -> store.File | None:
+        """The file that a server may send without a check."""
+        return store.verified_file(self.sha256) if self.inline is None else None
 
     def read(self, part: range) -> Iterator[bytes]:
         """Raises Unavailable, not 404, if storage lost or damaged the bytes."""

@@ -80,8 +80,8 @@ def archive_response(request: Request, *, digest: str, file_name: str, cache_con
         except store.Missing:
             raise _lost() from None
 
-    key = partial(store.verified_key, digest)
-    return byte_response(request, size=size, etag=f'"{digest}"', headers=headers, read=read, verified_key=key)
+    file = partial(store.verified_file, digest)
+    return byte_response(request, size=size, etag=f'"{digest}"', headers=headers, read=read, verified_file=file)
 
 
 def _media_type(file_name: str) -> str:

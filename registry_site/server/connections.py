@@ -4,16 +4,22 @@ granian 2.8.7 accepts 1,024 connections a process and waits for ever for the fir
 silent ones would stop it. It offers no way to close one, so this works on the process's own sockets.
 """
 
+import array
 import contextlib
+import fcntl
 import os
 import socket
 import stat
+import struct
+import sys
+import termios
 import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import structlog
 from django.conf import settings
 
 INTERVAL = 2.0
@@ -22,21 +28,47 @@ IDLE_SECONDS = 90
 # With so many connections the patience is shorter.
 CROWD = 512
 CROWD_SECONDS = 5
+# Only Linux tells how much of what was sent has arrived.
+WATCHES_FILES = sys.platform == "linux"
+_BYTES_ACKED = 120  # its place in struct tcp_info (linux/tcp.h)
 
 Peer = tuple[str, int]
+
+log = structlog.get_logger("larder.asgi")
+
+
+Progress = tuple[int, int]
+_NOTHING = (0, 0)
 
 
 @dataclass(slots=True)
 class Known:
-    """One connection: its running `requests`, and since when there is none."""
+    """One connection: its running `requests`, and since when there is none.
+
+    `file` is the path of a file that granian sends after its request has ended; `progress`: how many bytes have
+    arrived, and how many wait for the client to read. While it moves on, the connection does not rest.
+    """
 
     requests: int = 0
     has_asked: bool = False
     since: float = field(default_factory=time.monotonic)
+    file: str = ""
+    progress: Progress = _NOTHING
+
+    @property
+    def is_stalled(self) -> bool:
+        return self.progress[1] > 0
+
+    def look(self, progress: Progress) -> None:
+        if progress != self.progress:
+            self.progress = progress
+            self.since = time.monotonic()
 
     def is_overdue(self, *, is_crowded: bool) -> bool:
         patience = IDLE_SECONDS if self.has_asked else settings.CLIENT_TIMEOUT
-        if is_crowded:
+        if self.is_stalled:
+            patience = 2 * settings.CLIENT_TIMEOUT
+        elif is_crowded:
             patience = min(patience, CROWD_SECONDS)
         return not self.requests and time.monotonic() - self.since > patience
 
@@ -53,12 +85,18 @@ class Connections:
             known = self._known.setdefault(client, Known())
             known.requests += 1
             known.has_asked = True
+            known.file, known.progress = "", _NOTHING  # over HTTP/1.1 the last answer has been read
         try:
             yield
         finally:
             with self._lock:
                 known.requests -= 1
                 known.since = time.monotonic()
+
+    def sends_file(self, client: Peer, path: str) -> None:
+        """From the end of this request on, watch how its answer is read."""
+        with self._lock:
+            self._known.setdefault(client, Known()).file = path
 
     def cut(self, client: Peer) -> None:
         for peer, connection in _open():
@@ -67,14 +105,27 @@ class Connections:
 
     def sweep(self) -> None:
         """Close overdue connections."""
-        peers = [peer for peer, _ in _open()]
+        started = time.monotonic()
+        found = {peer: self._progress(peer, connection) for peer, connection in _open()}
         with self._lock:
-            self._known = {peer: self._known.get(peer) or Known() for peer in peers}
-            overdue = {peer for peer, known in self._known.items() if known.is_overdue(is_crowded=len(peers) >= CROWD)}
+            # One that came after the look at the sockets is no stranger at the next one.
+            kept = {peer: one for peer, one in self._known.items() if peer in found or one.since > started}
+            self._known = {peer: Known() for peer in found} | kept
+            for peer, progress in found.items():
+                self._known[peer].look(progress)
+            is_crowded = len(found) >= CROWD
+            overdue = {peer: one for peer, one in self._known.items() if one.is_overdue(is_crowded=is_crowded)}
         if overdue:
             for peer, connection in _open():
                 if peer in overdue:
                     _shut(connection)
+        for one in overdue.values():
+            if one.is_stalled:
+                log.info("client_stalled", path=one.file)
+
+    def _progress(self, peer: Peer, connection: socket.socket) -> Progress:
+        known = self._known.get(peer)
+        return _sent(connection) if known is not None and known.file else _NOTHING
 
     def watch(self) -> None:
         def forever() -> None:
@@ -104,6 +155,16 @@ def _open() -> Iterator[tuple[Peer, socket.socket]]:
                         yield (host.partition("%")[0], port), connection
             finally:
                 connection.detach()
+
+
+def _sent(connection: socket.socket) -> Progress:
+    with contextlib.suppress(OSError):  # it may be closed at any time
+        info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
+        (arrived,) = struct.unpack_from("Q", info, _BYTES_ACKED)
+        waiting = array.array("i", [0])
+        fcntl.ioctl(connection, termios.TIOCOUTQ, waiting)
+        return arrived, waiting[0]
+    return _NOTHING
 
 
 def _shut(connection: socket.socket) -> None:

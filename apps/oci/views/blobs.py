@@ -43,7 +43,7 @@ def blob_response(request: Request, digest: Digest, readable: Readable) -> HttpR
         etag=f'"{digest}"',
         headers=headers,
         read=readable.read,
-        verified_key=readable.verified_key,
+        verified_file=readable.verified_file,
     )
     response.headers["Docker-Content-Digest"] = str(digest)
     return response

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import socket
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -132,19 +133,47 @@ def test_slow_clients_take_nobodys_answer_and_are_cut(larder: Live, token: str, 
             eventually(lambda seen=seen: seen.cut >= SLOW, seconds=90, what=f"cut: {kind}")  # type: ignore[misc]
 
 
-def test_downloads_that_nobody_reads_are_cut_and_take_neither_answers_nor_memory(larder: Live, token: str) -> None:
-    release = larder.publish(
-        "demo/big/local", "1.0.0", module_zip(MODULE | {"large.bin": os.urandom(8_000_000)}), token
-    )
-    assert release["state"] == "published", release
+@pytest.fixture(scope="module")
+def large(larder: Live, token: str) -> list[str]:
+    """Two archives that no buffer holds: a thread sends the first, the server by itself the second, already hashed."""
+    paths = []
+    for name in ("first", "second"):
+        data = module_zip(MODULE | {"large.bin": os.urandom(8_000_000)})
+        assert larder.publish(f"demo/{name}/local", "1.0.0", data, token)["state"] == "published"
+        with larder.client() as client:
+            found = client.get(f"/v1/modules/demo/{name}/local/1.0.0/download").json()["location"]
+        paths.append(found.partition("?")[0])
     with larder.client() as client:
-        path = client.get("/v1/modules/demo/big/local/1.0.0/download").json()["location"].partition("?")[0]
+        assert client.get(paths[1]).status_code == 200
+    return paths
+
+
+def test_downloads_that_nobody_reads_are_cut_and_take_neither_answers_nor_memory(
+    larder: Live, large: list[str]
+) -> None:
     before = larder.output.read_text().count("client_stalled")
 
-    with hang(larder.url, slow_clients.unread(path, larder.host), count=90) as slow:
-        eventually(lambda: slow.connected == 90, seconds=60)
+    with contextlib.ExitStack() as stack:
+        unread = [slow_clients.unread(path, larder.host) for path in large]
+        slow = [stack.enter_context(hang(larder.url, client, count=45)) for client in unread]
+        eventually(lambda: [one.connected for one in slow] == [45, 45], seconds=60)
         assert_others_are_answered(larder)
         eventually(lambda: larder.output.read_text().count("client_stalled") - before == 90, seconds=60)
+
+
+def test_a_file_that_is_cut_short_while_it_is_sent_ends_before_its_length(larder: Live, large: list[str]) -> None:
+    digest = large[1].split("/")[-2]
+    file = larder.data_dir / "blobs" / "sha256" / digest[:2] / digest
+    small = httpx.HTTPTransport(verify=larder.tls, socket_options=[(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)])
+    with larder.client(transport=small) as client:
+        with client.stream("GET", large[1]) as answer:
+            parts = answer.iter_raw()
+            next(parts)
+            file.chmod(0o600)
+            os.truncate(file, 100_000)
+            with pytest.raises(httpx.RemoteProtocolError):
+                list(parts)
+        assert client.get(large[1]).status_code == 503, "it is hashed again"
 
 
 SAID: dict[str, Callable[[httpx.Response], object]] = {

@@ -1,5 +1,6 @@
 """Connections that ask for nothing are closed; nothing else of the process is touched."""
 
+import contextlib
 import socket
 import sqlite3
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from registry_site.server import connections
 from registry_site.server.connections import Connections, Peer
@@ -19,14 +21,20 @@ Pair = tuple[socket.socket, Peer]
 
 
 @pytest.fixture
-def connected(settings: Any) -> Iterator[Pair]:
-    """A client of this process's own listening port, and what the server knows it by."""
+def ends(settings: Any) -> Iterator[tuple[socket.socket, socket.socket]]:
+    """A client of this process's own listening port, and the server's end of its connection."""
     settings.CLIENT_TIMEOUT = 0.1
     with socket.create_server(("127.0.0.1", 0)) as listener:
         settings.LISTEN_PORT = listener.getsockname()[1]
-        with socket.create_connection(listener.getsockname()) as client, listener.accept()[0]:
+        with socket.create_connection(listener.getsockname()) as client, listener.accept()[0] as server:
             client.settimeout(10)
-            yield client, client.getsockname()
+            yield client, server
+
+
+@pytest.fixture
+def connected(ends: tuple[socket.socket, socket.socket]) -> Pair:
+    """The client, and what the server knows it by."""
+    return ends[0], ends[0].getsockname()
 
 
 def is_open(client: socket.socket) -> bool:
@@ -83,6 +91,69 @@ def test_in_a_crowd_nobody_rests(connected: Pair, monkeypatch: pytest.MonkeyPatc
     with kept.request(peer):
         pass
     time.sleep(0.2)
+    kept.sweep()
+    assert not is_open(client)
+
+
+def fill(server: socket.socket) -> int:
+    """Send as much of an endless file as there is room for. Raises BrokenPipeError once the connection is shut."""
+    server.setblocking(False)
+    sent = 0
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            sent += server.send(bytes(65536))
+    return sent
+
+
+@pytest.mark.parametrize("crowd", [1, 512])
+def test_a_file_may_take_its_time_but_is_cut_when_nobody_reads_it(
+    ends: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch, crowd: int
+) -> None:
+    """granian sends it after the request has ended."""
+    monkeypatch.setattr(connections, "IDLE_SECONDS", 0.1)
+    monkeypatch.setattr(connections, "CROWD", crowd)
+    monkeypatch.setattr(connections, "CROWD_SECONDS", 0.1)
+    client, server = ends
+    kept = Connections()
+    with kept.request(client.getsockname()):
+        kept.sends_file(client.getsockname(), "/archives/one.zip")
+    waiting = fill(server)
+    for _ in range(4):
+        kept.sweep()
+        time.sleep(0.15)
+        half = waiting // 2
+        while waiting > half:
+            waiting -= len(client.recv(65536))
+        waiting += fill(server)
+
+    def is_cut() -> bool:
+        kept.sweep()
+        try:
+            fill(server)
+        except BrokenPipeError:
+            return True
+        return False
+
+    with capture_logs() as lines:
+        eventually(is_cut)
+    assert lines == [{"event": "client_stalled", "log_level": "info", "path": "/archives/one.zip"}]
+
+
+def test_a_file_that_was_read_to_its_end_leaves_a_connection_that_rests(
+    ends: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, server = ends
+    kept = Connections()
+    with kept.request(client.getsockname()):
+        kept.sends_file(client.getsockname(), "/archives/one.zip")
+    server.sendall(b"a file")
+    client.recv(100)
+    kept.sweep()
+    time.sleep(0.3)
+    kept.sweep()
+    assert is_open(client)
+
+    monkeypatch.setattr(connections, "IDLE_SECONDS", 0.1)
     kept.sweep()
     assert not is_open(client)
 

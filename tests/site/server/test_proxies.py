@@ -211,6 +211,7 @@ def test_nginx_sends_stored_files_as_larder_does(larder: Live, nginx: str) -> No
             whole = answer_of(larder.url, path, **credentials)
             assert whole[0] == 200
             file = larder.data_dir / "blobs" / "sha256" / digest[:2] / digest
+            assert answer_of(larder.url, path, **credentials) == whole, "now by the server, without a thread"
             assert answer_of(nginx, path, **credentials) == whole
             assert is_sent_by_nginx(nginx, path, **credentials)
             etag = whole[1]["etag"]
