@@ -41,10 +41,12 @@ from registry_site import wsgi
 # isort: split
 # After wsgi, which loads the apps: since Python 3.14 granian's workers are no forks of a process that did.
 from apps.releases.publishing.waiting import ASKED, OFFERED
+from registry_site.front.access_lines import access_lines
 from registry_site.front.front import front
 from registry_site.front.questions import Question, question_of
 from registry_site.server import health
 from registry_site.server.connections import WATCHES_FILES, Peer, connections
+from registry_site.server.first_step import on_the_loop
 from registry_site.server.request_body import Gathering, RequestBody, Sender
 from registry_site.server.waiting import WaitingRoom
 
@@ -144,6 +146,11 @@ class Application:
         self.waiting_room = WaitingRoom()
 
     async def __call__(self, scope: HTTPScope, receive: Receive, send: Send) -> None:
+        if await front.has_answered_at_once(scope, send):
+            connections.note(client_of(scope))
+            return
+        await on_the_loop()
+        access_lines.flush()
         with connections.request(client_of(scope)):
             await self._handle(scope, receive, send)
 
@@ -155,7 +162,7 @@ class Application:
             await send_document(send, scope, status, document)
         else:
             question = question_of(scope)
-            if question is None or not await front.has_answered(question, send):
+            if question is None or not await front.has_answered(scope, question, send):
                 await Exchange(self, scope, Sender(receive), send, question).run()
 
 
@@ -329,4 +336,5 @@ async def send_document(send: Send, scope: HTTPScope, status: int, document: dic
 # The parent process sends it before it stops this one: see serving.py.
 signal.signal(signal.SIGUSR1, lambda *_: health.stopping.set())
 connections.watch()
+access_lines.start()
 application = Application()

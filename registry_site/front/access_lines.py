@@ -1,15 +1,19 @@
 """Access lines of ready answers. The logging stack costs ten times as much as the answer itself.
 
-So what the lines of a client have in common is rendered once, and all lines of one turn of the event loop are written
+So what the lines of equal requests have in common is rendered once, and a thread writes all lines of some milliseconds
 together. The text is the same as that of `RequestIdMiddleware`.
 """
 
-import asyncio
+import contextlib
 import json
 import logging
 import sys
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
+from multiprocessing.util import Finalize
 from typing import Any
 
 from django.conf import settings
@@ -17,40 +21,75 @@ from django.conf import settings
 from apps.lib import redaction
 from registry_site.middleware import access_fields, log
 
+# A line is written at once, and those of so many seconds after it together.
+GATHERED = 0.005
+# A reader of the log that does not keep up holds up the answers, as it does with the logging stack.
+MOST = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What the lines of equal requests have in common: the text before the fields of one request and after them."""
+
+    before: str
+    after: str
+    fields: dict[str, Any]
+
 
 class AccessLines:
+    """`add` and `flush` may be called in any thread."""
+
     def __init__(self) -> None:
-        self._lines: list[str] = []
+        self._lines: deque[str] = deque()
+        self._are_there = threading.Event()
+        self._writing = threading.Lock()
         self._is_on = logging.getLogger("larder.access").isEnabledFor(logging.INFO)
         self._is_json = settings.LOG_FORMAT == "json"
 
-    def add(self, request_id: str, seconds: float, **common: Any) -> None:
-        """Takes what `access_fields` takes."""
+    def line_of(self, **common: Any) -> Line:
+        """Takes what `access_fields` takes, but for the seconds."""
+        if not (self._is_on and self._is_json):
+            return Line("", "", common)
+        fields = access_fields(seconds=0.0, **common) | {"event": "request", "level": "info", "logger": "larder.access"}
+        text = redaction.redact_shapes(json.dumps(redaction.redact_all(fields)))
+        before, _, after = text[1:-1].partition(', "ms": 0.0, ')
+        return Line(before, after, {})
+
+    def add(self, request_id: str, seconds: float, line: Line) -> None:
         if not self._is_on:
             return
         if not self._is_json:
-            log.info("request", request_id=request_id, **access_fields(seconds=seconds, **common))
+            log.info("request", request_id=request_id, **access_fields(seconds=seconds, **line.fields))
             return
-        if not self._lines:
-            asyncio.get_running_loop().call_soon(self.flush)
-        before, after = _rendered(**common)
         at = datetime.now(UTC).isoformat().replace("+00:00", "Z")
         own = f'"request_id": {json.dumps(request_id)}, "timestamp": "{at}", "ms": {seconds * 1000:.1f}'
-        self._lines.append(f"{{{before}, {own}, {after}}}\n")
+        self._lines.append(f"{{{line.before}, {own}, {line.after}}}\n")
+        if not self._are_there.is_set():
+            self._are_there.set()
+        if len(self._lines) > MOST:
+            self.flush()
 
     def flush(self) -> None:
-        lines, self._lines = self._lines, []
-        sys.stderr.write("".join(lines))
-        sys.stderr.flush()
+        """Write what is there. Whoever writes a line another way calls this first, so that the lines stay in order."""
+        if not self._lines:
+            return
+        with self._writing:
+            gathered = [self._lines.popleft() for _ in range(len(self._lines))]
+            sys.stderr.write("".join(gathered))
+            sys.stderr.flush()
 
+    def start(self) -> None:
+        """Write in the background from now on, and at a clean end of the process."""
+        threading.Thread(target=self._run, daemon=True, name="access-lines").start()
+        Finalize(None, self.flush, exitpriority=10)
 
-@lru_cache(4096)
-def _rendered(**common: Any) -> tuple[str, str]:
-    """The fields before `ms` and after it, as the logging stack renders them."""
-    fields = access_fields(seconds=0.0, **common) | {"event": "request", "level": "info", "logger": "larder.access"}
-    line = redaction.redact_shapes(json.dumps(redaction.redact_all(fields)))
-    before, _, after = line[1:-1].partition(', "ms": 0.0, ')
-    return before, after
+    def _run(self) -> None:
+        while True:
+            self._are_there.wait()
+            self._are_there.clear()
+            with contextlib.suppress(OSError):
+                self.flush()
+            time.sleep(GATHERED)
 
 
 access_lines = AccessLines()

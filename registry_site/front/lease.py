@@ -62,6 +62,12 @@ class Lease:
                 await asyncio.wait([self._renewal], timeout=PATIENCE)
         return time.monotonic() < self._asked + generation.LEASE
 
+    def holds_unattended(self) -> bool:
+        """Tell, in any thread, whether it holds and nobody need begin its renewal."""
+        age = time.monotonic() - self._asked
+        renewal = self._renewal
+        return age < generation.LEASE / 2 or (age < generation.LEASE and renewal is not None and not renewal.done())
+
     async def renew(self) -> bool:
         """Ask now; False if the database does not answer."""
         loop = asyncio.get_running_loop()

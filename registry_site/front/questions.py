@@ -7,7 +7,6 @@ headers more. A header that stands in neither list below, or twice, goes to Djan
 import hashlib
 import time
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from registry_site.server import forwarded
@@ -81,7 +80,6 @@ def question_of(scope: Any) -> Question | None:
     return Question(key, method, path, client, (credentials or b"none").partition(b" ")[0], headers, time.monotonic())
 
 
-@lru_cache(4096)
 def _origin(peer: str, scheme: str, forwarded_for: bytes, forwarded_proto: bytes) -> tuple[str, str]:
     """The client and the scheme as Django sees them."""
     environ = {

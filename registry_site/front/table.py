@@ -1,6 +1,7 @@
 """The table of ready answers: bounded in bytes, the least recently used goes first, each body once."""
 
 import hashlib
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection
@@ -40,43 +41,46 @@ class Entry:
 
 
 class Table:
+    """Any thread may ask it."""
+
     def __init__(self, lease: Lease, *, most_bytes: int) -> None:
         self._lease = lease
         self._most_bytes = most_bytes
         self._entries: OrderedDict[Key, Entry] = OrderedDict()
         self._wholes: dict[bytes, Whole] = {}
-        self.bytes = self.hits = self.misses = 0
+        self._lock = threading.Lock()
+        self.bytes = self.hits = 0
 
     def __len__(self) -> int:
         return len(self._entries)
 
     def find(self, key: Key) -> Entry | None:
         """The entry if it still holds, under a lease that the caller has checked."""
-        entry = self._entries.get(key)
-        if entry is None:
-            self.misses += 1
-            return None
-        if entry.until <= time.monotonic() or not self._lease.is_current(entry.scopes, entry.era, entry.number):
-            self._drop(key)
-            self.misses += 1
-            return None
-        self._entries.move_to_end(key)
-        self.hits += 1
-        return entry
+        with self._lock:
+            entry = self._entries.get(key)
+            if entry is None:
+                return None
+            if entry.until <= time.monotonic() or not self._lease.is_current(entry.scopes, entry.era, entry.number):
+                self._drop(key)
+                return None
+            self._entries.move_to_end(key)
+            self.hits += 1
+            return entry
 
     def __contains__(self, key: Key) -> bool:
         return key in self._entries
 
     def add(self, key: Key, entry: Entry) -> None:
-        self._drop(key)
-        if entry.whole.size + _size(key) > self._most_bytes // 4:
-            return  # it would push out too many others
-        entry.whole = self._wholes.setdefault(entry.whole.name, entry.whole)
-        self._entries[key] = entry
-        entry.whole.entries += 1
-        self.bytes += _size(key) + (entry.whole.size if entry.whole.entries == 1 else 0)
-        while self.bytes > self._most_bytes:
-            self._drop(next(iter(self._entries)))
+        with self._lock:
+            self._drop(key)
+            if entry.whole.size + _size(key) > self._most_bytes // 4:
+                return  # it would push out too many others
+            entry.whole = self._wholes.setdefault(entry.whole.name, entry.whole)
+            self._entries[key] = entry
+            entry.whole.entries += 1
+            self.bytes += _size(key) + (entry.whole.size if entry.whole.entries == 1 else 0)
+            while self.bytes > self._most_bytes:
+                self._drop(next(iter(self._entries)))
 
     def _drop(self, key: Key) -> None:
         entry = self._entries.pop(key, None)

@@ -25,6 +25,7 @@ from apps.jobs.claims import worker_name
 from registry_site import env
 from registry_site.backends.database import give_up_connections
 from registry_site.celery import app
+from registry_site.server import first_step
 from registry_site.startup import certificates, die_with_parent
 from registry_site.startup.supervisor import FORKS
 
@@ -69,6 +70,7 @@ def web() -> None:
     if FORKS:
         # Python 3.14 has another default, for which granian would have each process load the application itself.
         multiprocessing.set_start_method("fork", force=True)
+    first_step.register()
     server = WebServer(
         "registry_site.asgi:application",
         address=settings.LISTEN_HOST,

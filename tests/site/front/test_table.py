@@ -1,6 +1,5 @@
 """The table of ready answers: its entries, its bounds, and the requests that it answers."""
 
-import asyncio
 import hashlib
 import json
 from typing import Any
@@ -171,11 +170,8 @@ def test_the_access_line_of_a_ready_answer_is_as_djangos(capsys, monkeypatch, se
         "client_version": "1.8",
     }
 
-    async def answer() -> None:
-        lines.add("a-1", 0.0123, **common)
-        await asyncio.sleep(0)
-
-    asyncio.run(answer())
+    lines.add("a-1", 0.0123, lines.line_of(**common))
+    lines.flush()
 
     line = json.loads(capsys.readouterr().err)
     assert line.pop("timestamp").endswith("Z")

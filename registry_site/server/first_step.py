@@ -1,0 +1,50 @@
+"""The event loop of a web process: it runs the first step of a request in the thread that hands the request over.
+
+granian (2.8.7) passes each request from its own thread to one Python thread, which passes it on to the loop's thread.
+The second handing over costs more than a ready answer: a write to a pipe, a turn of the loop, the GIL. So a request
+begins in the Python thread, and goes to the loop only if it awaits `on_the_loop`.
+"""
+
+import asyncio
+import types
+from collections.abc import Callable, Coroutine, Generator
+from typing import Any
+
+from granian import loops
+
+
+@types.coroutine
+def on_the_loop() -> Generator[None, None, None]:
+    """Go on in the loop's thread. Under any other loop this is a turn of it."""
+    yield
+
+
+class FirstStepLoop(asyncio.SelectorEventLoop):
+    def call_soon_threadsafe(  # type: ignore[override]  # granian needs no handle of a request
+        self, callback: Callable[..., Any], *arguments: Any, context: Any = None
+    ) -> asyncio.Handle | None:
+        # Nobody but granian passes a coroutine here: that of a request, with the callback that runs what is left of it.
+        if arguments and isinstance(arguments[0], types.CoroutineType) and _ends(arguments[0]):
+            return None
+        return super().call_soon_threadsafe(callback, *arguments, context=context)
+
+
+def _ends(request: Coroutine[None, None, None]) -> bool:
+    """Run the first step; tell whether it was the last."""
+    try:
+        if request.send(None) is not None:
+            # granian answers 500 and logs it.
+            request.throw(RuntimeError("A request waited before it was on the loop. Await on_the_loop() first."))
+    except StopIteration:
+        return True
+    return False
+
+
+def register() -> None:
+    """Make it the loop of granian's workers. One that is no fork of this process has asyncio's own, and is slower."""
+
+    @loops.register("auto")
+    def _build() -> asyncio.AbstractEventLoop:
+        loop = FirstStepLoop()
+        asyncio.set_event_loop(loop)
+        return loop
