@@ -87,6 +87,7 @@ app.conf.update(
         "scrub-storage": {"task": "blobs.scrub", "schedule": crontab(hour=3, minute=17)},
         "recheck-storage": {"task": "blobs.recheck", "schedule": 600.0},
         "collect-oci": {"task": "oci.collect", "schedule": 3600.0},
+        "link-audit": {"task": "audit.link", "schedule": 60.0},
         "prune-audit": {"task": "audit.prune", "schedule": crontab(hour=2, minute=17)},
         "prune-jobs": {"task": "jobs.prune", "schedule": crontab(hour=2, minute=27)},
         "prune-sessions": {"task": "accounts.prune_sessions", "schedule": crontab(hour=2, minute=37)},

@@ -29,7 +29,7 @@ _USABLE_ID = re.compile(r"[\w.-]{1,64}")
 class RequestIdMiddleware:
     """Gives each request an id (the caller's own if it is harmless), logs one line, and answers with X-Request-Id.
 
-    Audit rows and job rows take the id from the log context, so that it follows into the task.
+    Audit rows take the id and the client from the log context, job rows the id, so that it follows into the task.
     """
 
     def __init__(self, get_response: Respond) -> None:
@@ -41,13 +41,14 @@ class RequestIdMiddleware:
         request.META["larder.request_id"] = request_id
         request.request_id = request_id  # type: ignore[attr-defined]  # read by the error pages
         started = request.META.setdefault("larder.started", time.perf_counter())
-        with structlog.contextvars.bound_contextvars(request_id=request_id):
+        client = request.META.get("REMOTE_ADDR", "")
+        with structlog.contextvars.bound_contextvars(request_id=request_id, client=client):
             response = self.get_response(request)
             if ASKED not in request.META:
                 fields = access_fields(
                     method=request.method or "",
                     path=request.path,
-                    client=request.META.get("REMOTE_ADDR", ""),
+                    client=client,
                     status=response.status_code,
                     seconds=time.perf_counter() - started,
                     authorization=request.headers.get("Authorization", "none"),

@@ -3,6 +3,7 @@
 from django.urls import re_path
 
 from apps.api import (
+    audit,
     descriptions,
     grants,
     keys,
@@ -28,5 +29,6 @@ urlpatterns = [
     *providers_docs.urlpatterns,
     *lifecycle.urlpatterns,
     *releases.urlpatterns,
+    *audit.urlpatterns,
     re_path(r"", Unknown.as_view()),
 ]

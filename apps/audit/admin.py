@@ -4,30 +4,17 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import admin
-from django.contrib.auth import get_user_model
-from django.db.models import OuterRef, Q, QuerySet, Subquery
-from django.db.models.fields.json import KT
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 
 from apps.admin_base import ReadOnlyAdmin
 from apps.admin_base.filters import SUGGESTED, WordFilter
 from apps.audit.models import AuditEvent
+from apps.audit.reading import about, people, with_actors
 
-# People whose name begins with the word; more are ignored.
-PEOPLE_FOUND = 50
 REQUEST_ID_SHOWN = 8
 _USER = re.compile(r"user/([0-9]{1,18})")
-
-
-def people() -> QuerySet[Any]:
-    return get_user_model()._default_manager.all()  # noqa: SLF001  # Django's public name for it
-
-
-def about(names: QuerySet[Any]) -> Q:
-    """Match events by these people and events on their accounts. Rows have account numbers, no foreign keys (D14)."""
-    numbers = list(names.values_list("pk", flat=True)[:PEOPLE_FOUND])
-    return Q(actor_id__in=numbers) | Q(subject__in=[f"user/{number}" for number in numbers])
 
 
 def name_subjects(events: Iterable[AuditEvent]) -> list[Any]:
@@ -54,24 +41,18 @@ class PersonFilter(WordFilter):
 
 @admin.register(AuditEvent)
 class AuditEventAdmin(ReadOnlyAdmin[AuditEvent]):
-    list_display = ("at", "kind", "actor", "about", "address", "token_id", "request")
+    list_display = ("at", "kind", "actor", "about", "from_address", "token_id", "request")
     list_filter = (PersonFilter, "kind")
     date_hierarchy = "at"
     ordering = ("-at", "-pk")
     search_fields = ("subject", "request_id")
     search_help_text = "A person, the beginning of an address (acme/vpc/aws), a network address, or a whole request id."
-    fields = ("at", "kind", "actor", "actor_id", "token_id", "about", "address", "detail", "request_id")
-    readonly_fields = ("actor", "about", "address")
-    csv_columns = ("at", "kind", "actor_id", "actor_name", "token_id", "subject", "client", "detail", "request_id")
+    fields = ("at", "kind", "actor", "actor_id", "token_id", "about", "from_address", "detail", "request_id")
+    readonly_fields = ("actor", "about", "from_address")
+    csv_columns = ("at", "kind", "actor_id", "actor_name", "token_id", "subject", "address", "detail", "request_id")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AuditEvent]:
-        # Names come with the same query.
-        named = people().filter(pk=OuterRef("actor_id"))
-        return (
-            super()
-            .get_queryset(request)
-            .annotate(actor_name=Subquery(named.values("username")[:1]), client=KT("detail__client"))
-        )
+        return with_actors(super().get_queryset(request))
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
         page = super().get_changelist_instance(request)
@@ -84,7 +65,7 @@ class AuditEventAdmin(ReadOnlyAdmin[AuditEvent]):
 
     def search_condition(self, word: str) -> Q:
         found = Q(subject__startswith=word) | Q(request_id=word) | about(people().filter(username__startswith=word))
-        return found | Q(detail__client=word) if _is_address(word) else found
+        return found | Q(address=word) if _is_address(word) else found
 
     @admin.display(description="actor", ordering="actor_id")
     def actor(self, event: Any) -> str:
@@ -102,8 +83,8 @@ class AuditEventAdmin(ReadOnlyAdmin[AuditEvent]):
         return format_html('<code title="{}">{}</code>', event.request_id, shown) if shown else "-"
 
     @admin.display(description="from address")
-    def address(self, event: Any) -> str:
-        return event.client or "-"
+    def from_address(self, event: AuditEvent) -> str:
+        return event.address or "-"
 
 
 def _is_address(word: str) -> bool:

@@ -11,8 +11,7 @@ from functools import partial
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from apps.audit.kinds import Kind
-from apps.lib.addresses import canonical
+from apps.audit.kinds import Kind, namespace_of
 
 # Scopes, besides the canonical names of namespaces, which have no slash.
 ANYTHING = ""  # changes with every change
@@ -80,12 +79,11 @@ _has_changed = False  # this process, anything
 
 
 def scopes_of(kind: Kind, subject: str) -> frozenset[str]:
-    """Return what an event touches. The subject of a namespace's events begins with its name."""
+    """Return what an event touches."""
     source = kind.partition(":")[0]
     if kind in _QUIET:
         return frozenset()
-    if source == "namespace" and kind not in _BYTES:
-        namespace = canonical(subject.partition("/")[0])
+    if (namespace := namespace_of(kind, subject)) and kind not in _BYTES:
         return frozenset({namespace, ACCESS} if kind in _STANDING else {namespace})
     return frozenset({ACCESS} if source in ("account", "team") else {EVERYTHING})
 

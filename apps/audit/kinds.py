@@ -1,5 +1,7 @@
 from django.db import models
 
+from apps.lib.addresses import canonical
+
 
 class Kind(models.TextChoices):
     """`source:subject:action`. Stored rows never change, so a kind is never renamed."""
@@ -73,3 +75,8 @@ class Kind(models.TextChoices):
     JOB_CANCELLED = "operation:job:cancelled"
     DATABASE_RESTORED = "operation:database:restored"
     PERMISSION_REFUSED = "account:permission:refused"
+
+
+def namespace_of(kind: Kind, subject: str) -> str:
+    """Return the canonical name of the namespace to which an event belongs, with which its subject begins; or ''."""
+    return canonical(subject.partition("/")[0]) if kind.startswith("namespace:") else ""

@@ -16,10 +16,9 @@ class AuditEventQuerySet(models.QuerySet["AuditEvent"]):
     def delete(self) -> NoReturn:
         raise TypeError("Audit rows are append-only and cannot be deleted.")
 
-    def prune(self, *, before: datetime, at_most: int) -> int:
-        """Delete up to `at_most` rows older than `before`, oldest first, and return how many. Nothing else deletes."""
-        oldest = self.filter(at__lt=before).order_by("at", "pk").values_list("pk", flat=True)[:at_most]
-        return models.QuerySet.delete(self.filter(pk__in=list(oldest)))[0]
+    def prune(self, numbers: list[int], *, before: datetime) -> int:
+        """Delete these rows if they are older than `before`, and return how many. Nothing else deletes."""
+        return models.QuerySet.delete(self.filter(pk__in=numbers, at__lt=before))[0]
 
 
 class AuditEvent(models.Model):
@@ -32,14 +31,35 @@ class AuditEvent(models.Model):
     kind = models.CharField(max_length=64, choices=Kind.choices)
     actor_id = models.BigIntegerField(null=True, db_index=True)
     token_id = models.BigIntegerField(null=True)
+    address = models.CharField(max_length=45, blank=True, db_default="", help_text="The client's; empty for Larder.")
+    namespace = models.CharField(max_length=64, blank=True, db_default="", help_text="In its canonical form, if any.")
     subject = models.CharField(max_length=300, db_index=True, help_text="The address of the changed object.")
     detail = models.JSONField(default=dict)
     request_id = models.CharField(max_length=64, blank=True)
 
     objects = AuditEventQuerySet.as_manager()
 
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["namespace", "-at", "-id"], name="audit_of_namespace", condition=~models.Q(namespace="")
+            ),
+        ]
+
     def __str__(self) -> str:
         return f"{self.kind} {self.subject}"
+
+
+class Link(models.Model):
+    """A link of the chain over the events, in the order of its numbers; see chain.py. A row is never changed."""
+
+    event_id = models.BigIntegerField(unique=True)
+    at = models.DateTimeField(help_text="The event's.")
+    previous = models.CharField(max_length=64, unique=True, help_text="The digest of the link before.")
+    digest = models.CharField(max_length=64)
+
+    def __str__(self) -> str:
+        return f"{self.event_id}: {self.digest}"
 
 
 class Generation(models.Model):

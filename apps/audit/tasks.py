@@ -1,8 +1,13 @@
 from celery import shared_task
 
-from apps.audit import pruning
+from apps.audit import chain, pruning
 
 
 @shared_task(name="audit.prune", ignore_result=True)
 def prune(**_: object) -> None:
     pruning.prune()
+
+
+@shared_task(name="audit.link", ignore_result=True)
+def link(**_: object) -> None:
+    chain.link()

@@ -1,6 +1,6 @@
 """Routes of the HTML site. Each module of pages has its own list."""
 
-from apps.portal import browse, help_pages, home
+from apps.portal import activity, browse, help_pages, home
 from apps.portal.frame import theme
 from apps.portal.lifecycle import several
 from apps.portal.modules import downloads, settings
@@ -14,6 +14,7 @@ app_name = "portal"
 urlpatterns = [
     *home.urlpatterns,
     *account.urlpatterns,
+    *activity.urlpatterns,
     *help_pages.urlpatterns,
     *theme.urlpatterns,
     *tokens.urlpatterns,

@@ -1,7 +1,7 @@
 """The gate for actions of staff and their permissions: one rule for the API, the portal and the admin."""
 
 from apps.accounts.access.gate import Viewer, grants_of, namespace_and_role, namespace_for
-from apps.accounts.models import Namespace, Role
+from apps.accounts.models import Namespace, Role, Scope
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.lib.errors import RoleRequired
@@ -33,6 +33,20 @@ def require_permission(viewer: Viewer, namespace: Namespace, permission: str, *,
     raise RoleRequired(
         f"This needs the permission {permission}: being staff is not enough.", hint="Ask a superuser for it."
     )
+
+
+def require_everywhere(viewer: Viewer, permission: str) -> None:
+    """Raise RoleRequired unless the viewer is staff with the permission and sent a token that may manage everything."""
+    user, token = viewer.user, viewer.token
+    if user is None or not user.is_staff or not user.has_perm(permission):
+        needed, hint = f"the permission {permission}", "Ask a superuser for it."
+    elif token is not None and (token.scope != Scope.MANAGE or token.is_limited):
+        needed, hint = "a token that may manage every namespace", "Make one on the tokens page."
+    else:
+        return
+    refused = {"needed": permission, "held": "staff" if is_operator(viewer) else "no staff"}
+    record(Kind.PERMISSION_REFUSED, actor_id=viewer.user_id, token_id=viewer.token_id, subject="", **refused)
+    raise RoleRequired(f"This needs {needed}.", hint=hint)
 
 
 def namespace_for_act(viewer: Viewer, name: str, *, need: Role, permission: str, only_name: str = "") -> Namespace:

@@ -14,7 +14,7 @@ from apps.audit.recorder import record
 def record_sign_in(*, request: HttpRequest | None, user: User, **_: Any) -> None:
     if request is not None:
         sessions.describe(request)
-    record(Kind.USER_SIGNED_IN, actor_id=user.pk, subject=f"user/{user.pk}", client=address_of(request))
+    record(Kind.USER_SIGNED_IN, actor_id=user.pk, subject=f"user/{user.pk}")
 
 
 def record_sign_out(*, user: User | None, **_: Any) -> None:
@@ -22,11 +22,11 @@ def record_sign_out(*, user: User | None, **_: Any) -> None:
         epoch.advance()
 
 
-def record_failed_sign_in(*, credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any) -> None:
+def record_failed_sign_in(*, credentials: dict[str, Any], **_: Any) -> None:
     """Record the account only if the name exists: people type passwords into the wrong field."""
     tried = User.objects.filter(username__iexact=str(credentials.get("username", ""))).first()
     subject = f"user/{tried.pk}" if tried else "user/unknown"
-    record(Kind.USER_SIGN_IN_FAILED, actor_id=None, subject=subject, client=address_of(request))
+    record(Kind.USER_SIGN_IN_FAILED, actor_id=None, subject=subject)
 
 
 def address_of(request: HttpRequest | None) -> str:

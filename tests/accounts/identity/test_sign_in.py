@@ -25,7 +25,7 @@ def test_bob_signs_in_and_out(bob, event_kinds):
     assert client.post(reverse("account_logout")).status_code == 302
     assert client.get("/tokens").status_code == 302
     assert event_kinds() == ["account:user:signed-in"]
-    assert AuditEvent.objects.get().detail == {"client": "127.0.0.1"}
+    assert AuditEvent.objects.get().address == "127.0.0.1"
 
 
 def test_the_name_counts_in_any_case(bob):

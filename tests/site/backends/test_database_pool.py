@@ -10,7 +10,6 @@ from contextlib import contextmanager
 import psycopg
 import pytest
 from django.db import OperationalError
-from django.db import connections as database_connections
 from django.db.utils import ConnectionHandler
 from structlog.testing import capture_logs
 
@@ -187,7 +186,7 @@ def test_transactions_that_bump_in_opposite_orders_wait_for_each_other_in_turn(s
 
 
 def test_a_transaction_that_fails_bumps_nothing_and_neither_does_the_next_one(server, transactions):
-    connection = database_connections["default"]
+    connection = generation.connections["default"]  # type: ignore[attr-defined]  # the made one
     connection.set_autocommit(False)
     generation.touch({"acme"})
     connection.rollback()

@@ -1,0 +1,70 @@
+"""/api/v1/audit and /api/v1/namespaces/<ns>/audit: who did what, for staff who may view it and for owners."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import path
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.accounts.access import gate, operators
+from apps.accounts.models import Role
+from apps.api.base import ApiView
+from apps.audit import reading
+from apps.audit.models import AuditEvent
+from apps.lib.errors import Invalid
+
+PAGE_SIZE = 100
+
+
+class AuditList(ApiView):
+    """A page, the newest first: `{"events": […], "next": "/api/v1/audit?before=123"}`. `next` is null on the last.
+
+    `kind`, `person`, `since` and `until` filter; `format=jsonl` or `csv` answers all that match, the oldest first.
+    """
+
+    http_method_names = ["get", "head"]
+
+    def get(self, request: Request) -> HttpResponseBase:
+        self.require_token()
+        operators.require_everywhere(self.viewer, "audit.view_auditevent")
+        return _answer(request, AuditEvent.objects.all())
+
+
+class NamespaceAudit(ApiView):
+    http_method_names = ["get", "head"]
+
+    def get(self, request: Request, namespace: str) -> HttpResponseBase:
+        self.require_token()
+        row = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
+        return _answer(request, reading.of_namespace(row.canonical, since=row.created_at))
+
+
+def _answer(request: Request, events: QuerySet[AuditEvent]) -> HttpResponseBase:
+    query = request.query_params
+    events = reading.Filter.from_query(query).of(events)
+    form = query.get("format", "")
+    if form in reading.CONTENT_TYPES:
+        return StreamingHttpResponse(reading.export(events, form), content_type=reading.CONTENT_TYPES[form])
+    if form:
+        raise Invalid(f"There is no format “{form[:40]}”.", hint=f"Ask for {' or '.join(reading.CONTENT_TYPES)}.")
+    newest = reading.newest_first(reading.with_actors(events), before=query.get("before", ""))
+    rows = list(newest[: PAGE_SIZE + 1])
+    return Response(_page(request, rows))
+
+
+def _page(request: Request, rows: list[AuditEvent]) -> dict[str, Any]:
+    following = None
+    if len(rows) > PAGE_SIZE:
+        query = request.query_params.copy()
+        query["before"] = str(rows[PAGE_SIZE - 1].pk)
+        following = f"{request.path}?{query.urlencode()}"
+    return {"events": [reading.document_of(event) for event in rows[:PAGE_SIZE]], "next": following}
+
+
+urlpatterns = [
+    path("audit", AuditList.as_view(), name="audit"),
+    path("namespaces/<segment:namespace>/audit", NamespaceAudit.as_view(), name="namespace-audit"),
+]

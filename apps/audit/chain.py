@@ -1,0 +1,140 @@
+"""A hash chain over the audit rows, so that a row that was changed or deleted in the database is found.
+
+Each link's digest is the SHA-256 of the digest before it and of the row in canonical JSON. Links are made a minute
+later and not by `record`: otherwise every verb would wait for every other. The newest digest is logged, and can be kept
+elsewhere: whoever writes the whole chain anew cannot arrive at the same one.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, timedelta
+from typing import Any
+
+import structlog
+from django.db import IntegrityError, transaction
+from django.db.models import Exists, Max, OuterRef
+from django.utils import timezone
+
+from apps.audit.kinds import Kind
+from apps.audit.models import AuditEvent, Link
+
+BATCH_SIZE = 1000
+FIELDS = ("id", "at", "kind", "actor_id", "token_id", "address", "namespace", "subject", "detail", "request_id")
+# Transactions commit out of the order of their numbers; none is so long that this many others begin and end in it.
+_OUT_OF_ORDER = 10_000
+# A row without a link after this time is a defect: the worker links every minute.
+UNLINKED_AFTER = timedelta(minutes=10)
+MAX_PROBLEMS = 20
+
+log = structlog.get_logger("larder.audit")
+
+
+@dataclass(slots=True)
+class Report:
+    """What `verify` found. `head` is the digest of the newest link, empty without any."""
+
+    linked: int = 0
+    head: str = ""
+    problems: list[str] = field(default_factory=list)
+
+    def add(self, problem: str) -> None:
+        if len(self.problems) < MAX_PROBLEMS:
+            self.problems.append(problem)
+
+
+def line_of(event: dict[str, Any]) -> str:
+    """One row as canonical JSON: these fields, sorted, without blanks, times in UTC."""
+    fields = {name: event[name] for name in FIELDS} | {"at": event["at"].astimezone(UTC).isoformat()}
+    return json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def digest_of(previous: str, line: str) -> str:
+    return hashlib.sha256(f"{previous}\n{line}".encode()).hexdigest()
+
+
+def link() -> int:
+    """Link the rows that have no link yet, and return how many. Another process that does the same loses."""
+    count = 0
+    try:
+        while made := _link_batch():
+            count += made
+    except IntegrityError:  # the other one links the rest
+        pass
+    if count:
+        newest = Link.objects.order_by("-pk").values_list("digest", flat=True)[0]
+        log.info("audit_linked", rows=count, head=newest)
+    return count
+
+
+def _link_batch() -> int:
+    newest = Link.objects.order_by("-pk").first()
+    reached = Link.objects.aggregate(reached=Max("event_id"))["reached"] or 0
+    rows = AuditEvent.objects.filter(pk__gt=reached - _OUT_OF_ORDER).exclude(Exists(_link_of_row()))
+    digest, links = newest.digest if newest else "", []
+    for event in rows.order_by("pk").values(*FIELDS)[:BATCH_SIZE]:
+        previous, digest = digest, digest_of(digest, line_of(event))
+        links.append(Link(event_id=event["id"], at=event["at"], previous=previous, digest=digest))
+    with transaction.atomic():
+        Link.objects.bulk_create(links)
+    return len(links)
+
+
+def _link_of_row() -> Any:
+    return Link.objects.filter(event_id=OuterRef("pk"))
+
+
+def verify() -> Report:
+    """Compute the chain again. Rows that were pruned are no problem: the chain says up to where."""
+    report, pruned = Report(), _pruned_digests()
+    for number, (one, event) in enumerate(_links_and_events()):
+        if number == 0:
+            if one.previous and one.previous not in pruned and not Link.objects.filter(digest__in=pruned).exists():
+                report.add(f"The rows before {one.event_id} are gone, and were not pruned.")
+        elif one.previous != report.head:
+            report.add(f"The link before row {one.event_id} is missing or was changed.")
+        if event is None:
+            report.add(f"Row {one.event_id} of {one.at:%Y-%m-%d %H:%M:%S} is gone.")
+        elif digest_of(one.previous, line_of(event)) != one.digest:
+            report.add(f"Row {one.event_id} of {one.at:%Y-%m-%d %H:%M:%S} was changed.")
+        report.linked, report.head = number + 1, one.digest
+    late = AuditEvent.objects.filter(at__lt=timezone.now() - UNLINKED_AFTER).exclude(Exists(_link_of_row()))
+    for number, at in late.order_by("pk").values_list("pk", "at")[:MAX_PROBLEMS]:
+        report.add(f"Row {number} of {at:%Y-%m-%d %H:%M:%S} is not in the chain: it was added behind Larder.")
+    return report
+
+
+def has_digest(digest: str) -> bool:
+    return Link.objects.filter(digest=digest).exists() or digest in _pruned_digests()
+
+
+def _pruned_digests() -> list[str]:
+    details = AuditEvent.objects.filter(kind=Kind.AUDIT_PRUNED).values_list("detail", flat=True)
+    return [detail["chain"] for detail in details if detail.get("chain")]
+
+
+def _links_and_events() -> Iterator[tuple[Link, dict[str, Any] | None]]:
+    after = 0
+    while links := list(Link.objects.filter(pk__gt=after).order_by("pk")[:BATCH_SIZE]):
+        rows = AuditEvent.objects.filter(pk__in=[one.event_id for one in links]).values(*FIELDS)
+        events = {event["id"]: event for event in rows}
+        yield from ((one, events.get(one.event_id)) for one in links)
+        after = links[-1].pk
+
+
+def verify_export(lines: Iterable[str]) -> Report:
+    """Check exported JSON lines by their own digests: each row, not that none is missing between two."""
+    report = Report()
+    for number, text in enumerate(lines, 1):
+        try:
+            row = json.loads(text)
+            line = json.dumps({name: row[name] for name in FIELDS}, sort_keys=True, separators=(",", ":"))
+            is_right = row["digest"] is None or row["digest"] == digest_of(row["previous"], line)
+        except (ValueError, KeyError, TypeError):
+            report.add(f"Line {number} is no exported row.")
+            continue
+        if not is_right:
+            report.add(f"Line {number}: row {row['id']} was changed.")
+        report.linked, report.head = number, row["digest"] or report.head
+    return report

@@ -1,0 +1,58 @@
+"""`manage.py audit verify|export`: check that no audit row was changed, and write rows to a file."""
+
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from apps.audit import chain, reading
+from apps.audit.models import AuditEvent
+from apps.lib.errors import Invalid
+
+
+class Command(BaseCommand):
+    help = "Check the hash chain over the audit rows, or export rows as JSON lines or CSV."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        acts = parser.add_subparsers(dest="act", required=True, metavar="verify|export")
+        verify = acts.add_parser(
+            "verify", help="Compute the chain again; exit with 1 if a row is not as it was written."
+        )
+        verify.add_argument("--head", default="", help="A digest noted earlier, which must still be in the chain.")
+        verify.add_argument("--file", default="", help="Check a file of exported JSON lines instead of the database.")
+        export = acts.add_parser("export", help="Write rows to the standard output, the oldest first.")
+        export.add_argument("--format", choices=list(reading.CONTENT_TYPES), default="jsonl")
+        export.add_argument("--since", default="", help="A day (2026-01-31) or a time, which is included.")
+        export.add_argument("--until", default="", help="A day, which is included, or a time, which is not.")
+        export.add_argument("--kind", default="", help="Such as namespace:release:published.")
+        export.add_argument("--person", default="", help="A user name.")
+
+    def handle(self, **options: Any) -> None:
+        if options["act"] == "verify":
+            self._verify(options["head"], options["file"])
+            return
+        try:
+            wanted = reading.Filter.from_query(options)
+        except Invalid as refused:
+            raise CommandError(f"{refused} {refused.hint}") from None
+        for line in reading.export(wanted.of(AuditEvent.objects.all()), options["format"]):
+            self.stdout.write(line, ending="")
+
+    def _verify(self, head: str, file: str) -> None:
+        if file:
+            with Path(file).open(encoding="utf-8") as lines:
+                report = chain.verify_export(lines)
+        else:
+            chain.link()
+            report = chain.verify()
+            if head and not chain.has_digest(head):
+                report.add(f"No link has the digest {head}: the chain was written anew, or its end was cut off.")
+        for problem in report.problems:
+            self.stderr.write(problem)
+        if report.problems:
+            sys.exit(1)
+        self.stdout.write(
+            f"{report.linked} rows are as they were written. The newest digest is {report.head or 'none'}."
+        )

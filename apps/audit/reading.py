@@ -1,0 +1,139 @@
+"""Read the audit: who may see which slice is decided by whoever asks; the filter, names and formats are here."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.db.models import OuterRef, Q, QuerySet, Subquery
+
+from apps.admin_base.export import lines
+from apps.audit import chain
+from apps.audit.kinds import Kind
+from apps.audit.models import AuditEvent, Link
+from apps.lib.errors import Invalid
+
+CHUNK = 1000
+_NUMBER = re.compile(r"[0-9]{1,18}")
+CSV_COLUMNS = ("id", "at", "kind", "actor_id", "actor_name", "token_id", "address", "subject", "detail", "request_id")
+# People whose name begins with a word; more are ignored.
+PEOPLE_FOUND = 50
+CONTENT_TYPES = {"jsonl": "application/jsonl", "csv": "text/csv; charset=utf-8"}
+
+
+def people() -> QuerySet[Any]:
+    return get_user_model()._default_manager.all()  # noqa: SLF001  # Django's public name for it
+
+
+def about(names: QuerySet[Any]) -> Q:
+    """Match events by these people and events on their accounts. Rows have account numbers, no foreign keys (D14)."""
+    numbers = list(names.values_list("pk", flat=True)[:PEOPLE_FOUND])
+    return Q(actor_id__in=numbers) | Q(subject__in=[f"user/{number}" for number in numbers])
+
+
+def with_actors(events: QuerySet[AuditEvent]) -> QuerySet[AuditEvent]:
+    """Set `actor_name` in the same query: None for Larder, for whoever is unknown, and for erased people."""
+    named = people().filter(pk=OuterRef("actor_id"))
+    return events.annotate(actor_name=Subquery(named.values("username")[:1]))
+
+
+def of_namespace(name: str, *, since: datetime) -> QuerySet[AuditEvent]:
+    """The events of a namespace (its canonical name) from `since` on, when it was created."""
+    return AuditEvent.objects.filter(namespace=name, at__gte=since)
+
+
+def of_person(user_id: int, *, tokens: list[int]) -> QuerySet[AuditEvent]:
+    """Whatever the person did, and what others did to their account and these tokens of theirs."""
+    theirs = [f"user/{user_id}", *(f"token/{token}" for token in tokens)]
+    return AuditEvent.objects.filter(Q(actor_id=user_id) | Q(subject__in=theirs))
+
+
+def newest_first(events: QuerySet[AuditEvent], *, before: str = "") -> QuerySet[AuditEvent]:
+    """From the one after the event with the number `before` on; an unknown number begins anew."""
+    last = AuditEvent.objects.filter(pk=int(before)).first() if _NUMBER.fullmatch(before) else None
+    if last is not None:
+        events = events.filter(Q(at__lt=last.at) | Q(at=last.at, pk__lt=last.pk))
+    return events.order_by("-at", "-pk")
+
+
+def document_of(event: Any) -> dict[str, Any]:
+    """One event of `with_actors` for the API. `actor` is null for Larder itself and for whoever has not signed in."""
+    actor = None if event.actor_id is None else {"id": event.actor_id, "name": event.actor_name}
+    return {
+        "id": event.pk,
+        "at": event.at.isoformat(),
+        "kind": event.kind,
+        "actor": actor,
+        "token_id": event.token_id,
+        "address": event.address,
+        "subject": event.subject,
+        "detail": event.detail,
+        "request_id": event.request_id,
+    }
+
+
+def export(events: QuerySet[AuditEvent], form: str) -> Iterator[str]:
+    """Yield lines of `jsonl` or `csv`, the oldest event first, in flat memory.
+
+    A JSON line has the fields of the chain, and the digests to check it with: None if they are not made yet.
+    """
+    events = events.order_by("pk")
+    if form == "csv":
+        yield from lines(with_actors(events), CSV_COLUMNS)
+        return
+    links = Link.objects.filter(event_id=OuterRef("pk"))
+    linked = events.annotate(previous=Subquery(links.values("previous")), digest=Subquery(links.values("digest")))
+    for event in linked.values(*chain.FIELDS, "previous", "digest").iterator(chunk_size=CHUNK):
+        digests = {"previous": event.pop("previous"), "digest": event.pop("digest")}
+        yield json.dumps(json.loads(chain.line_of(event)) | digests, separators=(",", ":")) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """`until` is the first moment that is not included. `person` is a user name."""
+
+    kind: str = ""
+    person: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+
+    @classmethod
+    def from_query(cls, query: Any) -> "Filter":
+        """From `kind`, `person`, `since` and `until` (ISO 8601; a day without a time is meant whole, in UTC).
+
+        Raises Invalid.
+        """
+        kind = query.get("kind", "").strip()
+        if kind and kind not in Kind.values:
+            raise Invalid(
+                f"There is no kind of event named “{kind[:64]}”.", hint="Take the kind of an event in the list."
+            )
+        person = query.get("person", "").replace("\0", "").strip()
+        return cls(kind, person, _moment(query, "since"), _moment(query, "until"))
+
+    def of(self, events: QuerySet[AuditEvent]) -> QuerySet[AuditEvent]:
+        if self.kind:
+            events = events.filter(kind=self.kind)
+        if self.person:
+            events = events.filter(about(people().filter(username=self.person)))
+        if self.since:
+            events = events.filter(at__gte=self.since)
+        return events.filter(at__lt=self.until) if self.until else events
+
+
+def _moment(query: Any, name: str) -> datetime | None:
+    text = query.get(name, "").strip()
+    if not text:
+        return None
+    try:
+        if len(text) == len("2026-01-31"):
+            day = date.fromisoformat(text) + timedelta(days=int(name == "until"))
+            return datetime.combine(day, time.min, UTC)
+        moment = datetime.fromisoformat(text)
+    except (ValueError, OverflowError):
+        hint = "Write a day such as 2026-01-31, or a time such as 2026-01-31T12:00:00Z."
+        raise Invalid(f"“{text[:40]}” in `{name}` is no date.", hint=hint) from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,0 +1,176 @@
+"""`manage.py audit verify`: a row that was changed, added or deleted behind Larder is named."""
+
+import contextlib
+import json
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from apps.audit import chain, pruning
+from apps.audit.kinds import Kind
+from apps.audit.models import AuditEvent, Link
+from apps.audit.recorder import record
+from apps.audit.tasks import link
+from registry_site.celery import app
+
+pytestmark = pytest.mark.both
+
+
+@pytest.fixture
+def rows(db):
+    """Five events, linked."""
+    events = [
+        record(Kind.USER_SIGNED_IN, actor_id=10_000, subject=f"user/{900 + number}", price=1.5) for number in range(5)
+    ]
+    chain.link()
+    return events
+
+
+def raw(event):
+    """The row, past the guards of the model, as somebody with a database shell."""
+    return QuerySet(AuditEvent).filter(pk=event.pk)
+
+
+def verified(*arguments):
+    """What it prints; its errors if it ends with 1."""
+    out, err = StringIO(), StringIO()
+    with contextlib.suppress(SystemExit):
+        call_command("audit", "verify", *arguments, stdout=out, stderr=err)
+        return out.getvalue()
+    return err.getvalue()
+
+
+def age(events, days):
+    for event in events:
+        at = timezone.now() - timedelta(days=days)
+        raw(event).update(at=at)
+
+
+def test_rows_that_nobody_touched_are_as_they_were_written(rows):
+    head = Link.objects.get(event_id=rows[-1].pk).digest
+
+    assert verified() == f"5 rows are as they were written. The newest digest is {head}.\n"
+    record(Kind.USER_SIGNED_IN, actor_id=1, subject="user/9")
+    assert verified("--head", head).startswith("6 rows are as they were written.")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"actor_id": 2}, {"subject": "user/7"}, {"detail": {"price": 1}}, {"address": "192.0.2.1"}, {"token_id": 3}],
+    ids=str,
+)
+def test_a_changed_row_is_named(rows, change):
+    raw(rows[2]).update(**change)
+
+    assert verified() == f"Row {rows[2].pk} of {rows[2].at:%Y-%m-%d %H:%M:%S} was changed.\n"
+
+
+def test_a_row_that_is_gone_is_named_with_its_link_or_without(rows):
+    raw(rows[1]).delete()
+    assert verified() == f"Row {rows[1].pk} of {rows[1].at:%Y-%m-%d %H:%M:%S} is gone.\n"
+
+    Link.objects.filter(event_id=rows[1].pk).delete()
+    assert verified() == f"The link before row {rows[2].pk} is missing or was changed.\n"
+
+
+def test_a_beginning_that_was_cut_off_is_named(rows):
+    for event in rows[:2]:
+        raw(event).delete()
+        Link.objects.filter(event_id=event.pk).delete()
+
+    assert verified() == f"The rows before {rows[2].pk} are gone, and were not pruned.\n"
+
+
+def test_an_end_that_was_cut_off_is_found_by_a_digest_kept_elsewhere(rows):
+    head = Link.objects.get(event_id=rows[-1].pk).digest
+    raw(rows[-1]).delete()
+    Link.objects.filter(event_id=rows[-1].pk).delete()
+
+    assert verified().startswith("4 rows")
+    assert verified("--head", head).startswith(f"No link has the digest {head}")
+
+
+def test_a_row_that_was_added_to_the_past_is_named(rows, monkeypatch):
+    monkeypatch.setattr(chain, "_OUT_OF_ORDER", 0)
+    added = AuditEvent.objects.create(pk=rows[0].pk - 1, kind=Kind.USER_SIGNED_IN, subject="user/6")
+    age([added], days=1)
+
+    assert verified().startswith(f"Row {added.pk} of ")
+
+
+def test_a_row_of_a_slow_transaction_is_linked_after_later_ones(rows):
+    late = AuditEvent.objects.create(pk=rows[0].pk - 1, kind=Kind.USER_SIGNED_IN, subject="user/6")
+
+    assert verified().startswith("6 rows")
+    assert Link.objects.order_by("-pk")[0].event_id == late.pk
+
+
+@pytest.mark.parametrize("goes", [3, 5], ids=["the older ones", "all"])
+def test_what_was_pruned_is_no_gap(db, goes):
+    events = [record(Kind.USER_SIGNED_IN, actor_id=1, subject=f"user/{number}") for number in range(5)]
+    age(events[:goes], days=500)
+    chain.link()
+    assert pruning.prune() == goes
+
+    assert verified().startswith(f"{5 - goes + 1} rows"), "and the row that says so"
+    said = AuditEvent.objects.get(kind=Kind.AUDIT_PRUNED).detail
+    assert verified("--head", said["chain"]).startswith(f"{5 - goes + 1} rows")
+
+
+def test_pruning_that_stopped_half_way_is_no_gap_and_goes_on(db, monkeypatch):
+    events = [record(Kind.USER_SIGNED_IN, actor_id=1, subject=f"user/{number}") for number in range(5)]
+    age(events[:4], days=500)
+    monkeypatch.setattr(pruning, "BATCH_SIZE", 2)
+    batches = iter([Link.objects.filter])
+    deleted = AuditEvent.objects.prune
+
+    def once(*arguments, **more):
+        next(batches)
+        return deleted(*arguments, **more)
+
+    monkeypatch.setattr(AuditEvent.objects, "prune", once)
+    with pytest.raises(StopIteration):
+        pruning.prune()
+    monkeypatch.undo()
+
+    assert AuditEvent.objects.filter(kind=Kind.USER_SIGNED_IN).count() == 3
+    assert verified().startswith("4 rows")
+    assert pruning.prune() == 2
+    assert verified().startswith("3 rows")
+
+
+def test_an_export_carries_the_digests_that_prove_its_rows(rows, tmp_path):
+    out = StringIO()
+    call_command("audit", "export", stdout=out)
+    lines = out.getvalue().splitlines(keepends=True)
+    file = tmp_path / "audit.jsonl"
+    file.write_text("".join(lines))
+    assert verified("--file", str(file)).startswith("5 rows are as they were written.")
+
+    forged = json.loads(lines[3]) | {"actor_id": 7}
+    file.write_text("".join([*lines[:3], json.dumps(forged) + "\n", "[]\n"]))
+    assert verified("--file", str(file)) == f"Line 4: row {rows[3].pk} was changed.\nLine 5 is no exported row.\n"
+
+
+def test_an_export_takes_a_kind_a_person_and_a_time(rows, bob):
+    record(Kind.TOKEN_ISSUED, actor_id=bob.pk, subject="token/1")
+    age(rows[:2], days=3)
+
+    def exported(**asked):
+        out = StringIO()
+        call_command("audit", "export", **asked, stdout=out)
+        return len(out.getvalue().splitlines())
+
+    yesterday = f"{timezone.now() - timedelta(days=1):%Y-%m-%d}"
+    assert exported(kind=Kind.TOKEN_ISSUED) == exported(person="bob") == 1
+    assert exported(kind=Kind.USER_SIGNED_IN, until=yesterday) == 2
+    assert exported(kind=Kind.USER_SIGNED_IN, since=yesterday) == 3
+    assert exported(kind=Kind.USER_SIGNED_IN, format="csv") == 6, "and a header"
+
+
+def test_the_clock_knows_it():
+    assert link.name in {entry["task"] for entry in app.conf.beat_schedule.values()}
