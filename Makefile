@@ -1,4 +1,4 @@
-# Larder. `make run` and `make test` do all their own set-up; the other targets use what `make test` installed.
+# Larder. `make run`, `make test` and `make bench` do all their own set-up; the other targets use what `make test` installed.
 .DEFAULT_GOAL := help
 .PHONY: help run test test-python lint types contracts migrations-check advisories lock trust bench clean
 BIN := .venv/bin
@@ -47,7 +47,8 @@ trust: ## Let this machine trust the certificate authority of `make run`
 	@bin/trust
 
 bench: ## Measure speed and memory; prints ratios
-	@$(BIN)/python -m bench.publishing && $(BIN)/python -m bench.versions && $(BIN)/python -m bench.search && $(BIN)/python -m bench.inspection && $(BIN)/python -m bench.signing && $(BIN)/python -m bench.providers && $(BIN)/python -m bench.oci && $(BIN)/python -m bench.stale 200
+	@bin/prepare requirements-dev.txt
+	@$(BIN)/python -m bench.run
 
 clean: ## Remove the virtual environment and caches; your data in var/ stays
 	@rm -rf .venv .venv-* .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

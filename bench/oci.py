@@ -51,8 +51,9 @@ def connected(registry: Registry) -> socket.socket:
 class Client:
     """One connection that is kept."""
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: Registry, name: str = NAME) -> None:
         where = urlsplit(registry.url)
+        self.name = name
         self.connection = http.client.HTTPConnection(where.hostname or "", where.port, blocksize=STEP, timeout=300)
         self.connection.sock = connected(registry)
         self.headers = {"Authorization": f"Bearer {registry.token}"} if registry.token else {}
@@ -69,7 +70,7 @@ class Client:
 
     def push(self, digest: str, body: object, size: int) -> None:
         """POST, then PUT: what every client does, and both know."""
-        begun = self.ask("POST", f"/v2/{NAME}/blobs/uploads/", status=202, Content_Length="0")
+        begun = self.ask("POST", f"/v2/{self.name}/blobs/uploads/", status=202, Content_Length="0")
         begun.read()
         where = urlsplit(begun.headers["Location"])
         query = f"{where.query}&" if where.query else ""
@@ -78,7 +79,7 @@ class Client:
         self.ask("PUT", path, body, status=201, Content_Length=str(size), Content_Type=kind).read()
 
     def pull(self, digest: str) -> int:
-        response = self.ask("GET", f"/v2/{NAME}/blobs/{digest}", status=200)
+        response = self.ask("GET", f"/v2/{self.name}/blobs/{digest}", status=200)
         buffer, size = bytearray(STEP), 0
         while read := response.readinto(buffer):
             size += read
@@ -118,14 +119,21 @@ def push_small(registry: Registry, seed: int, count: int) -> None:
 
 
 def push_manifest(registry: Registry) -> None:
-    client, layer = Client(registry), b"a layer"
-    parts = []
-    for data, kind in ((b"{}", "application/vnd.oci.image.config.v1+json"), (layer, "application/octet-stream")):
+    client, parts = Client(registry), (b"{}", b"a layer")
+    for data in parts:
         client.push(digest_of(data), data, len(data))
-        parts.append({"mediaType": kind, "digest": digest_of(data), "size": len(data)})
+    path = f"/v2/{NAME}/manifests/edge"
+    client.ask("PUT", path, manifest_of(*parts), status=201, Content_Type=MANIFEST).read()
+
+
+def manifest_of(config: bytes, layer: bytes, **annotations: str) -> bytes:
+    types = ("application/vnd.oci.image.config.v1+json", "application/octet-stream")
+    parts = [
+        {"mediaType": kind, "digest": digest_of(data), "size": len(data)}
+        for data, kind in zip((config, layer), types, strict=True)
+    ]
     document = {"schemaVersion": 2, "mediaType": MANIFEST, "config": parts[0], "layers": parts[1:]}
-    raw = json.dumps(document).encode()
-    client.ask("PUT", f"/v2/{NAME}/manifests/edge", raw, status=201, Content_Type=MANIFEST).read()
+    return json.dumps(document | {"annotations": annotations}).encode()
 
 
 def ask_for_manifest(registry: Registry, method: str, count: int) -> None:

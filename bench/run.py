@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from bench import archives, inspection, lists, oci, providers, reads, report, signing, starts, uploads
+from bench import archives, inspection, lists, oci, providers, reads, report, signing, stale, starts, uploads
 from bench.larder import Bench
 from bench.report import Figure
 
@@ -25,6 +25,7 @@ PARTS: dict[str, Callable[[Bench], Iterator[Figure]]] = {
     "oci": oci.measure,
     "inspection": inspection.measure,
     "signing": signing.measure,
+    "stale": stale.measure,
     "starts": starts.measure,
 }
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "performance.md"

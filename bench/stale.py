@@ -3,55 +3,72 @@
     python -m bench.stale [trials]        # 2000 unless said otherwise
 
 Each trial makes the answers ready in all processes, changes something over HTTP, and asks everywhere the moment it is
-acknowledged. One stale answer ends it with status 1.
+acknowledged. One stale answer ends it with status 1. Trials in several namespaces run at once, since each waits for the
+lease to run out.
 """
 
 import re
 import sys
 import tempfile
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from itertools import cycle, islice
 from pathlib import Path
 
 import httpx
 
+from bench import oci, report
+from bench.larder import Bench
+from bench.report import Figure
+from tests import postgres
 from tests.builders.archives import module_zip
 from tests.live import ADMIN_PASSWORD, Live, start_live
-from tests.postgres import Server
 
 PROCESSES = 4
 CONNECTIONS = 16  # enough that each process has some
 TRIALS = 2000
-MODULE = "stale/vpc/aws"
-VERSIONS = f"/v1/modules/{MODULE}/versions"
-DOWNLOAD = f"/v1/modules/{MODULE}/{{}}/download"
+AT_ONCE = 8
+SIGNING_IN = threading.Lock()  # attempts that are under way count as failed
 
 
 class World:
     """One namespace, its admin, and Bob, who reads it by a token over many connections."""
 
-    def __init__(self, larder: Live) -> None:
+    def __init__(self, larder: Live, name: str) -> None:
         self.larder = larder
-        self.number = 0
-        larder.manage("shell", "-c", "from apps.accounts.models import User; User.objects.create_user('bob')")
-        self.admin = larder.client(larder.token())
+        self.namespace = name
+        self.module = f"{name}/vpc/aws"
+        self.versions = f"/v1/modules/{self.module}/versions"
+        self.tag = f"/v2/{name}/image/test/manifests/edge"
+        self.number = self.manifests = 0
+        self.token = larder.token()
+        self.admin = larder.client(self.token)
         self.pages = larder.client(follow_redirects=True)
-        self.sign_in()
-        self.admin.put("/api/v1/namespaces/stale", json={"visibility": "private"}).raise_for_status()
+        with SIGNING_IN:
+            self.sign_in()
+        self.admin.put(f"/api/v1/namespaces/{name}", json={"visibility": "private"}).raise_for_status()
         self.give("reader")
         self.secret = larder.token("bob", "read")
         self.readers = [larder.client() for _ in range(CONNECTIONS)]
         self.others = [larder.client() for _ in range(CONNECTIONS)]
         self.publish()
+        registry = oci.Registry(larder.url, larder.process.pid, self.token)
+        for part in (b"{}", b"a layer"):
+            oci.Client(registry, f"{name}/image/test").push(oci.digest_of(part), part, len(part))
+        self.push()
+
+    def close(self) -> None:
+        for client in (self.admin, self.pages, *self.readers, *self.others):
+            client.close()
 
     def sign_in(self) -> None:
         page = self.pages.get("/account/login/")
         form = {"login": "admin", "password": ADMIN_PASSWORD, "csrfmiddlewaretoken": _csrf(page)}
         headers = {"Origin": self.larder.url, "Referer": str(page.url)}
-        self.pages.post(str(page.url), data=form, headers=headers).raise_for_status()
+        signed_in = self.pages.post(str(page.url), data=form, headers=headers).raise_for_status()
+        assert "/account/login/" not in str(signed_in.url), signed_in.text[signed_in.text.find("<main") :][:2000]
 
     def answers(self, path: str, *, token: str | None = None) -> Iterator[httpx.Response]:
         headers = {"Authorization": f"Bearer {self.secret if token is None else token}"} if token != "" else {}
@@ -69,7 +86,7 @@ class World:
         headers = {"Authorization": f"Bearer {self.secret}"}
 
         def ask() -> None:
-            while not is_over.wait(0.02):
+            while not is_over.wait(0.1):
                 for reader in self.others:
                     reader.get(path, headers=headers)
 
@@ -85,21 +102,32 @@ class World:
     def version(self) -> str:
         return f"1.0.{self.number}"
 
+    @property
+    def download(self) -> str:
+        return f"/v1/modules/{self.module}/{self.version}/download"
+
     def act(self, verb: str) -> None:
-        url = f"/api/v1/modules/{MODULE}/{self.version}/{verb}"
+        url = f"/api/v1/modules/{self.module}/{self.version}/{verb}"
         self.admin.post(url, json={"reason": "a trial"}).raise_for_status()
 
     def publish(self) -> None:
         self.number += 1
-        body = module_zip(comment=self.version.encode())
-        answer = self.admin.put(f"/api/v1/modules/{MODULE}/{self.version}", content=body)
+        body = module_zip(comment=f"{self.module} {self.version}".encode())
+        answer = self.admin.put(f"/api/v1/modules/{self.module}/{self.version}", content=body)
         answer.raise_for_status()
         document = Live.wait_for(self.admin, f"/api/v1/releases/{answer.json()['id']}")
         assert document["state"] == "published", document
 
     def give(self, role: str) -> None:
-        url = "/api/v1/namespaces/stale/grants/users/bob"
+        url = f"/api/v1/namespaces/{self.namespace}/grants/users/bob"
         self.admin.put(url, json={"role": role}).raise_for_status()
+
+    def push(self) -> str:
+        """Move the tag to another manifest; returns its digest."""
+        self.manifests += 1
+        raw = oci.manifest_of(b"{}", b"a layer", number=str(self.manifests))
+        self.admin.put(self.tag, content=raw, headers={"Content-Type": oci.MANIFEST}).raise_for_status()
+        return oci.digest_of(raw)
 
 
 def _csrf(page: httpx.Response) -> str:
@@ -108,45 +136,55 @@ def _csrf(page: httpx.Response) -> str:
     return found[1]
 
 
-# Each changes something and yields how many answers were older than that.
+# Each changes something and returns how many answers were older than that.
 
 
 def publish(world: World) -> int:
-    world.make_ready(VERSIONS)
-    with world.kept_ready(VERSIONS):  # it takes longer than a lease
+    world.make_ready(world.versions)
+    with world.kept_ready(world.versions):  # it takes longer than a lease
         world.publish()
-    return sum(f'"{world.version}"' not in answer.text for answer in world.answers(VERSIONS))
+    return sum(f'"{world.version}"' not in answer.text for answer in world.answers(world.versions))
 
 
 def yank(world: World) -> int:
-    world.make_ready(VERSIONS)
+    world.make_ready(world.versions)
     world.act("yank")
-    stale = sum(f'"{world.version}"' in answer.text for answer in world.answers(VERSIONS))
+    return sum(f'"{world.version}"' in answer.text for answer in world.answers(world.versions))
+
+
+def restore(world: World) -> int:
+    world.make_ready(world.versions)
     world.act("restore")
-    return stale
+    return sum(f'"{world.version}"' not in answer.text for answer in world.answers(world.versions))
+
+
+def deprecate(world: World) -> int:
+    manifest = f"/v2/{world.module}/manifests/{world.version}"
+    world.make_ready(manifest)
+    world.act("deprecate")
+    return sum("Warning" not in answer.headers for answer in world.answers(manifest))
 
 
 def quarantine(world: World) -> int:
-    path = DOWNLOAD.format(world.version)
-    world.make_ready(path)
+    world.make_ready(world.download)
     world.act("quarantine")
-    stale = sum(answer.status_code == 200 for answer in world.answers(path))
+    stale = sum(answer.status_code == 200 for answer in world.answers(world.download))
     world.act("restore")
     return stale
 
 
 def visibility(world: World) -> int:
-    url = "/api/v1/namespaces/stale"
+    url = f"/api/v1/namespaces/{world.namespace}"
     world.admin.put(url, json={"visibility": "public"}).raise_for_status()
-    world.make_ready(VERSIONS, token="")
+    world.make_ready(world.versions, token="")
     world.admin.put(url, json={"visibility": "private"}).raise_for_status()
-    return sum(answer.status_code == 200 for answer in world.answers(VERSIONS, token=""))
+    return sum(answer.status_code == 200 for answer in world.answers(world.versions, token=""))
 
 
 def role(world: World) -> int:
-    world.make_ready(VERSIONS)
-    world.admin.delete("/api/v1/namespaces/stale/grants/users/bob").raise_for_status()
-    stale = sum(answer.status_code == 200 for answer in world.answers(VERSIONS))
+    world.make_ready(world.versions)
+    world.admin.delete(f"/api/v1/namespaces/{world.namespace}/grants/users/bob").raise_for_status()
+    stale = sum(answer.status_code == 200 for answer in world.answers(world.versions))
     world.give("reader")
     return stale
 
@@ -157,42 +195,66 @@ def revoke(world: World) -> int:
     headers = {"Origin": world.larder.url}
     page = world.pages.post("/tokens", data=form, headers=headers)
     secret = re.search(r"lrd_u_[0-9A-Za-z]{42}", page.text)
-    assert secret, page.text[:2000]
-    world.make_ready(VERSIONS, token=secret[0])
+    assert secret, page.text[page.text.find("<main") :][:2000]
+    world.make_ready(world.versions, token=secret[0])
     url = str(page.url).replace("/created", "/revoke")
     form = {"csrfmiddlewaretoken": _csrf(world.pages.get(url))}
     ended = world.pages.post(url, data=form, headers=headers, follow_redirects=False)
     assert ended.is_redirect, ended.text
-    return sum(answer.status_code == 200 for answer in world.answers(VERSIONS, token=secret[0]))
+    return sum(answer.status_code == 200 for answer in world.answers(world.versions, token=secret[0]))
 
 
-KINDS: tuple[Callable[[World], int], ...] = (publish, yank, quarantine, visibility, role, revoke)
+def push(world: World) -> int:
+    world.make_ready(world.tag)
+    digest = world.push()
+    return sum(answer.headers["Docker-Content-Digest"] != digest for answer in world.answers(world.tag))
 
 
-def run(larder: Live, trials: int) -> Counter[str]:
-    """Return the stale answers by kind of change."""
-    world, stale = World(larder), Counter[str]()
-    try:
-        for number, kind in enumerate(islice(cycle(KINDS), trials), 1):
-            stale[kind.__name__] += kind(world)
-            if number % 100 == 0:
-                print(f"{number} trials, {stale.total()} stale answers", flush=True)
-    finally:
-        for client in (world.admin, world.pages, *world.readers, *world.others):
-            client.close()
-    return stale
+# In this order: `restore` begins with what `yank` leaves behind, and so on.
+KINDS: tuple[Callable[[World], int], ...] = (
+    *(publish, yank, restore, deprecate, quarantine),
+    *(visibility, role, revoke, push),
+)
+
+
+def run(larder: Live, trials: int, *, at_once: int) -> dict[str, list[int]]:
+    """Return the stale answers of each trial by kind of change."""
+    larder.manage("shell", "-c", "from apps.accounts.models import User; User.objects.create_user('bob')")
+    found: dict[str, list[int]] = {kind.__name__: [] for kind in KINDS}
+
+    def of_one_world(number: int) -> None:
+        with closing(World(larder, f"stale-{number}")) as world:
+            for kind in islice(cycle(KINDS), len(range(number, trials, at_once))):
+                found[kind.__name__].append(kind(world))
+
+    with ThreadPoolExecutor(at_once) as pool:
+        list(pool.map(of_one_world, range(at_once)))
+    return found
+
+
+def measure(bench: Bench) -> Iterator[Figure]:
+    if postgres.programs() is None:
+        bench.skipped.append(f"stale: {postgres.MISSING}")
+        return
+    bench.close()
+    trials, at_once = (len(KINDS), 1) if bench.is_tiny else (TRIALS, AT_ONCE)
+    yield from _figures(bench.folder / "stale", trials, at_once)
+
+
+def _figures(folder: Path, trials: int, at_once: int) -> Iterator[Figure]:
+    more = {"LARDER_WEB_PROCESSES": str(PROCESSES), "LARDER_DATABASE_URL": postgres.start(), "LARDER_TLS": "off"}
+    with start_live(folder, **more) as larder:
+        found = run(larder, trials, at_once=at_once)
+    for kind, stale in found.items():
+        yield Figure(f"stale answers after {kind}, {len(stale):,} trials", [sum(stale)], "", wanted="0")
 
 
 def main() -> None:
     trials = int(sys.argv[1]) if len(sys.argv) > 1 else TRIALS
-    more = {"LARDER_WEB_PROCESSES": str(PROCESSES), "LARDER_DATABASE_URL": Server().url, "LARDER_TLS": "off"}
-    with (
-        tempfile.TemporaryDirectory(prefix="larder-bench-") as name,
-        start_live(Path(name) / "larder", **more) as larder,
-    ):
-        stale = run(larder, trials)
-    print(f"{trials} trials, {PROCESSES} processes, {CONNECTIONS} connections: {dict(stale)}")
-    sys.exit(1 if stale.total() else 0)
+    with tempfile.TemporaryDirectory(prefix="larder-bench-") as name:
+        figures = list(_figures(Path(name), trials, AT_ONCE))
+    print(report.table(figures))
+    sys.exit(1 if any(figure.values[0] for figure in figures) else 0)
 
 
 if __name__ == "__main__":

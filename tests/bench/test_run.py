@@ -1,8 +1,10 @@
 """`make bench` in its smallest form, so that it works when somebody needs it. No time is asserted anywhere."""
 
 import json
+import re
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import pytest
 
@@ -22,16 +24,25 @@ def test_every_part_of_the_benchmark_runs_or_says_what_it_misses(tmp_path):
     skipped = {line.partition(":")[0] for line in found["skipped"]}
     begun = [line.split(" (")[0] for line in said.stderr.splitlines() if "(load average" in line]
     assert begun == list(run.PARTS)
-    assert skipped <= {"archives", "reads", "size", "oci", "providers"}
+    assert skipped <= {"archives", "reads", "size", "oci", "providers", "stale"}
     works = " ".join(one["work"] for one in found["figures"])
     for part, work in {
         "reads": "discovery",
         "archives": "1 MiB",
         "oci": "HEAD of a manifest",
         "starts": "/readyz",
+        "stale": "stale answers after push",
     }.items():
         assert (work in works) is (part not in skipped), said.stdout
+    assert [one for one in found["figures"] if one["work"].startswith("stale ") and one["values"] != [0]] == []
     assert all(min(one["values"]) >= 0 for one in found["figures"] if one["unit"] == "/s")
+
+
+def test_make_bench_runs_what_is_there():
+    said = subprocess.run(["make", "-n", "bench"], cwd=CHECKOUT, capture_output=True, text=True, check=True).stdout
+    modules = re.findall(r"-m (\S+)", said)
+    assert modules
+    assert [module for module in modules if find_spec(module) is None] == []
 
 
 def test_the_table_gives_medians_and_ratios_round_by_round():
