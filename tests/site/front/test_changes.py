@@ -1,6 +1,8 @@
 """After a process has asked for the generation, it repeats nothing that is older than a change (D16)."""
 
+import time
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from django.db import OperationalError
@@ -9,15 +11,19 @@ from django.utils import timezone
 from apps.accounts import namespaces
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
-from apps.accounts.models import ApiToken, Grant, Role, Visibility
-from apps.accounts.people import accounts, teams
+from apps.accounts.models import ApiToken, Grant, Membership, Role, Visibility
+from apps.accounts.people import accounts, erasure, teams
 from apps.audit import generation
 from apps.blobs import capabilities
 from apps.http.ready import LONGEST
+from apps.modules.catalogue import describing
+from apps.modules.models import Module
 from apps.releases.catalogue import downloads
 from apps.releases.lifecycle import verbs
-from apps.releases.models import DownloadCount
+from apps.releases.models import DownloadCount, Lifecycle, Release
+from registry_site.front import table
 from registry_site.front.front import may_tell
+from tests.conftest import person
 from tests.site.front.asking import Process
 
 pytestmark = pytest.mark.both
@@ -63,6 +69,13 @@ IN_ACME = {
         ),
         401,
     ),
+    "erase": (lambda it: erasure.erase(user=it["bob"], actor=it["olga"]), 401),
+    "describe": (
+        lambda it: describing.describe(
+            module=Module.objects.get(namespace=it["acme"]), actor=it["dora"], source_url="https://git.example/vpc"
+        ),
+        200,
+    ),
     "visibility": (
         lambda it: namespaces.change(
             namespace=it["acme"], visibility=Visibility.INTERNAL, description="", actor=it["dora"]
@@ -103,16 +116,44 @@ def test_a_public_namespace_that_is_hidden_is_hidden_from_everybody_at_once(proc
     assert process.ask(tofu(None), PUBLIC).status == 401
 
 
-def test_who_leaves_a_team_reads_nothing_more_by_it(process, published, tofu, acme, charlie, dora):
+@pytest.mark.parametrize("loss", ["leaves a team", "team deleted", "hands the namespace on", "no longer staff"])
+def test_who_loses_the_right_to_read_reads_nothing_more(process, published, tofu, acme, charlie, dora, olga, loss):
     published("acme/vpc/aws", "1.2.0")
-    membership = teamed(acme, charlie, dora)
-    reads = tofu(charlie)
+    membership, sam = teamed(acme, charlie, dora), person("sam", is_staff=True)
+    owner, operator = Grant.objects.get(user=dora), Viewer(olga)
+    who, lose = {
+        "leaves a team": (charlie, lambda: teams.remove(membership=membership, actor=Viewer(dora))),
+        "team deleted": (charlie, lambda: teams.delete(team=membership.team, actor=Viewer(dora))),
+        "hands the namespace on": (
+            dora,
+            lambda: namespaces.transfer(namespace=acme, to=charlie, actor=Viewer(dora), giver=owner),
+        ),
+        "no longer staff": (
+            sam,
+            lambda: accounts.change(user=sam, actor=operator, is_active=True, is_staff=False, is_superuser=False),
+        ),
+    }[loss]
+    if loss == "hands the namespace on":
+        teams.remove(membership=Membership.objects.get(user=dora), actor=operator)
+    reads = tofu(who)
     ready(process, reads, DOWNLOAD)
 
-    teams.remove(membership=membership, actor=Viewer(dora))
+    lose()
     process.learn()
 
     assert process.ask(reads, DOWNLOAD).status == 404
+
+
+def test_a_row_that_is_changed_behind_the_verbs_shows_within_a_minute(process, published, tofu, monkeypatch):
+    release = published("pantry/vpc/aws", "1.2.0")
+    ready(process, tofu(None), PUBLIC)
+    Release.objects.filter(pk=release.pk).update(lifecycle=Lifecycle.YANKED)
+    process.learn()
+    assert process.ask(tofu(None), PUBLIC).was_ready, "no verb has bumped the generation: else this shows nothing"
+
+    monkeypatch.setattr(table, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + LONGEST))
+
+    assert b"1.2.0" not in process.ask(tofu(None), PUBLIC).body
 
 
 def test_what_changes_nothing_for_readers_ends_nothing(process, published, tofu, bob, charlie):
