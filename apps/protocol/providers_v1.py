@@ -19,7 +19,6 @@ from apps.protocol.base import ProtocolView, Unknown
 from apps.protocol.locations import url_of
 from apps.providers import reading
 from apps.providers.documents import download_document, versions_document
-from apps.providers.signatures.trust import keys_of
 
 
 class Versions(ReadyInNamespace, ProtocolView):
@@ -44,13 +43,14 @@ class Download(ReadyInNamespace, ProtocolView):
         arch: str,
     ) -> Response:
         viewer, now = self.viewer, timezone.now()
-        package = reading.package_for(viewer, ClientProviderAddress(namespace, type), version, os, arch)
-        release = package.version.release
+        address, platform = ClientProviderAddress(namespace, type), (os, arch)
+        found = reading.download_for(viewer, address, version, platform, with_all=settings.PROVIDER_PACKAGES, now=now)
+        release = found.package.version.release
         document = download_document(
-            package,
-            keys=keys_of(package.version, now),
+            found.package,
+            keys=found.keys,
             url_of=partial(url_of, release.namespace, now=now),
-            all_packages=package.version.packages.all() if settings.PROVIDER_PACKAGES else (),
+            all_packages=found.all_packages,
         )
         # Its links grant access.
         headers = {} if release.namespace.visibility == Visibility.PUBLIC else {"Cache-Control": "no-store"}

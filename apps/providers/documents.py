@@ -11,9 +11,9 @@ from typing import Any
 
 from apps.providers.listing import Key, ListedVersion
 from apps.providers.models import Package
-from apps.providers.signatures.trust import is_ending
+from apps.providers.signatures.trust import PublicKey, is_ending
 from apps.releases.models import Lifecycle
-from apps.signing.models import SigningKey, State
+from apps.signing.models import State
 
 # Clients print warnings at every init.
 MAX_PLATFORMS_NAMED = 5
@@ -86,7 +86,7 @@ def _named(numbers: Sequence[str]) -> str:
 def download_document(
     package: Package,
     *,
-    keys: Iterable[SigningKey],
+    keys: Iterable[PublicKey],
     url_of: Callable[[str, str], str],
     all_packages: Iterable[Package] = (),
 ) -> Document:
@@ -113,7 +113,7 @@ def download_document(
     return document | ({"packages": packages} if packages else {})
 
 
-def _key_document(key: SigningKey) -> dict[str, str]:
+def _key_document(key: PublicKey) -> dict[str, str]:
     return {
         "key_id": key.key_id,
         "ascii_armor": key.armor,

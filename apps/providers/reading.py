@@ -1,11 +1,13 @@
 """Read providers through the gate."""
 
 from collections.abc import Iterable
+from datetime import datetime
 from functools import reduce
 from operator import or_
+from typing import NamedTuple
 
 from django.conf import settings
-from django.db.models import Prefetch, Q
+from django.db.models import Prefetch, Q, QuerySet
 from django.utils import timezone
 
 from apps.accounts.access import gate, operators
@@ -17,6 +19,8 @@ from apps.lib.hostnames import on_the_wire
 from apps.providers import listing
 from apps.providers.listing import ListedVersion
 from apps.providers.models import Package, Provider, ProviderQuerySet, ProviderVersion
+from apps.providers.signatures import trust
+from apps.providers.signatures.trust import PublicKey
 from apps.releases.catalogue.reading import no_version, sort_key_of
 from apps.releases.models import Kind, Release, ReleaseQuerySet, State
 
@@ -98,16 +102,34 @@ def listed_versions(viewer: Viewer, address: ProviderAddress) -> list[ListedVers
 
 
 def package_for(viewer: Viewer, address: ProviderAddress, version: str, os: str, arch: str) -> Package:
-    """One platform's zip, for a client's download, with its version. Two queries."""
-    package = next(iter(_packages_of(viewer, address, version, os=os, arch=arch)), None)
-    if package is None:
-        raise NotFound(f"There is no package of {address} {version} for {os}_{arch}.")
-    return package
+    """One platform's zip, with its version. Two queries."""
+    namespace, rows = _packages_of(viewer, address, version)
+    return _one(_in(list(rows), namespace), f"{address} {version}", (os, arch))
+
+
+class Download(NamedTuple):
+    """One platform's zip with its version, the keys to verify it with, and the zips of all platforms where wanted."""
+
+    package: Package
+    keys: list[PublicKey]
+    all_packages: list[Package]
+
+
+def download_for(
+    viewer: Viewer, address: ProviderAddress, version: str, platform: tuple[str, str], *, with_all: bool, now: datetime
+) -> Download:
+    """For a client's download. Two queries."""
+    namespace, rows = _packages_of(viewer, address, version)
+    wanted = rows if with_all else rows.filter(os=platform[0], arch=platform[1])
+    packages, keys = trust.with_keys(wanted, now)
+    package = _one(_in(packages, namespace), f"{address} {version}", platform)
+    return Download(package, keys, packages if with_all else [])
 
 
 def packages_for(viewer: Viewer, address: ProviderAddress, version: str) -> list[Package]:
     """The zips of all platforms, for the mirror; empty for an unknown version. Two queries."""
-    return _packages_of(viewer, address, version)
+    namespace, rows = _packages_of(viewer, address, version)
+    return _in(list(rows), namespace)
 
 
 # Columns that a download needs: naming all columns of four tables takes Django longer than the query.
@@ -119,16 +141,25 @@ _SERVED = (
 )
 
 
-def _packages_of(viewer: Viewer, address: ProviderAddress, version: str, **platform: str) -> list[Package]:
+def _packages_of(viewer: Viewer, address: ProviderAddress, version: str) -> tuple[Namespace, QuerySet[Package]]:
     namespace, _ = _namespace_and_role(viewer, address)
     rows = Package.objects.filter(
         version__provider__namespace=namespace,
         version__provider__type=address.type,
         version__release__sort_key=sort_key_of(address, version),
         version__release__quarantined_at=None,
-        **platform,
     )
-    packages = list(rows.select_related("version__release", "version__provider").only(*_SERVED))
+    return namespace, rows.select_related("version__release", "version__provider").only(*_SERVED)
+
+
+def _one(packages: list[Package], what: str, platform: tuple[str, str]) -> Package:
+    found = next((one for one in packages if (one.os, one.arch) == platform), None)
+    if found is None:
+        raise NotFound(f"There is no package of {what} for {'_'.join(platform)}.")
+    return found
+
+
+def _in(packages: list[Package], namespace: Namespace) -> list[Package]:
     for package in packages:
         package.version.release.namespace = package.version.provider.namespace = namespace
     return packages

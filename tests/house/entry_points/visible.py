@@ -15,6 +15,7 @@ from apps.providers import documents, listing
 from apps.providers.models import Provider, ProviderVersion
 from apps.providers.signatures import trust
 from apps.signing import packets, verifying
+from apps.signing.models import SigningKey
 
 # The client splits at white space and crashes on an empty line, and on a hash of another length.
 SUMS = re.compile(r"(?:[0-9a-f]{64}  [!-~]+\n)+")
@@ -66,7 +67,7 @@ def _of_version(version: ProviderVersion, now: datetime) -> dict[str, Any]:
         for digest in (version.sums_digest, version.signature_digest)
     }
     for package in version.packages.all():
-        keys = trust.keys_of(version, now)
+        _, keys = trust.with_keys(version.packages.all(), now)
         document = documents.download_document(package, keys=keys, url_of=lambda digest, name: f"{digest}/{name}")
         found[f"{version} {package}"] = document
     return found
@@ -112,7 +113,9 @@ def _of_sums(version: ProviderVersion) -> Iterator[str]:
 
 def _of_signature(version: ProviderVersion, now: datetime) -> Iterator[str]:
     data, signature = (b"".join(store.read(one)) for one in (version.sums_digest, version.signature_digest))
-    keys = trust.keys_of(version, now)
+    _, served = trust.with_keys(version.packages.all(), now)
+    rows = {key.armor: key for key in SigningKey.objects.filter(namespace=version.provider.namespace)}
+    keys = [rows[key.armor] for key in served]
     for key in keys:
         if key.armor.count("-----BEGIN") != 1:
             yield f"the key {key} is not one armour block"
