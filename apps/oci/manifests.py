@@ -101,11 +101,11 @@ def read(found: VisibleRepository, reference: str, *, bytes_wanted: bool = True)
     """By tag or digest: what a release answers first, else the rows. Raises ManifestUnknown, DigestInvalid."""
     if ":" in reference:
         digest = str(Digest.parse(reference))
-        served = packages.served_by_digest(found, digest) if found.is_module else None
+        served = packages.served_by_digest(found, digest, bytes_wanted=bytes_wanted) if found.is_module else None
         column = "digest"
     else:
         is_theirs = found.is_module and (names.is_release_tag(reference) or reference == packages.LATEST)
-        served = packages.served_by_tag(found, reference) if is_theirs else None
+        served = packages.served_by_tag(found, reference, bytes_wanted=bytes_wanted) if is_theirs else None
         column = "tags__name" if names.is_tag(reference) else ""
     if served is None and column:
         served = _of_row(found, column, reference, bytes_wanted=bytes_wanted)
@@ -159,7 +159,7 @@ def _of_row(found: VisibleRepository, column: str, reference: str, *, bytes_want
     if row is None:
         return None
     if row["is_release"]:
-        return packages.served_by_digest(found, row["digest"])
+        return packages.served_by_digest(found, row["digest"], bytes_wanted=bytes_wanted)
     return Served(bytes(row.get("raw", b"")), row["digest"], row["media_type"], size=row["size"])
 
 

@@ -1,5 +1,10 @@
 """Module packages: the meaning of a tag or a digest in a module's repository."""
 
+from collections.abc import Iterable
+from typing import Any
+
+from django.db.models import BinaryField, Exists, OuterRef, QuerySet, Subquery, Value
+
 from apps.artifacts.errors import ManifestUnknown
 from apps.artifacts.models import Manifest, Tag
 from apps.artifacts.names import is_release_tag, tag_of, version_of
@@ -15,38 +20,47 @@ LATEST = "latest"
 NEVER_DELETED = "Releases cannot be deleted over OCI: yank it on its page, or ask staff to purge it."
 
 
-def served_by_tag(found: VisibleRepository, tag: str) -> Served | None:
+def served_by_tag(found: VisibleRepository, tag: str, *, bytes_wanted: bool = True) -> Served | None:
     """Return the release of a tag; for `latest` its present meaning, which may be a row. None: ask the rows of tags."""
     if tag == LATEST:
-        return _latest(found)
+        return _latest(found, bytes_wanted=bytes_wanted)
     if not is_release_tag(tag):
         return None
     number = versions.parse(version_of(tag))
-    with_it = _versions(found).published().filter(release__sort_key=number.sort_key, release__version=number.text)
+    rows = _versions(found, bytes_wanted=bytes_wanted).published()
+    with_it = rows.filter(release__sort_key=number.sort_key, release__version=number.text)
     version = next(iter(with_it), None)
-    return _served(found, version) if version else None
+    return _served(version) if version else None
 
 
-def served_by_digest(found: VisibleRepository, digest: str) -> Served | None:
+def served_by_digest(found: VisibleRepository, digest: str, *, bytes_wanted: bool = True) -> Served | None:
     """Return the release with that manifest. None: look at the rows of manifests.
 
     Raises ManifestUnknown for what is in quarantine, whatever the rows say.
     """
-    with_it = list(_versions(found).filter(manifest_digest=digest).newest_first())
+    rows = _versions(found, bytes_wanted=bytes_wanted).filter(manifest_digest=digest)
+    with_it = list(rows.newest_first())
     shown = next((one for one in with_it if one.release.quarantined_at is None), None)
     if shown is not None:
-        return _served(found, shown)
+        return _served(shown)
     if with_it:
         raise ManifestUnknown(f"There is no manifest {digest} in {found.address}.")
     return None
 
 
-def listed_tags(found: VisibleRepository) -> list[str]:
-    """Return the tags of listed releases, with `latest` if one of them is it; unordered, without rows of tags."""
-    rows = _versions(found).listed().newest_first()
-    listed = list(rows.values_list("release__version", "is_prerelease"))
-    has_latest = any(not is_prerelease for _, is_prerelease in listed)
-    return [*(tag_of(version) for version, _ in listed), *([LATEST] if has_latest else [])]
+Number = tuple[str, bool, bool]
+
+
+def listed_numbers(found: VisibleRepository) -> QuerySet[ModuleVersion, Number]:
+    """Return each listed release's number, True, and whether it is a pre-release."""
+    rows = versions_of(**found.coordinate).listed()
+    return rows.values_list("release__version", Value(value=True), "is_prerelease")
+
+
+def tags_of(listed: Iterable[Number]) -> set[str]:
+    """Return the tags of listed releases, with `latest` if one of them is it, without rows of tags."""
+    tags = {tag_of(version): is_prerelease for version, _, is_prerelease in listed}
+    return {*tags, *([LATEST] if not all(tags.values()) else [])}
 
 
 def archive_of(found: VisibleRepository, sha256: str) -> Release | None:
@@ -59,48 +73,51 @@ def has_empty_config(found: VisibleRepository) -> bool:
     return _releases(found).published().filter(provenance__manifest__isnull=True).exists()
 
 
-def _latest(found: VisibleRepository) -> Served | None:
+def _latest(found: VisibleRepository, *, bytes_wanted: bool) -> Served | None:
     """The version that the tag was moved to, until the next stable release; else the highest stable listed one.
 
     Versions that are not deprecated come first: a deprecated one is `latest` only if there is no other. A row that
     leads to a release which was yanked or put into quarantine since leads nowhere.
     """
-    stable = _versions(found).listed().filter(is_prerelease=False)
-    rows = Tag.objects.filter(repository__namespace=found.namespace, repository__path=found.address.path_name)
-    row = rows.filter(name=LATEST).select_related("manifest").first()
+    rows = Tag.objects.filter(**_here(found), name=LATEST)
+    # Whether there is a row stands in the query for the version, since hardly any module has one.
+    stable = _versions(found, bytes_wanted=bytes_wanted).listed().filter(is_prerelease=False)
+    stable = stable.annotate(has_row=Exists(rows))
+    shown: Any = stable.exclude(release__lifecycle=Lifecycle.DEPRECATED).newest_first().first()
+    shown = shown or stable.newest_first().first()
+    row = rows.select_related("manifest").first() if shown is None or shown.has_row else None
     if row is not None:
         newest = stable.order_by("-release__published_at").values_list("release__published_at", flat=True).first()
         if newest is None or row.moved_at > newest:
             pushed = _pushed_latest(found, row.manifest)
             if pushed is not None:
                 return pushed
-    shown = stable.exclude(release__lifecycle=Lifecycle.DEPRECATED).newest_first().first()
-    shown = shown or stable.newest_first().first()
-    return _served(found, shown) if shown else None
+    return _served(shown) if shown else None
 
 
 def _pushed_latest(found: VisibleRepository, manifest: Manifest) -> Served | None:
-    with_it = _versions(found).filter(manifest_digest=manifest.digest)
+    with_it = _versions(found, bytes_wanted=True).filter(manifest_digest=manifest.digest)
     shown = with_it.listed().newest_first().first()
     if shown is not None:
-        return _served(found, shown)
+        return _served(shown)
     if with_it.exists():
         return None
     return Served(bytes(manifest.raw), manifest.digest, manifest.media_type)
 
 
-def _served(found: VisibleRepository, version: ModuleVersion) -> Served | None:
+def _served(version: Any) -> Served | None:
     """Return the manifest of a release: generated, or pushed with it."""
     release = version.release
     raw = package_manifest.synthesised(release)
     digest = digest_of(raw)
     if version.manifest_digest in ("", digest):
         return Served(raw, digest, IMAGE_MANIFEST, release, is_download=True)
-    rows = Manifest.objects.filter(repository__namespace=found.namespace, repository__path=found.address.path_name)
-    pushed = rows.filter(digest=version.manifest_digest).first()
-    if pushed is None:
+    if version.media_type is None:
         return None
-    return Served(bytes(pushed.raw), pushed.digest, pushed.media_type, release, is_download=True)
+    pushed = bytes(version.pushed or b"")
+    return Served(
+        pushed, version.manifest_digest, version.media_type, release, is_download=True, size=version.pushed_size
+    )
 
 
 # Columns that serving a manifest needs: naming all columns of both tables takes Django longer than the query.
@@ -111,9 +128,20 @@ _READ = (
 )
 
 
-def _versions(found: VisibleRepository) -> ModuleVersionQuerySet:
-    """Of the module, without a query for the module itself: every read of a manifest asks this."""
-    return versions_of(**found.coordinate).select_related("release").only(*_READ)
+def _versions(found: VisibleRepository, *, bytes_wanted: bool) -> ModuleVersionQuerySet:
+    """Of the module, each with its pushed manifest. One query, since every read of a manifest asks this."""
+    manifests = Manifest.objects.filter(**_here(found), digest=OuterRef("manifest_digest"))
+    rows = versions_of(**found.coordinate).select_related("release").only(*_READ)
+    return rows.annotate(
+        pushed=Subquery(manifests.values("raw")) if bytes_wanted else Value(None, output_field=BinaryField()),
+        pushed_size=Subquery(manifests.values("size")),
+        media_type=Subquery(manifests.values("media_type")),
+    )
+
+
+def _here(found: VisibleRepository) -> dict[str, Any]:
+    """Rows of the repository, without a query for it."""
+    return {"repository__namespace": found.namespace, "repository__path": found.address.path_name}
 
 
 def _releases(found: VisibleRepository) -> ReleaseQuerySet:

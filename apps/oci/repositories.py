@@ -111,9 +111,14 @@ def find(caller: Caller, address: RepositoryAddress, *, need: Role = Role.READER
 def existing(caller: Caller, address: RepositoryAddress, *, need: Role = Role.READER) -> VisibleRepository:
     """Like `find`; also raises NameUnknown for an empty repository."""
     found = find(caller, address, need=need)
-    if not found.is_there:
-        raise unknown(address)
+    require_there(found)
     return found
+
+
+def require_there(found: VisibleRepository) -> None:
+    """Raises NameUnknown for an empty repository."""
+    if not found.is_there:
+        raise unknown(found.address)
 
 
 def authorise_again(caller: Caller, repository: Repository) -> None:

@@ -1,6 +1,6 @@
 """The tags of a repository: rows, and the versions of its module."""
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet, Value
 
 from apps.artifacts.models import Tag
 from apps.oci import packages
@@ -12,8 +12,10 @@ def names(found: VisibleRepository) -> list[str]:
 
     Tools that copy a whole repository end at the first name that is listed and not there.
     """
-    of_releases = set(packages.listed_tags(found))
-    rows = set(_served_rows(found).values_list("name", flat=True)) - of_releases
+    pushed = _served_rows(found).values_list("name", Value(value=False), Value(value=False))
+    both = list(pushed.union(packages.listed_numbers(found), all=True))
+    of_releases = packages.tags_of(row for row in both if row[1])
+    rows = {name for name, is_release, _ in both if not is_release} - of_releases
     if packages.LATEST in rows and packages.served_by_tag(found, packages.LATEST) is None:
         rows.remove(packages.LATEST)
     return sorted(of_releases | rows)

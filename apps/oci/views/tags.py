@@ -16,7 +16,10 @@ class TagList(ReadyInRepository, OciView):
         if isinstance(address, ProviderMirror):
             found = mirrors.tags(self.caller, address)
         else:
-            found = tags.names(repositories.existing(self.caller, address))
+            repository = repositories.find(self.caller, address)
+            found = tags.names(repository)
+            if not found:
+                repositories.require_there(repository)
         page, headers = paging.page_of(found, request.GET, f"/v2/{name}/tags/list")
         return Response({"name": name, "tags": page}, headers=headers)
 

@@ -23,13 +23,19 @@ def listed(client, name: str = NAME) -> list[str]:
 
 
 @pytest.mark.both
-def test_it_is_a_release_like_any_other_and_stays_the_manifest_that_was_pushed(push, pusher, client):
+def test_it_is_a_release_like_any_other_and_stays_the_manifest_that_was_pushed(
+    push, pusher, client, django_assert_max_num_queries
+):
     answer = push(LATER)
 
     assert answer.status_code == 201
     assert answer.headers["Docker-Content-Digest"] == digest_of(LATER)
     one = pusher(NAME)
-    assert one.get("1.2.0").content == one.get(digest_of(LATER)).content == one.get("latest").content == LATER
+    for reference in ("1.2.0", digest_of(LATER), "latest"):
+        with django_assert_max_num_queries(3):  # token, gate, version with its manifest
+            assert one.get(reference).content == LATER
+        head = one.head(reference)
+        assert (head.status_code, head.headers["Content-Length"]) == (200, str(len(LATER)))
     assert one.tags().json()["tags"] == ["1.2.0", "latest"]
     assert listed(client) == ["1.2.0"]
     release = Release.objects.get(state="published")
