@@ -217,6 +217,7 @@ class Exchange:
         try:
             if not self._asks_first():
                 await body.begin(self.application.gathering)
+                self.environ[bodies.ARRIVED] = body.has_arrived
             await self._answer(body)
         finally:
             await body.close()

@@ -15,6 +15,8 @@ STEP = 512 * 1024
 _MAX_DIGITS = 18
 # WSGI environ key: the RegistryError for which the body was not read.
 REFUSAL = "larder.body_refusal"
+# WSGI environ key: the whole body was there before the view was called.
+ARRIVED = "larder.body_has_arrived"
 
 
 class Disconnected(RegistryError):

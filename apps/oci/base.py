@@ -46,9 +46,14 @@ class OciView(MachineView):
         """Left to what reads names and digests, which says which of them it is."""
 
     def body_for(self, repository: Repository, *, needs_length: bool = False) -> Iterator[bytes]:
-        """The body of a push; after its last byte the caller must still be allowed to push."""
+        """The body of a push; after its last byte the caller must still be allowed to push.
+
+        A small body was there before the caller was asked who they are, so that answer came after its last byte.
+        """
         if is_bare(self.request) and not needs_length:
             return iter(())
+        if self.request.META.get(bodies.ARRIVED):
+            return bodies.chunks(self.request.META)
         authorise = partial(repositories.authorise_again, self.caller, repository)
         return reauthorising.authorised_to_the_end(bodies.chunks(self.request.META), authorise)
 

@@ -185,6 +185,10 @@ class RequestBody(Body):
             else:
                 self._hand_over()
 
+    @property
+    def has_arrived(self) -> bool:
+        return self.sender.is_done
+
     async def close(self) -> None:
         """Stop receiving."""
         if self._taking is not None:

@@ -39,7 +39,7 @@ def test_what_became_ready_answers_each_person_as_django_does(scene, client_of, 
 
 
 def test_the_routes_that_clients_ask_are_ready_for_those_who_may(scene, client_of):
-    process, asked, not_ready = Process(), client_of("bob-manage"), []
+    process, asked, not_ready, conditional = Process(), client_of("bob-manage"), [], set()
     for name in READY:
         row = "any" if "any" in TABLES[name]["GET"] else "private"
         url = scenario.version_for(name, "GET", scene.url(ROUTES[name], row))
@@ -47,8 +47,17 @@ def test_the_routes_that_clients_ask_are_ready_for_those_who_may(scene, client_o
             first, second = (process.ask(asked, url, method) for _ in range(2))
             if not second.was_ready and first.status == 200:
                 not_ready.append((name, method))
+            etag = dict(first.headers).get(b"etag", b"").decode()
+            if etag and second.was_ready:
+                changed = [process.ask(asked, url, method, **{"If-None-Match": etag}) for _ in range(2)]
+                assert [(one.status, one.body, one.was_ready) for one in changed] == [
+                    (304, b"", False),
+                    (304, b"", True),
+                ]
+                conditional.add(name)
     process.end()
 
     # Bytes, tokens, and what clients ask once.
     bytes_and_tokens = {"oci:blob", "oci:token"}
+    assert conditional == {"oci:manifest"}, "the documents with an ETag"
     assert {name for name, _ in not_ready} == bytes_and_tokens | {"oci:ping", "oci:ping-without-slash", "oci:catalog"}

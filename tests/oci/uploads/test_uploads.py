@@ -4,6 +4,7 @@ import pytest
 
 from apps.artifacts.models import Repository, UploadSession
 from apps.blobs.models import Blob, State
+from apps.lib.bodies import ARRIVED
 from tests.oci.uploading import code_of, sha256, sha512
 
 DATA = bytes(range(256)) * 40
@@ -145,3 +146,7 @@ def test_a_push_writes_few_rows(uploader, django_assert_max_num_queries):
         url = uploader.begin()
     with django_assert_max_num_queries(14):  # two of them ask again, after the last byte, whether this may be
         uploader.put(url, DATA, sha256(DATA))
+    small, url = b"small", uploader.begin()
+    with django_assert_max_num_queries(12):  # its last byte came before the first question
+        sent = f"{url}?digest={sha256(small)}", small, "application/octet-stream"
+        assert uploader.client.generic("PUT", *sent, **{ARRIVED: True}).status_code == 201

@@ -143,14 +143,23 @@ def test_a_reader_goes_on_after_the_beginning(body_of):
     body, server = body_of(*sent)
     asyncio.run_coroutine_threadsafe(body.begin(Gathering()), body.loop).result(10)
     assert server.handed == 1
+    assert not body.has_arrived
 
     assert body.read() == b"".join(message["body"] for message in sent)
+
+
+def test_a_small_body_has_arrived_before_its_reader_is_called(body_of):
+    body, _ = body_of(part(b"a"), part(b"", more=False))
+    asyncio.run_coroutine_threadsafe(body.begin(Gathering()), body.loop).result(10)
+    assert body.has_arrived
+    assert body.read() == b"a"
 
 
 def test_a_body_whose_beginning_does_not_come_is_an_error(body_of, settings):
     settings.CLIENT_TIMEOUT = 0.05
     body, _ = body_of(part(b"a"))
     asyncio.run_coroutine_threadsafe(body.begin(Gathering()), body.loop).result(10)
+    assert not body.has_arrived
 
     with pytest.raises(TooSlow):
         body.read1(100)
