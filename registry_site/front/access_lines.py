@@ -61,8 +61,9 @@ class AccessLines:
         if not self._is_json:
             log.info("request", request_id=request_id, **access_fields(seconds=seconds, **line.fields))
             return
-        at = datetime.now(UTC).isoformat().replace("+00:00", "Z")
-        own = f'"request_id": {json.dumps(request_id)}, "timestamp": "{at}", "ms": {seconds * 1000:.1f}'
+        quoted = f'"{request_id}"' if request_id.isascii() else json.dumps(request_id)
+        at = datetime.now(UTC).isoformat().removesuffix("+00:00")
+        own = f'"request_id": {quoted}, "timestamp": "{at}Z", "ms": {seconds * 1000:.1f}'
         self._lines.append(f"{{{line.before}, {own}, {line.after}}}\n")
         if not self._are_there.is_set():
             self._are_there.set()
