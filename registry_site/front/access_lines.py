@@ -11,9 +11,11 @@ import sys
 import threading
 import time
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from multiprocessing.util import Finalize
+from select import PIPE_BUF
 from typing import Any
 
 from django.conf import settings
@@ -75,9 +77,9 @@ class AccessLines:
         if not self._lines:
             return
         with self._writing:
-            gathered = [self._lines.popleft() for _ in range(len(self._lines))]
-            sys.stderr.write("".join(gathered))
-            sys.stderr.flush()
+            for text in _pieces([self._lines.popleft() for _ in range(len(self._lines))]):
+                sys.stderr.write(text)
+                sys.stderr.flush()
 
     def start(self) -> None:
         """Write in the background from now on, and at a clean end of the process."""
@@ -91,6 +93,18 @@ class AccessLines:
             with contextlib.suppress(OSError):
                 self.flush()
             time.sleep(GATHERED)
+
+
+def _pieces(lines: list[str]) -> Iterator[str]:
+    """Join lines as far as a pipe takes them whole: other processes write to the same one."""
+    piece, size = [], 0
+    for line in lines:
+        if size + len(line) > PIPE_BUF and piece:
+            yield "".join(piece)
+            piece, size = [], 0
+        piece.append(line)
+        size += len(line)
+    yield "".join(piece)
 
 
 access_lines = AccessLines()

@@ -1,14 +1,11 @@
 """The table of ready answers: its entries, its bounds, and the requests that it answers."""
 
 import hashlib
-import json
 from typing import Any
 
 import pytest
 
 from apps.http.ready import Ready
-from registry_site import middleware
-from registry_site.front.access_lines import AccessLines
 from registry_site.front.front import Front
 from registry_site.front.lease import Lease
 from registry_site.front.questions import Question, question_of
@@ -155,32 +152,3 @@ def test_the_versions_of_http_ask_the_same_question(client):
 def test_the_table_holds_no_secret(client):
     question = asked(scope_of(client, "/v1/modules", headers={"Authorization": "Bearer lrd_u_secret"}))
     assert "lrd_u_secret" not in repr(question.key)
-
-
-def test_the_access_line_of_a_ready_answer_is_as_djangos(capsys, monkeypatch, settings):
-    lines = AccessLines()
-    monkeypatch.setattr(lines, "_is_on", True)
-    common: dict[str, Any] = {
-        "method": "GET",
-        "path": '/v1/"modules"/é',
-        "client": "192.0.2.1",
-        "status": 200,
-        "authorization": "Bearer",
-        "user_agent": "OpenTofu/1.8 token=hunter22hunter22",
-        "client_version": "1.8",
-    }
-
-    lines.add("a-1", 0.0123, lines.line_of(**common))
-    lines.flush()
-
-    line = json.loads(capsys.readouterr().err)
-    assert line.pop("timestamp").endswith("Z")
-    assert "hunter22" not in line.pop("user_agent")
-    expected = middleware.access_fields(seconds=0.0123, **common)
-    del expected["user_agent"]
-    assert line == expected | {
-        "request_id": "a-1",
-        "event": "request",
-        "level": "info",
-        "logger": "larder.access",
-    }
