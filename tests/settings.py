@@ -3,12 +3,16 @@
 import atexit
 import os
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 
 from registry_site import env
 from tests import postgres
 
+# Whatever the machine says: without compiled files each process that tests start compiles all of Larder again.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 _data = Path(tempfile.mkdtemp(prefix="larder-tests-"))
 atexit.register(shutil.rmtree, _data, ignore_errors=True)
 (_data / "secret_key").write_text("only-for-tests-" + "x" * 50)
