@@ -28,7 +28,7 @@ from tests.builders.archives import module_zip
 from tests.live import Live, start_live
 from tests.oci.conformance import counts
 
-pytest_plugins = ["tests.failures"]
+pytest_plugins = ["tests.failures", "tests.garbage"]
 REQUIRED = frozenset(os.environ.get("LARDER_REQUIRE", "").replace(",", " ").split())
 SAY_VERSION = ("terraform", "tofu", "oras", "crane", "regctl")  # a command there, `--version` elsewhere
 # tofu is in no package registry: where it is there, each case runs with it too; elsewhere recorded requests do.
