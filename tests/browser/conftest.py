@@ -1,6 +1,7 @@
-"""Debian's Chromium against a whole Larder. A console error or a CSP report that a test does not expect fails it."""
+"""Headless Chromium against a whole Larder. A console error or a CSP report that a test does not expect fails it."""
 
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, e
 
 from tests.browser.catalogue import Shelf, fill
 from tests.builders.archives import module_zip
-from tests.conftest import need
+from tests.conftest import REQUIRED, need
 from tests.live import Live, start_live
 
 REPORT_VIOLATIONS = """
@@ -21,26 +22,41 @@ REPORT_VIOLATIONS = """
     console.error(`CSP report: ${event.violatedDirective} ${event.blockedURI}`);
   });
 """
+# The browser without its windows takes four fifths of the processor; Debian has it as a package of its own.
+SHELL = "chromium-headless-shell"
+CHROMIUM = SHELL if shutil.which(SHELL) or SHELL in REQUIRED else "chromium"
 SERIOUS = {"serious", "critical"}
 # Contrast takes most of axe's time, and is the same for leaves that share tags and attributes up to the root, such as
-# rows of a table and words of code. One of each is looked at; every other rule sees the whole page.
-FINDINGS = """async () => {
+# rows of a table and words of code. One of each is looked at; every other rule sees the whole page. `again`: the page
+# has not changed since the last look, only its theme and size: rules of structure need no second look at its elements,
+# unless one has appeared.
+FINDINGS = """async (again) => {
   const OF_ITSELF = new Set(["id", "href", "for", "name", "value", "title", "datetime", "aria-describedby"]);
+  const OF_STYLE = ["color-contrast", "link-in-text-block", "scrollable-region-focusable"];
   const marks = new Map([[null, ""]]);
   const seen = new Set();
-  const again = [];
+  const visible = new Set();
+  const alike = [];
   for (const element of document.querySelectorAll("*")) {
     const attributes = [...element.attributes].filter(({ name }) => !OF_ITSELF.has(name));
     const own = attributes.map(({ name, value }) => `${name}=${value}`).sort().join(" ");
     const mark = `${marks.get(element.parentElement)}>${element.tagName} ${own}`;
     marks.set(element, mark);
-    if (element.childElementCount || !element.checkVisibility()) continue;
-    if (seen.has(mark)) again.push(element);
+    if (!element.checkVisibility()) continue;
+    visible.add(element);
+    if (element.childElementCount) continue;
+    if (seen.has(mark)) alike.push(element);
     seen.add(mark);
   }
-  const whole = await axe.run({ resultTypes: ["violations"], rules: { "color-contrast": { enabled: false } } });
-  const contrast = await axe.run({ exclude: again }, { resultTypes: ["violations"], runOnly: ["color-contrast"] });
-  return [...whole.violations, ...contrast.violations];
+  const nothingAppeared = again && [...visible].every((element) => window.looked?.has(element));
+  window.looked = visible;
+  axe.configure({ rules: [{ id: "color-contrast", selector: "*:not([data-alike])" }] });
+  alike.forEach((element) => element.setAttribute("data-alike", ""));
+  const only = nothingAppeared ? { runOnly: OF_STYLE } : {};
+  const options = { resultTypes: ["violations"], preload: { assets: ["media"] }, ...only };
+  const { violations } = await axe.run(options);
+  alike.forEach((element) => element.removeAttribute("data-alike"));
+  return violations;
 }"""
 AXE = Axe().axe_script
 # As patient as the pages' own time-outs: a worker that is busy with another test's archive is no failure.
@@ -68,7 +84,7 @@ class Watch:
 # By package, not by session: while Playwright's loop runs, Django refuses its ORM to the tests of other packages.
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
-    path = need("chromium")
+    path = need(CHROMIUM)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path)
         print(f"chromium {browser.version}")  # noqa: T201  # the run says which client it used
@@ -128,7 +144,7 @@ def browsing(chromium: Browser, larder: Live, state: Any, watch: Watch) -> Itera
     contexts: list[BrowserContext] = []
 
     def open_(**options: Any) -> BrowserContext:
-        need("chromium")
+        need(CHROMIUM)
         context = chromium.new_context(ignore_https_errors=True, base_url=larder.url, storage_state=state, **options)
         context.set_default_timeout(20_000)
         context.add_init_script(REPORT_VIOLATIONS)
@@ -189,15 +205,15 @@ def findings_in_both_themes(page: Page) -> list[str]:
     found = []
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme, reduced_motion="reduce")
-        found += [f"{theme} {finding}" for finding in serious_findings(page)]
+        found += [f"{theme} {finding}" for finding in serious_findings(page, again=theme == "dark")]
     return found
 
 
-def serious_findings(page: Page) -> list[str]:
-    """The serious and critical findings of axe, one line each."""
+def serious_findings(page: Page, *, again: bool = False) -> list[str]:
+    """The serious and critical findings of axe, one line each. `again`: since the last only theme and size changed."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE)
-    found = page.evaluate(FINDINGS)
+    found = page.evaluate(FINDINGS, again)
     return [
         f"{violation['id']}: {[node['target'] for node in violation['nodes']]}"
         for violation in found

@@ -80,7 +80,8 @@ def test_every_tab_works_without_scripts(open_browser, network):
     expect(page.get_by_label("Filter the inputs")).to_be_hidden()
 
 
-def test_a_copied_text_is_ticked_inside_its_button(page, network):
+def test_a_copied_text_is_ticked_inside_its_button(open_browser, network):
+    page = open_browser(permissions=["clipboard-write"]).new_page()  # a browser with windows gives it to whoever clicks
     page.goto(network)
     button = page.locator(".copy:visible").first
     tick = button.locator(".icon-done svg")
