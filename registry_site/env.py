@@ -15,6 +15,7 @@ from django.core.exceptions import ImproperlyConfigured
 from apps.lib.errors import Invalid
 from apps.lib.forwarding import TrustedProxies
 from apps.lib.hostnames import normalised, on_the_wire
+from apps.lib.openid import Provider
 
 names_read: set[str] = set()
 
@@ -88,6 +89,25 @@ def trusted_proxies(name: str) -> TrustedProxies:
         return TrustedProxies.parse(words(name))
     except Invalid as error:
         raise ImproperlyConfigured(f"{name}: {error}. {error.hint}".strip()) from None
+
+
+def openid_providers(name: str) -> tuple[Provider, ...]:
+    """Read identity providers: `corp=https://id.example.com` and the variables with more about each."""
+    names = ("CLIENT_IDS", "NAMES", "SCOPES", "GROUPS_CLAIMS", "NEW_ACCOUNTS")
+    more = {part: text(f"LARDER_OIDC_{part}") for part in names}
+    try:
+        return Provider.parse_all(words(name), more, _lines("LARDER_OIDC_SECRETS_FILE"))
+    except Invalid as error:
+        raise ImproperlyConfigured(f"{error} {error.hint}".strip()) from None
+
+
+def _lines(name: str) -> list[str]:
+    """Read the file that the variable names, without empty lines; none if it is unset."""
+    path = text(name)
+    try:
+        return [line for part in Path(path).read_text().splitlines() if (line := part.strip())] if path else []
+    except (OSError, UnicodeDecodeError) as error:
+        raise ImproperlyConfigured(f"{name}={path}: the file cannot be read: {error}") from None
 
 
 def folder(name: str, default: Path) -> Path:

@@ -70,6 +70,7 @@ INSTALLED_APPS = [
     "apps.portal",
     "allauth",
     "allauth.account",
+    "allauth.socialaccount",
     "rest_framework",
     "registry_site.apps.LarderAdminConfig",
     "django.contrib.auth",
@@ -198,6 +199,15 @@ ACCOUNT_SESSION_COOKIE_AGE = SESSION_COOKIE_AGE = 12 * 60 * 60
 ACCOUNT_FORMS = {"login": "apps.portal.people.sign_in.LoginForm"}
 ACCOUNT_PRESERVE_USERNAME_CASING = False
 ACCOUNT_RATE_LIMITS = {"login": "30/m/ip", "login_failed": "10/m/ip,5/5m/key", "change_password": "5/m/user"}
+# Sign-on at identity providers (docs/sign-on.md). The flow, its limits and checks are in apps/accounts/identity/openid.
+OIDC_PROVIDERS = env.openid_providers("LARDER_OIDC_PROVIDERS")
+SOCIALACCOUNT_ADAPTER = "apps.accounts.identity.openid.adapter.SignOnAdapter"
+# Whose passwords sign in: everybody's, those of staff, nobody's.
+LOCAL_SIGN_IN = env.choice("LARDER_LOCAL_SIGN_IN", "on", "staff", "off")
+if LOCAL_SIGN_IN != "on" and not OIDC_PROVIDERS:
+    raise ImproperlyConfigured(
+        f"LARDER_LOCAL_SIGN_IN={LOCAL_SIGN_IN} needs LARDER_OIDC_PROVIDERS: who could sign in without one?"
+    )
 # Nothing sends mail yet. What does so one day must not hold a request while a mail server hangs.
 EMAIL_TIMEOUT = 5
 NAMESPACE_CREATION = env.choice("LARDER_NAMESPACE_CREATION", "members", "staff")

@@ -308,3 +308,55 @@ class Invitation(models.Model):
 
     def __str__(self) -> str:
         return self.note or f"invitation {self.pk}"
+
+
+class StaffRole(models.TextChoices):
+    """The roles of `access.staff_roles`, for groups of identity providers."""
+
+    OPERATOR = "Operator"
+    AUDITOR = "Auditor"
+
+
+class GroupMapping(models.Model):
+    """What the members of an identity provider's group get when they sign in: a team, or a role of staff."""
+
+    issuer = models.CharField(max_length=200)
+    group = models.CharField(max_length=200, help_text="As the provider's groups claim names it, in the same letters.")
+    team = models.ForeignKey(Team, models.CASCADE, null=True, blank=True, related_name="+")
+    staff_role = models.CharField(max_length=20, choices=StaffRole.choices, blank=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["issuer", "group", "team"], name="accounts_one_mapping_a_team"),
+            models.UniqueConstraint(
+                fields=["issuer", "group"], condition=Q(team=None), name="accounts_one_staff_mapping_a_group"
+            ),
+            models.CheckConstraint(
+                name="accounts_mapping_gives_one_thing",
+                condition=Q(team=None, staff_role__in=["Operator", "Auditor"]) | Q(team__isnull=False, staff_role=""),
+            ),
+        ]
+        indexes = [models.Index(fields=["created_at"], name="accounts_mappings_by_day")]
+
+    def __str__(self) -> str:
+        return f"{self.group} → {self.team or self.staff_role}"
+
+
+class GroupAssignment(models.Model):
+    """What somebody has because of a mapping, and not by hand: it ends at a sign-in without the group."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="group_assignments")
+    issuer = models.CharField(max_length=200)
+    team = models.ForeignKey(Team, models.CASCADE, null=True, related_name="+")
+    staff_role = models.CharField(max_length=20, choices=StaffRole.choices, blank=True)
+    made_staff = models.BooleanField(default=False, help_text="The person was not staff before.")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["user", "issuer", "team"], name="accounts_one_assignment_a_team"),
+            models.UniqueConstraint(
+                fields=["user", "issuer"], condition=Q(team=None), name="accounts_one_staff_assignment"
+            ),
+        ]

@@ -13,6 +13,12 @@ class Kind(models.TextChoices):
     USER_JOINED = "account:user:joined"
     USER_CHANGED = "account:user:changed"
     USER_ERASED = "account:user:forgotten"
+    BREAK_GLASS_ISSUED = "account:user:break-glass-issued"
+    BREAK_GLASS_USED = "account:user:break-glass-used"
+    IDENTITY_CONNECTED = "account:identity:connected"
+    IDENTITY_DISCONNECTED = "account:identity:disconnected"
+    GROUP_MAPPED = "account:group:mapped"
+    GROUP_UNMAPPED = "account:group:unmapped"
     PASSWORD_CHANGED = "account:user:password-changed"  # noqa: S105
     SESSIONS_ENDED = "account:user:sessions-ended"
     TOKEN_ISSUED = "account:token:issued"  # noqa: S105

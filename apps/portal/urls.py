@@ -5,7 +5,7 @@ from apps.portal.frame import theme
 from apps.portal.lifecycle import several
 from apps.portal.modules import downloads, settings
 from apps.portal.namespaces import keys, members, pages
-from apps.portal.people import account, cli_login, invitations, teams, tokens
+from apps.portal.people import account, cli_login, invitations, sign_on, teams, tokens
 from apps.portal.providers import listing, signature
 from apps.portal.publish import module, own_releases, provider, provider_draft, releases, uploads
 
@@ -15,6 +15,7 @@ urlpatterns = [
     *home.urlpatterns,
     *account.urlpatterns,
     *activity.urlpatterns,
+    *sign_on.urlpatterns,
     *help_pages.urlpatterns,
     *theme.urlpatterns,
     *tokens.urlpatterns,

@@ -128,6 +128,11 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
 NO_PAGES = {
     "theme",
     "sessions-end",
+    "sign-on",
+    "sign-on-callback",
+    "sign-on-logout",
+    "identity-disconnect",
+    "break-glass",
     "invitation",
     "invitation-created",
     "invitation-revoke",

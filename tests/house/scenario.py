@@ -50,6 +50,9 @@ EVERYWHERE = {
     "path": "main.tf",
     "user": "alice",
     "act": "deprecate",
+    "provider": "nowhere",
+    "account_id": 0,
+    "link": "forged:1:2",
 }
 # What asks for another version than the published one: a number that nobody holds, or that of Alice's draft.
 OTHER_VERSIONS = {

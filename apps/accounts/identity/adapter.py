@@ -4,10 +4,11 @@ from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
 from django.db import transaction
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
 from apps.accounts.access import epoch
+from apps.accounts.identity import passwords, sessions
 from apps.accounts.models import User
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
@@ -18,9 +19,24 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
         return False
 
     def authenticate(self, request: HttpRequest, **credentials: Any) -> User | None:
-        """Treat an inactive account like a wrong password; allauth would show a separate page."""
+        """Treat an inactive account, or one whose password does not count, like a wrong password.
+
+        allauth would show a separate page.
+        """
         user = super().authenticate(request, **credentials)
-        return user if isinstance(user, User) and user.is_active else None
+        return user if isinstance(user, User) and user.is_active and passwords.count_for(user) else None
+
+    def reauthenticate(self, user: User, password: str) -> bool:
+        return passwords.count_for(user) and bool(super().reauthenticate(user, password))
+
+    def post_login(
+        self, request: HttpRequest, user: User, *, signal_kwargs: dict[str, Any] | None, **more: Any
+    ) -> HttpResponse:
+        sign_on = (signal_kwargs or {}).get("sociallogin")
+        if sign_on is not None:
+            sessions.remember_sign_on(request, sign_on.state[sessions.SIGN_ON])
+        response: HttpResponse = super().post_login(request, user, signal_kwargs=signal_kwargs, **more)
+        return response
 
     def get_client_ip(self, request: HttpRequest) -> str:
         """Return the address for rate limits, as `registry_site.server.forwarded` set it, or `unknown` for all."""

@@ -25,6 +25,8 @@ BATCH_SIZE = 1000
 MAX_SECONDS = 100.0
 MAX_AGENT_LENGTH = 300
 _DESCRIPTION = "sign-in"
+SIGN_ON = "sign-on"
+_CONFIRMED = "confirmed-at"
 
 log = structlog.get_logger("larder.accounts")
 
@@ -54,6 +56,8 @@ class SignedIn:
     at: datetime | None = None
     client: str = ""
     agent: str = ""
+    issuer: str = ""
+    sid: str = ""
 
 
 def describe(request: HttpRequest) -> None:
@@ -65,6 +69,21 @@ def describe(request: HttpRequest) -> None:
     }
 
 
+def remember_sign_on(request: HttpRequest, told: Mapping[str, Any]) -> None:
+    """Store the `issuer` that confirmed the person, its session `sid`, and when the person signed in there (`at`)."""
+    request.session[SIGN_ON] = {"issuer": told["issuer"], "sid": told["sid"]}
+    confirm(request, at=told["at"])
+
+
+def confirm(request: HttpRequest, *, at: float) -> None:
+    """Store that the person proved who they are, at that time."""
+    request.session[_CONFIRMED] = at
+
+
+def confirmed_at(request: HttpRequest) -> float:
+    return float(request.session.get(_CONFIRMED, 0))
+
+
 def sessions_of(user: User) -> list[SignedIn]:
     """Return the person's sessions, the latest sign-in first. Opens every session, as `end_all` does."""
     found = []
@@ -73,7 +92,8 @@ def sessions_of(user: User) -> list[SignedIn]:
         if _is_of(data, user):
             said = dict(data.get(_DESCRIPTION, {}))
             at = said.pop("at", "")
-            found.append(SignedIn(row.pk, row.expire_date, datetime.fromisoformat(at) if at else None, **said))
+            by = {name: data.get(SIGN_ON, {}).get(name, "") for name in ("issuer", "sid")}
+            found.append(SignedIn(row.pk, row.expire_date, datetime.fromisoformat(at) if at else None, **said, **by))
     return sorted(found, key=lambda session: session.expires_at, reverse=True)
 
 
@@ -95,6 +115,17 @@ def end_for(*, user: User, actor: Viewer, digest: str | None = None, besides: st
             subject=f"user/{user.pk}",
             count=count,
         )
+    return count
+
+
+@transaction.atomic
+def end_by_provider(*, user: User, issuer: str, sid: str) -> int:
+    """End the sessions that the issuer's session `sid` began, all of the issuer's without it; return how many ended."""
+    theirs = [one.digest for one in sessions_of(user) if one.issuer == issuer and (not sid or one.sid == sid)]
+    count = Session.objects.filter(pk__in=theirs).delete()[0]
+    if count:
+        epoch.advance()
+        record(Kind.SESSIONS_ENDED, actor_id=None, subject=f"user/{user.pk}", count=count, by=issuer)
     return count
 
 

@@ -29,6 +29,12 @@ def record_failed_sign_in(*, credentials: dict[str, Any], **_: Any) -> None:
     record(Kind.USER_SIGN_IN_FAILED, actor_id=None, subject=subject)
 
 
+def record_failed_sign_on(request: HttpRequest, *, issuer: str, reason: str) -> None:
+    """Record what an identity provider did not confirm. Who it was, nobody knows."""
+    client = address_of(request)
+    record(Kind.USER_SIGN_IN_FAILED, actor_id=None, subject="user/unknown", client=client, issuer=issuer, reason=reason)
+
+
 def address_of(request: HttpRequest | None) -> str:
     """Return the client's address; empty if the server listens on a socket file without a proxy."""
     return "" if request is None else str(request.META.get("REMOTE_ADDR", ""))

@@ -39,11 +39,20 @@ def _taken(name: str) -> Conflict:
     return Conflict(f"The user name {name} is taken.", hint="Choose another.")
 
 
+def _refuse_without_passwords() -> None:
+    if settings.LOCAL_SIGN_IN != "on":
+        raise Conflict(
+            "New people sign in by single sign-on here: an invitation would create an account that cannot sign in.",
+            hint="Give roles to groups or people once they have signed in.",
+        )
+
+
 @transaction.atomic
 def invite(
     *, actor: Viewer, note: str, namespace: Namespace | None = None, role: Role | None = None
 ) -> tuple[Invitation, str]:
-    """Create an invitation; return it with the secret of its link, which is not stored. Raises Invalid."""
+    """Create an invitation; return it with the secret of its link, which is not stored. Raises Invalid and Conflict."""
+    _refuse_without_passwords()
     if (namespace is None) != (role is None):
         raise Invalid("An invitation names a namespace and a role, or neither.", hint="Choose both, or none.")
     if len(note) > 120:  # noqa: PLR2004  # the column's width
@@ -110,6 +119,7 @@ def accept(*, invitation: Invitation, username: str, password: str) -> User:
     A conditional update decides between two uses of the link at once. If the name is taken, the rollback leaves the
     link unused.
     """
+    _refuse_without_passwords()
     name = check_username(username)
     try:
         validate_password(password, User(username=name))

@@ -118,6 +118,14 @@ def remove(*, membership: Membership, actor: Viewer) -> None:
 
 
 @transaction.atomic
+def end_membership(*, membership: Membership, actor: Viewer, **detail: object) -> None:
+    """End a membership even of the last manager or owner: an identity provider has taken it away, which counts more."""
+    _locked(membership.team_id)
+    if Membership.objects.filter(pk=membership.pk).delete()[0]:
+        _record(Kind.TEAM_MEMBER_REMOVED, membership.team, actor, user=membership.user_id, **detail)
+
+
+@transaction.atomic
 def delete(*, team: Team, actor: Viewer) -> None:
     """Delete the team with its memberships and roles. Raises Conflict if it is the only owner of a namespace."""
     owned = _locked_with_namespaces(team.pk)

@@ -75,7 +75,7 @@ def key_add(request: HttpRequest, namespace: str) -> HttpResponse:
     viewer = session_viewer(request)
     row = namespace_for(viewer, namespace, need=Role.OWNER)
     if request.method != "POST":
-        if not reauthentication.typed_recently(request):
+        if not reauthentication.confirmed_recently(request):
             return reauthentication.ask(request)
         return _add_page(request, row, KeyForm(initial=reauthentication.remembered_form(request)))
     form, step = KeyForm(request.POST), request.POST.get("step")
@@ -89,7 +89,7 @@ def key_add(request: HttpRequest, namespace: str) -> HttpResponse:
 
 
 def _save(request: HttpRequest, viewer: Viewer, namespace: Namespace, form: KeyForm) -> HttpResponse:
-    if not reauthentication.typed_recently(request):
+    if not reauthentication.confirmed_recently(request):
         return reauthentication.ask(request, fields=form.cleaned_data)
     try:
         added = keys.register_or_renew(namespace=namespace, actor=viewer, **form.cleaned_data)
@@ -114,7 +114,7 @@ def _add_page(
 def key_create(request: HttpRequest, namespace: str) -> HttpResponse:
     viewer = session_viewer(request)
     row = namespace_for(viewer, namespace, need=Role.OWNER)
-    if not reauthentication.typed_recently(request):
+    if not reauthentication.confirmed_recently(request):
         return reauthentication.ask(request)
     form = AlgorithmForm(request.POST if request.method == "POST" else None)
     status = HTTPStatus.OK

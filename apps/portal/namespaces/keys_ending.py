@@ -52,7 +52,7 @@ def _ending(act: str, verb: Callable[..., Any], *, with_password: bool) -> View:
         key = key_of(row, fingerprint)
         is_post, status = request.method == "POST", HTTPStatus.OK
         form = ReasonForm(request.POST) if is_post else ReasonForm(initial=reauthentication.remembered_form(request))
-        if with_password and not reauthentication.typed_recently(request):
+        if with_password and not reauthentication.confirmed_recently(request):
             return reauthentication.ask(request, fields={"reason": request.POST.get("reason", "")} if is_post else None)
         if is_post:
             status = HTTPStatus.UNPROCESSABLE_ENTITY

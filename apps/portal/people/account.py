@@ -2,8 +2,11 @@
 
 import re
 from http import HTTPStatus
+from typing import Any
 
+from allauth.socialaccount.models import SocialAccount
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
@@ -12,7 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.accounts.access.gate import Viewer
-from apps.accounts.identity import sessions
+from apps.accounts.identity import passwords, sessions
 from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import User
 from apps.accounts.people import accounts
@@ -57,9 +60,22 @@ def account(request: HttpRequest) -> HttpResponse:
         "form": form,
         "sessions": sorted(rows, key=lambda row: not row[2]),  # this browser first
         "has_others": any(not is_here for *_, is_here in rows),
-        "has_password": user.has_usable_password(),
+        "has_password": passwords.has_one(user),
+        **identities_of(user),
     }
     return render(request, "portal/account/page.html", context, status=422 if form.is_bound else 200)
+
+
+def identities_of(user: User) -> dict[str, Any]:
+    """The identities with which the person signs in, and the providers to which the account could be connected."""
+    names = {provider.issuer: provider.name for provider in settings.OIDC_PROVIDERS}
+    if not names:
+        return {}
+    rows = SocialAccount.objects.filter(user=user).order_by("pk")
+    identities = [(row, names.get(row.provider, row.provider)) for row in rows]
+    connected = {row.provider for row, _ in identities}
+    others = [provider for provider in settings.OIDC_PROVIDERS if provider.issuer not in connected]
+    return {"identities": identities, "other_providers": others, "has_providers": True}
 
 
 @require_POST

@@ -1,4 +1,4 @@
-"""Changes to whom clients trust require a password entered recently, in this very session."""
+"""Changes to whom clients trust require a recent proof of who asks, in this very session: a password or a sign-on."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -9,22 +9,25 @@ from django.http import HttpRequest, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 
-MAX_AGE = timedelta(minutes=15)
+from apps.accounts.identity import sessions
+
+MAX_AGE = timedelta(minutes=10)
 _REMEMBERED = "kept-for-password"
 
 
-def typed_recently(request: HttpRequest) -> bool:
+def confirmed_recently(request: HttpRequest) -> bool:
     """At sign-in or later; allauth's own check ignores a sign-in of a minute ago."""
     records = get_authentication_records(request, request.user)
-    at = max((record["at"] for record in records if record.get("method") == "password"), default=0)
-    return timezone.now().timestamp() - at < MAX_AGE.total_seconds()
+    typed = [record["at"] for record in records if record.get("method") == "password"]
+    age: float = timezone.now().timestamp() - max([sessions.confirmed_at(request), *typed])
+    return age < MAX_AGE.total_seconds()
 
 
-def ask(request: HttpRequest, *, fields: Mapping[str, str] | None = None) -> HttpResponseRedirect:
-    """Redirect to the password page and back. `keep`: input for `remembered_form`; never a secret."""
+def ask(request: HttpRequest, *, fields: Mapping[str, str] | None = None, after: str = "") -> HttpResponseRedirect:
+    """Redirect to the page that confirms, and back, or to `after`. `fields`: for `remembered_form`; never a secret."""
     if fields is not None:
         request.session[_REMEMBERED] = {"path": request.path, "fields": dict(fields)}
-    return HttpResponseRedirect(f"{reverse('account_reauthenticate')}?{urlencode({'next': request.path})}")
+    return HttpResponseRedirect(f"{reverse('account_reauthenticate')}?{urlencode({'next': after or request.path})}")
 
 
 def remembered_form(request: HttpRequest) -> dict[str, str] | None:

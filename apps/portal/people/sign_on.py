@@ -1,0 +1,168 @@
+"""/account/sign-on/…: sign-in at identity providers, and links that work without them."""
+
+import time
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import TypeVar
+
+import structlog
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import login
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.shortcuts import render
+from django.urls import path, reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from apps.accounts.identity import break_glass, sessions, sign_ins
+from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.openid import adapter
+from apps.accounts.people import sign_on
+from apps.lib.errors import Conflict, Invalid, RegistryError, RoleRequired, Unavailable
+from apps.lib.openid import Provider
+from apps.portal.frame.errors import refused
+from apps.portal.people import reauthentication
+from apps.portal.people.account import person_of
+
+PROCESSES = ("login", "connect", "confirm")
+Result = TypeVar("Result")
+log = structlog.get_logger("larder.accounts")
+
+
+@login_not_required
+@never_cache
+@require_POST
+def start(request: HttpRequest, provider: str) -> HttpResponse:
+    """Answer with a page that leads to the provider: with a redirect, Chromium would hold the provider, and each host
+    that it redirects to, against `form-action` of the Content-Security-Policy.
+    """
+    ours = adapter.provider_named(provider)
+    process = request.POST.get("process", "login")
+    if process not in PROCESSES:
+        raise Invalid("This form is not one of Larder's.", hint="Start again on the sign-in page.")
+    if request.get_host() != settings.PUBLIC_HOST:
+        # The provider leads back there, where this browser has no session.
+        return HttpResponseRedirect(settings.PUBLIC_URL + reverse("account_login"), status=HTTPStatus.SEE_OTHER)
+    if process != "login" and not request.user.is_authenticated:
+        return HttpResponseRedirect(reverse("account_login"), status=HTTPStatus.SEE_OTHER)
+    if process == "connect" and not reauthentication.confirmed_recently(request):
+        return reauthentication.ask(request, after=reverse("portal:account"))
+    after = request.POST.get("next", "")
+    if not url_has_allowed_host_and_scheme(after, allowed_hosts=None):
+        after = ""
+    openid = adapter.SignOnAdapter(request).get_provider(request, ours.id)
+    url = _explained(request, ours, lambda: openid.begin(request, process=process, after=after))
+    if isinstance(url, HttpResponse):
+        return url
+    return render(request, "portal/account/continue.html", {"url": url, "provider": ours})
+
+
+@login_not_required
+@never_cache
+@require_GET
+def callback(request: HttpRequest, provider: str) -> HttpResponse:
+    from apps.accounts.identity.openid.provider import Adapter, Callback
+
+    ours = adapter.provider_named(provider)
+    view = Callback.adapter_view(Adapter(request, ours.id))
+    answer = _explained(request, ours, lambda: view(request))
+    assert isinstance(answer, HttpResponse)  # noqa: S101  # allauth's views return nothing else
+    return answer
+
+
+def _explained(request: HttpRequest, ours: Provider, act: Callable[[], Result]) -> Result | HttpResponse:
+    """Turn what goes wrong at a provider into a page, an audit row and a log line without values of its answers."""
+    import requests
+    from allauth.socialaccount.providers.oauth2.client import OAuth2Error
+
+    from apps.accounts.identity.openid.signed import TokenRefused
+
+    try:
+        return act()
+    except adapter.Cancelled:
+        messages.info(request, f"Sign-in at {ours.name} cancelled.")
+        return HttpResponseRedirect(reverse("account_login"))
+    except requests.RequestException as error:
+        reason, refusal = f"provider_{type(error).__name__.lower()}", _unavailable(ours)
+    except OAuth2Error:
+        reason, refusal = "token_endpoint", _not_accepted(ours)
+    except TokenRefused as error:
+        reason, refusal = str(error), _not_accepted(ours)
+    except (RoleRequired, Invalid, Conflict) as error:
+        reason, refusal = error.code, error
+    log.warning("sign_on_failed", provider=ours.id, reason=reason)
+    sign_ins.record_failed_sign_on(request, issuer=ours.issuer, reason=reason)
+    return refused(request, refusal)
+
+
+def _unavailable(ours: Provider) -> RegistryError:
+    return Unavailable(f"{ours.name} does not answer as it should.", hint="Try again in a few minutes.")
+
+
+def _not_accepted(ours: Provider) -> RegistryError:
+    return RoleRequired(
+        f"{ours.name} sent a sign-in that Larder does not accept.",
+        hint="Sign in again. If it fails again, an operator finds the reason in the log.",
+    )
+
+
+@csrf_exempt
+@login_not_required
+@never_cache
+@require_POST
+def provider_logout(request: HttpRequest, provider: str) -> HttpResponse:
+    """OpenID Connect Back-Channel Logout: the provider says that its session has ended."""
+    import requests
+
+    from apps.accounts.identity.openid import signed
+
+    ours = adapter.provider_named(provider)
+    try:
+        claims = signed.logout_claims(ours, request.POST.get("logout_token"))
+    except signed.TokenRefused as error:
+        log.warning("logout_token_refused", provider=ours.id, reason=str(error))
+        return JsonResponse({"error": "invalid_request"}, status=HTTPStatus.BAD_REQUEST)
+    except requests.RequestException as error:
+        log.warning("logout_token_not_checked", provider=ours.id, reason=type(error).__name__)
+        return JsonResponse({"error": "temporarily_unavailable"}, status=HTTPStatus.SERVICE_UNAVAILABLE)
+    user, sid = sign_on.account_of(ours.issuer, claims["sub"]), str(claims.get("sid") or "")
+    count = sessions.end_by_provider(user=user, issuer=ours.issuer, sid=sid) if user else 0
+    log.info("provider_ended_sessions", provider=ours.id, sessions=count)
+    return HttpResponse()
+
+
+@require_POST
+def disconnect(request: HttpRequest, account_id: int) -> HttpResponse:
+    viewer = session_viewer(request)
+    if not reauthentication.confirmed_recently(request):
+        return reauthentication.ask(request, after=reverse("portal:account"))
+    sign_on.disconnect(user=person_of(viewer), account_id=account_id, actor=viewer)
+    messages.success(request, "Disconnected.")
+    return HttpResponseRedirect(reverse("portal:account"), status=HTTPStatus.SEE_OTHER)
+
+
+@login_not_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def break_glass_link(request: HttpRequest, link: str) -> HttpResponse:
+    """Ask before signing in: programs that look at links in messages must not use them up."""
+    user = break_glass.user_of(link)
+    if request.method != "POST":
+        return render(request, "portal/account/break_glass.html", {"person": user})
+    login(request, break_glass.use(link), backend=settings.AUTHENTICATION_BACKENDS[0])
+    sessions.confirm(request, at=time.time())
+    messages.success(request, f"You are signed in as {user}.")
+    return HttpResponseRedirect(reverse("portal:account"), status=HTTPStatus.SEE_OTHER)
+
+
+urlpatterns = [
+    path("account/sign-on/<slug:provider>/", start, name="sign-on"),
+    path("account/sign-on/<slug:provider>/callback", callback, name="sign-on-callback"),
+    path("account/sign-on/<slug:provider>/logout", provider_logout, name="sign-on-logout"),
+    path("account/identities/<int:account_id>/disconnect", disconnect, name="identity-disconnect"),
+    path("account/break-glass/<str:link>", break_glass_link, name="break-glass"),
+]

@@ -1,0 +1,270 @@
+"""What belongs to a sign-on later: connecting, confirming, the provider's logout, passwords that are turned off."""
+
+import re
+import time
+import uuid
+from datetime import timedelta
+
+import pytest
+from allauth.socialaccount.models import SocialAccount
+from django.conf import settings as real
+from django.core.cache import cache
+from django.core.management import call_command
+from django.test import Client
+from django.utils import timezone
+
+from apps.accounts.identity.openid.signed import LOGOUT_EVENT
+from apps.accounts.models import GroupMapping, Team, User
+from apps.audit.models import AuditEvent
+from tests.accounts.identity.openid.conftest import begin
+from tests.builders import openid
+
+OUT = "/account/sign-on/corp/logout"
+
+
+def signed_in(client):
+    return client.get("/account/").status_code == 200
+
+
+def by_password(browser, user):
+    client = browser()
+    form = {"login": user.username, "password": f"{user.username} likes pears"}
+    return client, client.post("/account/login/", form).status_code == 302
+
+
+# --- Connecting an account that exists -------------------------------------------------------------------------------
+
+
+def test_bob_connects_his_account_and_signs_in_both_ways(sign_on, acme_id, browser, bob):
+    client, _ = by_password(browser, bob)
+    page = client.get("/account/").content.decode()
+    assert "Connect Acme ID" in " ".join(page.split())
+    _, answer = sign_on(client, process="connect")
+    assert answer.url == "/account/"
+    assert SocialAccount.objects.get().user == bob
+    other, _ = sign_on()
+    assert other.get("/account/").context["frame"].viewer.user == bob
+    assert AuditEvent.objects.filter(kind="account:identity:connected", actor_id=bob.pk).exists()
+
+    cooks = Team.objects.create(name="cooks")
+    GroupMapping.objects.create(issuer=acme_id.issuer, group="Kitchen", team=cooks)
+    acme_id.person["groups"] = ["Kitchen"]
+    sign_on()
+    assert bob.memberships.exists()
+    answer = client.post(f"/account/identities/{SocialAccount.objects.get().pk}/disconnect")
+    assert (answer.status_code, answer.url) == (303, "/account/")
+    assert not SocialAccount.objects.exists()
+    assert not bob.memberships.exists()
+
+
+def test_connecting_asks_for_a_password_of_the_last_minutes(acme_id, browser, bob, browser_of):
+    client = browser_of(bob)  # signed in, nobody knows when
+    client.defaults["HTTP_HOST"] = real.PUBLIC_HOST
+    answer = client.post("/account/sign-on/corp/", {"process": "connect"})
+    assert (answer.status_code, answer.url) == (302, "/account/reauthenticate/?next=%2Faccount%2F")
+
+
+def test_an_identity_has_one_account_and_an_account_one_identity_of_an_issuer(sign_on, acme_id, browser, bob):
+    ann, _ = sign_on()
+    client, _ = by_password(browser, bob)
+    _, answer = sign_on(client, process="connect")
+    assert answer.status_code == 409  # it is Ann's
+    acme_id.person["sub"] = "b-2"
+    assert sign_on(client, process="connect")[1].status_code == 302
+    acme_id.person["sub"] = "b-3"
+    assert sign_on(client, process="connect")[1].status_code == 409
+    assert set(SocialAccount.objects.values_list("user__username", "uid")) == {("ann", "a-1"), ("bob", "b-2")}
+    assert signed_in(ann)
+
+
+def test_a_session_that_changed_hands_connects_nothing(acme_id, browser, bob, charlie):
+    client, _ = by_password(browser, bob)
+    way = acme_id.consent(begin(client, process="connect"))
+    client.force_login(charlie)
+    assert client.get(way).status_code == 400
+    assert not SocialAccount.objects.exists()
+
+
+def test_the_last_way_in_stays(sign_on, acme_id):
+    acme_id.person["auth_time"] = int(time.time())
+    client, _ = sign_on()
+    answer = client.post(f"/account/identities/{SocialAccount.objects.get().pk}/disconnect")
+    assert answer.status_code == 409
+    assert SocialAccount.objects.exists()
+
+
+def test_nobody_disconnects_another(sign_on, browser, bob):
+    sign_on()
+    client, _ = by_password(browser, bob)
+    assert client.post(f"/account/identities/{SocialAccount.objects.get().pk}/disconnect").status_code == 404
+
+
+# --- Confirming who one is -------------------------------------------------------------------------------------------
+
+
+def test_who_has_no_password_confirms_at_the_provider(sign_on, acme_id):
+    client, _ = sign_on()
+    disconnect = f"/account/identities/{SocialAccount.objects.get().pk}/disconnect"
+    assert client.post(disconnect).status_code == 302  # signed in at the provider, nobody knows when
+    page = client.get("/account/reauthenticate/?next=/account/").content.decode()
+    assert 'type="password"' not in page
+    assert "Confirm with Acme ID" in " ".join(page.split())
+
+    url = begin(client, process="confirm", next="/teams")
+    assert "prompt=login" in url
+    assert "max_age=0" in url
+    acme_id.person["auth_time"] = int(time.time())
+    assert client.get(acme_id.consent(url)).url == "/teams"
+    assert client.post(disconnect).status_code == 409  # asked no more: it is the only way in
+
+
+@pytest.mark.parametrize(("change", "status"), [({"auth_time": 1_000_000_000}, 403), ({"sub": "b-2"}, 403)])
+def test_an_old_sign_in_or_another_person_confirms_nothing(sign_on, acme_id, change, status):
+    client, _ = sign_on()
+    acme_id.person |= change
+    _, answer = sign_on(client, process="confirm")
+    assert answer.status_code == status
+    disconnect = client.post(f"/account/identities/{SocialAccount.objects.get().pk}/disconnect")
+    assert disconnect.url.startswith("/account/reauthenticate/")
+
+
+# --- The provider's logout -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def logout_token(acme_id):
+    cache.clear()
+
+    def token(sign=None, **changes):
+        claims = acme_id.claims(jti=uuid.uuid4().hex, events={LOGOUT_EVENT: {}}) | changes
+        for name in ("groups", "preferred_username", "exp"):
+            claims.pop(name, None)
+        return (sign or acme_id.sign)({name: value for name, value in claims.items() if value is not None})
+
+    return token
+
+
+def test_a_logout_at_the_provider_ends_its_session_here(sign_on, acme_id, browser, logout_token):
+    acme_id.person["sid"] = "s1"
+    first, _ = sign_on()
+    acme_id.person["sid"] = "s2"
+    second, _ = sign_on()
+    token = logout_token(sid="s1")
+    answer = Client().post(OUT, {"logout_token": token})
+    assert answer.status_code == 200
+    assert "no-store" in answer.headers["Cache-Control"]
+    assert (signed_in(first), signed_in(second)) == (False, True)
+    assert Client().post(OUT, {"logout_token": token}).status_code == 400  # once
+
+    assert Client().post(OUT, {"logout_token": logout_token(sid=None)}).status_code == 200
+    assert not signed_in(second)
+    ended = AuditEvent.objects.filter(kind="account:user:sessions-ended", actor_id=None)
+    assert [event.detail["by"] for event in ended] == [acme_id.issuer] * 2
+
+
+def test_a_session_that_a_password_began_is_not_the_provider_s_to_end(sign_on, browser, bob, logout_token):
+    client, _ = by_password(browser, bob)
+    sign_on(client, process="connect")
+    assert Client().post(OUT, {"logout_token": logout_token()}).status_code == 200
+    assert signed_in(client)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"aud": "somebody-else"},
+        {"iss": "https://other.example"},
+        {"iat": 1_000_000_000},
+        {"events": {}},
+        {"events": None},
+        {"events": "http://schemas.openid.net/event/backchannel-logout"},
+        {"nonce": "n"},
+        {"jti": None},
+        {"sub": None},
+        {"sign": lambda claims: openid.Scripted("", openid.Key()).sign(claims)},
+    ],
+)
+def test_a_logout_token_that_is_not_right_ends_nothing(sign_on, logout_token, changes):
+    client, _ = sign_on()
+    assert Client().post(OUT, {"logout_token": logout_token(**changes)}).status_code == 400
+    assert signed_in(client)
+
+
+def test_an_id_token_is_no_logout_token(sign_on, acme_id):
+    client, _ = sign_on()
+    assert Client().post(OUT, {"logout_token": acme_id.sign(acme_id.claims(jti="1"))}).status_code == 400
+    assert Client().post(OUT).status_code == 400
+    assert signed_in(client)
+
+
+# --- Passwords turned off --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("mode", "bob_may", "olga_may"), [("on", 1, 1), ("staff", 0, 1), ("off", 0, 0)])
+def test_passwords_count_for_whom_the_setting_says(acme_id, browser, settings, bob, olga, mode, bob_may, olga_may):
+    settings.LOCAL_SIGN_IN = mode
+    page = browser().get("/account/login/").content.decode()
+    assert ('type="password"' in page) == (mode != "off")
+    assert "Sign in with Acme ID" in " ".join(page.split())
+    assert by_password(browser, bob)[1] == bool(bob_may)
+    assert by_password(browser, olga)[1] == bool(olga_may)
+
+
+def test_a_password_that_does_not_count_confirms_and_changes_nothing(acme_id, browser, settings, bob):
+    client, _ = by_password(browser, bob)
+    settings.LOCAL_SIGN_IN = "staff"
+    assert client.post("/account/reauthenticate/", {"password": "bob likes pears"}).status_code == 403
+    assert client.get("/account/password/change/").status_code == 403
+    assert "Change password" not in client.get("/account/").content.decode()
+
+
+def test_invitations_need_passwords(acme_id, browser, settings, olga):
+    client, _ = by_password(browser, olga)
+    settings.LOCAL_SIGN_IN = "staff"
+    answer = client.post("/invitations", {"note": "Eve", "role": "1"})
+    assert answer.status_code == 409
+    assert "single sign-on" in answer.content.decode()
+
+
+# --- Break-glass -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def glass(settings, capsys):
+    settings.LOCAL_SIGN_IN = "off"
+
+    def link(name):
+        call_command("break_glass", name)
+        return re.sub(r"^https://[^/]+", "", capsys.readouterr().out.strip())
+
+    return link
+
+
+def test_a_link_from_the_host_signs_an_operator_in_once(acme_id, browser, glass, olga, event_kinds):
+    link, client = glass("olga"), browser()
+    assert "Sign in as olga?" in client.get(link).content.decode()
+    assert not signed_in(client)  # to look at it is not to use it
+    assert client.post(link).status_code == 303
+    assert signed_in(client)
+    other = browser()
+    assert (other.get(link).status_code, other.post(link).status_code) == (404, 404)
+    assert event_kinds() == [
+        "account:user:break-glass-issued",
+        "account:user:break-glass-used",
+        "account:user:signed-in",
+    ]
+
+
+def test_a_link_ends_after_ten_minutes_and_with_the_account(acme_id, browser, glass, olga, time_machine):
+    link = glass("olga")
+    time_machine.move_to(timezone.now() + timedelta(seconds=601))
+    assert browser().get(link).status_code == 404
+    link = glass("olga")
+    User.objects.update(is_active=False)
+    assert browser().post(link).status_code == 404
+    assert browser().get("/account/break-glass/forged:1:2").status_code == 404
+
+
+def test_links_are_for_staff(db, bob):
+    with pytest.raises(Exception, match="bob is not staff"):
+        call_command("break_glass", "bob")

@@ -1,0 +1,108 @@
+"""docs/sign-on.md with Chromium: a library's provider in a process of its own, a mapped group, a sign-in."""
+
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, BrowserContext, expect
+
+from tests.browser.conftest import Watch, serious_findings
+from tests.live import CHECKOUT, Live, start_live
+from tests.postgres import free_port
+
+pytestmark = pytest.mark.live
+ANN = {"sub": "ann-1", "preferred_username": "ann", "groups": ["kitchen"]}
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[str]:
+    port = free_port()
+    command = [sys.executable, "-m", "tests.builders.openid_process", str(port), json.dumps(ANN)]
+    process = subprocess.Popen(command, cwd=CHECKOUT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    issuer, deadline = f"http://127.0.0.1:{port}", time.monotonic() + 30
+    try:
+        while True:
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            try:
+                httpx.get(f"{issuer}/.well-known/openid-configuration").raise_for_status()
+                break
+            except httpx.HTTPError:
+                time.sleep(0.1)
+        yield issuer
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
+
+
+@pytest.fixture(scope="module")
+def larder(tmp_path_factory: pytest.TempPathFactory, provider: str) -> Iterator[Live]:
+    folder = tmp_path_factory.mktemp("sign-on")
+    secrets = folder / "oidc-secrets"
+    secrets.write_text("try=any-secret-will-do\n")
+    more = {
+        "LARDER_OIDC_SECRETS_FILE": str(secrets),
+        "LARDER_OIDC_PROVIDERS": f"try={provider}",
+        "LARDER_OIDC_CLIENT_IDS": "try=larder",
+        "LARDER_OIDC_NAMES": "try=The test provider",
+        "LARDER_LOCAL_SIGN_IN": "staff",
+    }
+    with start_live(folder, **more) as larder:
+        yield larder
+
+
+def test_a_newcomer_follows_the_guide(chromium: Browser, larder: Live, provider: str, watch: Watch) -> None:
+    watch.expect(rf"\((?!{re.escape(larder.url)})\S+\)$")  # of the provider, with styles from elsewhere
+    admin = admin_of(chromium, larder)
+    page = admin.new_page()
+    page.on("console", watch.note)
+    page.goto("/teams/new")
+    page.get_by_label("Name").fill("cooks")
+    page.locator("main form button[type=submit]").click()
+    page.goto("/admin/accounts/groupmapping/add/")
+    page.get_by_label("Group:").fill("kitchen")
+    page.locator("[aria-labelledby=select2-id_team-container]").click()
+    page.locator(".select2-search__field").fill("coo")
+    page.locator(".select2-results__option", has_text="cooks").click()
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator("#result_list")).to_contain_text("kitchen")
+    admin.close()
+
+    context = chromium.new_context(ignore_https_errors=True, base_url=larder.url)
+    page = context.new_page()
+    page.on("console", watch.note)
+    page.goto("/teams")  # asks for a sign-in and leads back
+    assert serious_findings(page) == []
+    page.get_by_role("button", name="Sign in with The test provider").click()
+    page.wait_for_url(f"{provider}/**")
+    page.get_by_role("button", name="ann-1").click()
+    page.wait_for_url("**/teams")
+    expect(page.get_by_role("link", name="cooks")).to_be_visible()
+    page.goto("/account/")
+    expect(page.get_by_text("You are signed in as ann")).to_be_visible()
+    assert serious_findings(page) == []
+
+    page.goto("/account/reauthenticate/?next=/account/")
+    page.get_by_role("button", name="Confirm with The test provider").click()
+    page.wait_for_url(f"{provider}/**")
+    page.get_by_role("button", name="ann-1").click()
+    page.wait_for_url("**/account/")
+    context.close()
+
+
+def admin_of(chromium: Browser, larder: Live) -> BrowserContext:
+    """The password of staff is behind a summary here."""
+    context = chromium.new_context(ignore_https_errors=True, base_url=larder.url)
+    page = context.new_page()
+    page.goto("/account/login/")
+    page.get_by_text("Sign in with a password").click()
+    page.get_by_label("User name").fill("admin")
+    page.get_by_label("Password", exact=True).fill(larder.admin_password)
+    page.get_by_role("button", name="Sign in", exact=True).click()
+    page.wait_for_url("**/")
+    return context

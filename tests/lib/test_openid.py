@@ -1,0 +1,59 @@
+"""LARDER_OIDC_*: what the variables say together, and what is refused at the start."""
+
+import pytest
+
+from apps.lib.errors import Invalid
+from apps.lib.openid import Provider
+
+MORE = {"CLIENT_IDS": "", "NAMES": "", "SCOPES": "", "GROUPS_CLAIMS": "", "NEW_ACCOUNTS": ""}
+
+
+def parse(providers, secrets=(), **more):
+    return Provider.parse_all(providers.split(), MORE | more, secrets)
+
+
+def test_two_providers_with_all_that_can_be_said():
+    corp, lab = parse(
+        "corp=https://id.acme.example/realms/a lab=http://localhost:9000",
+        ["corp=s3=cret"],
+        CLIENT_IDS="corp=larder lab=x",
+        NAMES="corp=Acme ID, lab=The lab",
+        SCOPES="corp=groups+profile",
+        GROUPS_CLAIMS="lab=roles",
+        NEW_ACCOUNTS="lab=everyone",
+    )
+    assert (corp.client_id, corp.secret, corp.name, corp.groups_claim) == ("larder", "s3=cret", "Acme ID", "groups")
+    assert (corp.scopes, corp.new_accounts) == (("openid", "groups", "profile"), "groups")
+    assert (lab.secret, lab.name, lab.scopes) == ("", "The lab", ("openid", "profile"))
+    assert (lab.groups_claim, lab.new_accounts) == ("roles", "everyone")
+    assert corp.discovery_url == "https://id.acme.example/realms/a/.well-known/openid-configuration"
+    assert "s3" not in repr(corp)
+
+
+@pytest.mark.parametrize(
+    ("providers", "more", "said"),
+    [
+        ("corp", {}, "OIDC_PROVIDERS"),
+        ("corp=", {}, "OIDC_PROVIDERS"),
+        ("Corp=https://a.example", {"CLIENT_IDS": "Corp=x"}, "no name of a provider"),
+        ("corp=http://a.example", {"CLIENT_IDS": "corp=x"}, "no issuer"),
+        ("corp=https://user@a.example", {"CLIENT_IDS": "corp=x"}, "no issuer"),
+        ("corp=https://a.example?x=1", {"CLIENT_IDS": "corp=x"}, "no issuer"),
+        ("corp=https://a.example:port", {"CLIENT_IDS": "corp=x"}, "no issuer"),
+        (f"corp=https://a.example/{'a' * 200}", {"CLIENT_IDS": "corp=x"}, "no issuer"),
+        ("corp=https://a.example", {}, "OIDC_CLIENT_IDS"),
+        ("corp=https://a.example", {"CLIENT_IDS": "corp=x other=y"}, "names other"),
+        ("corp=https://a.example corp=https://b.example", {}, "OIDC_PROVIDERS"),
+        ("a=https://a.example b=https://a.example", {"CLIENT_IDS": "a=x b=x"}, "same issuer twice"),
+        ("corp=https://a.example", {"CLIENT_IDS": "corp=x", "NEW_ACCOUNTS": "corp=all"}, "OIDC_NEW_ACCOUNTS"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(providers, more, said):
+    with pytest.raises(Invalid, match=said):
+        parse(providers, **more)
+
+
+def test_a_refused_secret_is_not_repeated():
+    with pytest.raises(Invalid) as refusal:
+        parse("corp=https://a.example", ["hunter2"], CLIENT_IDS="corp=x")
+    assert "hunter2" not in f"{refusal.value} {refusal.value.hint}"
