@@ -1,7 +1,5 @@
 """/api/v1/audit and /api/v1/namespaces/<ns>/audit: who did what, for staff who may view it and for owners."""
 
-from typing import Any
-
 from django.db.models import QuerySet
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
@@ -11,16 +9,15 @@ from rest_framework.response import Response
 
 from apps.accounts.access import gate, operators
 from apps.accounts.models import Role
+from apps.api import paging
 from apps.api.base import ApiView
 from apps.audit import reading
 from apps.audit.models import AuditEvent
 from apps.lib.errors import Invalid
 
-PAGE_SIZE = 100
-
 
 class AuditList(ApiView):
-    """A page, the newest first: `{"events": […], "next": "/api/v1/audit?before=123"}`. `next` is null on the last.
+    """A page, the newest first: `{"events": […], "next": "/api/v1/audit?cursor=123"}`. `next` is null on the last.
 
     `kind`, `person`, `since` and `until` filter; `format=jsonl` or `csv` answers all that match, the oldest first.
     """
@@ -50,18 +47,12 @@ def _answer(request: Request, events: QuerySet[AuditEvent]) -> HttpResponseBase:
         return StreamingHttpResponse(reading.export(events, form), content_type=reading.CONTENT_TYPES[form])
     if form:
         raise Invalid(f"There is no format “{form[:40]}”.", hint=f"Ask for {' or '.join(reading.CONTENT_TYPES)}.")
-    newest = reading.newest_first(reading.with_actors(events), before=query.get("before", ""))
-    rows = list(newest[: PAGE_SIZE + 1])
-    return Response(_page(request, rows))
-
-
-def _page(request: Request, rows: list[AuditEvent]) -> dict[str, Any]:
-    following = None
-    if len(rows) > PAGE_SIZE:
-        query = request.query_params.copy()
-        query["before"] = str(rows[PAGE_SIZE - 1].pk)
-        following = f"{request.path}?{query.urlencode()}"
-    return {"events": [reading.document_of(event) for event in rows[:PAGE_SIZE]], "next": following}
+    newest = reading.newest_first(reading.with_actors(events), before=query.get("cursor", ""))
+    rows = list(newest[: paging.PAGE_SIZE + 1])
+    is_last = len(rows) <= paging.PAGE_SIZE
+    rows = rows[: paging.PAGE_SIZE]
+    following = None if is_last else paging.next_page(request, str(rows[-1].pk))
+    return Response({"events": [reading.document_of(event) for event in rows], "next": following})
 
 
 urlpatterns = [

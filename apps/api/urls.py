@@ -8,6 +8,7 @@ from apps.api import (
     grants,
     keys,
     lifecycle,
+    lists,
     modules,
     namespaces,
     providers,
@@ -19,6 +20,7 @@ from apps.api.base import Unknown
 
 app_name = "api"
 urlpatterns = [
+    *lists.urlpatterns,
     *namespaces.urlpatterns,
     *grants.urlpatterns,
     *keys.urlpatterns,

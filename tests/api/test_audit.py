@@ -46,7 +46,7 @@ def test_a_namespace_of_the_same_beginning_is_another(as_dora, dora, alice, publ
 
 
 def test_pages_follow_each_other_without_a_gap_and_filters_stay(as_dora, dora, monkeypatch):
-    monkeypatch.setattr("apps.api.audit.PAGE_SIZE", 2)
+    monkeypatch.setattr("apps.api.paging.PAGE_SIZE", 2)
     for number in range(5):
         record(Kind.NAMESPACE_CHANGED, actor_id=dora.pk, subject="acme", number=number)
         record(Kind.GRANT_GIVEN, actor_id=dora.pk, subject="acme")
@@ -96,8 +96,8 @@ def test_files_have_every_row_oldest_first(as_dora, dora):
         ("until=9999-12-31", "“9999-12-31” in `until` is no date."),
         ("format=xml", "There is no format “xml”."),
         ("person=%00", ""),
-        ("before=x", ""),
-        ("before=99999999999999999999", ""),
+        ("cursor=x", ""),
+        ("cursor=99999999999999999999", ""),
     ],
 )
 def test_a_question_that_makes_no_sense_is_told_what_would(as_dora, query, found):

@@ -1,0 +1,117 @@
+"""GET /api/v1/me, /namespaces, /modules and /providers: who the caller is, and what they may see."""
+
+import pytest
+
+from apps.accounts.models import Namespace, Visibility
+from apps.providers import catalogue
+from tests.builders.keys import signing_key
+from tests.protocol.providers import cast
+
+pytestmark = pytest.mark.both
+
+
+@pytest.fixture
+def shelf(published, alice, pantry):
+    """acme is private, pantry public, hall internal."""
+    published("acme/vpc/aws", "1.0.0")
+    published("acme/vpc/aws", "1.1.0")
+    published("pantry/bucket/aws", "2.0.0")
+    published("pantry/vpc/google", "0.1.0")
+
+
+def names(client, url, what):
+    answer = client.get(url)
+    assert answer.status_code == 200, answer.content
+    return [
+        "/".join(filter(None, [row["namespace"], row.get("name"), row.get("system"), row.get("type")]))
+        for row in answer.json()[what]
+    ]
+
+
+def test_a_token_says_whose_it_is_and_what_it_may(client, alice, acme, bearer):
+    alice.first_name = "Alice"
+    alice.save()
+    said = client.get(
+        "/api/v1/me", headers=bearer(alice, scope="publish", namespaces=[acme], only_name="vpc/aws")
+    ).json()
+
+    assert {key: said[key] for key in ("user", "name", "staff")} == {"user": "alice", "name": "Alice", "staff": False}
+    token = said["token"]
+    assert (token["scope"], token["namespaces"], token["only_name"]) == ("publish", ["acme"], "vpc/aws")
+    assert client.get("/api/v1/me", headers=bearer(alice)).json()["token"]["namespaces"] is None
+    assert client.get("/api/v1/me").status_code == 401
+
+
+def test_each_caller_sees_the_namespaces_and_modules_that_they_may(shelf, tofu, bob, charlie):
+    everything = ["acme/vpc/aws", "pantry/bucket/aws", "pantry/vpc/google"]
+    assert names(tofu(), "/api/v1/modules", "modules") == everything[1:]
+    assert names(tofu(charlie), "/api/v1/modules", "modules") == everything[1:]
+    assert names(tofu(bob), "/api/v1/modules", "modules") == everything
+    seen = {
+        who.username if who else "": {
+            row["name"]: row["role"] for row in tofu(who).get("/api/v1/namespaces").json()["namespaces"]
+        }
+        for who in (None, bob, charlie)
+    }
+    assert seen == {
+        "": {"pantry": None},
+        "bob": {"acme": "reader", "hall": None, "pantry": None},
+        "charlie": {"hall": None, "pantry": None},
+    }
+
+
+def test_modules_are_searched_filtered_and_sorted(shelf, tofu, bob):
+    client = tofu(bob)
+    assert names(client, "/api/v1/modules?q=vpc&sort=name", "modules") == ["acme/vpc/aws", "pantry/vpc/google"]
+    assert names(client, "/api/v1/modules?q=vpc&namespace=pantry", "modules") == ["pantry/vpc/google"]
+    assert names(client, "/api/v1/modules?system=aws&sort=updated", "modules") == ["pantry/bucket/aws", "acme/vpc/aws"]
+    row = client.get("/api/v1/modules?q=bucket").json()["modules"][0]
+    assert {key: row[key] for key in ("version", "lifecycle", "downloads")} == {
+        "version": "2.0.0",
+        "lifecycle": "maintained",
+        "downloads": 0,
+    }
+
+
+def test_providers_are_listed(acme, alice, tofu):
+    key = cast.add_key(acme, signing_key("ed25519"), custody="publisher", uid="Cooks <cooks@example.com>")
+    catalogue.refresh(cast.add_version(key, signing_key("ed25519"), "dns", "1.0.0", ["linux_amd64"]).provider)
+
+    assert names(tofu(alice), "/api/v1/providers?q=dns", "providers") == ["acme/dns"]
+    assert names(tofu(), "/api/v1/providers", "providers") == []
+
+
+def test_pages_follow_each_other(tofu, monkeypatch):
+    monkeypatch.setattr("apps.api.paging.PAGE_SIZE", 2)
+    for number in range(5):
+        Namespace.objects.create(name=f"n{number}", canonical=f"n{number}", visibility=Visibility.PUBLIC)
+    seen, url = [], "/api/v1/namespaces"
+    while url:
+        answer = tofu().get(url).json()
+        assert len(answer["namespaces"]) <= 2
+        seen += [row["name"] for row in answer["namespaces"]]
+        url = answer["next"]
+
+    assert seen == [f"n{number}" for number in range(5)]
+
+
+@pytest.mark.parametrize("path", ["modules", "providers", "namespaces"])
+def test_a_list_needs_few_queries_however_long(path, shelf, tofu, bob, django_assert_max_num_queries):
+    client = tofu(bob)
+    with django_assert_max_num_queries(3):
+        client.get(f"/api/v1/{path}")
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("sort=size", "Nothing is sorted by 'size'."),
+        ("cursor=-1", "The cursor '-1' is not from this list."),
+        ("q=%00", ""),
+    ],
+)
+def test_a_question_that_makes_no_sense_is_told_what_would(tofu, db, query, found):
+    answer = tofu().get(f"/api/v1/modules?{query}")
+
+    assert answer.status_code == (422 if found else 200)
+    assert not found or answer.json()["error"]["message"] == found
