@@ -1,6 +1,6 @@
 # Larder. `make run`, `make test` and `make bench` do all their own set-up; the other targets use what `make test` installed.
 .DEFAULT_GOAL := help
-.PHONY: help run test test-python lint types contracts migrations-check advisories lock trust bench clean
+.PHONY: help run test test-python lint types schema contracts migrations-check advisories lock trust bench clean
 BIN := .venv/bin
 PARALLEL := -n auto --dist loadgroup --no-loadscope-reorder
 PYTEST := $(BIN)/pytest $(PARALLEL)
@@ -30,6 +30,9 @@ lint: ## Check style and formatting
 
 types: ## Check types
 	@$(BIN)/mypy
+
+schema: ## Write the OpenAPI document of the API
+	@DJANGO_SETTINGS_MODULE=tests.settings $(BIN)/python -m tests.openapi
 
 contracts: ## Check which part may import which
 	@$(BIN)/lint-imports

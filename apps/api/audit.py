@@ -9,21 +9,28 @@ from rest_framework.response import Response
 
 from apps.accounts.access import gate, operators
 from apps.accounts.models import Role
-from apps.api import paging
+from apps.api import answers, paging
 from apps.api.base import ApiView
+from apps.api.operations import operation
 from apps.audit import reading
 from apps.audit.models import AuditEvent
 from apps.lib.errors import Invalid
 
+_QUERY = {
+    "kind": "Only this kind of event.",
+    "person": "Only what this person did, or what was done to their account.",
+    "since": "A day (2026-01-31) or a time, which is included.",
+    "until": "A day, which is included, or a time, which is not.",
+    "format": "jsonl or csv: everything that matches as a file, the oldest first.",
+} | paging.CURSOR
+
 
 class AuditList(ApiView):
-    """A page, the newest first: `{"events": […], "next": "/api/v1/audit?cursor=123"}`. `next` is null on the last.
-
-    `kind`, `person`, `since` and `until` filter; `format=jsonl` or `csv` answers all that match, the oldest first.
-    """
+    """Pages, the newest event first, or a file."""
 
     http_method_names = ["get", "head"]
 
+    @operation("Read the audit (staff)", answers={200: answers.EventPage}, query=_QUERY)
     def get(self, request: Request) -> HttpResponseBase:
         self.require_token()
         operators.require_everywhere(self.viewer, "audit.view_auditevent")
@@ -33,6 +40,7 @@ class AuditList(ApiView):
 class NamespaceAudit(ApiView):
     http_method_names = ["get", "head"]
 
+    @operation("Read the audit of a namespace (owners)", answers={200: answers.EventPage}, query=_QUERY)
     def get(self, request: Request, namespace: str) -> HttpResponseBase:
         self.require_token()
         row = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)

@@ -4,6 +4,7 @@ from http import HTTPStatus
 from django.conf import settings
 from django.urls import reverse
 
+from apps.api.operations import Operation
 from apps.http.errors import Failure, api_dialect
 from apps.http.views import MachineView, NothingHere
 from apps.lib.errors import CredentialsRequired, RegistryError
@@ -18,6 +19,11 @@ class Unreadable(RegistryError):
 class ApiView(MachineView):
     http_method_names = ["get", "head", "put"]
     dialect = api_dialect
+
+    def operation_of(self, method: str) -> Operation | None:
+        """Tell what the endpoint takes and answers; None for a method that it does not have."""
+        found: Operation | None = getattr(getattr(self, method.lower(), None), "operation", None)
+        return found
 
     def require_token(self) -> None:
         """For writes: the same 401 for every address, before anything else is checked."""

@@ -10,8 +10,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.models import Role
+from apps.api import answers
 from apps.api.base import ApiView
 from apps.api.bodies import read_json, validated
+from apps.api.operations import operation
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.errors import Invalid
 from apps.modules.catalogue import describing as module_describing
@@ -42,9 +44,11 @@ def module_document(module: Module) -> dict[str, str]:
 class ModuleDetail(ApiView):
     http_method_names = ["get", "head", "patch"]
 
+    @operation("Show what a module says of itself", answers={200: answers.Module})
     def get(self, request: Request, namespace: str, name: str, system: str) -> Response:  # noqa: ARG002
         return Response(module_document(module_for(self.viewer, ModuleAddress(namespace, name, system))))
 
+    @operation("Describe a module", takes=DescriptionInput, answers={200: answers.Module}, again="Changes nothing.")
     def patch(self, request: Request, namespace: str, name: str, system: str) -> Response:
         """`{"description": "…", "source": "https://…"}`; omitted fields stay unchanged, empty ones are cleared."""
         self.require_token()
@@ -71,9 +75,11 @@ def provider_document(provider: Provider) -> dict[str, str]:
 class ProviderDetail(ApiView):
     http_method_names = ["get", "head", "patch"]
 
+    @operation("Show what a provider says of itself", answers={200: answers.Provider})
     def get(self, request: Request, namespace: str, type: str) -> Response:  # noqa: A002, ARG002
         return Response(provider_document(provider_for(self.viewer, ProviderAddress(namespace, type))))
 
+    @operation("Describe a provider", takes=ProviderInput, answers={200: answers.Provider}, again="Changes nothing.")
     def patch(self, request: Request, namespace: str, type: str) -> Response:  # noqa: A002
         """`{"notice": "…"}`, `description`, `source`; omitted fields stay unchanged, empty ones are cleared."""
         self.require_token()

@@ -12,8 +12,10 @@ from apps.accounts import namespaces
 from apps.accounts.access import gate
 from apps.accounts.models import Grant, Namespace, Role
 from apps.accounts.people import accounts, teams
+from apps.api import answers
 from apps.api.base import ApiView
 from apps.api.bodies import read_json, validated
+from apps.api.operations import operation
 from apps.lib.errors import Invalid, NotFound
 
 ROLES = {role.label.lower(): role for role in Role}
@@ -43,6 +45,7 @@ def grants_document(namespace: Namespace) -> dict[str, Any]:
 
 
 class GrantList(ApiView):
+    @operation("List the roles in a namespace (owners)", answers={200: answers.Grants})
     def get(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
         self.require_token()
         return Response(grants_document(gate.namespace_for(self.viewer, namespace, need=Role.OWNER)))
@@ -53,6 +56,7 @@ class GrantDetail(ApiView):
 
     http_method_names = ["put", "delete"]
 
+    @operation("Give a role", takes=GrantInput, answers={200: answers.Grant}, again="Changes nothing.")
     def put(self, request: Request, namespace: str, user: str = "", team: str = "") -> Response:
         self.require_token()
         target = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
@@ -62,6 +66,7 @@ class GrantDetail(ApiView):
             grant_document(namespaces.grant(namespace=target, grantee=grantee, role=role, actor=self.viewer))
         )
 
+    @operation("Withdraw a role", answers={204: None}, again="204.")
     def delete(self, request: Request, namespace: str, user: str = "", team: str = "") -> Response:  # noqa: ARG002
         self.require_token()
         target = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
@@ -75,6 +80,7 @@ class GrantDetail(ApiView):
 class Transfer(ApiView):
     http_method_names = ["post"]
 
+    @operation("Transfer a namespace", takes=TransferInput, answers={200: answers.Grants})
     def post(self, request: Request, namespace: str) -> Response:
         self.require_token()
         target = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)

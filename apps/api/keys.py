@@ -11,8 +11,10 @@ from rest_framework.response import Response
 
 from apps.accounts.access import gate
 from apps.accounts.models import Role
+from apps.api import answers
 from apps.api.base import ApiView
 from apps.api.bodies import read_json, validated
+from apps.api.operations import operation
 from apps.lib.errors import Invalid
 from apps.providers.signatures.keys import key_of, keys_of
 from apps.signing import keys
@@ -41,10 +43,16 @@ def key_document(key: Any) -> dict[str, Any]:
 class KeyList(ApiView):
     http_method_names = ["get", "head", "post"]
 
+    @operation("List the signing keys of a namespace", answers={200: answers.Keys})
     def get(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
         target = gate.namespace_for(self.viewer, namespace)
         return Response({"keys": [key_document(key) for key in keys_of(target)]})
 
+    @operation(
+        "Register, renew or request a key",
+        takes=KeyInput,
+        answers={200: answers.Key, 201: answers.Key, 202: answers.Key},
+    )
     def post(self, request: Request, namespace: str) -> Response:
         """201 with a registered key, 200 with a renewed one, 202 with one for a worker to generate."""
         self.require_token()
@@ -67,6 +75,7 @@ class KeyList(ApiView):
 
 
 class KeyDetail(ApiView):
+    @operation("Show a signing key", answers={200: answers.Key})
     def get(self, request: Request, namespace: str, fingerprint: str) -> Response:  # noqa: ARG002
         target = gate.namespace_for(self.viewer, namespace)
         return Response(key_document(key_of(target, fingerprint)))
@@ -78,6 +87,7 @@ class End(ApiView):
     http_method_names = ["post"]
     verb: Callable[..., None]
 
+    @operation("End a key", takes=EndInput, answers={200: answers.Key}, again="409.")
     def post(self, request: Request, namespace: str, fingerprint: str) -> Response:
         self.require_token()
         target = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)

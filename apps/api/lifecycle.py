@@ -10,8 +10,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.access import gate
+from apps.api import answers
 from apps.api.base import ApiView
 from apps.api.bodies import read_json, validated
+from apps.api.operations import Operation
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.modules import lifecycle as modules
 from apps.providers import lifecycle as providers
@@ -37,6 +39,17 @@ class PurgeInput(ReasonInput):
     confirm = serializers.CharField(allow_blank=True)
 
 
+SUMMARIES = {
+    "deprecate": "Deprecate a version",
+    "yank": "Yank a version",
+    "quarantine": "Quarantine a version (staff)",
+    "restore": "Restore a version",
+    "purge": "Purge a version (staff)",
+    "verify": "Verify a version (staff)",
+    "resign": "Sign a version",
+}
+
+
 class ActionView(ApiView):
     """`{"reason": "…"}` and the action's other fields; 200 with the release document afterwards.
 
@@ -48,6 +61,13 @@ class ActionView(ApiView):
     address_of: Callable[..., ModuleAddress | ProviderAddress] = ModuleAddress
     verb: Callable[..., Release] = modules.deprecate
     input: type[serializers.Serializer[Any]] | None = ReasonInput
+    summary = ""
+
+    def operation_of(self, method: str) -> Operation | None:
+        if method.lower() != "post":
+            return None
+        status: int = HTTPStatus.OK if self.input else HTTPStatus.ACCEPTED
+        return Operation(self.summary, self.input, {status: answers.Release}, again="409." if self.input else "202.")
 
     def post(self, request: Request, *, namespace: str, version: str, **names: str) -> Response:
         self.require_token()
@@ -60,7 +80,12 @@ class ActionView(ApiView):
 
 def _routes(kind: str, place: str, actions: VersionActions[Any]) -> list[URLPattern]:
     def route(name: str, verb: Callable[..., Release], wanted: type[ReasonInput] | None = ReasonInput) -> URLPattern:
-        view = ActionView.as_view(address_of=actions.address_type, verb=verb, input=wanted)
+        view = ActionView.as_view(
+            address_of=actions.address_type,
+            verb=verb,
+            input=wanted,
+            summary=f"{SUMMARIES[name]} of a {kind}",
+        )
         return path(f"{place}/<segment:version>/{name}", view, name=f"{kind}-{name}")
 
     return [

@@ -8,13 +8,22 @@ from rest_framework.response import Response
 
 from apps.accounts.access import gate
 from apps.accounts.models import ApiToken, Role
+from apps.api import answers
 from apps.api.base import ApiView
-from apps.api.paging import page_of, text_of
+from apps.api.operations import operation
+from apps.api.paging import CURSOR, page_of, text_of
 from apps.http.views import ReadyInNamespace
 from apps.lib.errors import Invalid
 from apps.releases.catalogue import search
 from apps.releases.catalogue.documents import moment
 from apps.releases.models import Kind, SearchDoc
+
+_QUERY = {
+    "q": "Words, each of which begins a name or another indexed term.",
+    "namespace": "Only in this namespace.",
+    "sort": f"{', '.join(search.SORTS)}; relevance without words is by name.",
+} | CURSOR
+_SYSTEM = {"system": "Only for this system, such as aws."}
 
 
 def me_document(token: ApiToken) -> dict[str, Any]:
@@ -39,6 +48,7 @@ class Me(ApiView):
 
     http_method_names = ["get", "head"]
 
+    @operation("The caller and their token", answers={200: answers.Me})
     def get(self, request: Request) -> Response:  # noqa: ARG002
         self.require_token()
         assert self.viewer.token is not None  # noqa: S101  # the API takes nothing else
@@ -50,6 +60,7 @@ class NamespaceList(ApiView):
 
     http_method_names = ["get", "head"]
 
+    @operation("List the namespaces that the caller may see", answers={200: answers.NamespacePage}, query=CURSOR)
     def get(self, request: Request) -> Response:
         rows = gate.visible_namespaces(self.viewer).annotate(highest=gate.highest_role(self.viewer.user))
         return Response(page_of(request, "namespaces", rows.order_by("canonical", "pk"), _namespace))
@@ -61,16 +72,12 @@ def _namespace(row: Any) -> dict[str, Any]:
 
 
 class CatalogueList(ReadyInNamespace, ApiView):
-    """Modules or providers with a listed version, about their default version.
-
-    `q` has words, each of which begins a name or another indexed term; `namespace` and, for modules, `system` filter;
-    `sort` is relevance (without words: by name), name, updated or downloads.
-    """
+    """Modules or providers with a listed version, about their default version."""
 
     http_method_names = ["get", "head"]
     kind: Kind
 
-    def get(self, request: Request) -> Response:
+    def page(self, request: Request) -> Response:
         sort = text_of(request, "sort") or search.RELEVANCE
         if sort not in search.SORTS:
             raise Invalid(f"Nothing is sorted by {sort!a}.", hint=f"Sort by {', '.join(search.SORTS)}.")
@@ -100,9 +107,17 @@ class CatalogueList(ReadyInNamespace, ApiView):
 class ModuleList(CatalogueList):
     kind = Kind.MODULE
 
+    @operation("List and search modules", answers={200: answers.ModulePage}, query=_QUERY | _SYSTEM)
+    def get(self, request: Request) -> Response:
+        return self.page(request)
+
 
 class ProviderList(CatalogueList):
     kind = Kind.PROVIDER
+
+    @operation("List and search providers", answers={200: answers.ProviderPage}, query=_QUERY)
+    def get(self, request: Request) -> Response:
+        return self.page(request)
 
 
 urlpatterns = [

@@ -9,8 +9,10 @@ from django.urls import path, reverse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from apps.api import answers
 from apps.api.base import ApiView
 from apps.api.bodies import refuse_form
+from apps.api.operations import operation
 from apps.lib.addresses import ModuleAddress
 from apps.lib.bodies import chunks, declared_length, streamed
 from apps.lib.errors import TooLarge
@@ -21,12 +23,23 @@ from apps.releases.catalogue.documents import release_document
 
 @streamed("PUT")
 class ModuleRelease(ApiView):
+    @operation("Show a version, or its newest upload", answers={200: answers.Release})
     def get(self, request: Request, namespace: str, name: str, system: str, version: str) -> Response:  # noqa: ARG002
         """The state of the newest upload of this version; readers see it once it is published."""
         viewer = self.viewer
         release = reading.latest_release(viewer, ModuleAddress(namespace, name, system), version)
         return Response(release_document(release, with_names=viewer.is_identified))
 
+    @operation(
+        "Publish a module version",
+        takes="application/octet-stream",
+        answers={200: answers.Release, 202: answers.Release},
+        query={
+            "folder": "Publish this folder of the archive.",
+            "confirm": "Confirm questions in advance: state_file, private_key, unloadable.",
+        },
+        again="200 for the same bytes; 409 for others.",
+    )
     def put(self, request: Request, namespace: str, name: str, system: str, version: str) -> Response:
         """The archive as raw body, in any framing: 202 with the release document; 200 for the same bytes again.
 

@@ -12,8 +12,10 @@ from apps.accounts import namespace_deletion, namespaces
 from apps.accounts.access import gate
 from apps.accounts.access.operators import operated_namespace_and_role
 from apps.accounts.models import Namespace, Role, Visibility
+from apps.api import answers
 from apps.api.base import ApiView
 from apps.api.bodies import read_json, validated
+from apps.api.operations import operation
 from apps.lib.errors import Invalid, NotFound
 from apps.releases.publishing import quotas
 
@@ -46,9 +48,16 @@ def namespace_document(namespace: Namespace, role: Role | None) -> dict[str, Any
 class NamespaceDetail(ApiView):
     http_method_names = ["get", "head", "put", "patch", "delete"]
 
+    @operation("Show a namespace", answers={200: answers.Namespace})
     def get(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
         return Response(namespace_document(*gate.namespace_and_role(self.viewer, namespace)))
 
+    @operation(
+        "Create or change a namespace",
+        takes=NamespaceInput,
+        answers={200: answers.Namespace, 201: answers.Namespace},
+        again="Changes it to the same.",
+    )
     def put(self, request: Request, namespace: str) -> Response:
         """201 if created (the caller owns it), 200 if changed; an omitted field stays unchanged."""
         self.require_token()
@@ -64,6 +73,7 @@ class NamespaceDetail(ApiView):
         namespaces.change(namespace=target, actor=self.viewer, **validated(NamespaceInput, read_json(request)))
         return Response(namespace_document(target, role))
 
+    @operation("Set the quotas of a namespace (staff)", takes=QuotaInput, answers={200: answers.Namespace})
     def patch(self, request: Request, namespace: str) -> Response:
         self.require_token()
         target, role = operated_namespace_and_role(self.viewer, namespace, permission="accounts.change_namespace")
@@ -73,6 +83,7 @@ class NamespaceDetail(ApiView):
         namespaces.set_quotas(namespace=target, actor=self.viewer, **wanted)
         return Response(namespace_document(target, role))
 
+    @operation("Delete an empty namespace", answers={204: None}, again="404.")
     def delete(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
         """Only an empty namespace. Its name stays reserved for its owners, who may create it again."""
         self.require_token()

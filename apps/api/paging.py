@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from apps.lib.errors import Invalid
 
 PAGE_SIZE = 100
+CURSOR = {"cursor": "From `next` of the page before."}
 _LAST_OFFSET = 10_000_000
 
 

@@ -13,8 +13,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from apps.api import answers
 from apps.api.base import ApiView
 from apps.api.bodies import read_json, refuse_form, validated
+from apps.api.operations import operation
 from apps.lib.addresses import ProviderAddress
 from apps.lib.bodies import chunks, declared_length, streamed
 from apps.providers import publishing, reading
@@ -34,12 +36,19 @@ class DraftInput(serializers.Serializer[Any]):
 class ProviderRelease(ApiView):
     http_method_names = ["get", "head", "post", "delete"]
 
+    @operation("Show a version, or its newest draft", answers={200: answers.Draft})
     def get(self, request: Request, namespace: str, type: str, version: str) -> Response:  # noqa: A002, ARG002
         """The state of the newest upload of this version; readers see it once it is published."""
         viewer = self.viewer
         release = reading.latest_release(viewer, ProviderAddress(namespace, type), version)
         return Response(draft_document(release, with_names=viewer.is_identified))
 
+    @operation(
+        "Open a draft of a provider version",
+        takes=DraftInput,
+        answers={200: answers.Draft, 201: answers.Draft},
+        again="200 with the open draft.",
+    )
     def post(self, request: Request, namespace: str, type: str, version: str) -> Response:  # noqa: A002
         """201 with a new draft; 200 with the open draft, or with the published release."""
         self.require_token()
@@ -49,6 +58,7 @@ class ProviderRelease(ApiView):
         status = HTTPStatus.CREATED if opened.created else HTTPStatus.OK
         return _released(opened.release, status)
 
+    @operation("Cancel a draft", answers={204: None}, again="404.")
     def delete(self, request: Request, namespace: str, type: str, version: str) -> Response:  # noqa: A002, ARG002
         """Cancel the draft; a submitted release continues."""
         self.require_token()
@@ -61,6 +71,12 @@ class ProviderRelease(ApiView):
 class ProviderFile(ApiView):
     http_method_names = ["put", "delete"]
 
+    @operation(
+        "Send a file of a draft",
+        takes="application/octet-stream",
+        answers={200: answers.File, 201: answers.File},
+        again="Replaces the file.",
+    )
     def put(self, request: Request, namespace: str, type: str, version: str, filename: str) -> Response:  # noqa: A002
         """The file as raw body, in any framing: 201 with its digest; 200 if it replaces a file of that name."""
         self.require_token()
@@ -72,6 +88,7 @@ class ProviderFile(ApiView):
         )
         return Response(file_document(received.file), status=HTTPStatus.CREATED if received.created else HTTPStatus.OK)
 
+    @operation("Remove a file of a draft", answers={204: None}, again="404.")
     def delete(self, request: Request, namespace: str, type: str, version: str, filename: str) -> Response:  # noqa: A002, ARG002
         self.require_token()
         release = reading.draft_for(self.viewer, ProviderAddress(namespace, type), version)
@@ -82,6 +99,7 @@ class ProviderFile(ApiView):
 class ProviderPublish(ApiView):
     http_method_names = ["post"]
 
+    @operation("Publish a draft", answers={200: answers.Draft, 202: answers.Draft}, again="200 once it is published.")
     def post(self, request: Request, namespace: str, type: str, version: str) -> Response:  # noqa: A002, ARG002
         """202 with the release document; 200 if these packages are published already."""
         self.require_token()
@@ -93,6 +111,12 @@ class ProviderPublish(ApiView):
 class ProviderSignature(ApiView):
     http_method_names = ["put"]
 
+    @operation(
+        "Sign a published version again",
+        takes="application/octet-stream",
+        answers={200: answers.SignedRelease},
+        again="Changes nothing.",
+    )
     def put(self, request: Request, namespace: str, type: str, version: str) -> Response:  # noqa: A002
         """The signature as raw body: 200 with the release document and the key that clients get from now on."""
         self.require_token()

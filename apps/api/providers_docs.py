@@ -12,8 +12,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.models import Role
+from apps.api import answers
 from apps.api.base import ApiView
 from apps.api.bodies import refuse_form
+from apps.api.operations import operation
 from apps.lib.addresses import ProviderAddress
 from apps.lib.bodies import chunks, declared_length, streamed
 from apps.lib.errors import TooLarge
@@ -26,11 +28,18 @@ from apps.providers.drafting import drafts
 class ProviderDocs(ApiView):
     http_method_names = ["get", "head", "put"]
 
+    @operation("Show the documentation pages of a version", answers={200: answers.Docs})
     def get(self, request: Request, namespace: str, type: str, version: str) -> Response:  # noqa: A002, ARG002
         provider, role = reading.provider_and_role(self.viewer, ProviderAddress(namespace, type))
         shown = reading.version_of(self.viewer, provider, version)
         return Response(browsing.docs_document(shown, with_archives=role != Role.READER))
 
+    @operation(
+        "Replace the documentation of a version",
+        takes="application/octet-stream",
+        answers={200: answers.DocsArchive, 202: answers.DocsArchive},
+        again="200.",
+    )
     def put(self, request: Request, namespace: str, type: str, version: str) -> Response:  # noqa: A002
         """202 with the received archive; 200 if the same bytes are shown already or wait for a worker."""
         self.require_token()

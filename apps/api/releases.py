@@ -6,13 +6,16 @@ from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from apps.api import answers
 from apps.api.base import ApiView
+from apps.api.operations import operation
 from apps.lib.errors import NotFound
 from apps.releases.catalogue import reading
 from apps.releases.catalogue.documents import release_document
 
 
 class ReleaseDetail(ApiView):
+    @operation("Show a release", answers={200: answers.Release})
     def get(self, request: Request, public_id: str) -> Response:  # noqa: ARG002
         self.require_token()
         try:

@@ -12,8 +12,10 @@ from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Membership, Role, Team
 from apps.accounts.people import accounts, teams
+from apps.api import answers
 from apps.api.base import ApiView
 from apps.api.bodies import read_json, validated
+from apps.api.operations import operation
 from apps.lib.errors import NotFound, RoleRequired
 
 
@@ -46,10 +48,17 @@ def member_document(membership: Membership) -> dict[str, Any]:
 class TeamDetail(ApiView):
     http_method_names = ["get", "head", "put", "delete"]
 
+    @operation("Show a team", answers={200: answers.Team})
     def get(self, request: Request, team: str) -> Response:  # noqa: ARG002
         self.require_token()
         return Response(team_document(gate.team_for(self.viewer, team), self.viewer))
 
+    @operation(
+        "Create or change a team",
+        takes=TeamInput,
+        answers={200: answers.Team, 201: answers.Team},
+        again="Changes it to the same.",
+    )
     def put(self, request: Request, team: str) -> Response:
         """201 if created (the caller manages it), 200 if it existed."""
         self.require_token()
@@ -65,6 +74,7 @@ class TeamDetail(ApiView):
             teams.describe(team=target, description=wanted["description"], actor=self.viewer)
         return Response(team_document(target, self.viewer))
 
+    @operation("Delete a team", answers={204: None}, again="404.")
     def delete(self, request: Request, team: str) -> Response:  # noqa: ARG002
         self.require_token()
         teams.delete(team=gate.team_for(self.viewer, team, manage=True), actor=self.viewer)
@@ -76,6 +86,9 @@ class MemberDetail(ApiView):
 
     http_method_names = ["put", "delete"]
 
+    @operation(
+        "Add or change a member", takes=MemberInput, answers={200: answers.Member}, again="Changes it to the same."
+    )
     def put(self, request: Request, team: str, user: str) -> Response:
         self.require_token()
         target = gate.team_for(self.viewer, team, manage=True)
@@ -85,6 +98,7 @@ class MemberDetail(ApiView):
             teams.set_manager(membership=membership, is_manager=wanted["manager"], actor=self.viewer)
         return Response(member_document(membership))
 
+    @operation("Remove a member", answers={204: None}, again="204.")
     def delete(self, request: Request, team: str, user: str) -> Response:  # noqa: ARG002
         """Every member may leave."""
         self.require_token()

@@ -14,6 +14,7 @@ from apps.api import (
     providers,
     providers_docs,
     releases,
+    schema,
     teams,
 )
 from apps.api.base import Unknown
@@ -32,5 +33,6 @@ urlpatterns = [
     *lifecycle.urlpatterns,
     *releases.urlpatterns,
     *audit.urlpatterns,
+    *schema.urlpatterns,
     re_path(r"", Unknown.as_view()),
 ]

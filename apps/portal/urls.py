@@ -1,6 +1,6 @@
 """Routes of the HTML site. Each module of pages has its own list."""
 
-from apps.portal import activity, browse, help_pages, home
+from apps.portal import activity, api_docs, browse, help_pages, home
 from apps.portal.frame import theme
 from apps.portal.lifecycle import several
 from apps.portal.modules import downloads, settings
@@ -17,6 +17,7 @@ urlpatterns = [
     *activity.urlpatterns,
     *sign_on.urlpatterns,
     *help_pages.urlpatterns,
+    *api_docs.urlpatterns,
     *theme.urlpatterns,
     *tokens.urlpatterns,
     *cli_login.urlpatterns,

@@ -4,9 +4,26 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from apps.api.base import ApiView
+from tests.api import schema
 from tests.builders.outages import database_away
 
 __all__ = ["database_away"]
+
+
+@pytest.fixture(autouse=True)
+def as_described(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every answer of the API in these tests has a status and a shape that the schema gives it."""
+    finalize = ApiView.finalize_response
+
+    def compared(view: Any, request: Any, response: Any, *args: Any, **kwargs: Any) -> Any:
+        answer = finalize(view, request, response, *args, **kwargs)
+        operation = view.operation_of(request.method) if request.method != "HEAD" else None
+        if operation:
+            schema.compare(request.method, request.resolver_match.url_name, answer, operation)
+        return answer
+
+    monkeypatch.setattr(ApiView, "finalize_response", compared)
 
 
 class Untouchable:

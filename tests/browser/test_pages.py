@@ -43,6 +43,7 @@ def tabs(*extra: Keywords) -> list[tuple[Keywords, str]]:
 PAGES: dict[str, list[tuple[Keywords, str]]] = {
     "home": [({}, "")],
     "how-to": [({}, "")],
+    "api-docs": [({}, "")],
     "account": [({}, "")],
     "own-activity": [({}, "")],
     "tokens": [({}, "")],

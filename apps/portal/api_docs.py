@@ -1,0 +1,129 @@
+"""/api/docs: the OpenAPI document as one page, made on the server: the strict policy allows no renderer's styles."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import path
+from django.views.decorators.http import require_safe
+
+FILE = Path(settings.BASE_DIR, "static/api/openapi.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    name: str
+    type: str
+    shape: str  # to link to
+    text: str
+    is_required: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    tag: str
+    id: str
+    method: str
+    path: str
+    summary: str
+    description: str
+    query: list[Field]
+    takes: str
+    shape_taken: str
+    answers: list[tuple[str, str, str]]  # status, text, shape
+
+    @property
+    def curl(self) -> str:
+        body = {"": "", "JSON": " -d '{…}'"}.get(self.takes, " --upload-file FILE")
+        verb = "" if self.method == "GET" or ("upload" in body and self.method == "PUT") else f" -X {self.method}"
+        return f'curl -H "Authorization: Bearer $TOKEN"{verb}{body} "{settings.PUBLIC_URL}{self.path}"'
+
+
+@login_not_required
+@require_safe
+def api_docs(request: HttpRequest) -> HttpResponse:
+    document, groups, shapes = _read()
+    context = {"description": document["info"]["description"], "groups": groups, "shapes": shapes}
+    return render(request, "portal/api_docs/page.html", context)
+
+
+@cache
+def _read() -> tuple[dict[str, Any], list[tuple[str, list[Endpoint]]], list[tuple[str, list[Field]]]]:
+    document: dict[str, Any] = json.loads(FILE.read_text())
+    groups = [(tag, list(endpoints)) for tag, endpoints in groupby(_endpoints(document), key=lambda one: one.tag)]
+    shapes = [(name, _fields(shape)) for name, shape in document["components"]["schemas"].items()]
+    return document, groups, shapes
+
+
+def _endpoints(document: dict[str, Any]) -> Iterator[Endpoint]:
+    for place, methods in document["paths"].items():
+        for method, one in methods.items():
+            content = one.get("requestBody", {}).get("content", {})
+            media: str = next(iter(content), "")
+            body: dict[str, Any] = content.get(media, {})
+            yield Endpoint(
+                tag=one["tags"][0],
+                id=one["operationId"],
+                method=method.upper(),
+                path=place,
+                summary=one["summary"],
+                description=one.get("description", ""),
+                query=[
+                    Field(given["name"], "text", "", given.get("description", ""), given.get("required", False))
+                    for given in one.get("parameters", [])
+                    if given["in"] == "query"
+                ],
+                takes={"": "", "application/json": "JSON"}.get(media, "the bytes"),
+                shape_taken=_shape_of(body.get("schema", {})),
+                answers=[
+                    (status, answer["description"], _shape_of(_schema_of(answer)))
+                    for status, answer in one["responses"].items()
+                ],
+            )
+
+
+def _schema_of(answer: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = answer.get("content", {}).get("application/json", {}).get("schema", {})
+    return found
+
+
+def _shape_of(schema: dict[str, Any]) -> str:
+    return str(schema.get("$ref", "")).rpartition("/")[2]
+
+
+def _fields(shape: dict[str, Any]) -> list[Field]:
+    required = shape.get("required", [])
+    return [
+        Field(name, *_type_of(schema), schema.get("description", ""), name in required)
+        for name, schema in shape.get("properties", {}).items()
+    ]
+
+
+def _type_of(schema: dict[str, Any]) -> tuple[str, str]:
+    """The type in words, and the shape that it refers to."""
+    options = schema.get("oneOf") or schema.get("anyOf") or schema.get("allOf") or [schema]
+    names, shapes = [], []
+    for one in options:
+        items = one.get("items", {})
+        shapes.append(_shape_of(one) or _shape_of(items))
+        kinds = one.get("type", "")
+        words = kinds if isinstance(kinds, list) else [kinds]
+        chosen = [str(value) for value in one.get("enum", []) if value is not None]
+        if "array" in words:
+            names.append(f"list of {_shape_of(items) or items.get('type', 'anything')}")
+        elif chosen:
+            names.append(" | ".join(chosen) + (" | null" if "null" in words else ""))
+        else:
+            names.append(_shape_of(one) or " or ".join(filter(None, words)) or "anything")
+    return " or ".join(names), next(filter(None, shapes), "")
+
+
+urlpatterns = [path("api/docs", api_docs, name="api-docs")]
