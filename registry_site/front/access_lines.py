@@ -97,7 +97,8 @@ class AccessLines:
 
 def _pieces(lines: list[str]) -> Iterator[str]:
     """Join lines as far as a pipe takes them whole: other processes write to the same one."""
-    piece, size = [], 0
+    piece: list[str] = []
+    size = 0
     for line in lines:
         if size + len(line) > PIPE_BUF and piece:
             yield "".join(piece)
