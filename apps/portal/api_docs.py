@@ -51,7 +51,7 @@ class Endpoint:
 @require_safe
 def api_docs(request: HttpRequest) -> HttpResponse:
     document, groups, shapes = _read()
-    context = {"description": document["info"]["description"], "groups": groups, "shapes": shapes}
+    context = {"description": document["info"]["description"].replace("`", ""), "groups": groups, "shapes": shapes}
     return render(request, "portal/api_docs/page.html", context)
 
 

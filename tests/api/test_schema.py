@@ -38,7 +38,7 @@ def test_the_page_shows_every_operation_and_links_to_every_shape(client, db):
     document, page = json.loads(FILE.read_text()), client.get("/api/docs").content.decode()
     ids = {one["operationId"] for methods in document["paths"].values() for one in methods.values()}
 
-    assert set(re.findall(r'<details class="card" id="(\w+)">', page)) == ids
+    assert set(re.findall(r'<details class="disclosure" id="(\w+)">', page)) == ids
     assert set(re.findall(r'id="shape-(\w+)"', page)) == set(document["components"]["schemas"])
     assert set(re.findall(r'href="#shape-(\w+)"', page)) <= set(document["components"]["schemas"])
     assert "?sort=" in page
