@@ -19,10 +19,23 @@ def on_the_loop() -> Generator[None, None, None]:
     yield
 
 
+class AtOnce:
+    """A callback of a future of granian's that runs in granian's thread. It must be short and wait for nothing."""
+
+    def __init__(self, work: Callable[[Any], None]) -> None:
+        self._work = work
+
+    def __call__(self, done: Any) -> None:
+        self._work(done)
+
+
 class FirstStepLoop(asyncio.SelectorEventLoop):
     def call_soon_threadsafe(  # type: ignore[override]  # granian needs no handle of a request
         self, callback: Callable[..., Any], *arguments: Any, context: Any = None
     ) -> asyncio.Handle | None:
+        if type(callback) is AtOnce:
+            callback(*arguments)
+            return None
         # Nobody but granian passes a coroutine here: that of a request, with the callback that runs what is left of it.
         if arguments and isinstance(arguments[0], types.CoroutineType) and _ends(arguments[0]):
             return None

@@ -1,7 +1,8 @@
-"""The body of a request, received on the server's loop at a minimum pace: gathered whole or read in a thread."""
+"""The body of a request, received at a minimum pace: gathered whole on the server's loop, or read in a thread."""
 
 import asyncio
 import threading
+import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,11 +15,12 @@ from django.conf import settings
 
 from apps.lib.bodies import Disconnected, TooSlow, too_large
 from apps.lib.errors import RegistryError, Unavailable
+from registry_site.server.first_step import AtOnce
 
 # Over HTTP/2 each message is a frame of 16 KiB. Waking the reader for each would dominate an upload's time.
 GATHERED = 256 * 1024
 LINGER_SECONDS = 0.01
-# Bytes that wait in memory while the reader works; those being gathered come on top.
+# Bytes that wait in memory while the reader works.
 AHEAD = 512 * 1024
 # Memory of all gathered bodies of a process, and the overhead of each.
 MEMORY = 64 * 1024 * 1024
@@ -41,22 +43,25 @@ class Sender:
 
     async def next(self) -> bytes:
         """Return the next bytes; `is_done` tells whether they are the last. Raises Disconnected and TooSlow."""
-        patience = settings.CLIENT_TIMEOUT
-        loop = asyncio.get_running_loop()
-        started = loop.time()
+        started = time.monotonic()
         self.has_begun = True
         try:
-            async with asyncio.timeout(patience):
+            async with asyncio.timeout(settings.CLIENT_TIMEOUT):
                 message: Any = await self.receive()
         except TimeoutError:
             raise TooSlow from None
+        return self.take(message, time.monotonic() - started)
+
+    def take(self, message: Any, waited: float) -> bytes:
+        """Return the bytes of a message that came after so many seconds. Raises Disconnected and TooSlow."""
         if message["type"] == "http.disconnect":
             self.is_gone = True
             raise Disconnected("the sender disconnected during the body")
         body: bytes = message.get("body", b"")
         self.is_done = not message.get("more_body", False)
-        self._waited += loop.time() - started
+        self._waited += waited
         self._came += len(body)
+        patience = settings.CLIENT_TIMEOUT
         if self._waited >= patience and not self.is_done:
             if self._came < patience * settings.CLIENT_MIN_RATE:
                 raise TooSlow
@@ -149,25 +154,29 @@ class Gathering:
 
 
 class RequestBody(Body):
-    """`wsgi.input` of a streamed body: received on the loop, read in a thread.
+    """`wsgi.input` of a streamed body, read in a thread.
 
     Reading raises the error that ended it. Nothing is received before the first read or `begin`. Call `begin` and
     `close` on `loop`, which is that of the request.
+
+    Each message asks for the next one where it arrives, in the server's own thread (see first_step.py): a turn of the
+    loop for each frame of HTTP/2, with a timer and a task, took six times as long as the frame itself. A single timer
+    on the loop watches the sender's pace.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, sender: Sender) -> None:
         super().__init__(loop, sender.receive)
         self.sender = sender
+        self._has_begun = False  # the reader
+        # The rest belongs to whoever has the lock.
         self._changed = threading.Condition()
         self._came: deque[bytes] = deque()
         self._size = 0
-        self._is_taking = self._is_over = False
         self._error: RegistryError | None = None
-        # These belong to the loop: what is not handed over yet.
-        self._taking: asyncio.Task[None] | None = None
-        self._room = asyncio.Event()
-        self._gathered = bytearray()
-        self._lingering: asyncio.TimerHandle | None = None
+        self._is_over = self._is_paused = self._is_closed = False
+        self._coming: Any = None  # the future of the next message
+        self._asked_at = 0.0
+        self._watching: asyncio.TimerHandle | None = None
 
     def read1(self, size: int) -> bytes:
         """Return 1 to `size` bytes that have arrived; empty only at the end."""
@@ -178,12 +187,13 @@ class RequestBody(Body):
     async def begin(self, gathering: Gathering) -> None:
         """Receive the first bytes on the loop, so that no thread waits for a sender that sends next to nothing."""
         with gathering.place() as place:
+            first, error = b"", None
             try:
-                self._gathered += await gathering.first(self.sender, place, FIRST)
-            except RegistryError as error:
-                self._hand_over(error=error)
-            else:
-                self._hand_over()
+                first = await gathering.first(self.sender, place, FIRST)
+            except RegistryError as refusal:
+                error = refusal
+            with self._changed:
+                self._add(first, error)
 
     @property
     def has_arrived(self) -> bool:
@@ -191,9 +201,14 @@ class RequestBody(Body):
 
     async def close(self) -> None:
         """Stop receiving."""
-        if self._taking is not None:
-            self._taking.cancel()
-            await asyncio.wait([self._taking])
+        with self._changed:
+            self._is_closed = True
+            coming, self._coming = self._coming, None
+            if self._watching is not None:
+                self._watching.cancel()
+        if coming is not None:
+            coming.cancel()
+            await asyncio.sleep(0)
 
     def _receive_more_data(self) -> bytes:
         return self._next(GATHERED)
@@ -201,18 +216,22 @@ class RequestBody(Body):
     def _next(self, size: int) -> bytes:
         if not self._has_more:
             return b""
-        if not self._is_taking:
-            self._is_taking = True
+        if not self._has_begun:
+            self._has_begun = True
             self.loop.call_soon_threadsafe(self._start)
         with self._changed:
             self._changed.wait_for(lambda: self._came or self._is_over)
+            enough = min(size, GATHERED)
+            self._changed.wait_for(lambda: self._size >= enough or self._is_over, LINGER_SECONDS)
             pieces = self._pop(size)
             self._has_more = self._error is not None or not self._is_over or bool(self._came)
             if not pieces and self._error is not None:
                 raise self._error
-            is_room = self._size <= AHEAD and not self._is_over
-        if is_room:
-            self.loop.call_soon_threadsafe(self._room.set)
+            goes_on = self._is_paused and self._size <= AHEAD
+            if goes_on:
+                self._is_paused = False
+        if goes_on:
+            self.loop.call_soon_threadsafe(self._ask)
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def _pop(self, size: int) -> list[bytes]:
@@ -230,42 +249,59 @@ class RequestBody(Body):
     # --- On the loop --------------------------------------------------------------------------------------------------
 
     def _start(self) -> None:
-        self._taking = self.loop.create_task(self._take())
+        self._ask()
+        self._watch()
 
-    async def _take(self) -> None:
-        try:
-            if self._error is None:
-                await self._take_all()
-        except RegistryError as error:
-            self._hand_over(error=error)
-
-    async def _take_all(self) -> None:
-        # Bytes since the last check for room. Those handed over by the timer count as well, or a slow sender would
-        # fill the memory while the reader stands still.
-        size = 0
-        while not self.sender.is_done:
-            body = await self.sender.next()
-            self._gathered += body
-            size += len(body)
-            if size >= GATHERED or self.sender.is_done:
-                size = 0
-                if not self._hand_over() and not self.sender.is_done:
-                    await self._room.wait()
-            elif body and self._lingering is None:
-                self._lingering = self.loop.call_later(LINGER_SECONDS, self._hand_over)
-
-    def _hand_over(self, *, error: RegistryError | None = None) -> bool:
-        """Give the reader the gathered bytes; return whether there is room for more."""
-        if self._lingering is not None:
-            self._lingering.cancel()
-            self._lingering = None
+    def _watch(self) -> None:
+        """End a body whose sender is silent for too long."""
+        patience = settings.CLIENT_TIMEOUT
         with self._changed:
-            if self._gathered:
-                self._came.append(bytes(self._gathered))
-                self._size += len(self._gathered)
-                self._gathered.clear()
-            self._error = error
-            self._is_over = self.sender.is_done or error is not None
-            self._room.clear()
+            if self._is_closed or self._is_over:
+                return
+            silent = 0.0 if self._coming is None else time.monotonic() - self._asked_at
+            if silent < patience:
+                self._watching = self.loop.call_later(patience - silent, self._watch)
+                return
+            self._coming.cancel()
+            self._add(b"", TooSlow())
+
+    # --- On the loop or in the server's thread ------------------------------------------------------------------------
+
+    def _ask(self) -> None:
+        with self._changed:
+            if self._is_closed or self._is_over:
+                return
+            self.sender.has_begun = True
+            self._asked_at = time.monotonic()
+            coming: Any = self.sender.receive()
+            if not hasattr(coming, "add_done_callback"):  # of another server than granian
+                coming = asyncio.ensure_future(coming, loop=self.loop)
+            self._coming = coming
+        coming.add_done_callback(AtOnce(self._take))
+
+    def _take(self, came: Any) -> None:
+        with self._changed:
+            self._coming = None
+            try:
+                body, error = self.sender.take(came.result(), time.monotonic() - self._asked_at), None
+            except asyncio.CancelledError:
+                return
+            except RegistryError as refusal:
+                body, error = b"", refusal
+            if self._is_closed or self._is_over:
+                return
+            self._add(body, error)
+            self._is_paused = self._size > AHEAD and not self._is_over
+            goes_on = not (self._is_paused or self._is_over)
+        if goes_on:
+            self._ask()
+
+    def _add(self, body: bytes, error: RegistryError | None) -> None:
+        was_empty = not self._came
+        if body:
+            self._came.append(body)
+            self._size += len(body)
+        self._error = error
+        self._is_over = self.sender.is_done or error is not None
+        if was_empty or self._size >= GATHERED or self._is_over:
             self._changed.notify()
-            return self._size <= AHEAD

@@ -4,12 +4,14 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Iterator
+from queue import Queue
 from typing import Any
 
 import pytest
 from django.conf import settings
 
 from apps.lib.bodies import Disconnected, TooSlow
+from registry_site.server.first_step import FirstStepLoop
 from registry_site.server.request_body import AHEAD, GATHERED, Gathering, RequestBody, Sender
 
 FRAME = 16 * 1024
@@ -170,3 +172,59 @@ def test_nothing_is_taken_any_more_once_it_is_closed(body_of):
     assert body.read1(100) == b"a"
     asyncio.run_coroutine_threadsafe(body.close(), body.loop).result(10)
     assert server.is_cancelled.wait(10)
+
+
+class Coming:
+    """A message to come, as granian promises it: it calls back through the loop, from its own thread."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self.callback: Callable[..., Any] | None = None
+        self.message: dict[str, Any] = {}
+
+    def add_done_callback(self, callback: Callable[..., Any]) -> None:
+        self.callback = callback
+
+    def come(self, message: dict[str, Any]) -> None:
+        self.message = message
+        self.loop.call_soon_threadsafe(self.callback, self)  # type: ignore[arg-type]  # there by now
+
+    def result(self) -> dict[str, Any]:
+        return self.message
+
+    def cancel(self) -> None:
+        """Nobody waits any more."""
+
+
+def test_the_next_frame_is_asked_for_where_the_last_one_came_and_not_on_the_loop() -> None:
+    loop, sent, asked = FirstStepLoop(), frames(40), Queue[Coming]()
+    askers: list[threading.Thread] = []
+
+    def receive() -> Coming:
+        askers.append(threading.current_thread())
+        coming = Coming(loop)
+        asked.put(coming)
+        return coming
+
+    def serve() -> None:
+        for message in sent:
+            coming = asked.get(timeout=10)
+            while coming.callback is None:
+                time.sleep(0.001)
+            coming.come(message)
+
+    running, server = threading.Thread(target=loop.run_forever), threading.Thread(target=serve)
+    running.start()
+    server.start()
+    body = RequestBody(loop, Sender(receive))  # type: ignore[arg-type]  # a2wsgi types each message
+    read = body.read()
+    asyncio.run_coroutine_threadsafe(body.close(), loop).result(10)
+    loop.call_soon_threadsafe(loop.stop)
+    for thread in (running, server):
+        thread.join(10)
+    loop.close()
+
+    assert read == b"".join(message["body"] for message in sent)
+    assert askers[0] is running
+    # After a pause the loop asks again.
+    assert askers.count(server) >= 30
