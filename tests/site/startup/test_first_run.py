@@ -17,8 +17,6 @@ from tests.conftest import CLIENTS, need
 from tests.live import Live, start_live
 from tests.site.processes import eventually
 
-pytestmark = pytest.mark.both
-
 
 def printed_lines(output: Path) -> str:
     """The text between the markers, as a person would copy it."""
@@ -68,6 +66,7 @@ def test_the_demo_archive_has_the_same_bytes_whatever_the_dates_of_the_checkout(
     assert first_run.demo_archive() == first_run.demo_archive()
 
 
+@pytest.mark.both
 @pytest.mark.django_db
 def test_the_first_account_is_made_once_and_its_password_never_changes_by_itself() -> None:
     assert first_run.create_admin("chosen by the operator") is None, "nothing to show: the operator knows it"
@@ -79,6 +78,7 @@ def test_the_first_account_is_made_once_and_its_password_never_changes_by_itself
     assert admin.check_password("chosen by the operator")
 
 
+@pytest.mark.both
 @pytest.mark.django_db
 def test_without_a_choice_the_password_is_random() -> None:
     password = first_run.create_admin("")
@@ -96,6 +96,7 @@ def publish_and_purge(work) -> None:
     lifecycle.purge(viewer=admin, address=address, version=first_run.DEMO_VERSION, reason="Ours now.", confirm=confirm)
 
 
+@pytest.mark.both
 @pytest.mark.django_db
 def test_the_demo_comes_once_and_its_removal_sticks(work) -> None:
     first_run.create_admin("")
@@ -108,6 +109,7 @@ def test_the_demo_comes_once_and_its_removal_sticks(work) -> None:
     assert not first_run.demo_is_due(), "its namespace was deleted"
 
 
+@pytest.mark.both
 @pytest.mark.django_db
 def test_a_demo_namespace_that_was_deleted_before_anything_was_published_stays_away() -> None:
     first_run.create_admin("")
@@ -118,6 +120,7 @@ def test_a_demo_namespace_that_was_deleted_before_anything_was_published_stays_a
     assert not first_run.demo_is_due()
 
 
+@pytest.mark.both
 @pytest.mark.django_db
 def test_without_the_demo_nothing_is_published_and_no_lines_are_printed(settings) -> None:
     settings.DEMO = False
