@@ -40,7 +40,7 @@ class Request:
 @pytest.fixture
 def loop() -> Iterator[FirstStepLoop]:
     one = FirstStepLoop()
-    thread = threading.Thread(target=one.run_forever)
+    thread = threading.Thread(target=one.run_forever, daemon=True)
     thread.start()
     yield one
     one.call_soon_threadsafe(one.stop)
