@@ -13,7 +13,16 @@ EXPIRES_SOON = timedelta(days=7)
 
 
 class User(AbstractUser):
-    """A person. Others see `username`, but only the sign-in looks it up."""
+    """A person. Others see `username`, but only the sign-in looks it up.
+
+    Or a service account: a machine of a team, with tokens and without a sign-in. Its name ends in [bot], as no
+    person's can, so that it is known for a machine wherever it is shown; see `people.service_accounts`.
+    """
+
+    is_service = models.BooleanField(default=False, db_default=False, editable=False)
+    service_of = models.ForeignKey(
+        "Team", models.SET_NULL, null=True, blank=True, editable=False, related_name="service_accounts"
+    )
 
     @property
     def pseudonym(self) -> str:
@@ -138,7 +147,7 @@ class Membership(models.Model):
 class GrantQuerySet(models.QuerySet["Grant"]):
     def active_owners(self, *, besides: User | None = None) -> Self:
         """Return grants of ownership to an active person, or to a team with one, not counting the person `besides`."""
-        people = User.objects.filter(is_active=True)
+        people = User.objects.filter(is_active=True, is_service=False)
         if besides is not None:
             people = people.exclude(pk=besides.pk)
         member = Membership.objects.filter(team=OuterRef("team"), user__in=people)

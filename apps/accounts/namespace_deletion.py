@@ -81,8 +81,10 @@ def revive(*, name: str, visibility: str, description: str, actor: Viewer) -> Na
     if row is None or actor.user is None:
         return None
     former: dict[str, list[int]] = row.former_owners or {"users": [], "teams": []}
-    people = User.objects.filter(pk__in=former["users"], is_active=True)
-    teams = Team.objects.filter(Q(memberships__user__is_active=True), pk__in=former["teams"]).distinct()
+    people = User.objects.filter(pk__in=former["users"], is_active=True, is_service=False)
+    teams = Team.objects.filter(
+        Q(memberships__user__is_active=True, memberships__user__is_service=False), pk__in=former["teams"]
+    ).distinct()
     if not (operates(actor) or _is_one(actor.user, people, teams)) or not (people or teams):
         return None
     row.deleted_at, row.former_owners, row.visibility, row.description = None, None, visibility, description

@@ -31,6 +31,8 @@ def creation_refused(actor: Viewer, what: str = "a namespace") -> str:
     """Return why the viewer may not create namespaces (or teams), empty if they may. A setting limits it to staff."""
     if actor.user is None:
         return f"Creating {what} needs credentials."
+    if actor.user.is_service:
+        return f"Service accounts cannot create {what.removeprefix('a ')}s."
     if not operates(actor):
         if actor.user.is_staff:
             return f"Your account can read everything but cannot create {what.removeprefix('a ')}s."
@@ -248,7 +250,7 @@ def people_count(namespace: Namespace) -> int:
     """Count the active people with a role, direct or through a team."""
     own = Grant.objects.filter(namespace=namespace)
     by_team = Membership.objects.filter(team__in=own.values("team"))
-    active = User.objects.filter(is_active=True)
+    active = User.objects.filter(is_active=True, is_service=False)
     return active.filter(Q(pk__in=own.values("user")) | Q(pk__in=by_team.values("user"))).count()
 
 

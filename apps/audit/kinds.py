@@ -38,6 +38,8 @@ class Kind(models.TextChoices):
     TEAM_MEMBER_ADDED = "team:member:added"
     TEAM_MEMBER_CHANGED = "team:member:changed"
     TEAM_MEMBER_REMOVED = "team:member:removed"
+    SERVICE_ACCOUNT_CREATED = "team:service-account:created"
+    SERVICE_ACCOUNT_DELETED = "team:service-account:deleted"
     MODULE_DESCRIBED = "namespace:module:described"
     PROVIDER_DESCRIBED = "namespace:provider:described"
     PROVIDER_DOCS_RECEIVED = "namespace:provider:docs-received"

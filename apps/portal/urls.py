@@ -5,7 +5,7 @@ from apps.portal.frame import theme
 from apps.portal.lifecycle import several
 from apps.portal.modules import downloads, settings
 from apps.portal.namespaces import keys, members, pages
-from apps.portal.people import account, cli_login, invitations, sign_on, teams, tokens
+from apps.portal.people import account, cli_login, invitations, service_accounts, sign_on, teams, tokens
 from apps.portal.providers import listing, signature
 from apps.portal.publish import module, own_releases, provider, provider_draft, releases, uploads
 
@@ -32,6 +32,7 @@ urlpatterns = [
     *members.urlpatterns,
     *keys.urlpatterns,
     *teams.urlpatterns,
+    *service_accounts.urlpatterns,
     *downloads.urlpatterns,
     *several.urlpatterns,
     *settings.urlpatterns,  # before /modules/<…>/<version>

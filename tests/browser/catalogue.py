@@ -34,6 +34,7 @@ class Shelf:
     token_id: int = 0
     grant_id: int = 0
     membership_id: int = 0
+    machine: tuple[int, int] = (0, 0)  # a service account of the team, and its token
     fingerprint: str = ""
     releases: dict[str, str] = field(default_factory=dict)  # "name/system version" -> public id
 
@@ -99,6 +100,7 @@ def fill(live: Live) -> Shelf:
     shelf.held, shelf.token_id = known["held"], known["token"]
     shelf.several = known["several"]
     shelf.grant_id, shelf.membership_id = known["grant"], known["membership"]
+    shelf.machine = known["machine"]
     shelf.fingerprint = known["fingerprint"]
     with live.client(shelf.token) as client:
         wait_until_held(client, shelf.held)
@@ -112,7 +114,9 @@ from datetime import timedelta
 from django.utils import timezone
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import ApiToken, Grant, Membership, Role, User
+from apps.accounts.identity import tokens
 from apps.accounts.models import Namespace, Team
+from apps.accounts.people import service_accounts
 from apps.lib.addresses import ModuleAddress
 from apps.modules import publishing
 from apps.providers import catalogue
@@ -128,6 +132,8 @@ admin = User.objects.get(username="admin")
 bob = User.objects.create_user("bob", password="bob likes pears")
 grant = Grant.objects.create(namespace=Namespace.objects.get(name="shelf"), user=bob, role=Role.READER)
 membership = Membership.objects.create(team=Team.objects.get(name="shelvers"), user=bob)
+machine = service_accounts.create(team=membership.team, name="ci", actor=Viewer(admin))
+machines, _ = tokens.issue(user=machine, label="nightly", scope="publish", actor=Viewer(admin))
 address = ModuleAddress("shelf", "held", "null")
 release, _ = publishing.begin(viewer=Viewer(admin), address=address, version="1.0.0", multiple_modules=True)
 files = {f"modules/{name}/{file}": text for name in ("one", "two") for file, text in MODULE.items()}
@@ -145,6 +151,7 @@ for number in ("1.0.0", "1.1.0"):
 catalogue.refresh(add_version(key, signing_key("ed25519"), "bare", "1.0.0").provider)
 keys = Release.objects.filter(state="published").order_by("pk").values_list("pk", flat=True)
 known = {"held": str(release.public_id), "token": token.pk, "grant": grant.pk, "membership": membership.pk}
+known["machine"] = [machine.pk, machines.pk]
 print(json.dumps(known | {"fingerprint": key.fingerprint, "several": ",".join(map(str, keys))}))
 """
 

@@ -25,6 +25,8 @@ DNS = {"namespace": SPACE, "type": "dns"}
 DNS1 = {**DNS, "version": "1.0.0"}
 DNS2 = {**DNS, "version": "1.1.0"}
 KEY = {"namespace": SPACE, "fingerprint": lambda shelf: shelf.fingerprint}
+MACHINE = {"team": "shelvers", "account_id": lambda shelf: shelf.machine[0]}
+MACHINES = {**MACHINE, "service_token_id": lambda shelf: shelf.machine[1]}
 
 Filled = Callable[[Shelf], Any]
 Keywords = dict[str, Any]
@@ -93,6 +95,11 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
     "team": [({"team": "shelvers"}, "")],
     "team-change": [({"team": "shelvers"}, "")],
     "team-delete": [({"team": "shelvers"}, "")],
+    "service-account-new": [({"team": "shelvers"}, "")],
+    "service-account": [(MACHINE, "")],
+    "service-account-delete": [(MACHINE, "")],
+    "service-token-created": [(MACHINES, "")],
+    "service-token-revoke": [(MACHINES, "")],
     "team-remove": [({"team": "shelvers", "membership_id": lambda shelf: shelf.membership_id}, "")],
     "modules": [({}, ""), ({}, "?q=subnet&system=aws&yanked=1"), ({}, "?q=nothing-is-called-so")],
     "search": [({}, "?q=network")],

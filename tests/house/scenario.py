@@ -23,7 +23,7 @@ from apps.signing.models import Custody, SigningKey
 from tests.accounts.identity.test_cli_login import ASKED
 from tests.builders.archives import MODULE, module_zip
 from tests.conftest import person, run_jobs
-from tests.house import scenario_oci
+from tests.house import scenario_machines, scenario_oci
 from tests.protocol.providers import cast
 
 ABSENT = "missing"
@@ -145,6 +145,7 @@ def _place(namespace, users):
         "grant_id": Grant.objects.get(namespace=namespace, user=users["alice"]).pk,
         "team": team.name,
         "membership_id": teams.add(team=team, user=users["alice"], actor=dora).pk,
+        **scenario_machines.place(team, dora),
         "fingerprint": key.fingerprint,
         "oci": scenario_oci.place(namespace.name, users["alice"]),
     }
@@ -189,6 +190,7 @@ def _nowhere():
         "grant_id": 0,
         "team": "nowhere-cooks",
         "membership_id": 0,
+        **scenario_machines.NOWHERE,
         "fingerprint": "0123456789ABCDEF" * 2 + "01234567",
         "oci": scenario_oci.values("nowhere"),
     }
@@ -264,7 +266,7 @@ def body_of(name, method, row):
         ("portal:theme", "POST"): {"data": {"theme": "dark", "next": "/"}},
         ("account_login", "POST"): {"data": {"login": "bob", "password": "bob likes pears"}},
     }
-    return (bodies | scenario_oci.BODIES | _acts(namespace)).get((name, method), {})
+    return (bodies | scenario_oci.BODIES | scenario_machines.BODIES | _acts(namespace)).get((name, method), {})
 
 
 def _acts(namespace):

@@ -108,7 +108,7 @@ def allow(*, request: LoginRequest, actor: Viewer, machine: str, browser: str, a
         address=address,
         expires_at=timezone.now() + CODE_LIFETIME,
     )
-    record(Kind.LOGIN_ALLOWED, actor_id=actor.user_id, subject=f"login/{row.pk}", client=address, machine=machine)
+    record(Kind.LOGIN_ALLOWED, actor_id=actor.user_id, subject=f"login/{row.pk}", machine=machine)
     return code
 
 
@@ -126,7 +126,7 @@ def redeem(fields: Mapping[str, str], *, agent: str, address: str) -> tuple[ApiT
             raise GrantRefused("This code is unknown.", hint="Log in again.")
         reason = _reason_to_refuse(row, fields)
         if reason:
-            _refuse(row, reason, address)
+            _refuse(row, reason)
         else:
             return _token_for(row, agent=agent, address=address)
     raise GrantRefused(f"This code {reason}.", hint="Log in again.")
@@ -166,11 +166,11 @@ def _proves(verifier: str, challenge: str) -> bool:
     return hmac.compare_digest(base64.urlsafe_b64encode(digest).rstrip(b"=").decode(), challenge)
 
 
-def _refuse(row: LoginCode, reason: str, address: str) -> None:
+def _refuse(row: LoginCode, reason: str) -> None:
     LoginCode.objects.filter(pk=row.pk, used_at=None).update(used_at=timezone.now())
     if row.token is not None:
         tokens.revoke(token=row.token, actor=NOBODY)
-    record(Kind.LOGIN_REFUSED, actor_id=row.user_id, subject=f"login/{row.pk}", client=address, reason=reason)
+    record(Kind.LOGIN_REFUSED, actor_id=row.user_id, subject=f"login/{row.pk}", reason=reason)
 
 
 def _token_for(row: LoginCode, *, agent: str, address: str) -> tuple[ApiToken, str]:

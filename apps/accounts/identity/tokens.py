@@ -17,11 +17,12 @@ from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.models import ApiToken, Namespace, Scope, User
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
-from apps.lib.errors import CredentialsRequired, Invalid
+from apps.lib.errors import Conflict, CredentialsRequired, Invalid
 
 # For secret scanners. After the second underscore: 36 random characters, then the check value of all before it.
 # Kinds: u person, s service, c CI run, l `tofu login`.
 TOKEN_PATTERN = r"\blrd_[uscl]_[0-9A-Za-z]{42}\b"  # noqa: S105
+SERVICE_TOKENS = 2
 LONGEST_LIFETIME = timedelta(days=365)
 
 _ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
@@ -68,14 +69,16 @@ def issue(
     namespaces: Iterable[Namespace] = (),
     only_name: str = "",
     lifetime: timedelta | None = None,
-    kind: str = "u",
+    kind: str = "",
     machine: str = "",
 ) -> tuple[ApiToken, str]:
-    """Create a token; answers it with its secret, which exists nowhere else. Raises Invalid."""
+    """Create a token; answers it with its secret, which exists nowhere else. Raises Invalid, or Conflict."""
     limited_to = list(namespaces)
     lifetime = settings.TOKEN_LIFETIME if lifetime is None else lifetime
     _check(label, scope, only_name, lifetime)
-    secret = new_secret(kind)
+    if user.is_service:
+        _require_room(user)
+    secret = new_secret(kind or ("s" if user.is_service else "u"))
     token = ApiToken.objects.create(
         user=user,
         machine=machine,
@@ -163,6 +166,15 @@ def token_with_id(number: int) -> ApiToken | None:
     """Return the usable token with that id, with its user, or None."""
     token = ApiToken.objects.select_related("user").filter(pk=number).first()
     return token if token is not None and token.is_usable and token.user.is_active else None
+
+
+def _require_room(account: User) -> None:
+    """A service account has two usable tokens at most: the one in use, and the next one while it is rolled out."""
+    User.objects.select_for_update().get(pk=account.pk)
+    if ApiToken.objects.filter(user=account).usable(timezone.now()).count() >= SERVICE_TOKENS:
+        raise Conflict(
+            f"{account} has {SERVICE_TOKENS} valid tokens, which is the most.", hint="Revoke the older one first."
+        )
 
 
 def _digest(secret: str) -> str:

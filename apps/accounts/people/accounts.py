@@ -17,9 +17,9 @@ FLAGS = ("is_active", "is_staff", "is_superuser")
 
 
 def user_named(name: str) -> User:
-    """Return the active account with that name. Raises NotFound."""
+    """Return the active account of a person with that name. Raises NotFound."""
     wanted = name.strip().lower()
-    user = None if "\0" in wanted else User.objects.filter(username=wanted, is_active=True).first()
+    user = None if "\0" in wanted else User.objects.filter(username=wanted, is_active=True, is_service=False).first()
     if user is None:
         raise NotFound(f"There is no user {name}.", hint="Check the spelling, or invite them.")
     return user
@@ -56,6 +56,8 @@ def change(
         raise RoleRequired("Only a superuser can make someone an operator, or change one.", hint="Ask a superuser.")
     if (changes or not is_same) and actor.user_id == row.pk:
         raise Conflict("You cannot change your own rights.", hint="Ask another superuser.")
+    if row.is_service:
+        raise Conflict("A service account has no sign-in.", hint="Create a token on its page.")
     if row.is_erased:
         raise Conflict("This person was erased.", hint="Invite them again to give them a new account.")
     new = {flag: value for flag, (_, value) in changes.items()}
@@ -91,6 +93,8 @@ def set_password(*, user: User, actor: Viewer, password: str) -> None:
         raise RoleRequired("Only a superuser can set the password of an operator.", hint="Ask a superuser.")
     if actor.user_id == row.pk:
         raise Conflict("This is your own account.", hint="Change your password on your account page.")
+    if row.is_service:
+        raise Conflict("A service account has no sign-in.", hint="Create a token on its page.")
     if row.is_erased:
         raise Conflict("This person was erased.", hint="Invite them again to give them a new account.")
     row.set_password(password)

@@ -9,6 +9,7 @@ from apps.accounts import namespaces
 from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer, visible_namespaces, visible_teams
 from apps.accounts.models import Grant, Membership, Namespace, Role, Team, User
+from apps.accounts.people import service_accounts
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.lib.errors import Conflict, CredentialsRequired, Invalid, NotFound, RoleRequired
@@ -111,7 +112,7 @@ def remove(*, membership: Membership, actor: Viewer) -> None:
         return
     team = row.team
     _keep_a_manager(row, actor)
-    if row.user.is_active and not team.memberships.filter(user__is_active=True).exclude(pk=row.pk).exists():
+    if row.user.is_active and not _people_of(team).exclude(pk=row.pk).exists():
         _keep_owners(team, owned, f"Without {row.user} the team {team} has nobody left, and it")
     row.delete()
     _record(Kind.TEAM_MEMBER_REMOVED, team, actor, user=row.user_id)
@@ -132,7 +133,9 @@ def delete(*, team: Team, actor: Viewer) -> None:
     _keep_owners(team, owned, f"The team {team}")
     held = Grant.objects.filter(team=team).select_related("namespace").order_by("namespace__name", "pk")
     roles = {grant.namespace.name: grant.get_role_display().lower() for grant in held}
-    members = sorted(team.memberships.values_list("user", flat=True))
+    members = sorted(members_of(team).values_list("user", flat=True))
+    for account in service_accounts.accounts_of(team):
+        service_accounts.delete(account=account, actor=actor)
     _record(Kind.TEAM_DELETED, team, actor, members=members, roles=roles)
     Team.objects.filter(pk=team.pk).delete()
 
@@ -146,8 +149,9 @@ def team_named(name: str) -> Team:
 
 
 def members_of(team: Team) -> QuerySet[Membership]:
-    """Return the memberships, managers first."""
-    return team.memberships.select_related("user").order_by("-is_manager", "user__username", "pk")
+    """Return the memberships of people, managers first."""
+    people = team.memberships.filter(user__is_service=False)
+    return people.select_related("user").order_by("-is_manager", "user__username", "pk")
 
 
 def roles_of(team: Team, *, seen_by: Viewer) -> QuerySet[Grant]:
@@ -174,6 +178,10 @@ def _locked_with_namespaces(pk: int) -> list[Namespace]:
             f"Someone has just given a namespace to the team {team}.", hint="Reload the page, and send it again."
         )
     return locked
+
+
+def _people_of(team: Team) -> QuerySet[Membership]:
+    return team.memberships.filter(user__is_active=True, user__is_service=False)
 
 
 def _row_of(membership: Membership) -> Membership:

@@ -17,7 +17,7 @@ from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import Membership, Team, User
-from apps.accounts.people import accounts, teams
+from apps.accounts.people import accounts, service_accounts, teams
 from apps.lib.errors import Conflict, Invalid, NotFound, RoleRequired
 from apps.portal.frame.paging import page_of
 from apps.portal.namespaces.members import PLAIN
@@ -55,7 +55,7 @@ class PersonForm(forms.Form):
 def team_list(request: HttpRequest) -> HttpResponse:
     viewer = session_viewer(request)
     mine = Membership.objects.filter(team=OuterRef("pk"), user=viewer.user_id)
-    active = Q(memberships__user__is_active=True)
+    active = Q(memberships__user__is_active=True, memberships__user__is_service=False)
     rows = gate.visible_teams(viewer).annotate(
         people=Count("memberships", filter=active),
         managers=Count("memberships", filter=active & Q(memberships__is_manager=True)),
@@ -119,7 +119,7 @@ def team_change(request: HttpRequest, team: str) -> HttpResponse:
 def team_delete(request: HttpRequest, team: str) -> HttpResponse:
     viewer = session_viewer(request)
     row = gate.team_for(viewer, team, manage=True)
-    context = {"team": row, "roles": teams.roles_of(row, seen_by=viewer), "people": row.memberships.count()}
+    context = {"team": row, "roles": teams.roles_of(row, seen_by=viewer), "people": teams.members_of(row).count()}
     if request.method != "POST":
         return render(request, "portal/teams/delete.html", context)
     try:
@@ -171,6 +171,7 @@ def _page(
     context = {
         "team": team,
         "members": teams.members_of(team),
+        "service_accounts": service_accounts.accounts_of(team),
         "roles": teams.roles_of(team, seen_by=viewer),
         "may_manage": gate.may_manage(viewer, team),
         "form": form,

@@ -1,0 +1,76 @@
+"""Service accounts: machines of a team. They have its roles and tokens of their own, and cannot sign in.
+
+Managers of the team create and delete them; the caller asks the gate first. A name is never used twice, because
+releases and audit rows refer to the account.
+"""
+
+import re
+
+from django.contrib.auth.hashers import make_password
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import tokens
+from apps.accounts.models import ApiToken, Membership, Team, User
+from apps.audit.kinds import Kind
+from apps.audit.recorder import record
+from apps.lib.errors import Conflict, Invalid, NotFound
+
+MAX_NAME_LENGTH = 40
+_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*", re.ASCII)
+
+
+def create(*, team: Team, name: str, actor: Viewer) -> User:
+    """Create the account `<team>.<name>[bot]`. Raises Invalid or Conflict."""
+    if len(name) > MAX_NAME_LENGTH or not _NAME.fullmatch(name):
+        raise Invalid(
+            f"{name[:80]!r} cannot name a service account: it has 1 to {MAX_NAME_LENGTH} lower-case letters and "
+            "digits, with single - inside.",
+            hint="Choose another, such as ci or nightly-build.",
+        )
+    try:
+        return _create(team, f"{team.name}.{name}[bot]", actor)
+    except IntegrityError:
+        raise Conflict(
+            f"The name {name} was used before, perhaps by an account that was deleted.", hint="Choose another."
+        ) from None
+
+
+@transaction.atomic
+def _create(team: Team, username: str, actor: Viewer) -> User:
+    account = User.objects.create(username=username, password=make_password(None), is_service=True, service_of=team)
+    Membership.objects.create(team=team, user=account, added_by=actor.user)
+    _record(Kind.SERVICE_ACCOUNT_CREATED, team, account, actor)
+    return account
+
+
+@transaction.atomic
+def delete(*, account: User, actor: Viewer) -> None:
+    """Revoke its tokens and take its roles away. The row stays, deactivated. Safe to repeat."""
+    row = User.objects.select_for_update().get(pk=account.pk)
+    if not row.is_active:
+        return
+    for token in ApiToken.objects.filter(user=row, revoked_at=None).order_by("pk"):
+        tokens.revoke(token=token, actor=actor)
+    Membership.objects.filter(user=row).delete()
+    User.objects.filter(pk=row.pk).update(is_active=False)
+    assert row.service_of is not None  # noqa: S101  # a deleted team has deleted its accounts
+    _record(Kind.SERVICE_ACCOUNT_DELETED, row.service_of, row, actor)
+
+
+def accounts_of(team: Team) -> QuerySet[User]:
+    return User.objects.filter(service_of=team, is_service=True, is_active=True).order_by("username")
+
+
+def account_of(team: Team, number: int) -> User:
+    """Return the team's account with that id. Raises NotFound."""
+    account = accounts_of(team).filter(pk=number).first()
+    if account is None:
+        raise NotFound(f"There is no such service account of {team}.", hint="The team's page has the list.")
+    return account
+
+
+def _record(kind: Kind, team: Team, account: User, actor: Viewer) -> None:
+    subject = f"team/{team.name}/{account.pk}"
+    record(kind, actor_id=actor.user_id, token_id=actor.token_id, subject=subject, name=account.username)

@@ -1,0 +1,169 @@
+"""Service accounts: a team's machines, which have its roles and tokens and no way to sign in."""
+
+import re
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import tokens
+from apps.accounts.models import ApiToken, Grant, Membership, Role, Scope, User
+from apps.accounts.people import accounts, service_accounts, teams
+from apps.audit.kinds import Kind
+from apps.audit.models import AuditEvent
+from apps.lib.errors import Conflict, NotFound
+
+pytestmark = pytest.mark.both
+
+NEW = {"label": "nightly", "scope": "publish", "days": "90"}
+
+
+@pytest.fixture
+def cooks(acme, dora):
+    """A team that publishes in acme; Dora manages it."""
+    team = teams.create(name="cooks", actor=Viewer(dora))
+    Grant.objects.create(namespace=acme, team=team, role=Role.PUBLISHER)
+    return team
+
+
+@pytest.fixture
+def browser(cooks, dora, browser_of):
+    return browser_of(dora)
+
+
+@pytest.fixture
+def machine(browser):
+    answer = browser.post("/teams/cooks/service-accounts/new", {"name": "ci"})
+    assert answer.status_code == 303
+    return User.objects.get(username="cooks.ci[bot]")
+
+
+@pytest.fixture
+def url(machine):
+    return f"/teams/cooks/service-accounts/{machine.pk}"
+
+
+def created(browser, url, **more):
+    """The secret of a new token, from the page that shows it once."""
+    answer = browser.post(url, NEW | more)
+    assert answer.status_code == 303, answer.content.decode()
+    page = browser.get(answer.headers["Location"])
+    assert page.headers["Cache-Control"] == "no-store"
+    secret = re.findall(tokens.TOKEN_PATTERN, page.content.decode())[0]
+    assert secret not in browser.get(answer.headers["Location"]).content.decode()
+    return secret
+
+
+def status_of(secret, url="/v1/modules/acme/vpc/aws/versions"):
+    return Client(headers={"Authorization": f"Bearer {secret}"}).get(url).status_code
+
+
+def test_a_manager_makes_one_whose_token_has_the_roles_of_the_team(browser, url, machine, published):
+    published()
+    secret = created(browser, url)
+
+    assert secret.startswith("lrd_s_")
+    assert status_of(secret) == 200
+    publishing = Client(headers={"Authorization": f"Bearer {secret}"})
+    answer = publishing.post("/api/v1/providers/acme/dns/1.0.0", {}, content_type="application/json")
+    assert answer.status_code == 201, answer.content
+    Grant.objects.filter(team__name="cooks").delete()
+    assert status_of(secret) == 404
+    kinds = set(AuditEvent.objects.values_list("kind", flat=True))
+    assert {Kind.SERVICE_ACCOUNT_CREATED, Kind.TOKEN_ISSUED} <= kinds
+
+
+def test_it_is_rotated_with_two_valid_tokens_and_never_three(browser, url, published):
+    published()
+    old, new = created(browser, url), created(browser, url, label="next")
+    assert [status_of(secret) for secret in (old, new)] == [200, 200]
+
+    third = browser.post(url, NEW)
+    assert third.status_code == 409
+    assert "Revoke the older one first" in third.content.decode()
+
+    token = ApiToken.objects.get(label="nightly")
+    assert browser.post(f"{url}/tokens/{token.pk}/revoke").status_code == 303
+    assert [status_of(secret) for secret in (old, new)] == [401, 200]
+    assert browser.post(url, NEW).status_code == 303
+
+
+def test_the_command_makes_its_tokens_too(machine, capsys):
+    call_command("token", "--user", machine.username, "--scope", "read")
+
+    assert tokens.identify(capsys.readouterr().out.split()[-1]).user == machine
+
+
+def test_it_cannot_sign_in_and_gets_no_password(machine, olga):
+    with pytest.raises(Conflict, match="no sign-in"):
+        accounts.set_password(user=machine, actor=Viewer(olga), password="a long pear tree")
+    assert not machine.has_usable_password()
+    answer = Client().post("/account/login/", {"login": machine.username, "password": ""})
+    assert answer.status_code == 200
+    assert "_auth_user_id" not in answer.client.session
+
+
+def test_it_is_no_person_to_those_who_give_roles(browser, machine, cooks, acme, dora):
+    """Neither a member of the list, nor an owner who could answer for a namespace, nor a manager."""
+    with pytest.raises(NotFound):
+        accounts.user_named(machine.username)
+    assert list(teams.members_of(cooks).values_list("user", flat=True)) == [dora.pk]
+    Grant.objects.filter(team=cooks).update(role=Role.OWNER)
+    Grant.objects.filter(user=dora).delete()
+    assert Grant.objects.active_owners().filter(namespace=acme).exists()
+    Membership.objects.filter(user=dora).delete()
+    assert not Grant.objects.active_owners().filter(namespace=acme).exists()
+
+
+def test_it_creates_no_namespaces_or_teams(machine):
+    _, secret = tokens.issue(user=machine, label="x", scope=Scope.MANAGE, actor=Viewer(machine))
+    for path, body in (("/api/v1/namespaces/mine", {"visibility": "private"}), ("/api/v1/teams/mine", {})):
+        client = Client(headers={"Authorization": f"Bearer {secret}"})
+        answer = client.put(path, body, content_type="application/json")
+        assert answer.status_code == 403
+        assert "Service accounts" in answer.json()["error"]["message"]
+
+
+def test_its_tokens_end_with_it_and_its_name_is_not_used_again(browser, url, published):
+    published()
+    secret = created(browser, url)
+
+    assert browser.post(f"{url}/delete").status_code == 303
+
+    assert status_of(secret) == 401
+    browser.get("/teams/cooks")  # says that it is gone
+    assert "cooks.ci[bot]" not in browser.get("/teams/cooks").content.decode()
+    assert browser.get(url).status_code == 404
+    assert browser.post("/teams/cooks/service-accounts/new", {"name": "ci"}).status_code == 409
+    assert AuditEvent.objects.filter(kind=Kind.SERVICE_ACCOUNT_DELETED).count() == 1
+
+
+def test_its_tokens_end_with_the_team(browser, url, published):
+    published()
+    secret = created(browser, url)
+
+    assert browser.post("/teams/cooks/delete").status_code == 303
+
+    assert status_of(secret) == 401
+
+
+def test_it_belongs_to_one_team(browser, machine, dora, browser_of):
+    teams.create(name="bakers", actor=Viewer(dora))
+    other = service_accounts.create(team=teams.team_named("bakers"), name="ci", actor=Viewer(dora))
+    theirs, _ = tokens.issue(user=other, label="x", scope=Scope.READ, actor=Viewer(dora))
+
+    assert browser.get(f"/teams/cooks/service-accounts/{other.pk}").status_code == 404
+    assert browser.post(f"/teams/cooks/service-accounts/{other.pk}/delete").status_code == 404
+    for act in ("created", "revoke"):
+        assert browser.get(f"/teams/cooks/service-accounts/{machine.pk}/tokens/{theirs.pk}/{act}").status_code == 404
+    theirs.refresh_from_db()
+    assert theirs.revoked_at is None
+
+
+@pytest.mark.parametrize("name", ["", "CI", "a b", "a--b", "ci[bot]", "x" * 41])
+def test_a_wrong_name_is_refused_beside_its_field(browser, name):
+    answer = browser.post("/teams/cooks/service-accounts/new", {"name": name})
+
+    assert answer.status_code == 422
+    assert "name" in answer.context["form"].errors
