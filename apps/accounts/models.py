@@ -233,6 +233,8 @@ class ApiToken(models.Model):
     last_used_at = models.DateTimeField(null=True, blank=True)
     last_used_by = models.CharField(max_length=60, blank=True, default="", db_default="", help_text="The client.")
     last_used_from = models.CharField(max_length=45, blank=True, default="", db_default="", help_text="Its address.")
+    leaked_at = models.DateTimeField(null=True, blank=True, help_text="Since someone reported where they found it.")
+    leaked_url = models.CharField(max_length=300, blank=True, default="", db_default="", help_text="Where.")
     machine = models.CharField(
         max_length=64,
         blank=True,

@@ -287,3 +287,12 @@ class Event(Serializer[Any]):
 
 class EventPage(Page):
     events = Event(many=True)
+
+
+class Leak(Serializer[Any]):
+    sha256 = CharField(help_text="Of the text that was sent.")
+    is_token = BooleanField(help_text="It was a token, and is revoked.")
+
+
+class Leaks(Serializer[Any]):
+    tokens = Leak(many=True, help_text="In the order of the report.")

@@ -38,6 +38,7 @@ _QUIET = frozenset(
         Kind.PASSWORD_CHANGED,
         Kind.SESSIONS_ENDED,
         Kind.TOKEN_ISSUED,
+        Kind.TOKEN_LEAKED,
         Kind.LOGIN_ALLOWED,
         Kind.LOGIN_REFUSED,
         Kind.PERMISSION_REFUSED,

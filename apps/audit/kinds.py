@@ -23,6 +23,7 @@ class Kind(models.TextChoices):
     SESSIONS_ENDED = "account:user:sessions-ended"
     TOKEN_ISSUED = "account:token:issued"  # noqa: S105
     TOKEN_REVOKED = "account:token:revoked"  # noqa: S105
+    TOKEN_LEAKED = "account:token:leaked"  # noqa: S105
     LOGIN_ALLOWED = "account:login:allowed"
     LOGIN_REFUSED = "account:login:refused"
     NAMESPACE_CREATED = "namespace:namespace:created"

@@ -6,6 +6,7 @@ from apps.accounts.people import service_accounts
 
 NOWHERE = {"account_id": 0, "service_token_id": 0}
 BODIES = {
+    ("api:leaked-tokens", "POST"): {"data": '{"tokens": [{"token": "none"}]}', "content_type": "application/json"},
     ("portal:service-account", "POST"): {"data": {"label": "ci", "scope": "read", "days": 30}},
     ("portal:service-account-new", "POST"): {"data": {"name": "nightly"}},
 }

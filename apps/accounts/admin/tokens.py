@@ -20,6 +20,7 @@ class ApiTokenAdmin(ReadOnlyAdmin[ApiToken]):
         ("revoked_at", admin.EmptyFieldListFilter),
         ("suspended_at", admin.EmptyFieldListFilter),
         ("last_used_at", admin.EmptyFieldListFilter),
+        ("leaked_at", admin.EmptyFieldListFilter),
     )
     list_select_related = ("user",)
     date_hierarchy = "created_at"
@@ -31,6 +32,7 @@ class ApiTokenAdmin(ReadOnlyAdmin[ApiToken]):
         ("scope", "namespaces", "only_name"),
         ("created_at", "expires_at", "revoked_at", "suspended_at"),
         ("last_used_at", "last_used_by", "last_used_from"),
+        ("leaked_at", "leaked_url"),
     )
     actions = ["revoke"]
     page_actions = {"revoke": "Revoke"}

@@ -84,7 +84,7 @@ def issue(
         machine=machine,
         label=label.strip(),
         start=secret[:_START_LENGTH],
-        digest=_digest(secret),
+        digest=digest_of(secret),
         scope=Scope(scope),
         is_limited=bool(limited_to),
         only_name=only_name,
@@ -144,7 +144,7 @@ def identify(secret: str) -> ApiToken:
     token = None
     if is_well_formed(secret):
         # By the digest's unique index, so that no comparison of secrets can leak by its timing.
-        token = ApiToken.objects.select_related("user").filter(digest=_digest(secret)).first()
+        token = ApiToken.objects.select_related("user").filter(digest=digest_of(secret)).first()
     if token is None:
         raise TokenRefused("This API token is unknown.", hint="Check that you copied all of it, or create another.")
     if token.revoked_at is not None or not token.user.is_active:
@@ -177,7 +177,7 @@ def _require_room(account: User) -> None:
         )
 
 
-def _digest(secret: str) -> str:
+def digest_of(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 

@@ -22,7 +22,7 @@ from apps.accounts.people import service_accounts
 from apps.lib.errors import Conflict, Invalid, NotFound
 from apps.portal.frame import one_time_secret
 from apps.portal.namespaces.members import PLAIN
-from apps.portal.people.tokens import TokenForm, ways_to_use
+from apps.portal.people.tokens import TokenForm, token_rows, ways_to_use
 from apps.portal.publish.form import sentence
 
 
@@ -134,8 +134,7 @@ def _token(account: User, number: int) -> ApiToken:
 
 
 def _page(request: HttpRequest, team: Team, account: User, form: TokenForm, *, status: int) -> HttpResponse:
-    rows = ApiToken.objects.filter(user=account).newest_first().prefetch_related("namespaces")
-    context = {"team": team, "account": account, "tokens": rows, "form": form, "most": tokens.SERVICE_TOKENS}
+    context = {"team": team, "account": account, "form": form, "most": tokens.SERVICE_TOKENS, **token_rows(account)}
     return render(request, "portal/service_accounts/page.html", context, status=status)
 
 

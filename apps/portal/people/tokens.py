@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 from http import HTTPStatus
-from typing import cast
+from typing import Any, cast
 
 from django import forms
 from django.conf import settings
@@ -10,18 +10,21 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import path, reverse
+from django.utils import timezone
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_safe
 
 from apps.accounts.access.gate import Viewer, visible_namespaces
 from apps.accounts.identity import tokens
 from apps.accounts.identity.authentication import session_viewer
-from apps.accounts.models import ApiToken, Namespace, Scope
+from apps.accounts.models import ApiToken, Namespace, Scope, User
 from apps.lib.errors import Invalid, NotFound
 from apps.lib.hostnames import as_written
 from apps.portal.frame import one_time_secret
 from apps.portal.people.account import person_of
 from apps.portal.publish.form import sentence
+
+LEAK_SHOWN = timedelta(days=30)
 
 
 class TokenForm(forms.Form):
@@ -123,8 +126,15 @@ def _own_token(viewer: Viewer, token_id: int) -> ApiToken:
 
 
 def _list_page(request: HttpRequest, viewer: Viewer, form: TokenForm, *, status: int) -> HttpResponse:
-    rows = ApiToken.objects.filter(user=person_of(viewer)).newest_first().prefetch_related("namespaces")
-    return render(request, "portal/tokens/list.html", {"tokens": rows, "form": form}, status=status)
+    context = {**token_rows(person_of(viewer)), "form": form}
+    return render(request, "portal/tokens/list.html", context, status=status)
+
+
+def token_rows(user: User) -> dict[str, Any]:
+    """The context of templates/portal/tokens/table.html."""
+    rows = list(ApiToken.objects.filter(user=user).newest_first().prefetch_related("namespaces"))
+    since = timezone.now() - LEAK_SHOWN
+    return {"tokens": rows, "has_leaked": any(token.leaked_at and token.leaked_at > since for token in rows)}
 
 
 urlpatterns = [

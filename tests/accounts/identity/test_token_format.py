@@ -3,10 +3,12 @@
 import random
 import re
 import string
+from typing import Any
 
 import pytest
 
 from apps.accounts.identity import tokens
+from tests.house import sources
 
 BASE62 = string.ascii_letters + string.digits
 
@@ -63,3 +65,14 @@ def test_it_refuses_one_changed_character_without_a_query(db, django_assert_num_
 def test_the_check_value_is_frozen():
     """Published: scanners elsewhere compute it by themselves."""
     assert tokens.check_value("lrd_u_" + "0" * 36) == "2in7oy"
+
+
+def test_the_published_check_finds_what_larder_makes():
+    text = (sources.CHECKOUT / "docs/tokens.md").read_text()
+    published: dict[str, Any] = {}
+    exec(text.partition("```python\n")[2].partition("```")[0], published)  # noqa: S102
+    secret = tokens.new_secret("s")
+
+    assert tokens.TOKEN_PATTERN in text
+    assert published["is_token"](secret)
+    assert not published["is_token"](secret[:-1] + ("0" if secret[-1] != "0" else "1"))

@@ -1,0 +1,57 @@
+"""POST /api/v1/leaked-tokens: for secret scanners, which find a token where it must not be."""
+
+import hashlib
+from typing import Any
+
+from django.urls import path
+from django.views.decorators.debug import sensitive_variables
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.accounts.identity import token_leaks
+from apps.api import answers
+from apps.api.base import ApiView
+from apps.api.bodies import read_json, validated
+from apps.api.operations import operation
+
+MAX_TOKENS = 100
+
+
+class FoundInput(serializers.Serializer[Any]):
+    token = serializers.CharField(max_length=200)
+    url = serializers.CharField(required=False, allow_blank=True, max_length=token_leaks.MAX_URL_LENGTH)
+
+
+class LeaksInput(serializers.Serializer[Any]):
+    tokens = serializers.ListField(child=FoundInput(), max_length=MAX_TOKENS)
+
+
+class LeakedTokens(ApiView):
+    """Anyone may report: who has a token could do worse with it."""
+
+    http_method_names = ["post"]
+    authentication_classes = []
+
+    @operation(
+        "Report leaked tokens",
+        takes=LeaksInput,
+        answers={200: answers.Leaks},
+        again="The first report of a token counts.",
+    )
+    @sensitive_variables("wanted", "found", "real")
+    def post(self, request: Request) -> Response:
+        """200, and for each token in turn its SHA-256 and whether it was one of this Larder. Then it is revoked."""
+        wanted = validated(LeaksInput, read_json(request))["tokens"]
+        found: dict[str, str] = {}
+        for one in wanted:
+            found.setdefault(one["token"], one.get("url", ""))
+        real = token_leaks.report(found)
+        judged = [
+            {"sha256": hashlib.sha256(text.encode()).hexdigest(), "is_token": text in real}
+            for text in (one["token"] for one in wanted)
+        ]
+        return Response({"tokens": judged}, headers={"Cache-Control": "no-store"})
+
+
+urlpatterns = [path("leaked-tokens", LeakedTokens.as_view(), name="leaked-tokens")]
