@@ -35,7 +35,7 @@ def is_stricter(cell, status):
     name, method, _ = cell
     if name == "api:audit":
         return status == 200  # not stricter: this is theirs alone
-    if "team" in name:
+    if "team" in name or "service-" in name:  # a team's service accounts
         return status == (200 if (method, name) in (("GET", "api:team"), ("GET", "portal:team")) else 403)
     return status == 403 and name in ("api:namespace", "portal:namespace-new", "portal:team-new")
 
