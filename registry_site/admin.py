@@ -23,7 +23,7 @@ from apps.jobs.models import Job
 from apps.jobs.models import State as JobState
 from apps.portal.publish import module, provider
 from apps.portal.publish.frame import PageFrame
-from registry_site.admin_tiles import TILES
+from registry_site.admin_tiles import TILES, shown
 
 JOBS_SHOWN = 5
 
@@ -81,7 +81,8 @@ class LarderAdminSite(AdminSite):
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         seen = [(title, [tile for tile in tiles if self._may_view(request, tile.model)]) for title, tiles in TILES]
-        groups = [(title, [tile.shown() for tile in tiles]) for title, tiles in seen if tiles]
+        cells = iter(shown([tile for _, tiles in seen for tile in tiles]))
+        groups = [(title, [next(cells) for _ in tiles]) for title, tiles in seen if tiles]
         dashboard: dict[str, Any] = {"groups": groups}
         if self._may_view(request, Job):
             failed = Job.objects.filter(state=JobState.FAILED).newest_first()

@@ -1,6 +1,6 @@
 """Tiles of the dashboard: counts and states, each with a link to the list behind it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.timesince import timesince
 
 from apps.accounts.models import Namespace, Team, User
-from apps.admin_base import bounded_count, size
+from apps.admin_base import bounded_count, bounded_counts, size
 from apps.blobs import store
 from apps.blobs.models import Blob
 from apps.jobs import heartbeats
@@ -42,8 +42,7 @@ class Tile:
     query: str = ""
     is_alarm: bool = False
 
-    def shown(self) -> dict[str, Any]:
-        count = bounded_count(self.rows())
+    def shown(self, count: int) -> dict[str, Any]:
         # "10,000+" beyond the limit of counting
         return _shown(self.label, str(count), _list_of(self.model) + self.query, is_alarm=self.is_alarm and count > 0)
 
@@ -64,6 +63,13 @@ class State:
 
 def _shown(label: str, count: str, url: str, *, is_alarm: bool) -> dict[str, Any]:
     return {"label": label, "count": count, "url": url, "is_alarm": is_alarm}
+
+
+def shown(tiles: Sequence[Tile | State]) -> list[dict[str, Any]]:
+    """All counts in one query."""
+    counted = [tile for tile in tiles if isinstance(tile, Tile)]
+    counts = iter(bounded_counts(*(tile.rows() for tile in counted)) if counted else ())
+    return [tile.shown(next(counts)) if isinstance(tile, Tile) else tile.shown() for tile in tiles]
 
 
 def _list_of(model: type[Model]) -> str:

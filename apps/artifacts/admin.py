@@ -53,8 +53,8 @@ def in_repository(word: str, prefix: str = "repository__") -> Q:
     namespace, slash, rest = word.lower().partition("/")
     by_namespace = Q(**{f"{prefix}namespace__canonical": canonical(namespace)})
     if slash:
-        return by_namespace & Q(**{f"{prefix}path__startswith": rest})
-    return by_namespace | Q(**{f"{prefix}path__startswith": word.lower()})
+        return by_namespace & Q(**{f"{prefix}path__begins": rest})
+    return by_namespace | Q(**{f"{prefix}path__begins": word.lower()})
 
 
 @admin.register(Repository)
@@ -146,7 +146,7 @@ class ManifestAdmin(ReadOnlyAdmin[Manifest]):
 
     def search_condition(self, word: str) -> Q:
         digest = word.lower() if ":" in word else f"sha256:{word.lower()}"
-        by_digest = Q(digest__startswith=digest) | Q(subject__startswith=digest)
+        by_digest = Q(digest__begins=digest) | Q(subject__begins=digest)
         return by_digest | Q(artifact_type=word) | in_repository(word)
 
     @admin.display(description="digest", ordering="digest")
@@ -194,7 +194,7 @@ class TagAdmin(ReadOnlyAdmin[Tag]):
         return super().get_queryset(request).defer("manifest__raw", "manifest__annotations")
 
     def search_condition(self, word: str) -> Q:
-        return Q(name__startswith=word) | in_repository(word)
+        return Q(name__begins=word) | in_repository(word)
 
     @admin.display(description="manifest")
     def leads_to(self, tag: Tag) -> str:

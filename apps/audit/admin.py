@@ -45,6 +45,7 @@ class AuditEventAdmin(ReadOnlyAdmin[AuditEvent]):
     list_filter = (PersonFilter, "kind")
     date_hierarchy = "at"
     ordering = ("-at", "-pk")
+    indexed_orders = ("subject",)
     search_fields = ("subject", "request_id")
     search_help_text = "A person, the beginning of an address (acme/vpc/aws), a network address, or a whole request id."
     fields = ("at", "kind", "actor", "actor_id", "token_id", "about", "from_address", "detail", "request_id")
@@ -64,7 +65,7 @@ class AuditEventAdmin(ReadOnlyAdmin[AuditEvent]):
         return name_subjects([event])[0] if event is not None else None
 
     def search_condition(self, word: str) -> Q:
-        found = Q(subject__startswith=word) | Q(request_id=word) | about(people().filter(username__startswith=word))
+        found = Q(subject__begins=word) | Q(request_id=word) | about(people().filter(username__begins=word))
         return found | Q(address=word) if _is_address(word) else found
 
     @admin.display(description="actor", ordering="actor_id")

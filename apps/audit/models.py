@@ -44,6 +44,9 @@ class AuditEvent(models.Model):
             models.Index(
                 fields=["namespace", "-at", "-id"], name="audit_of_namespace", condition=~models.Q(namespace="")
             ),
+            models.Index(fields=["kind", "at"], name="audit_by_kind"),
+            models.Index(fields=["request_id"], name="audit_by_request"),
+            models.Index(fields=["address"], name="audit_by_address"),
         ]
 
     def __str__(self) -> str:

@@ -33,13 +33,14 @@ class BlobAdmin(ReadOnlyAdmin[Blob]):
     list_filter = ("state", ProblemFilter)
     date_hierarchy = "created_at"
     ordering = ("-pk",)
+    indexed_orders = ("digest", "created_at", "checked_at")
     search_fields = ("digest",)
     search_help_text = "The beginning of a sha256."
     fields = ("digest", "size", "state", "problem_badge", "checked_at", "created_at")
     csv_columns = ("digest", "size", "state", "problem", "checked_at", "created_at")
 
     def search_condition(self, word: str) -> Q:
-        return Q(digest__startswith=digest_prefix(word))
+        return Q(digest__begins=digest_prefix(word))
 
     @admin.display(description="sha256", ordering="digest")
     def short_digest(self, blob: Blob) -> str:

@@ -38,6 +38,8 @@ class Module(models.Model):
         indexes = [
             models.Index(fields=["namespace", "name", "system"], name="modules_by_address"),
             models.Index(fields=["created_at"], name="modules_by_day"),
+            models.Index(fields=["name"], name="modules_by_name", opclasses=["varchar_pattern_ops"]),
+            models.Index(fields=["system"], name="modules_by_system"),
         ]
 
     def __str__(self) -> str:
@@ -89,6 +91,7 @@ class ModuleVersion(models.Model):
         indexes = [
             models.Index(fields=["module", "is_prerelease"], name="modules_versions_stable"),
             models.Index(fields=["module", "manifest_digest"], name="modules_by_manifest"),
+            models.Index(fields=["inspector", "readme_renderer"], name="modules_by_inspector"),
         ]
         permissions = [("reinspect_moduleversion", "Can inspect a version again")]
 

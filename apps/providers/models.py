@@ -123,6 +123,12 @@ class Package(models.Model):
             models.UniqueConstraint(fields=["version", "filename"], name="providers_filename_once"),
             models.CheckConstraint(name="providers_package_digest", condition=Q(digest__regex=r"^[0-9a-f]{64}$")),
         ]
+        # For the searches of operators.
+        indexes = [
+            models.Index(fields=["os", "arch"], name="providers_by_platform"),
+            models.Index(fields=["arch"], name="providers_by_arch"),
+            models.Index(fields=["filename"], name="providers_by_filename", opclasses=["varchar_pattern_ops"]),
+        ]
 
     def __str__(self) -> str:
         return self.filename

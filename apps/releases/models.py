@@ -216,6 +216,16 @@ class Release(models.Model):
             models.Index(fields=["-published_at"], name="releases_newly_published"),
             # Counted for the user menu of every page.
             models.Index(fields=["created_by"], condition=Q(state="held"), name="releases_held"),
+            # A person's own releases, and how many there are in each state.
+            models.Index(fields=["created_by", "namespace", "state"], name="releases_of_person"),
+            # For the searches of operators.
+            models.Index(fields=["name"], name="releases_by_name", opclasses=["varchar_pattern_ops"]),
+            models.Index(fields=["version"], name="releases_by_version"),
+            models.Index(
+                fields=["state", "quarantined_at"],
+                condition=Q(quarantined_at__isnull=False),
+                name="releases_in_quarantine",
+            ),
             models.Index(fields=["verified_as"], condition=~Q(verified_as__in=["", "sound"]), name="releases_unsound"),
         ]
         # For staff, in the portal, the API and the admin alike: `lifecycle.actions` asks for them.
@@ -345,6 +355,7 @@ class SearchDoc(models.Model):
             models.Index(fields=["kind", "-published_at"], name="releases_docs_updated"),
             models.Index(fields=["published_at"], name="releases_docs_by_day"),
             models.Index(fields=["kind", "-downloads"], name="releases_docs_popular"),
+            models.Index(fields=["name"], name="releases_docs_by_name", opclasses=["varchar_pattern_ops"]),
         ]
         permissions = [("rebuild_searchdoc", "Can rebuild a search document")]
 

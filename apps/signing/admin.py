@@ -128,7 +128,7 @@ class SigningKeyAdmin(ReadOnlyAdmin[SigningKey]):
 
     def search_condition(self, word: str) -> Q:
         digits = word.removeprefix("0x").upper()
-        by_number = Q(fingerprint__startswith=digits) | Q(key_id=digits)
+        by_number = Q(fingerprint__begins=digits) | Q(key_id=digits)
         return by_number | Q(namespace__name=word) | Q(uid__icontains=word)
 
     def view_on_site(self, key: SigningKey) -> str:

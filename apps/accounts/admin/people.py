@@ -80,7 +80,7 @@ class UserAdmin(EntryPage):
         return super().get_queryset(request).annotate(shown_role=Case(superuser, default=Subquery(groups)))
 
     def search_condition(self, word: str) -> Q:
-        return Q(username__startswith=word)
+        return Q(username__begins=word)
 
     def get_readonly_fields(self, request: HttpRequest, _obj: User | None = None) -> tuple[str, ...]:
         always = ("username", "date_joined", "last_login")

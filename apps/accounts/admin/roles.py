@@ -114,7 +114,7 @@ class NamespaceAdmin(LarderAdmin[Namespace]):
         return (*known, "quota_bytes", "quota_versions", "usage", "created_by", "created_at") if obj else known
 
     def search_condition(self, word: str) -> Q:
-        return Q(canonical__startswith=canonical(word))
+        return Q(canonical__begins=canonical(word))
 
     def view_on_site(self, namespace: Namespace) -> str:
         return reverse("portal:namespace", args=[namespace.name])
@@ -185,8 +185,8 @@ class GrantAdmin(LarderAdmin[Grant]):
     csv_columns = ("namespace__name", "user__username", "team__name", "role", "given_by__username", "given_at")
 
     def search_condition(self, word: str) -> Q:
-        by_name = Q(user__username__startswith=word) | Q(team__name__startswith=word)
-        return by_name | Q(namespace__name__startswith=word)
+        by_name = Q(user__username__begins=word) | Q(team__name__begins=word)
+        return by_name | Q(namespace__name__begins=word)
 
     def get_readonly_fields(self, _request: HttpRequest, obj: Grant | None = None) -> tuple[str, ...]:
         return ("given_by", "given_at", "namespace", "user", "team") if obj else ("given_by", "given_at")

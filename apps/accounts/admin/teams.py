@@ -87,7 +87,7 @@ class TeamAdmin(LarderAdmin[Team]):
         return super().get_queryset(request).annotate(**counts)
 
     def search_condition(self, word: str) -> Q:
-        return Q(name__startswith=word)
+        return Q(name__begins=word)
 
     def view_on_site(self, team: Team) -> str:
         return reverse("portal:team", args=[team.name])

@@ -51,7 +51,7 @@ class ApiTokenAdmin(ReadOnlyAdmin[ApiToken]):
     )
 
     def search_condition(self, word: str) -> Q:
-        return Q(start__startswith=word) | Q(user__username__startswith=word)
+        return Q(start__begins=word) | Q(user__username__begins=word)
 
     def is_offered(self, action: str, row: ApiToken) -> bool:  # noqa: ARG002
         return row.revoked_at is None

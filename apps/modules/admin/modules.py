@@ -24,6 +24,7 @@ class ModuleAdmin(ReadOnlyAdmin[Module]):
     list_select_related = ("namespace",)
     date_hierarchy = "created_at"
     ordering = ("-pk",)
+    indexed_orders = ("created_at",)
     search_fields = ("name", "system")
     search_help_text = "An address (acme/vpc/aws), its beginning, or one of its names."
     fields = (
@@ -56,9 +57,9 @@ class ModuleAdmin(ReadOnlyAdmin[Module]):
         namespace, _, rest = word.partition("/")
         if rest:
             name, _, system = rest.partition("/")
-            by_name = Q(name=name, system__startswith=system) if system else Q(name__startswith=name)
+            by_name = Q(name=name, system__begins=system) if system else Q(name__begins=name)
             return Q(namespace__name=namespace) & by_name
-        return Q(namespace__name=namespace) | Q(name__startswith=word) | Q(system=word)
+        return Q(namespace__name=namespace) | Q(name__begins=word) | Q(system=word)
 
     def view_on_site(self, module: Module) -> str:
         return reverse("portal:module", args=[module.namespace.name, module.name, module.system])

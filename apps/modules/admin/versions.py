@@ -69,6 +69,7 @@ class ModuleVersionAdmin(VersionAdmin):
     list_select_related = ("module__namespace", "release__namespace", "release__created_by")
     date_hierarchy = "release__published_at"
     ordering = ("-pk",)
+    indexed_orders = ("release__published_at",)
     search_fields = ("module__name", "release__version", "release__digest")
     search_help_text = "An address (acme/vpc/aws), a version, or the beginning of a stored or uploaded sha256."
     fields = (
@@ -116,8 +117,8 @@ class ModuleVersionAdmin(VersionAdmin):
         if by_address := address_condition(word, "release__namespace__name", "release__name"):
             return by_address
         digest = digest_prefix(word)
-        by_digest = Q(release__digest__startswith=digest) | Q(release__uploaded_digest__startswith=digest)
-        by_name = Q(module__namespace__name=word) | Q(module__name__startswith=word)
+        by_digest = Q(release__digest__begins=digest) | Q(release__uploaded_digest__begins=digest)
+        by_name = Q(module__namespace__name=word) | Q(module__name__begins=word)
         return by_digest | by_name | Q(release__version=word)
 
     def view_on_site(self, row: ModuleVersion) -> str:

@@ -1,10 +1,13 @@
+from collections.abc import Iterable
+
 from django.contrib import admin
 from django.db.models import Q
 from django.urls import reverse
 
 from apps.accounts.admin.filters import NamespaceFilter
-from apps.admin_base import ReadOnlyAdmin, digest_prefix, link, short
+from apps.admin_base import ReadOnlyAdmin, WordFilter, digest_prefix, link, short
 from apps.admin_base.base import address_condition
+from apps.lib.packages.platforms import ARCHITECTURES, SYSTEMS
 from apps.providers.models import Package
 from apps.releases.admin.releases import standing_badge
 
@@ -13,10 +16,33 @@ class PackageNamespaceFilter(NamespaceFilter):
     path = "version__provider__namespace__name"
 
 
+class SystemFilter(WordFilter):
+    title = "os"
+    parameter_name = "os"
+    path = "os"
+
+    def suggestions(self) -> Iterable[str]:
+        return SYSTEMS
+
+
+class ArchitectureFilter(WordFilter):
+    title = "arch"
+    parameter_name = "arch"
+    path = "arch"
+
+    def suggestions(self) -> Iterable[str]:
+        return ARCHITECTURES
+
+
 @admin.register(Package)
 class PackageAdmin(ReadOnlyAdmin[Package]):
     list_display = ("filename", "version_page", "platform", "size", "sha256", "standing")
-    list_filter = (PackageNamespaceFilter, "os", "arch", ("version__release__lifecycle", admin.ChoicesFieldListFilter))
+    list_filter = (
+        PackageNamespaceFilter,
+        SystemFilter,
+        ArchitectureFilter,
+        ("version__release__lifecycle", admin.ChoicesFieldListFilter),
+    )
     list_select_related = ("version__release__namespace",)
     ordering = ("-pk",)
     search_fields = ("filename", "digest")
@@ -39,8 +65,8 @@ class PackageAdmin(ReadOnlyAdmin[Package]):
             return by_address
         os, _, arch = word.partition("_")
         by_platform = Q(os=os, arch=arch) if arch else Q(os=os) | Q(arch=os)
-        by_digest = Q(digest__startswith=digest_prefix(word.removeprefix("zh:")))
-        return by_platform | by_digest | Q(filename__startswith=word) | Q(version__release__version=word)
+        by_digest = Q(digest__begins=digest_prefix(word.removeprefix("zh:")))
+        return by_platform | by_digest | Q(filename__begins=word) | Q(version__release__version=word)
 
     def view_on_site(self, package: Package) -> str:
         release = package.version.release

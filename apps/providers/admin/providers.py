@@ -23,6 +23,7 @@ class ProviderAdmin(ReadOnlyAdmin[Provider]):
     list_select_related = ("namespace",)
     date_hierarchy = "created_at"
     ordering = ("-pk",)
+    indexed_orders = ("created_at",)
     search_fields = ("type",)
     search_help_text = "An address (acme/cloud), its beginning, or one of its names."
     fields = (("namespace", "type"), "description", "source_url", "notice", ("latest", "created_at"), "newest")
@@ -38,7 +39,7 @@ class ProviderAdmin(ReadOnlyAdmin[Provider]):
     def search_condition(self, word: str) -> Q:
         if by_address := address_condition(word, "namespace__name", "type"):
             return by_address
-        return Q(namespace__name=word) | Q(type__startswith=word)
+        return Q(namespace__name=word) | Q(type__begins=word)
 
     def view_on_site(self, provider: Provider) -> str:
         return reverse("portal:provider", args=[provider.namespace.name, provider.type])

@@ -38,6 +38,7 @@ class ProviderVersionAdmin(VersionAdmin):
     list_select_related = ("provider__namespace", "release__namespace", "release__created_by", "key")
     date_hierarchy = "release__published_at"
     ordering = ("-pk",)
+    indexed_orders = ("release__published_at",)
     search_fields = ("provider__type", "release__version", "sums_digest")
     search_help_text = (
         "An address (acme/cloud), a version, a key id, or the beginning of a sha256: of a zip, of SHA256SUMS or of its "
@@ -81,9 +82,9 @@ class ProviderVersionAdmin(VersionAdmin):
         if by_address := address_condition(word, "provider__namespace__name", "provider__type"):
             return by_address
         digest = digest_prefix(word)
-        zips = Package.objects.filter(digest__startswith=digest).values("version")
-        by_digest = Q(sums_digest__startswith=digest) | Q(signature_digest__startswith=digest) | Q(pk__in=zips)
-        by_name = Q(provider__namespace__name=word) | Q(provider__type__startswith=word)
+        zips = Package.objects.filter(digest__begins=digest).values("version")
+        by_digest = Q(sums_digest__begins=digest) | Q(signature_digest__begins=digest) | Q(pk__in=zips)
+        by_name = Q(provider__namespace__name=word) | Q(provider__type__begins=word)
         return by_digest | by_name | Q(release__version=word) | Q(key__key_id=word.upper())
 
     def has_resign_permission(self, request: HttpRequest) -> bool:

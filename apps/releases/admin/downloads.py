@@ -30,7 +30,7 @@ class DownloadCountAdmin(ReadOnlyAdmin[DownloadCount]):
     def search_condition(self, word: str) -> Q:
         if by_address := address_condition(word, "release__namespace__name", "release__name"):
             return by_address
-        return Q(release__namespace__name=word) | Q(release__name__startswith=word) | Q(release__version=word)
+        return Q(release__namespace__name=word) | Q(release__name__begins=word) | Q(release__version=word)
 
     @admin.display(description="release", ordering="release__name")
     def title(self, row: DownloadCount) -> str:

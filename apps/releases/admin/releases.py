@@ -55,6 +55,7 @@ class ReleaseAdmin(ReadOnlyAdmin[Release]):
     list_select_related = ("namespace", "created_by", "lifecycle_by", "quarantined_by")
     date_hierarchy = "created_at"
     ordering = ("-created_at", "-pk")
+    indexed_orders = ("published_at", "digest")
     search_fields = ("name", "version", "digest", "uploaded_digest")
     search_help_text = (
         "An address (acme/vpc/aws) or its beginning, a version, the beginning of a stored or uploaded sha256."
@@ -114,8 +115,8 @@ class ReleaseAdmin(ReadOnlyAdmin[Release]):
         if by_address := address_condition(word, "namespace__name", "name"):
             return by_address | Q(name=word)
         digest = digest_prefix(word)
-        by_digest = Q(digest__startswith=digest) | Q(uploaded_digest__startswith=digest)
-        return by_digest | Q(version=word) | Q(namespace__name=word) | Q(name__startswith=word)
+        by_digest = Q(digest__begins=digest) | Q(uploaded_digest__begins=digest)
+        return by_digest | Q(version=word) | Q(namespace__name=word) | Q(name__begins=word)
 
     def get_list_display(self, request: HttpRequest) -> Any:
         columns = super().get_list_display(request)

@@ -19,6 +19,7 @@ class SearchDocAdmin(ReadOnlyAdmin[SearchDoc]):
     list_select_related = ("namespace", "release__namespace")
     date_hierarchy = "published_at"
     ordering = ("-pk",)
+    indexed_orders = ("published_at",)
     search_fields = ("name",)
     search_help_text = "An address (acme/vpc/aws, acme/cloud) or its beginning."
     fields = (
@@ -47,7 +48,7 @@ class SearchDocAdmin(ReadOnlyAdmin[SearchDoc]):
     def search_condition(self, word: str) -> Q:
         if by_address := address_condition(word, "namespace__name", "name"):
             return by_address
-        return Q(namespace__name=word) | Q(name__startswith=word)
+        return Q(namespace__name=word) | Q(name__begins=word)
 
     def has_rebuild_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("releases.rebuild_searchdoc")

@@ -1,0 +1,134 @@
+"""The plans behind the admin's lists: no table that grows with the registry is read whole or sorted whole."""
+
+import re
+
+import pytest
+from django.apps import apps
+from django.contrib import admin, messages
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from apps.admin_base import listing
+from apps.artifacts.models import Manifest
+from apps.audit.models import AuditEvent
+from apps.blobs.models import Blob
+from apps.modules.models import Module, ModuleVersion
+from apps.providers.models import Package, Provider, ProviderVersion
+from apps.releases.models import DownloadCount, Release, SearchDoc
+from bench.lists import WORDS, scans
+from tests.admin import rows
+from tests.admin.lists import list_of
+
+LARGE = (Release, ModuleVersion, Module, SearchDoc, Package, ProviderVersion, AuditEvent, Blob, DownloadCount)
+TABLES = {model._meta.db_table: 1_000_000 for model in LARGE}
+# Providers are few, and SQLite begins some joins with them.
+EVERY = {model._meta.db_table: 1_000_000 for model in apps.get_models() if model is not Provider}
+SORTS = re.compile("USE TEMP B-TREE FOR ORDER BY")
+
+
+@pytest.fixture
+def planned(db):
+    """With few rows PostgreSQL reads them all; forbidden to, it does so only where no index serves."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = on")
+
+
+def asked(client, path):
+    with CaptureQueriesContext(connection) as queries:
+        page = client.get(path)
+    assert page.status_code == 200, path
+    return page, [query["sql"] for query in queries]
+
+
+def scanned(statements):
+    return sorted({scan for sql in statements for scan in scans(sql, TABLES)})
+
+
+def scanned_to_find(statements):
+    """Tables and indexes of any size that the counts of a search or filter read from end to end."""
+    found = [
+        scan
+        for sql in statements
+        if sql.startswith("SELECT COUNT(*)")
+        for scan in scans(sql, EVERY, is_ended_early=False)
+    ]
+    return sorted(set(found))
+
+
+@pytest.mark.both
+@pytest.mark.usefixtures("planned")
+@pytest.mark.parametrize("model", [model for model in LARGE if admin.site._registry[model].search_fields])
+def test_a_search_reads_no_large_table_whole(operator_client, model):
+    for word in WORDS:
+        _, statements = asked(operator_client, list_of(model, q=word))
+        assert scanned(statements) == [], word
+        assert scanned_to_find(statements) == [], word
+
+
+@pytest.mark.both
+@pytest.mark.usefixtures("planned")
+@pytest.mark.parametrize(
+    ("model", "query"),
+    [
+        (Package, {"os": "linux"}),
+        (Package, {"arch": "amd64"}),
+        (Release, {"in": "team7"}),
+        (Release, {"quarantined": "1", "state__exact": "published"}),
+        (ModuleVersion, {"inspection": "outdated"}),
+        (AuditEvent, {"kind__exact": "account:user:joined"}),
+    ],
+)
+def test_a_filter_for_few_rows_reads_no_large_table_whole(operator_client, model, query):
+    _, statements = asked(operator_client, list_of(model, **query))
+    assert scanned(statements) == scanned_to_find(statements) == []
+
+
+@pytest.mark.both
+@pytest.mark.usefixtures("planned")
+def test_the_start_page_reads_no_large_table_whole_and_asks_once_for_all_counts(operator_client):
+    operator_client.get(reverse("admin:index"))
+    _, statements = asked(operator_client, reverse("admin:index"))
+
+    assert scanned(statements) == []
+    assert len(statements) <= 12
+
+
+def test_an_index_has_every_order_that_a_long_list_may_have(operator_client, monkeypatch):
+    """The default, and each of `indexed_orders` both ways; SQLite says where it sorts all rows."""
+    monkeypatch.setattr(listing, "MAX_SORTED_ROWS", 0)
+    rows.make(0, 51)
+    for model in {*LARGE, Manifest}:
+        page = operator_client.get(list_of(model)).context["cl"]
+        fields = [page.get_ordering_field(column) for column in page.list_display]
+        indexed = [fields.index(order) for order in page.model_admin.indexed_orders]
+        for number in ["", *indexed, *(-number for number in indexed)]:
+            _, statements = asked(operator_client, list_of(model, o=number))
+            [keys] = [sql for sql in statements if sql.endswith("LIMIT 50")] or [None]
+            if keys is not None:  # else the list is empty
+                with connection.cursor() as cursor:
+                    cursor.execute(f"EXPLAIN QUERY PLAN {keys}")
+                    assert not any(SORTS.search(row[3]) for row in cursor.fetchall()), (model, number)
+
+
+def test_another_order_waits_until_the_list_is_short(operator_client, monkeypatch):
+    monkeypatch.setattr(listing, "MAX_SORTED_ROWS", 5)
+    rows.make(0, 6)
+    for number, release in enumerate(Release.objects.order_by("pk")):
+        Release.objects.filter(pk=release.pk).update(size=1 + number % 3)
+    size = 8  # the column's number
+
+    def shown(**query):
+        page, _ = asked(operator_client, list_of(Release, o=size, **query))
+        said = [str(message) for message in messages.get_messages(page.wsgi_request)]
+        return [release.size for release in page.context["cl"].result_list], said, page
+
+    sizes, _, page = shown()
+    assert "More than 5 rows are not sorted by this column: filter or search first." in page.text
+    assert sizes == [3, 2, 1, 3, 2, 1]  # the newest first
+    sizes, _, page = shown(person="person4")
+    assert "are not sorted" not in page.text
+    assert sizes == [2]
+    monkeypatch.setattr(listing, "MAX_SORTED_ROWS", 6)
+    assert shown()[0] == [1, 1, 2, 2, 3, 3]
