@@ -1,6 +1,7 @@
 // Publishing with a progress bar. Without this file both forms work in two steps.
 
 import { clearErrors, showErrors, WHOLE_FORM } from "./upload/errors.js";
+import { suggestModules } from "./upload/suggestions.js";
 import { Uploader } from "./upload/uploader.js";
 
 /** @param {HTMLFormElement} form */
@@ -10,8 +11,9 @@ function attachPublish(form) {
   const submit = form.querySelector("[type=submit]");
   submit.textContent = submit.dataset.submit;
 
-  const showParts = () => { parts.hidden = parts.disabled = Boolean(module) && module.value !== "new"; };
-  module?.addEventListener("change", showParts);
+  const showParts = () => { parts.hidden = parts.disabled = !["new", ""].includes(module?.value.trim() ?? ""); };
+  module?.addEventListener("input", showParts);
+  if (module?.list) suggestModules(module);
   showParts();
 
   const guessed = {};
@@ -46,7 +48,7 @@ function attachPublish(form) {
 
 /** Suggests folders with module files, and opens the fields if they are needed. */
 function offerFolders(form, folders) {
-  const list = form.querySelector("datalist");
+  const list = form.querySelector("#module-folders");
   list.replaceChildren(...folders.filter(Boolean).map((folder) => new Option(folder, folder)));
   if (folders.length && !folders.includes("")) form.querySelector("[data-monorepo]").open = true;
 }

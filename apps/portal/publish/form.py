@@ -16,9 +16,14 @@ from apps.lib.addresses import ModuleAddress, check_module_name, check_system
 from apps.lib.errors import Invalid, RegistryError
 from apps.modules.catalogue import reading
 from apps.modules.checking import checks
+from apps.releases.catalogue import search
+from apps.releases.models import Kind
 
 NEW = "new"  # cannot be an address: those have slashes
 NEW_PARTS = ("namespace", "name", "system")
+# Up to so many modules are a list; among more a person searches, and sees so many suggestions.
+LISTED, SUGGESTED = 200, 20
+SEARCH = "Type a part of its address, such as vpc. Leave it empty for a new module."
 HELP = {
     "name": "Letters and digits, with single - or _ between them: vpc, web_cluster. Clients are case-sensitive.",
     "system": "What it is for, such as aws, kubernetes or local: lower-case letters and digits.",
@@ -48,14 +53,21 @@ class PublishForm(forms.Form):
     def __init__(self, viewer: Viewer, data: QueryDict | None = None, *, query: QueryDict | None = None) -> None:
         super().__init__(data)
         offered = gate.namespaces_with_role(viewer, Role.PUBLISHER)
-        modules = reading.visible_modules(viewer).filter(namespace__in=offered).select_related("namespace")
-        self.addresses = [str(module.address) for module in modules.alphabetical()]
+        self._modules = reading.visible_modules(viewer).filter(namespace__in=offered)
+        known = list(self._modules.select_related("namespace")[: LISTED + 1])
+        self.is_searched = len(known) > LISTED
+        known.sort(key=lambda module: (module.namespace.canonical, module.canonical))
+        self.addresses = [str(module.address) for module in known]
         self.may_create = not creation_refused(viewer)
         self.namespaces = list(offered.order_by("name").values_list("name", flat=True))
         self.initial = self._initial(query or QueryDict())
         self.is_new = (data or self.initial).get("module", NEW) in (NEW, "")
+        self.viewer = viewer
         self._require()
-        self._offer("module", [(NEW, "A new module"), *((one, one) for one in self.addresses)])
+        if self.is_searched:
+            self._search()
+        else:
+            self._offer("module", [(NEW, "A new module"), *((one, one) for one in self.addresses)])
         self._offer("namespace", [(one, one) for one in self.namespaces])
         for name, text in HELP.items():
             self.fields[name].help_text = text
@@ -70,16 +82,37 @@ class PublishForm(forms.Form):
     def _offer(self, name: str, choices: list[tuple[str, str]]) -> None:
         cast("forms.ChoiceField", self.fields[name]).choices = choices
 
+    def _search(self) -> None:
+        field = forms.CharField(required=False, max_length=200, help_text=SEARCH)
+        field.widget.attrs |= {"list": "known-modules", "autocomplete": "off", "spellcheck": "false"}
+        self.fields["module"] = field
+        self.suggested = suggestions(self.viewer, "")
+
+    def _is_known(self, address: str) -> bool:
+        if not self.is_searched:
+            return address in self.addresses
+        namespace, _, path = address.partition("/")
+        name, _, system = path.partition("/")
+        return self._modules.filter(namespace__name=namespace, name=name, system=system).exists()
+
     def _initial(self, query: QueryDict) -> dict[str, str]:
         """Initial values from a link such as /publish?namespace=acme&name=vpc&system=aws."""
         sent = {name: query.get(name, "")[:300] for name in (*NEW_PARTS, "version", "folder", "multiple_modules")}
         address = "/".join([sent["namespace"], sent["name"], sent["system"]])
-        return {**sent, "module": address if address in self.addresses else NEW}
+        return {**sent, "module": address if self._is_known(address) else "" if self.is_searched else NEW}
 
     @property
     def wants_a_folder(self) -> bool:
         """The fields for archives of several modules are shown open."""
         return any(self[name].value() or self[name].errors for name in ("folder", "multiple_modules"))
+
+    def clean_module(self) -> str:
+        address = str(self.cleaned_data["module"]).strip().strip("/")
+        if self.is_new or self._is_known(address):
+            return address
+        near = suggestions(self.viewer, address)[:3]
+        hint = f"Did you mean {', '.join(near)}?" if near else "Leave the field empty for a new module."
+        raise forms.ValidationError(f"There is no module {address[:100]} that you may publish. {hint}")
 
     def clean_version(self) -> str:
         try:
@@ -119,6 +152,14 @@ class PublishForm(forms.Form):
         cleaned = self.cleaned_data
         parts = [cleaned[name] for name in NEW_PARTS] if self.is_new else cleaned["module"].split("/")
         return ModuleAddress(*parts)
+
+
+def suggestions(viewer: Viewer, words: str) -> list[str]:
+    """Addresses of modules that the viewer may publish and that match the words; the newest without any."""
+    offered = gate.namespaces_with_role(viewer, Role.PUBLISHER)
+    sort = search.RELEVANCE if words.strip() else search.UPDATED
+    docs = search.search(kind=Kind.MODULE, namespaces=offered, query=words[:200], sort=sort, include_unlisted=True)
+    return [str(doc) for doc in docs.select_related("namespace")[:SUGGESTED]]
 
 
 def sentence(refusal: RegistryError) -> str:
