@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('audit', '0013_fill_origin'),
+        ('audit', '0016_leaks'),
     ]
 
     operations = [
