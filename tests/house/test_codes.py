@@ -33,7 +33,10 @@ def codes_of_calls():
 
 
 def codes_of_classes():
+    """The shapes of apps/api/answers.py have fields of that name, and no codes."""
     for path, node in nodes(ast.ClassDef):
+        if sources.name_of(path) == "apps/api/answers.py":
+            continue
         for line in node.body:
             targets = line.targets if isinstance(line, ast.Assign) else [getattr(line, "target", None)]
             if any(getattr(target, "id", "") == "code" for target in targets) and line.value is not None:
