@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from django.db.models import BinaryField, Exists, OuterRef, QuerySet, Subquery, Value
+from django.db.models import Exists, OuterRef, QuerySet, Subquery, Value
 
 from apps.artifacts.errors import ManifestUnknown
 from apps.artifacts.models import Manifest, Tag
@@ -114,10 +114,9 @@ def _served(version: Any) -> Served | None:
         return Served(raw, digest, IMAGE_MANIFEST, release, is_download=True)
     if version.media_type is None:
         return None
-    pushed = bytes(version.pushed or b"")
-    return Served(
-        pushed, version.manifest_digest, version.media_type, release, is_download=True, size=version.pushed_size
-    )
+    size = version.pushed if isinstance(version.pushed, int) else None
+    pushed = b"" if size is not None else bytes(version.pushed)
+    return Served(pushed, version.manifest_digest, version.media_type, release, is_download=True, size=size)
 
 
 # Columns that serving a manifest needs: naming all columns of both tables takes Django longer than the query.
@@ -129,12 +128,11 @@ _READ = (
 
 
 def _versions(found: VisibleRepository, *, bytes_wanted: bool) -> ModuleVersionQuerySet:
-    """Of the module, each with its pushed manifest. One query, since every read of a manifest asks this."""
+    """Of the module, each with its pushed manifest, or the size of it. Every read of a manifest asks this one query."""
     manifests = Manifest.objects.filter(**_here(found), digest=OuterRef("manifest_digest"))
     rows = versions_of(**found.coordinate).select_related("release").only(*_READ)
     return rows.annotate(
-        pushed=Subquery(manifests.values("raw")) if bytes_wanted else Value(None, output_field=BinaryField()),
-        pushed_size=Subquery(manifests.values("size")),
+        pushed=Subquery(manifests.values("raw" if bytes_wanted else "size")),
         media_type=Subquery(manifests.values("media_type")),
     )
 
