@@ -10,7 +10,20 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from bench import archives, inspection, lists, oci, providers, reads, report, signing, stale, starts, uploads
+from bench import (
+    archives,
+    inspection,
+    lists,
+    oci,
+    providers,
+    publishing,
+    reads,
+    report,
+    signing,
+    stale,
+    starts,
+    uploads,
+)
 from bench.larder import Bench
 from bench.report import Figure
 
@@ -21,6 +34,7 @@ PARTS: dict[str, Callable[[Bench], Iterator[Figure]]] = {
     "size": reads.measure_size,
     "reads": reads.measure,
     "uploads": uploads.measure,
+    "publishing": publishing.measure,
     "providers": providers.measure,
     "oci": oci.measure,
     "inspection": inspection.measure,
