@@ -24,8 +24,11 @@ WEB_VERSIONS = {point: f"7.0.{number}" for number, point in enumerate(WEB_POINTS
 
 
 @pytest.fixture(scope="module")
-def waiting(tmp_path_factory) -> Iterator[dict[str, Future]]:
-    """Scenes that mostly wait, side by side, each with a Larder of its own; they begin with the first test."""
+def waiting(deadly, tmp_path_factory) -> Iterator[dict[str, Future]]:
+    """Scenes that mostly wait, side by side, each with a Larder of its own; they begin with the first test.
+
+    It asks for `deadly` so that one worker has all tests of this file: another would begin the scenes a second time.
+    """
     begun: dict[str, Future] = {}
     with ExitStack() as larders, ThreadPoolExecutor() as beside:
         for scene, variables in SCENES.items():
