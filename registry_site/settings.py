@@ -70,6 +70,7 @@ INSTALLED_APPS = [
     "apps.portal",
     "allauth",
     "allauth.account",
+    "allauth.mfa",
     "allauth.socialaccount",
     "rest_framework",
     "registry_site.apps.LarderAdminConfig",
@@ -208,6 +209,11 @@ if LOCAL_SIGN_IN != "on" and not OIDC_PROVIDERS:
     raise ImproperlyConfigured(
         f"LARDER_LOCAL_SIGN_IN={LOCAL_SIGN_IN} needs LARDER_OIDC_PROVIDERS: who could sign in without one?"
     )
+MFA_ADAPTER = "apps.accounts.identity.second_factor.SecondFactorAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+MFA_FORMS = {"authenticate": "apps.portal.people.second_factor.CodeForm"}
+MFA_TOTP_ISSUER = "Larder"
+MFA_TOTP_TOLERANCE = 1  # clocks of phones; `CodeForm` refuses a code that was used for as long as it is valid
 # Nothing sends mail yet. What does so one day must not hold a request while a mail server hangs.
 EMAIL_TIMEOUT = 5
 NAMESPACE_CREATION = env.choice("LARDER_NAMESPACE_CREATION", "members", "staff")

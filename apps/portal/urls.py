@@ -5,7 +5,16 @@ from apps.portal.frame import theme
 from apps.portal.lifecycle import several
 from apps.portal.modules import downloads, settings
 from apps.portal.namespaces import keys, members, pages
-from apps.portal.people import account, cli_login, invitations, service_accounts, sign_on, teams, tokens
+from apps.portal.people import (
+    account,
+    cli_login,
+    invitations,
+    second_factor,
+    service_accounts,
+    sign_on,
+    teams,
+    tokens,
+)
 from apps.portal.providers import listing, signature
 from apps.portal.publish import module, own_releases, provider, provider_draft, releases, uploads
 
@@ -16,6 +25,7 @@ urlpatterns = [
     *account.urlpatterns,
     *activity.urlpatterns,
     *sign_on.urlpatterns,
+    *second_factor.urlpatterns,
     *help_pages.urlpatterns,
     *api_docs.urlpatterns,
     *theme.urlpatterns,

@@ -48,6 +48,8 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
     "api-docs": [({}, "")],
     "account": [({}, "")],
     "own-activity": [({}, "")],
+    "second-factor": [({}, "")],
+    "recovery-codes": [({}, "")],
     "tokens": [({}, "")],
     "login-authorize": [({}, QUERIES["portal:login-authorize", "GET"])],
     "token-created": [({"token_id": lambda shelf: shelf.token_id}, "")],
@@ -136,6 +138,8 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
 NO_PAGES = {
     "theme",
     "sessions-end",
+    "recovery-codes-renew",
+    "second-factor-off",
     "sign-on",
     "sign-on-callback",
     "sign-on-logout",

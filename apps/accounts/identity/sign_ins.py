@@ -29,6 +29,12 @@ def record_failed_sign_in(*, credentials: dict[str, Any], **_: Any) -> None:
     record(Kind.USER_SIGN_IN_FAILED, actor_id=None, subject=subject)
 
 
+def record_failed_second_factor(*, request: HttpRequest, user: User, **_: Any) -> None:
+    """Record a wrong code: whoever sent it knew the password."""
+    subject, client = f"user/{user.pk}", address_of(request)
+    record(Kind.USER_SIGN_IN_FAILED, actor_id=None, subject=subject, client=client, reason="second_factor")
+
+
 def record_failed_sign_on(request: HttpRequest, *, issuer: str, reason: str) -> None:
     """Record what an identity provider did not confirm. Who it was, nobody knows."""
     client = address_of(request)

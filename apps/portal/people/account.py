@@ -15,7 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.accounts.access.gate import Viewer
-from apps.accounts.identity import passwords, sessions
+from apps.accounts.identity import passwords, second_factor, sessions
 from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import User
 from apps.accounts.people import accounts
@@ -61,6 +61,7 @@ def account(request: HttpRequest) -> HttpResponse:
         "sessions": sorted(rows, key=lambda row: not row[2]),  # this browser first
         "has_others": any(not is_here for *_, is_here in rows),
         "has_password": passwords.has_one(user),
+        "has_second_factor": second_factor.is_on(user),
         **identities_of(user),
     }
     return render(request, "portal/account/page.html", context, status=422 if form.is_bound else 200)

@@ -13,6 +13,7 @@ from django.urls import path
 from apps.accounts.identity import passwords
 from apps.accounts.models import User
 from apps.lib.openid import Provider
+from apps.portal.people import second_factor
 
 
 class LoginForm(forms.LoginForm):  # type: ignore[misc]  # allauth ships no types
@@ -72,5 +73,6 @@ urlpatterns = [
     path("login/", LoginView.as_view(), name="account_login"),
     path("logout/", views.logout, name="account_logout"),
     path("password/change/", PasswordChangeView.as_view(), name="account_change_password"),
+    path("verify/", second_factor.verify, name="mfa_authenticate"),
     path("reauthenticate/", ReauthenticateView.as_view(), name="account_reauthenticate"),
 ]

@@ -1,0 +1,193 @@
+"""Codes of an app and recovery codes: set up, asked for at sign-in, used once, turned off."""
+
+import re
+import time
+from datetime import timedelta
+
+import pytest
+from allauth.mfa.models import Authenticator
+from allauth.mfa.totp.internal.auth import hotp_value
+from django.core.cache import cache
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.utils import timezone
+
+from apps.accounts.models import User
+from tests.accounts.identity.openid.conftest import acme_id, begin, browser, key, sign_on
+
+__all__ = ["acme_id", "browser", "key", "sign_on"]
+
+PAGE = "/account/second-factor"
+
+
+@pytest.fixture(autouse=True)
+def fresh_cache():
+    cache.clear()
+
+
+def code_of(secret, periods=0):
+    return f"{hotp_value(secret, int(time.time()) // 30 + periods):06}"
+
+
+def password(user, client=None):
+    client = client or Client()
+    form = {"login": user.username, "password": f"{user.username} likes pears"}
+    return client, client.post("/account/login/?next=/tokens", form)
+
+
+def set_up(client):
+    """Answers the secret and the recovery codes."""
+    found = re.search(r'<code class="mono">([A-Z2-7 ]+)</code>', client.get(PAGE).content.decode())
+    assert found
+    secret = found[1].replace(" ", "")
+    shown = client.post(PAGE, {"digits": code_of(secret, -1)})
+    assert (shown.status_code, shown.url) == (303, f"{PAGE}/codes")
+    page = client.get(shown.url).content.decode()
+    return secret, re.findall(r"<li><code[^>]*>(\d+)</code>", page)
+
+
+@pytest.fixture
+def with_factor(bob):
+    """Bob's browser, his secret and his recovery codes."""
+    client, _ = password(bob)
+    return client, *set_up(client)
+
+
+def signed_in(client):
+    return client.get("/account/").status_code == 200
+
+
+def test_bob_turns_it_on_and_signing_in_asks_for_a_code(bob, with_factor, event_kinds):
+    _, secret, codes = with_factor
+    assert len(set(codes)) == 10
+    client, answer = password(bob)
+    assert answer.url == "/account/verify/"
+    assert not signed_in(client)
+    assert client.post(answer.url, {"code": "000000"}).status_code == 200
+    assert not signed_in(client)
+    done = client.post(answer.url, {"code": code_of(secret)})
+    assert (done.status_code, done.url) == (302, "/tokens")
+    assert signed_in(client)
+    assert event_kinds() == [
+        "account:user:signed-in",
+        "account:second-factor:added",
+        "account:user:sign-in-failed",
+        "account:user:signed-in",
+    ]
+
+
+def test_the_page_of_the_code_is_for_who_has_given_the_password(bob, with_factor):
+    client = Client()
+    for answer in (client.get("/account/verify/"), client.post("/account/verify/", {"code": "1"})):
+        assert (answer.status_code, answer.headers["Location"]) == (302, "/account/login/")
+
+
+def test_a_code_counts_once_even_while_the_app_shows_it(bob, with_factor, time_machine):
+    _, secret, _ = with_factor
+    code = code_of(secret)
+    client, answer = password(bob)
+    client.post(answer.url, {"code": code})
+    assert signed_in(client)
+    time_machine.move_to(timezone.now() + timedelta(seconds=31))  # allauth would take it again now
+    other, answer = password(bob)
+    assert other.post(answer.url, {"code": code}).status_code == 200
+    assert not signed_in(other)
+
+
+def test_a_recovery_code_counts_once(bob, with_factor):
+    _, _, codes = with_factor
+    found = []
+    for code in (codes[3], codes[3], codes[4]):
+        client, answer = password(bob)
+        client.post(answer.url, {"code": code})
+        found.append(signed_in(client))
+    assert found == [True, False, True]
+    assert "8 of 10 unused" in client.get(PAGE).content.decode()
+
+
+def test_recovery_codes_are_shown_once_and_end_with_the_next_ones(bob, with_factor):
+    client, _, codes = with_factor
+    assert codes[0] not in client.get(f"{PAGE}/codes").content.decode()
+    page = client.post(f"{PAGE}/codes/renew", follow=True).content.decode()
+    renewed = re.findall(r"<li><code[^>]*>(\d+)</code>", page)
+    assert len(renewed) == 10
+    other, answer = password(bob)
+    other.post(answer.url, {"code": codes[0]})
+    assert not signed_in(other)
+    other.post(answer.url, {"code": renewed[0]})
+    assert signed_in(other)
+
+
+def test_who_guesses_is_stopped(bob, with_factor, settings):
+    settings.ACCOUNT_RATE_LIMITS = {"login_failed": "5/5m/key"}
+    _, secret, _ = with_factor
+    client, answer = password(bob)
+    for _ in range(5):
+        client.post(answer.url, {"code": "000000"})
+    page = client.post(answer.url, {"code": code_of(secret)}).content.decode()
+    assert "Too many failed login attempts" in page
+    assert not signed_in(client)
+
+
+def test_the_database_alone_makes_no_code(bob, with_factor):
+    _, secret, codes = with_factor
+    stored = "".join(str(row.data) for row in Authenticator.objects.all())
+    assert secret not in stored
+    assert not [code for code in codes if code in stored]
+
+
+def test_a_wrong_first_code_turns_nothing_on(bob):
+    client, _ = password(bob)
+    client.get(PAGE)
+    assert client.post(PAGE, {"digits": "000000"}).status_code == 422
+    assert not Authenticator.objects.exists()
+
+
+def test_setting_up_asks_for_a_proof_of_the_last_minutes(bob, browser_of):
+    answer = browser_of(bob).get(PAGE)
+    assert (answer.status_code, answer.url.partition("?")[0]) == (302, "/account/reauthenticate/")
+
+
+def test_turning_it_off_needs_a_code(bob, with_factor):
+    client, secret, _ = with_factor
+    assert client.post(f"{PAGE}/off", {"code": "000000"}).status_code == 422
+    assert Authenticator.objects.exists()
+    assert client.post(f"{PAGE}/off", {"code": code_of(secret)}).status_code == 303
+    assert not Authenticator.objects.exists()
+    assert password(bob)[1].url == "/tokens"
+
+
+def test_a_new_password_from_the_host_does_not_turn_it_off(bob, with_factor, capsys):
+    call_command("set_password", "bob")
+    new = capsys.readouterr().out.strip()
+    client = Client()
+    answer = client.post("/account/login/", {"login": "bob", "password": new})
+    assert answer.headers["Location"] == "/account/verify/"
+    assert not signed_in(client)
+
+
+def test_an_operator_turns_it_off_for_who_lost_everything(bob, with_factor, event_kinds):
+    call_command("remove_second_factor", "bob")
+    assert password(bob)[1].url == "/tokens"
+    assert "account:second-factor:removed" in event_kinds()
+    with pytest.raises(CommandError, match="no second factor"):
+        call_command("remove_second_factor", "bob")
+
+
+def test_single_sign_on_asks_as_well_and_remembers_the_provider(sign_on, acme_id, browser):
+    acme_id.person |= {"auth_time": int(time.time()), "sid": "s1"}
+    client, _ = sign_on()
+    secret, _ = set_up(client)
+    other = browser()
+    answer = other.get(acme_id.consent(begin(other, next="/teams")))
+    assert answer.url == "/account/verify/"
+    assert not signed_in(other)
+    assert other.post(answer.url, {"code": code_of(secret)}).url == "/teams"
+    assert other.session["sign-on"] == {"issuer": acme_id.issuer, "sid": "s1"}
+
+
+def test_a_deactivated_account_is_not_asked(bob, with_factor):
+    client, answer = password(bob)
+    User.objects.update(is_active=False)
+    client.post(answer.url, {"code": code_of(with_factor[1])})
+    assert not signed_in(client)
