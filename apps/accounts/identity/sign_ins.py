@@ -35,10 +35,9 @@ def record_failed_second_factor(*, request: HttpRequest, user: User, **_: Any) -
     record(Kind.USER_SIGN_IN_FAILED, actor_id=None, subject=subject, client=client, reason="second_factor")
 
 
-def record_failed_sign_on(request: HttpRequest, *, issuer: str, reason: str) -> None:
+def record_failed_sign_on(*, issuer: str, reason: str) -> None:
     """Record what an identity provider did not confirm. Who it was, nobody knows."""
-    client = address_of(request)
-    record(Kind.USER_SIGN_IN_FAILED, actor_id=None, subject="user/unknown", client=client, issuer=issuer, reason=reason)
+    record(Kind.USER_SIGN_IN_FAILED, actor_id=None, subject="user/unknown", issuer=issuer, reason=reason)
 
 
 def address_of(request: HttpRequest | None) -> str:

@@ -95,7 +95,7 @@ def _explained(request: HttpRequest, ours: Provider, act: Callable[[], Result]) 
     except (RoleRequired, Invalid, Conflict) as error:
         reason, refusal = error.code, error
     log.warning("sign_on_failed", provider=ours.id, reason=reason)
-    sign_ins.record_failed_sign_on(request, issuer=ours.issuer, reason=reason)
+    sign_ins.record_failed_sign_on(issuer=ours.issuer, reason=reason)
     return refused(request, refusal)
 
 
