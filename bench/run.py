@@ -7,6 +7,8 @@ import argparse
 import os
 import sys
 import tempfile
+import time
+import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -52,30 +54,45 @@ def main() -> None:
     if unknown := set(wanted) - set(PARTS):
         sys.exit(f"There is no part {', '.join(sorted(unknown))}. The parts are: {', '.join(PARTS)}.")
     figures: list[Figure] = []
+    failed: list[str] = []
     with tempfile.TemporaryDirectory(prefix="larder-bench-") as name:
         keep = Path(options.keep).resolve() if options.keep else Path(name) / "seeded"
         bench = Bench(Path(name), keep, options.seconds, options.rounds, is_tiny=options.tiny)
         try:
             for part in PARTS:
                 if part in wanted:
-                    figures += _measured(part, bench)
+                    failed += _measured(part, bench, figures)
+        except KeyboardInterrupt:
+            bench.skipped.append("the rest: interrupted")
         finally:
             bench.close()
     table = report.table(figures)
     print(f"\n{report.machine()}\n\n{table}")
+    bench.skipped += [f"{part}: it failed" for part in failed]
     for line in bench.skipped:
         print(f"Skipped: {line}")
     if options.json:
         Path(options.json).write_text(report.as_json(figures, bench.skipped))
     if options.write_docs:
         write(DOCUMENT, report.as_markdown(figures, bench.skipped, seconds=bench.seconds, rounds=bench.rounds))
+    if failed:
+        sys.exit(f"Failed, with the traceback above: {', '.join(failed)}.")
 
 
-def _measured(part: str, bench: Bench) -> Iterator[Figure]:
+def _measured(part: str, bench: Bench, figures: list[Figure]) -> list[str]:
+    """Add the figures of a part; return its name if it failed, so that an hour's other figures are not lost."""
     print(f"{part} (load average {os.getloadavg()[0]:.1f})", file=sys.stderr, flush=True)
-    for figure in PARTS[part](bench):
-        print("  " + " | ".join(cell for cell in figure.cells() if cell), file=sys.stderr, flush=True)
-        yield figure
+    started = time.monotonic()
+    try:
+        for figure in PARTS[part](bench):
+            print("  " + " | ".join(cell for cell in figure.cells() if cell), file=sys.stderr, flush=True)
+            figures.append(figure)
+    except Exception:  # noqa: BLE001  # whatever it is, the other parts can still run
+        traceback.print_exc()
+        bench.close()  # the next part begins with servers of its own
+        return [part]
+    print(f"  {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
+    return []
 
 
 def write(document: Path, markdown: str) -> None:

@@ -38,6 +38,25 @@ def test_every_part_of_the_benchmark_runs_or_says_what_it_misses(tmp_path):
     assert all(min(one["values"]) >= 0 for one in found["figures"] if one["unit"] == "/s")
 
 
+def test_a_part_that_fails_costs_no_other_its_figures(monkeypatch, capsys, tmp_path):
+    def broken(_bench):
+        yield Figure("half of it", [1], "s")
+        raise RuntimeError("the disk is full")
+
+    monkeypatch.setattr(run, "PARTS", {"broken": broken, "sound": lambda _bench: iter([Figure("the other", [2], "s")])})
+    monkeypatch.setattr(sys, "argv", ["bench", "--json", str(tmp_path / "figures.json")])
+    with pytest.raises(SystemExit, match="broken"):
+        run.main()
+    said = capsys.readouterr()
+
+    assert "the disk is full" in said.err
+    assert "Skipped: broken: it failed" in said.out
+    assert [one["work"] for one in json.loads((tmp_path / "figures.json").read_text())["figures"]] == [
+        "half of it",
+        "the other",
+    ]
+
+
 def test_make_bench_runs_what_is_there():
     said = subprocess.run(["make", "-n", "bench"], cwd=CHECKOUT, capture_output=True, text=True, check=True).stdout
     modules = re.findall(r"-m (\S+)", said)
