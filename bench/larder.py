@@ -32,6 +32,7 @@ class Bench:
     seconds: float = 2.0
     rounds: int = 3
     is_tiny: bool = False
+    trials: int = 2000  # of stale answers
     skipped: list[str] = field(default_factory=list)
     _running: tuple[tuple[bool, bool], Live] | None = None
     _token: tuple[Live | None, str] = (None, "")

@@ -57,7 +57,7 @@ def main() -> None:
     failed: list[str] = []
     with tempfile.TemporaryDirectory(prefix="larder-bench-") as name:
         keep = Path(options.keep).resolve() if options.keep else Path(name) / "seeded"
-        bench = Bench(Path(name), keep, options.seconds, options.rounds, is_tiny=options.tiny)
+        bench = Bench(Path(name), keep, options.seconds, options.rounds, is_tiny=options.tiny, trials=options.trials)
         try:
             for part in PARTS:
                 if part in wanted:
@@ -107,6 +107,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--keep", metavar="FOLDER", help="fill the large registry here, or take the one that is there")
     parser.add_argument("--seconds", type=float, default=2.0, help="length of a round under load (default: 2)")
     parser.add_argument("--rounds", type=int, default=3, help="rounds of each measurement (default: 3)")
+    parser.add_argument("--trials", type=int, default=2000, help="changes that `stale` tries (default: 2000)")
     parser.add_argument("--json", metavar="FILE", help="write every round to this file")
     parser.add_argument("--write-docs", action="store_true", help="put the table into docs/performance.md")
     parser.add_argument("--tiny", action="store_true", help="smallest registry and files: shows that it works at all")

@@ -237,7 +237,7 @@ def measure(bench: Bench) -> Iterator[Figure]:
         bench.skipped.append(f"stale: {postgres.MISSING}")
         return
     bench.close()
-    trials, at_once = (len(KINDS), 1) if bench.is_tiny else (TRIALS, AT_ONCE)
+    trials, at_once = (len(KINDS), 1) if bench.is_tiny else (bench.trials, AT_ONCE)
     yield from _figures(bench.folder / "stale", trials, at_once)
 
 
