@@ -229,7 +229,7 @@ class RequestBody(Body):
                 raise self._error
             goes_on = self._is_paused and self._size <= AHEAD
             if goes_on:
-                self._is_paused = False
+                self._is_paused, self._asked_at = False, time.monotonic()
         if goes_on:
             self.loop.call_soon_threadsafe(self._ask)
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
@@ -249,20 +249,22 @@ class RequestBody(Body):
     # --- On the loop --------------------------------------------------------------------------------------------------
 
     def _start(self) -> None:
-        self._ask()
+        self._asked_at = time.monotonic()
         self._watch()
+        self._ask()
 
     def _watch(self) -> None:
-        """End a body whose sender is silent for too long."""
+        """End a body whose sender is silent for too long, or whose next message got lost in a failure."""
         patience = settings.CLIENT_TIMEOUT
         with self._changed:
             if self._is_closed or self._is_over:
                 return
-            silent = 0.0 if self._coming is None else time.monotonic() - self._asked_at
+            silent = 0.0 if self._is_paused else time.monotonic() - self._asked_at
             if silent < patience:
                 self._watching = self.loop.call_later(patience - silent, self._watch)
                 return
-            self._coming.cancel()
+            if self._coming is not None:
+                self._coming.cancel()
             self._add(b"", TooSlow())
 
     # --- On the loop or in the server's thread ------------------------------------------------------------------------

@@ -135,6 +135,15 @@ def test_a_sender_that_says_nothing_for_too_long_is_an_error(body_of, settings):
         body.read1(100)
 
 
+def test_a_message_that_fails_ends_the_body_and_leaves_no_reader_waiting(body_of, settings):
+    settings.CLIENT_TIMEOUT = 0.05
+    body, _ = body_of(part(b"half of"), {"no": "type"})
+
+    assert body.read1(100) == b"half of"
+    with pytest.raises(TooSlow):
+        body.read1(100)
+
+
 def test_an_empty_body_ends_at_once(body_of):
     body, server = body_of(part(b"", more=False))
     assert (body.read1(100), body.read(), server.handed) == (b"", b"", 1)
