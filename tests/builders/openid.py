@@ -1,6 +1,7 @@
 """An identity provider in a thread, which the test scripts: what it answers, and what it signs with which key."""
 
 import base64
+import contextlib
 import hashlib
 import json
 import threading
@@ -17,6 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from apps.lib.openid import Provider
 
+DROPS = 50
 CLIENT, SECRET = "larder", "only-for-tests"
 Answer = Callable[[BaseHTTPRequestHandler], None]
 
@@ -34,13 +36,18 @@ class Key:
 
 @dataclass
 class Scripted:
-    """`person` has the claims of who signs in; `answers` replaces the answer of a path."""
+    """`person` has the claims of who signs in; `answers` replaces the answer of a path.
+
+    The answers of `slow` paths come in drops, those of `large` ones after a mebibyte of blanks: right but for that.
+    """
 
     issuer: str
     key: Key
     person: dict[str, Any] = field(default_factory=lambda: {"sub": "a-1", "preferred_username": "ann", "groups": []})
     userinfo: dict[str, Any] = field(default_factory=dict)
     answers: dict[str, Answer] = field(default_factory=dict)
+    slow: set[str] = field(default_factory=set)
+    large: set[str] = field(default_factory=set)
     asked: list[str] = field(default_factory=list)
     grants: dict[str, dict[str, str]] = field(default_factory=dict)
     keys: list[Key] | None = None
@@ -58,6 +65,9 @@ class Scripted:
             "new_accounts": "everyone",
         }
         return Provider(**fields | changes)
+
+    def padding(self, path: str) -> dict[str, int]:
+        return {"drops": DROPS if path in self.slow else 0, "blanks": 1024 * 1024 if path in self.large else 0}
 
     def documents(self) -> dict[str, Any]:
         return {
@@ -102,13 +112,18 @@ class Scripted:
         return 200, {"access_token": "access", "token_type": "Bearer", "id_token": signed}
 
 
-def answer(handler: BaseHTTPRequestHandler, status: int, document: Any) -> None:
-    body = json.dumps(document).encode()
+def answer(handler: BaseHTTPRequestHandler, status: int, document: Any, *, drops: int = 0, blanks: int = 0) -> None:
+    """`drops`: so many blanks come before the document, one now and then. Each is in time, all of them are not."""
+    body = b" " * (drops + blanks) + json.dumps(document).encode()
     handler.send_response(status)
     handler.send_header("Content-Type", "application/json")
     handler.send_header("Content-Length", str(len(body)))
     handler.end_headers()
-    handler.wfile.write(body)
+    with contextlib.suppress(OSError):  # the client has had enough
+        for place in range(drops):
+            handler.wfile.write(body[place : place + 1])
+            time.sleep(0.02)
+        handler.wfile.write(body[drops:])
 
 
 @contextmanager
@@ -124,7 +139,7 @@ def running(key: Key) -> Iterator[Scripted]:
             if path in scripted.answers:
                 scripted.answers[path](self)
             else:
-                answer(self, 200 if path in documents else 404, documents.get(path))
+                answer(self, 200 if path in documents else 404, documents.get(path), **scripted.padding(path))
 
         def do_POST(self) -> None:
             scripted.asked.append(self.path)
@@ -132,7 +147,8 @@ def running(key: Key) -> Iterator[Scripted]:
             if self.path in scripted.answers:
                 scripted.answers[self.path](self)
                 return
-            answer(self, *scripted.exchange({name: values[0] for name, values in parse_qs(body).items()}))
+            form = {name: values[0] for name, values in parse_qs(body).items()}
+            answer(self, *scripted.exchange(form), **scripted.padding(self.path))
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         scripted = Scripted(f"http://127.0.0.1:{server.server_address[1]}", key)

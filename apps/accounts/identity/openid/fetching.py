@@ -21,27 +21,24 @@ class AnswerRefused(requests.RequestException):
 
 
 class _Deadline:
-    """Ends the connection when its time is over: the time-outs of requests begin again with every byte."""
+    """Ends the exchange when its time is over: the time-outs of requests begin again with every byte.
 
-    sock: socket.socket | None
-    _timer: Timer | None = None
+    Not by `self.sock` and `close`: http.client lets go of the socket, and closes, before the answer is read. A timer of
+    an exchange that ended in time finds a closed socket.
+    """
+
+    sock: socket.socket
 
     def connect(self) -> None:
         super().connect()  # type: ignore[misc]  # of the connection beside it
-        self._timer = Timer(MAX_SECONDS, self._cut)
-        self._timer.daemon = True
-        self._timer.start()
+        timer = Timer(MAX_SECONDS, _cut, [self.sock])
+        timer.daemon = True
+        timer.start()
 
-    def close(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        super().close()  # type: ignore[misc]  # of the connection beside it
 
-    def _cut(self) -> None:
-        sock = self.sock
-        if sock is not None:
-            with suppress(OSError):
-                socket.socket.shutdown(sock, socket.SHUT_RDWR)  # not that of SSLSocket, which another thread reads
+def _cut(sock: socket.socket) -> None:
+    with suppress(OSError):
+        socket.socket.shutdown(sock, socket.SHUT_RDWR)  # not that of SSLSocket, which another thread reads
 
 
 class _Plain(_Deadline, HTTPConnection):

@@ -176,16 +176,6 @@ def endless(handler):
         handler.server.cut_off = True
 
 
-def dripping(handler):
-    """A byte now and then: each of them in time, all of them never."""
-    try:
-        for letter in b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nX: " + b"x" * 1000:
-            handler.wfile.write(bytes([letter]))
-            time.sleep(0.02)
-    except OSError:
-        handler.server.cut_off = True
-
-
 ILL = {
     "down": broken(503),
     "elsewhere": broken(302, b"", [("Location", "http://127.0.0.1:1/elsewhere")]),
@@ -221,11 +211,32 @@ def test_a_provider_that_is_ill_signs_nobody_in(acme_id, browser, path, name):
 @pytest.mark.parametrize("path", PATHS)
 def test_a_provider_that_is_slow_is_given_up(acme_id, browser, monkeypatch, path):
     monkeypatch.setattr(fetching, "MAX_SECONDS", 0.3)
-    acme_id.answers[path] = dripping
+    acme_id.slow.add(path)
     del acme_id.person["groups"]
     client = browser()
     answer = sign_on_or_begin(client, acme_id, path)
     failed(answer, client, 503)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_an_answer_of_more_than_a_mebibyte_is_not_read(acme_id, browser, path):
+    acme_id.large.add(path)
+    del acme_id.person["groups"]
+    client = browser()
+    failed(sign_on_or_begin(client, acme_id, path), client, 503)
+
+
+@pytest.mark.parametrize("path", [path for path in PATHS if path != "/token"])
+def test_a_redirect_is_not_followed_even_to_the_right_answer(acme_id, browser, path):
+    document = acme_id.documents()[path]
+    acme_id.answers |= {
+        path: broken(302, b"", [("Location", "/elsewhere")]),
+        "/elsewhere": lambda handler: openid.answer(handler, 200, document),
+    }
+    del acme_id.person["groups"]
+    client = browser()
+    failed(sign_on_or_begin(client, acme_id, path), client, 503)
+    assert "/elsewhere" not in acme_id.asked
 
 
 def test_a_provider_that_is_away_is_said_on_the_page(acme_id, browser, settings):
