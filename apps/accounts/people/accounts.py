@@ -56,8 +56,11 @@ def change(
         raise RoleRequired("Only a superuser can make someone an operator, or change one.", hint="Ask a superuser.")
     if (changes or not is_same) and actor.user_id == row.pk:
         raise Conflict("You cannot change your own rights.", hint="Ask another superuser.")
-    if row.is_service:
-        raise Conflict("A service account has no sign-in.", hint="Create a token on its page.")
+    if row.is_service and (is_active or not is_same or changes.keys() != {"is_active"}):
+        raise Conflict(
+            "A service account has only the roles of its team, and stays deleted.",
+            hint="You can deactivate it here; managers of the team create and delete it on the team's page.",
+        )
     if row.is_erased:
         raise Conflict("This person was erased.", hint="Invite them again to give them a new account.")
     new = {flag: value for flag, (_, value) in changes.items()}

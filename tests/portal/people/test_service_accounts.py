@@ -1,6 +1,7 @@
 """Service accounts: a team's machines, which have its roles and tokens and no way to sign in."""
 
 import re
+from functools import partial
 
 import pytest
 from django.core.management import call_command
@@ -102,6 +103,19 @@ def test_it_cannot_sign_in_and_gets_no_password(machine, olga):
     answer = Client().post("/account/login/", {"login": machine.username, "password": ""})
     assert answer.status_code == 200
     assert "_auth_user_id" not in answer.client.session
+
+
+def test_operators_may_deactivate_it_and_not_make_it_an_operator(machine, olga):
+    change = partial(accounts.change, user=machine, actor=Viewer(olga), is_superuser=False)
+    _, secret = tokens.issue(user=machine, label="x", scope=Scope.READ, actor=Viewer(olga))
+    with pytest.raises(Conflict, match="only the roles of its team"):
+        change(is_active=True, is_staff=True)
+
+    change(is_active=False, is_staff=False)
+
+    assert status_of(secret) == 401
+    with pytest.raises(Conflict, match="stays deleted"):
+        change(is_active=True, is_staff=False)
 
 
 def test_it_is_no_person_to_those_who_give_roles(browser, machine, cooks, acme, dora):
