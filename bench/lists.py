@@ -173,11 +173,13 @@ def scans(sql: str, large: dict[str, int], *, is_ended_early: bool = True) -> It
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
             cursor.execute(f"EXPLAIN QUERY PLAN {sql}")
-            for line in [row[3] for row in cursor.fetchall()]:
+            lines = [row[3] for row in cursor.fetchall()]
+            in_order = "WHERE" not in sql and "USE TEMP B-TREE FOR ORDER BY" not in lines  # by the key itself
+            for line in lines:
                 if not (words := re.fullmatch(r"SCAN (\S+)( USING .*)?", line)):
                     continue
                 table = words[1] if words[1] in large else _aliased(words[1], sql)
-                if table in large and not (is_ended_early and words[2] and "LIMIT" in sql):
+                if table in large and not (is_ended_early and "LIMIT" in sql and (words[2] or in_order)):
                     yield line.replace(words[1], table)
         else:
             cursor.execute(f"EXPLAIN (FORMAT JSON) {sql}")
