@@ -31,7 +31,6 @@ from django.core.handlers.wsgi import get_path_info
 from django.db import close_old_connections
 from django.urls import Resolver404, resolve
 
-from apps.http import byte_ranges
 from apps.http.ready import Ready, ready_of
 from apps.lib import bodies
 from apps.lib.bodies import Disconnected
@@ -40,6 +39,7 @@ from registry_site import wsgi
 
 # isort: split
 # After wsgi, which loads the apps: since Python 3.14 granian's workers are no forks of a process that did.
+from apps.http import byte_ranges
 from apps.releases.publishing.waiting import ASKED, OFFERED
 from registry_site.front.access_lines import access_lines
 from registry_site.front.front import front

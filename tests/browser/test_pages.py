@@ -219,6 +219,7 @@ FAULTY = """<!doctype html><html lang="en"><title>Faulty</title><style>
 
 def test_a_second_look_finds_what_theme_and_size_change(shelf_page: Page) -> None:
     """And of elements that look alike, one is named."""
+    shelf_page.goto("about:blank")  # the content of another page would have its policy
     shelf_page.set_content(FAULTY)
     shelf_page.set_viewport_size({"width": 1440, "height": 900})
     shelf_page.emulate_media(color_scheme="light", reduced_motion="reduce")

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -77,6 +78,7 @@ class Workspace:
 
 def access_lines(larder: Live, since: int = 0) -> list[dict]:
     """The access log from byte `since` on: what the client really asked."""
+    said(larder)
     with larder.output.open("rb") as log:
         log.seek(since)
         lines = [json.loads(line) for line in log.read().splitlines() if line.startswith(b'{"')]
@@ -86,5 +88,12 @@ def access_lines(larder: Live, since: int = 0) -> list[dict]:
 
 
 def said(larder: Live) -> int:
-    """A mark in the log: give it to `access_lines` to see what came after."""
-    return larder.output.stat().st_size
+    """A mark in the log: give it to `access_lines` to see what came after.
+
+    A thread writes the lines, up to 5 ms after the answer: wait until it has.
+    """
+    size = -1
+    while size != (now := larder.output.stat().st_size):
+        size = now
+        time.sleep(0.1)
+    return size

@@ -130,7 +130,7 @@ def test_wrong_passwords_of_one_stranger_lock_nobody_else_out(larder: Live, ngin
     assert '"client": "203.0.113.9"' not in lines
     code = (
         "from apps.audit.models import AuditEvent as A; "
-        "print(A.objects.filter(kind='account:user:signed-in').latest('pk').detail['client'])"
+        "print(A.objects.filter(kind='account:user:signed-in').latest('pk').address)"
     )
     assert larder.manage("shell", "-v", "0", "-c", code).split() == [COLLEAGUE]
 
