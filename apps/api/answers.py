@@ -116,6 +116,31 @@ class ProviderPage(Page):
     providers = ProviderRow(many=True)
 
 
+class VersionRow(Serializer[Any]):
+    version = CharField()
+    lifecycle = ChoiceField(choices=Lifecycle.values)
+    reason = CharField(help_text="Why it is deprecated or yanked; empty otherwise.")
+    published_at = DateTimeField()
+
+
+class VersionPage(Page):
+    versions = VersionRow(many=True)
+
+
+class ReleaseRow(Serializer[Any]):
+    id = UUIDField()
+    kind = ChoiceField(choices=Kind.values)
+    namespace = CharField()
+    name = CharField()
+    version = CharField()
+    state = ChoiceField(choices=State.values)
+    created_at = DateTimeField()
+
+
+class ReleasePage(Page):
+    releases = ReleaseRow(many=True)
+
+
 class Grant(Serializer[Any]):
     user = CharField(required=False, help_text="Or `team`.")
     team = CharField(required=False)

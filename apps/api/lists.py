@@ -1,4 +1,4 @@
-"""/api/v1/me, /namespaces, /modules and /providers: who the caller is, and what they may see."""
+"""/api/v1/me, and lists of namespaces, modules, providers, versions and releases that the caller may see."""
 
 from typing import Any
 
@@ -13,10 +13,14 @@ from apps.api.base import ApiView
 from apps.api.operations import operation
 from apps.api.paging import CURSOR, page_of, text_of
 from apps.http.views import ReadyInNamespace
+from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.errors import Invalid
-from apps.releases.catalogue import search
+from apps.modules.catalogue.reading import module_for
+from apps.providers.reading import provider_for
+from apps.releases.catalogue import own_releases, search
 from apps.releases.catalogue.documents import moment
-from apps.releases.models import Kind, SearchDoc
+from apps.releases.models import Kind, Release, SearchDoc
+from apps.releases.version_rows import VersionQuerySet
 
 _QUERY = {
     "q": "Words, each of which begins a name or another indexed term.",
@@ -104,6 +108,68 @@ class CatalogueList(ReadyInNamespace, ApiView):
         }
 
 
+class VersionList(ReadyInNamespace, ApiView):
+    """The highest first, yanked ones included."""
+
+    http_method_names = ["get", "head"]
+
+    def page(self, request: Request, versions: VersionQuerySet[Any]) -> Response:
+        rows = versions.published().newest_first().select_related("release")
+        return Response(page_of(request, "versions", rows, _version))
+
+
+def _version(row: Any) -> dict[str, Any]:
+    release = row.release
+    return {
+        "version": release.version,
+        "lifecycle": release.lifecycle,
+        "reason": release.lifecycle_reason,
+        "published_at": moment(release.published_at),
+    }
+
+
+class ModuleVersions(VersionList):
+    @operation("List the versions of a module", answers={200: answers.VersionPage}, query=CURSOR)
+    def get(self, request: Request, namespace: str, name: str, system: str) -> Response:
+        return self.page(request, module_for(self.viewer, ModuleAddress(namespace, name, system)).versions.all())
+
+
+class ProviderVersions(VersionList):
+    @operation("List the versions of a provider", answers={200: answers.VersionPage}, query=CURSOR)
+    def get(self, request: Request, namespace: str, type: str) -> Response:  # noqa: A002
+        return self.page(request, provider_for(self.viewer, ProviderAddress(namespace, type)).versions.all())
+
+
+class ReleaseList(ApiView):
+    """The releases that the caller started and may still open: those that wait for them first, then the newest."""
+
+    http_method_names = ["get", "head"]
+
+    @operation(
+        "List one's own releases",
+        answers={200: answers.ReleasePage},
+        query={"state": f"Only {', '.join(own_releases.GROUPS)}."} | CURSOR,
+    )
+    def get(self, request: Request) -> Response:
+        self.require_token()
+        group = text_of(request, "state")
+        if group and group not in own_releases.GROUPS:
+            raise Invalid(f"There is no state {group!a}.", hint=f"Ask for {', '.join(own_releases.GROUPS)}.")
+        return Response(page_of(request, "releases", own_releases.releases_of(self.viewer, group), _release))
+
+
+def _release(release: Release) -> dict[str, Any]:
+    return {
+        "id": str(release.public_id),
+        "kind": release.kind,
+        "namespace": release.namespace.name,
+        "name": release.name,
+        "version": release.version,
+        "state": release.state,
+        "created_at": moment(release.created_at),
+    }
+
+
 class ModuleList(CatalogueList):
     kind = Kind.MODULE
 
@@ -125,4 +191,12 @@ urlpatterns = [
     path("namespaces", NamespaceList.as_view(), name="namespaces"),
     path("modules", ModuleList.as_view(), name="modules"),
     path("providers", ProviderList.as_view(), name="providers"),
+    path("releases", ReleaseList.as_view(), name="releases"),
+    # Before those with <version> in this place.
+    path(
+        "modules/<segment:namespace>/<segment:name>/<segment:system>/versions",
+        ModuleVersions.as_view(),
+        name="module-versions",
+    ),
+    path("providers/<segment:namespace>/<segment:type>/versions", ProviderVersions.as_view(), name="provider-versions"),
 ]

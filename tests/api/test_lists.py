@@ -1,4 +1,4 @@
-"""GET /api/v1/me, /namespaces, /modules and /providers: who the caller is, and what they may see."""
+"""GET /api/v1/me, and lists of namespaces, modules, providers, versions and releases that the caller may see."""
 
 import pytest
 
@@ -79,6 +79,35 @@ def test_providers_are_listed(acme, alice, tofu):
 
     assert names(tofu(alice), "/api/v1/providers?q=dns", "providers") == ["acme/dns"]
     assert names(tofu(), "/api/v1/providers", "providers") == []
+
+
+def test_versions_are_listed_with_their_standing(shelf, dora, tofu, bob, charlie):
+    said = {"reason": "Use 1.1.0."}
+    yank = "/api/v1/modules/acme/vpc/aws/1.0.0/yank"
+    assert tofu(dora).post(yank, said, content_type="application/json").status_code == 200
+    url = "/api/v1/modules/acme/vpc/aws/versions"
+    rows = tofu(bob).get(url).json()["versions"]
+
+    assert [(row["version"], row["lifecycle"], row["reason"]) for row in rows] == [
+        ("1.1.0", "maintained", ""),
+        ("1.0.0", "yanked", "Use 1.1.0."),
+    ]
+    assert tofu(charlie).get(url).status_code == 404
+    assert tofu().get("/api/v1/modules/pantry/bucket/aws/versions").json()["versions"][0]["lifecycle"] == "maintained"
+
+
+def test_a_publisher_finds_their_releases_again(shelf, alice, bob, tofu):
+    found = tofu(alice).get("/api/v1/releases?state=published").json()["releases"]
+
+    assert [(row["namespace"], row["name"], row["version"]) for row in found] == [
+        ("pantry", "vpc/google", "0.1.0"),
+        ("pantry", "bucket/aws", "2.0.0"),
+        ("acme", "vpc/aws", "1.1.0"),
+        ("acme", "vpc/aws", "1.0.0"),
+    ]
+    assert tofu(alice).get(f"/api/v1/releases/{found[0]['id']}").json()["version"] == "0.1.0"
+    assert tofu(bob).get("/api/v1/releases").json() == {"releases": [], "next": None}
+    assert tofu(alice).get("/api/v1/releases?state=lost").status_code == 422
 
 
 def test_pages_follow_each_other(tofu, monkeypatch):
