@@ -99,7 +99,7 @@ class Operations(AutoSchema):
         return {"content": {"application/json": {"schema": schema}}, "required": required}
 
     def get_response_serializers(self) -> Any:
-        from apps.api.answers import Problem  # needs the apps
+        from apps.api.frame.answers import Problem  # needs the apps
 
         good: dict[int, Any] = {
             status: OpenApiResponse(shape, description=HTTPStatus(status).phrase)

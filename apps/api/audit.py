@@ -9,9 +9,9 @@ from rest_framework.response import Response
 
 from apps.accounts.access import gate, operators
 from apps.accounts.models import Role
-from apps.api import answers, paging
-from apps.api.base import ApiView
-from apps.api.operations import operation
+from apps.api.frame import answers, paging
+from apps.api.frame.base import ApiView
+from apps.api.frame.operations import operation
 from apps.audit import reading
 from apps.audit.models import AuditEvent
 from apps.lib.errors import Invalid

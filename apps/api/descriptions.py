@@ -10,10 +10,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.models import Role
-from apps.api import answers
-from apps.api.base import ApiView
-from apps.api.bodies import read_json, validated
-from apps.api.operations import operation
+from apps.api.frame import answers
+from apps.api.frame.base import ApiView
+from apps.api.frame.bodies import read_json, validated
+from apps.api.frame.operations import operation
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.errors import Invalid
 from apps.modules.catalogue import describing as module_describing

@@ -10,10 +10,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.identity import token_leaks
-from apps.api import answers
-from apps.api.base import ApiView
-from apps.api.bodies import read_json, validated
-from apps.api.operations import operation
+from apps.api.frame import answers
+from apps.api.frame.base import ApiView
+from apps.api.frame.bodies import read_json, validated
+from apps.api.frame.operations import operation
 
 MAX_TOKENS = 100
 

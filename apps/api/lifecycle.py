@@ -10,10 +10,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.access import gate
-from apps.api import answers
-from apps.api.base import ApiView
-from apps.api.bodies import read_json, validated
-from apps.api.operations import Operation
+from apps.api.frame import answers
+from apps.api.frame.base import ApiView
+from apps.api.frame.bodies import read_json, validated
+from apps.api.frame.operations import Operation
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.modules import lifecycle as modules
 from apps.providers import lifecycle as providers

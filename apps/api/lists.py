@@ -8,10 +8,10 @@ from rest_framework.response import Response
 
 from apps.accounts.access import gate
 from apps.accounts.models import ApiToken, Role
-from apps.api import answers
-from apps.api.base import ApiView
-from apps.api.operations import operation
-from apps.api.paging import CURSOR, page_of, text_of
+from apps.api.frame import answers
+from apps.api.frame.base import ApiView
+from apps.api.frame.operations import operation
+from apps.api.frame.paging import CURSOR, page_of, text_of
 from apps.http.views import ReadyInNamespace
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.errors import Invalid

@@ -9,10 +9,10 @@ from django.urls import path, reverse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api import answers
-from apps.api.base import ApiView
-from apps.api.bodies import refuse_form
-from apps.api.operations import operation
+from apps.api.frame import answers
+from apps.api.frame.base import ApiView
+from apps.api.frame.bodies import refuse_form
+from apps.api.frame.operations import operation
 from apps.lib.addresses import ModuleAddress
 from apps.lib.bodies import chunks, declared_length, streamed
 from apps.lib.errors import TooLarge

@@ -12,10 +12,10 @@ from apps.accounts import namespace_deletion, namespaces
 from apps.accounts.access import gate
 from apps.accounts.access.operators import operated_namespace_and_role
 from apps.accounts.models import Namespace, Role, Visibility
-from apps.api import answers
-from apps.api.base import ApiView
-from apps.api.bodies import read_json, validated
-from apps.api.operations import operation
+from apps.api.frame import answers
+from apps.api.frame.base import ApiView
+from apps.api.frame.bodies import read_json, validated
+from apps.api.frame.operations import operation
 from apps.lib.errors import Invalid, NotFound
 from apps.releases.publishing import quotas
 

@@ -12,10 +12,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.models import Role
-from apps.api import answers
-from apps.api.base import ApiView
-from apps.api.bodies import refuse_form
-from apps.api.operations import operation
+from apps.api.frame import answers
+from apps.api.frame.base import ApiView
+from apps.api.frame.bodies import refuse_form
+from apps.api.frame.operations import operation
 from apps.lib.addresses import ProviderAddress
 from apps.lib.bodies import chunks, declared_length, streamed
 from apps.lib.errors import TooLarge

@@ -6,9 +6,9 @@ from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api import answers
-from apps.api.base import ApiView
-from apps.api.operations import operation
+from apps.api.frame import answers
+from apps.api.frame.base import ApiView
+from apps.api.frame.operations import operation
 from apps.lib.errors import NotFound
 from apps.releases.catalogue import reading
 from apps.releases.catalogue.documents import release_document

@@ -7,8 +7,8 @@ from django.http import HttpResponse
 from django.urls import path
 from rest_framework.request import Request
 
-from apps.api.base import ApiView
-from apps.api.operations import operation
+from apps.api.frame.base import ApiView
+from apps.api.frame.operations import operation
 
 FILE = Path(settings.BASE_DIR, "static/api/openapi.json")
 

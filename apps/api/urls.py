@@ -18,7 +18,7 @@ from apps.api import (
     schema,
     teams,
 )
-from apps.api.base import Unknown
+from apps.api.frame.base import Unknown
 
 app_name = "api"
 urlpatterns = [

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from apps.api.base import ApiView
+from apps.api.frame.base import ApiView
 from tests.api import schema
 from tests.builders.outages import database_away
 

@@ -7,7 +7,7 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from rest_framework.response import Response
 
-from apps.api.operations import Operation
+from apps.api.frame.operations import Operation
 from apps.api.schema import FILE
 
 

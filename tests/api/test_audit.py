@@ -46,7 +46,7 @@ def test_a_namespace_of_the_same_beginning_is_another(as_dora, dora, alice, publ
 
 
 def test_pages_follow_each_other_without_a_gap_and_filters_stay(as_dora, dora, monkeypatch):
-    monkeypatch.setattr("apps.api.paging.PAGE_SIZE", 2)
+    monkeypatch.setattr("apps.api.frame.paging.PAGE_SIZE", 2)
     for number in range(5):
         record(Kind.NAMESPACE_CHANGED, actor_id=dora.pk, subject="acme", number=number)
         record(Kind.GRANT_GIVEN, actor_id=dora.pk, subject="acme")

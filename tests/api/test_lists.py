@@ -111,7 +111,7 @@ def test_a_publisher_finds_their_releases_again(shelf, alice, bob, tofu):
 
 
 def test_pages_follow_each_other(tofu, monkeypatch):
-    monkeypatch.setattr("apps.api.paging.PAGE_SIZE", 2)
+    monkeypatch.setattr("apps.api.frame.paging.PAGE_SIZE", 2)
     for number in range(5):
         Namespace.objects.create(name=f"n{number}", canonical=f"n{number}", visibility=Visibility.PUBLIC)
     seen, url = [], "/api/v1/namespaces"

@@ -7,7 +7,7 @@ from django.conf import settings
 from rest_framework.request import Request
 from rest_framework.serializers import Serializer
 
-from apps.api.base import Unreadable
+from apps.api.frame.base import Unreadable
 from apps.lib.bodies import chunks
 from apps.lib.digests import counted
 from apps.lib.errors import Invalid

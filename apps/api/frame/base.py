@@ -4,7 +4,7 @@ from http import HTTPStatus
 from django.conf import settings
 from django.urls import reverse
 
-from apps.api.operations import Operation
+from apps.api.frame.operations import Operation
 from apps.http.errors import Failure, api_dialect
 from apps.http.views import MachineView, NothingHere
 from apps.lib.errors import CredentialsRequired, RegistryError

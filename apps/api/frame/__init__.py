@@ -1,0 +1,1 @@
+"""Shared by all endpoints: the base view, bodies, pages of lists, and what describes them."""
