@@ -62,6 +62,7 @@ def test_a_file_can_be_dropped(page, space, archive):
 
 
 def test_the_keyboard_alone_publishes(page, space, archive):
+    page.on("filechooser", lambda _: None)  # Playwright tells the browser of the first listener alone, without waiting
     page.goto("/publish")
     tab_to(page, "#file")
     with page.expect_file_chooser() as chooser:

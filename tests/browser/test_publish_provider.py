@@ -182,6 +182,7 @@ def test_a_general_manifest_tells_the_protocols_and_stays(page, larder_of_keys, 
 
 def test_the_keyboard_alone_publishes(page, larder_of_keys, folder):
     path = folder(zips("typed"))
+    page.on("filechooser", lambda _: None)  # Playwright tells the browser of the first listener alone, without waiting
     page.goto(PAGE)
     tab_to(page, "#file")
     with page.expect_file_chooser() as chooser:
