@@ -18,23 +18,28 @@ from apps.blobs import capabilities
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.modules import publishing
 from apps.providers import publishing as drafting
+from apps.releases.cleanup import planning
+from apps.releases.cleanup_rows import CleanupRule
 from apps.releases.models import Release, State
 from apps.signing.models import Custody, SigningKey
 from tests.accounts.identity.test_cli_login import ASKED
 from tests.builders.archives import MODULE, module_zip
 from tests.conftest import person, run_jobs
-from tests.house import scenario_machines, scenario_oci
+from tests.house import scenario_machines, scenario_notify, scenario_oci, scenario_uploads
+from tests.house.scenario_uploads import ORIGIN
 from tests.protocol.providers import cast
 
 ABSENT = "missing"
 NAMES = {"private": "acme", "internal": "hall", "public": "pantry"}
-ARCHIVE = module_zip(comment=b"policy")
 FILES = {**MODULE, **{f"{above}basic/main.tf": "# a folder\n" for above in ("modules/", "examples/", "")}}
 # The routes whose release is not the published one.
-ON_ITS_WAY = {"portal:release-cancel": "reserved_id", "portal:release-answer": "held_id"} | dict.fromkeys(
-    ("portal:release-file", "portal:release-files", "portal:release-file-remove", "portal:release-hand-in"), "draft_id"
-)
+ON_ITS_WAY = {
+    **dict.fromkeys(("portal:release-cancel", "api:release-cancel"), "reserved_id"),
+    **dict.fromkeys(("portal:release-answer", "api:release-answer"), "held_id"),
+    **dict.fromkeys([f"portal:release-{act}" for act in ("file", "files", "file-remove", "hand-in")], "draft_id"),
+}
 PACKAGE = "terraform-provider-dns_1.0.0_linux_amd64.zip"
+NOTHING_GOES = planning.digest_of("deprecate", [])
 EVERYWHERE = {
     "name": "vpc",
     "system": "aws",
@@ -46,7 +51,11 @@ EVERYWHERE = {
     "arch": "amd64",
     "hostname": min(settings.HOSTNAMES),
     "version": "1.0.0",
+    "numbers": "1.0.0...1.0.0",
     "unit": "basic",
+    "badge": "version",
+    "input_name": "name",
+    "output_name": "id",
     "path": "main.tf",
     "user": "alice",
     "act": "deprecate",
@@ -61,12 +70,15 @@ OTHER_VERSIONS = {
     ("api:provider-release", "DELETE"): "3.0.0",
     ("api:provider-file", "PUT"): "3.0.0",
     ("api:provider-file", "DELETE"): "3.0.0",
+    ("api:provider-file-uploads", "POST"): "3.0.0",
+    ("api:module-uploads", "POST"): "2.0.0",
     ("api:provider-publish", "POST"): "3.0.0",
     ("portal:release-file", "PUT"): "3.0.0",
+    ("portal:release-file", "PATCH"): "3.0.0",
+    ("portal:release-file", "DELETE"): "3.0.0",
     ("portal:release-file-remove", "POST"): "3.0.0",
 }
 QUERIES = scenario_oci.QUERIES | {("portal:login-authorize", "GET"): f"?{urlencode(ASKED)}"}
-ORIGIN = {"Origin": settings.PUBLIC_URL}
 
 
 @dataclass(frozen=True)
@@ -88,6 +100,8 @@ class World:
         values = {argument: named[argument] for argument in route.arguments}
         if route.name == "portal:namespace":  # the one route that calls it so
             values = {"name": place["namespace"]}
+        if route.name == "api:user-token":  # it is hers
+            values["user"] = "dora"
         if route.name in ON_ITS_WAY:
             values["public_id"] = place[ON_ITS_WAY[route.name]]
         return values
@@ -128,6 +142,7 @@ def _place(namespace, users):
     draft = _draft(namespace.name, users["alice"])
     file_name = "vpc-aws-1.0.0.zip"
     key = _key(namespace)
+    CleanupRule.objects.create(namespace=namespace)
     return EVERYWHERE | {
         "namespace": namespace.name,
         "digest": release.digest,
@@ -139,13 +154,15 @@ def _place(namespace, users):
         "held_id": held.public_id,
         "draft_id": draft.public_id,
         "ticket": ticket,
+        "number": scenario_uploads.begun(namespace.name, users["alice"]),
         "secret": secret,
         "invitation_id": made.pk,
         "token_id": token.pk,
         "grant_id": Grant.objects.get(namespace=namespace, user=users["alice"]).pk,
         "team": team.name,
         "membership_id": teams.add(team=team, user=users["alice"], actor=dora).pk,
-        **scenario_machines.place(team, dora),
+        **scenario_machines.place(team, dora, release),
+        **scenario_notify.place(namespace, dora, Viewer(users["olga"])),
         "fingerprint": key.fingerprint,
         "oci": scenario_oci.place(namespace.name, users["alice"]),
     }
@@ -184,6 +201,7 @@ def _nowhere():
         "held_id": uuid.UUID(int=0),
         "draft_id": uuid.UUID(int=0),
         "ticket": "t" * 43,
+        "number": uuid.UUID(int=0),
         "secret": "s" * 43,
         "invitation_id": 0,
         "token_id": 0,
@@ -191,6 +209,7 @@ def _nowhere():
         "team": "nowhere-cooks",
         "membership_id": 0,
         **scenario_machines.NOWHERE,
+        **scenario_notify.NOWHERE,
         "fingerprint": "0123456789ABCDEF" * 2 + "01234567",
         "oci": scenario_oci.values("nowhere"),
     }
@@ -205,25 +224,10 @@ def body_of(name, method, row):
             "content_type": "application/json",
         },
         ("api:module", "PATCH"): {"data": '{"description": "changed"}', "content_type": "application/json"},
-        ("api:module-release", "PUT"): {"data": ARCHIVE, "content_type": "application/zip"},
-        ("api:provider-file", "PUT"): {"data": ARCHIVE, "content_type": "application/zip"},
-        ("api:provider-docs", "PUT"): {"data": ARCHIVE, "content_type": "application/zip"},
-        ("portal:release-file", "PUT"): {"data": ARCHIVE, "content_type": "application/zip", "headers": ORIGIN},
-        ("portal:release-files", "POST"): {
-            "data": _form_with_file(PACKAGE.replace("1.0.0", "3.0.0")),
-            "content_type": _FORM,
-            "headers": ORIGIN,
-        },
+        ("portal:release-files", "POST"): scenario_uploads.form(PACKAGE.replace("1.0.0", "3.0.0")),
         ("portal:release-hand-in", "POST"): {"data": {"protocols": ["5.0"]}},
         ("portal:provider-publish", "POST"): {
             "data": {"provider": "new", "namespace": namespace, "type": "dns", "version": "2.0.0"}
-        },
-        ("portal:upload", "PUT"): {"data": ARCHIVE, "content_type": "application/zip", "headers": ORIGIN},
-        ("portal:upload", "POST"): {"data": _form_with_file(), "content_type": _FORM, "headers": ORIGIN},
-        ("portal:provider-docs-archive", "POST"): {
-            "data": _form_with_file(),
-            "content_type": _FORM,
-            "headers": ORIGIN,
         },
         ("portal:provider-lifecycle-signature", "POST"): {"headers": ORIGIN},
         ("portal:publish", "POST"): {
@@ -241,19 +245,19 @@ def body_of(name, method, row):
         ("portal:tokens", "POST"): {"data": {"label": "ci", "scope": "read", "days": 30}},
         ("portal:login-authorize", "POST"): {"data": ASKED | {"machine": "desk", "decision": "allow"}},
         ("portal:namespace-new", "POST"): {"data": {"name": "platform", "visibility": "private"}},
-        ("portal:namespace-change", "POST"): {"data": {"visibility": "private", "description": "changed"}},
+        ("portal:namespace-change", "POST"): {"data": {"visibility": "private", "breaking_changes": "ask"}},
+        ("portal:namespace-cleanup", "POST"): {"data": {"keep_newest": 5, "fetched_days": 9, "action": "yank"}},
+        ("portal:namespace-cleanup-apply", "POST"): {"data": {"plan": NOTHING_GOES}},
+        ("api:cleanup", "PUT"): _json('{"enabled": true, "prerelease_days": 30}'),
+        ("api:cleanup-apply", "POST"): _json(json.dumps({"plan": NOTHING_GOES})),
         ("portal:namespace-members", "POST"): {"data": {"username": "charlie", "role": 2}},
         ("portal:namespace-transfer", "POST"): {"data": {"kind": "user", "to": "olga", "confirm": namespace}},
         ("portal:team-new", "POST"): {"data": {"name": "bakers"}},
         ("portal:team", "POST"): {"data": {"username": "charlie"}},
         ("portal:team-change", "POST"): {"data": {"description": "changed"}},
         ("portal:team-manager", "POST"): {"data": {"manager": "on"}},
-        ("api:namespace", "PATCH"): _json('{"quota_versions": 5}'),
-        ("api:grant-user", "PUT"): _json('{"role": "reader"}'),
-        ("api:grant-team", "PUT"): _json('{"role": "reader"}'),
+        ("api:namespace", "PATCH"): _json('{"breaking_changes": "ask"}'),
         ("api:namespace-transfer", "POST"): _json('{"to_user": "olga"}'),
-        ("api:team", "PUT"): _json('{"description": "changed"}'),
-        ("api:team-member", "PUT"): _json('{"manager": true}'),
         ("api:keys", "POST"): _json('{"generate": "ed25519"}'),
         ("api:key-retire", "POST"): _json('{"reason": "Too old."}'),
         ("api:key-revoke", "POST"): _json('{"reason": "It leaked."}'),
@@ -266,7 +270,8 @@ def body_of(name, method, row):
         ("portal:theme", "POST"): {"data": {"theme": "dark", "next": "/"}},
         ("account_login", "POST"): {"data": {"login": "bob", "password": "bob likes pears"}},
     }
-    return (bodies | scenario_oci.BODIES | scenario_machines.BODIES | _acts(namespace)).get((name, method), {})
+    others = scenario_oci.BODIES | scenario_machines.bodies(namespace) | scenario_uploads.BODIES
+    return (bodies | others | scenario_notify.bodies() | _acts(namespace)).get((name, method), {})
 
 
 def _acts(namespace):
@@ -286,14 +291,6 @@ def _acts(namespace):
 
 def _json(text):
     return {"data": text, "content_type": "application/json"}
-
-
-_FORM = "multipart/form-data; boundary=cut"
-
-
-def _form_with_file(name="vpc.zip"):
-    head = f'--cut\r\nContent-Disposition: form-data; name="archive"; filename="{name}"\r\n\r\n'.encode()
-    return head + ARCHIVE + b"\r\n--cut--\r\n"
 
 
 def version_for(name, method, url):
