@@ -1,13 +1,17 @@
-"""The interface of storage backends. `local.py` and `s3.py` implement it; other rooms call `store.py`."""
+"""The interface of storage backends, which `local.py` and the drivers on `objects.py` implement.
+
+Other rooms call `store.py`.
+"""
 
 import errno
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import BinaryIO, Protocol, Self
+from typing import Any, BinaryIO, Protocol, Self, cast
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -15,6 +19,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 from django.utils.module_loading import import_string
 
+from apps.lib import metrics, traces
 from apps.lib.errors import NotFound, RegistryError, Unavailable
 
 STEP = 256 * 1024  # bytes of the first read of a stored object
@@ -44,6 +49,14 @@ class Missing(NotFound):
 
 class BadKey(ValueError):
     """A key that could leave its folder, or that no file system takes. A defect of the caller."""
+
+
+@dataclass(frozen=True, slots=True)
+class UploadLink:
+    """A PUT to this URL creates an object, if it has these headers."""
+
+    url: str
+    headers: Mapping[str, str]
 
 
 class Reader(Protocol):
@@ -101,22 +114,66 @@ class Backend(Protocol):
     def free_bytes(self) -> int | None:
         """Return how many more bytes fit; None if storage does not tell."""
 
+    def link(self, key: str, *, seconds: int, headers: Mapping[str, str]) -> str | None:
+        """Return a URL by which anyone may read the object for so long, with these headers; None if there is none."""
+
+    def upload_link(self, key: str, *, size: int, seconds: int) -> UploadLink | None:
+        """Return by what request anyone may create the object, of that size; None if nobody may."""
+
+    def upload_origin(self) -> str:
+        """Return the origin of such links for browsers; empty if there are none."""
+
+    def creates_by(self) -> str:
+        """Return by what means objects are created only once, after asking storage for what it can do."""
+
 
 # Imported on use: boto3 costs 0.3 s and 20 MB, and a file:// installation never needs it.
-_OPENERS = {"file": "apps.blobs.local.open_backend", "s3": "apps.blobs.s3.open_backend"}
+_OPENERS = {
+    "file": "apps.blobs.local.open_backend",
+    "s3": "apps.blobs.s3.open_backend",
+    "azure": "apps.blobs.azure.open_backend",
+    "gs": "apps.blobs.gcs.open_backend",
+}
 
 
 @lru_cache(maxsize=8)
 def _backend_of(storage_url: str) -> Backend:
     scheme = urlsplit(storage_url).scheme
     if scheme not in _OPENERS:
-        raise ImproperlyConfigured(f"LARDER_STORAGE_URL begins with {scheme!r}: expected file: or s3:")
-    opener: Callable[[str], Backend] = import_string(_OPENERS[scheme])
+        expected = ", ".join(f"{known}:" for known in _OPENERS)
+        raise ImproperlyConfigured(f"LARDER_STORAGE_URL begins with {scheme!r}: expected one of {expected}")
+    try:
+        opener: Callable[[str], Backend] = import_string(_OPENERS[scheme])
+    except ModuleNotFoundError as missing:
+        raise ImproperlyConfigured(
+            f"LARDER_STORAGE_URL begins with {scheme}:, and the package {missing.name} is not installed. "
+            "Install the packages of requirements-extras.txt."
+        ) from None
     return opener(storage_url)
 
 
+class Traced:
+    """A backend whose operations are spans. That of a read ends before its first step."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        def traced(*arguments: Any, **more: Any) -> Any:
+            with traces.span(f"storage {name}"):
+                return getattr(self._backend, name)(*arguments, **more)
+
+        return traced
+
+    @contextmanager
+    def receiving(self, key: str, chunks: Iterable[bytes]) -> Iterator[Callable[[str, str], bool]]:
+        with traces.span("storage receiving"), self._backend.receiving(key, chunks) as commit:
+            yield commit
+
+
 def current() -> Backend:
-    return _backend_of(settings.STORAGE_URL)
+    backend = _backend_of(settings.STORAGE_URL)
+    return backend if traces.tracer is None else cast("Backend", Traced(backend))
 
 
 def checked(key: str) -> str:
@@ -138,10 +195,12 @@ def disk_errors() -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            metrics.storage_errors.labels("disk_full").inc()
             raise StorageUnavailable(
                 "The disk that stores uploads is full.", hint="Try again after the operator has made room."
             ) from error
         name = errno.errorcode.get(error.errno or 0, "unknown")
+        metrics.storage_errors.labels("disk").inc()
         raise StorageUnavailable(f"The disk that stores uploads does not work ({name}).") from error
 
 

@@ -36,21 +36,21 @@ class Arrival:
 
 
 @contextmanager
-def receive(chunks: Iterable[bytes]) -> Iterator[Arrival]:
+def receive(chunks: Iterable[bytes], *, with_sha512: bool = False) -> Iterator[Arrival]:
     """Store the chunks durably; they are deleted at the end of the block unless `store` was called.
 
-    What `chunks` raises passes through.
+    What `chunks` raises passes through. `with_sha512`: see `Fingerprints`.
     """
     backends.wait_without_database()
-    prints = Fingerprints()
+    prints = Fingerprints(with_sha512=with_sha512)
     with backends.current().receiving(f"{STAGING}/{new_key()}", prints.over(chunks)) as commit:
         yield Arrival(prints.taken, commit)
 
 
 def stage(key: str, chunks: Iterable[bytes]) -> Fingerprint:
-    """Like `store.stage`, with both digests."""
+    """Like `store.stage`, with a fingerprint, which has the sha512 of a single chunk alone."""
     backends.wait_without_database()
-    prints = Fingerprints()
+    prints = Fingerprints(with_sha512=False)
     backends.current().write(f"{STAGING}/{backends.checked(key)}", prints.over(chunks))
     return prints.taken
 

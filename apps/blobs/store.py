@@ -5,17 +5,18 @@ Call nothing here inside a database transaction: storage may be slow.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO
 
+from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
 from apps.blobs import backends, ingest, integrity, references
-from apps.blobs.backends import STAGING, STEP, BadKey, Damaged, Missing, StorageUnavailable
+from apps.blobs.backends import STAGING, STEP, BadKey, Damaged, Missing, StorageUnavailable, UploadLink
 from apps.blobs.integrity import DamagedInStorage
 from apps.blobs.models import Blob, State
 from apps.lib.digests import Tally
@@ -31,10 +32,13 @@ __all__ = [
     "Staged",
     "StorageUnavailable",
     "SweepReport",
+    "UploadLink",
+    "creates_by",
     "discard_staged",
     "get",
     "has_foreign_key",
     "highest_number",
+    "link_to",
     "open_blob",
     "open_staged",
     "put_once",
@@ -48,12 +52,17 @@ __all__ = [
     "require_sound",
     "size_of",
     "stage",
+    "staged_size",
     "store_staged",
     "sweep",
+    "upload_link",
+    "upload_origin",
     "verified_file",
 ]
 
 STAGING_LIFETIME = timedelta(hours=24)
+# A slow line needs a while for a part.
+UPLOAD_LINK_LIFETIME = timedelta(minutes=15)
 # Longer than storage takes to delete one object, or to give up.
 REMOVAL = timedelta(minutes=2)
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -210,6 +219,41 @@ def verified_file(digest: str) -> File | None:
     if path is None or not integrity.is_verified(digest, backend.identity(key)):
         return None
     return File(key, path)
+
+
+def link_to(digest: str, *, headers: Mapping[str, str]) -> str | None:
+    """Return a URL by which anyone may read the blob for STORAGE_REDIRECT_SECONDS; None if Larder sends it itself.
+
+    Nothing hashes these bytes on the way, and the link outlives a quarantine for that time.
+    """
+    if not settings.STORAGE_REDIRECT_SECONDS:
+        return None
+    return backends.current().link(_content(digest), seconds=settings.STORAGE_REDIRECT_SECONDS, headers=headers)
+
+
+def upload_link(key: str, *, size: int) -> UploadLink | None:
+    """Return by what request a browser may stage so many bytes under the key; None if it sends them to Larder."""
+    if not settings.STORAGE_DIRECT_UPLOADS:
+        return None
+    seconds = int(UPLOAD_LINK_LIFETIME.total_seconds())
+    return backends.current().upload_link(_staged(key), size=size, seconds=seconds)
+
+
+def upload_origin() -> str:
+    """Return where browsers send such bytes; empty if they send them to Larder."""
+    try:
+        return backends.current().upload_origin() if settings.STORAGE_DIRECT_UPLOADS else ""
+    except StorageUnavailable:  # there are no credentials right now
+        return ""
+
+
+def staged_size(key: str) -> int | None:
+    return backends.current().size(_staged(key))
+
+
+def creates_by() -> str:
+    """Return how storage creates an object only once, after asking it. Raises StorageUnavailable."""
+    return backends.current().creates_by()
 
 
 def read_unverified(digest: str) -> Iterator[bytes]:

@@ -1,7 +1,5 @@
-"""Each test here runs twice: on a folder, and on S3 as moto's server speaks it on a loopback port."""
+"""The driver suite: each test runs on every kind of storage, and on an S3 server that ignores If-None-Match."""
 
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -11,24 +9,24 @@ from django.utils import timezone
 
 from apps.blobs import backends
 from apps.blobs.backends import Backend
-from apps.blobs.s3 import S3Backend
-from tests.blobs import s3_server
+from apps.blobs.objects import ObjectBackend
+from tests import clouds, s3
+from tests.blobs import object_server
+from tests.conftest import need
 
 
 @pytest.fixture(scope="session")
-def s3_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def s3_url() -> Iterator[str]:
     """Address of a running S3 server, in the query of a storage URL."""
-    port = s3_server.free_port()
-    with (tmp_path_factory.mktemp("s3") / "log").open("wb") as log:
-        server = subprocess.Popen(
-            [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)], stdout=log, stderr=log
-        )
-        try:
-            s3_server.wait_for(port)
-            yield f"endpoint=http://127.0.0.1:{port}&region=us-east-1"
-        finally:
-            server.terminate()
-            server.wait(10)
+    with s3.server() as port:
+        yield f"endpoint=http://127.0.0.1:{port}&region=us-east-1"
+
+
+@pytest.fixture(scope="session")
+def plain_s3_url() -> Iterator[str]:
+    """One that overwrites objects, whatever the request says."""
+    with s3.server("--no-conditions") as port:
+        yield f"endpoint=http://127.0.0.1:{port}&region=us-east-1"
 
 
 @pytest.fixture
@@ -37,16 +35,40 @@ def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
 
 
-@pytest.fixture(params=["file", "s3"])
+@pytest.fixture(scope="session")
+def azure_key() -> str:
+    return clouds.new_key()
+
+
+@pytest.fixture(scope="session")
+def azure_url(azure_key: str) -> Iterator[str]:
+    with clouds.azurite(need("azurite-blob"), azure_key) as port:
+        yield f"account={clouds.ACCOUNT}&endpoint=http://127.0.0.1:{port}/{clouds.ACCOUNT}"
+
+
+@pytest.fixture(scope="session")
+def gcs_url() -> Iterator[str]:
+    with clouds.fake_gcs() as port:
+        yield f"endpoint=http://127.0.0.1:{port}"
+
+
+SCHEMES = {"s3": "s3", "plain_s3": "s3", "azure": "azure", "gcs": "gs"}
+
+
+@pytest.fixture(params=["file", *SCHEMES])
 def backend(request: pytest.FixtureRequest, settings, tmp_path: Path, credentials) -> Backend:
     if request.param == "file":
         settings.STORAGE_URL = f"file://{tmp_path / 'blobs'}"
         return backends.current()
+    if request.param == "azure":
+        need("azurite-blob")
+        settings.STORAGE_AZURE_KEY = request.getfixturevalue("azure_key")
     # One bucket for all, because a client of its own costs each test half a second.
-    settings.STORAGE_URL = f"s3://larder/some/prefix?{request.getfixturevalue('s3_url')}"
+    options = request.getfixturevalue(f"{request.param}_url")
+    settings.STORAGE_URL = f"{SCHEMES[request.param]}://{object_server.BUCKET}/some/prefix?{options}"
     found = backends.current()
-    assert isinstance(found, S3Backend)
-    s3_server.make_empty_bucket(found)
+    assert isinstance(found, ObjectBackend)
+    object_server.make_empty_bucket(found)
     return found
 
 
@@ -55,8 +77,8 @@ def keys(backend: Backend, tmp_path: Path) -> Callable[[], list[str]]:
     """Everything in storage, unfinished uploads included."""
 
     def listed() -> list[str]:
-        if isinstance(backend, S3Backend):
-            return s3_server.listed(backend)
+        if isinstance(backend, ObjectBackend):
+            return object_server.listed(backend)
         files = (path for path in (tmp_path / "blobs").rglob("*") if path.is_file())
         return sorted(str(path.relative_to(tmp_path / "blobs")) for path in files)
 

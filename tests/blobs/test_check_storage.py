@@ -47,6 +47,7 @@ def test_where_all_is_right_it_says_so_and_succeeds(folder):
     assert told() == (
         "Read 3 blobs with 14 bytes: 0 missing, 0 damaged, 0 repaired.\n"
         "Listed 0 objects older than a day: 0 orphans, 0 removed.\n"
+        "Objects are created only once by hard links.\n"
     )
 
 
@@ -62,6 +63,7 @@ def test_it_names_what_is_wrong_and_fails(folder):
     assert out.getvalue() == (
         "Read 3 blobs with 14 bytes: 1 missing, 1 damaged, 0 repaired.\n"
         "Listed 0 objects older than a day: 0 orphans, 0 removed.\n"
+        "Objects are created only once by hard links.\n"
         f"damaged sha256:{WRONG}\n"
         f"missing sha256:{GONE}\n"
     )

@@ -27,7 +27,7 @@ def keep(arrival):
 
 
 def test_what_is_kept_reads_back(backend, keys):
-    with ingest.receive(in_chunks()) as arrival:
+    with ingest.receive(in_chunks(), with_sha512=True) as arrival:
         keep(arrival)
 
     blob = Blob.objects.get()

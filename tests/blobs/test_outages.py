@@ -8,12 +8,14 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 from django.utils import timezone
 
-from apps.blobs import backends, store
+from apps.blobs import backends, gcs, store
 from apps.blobs.models import Blob, State
 from apps.blobs.s3 import S3Backend
-from tests.blobs import s3_server
+from tests import clouds
+from tests.postgres import free_port
 
 
 @pytest.fixture
@@ -24,7 +26,7 @@ def folder(settings, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def nobody_listens(settings, credentials) -> None:
-    settings.STORAGE_URL = f"s3://larder?endpoint=http://127.0.0.1:{s3_server.free_port()}&region=us-east-1"
+    settings.STORAGE_URL = f"s3://larder?endpoint=http://127.0.0.1:{free_port()}&region=us-east-1"
 
 
 # /dev/full answers every write with ENOSPC, as a disk does that has run out of room.
@@ -123,6 +125,29 @@ def test_s3_that_hangs_is_given_up_within_half_a_minute(settings, credentials):
 
     assert (config.connect_timeout, config.read_timeout) == (2, 10)
     assert config.retries["total_max_attempts"] == 3
+
+
+@pytest.mark.parametrize("scheme", ["s3", "azure", "gs"])
+def test_a_server_that_is_away_is_an_outage_whatever_it_speaks(settings, credentials, scheme, monkeypatch):
+    monkeypatch.setitem(gcs._PATIENCE, "retry", gcs._PATIENCE["retry"].with_timeout(0.1))
+    account = f"account=larder&endpoint=http://127.0.0.1:{free_port()}/larder" if scheme == "azure" else ""
+    settings.STORAGE_AZURE_KEY = clouds.new_key()
+    settings.STORAGE_URL = f"{scheme}://larder?{account or f'endpoint=http://127.0.0.1:{free_port()}'}"
+
+    with pytest.raises(store.StorageUnavailable) as caught:
+        store.get("ledger/x")
+
+    assert "127.0.0.1" not in str(caught.value)
+
+
+def test_a_package_that_is_missing_is_named(settings, monkeypatch):
+    monkeypatch.setitem(backends._OPENERS, "gs", "no_such_package.gcs.open_backend")
+    settings.STORAGE_URL = "gs://larder/without-its-package"
+
+    with pytest.raises(ImproperlyConfigured, match="no_such_package is not installed") as caught:
+        store.ready()
+
+    assert "requirements-extras.txt" in str(caught.value)
 
 
 def test_a_bucket_that_is_not_there_is_an_outage(settings, credentials, s3_url):

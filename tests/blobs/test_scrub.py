@@ -9,10 +9,10 @@ import structlog
 
 from apps.blobs import scrub, store
 from apps.blobs.models import Blob, Problem, State
-from apps.blobs.s3 import S3Backend
+from apps.blobs.objects import ObjectBackend
 from apps.blobs.tasks import scrub as task
 from registry_site.celery import app
-from tests.blobs import s3_server
+from tests.postgres import free_port
 
 pytestmark = pytest.mark.django_db
 HOUR = timedelta(hours=1)
@@ -109,8 +109,8 @@ def test_a_finding_heals_and_what_has_one_is_read_first(three, backend, tomorrow
 def test_an_outage_is_no_finding(three, backend, tomorrow, settings, tmp_path):
     (tmp_path / "in the way").write_bytes(b"no folder")
     settings.STORAGE_URL = f"file://{tmp_path / 'in the way'}"
-    if isinstance(backend, S3Backend):
-        settings.STORAGE_URL = f"s3://larder?endpoint=http://127.0.0.1:{s3_server.free_port()}&region=us-east-1"
+    if isinstance(backend, ObjectBackend):
+        settings.STORAGE_URL = f"s3://larder?endpoint=http://127.0.0.1:{free_port()}&region=us-east-1"
     report = scrub.scrub(now=tomorrow)
 
     assert (figures(report), report.is_complete) == ((0, 0, 0, 0), False)

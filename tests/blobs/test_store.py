@@ -193,14 +193,15 @@ def test_a_ledger_entry_is_written_once(backend):
 
 
 def test_of_64_writers_one_creates(backend):
-    wins, start = [], threading.Barrier(64)
+    count = 64 if backend.creates_by() != "turns" else 8  # those wait for one another
+    wins, start = [], threading.Barrier(count)
 
     def write(number: int) -> None:
         start.wait()
         if store.put_once("ledger/race.json", str(number).encode()):
             wins.append(number)
 
-    threads = [threading.Thread(target=write, args=(number,)) for number in range(64)]
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(count)]
     for thread in threads:
         thread.start()
     for thread in threads:

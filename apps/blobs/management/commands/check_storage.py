@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from apps.blobs import scrub
+from apps.blobs import scrub, store
 from apps.blobs.models import Blob, Problem, State
 from apps.blobs.scrub import Report
 
@@ -47,7 +47,10 @@ class Command(BaseCommand):
         self.stdout.write(
             f"Listed {report.listed} objects older than a day: {report.orphans} orphans, {report.removed} removed."
         )
-        if not report.is_complete and not report.outage:
+        if report.outage:
+            return
+        self.stdout.write(f"Objects are created only once by {store.creates_by()}.")
+        if not report.is_complete:
             self.stdout.write("There is more: the next run continues, or --whole reads to the end.")
 
     def _name(self, what: str, lines: list[str], count: int) -> None:
