@@ -39,6 +39,8 @@ PARTS = {
     "storage": Words("Storage", "The files of modules and providers.", "Files can be neither fetched nor published."),
     "broker": Words("Broker", "Wakes the workers.", "Publishing takes a few seconds longer."),
     "worker": Words("Workers", "Check and sign releases.", "Uploads are accepted and wait for a worker."),
+    # Only where there is one.
+    "cache": Words("Cache", "Counts attempts, for rate limits.", "Each process counts alone, so limits are looser."),
 }
 
 
@@ -46,17 +48,25 @@ PARTS = {
 @require_safe
 def status(request: HttpRequest) -> HttpResponse:
     states = health.checks.states()
-    up = {name: states[name] == "ok" for name in PARTS}
+    up = {name: states[name] == "ok" for name in PARTS if name in states}
     overall = _overall(up)
     is_known = up["database"] and session_viewer(request).is_identified
     more = {"queue": _queue(), "ready_answers": front.figures(), "versions": _versions()} if is_known else {}
     if wants_json(request):
-        document: dict[str, Any] = {"status": overall, "parts": {name: "up" if up[name] else "down" for name in PARTS}}
+        document: dict[str, Any] = {
+            "status": overall,
+            "parts": {name: "up" if is_up else "down" for name, is_up in up.items()},
+        }
         code = HTTPStatus.SERVICE_UNAVAILABLE if overall in ("down", "stopping") else HTTPStatus.OK
         response: HttpResponse = JsonResponse(document | more, status=code)
     else:
-        parts = [(words, up[name]) for name, words in PARTS.items()]
-        context = {"overall": overall, "parts": parts, "looked_at": timezone.now(), **more}
+        context = {
+            "overall": overall,
+            "is_delayed": not (up["broker"] and up["worker"]),
+            "parts": [(PARTS[name], is_up) for name, is_up in up.items()],
+            "looked_at": timezone.now(),
+            **more,
+        }
         # Without the request if the database is away: its context processors would query it.
         page = render_to_string("status.html", context, request if up["database"] else None)
         response = HttpResponse(page)
@@ -66,7 +76,7 @@ def status(request: HttpRequest) -> HttpResponse:
 
 
 def _overall(up: dict[str, bool]) -> str:
-    if health.stopping.is_set():
+    if health.is_stopping():
         return "stopping"
     if not all(up[name] for name in health.NEEDED):
         return "down"

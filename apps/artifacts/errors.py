@@ -37,6 +37,7 @@ class OutOfOrder(UploadInvalid):
             f"The next chunk of this upload begins at byte {next_byte}.",
             hint="Ask the upload's URL for the bytes received, and continue from there.",
         )
+        self.next_byte = next_byte
 
 
 class ManifestUnknown(RegistryError):

@@ -1,4 +1,6 @@
 import uuid
+from datetime import timedelta
+from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
@@ -131,13 +133,14 @@ class Tag(models.Model):
         return f"{self.repository}:{self.name}"
 
 
-class UploadSession(models.Model):
-    """A blob upload in progress. Each request stages its bytes as one object."""
+class ChunkedUpload(models.Model):
+    """An upload that several requests fill, one after the other. `chunked` has its verbs."""
+
+    # For how long a request that died keeps others out. It is renewed while bytes flow.
+    LEASE: ClassVar[timedelta] = timedelta(seconds=60)
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
-    repository = models.ForeignKey(Repository, models.CASCADE, related_name="uploads")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
-    token = models.ForeignKey(ApiToken, models.SET_NULL, null=True, related_name="+")
     size = models.BigIntegerField(default=0, help_text="Bytes received; the next chunk begins here.")
     lease = models.UUIDField(null=True, blank=True, help_text="The request that is sending bytes now.")
     lease_until = models.DateTimeField(null=True, blank=True)
@@ -145,13 +148,23 @@ class UploadSession(models.Model):
     expires_at = models.DateTimeField()
 
     class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+class UploadSession(ChunkedUpload):
+    """A blob upload in progress. Each request stages its bytes as one object."""
+
+    repository = models.ForeignKey(Repository, models.CASCADE, related_name="uploads")
+    token = models.ForeignKey(ApiToken, models.SET_NULL, null=True, related_name="+")
+
+    class Meta:
         indexes = [
             models.Index(fields=["expires_at"], name="oci_uploads_by_end"),
             models.Index(fields=["created_at"], name="oci_uploads_by_day"),
         ]
-
-    def __str__(self) -> str:
-        return str(self.id)
 
 
 class UploadChunk(models.Model):

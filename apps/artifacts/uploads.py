@@ -4,22 +4,21 @@ A request of a session holds no lock and no transaction while its bytes come in:
 one that brings everything at once) only sees at the end whether the session is still as it found it.
 """
 
-import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import chain
-from math import ceil
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.access.reauthorising import authorised_to_the_end
 from apps.accounts.models import Namespace
-from apps.artifacts.errors import DigestInvalid, OutOfOrder, UploadInvalid, UploadUnknown
+from apps.artifacts import chunked
+from apps.artifacts.chunked import Chunks
+from apps.artifacts.errors import DigestInvalid, OutOfOrder, UploadInvalid
 from apps.artifacts.ingest import RequireRoom, limited, store_blob
 from apps.artifacts.models import Repository, RepositoryBlob, UploadChunk, UploadSession
 from apps.artifacts.names import Digest
@@ -28,26 +27,11 @@ from apps.audit.recorder import record
 from apps.blobs import ingest, store
 from apps.blobs.ingest import Arrival
 from apps.jobs import database_availability
-from apps.lib.errors import CredentialsRequired, Unavailable
+from apps.lib.errors import CredentialsRequired
 from apps.lib.formats.fingerprints import Fingerprint
-
-Chunks = Iterable[bytes]
 
 # What is staged is swept after 24 hours: a session must end before its first chunk goes.
 LIFETIME = timedelta(hours=20)
-LEASE = timedelta(seconds=60)
-RENEWAL_SECONDS = 15.0
-
-
-class Busy(Unavailable):
-    """Another request is sending this chunk. It continues, or its web process died: then its lease runs out."""
-
-    def __init__(self, left: timedelta) -> None:
-        super().__init__(
-            "Another chunk of this upload is being received, or broke off.",
-            hint="Send this one again in a minute.",
-            retry_after=max(1, ceil(left.total_seconds())),
-        )
 
 
 def begin(viewer: Viewer, repository: Repository) -> UploadSession:
@@ -65,7 +49,7 @@ def own(viewer: Viewer, namespace: Namespace, path: str, number: uuid.UUID) -> U
     )
     session = rows.filter(pk=number, user=viewer.user_id, expires_at__gt=timezone.now()).first()
     if session is None:
-        raise unknown()
+        raise chunked.unknown()
     session.repository.namespace = namespace
     return session
 
@@ -76,9 +60,9 @@ def append(session: UploadSession, chunks: Chunks, *, start: int | None = None, 
     `start` and `length` are what the client says of it; without them it is what comes next. A broken or wrong chunk
     leaves the session as it was.
     """
-    lease, key = _take_lease(session, start), ingest.new_key()
+    lease, key = chunked.take_lease(session, start), ingest.new_key()
     try:
-        came = ingest.stage(key, _renewing(session, lease, limited(chunks, already=session.size)))
+        came = ingest.stage(key, chunked.renewing(session, lease, limited(chunks, already=session.size)))
         may_be_taken = False
         try:
             _check_length(came, length)
@@ -92,7 +76,7 @@ def append(session: UploadSession, chunks: Chunks, *, start: int | None = None, 
                 store.discard_staged(key)
             raise
     except BaseException:
-        _give_back(session, lease)
+        chunked.give_back(session, lease)
         raise
     session.size += came.size
     if not came.size:
@@ -119,9 +103,9 @@ def finish(
         append(session, rest, start=start, length=length)
     staged = list(session.chunks.order_by("start")) if session.size else []
     if sum(chunk.size for chunk in staged) != session.size:
-        raise unknown()  # another request has just ended it
+        raise chunked.unknown()  # another request has just ended it
     try:
-        with _joined(staged, authorise) if staged else ingest.receive(limited(chunks)) as arrival:
+        with _joined(staged, authorise, digest) if staged else _received(chunks, digest) as arrival:
             if not staged:
                 _check_length(arrival.fingerprint, length)
             row = store_blob(
@@ -131,7 +115,7 @@ def finish(
         cancel(session)
         raise
     except store.Missing:  # another request has finished it, and its chunks are gone
-        raise unknown() from None
+        raise chunked.unknown() from None
     _discard(staged)
     return row
 
@@ -160,70 +144,17 @@ def end(session: UploadSession, *, actor: Viewer) -> None:
 
 def whole(repository: Repository, digest: Digest, chunks: Chunks, *, require_room: RequireRoom) -> RepositoryBlob:
     """Store a blob that comes in one request, without a session. Raises DigestInvalid."""
-    with ingest.receive(limited(chunks)) as arrival:
+    with _received(chunks, digest) as arrival:
         return store_blob(repository, arrival, digest, require_room=require_room)
 
 
-def unknown() -> UploadUnknown:
-    return UploadUnknown("You have no such upload: it was finished or cancelled, or has lapsed.")
-
-
-def _take_lease(session: UploadSession, start: int | None) -> uuid.UUID:
-    lease, now = uuid.uuid4(), timezone.now()
-    rows = UploadSession.objects.filter(pk=session.pk)
-    free = rows.filter(Q(lease=None) | Q(lease_until__lt=now), size=session.size if start is None else start)
-    if not free.update(lease=lease, lease_until=now + LEASE):
-        session.size, until = _standing_of(rows)
-        if start in (None, session.size) and until is not None and until > now:
-            raise Busy(until - now)
-        raise OutOfOrder(session.size)
-    session.size = session.size if start is None else start
-    return lease
-
-
-def _standing_of(rows: QuerySet[UploadSession]) -> tuple[int, datetime | None]:
-    """Return the size so far, and until when another request has the lease."""
-    found = rows.values_list("size", "lease_until").first()
-    if found is None:
-        raise unknown()
-    return found
-
-
-def _leased(session: UploadSession, lease: uuid.UUID) -> QuerySet[UploadSession]:
-    return UploadSession.objects.filter(pk=session.pk, lease=lease)
-
-
-def _renewing(session: UploadSession, lease: uuid.UUID, chunks: Chunks) -> Iterator[bytes]:
-    """Renew the lease while bytes flow, so that only a request whose process died loses it."""
-    renewed = time.monotonic()
-    for chunk in chunks:
-        if time.monotonic() - renewed > RENEWAL_SECONDS:
-            renewed = time.monotonic()
-            _renew(session, lease)
-        yield chunk
-
-
-def _renew(session: UploadSession, lease: uuid.UUID) -> None:
-    """Survive a short outage of the database: `_take` checks the lease at the end."""
-
-    def renew() -> None:
-        if not _leased(session, lease).update(lease_until=timezone.now() + LEASE):
-            raise unknown()
-
-    database_availability.try_once(renew)
-
-
-def _give_back(session: UploadSession, lease: uuid.UUID) -> None:
-    """If the database stays away, the lease runs out."""
-    database_availability.run_when_back(
-        lambda: _leased(session, lease).update(lease=None, lease_until=None), seconds=LEASE.total_seconds()
-    )
+def staging_keys(using: str) -> set[str]:
+    """Return the staging keys of all chunks, as that database has them."""
+    return set(UploadChunk.objects.using(using).values_list("staging_key", flat=True))
 
 
 def _take(session: UploadSession, lease: uuid.UUID, key: str, came: Fingerprint) -> None:
-    """Raises UploadUnknown if the session ended, or its lease was lost, while the bytes came in."""
-    if not _leased(session, lease).update(size=session.size + came.size, lease=None, lease_until=None):
-        raise unknown()
+    chunked.take(session, lease, came.size)
     if came.size:
         UploadChunk.objects.create(
             session=session,
@@ -247,15 +178,21 @@ def _any(chunks: Chunks) -> Chunks | None:
     return None if first is None else chain([first], rest)
 
 
-def _joined(staged: list[UploadChunk], authorise: Callable[[], None]) -> AbstractContextManager[Arrival]:
-    """A single chunk is stored as it is; several are read again in order."""
-    if len(staged) == 1:
-        one = staged[0]
+def _received(chunks: Chunks, digest: Digest) -> AbstractContextManager[Arrival]:
+    return ingest.receive(limited(chunks), with_sha512=digest.algorithm == "sha512")
+
+
+def _joined(
+    staged: list[UploadChunk], authorise: Callable[[], None], digest: Digest
+) -> AbstractContextManager[Arrival]:
+    """A single chunk with the digest is stored as it is; others are read again in order."""
+    one, with_sha512 = staged[0], digest.algorithm == "sha512"
+    if len(staged) == 1 and (one.sha512 or not with_sha512):
         return nullcontext(
             ingest.staged(one.staging_key, Fingerprint(one.sha256, one.sha512, one.size), is_hashed=True)
         )
     whole = chain.from_iterable(ingest.read_staged(chunk.staging_key) for chunk in staged)
-    return ingest.receive(authorised_to_the_end(whole, authorise))
+    return ingest.receive(authorised_to_the_end(whole, authorise), with_sha512=with_sha512)
 
 
 def _end(session: UploadSession) -> None:
@@ -265,7 +202,7 @@ def _end(session: UploadSession) -> None:
     unchanged = UploadSession.objects.filter(pk=session.pk, size=session.size)
     # One statement instead of three: nothing but its chunks refers to a session, and one of size 0 has none.
     if not unchanged._raw_delete(using=unchanged.db):  # noqa: SLF001
-        raise unknown()
+        raise chunked.unknown()
 
 
 def _discard(staged: list[UploadChunk]) -> None:

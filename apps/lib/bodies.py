@@ -25,6 +25,10 @@ class Disconnected(RegistryError):
     code = "disconnected"
 
 
+class Incomplete(Invalid):
+    """The body is shorter than its Content-Length: a broken connection, behind servers that report none."""
+
+
 class TooSlow(RegistryError):
     code = "too_slow"
 
@@ -135,5 +139,5 @@ def _read(reader: Reader, size: int) -> bytes:
 
 
 def _wrong_length(seen: int, length: int) -> Invalid:
-    which = "short" if seen < length else "long"
-    return Invalid(f"{which} body: found {seen} bytes, expected the {length} of Content-Length", hint="Send it again.")
+    which, kind = ("short", Incomplete) if seen < length else ("long", Invalid)
+    return kind(f"{which} body: found {seen} bytes, expected the {length} of Content-Length", hint="Send it again.")

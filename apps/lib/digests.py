@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 
 from apps.lib.amounts import limit_text
-from apps.lib.errors import TooLarge
+from apps.lib.errors import Invalid, TooLarge
 
 _HEX = frozenset("0123456789abcdef")
 _LENGTH = 64
@@ -13,6 +13,18 @@ _LENGTH = 64
 def is_sha256(text: str) -> bool:
     """64 lower-case hexadecimal digits, the only stored spelling of a digest."""
     return len(text) == _LENGTH and _HEX.issuperset(text)
+
+
+class DigestMismatch(Invalid):
+    """The bytes are not those that their sender announced."""
+
+    code = "digest_mismatch"
+
+    def __init__(self, found: str, expected: str) -> None:
+        super().__init__(
+            f"The bytes have the digest sha256:{found}, expected sha256:{expected} as announced.",
+            hint="Send the file again; if it differs again, compute its digest again.",
+        )
 
 
 class Tally:
@@ -46,6 +58,14 @@ def counted(chunks: Iterable[bytes], *, limit: int, what: str, setting: str = ""
         seen += len(chunk)
         check_size(seen, limit=limit, what=what, setting=setting)
         yield chunk
+
+
+def verified(chunks: Iterable[bytes], expected: str) -> Iterator[bytes]:
+    """Yield the chunks; raise DigestMismatch after the last one unless they have this sha256. "" expects nothing."""
+    tally = Tally()
+    yield from tally.over(chunks) if expected else chunks
+    if expected and tally.hexdigest != expected:
+        raise DigestMismatch(tally.hexdigest, expected)
 
 
 def check_size(size: int, *, limit: int, what: str, setting: str = "") -> None:

@@ -53,6 +53,17 @@ def validated(serializer: type[Serializer[Any]], data: dict[str, Any]) -> dict[s
     if unknown:
         raise Invalid(f"There is no field {unknown[0][:80]!a}.", hint=f"Fields are: {', '.join(known)}.")
     if not filled.is_valid():
-        field, errors = next(iter(filled.errors.items()))
-        raise Invalid(f"{field}: {errors[0]}", hint=f"Fields are: {', '.join(known)}.")
+        raise Invalid(_first_of(filled.errors), hint=f"Fields are: {', '.join(known)}.")
     return dict(filled.validated_data)
+
+
+def _first_of(errors: Any, place: tuple[str, ...] = ()) -> str:
+    """The first message with its place. Errors nest as the data does: {"tokens": [{}, {"url": ["…"]}]}."""
+    if isinstance(errors, dict):
+        entries = list(errors.items())
+    else:
+        entries = [(number, inner) for number, inner in enumerate(errors) if isinstance(inner, dict)]
+    for name, inner in entries:
+        if inner:
+            return _first_of(inner, place if name == "non_field_errors" else (*place, str(name)))
+    return f"{'.'.join(place)}: {errors[0]}"

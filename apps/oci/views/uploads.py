@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.models import Role
-from apps.artifacts import uploads
+from apps.artifacts import chunked, uploads
 from apps.artifacts.errors import OutOfOrder, UploadInvalid
 from apps.artifacts.models import UploadSession
 from apps.artifacts.names import Digest
@@ -21,7 +21,7 @@ from apps.oci.base import PUSH, OciView, is_bare
 from apps.releases.publishing.quotas import require_bytes
 
 # The minimum size of parts on S3; smaller chunks are accepted and cost more.
-S3_CHUNK_MIN_BYTES = 5 * 1024 * 1024
+OBJECT_MIN_BYTES = 5 * 1024 * 1024
 # Strictly `first-last`; some clients write it as HTTP does. The last byte of nothing is the one before the first.
 _RANGE = re.compile(r"(?:bytes[ =])?(\d{1,18})-(-?\d{1,18})(?:/(?:\d{1,18}|\*))?", re.ASCII | re.IGNORECASE)
 
@@ -79,7 +79,7 @@ class Upload(OciView):
         try:
             number = uuid.UUID(self.kwargs["number"])
         except ValueError:
-            raise uploads.unknown() from None
+            raise chunked.unknown() from None
         return uploads.own(self.viewer, found.namespace, found.address.path_name, number)
 
     def handle_exception(self, exc: Exception) -> Response:
@@ -106,8 +106,8 @@ def _where(name: str, session: UploadSession) -> dict[str, str]:
         "Range": f"0-{max(0, session.size - 1)}",
         "Docker-Upload-UUID": str(session.pk),
     }
-    if settings.STORAGE_URL.startswith("s3:"):
-        headers["OCI-Chunk-Min-Length"] = str(S3_CHUNK_MIN_BYTES)
+    if not settings.STORAGE_URL.startswith("file:"):
+        headers["OCI-Chunk-Min-Length"] = str(OBJECT_MIN_BYTES)
     return headers
 
 

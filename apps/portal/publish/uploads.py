@@ -1,11 +1,13 @@
 """/uploads/<ticket>: the bytes of a release that the publish form reserved (D2).
 
-A raw PUT (our script, with progress) or a streamed multipart POST (no script). Django would look for a CSRF field in
+Our script sends them in as many requests as the line needs (`resumable`), a form without a script as a streamed
+multipart POST; a raw PUT brings them at once. Django would look for a CSRF field in
 the body, so instead the origin and the one-time ticket are checked before the first byte is read. The ticket needs no
 cookie, but it ends with the session, the account and the role of the person who requested it.
 """
 
 from collections.abc import Iterable
+from functools import partial
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
@@ -18,14 +20,15 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from apps.lib import bodies
-from apps.lib.errors import RegistryError, TooLarge
+from apps.lib.errors import Conflict, RegistryError, TooLarge
 from apps.modules import publishing
+from apps.modules import uploads as module_uploads
 from apps.portal.frame.negotiation import wants_json
-from apps.portal.publish import multipart_body
+from apps.portal.publish import multipart_body, resumable
 from apps.portal.publish.form import sentence
 from apps.portal.publish.multipart_body import MalformedForm
 from apps.releases.models import Release
-from apps.releases.publishing import reserving
+from apps.releases.publishing import reserving, resuming
 
 STATUS = {
     "unauthenticated": HTTPStatus.UNAUTHORIZED,
@@ -34,6 +37,7 @@ STATUS = {
     "conflict": HTTPStatus.CONFLICT,
     "too_large": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     "too_slow": HTTPStatus.REQUEST_TIMEOUT,
+    "unsupported_media_type": HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
     "invalid": HTTPStatus.UNPROCESSABLE_ENTITY,
     "unavailable": HTTPStatus.SERVICE_UNAVAILABLE,
 }
@@ -45,11 +49,13 @@ class ForeignOrigin(RegistryError):
     code = "foreign_origin"
 
 
-@bodies.streamed("PUT", "POST")
+@bodies.streamed("PUT", "POST", "PATCH")
 @csrf_exempt
 @login_not_required
-@require_http_methods(["PUT", "POST"])
+@require_http_methods(["PUT", "POST", *resumable.METHODS])
 def upload(request: HttpRequest, ticket: str) -> HttpResponse:
+    if request.method in resumable.METHODS:
+        return _resume(request, ticket)
     release = None
     try:
         check_origin(request)
@@ -63,6 +69,31 @@ def upload(request: HttpRequest, ticket: str) -> HttpResponse:
     if wants_json(request):
         return JsonResponse({"release": page})
     return HttpResponseRedirect(page, status=HTTPStatus.SEE_OTHER)
+
+
+def _resume(request: HttpRequest, ticket: str) -> HttpResponse:
+    """Whoever has the ticket may ask how far it is, after its last byte as well."""
+    release = None
+    try:
+        if request.method != "HEAD":  # browsers send no Origin with it, and it changes nothing
+            check_origin(request)
+        row = resuming.of_ticket(ticket)
+        if row is None or row.finished_at is None:
+            release = reserving.release_of_ticket(ticket)
+            if request.method != "HEAD":
+                release = reserving.authorise_ticket(ticket)
+        else:
+            release = row.release
+        maker = reserving.maker_of(release)
+        begin = partial(module_uploads.begin_with_ticket, release=release, viewer=maker, ticket=ticket)
+        return resumable.answer(
+            request,
+            row,
+            begin=lambda announced: begin(announced=announced),
+            send=lambda one, start, chunks: module_uploads.send(one, maker, chunks, start=start),
+        )
+    except RegistryError as refusal:
+        return refused(request, refusal, release)
 
 
 def check_origin(request: HttpRequest) -> None:
@@ -104,9 +135,16 @@ def refused(request: HttpRequest, refusal: RegistryError, release: Release | Non
     status = status_of(refusal)
     page = reverse("portal:release", args=[release.public_id]) if release else None
     if wants_json(request):
-        return JsonResponse({"error": sentence(refusal), "release": page}, status=status)
+        answer = JsonResponse({"error": sentence(refusal), "code": refusal.code, "release": page}, status=status)
+        return with_offset(answer, refusal)
     context = {"sentence": sentence(refusal), "release": release}
     return render(request, "portal/publish/upload_refused.html", context, status=status)
+
+
+def with_offset(answer: JsonResponse, refusal: RegistryError) -> JsonResponse:
+    if isinstance(refusal, resuming.WrongOffset):
+        answer.headers["Upload-Offset"] = str(refusal.offset)
+    return answer
 
 
 def status_of(refusal: RegistryError) -> HTTPStatus:
@@ -114,6 +152,8 @@ def status_of(refusal: RegistryError) -> HTTPStatus:
         return HTTPStatus.FORBIDDEN
     if isinstance(refusal, MalformedForm):
         return HTTPStatus.BAD_REQUEST
+    if isinstance(refusal, Conflict):
+        return HTTPStatus.CONFLICT
     return STATUS.get(refusal.code, HTTPStatus.UNPROCESSABLE_ENTITY)
 
 

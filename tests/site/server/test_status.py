@@ -61,6 +61,17 @@ def test_who_is_signed_in_sees_the_queue_and_the_versions(browser_of, bob):
     assert "/admin/" not in page
 
 
+def test_a_cache_is_listed_where_there_is_one_and_its_loss_delays_nothing(client, db, all_up):
+    all_up["cache"] = "ConnectionError"
+
+    page, document = client.get("/status"), client.get("/status", headers=JSON)
+
+    assert "published as usual" in page.text
+    assert "Publishing is delayed" not in page.text
+    assert (document.status_code, document.json()["status"]) == (200, "degraded")
+    assert document.json()["parts"]["cache"] == "down"
+
+
 @pytest.mark.parametrize("who", ["nobody", "olga"])
 @pytest.mark.parametrize(
     ("part", "words", "said", "code"),
@@ -108,4 +119,4 @@ def test_answers_are_kept_by_no_cache(client, db):
 
 
 def test_every_part_that_is_checked_has_its_words():
-    assert list(status.PARTS) == list(health.PARTS)
+    assert list(status.PARTS) == [*health.PARTS, "cache"]

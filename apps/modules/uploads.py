@@ -1,0 +1,77 @@
+"""A module's archive in several requests (`releases.publishing.resuming`)."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+
+from django.conf import settings
+from django.db import transaction
+
+from apps.accounts.access.gate import Viewer
+from apps.blobs.store import Staged
+from apps.lib.addresses import ModuleAddress
+from apps.lib.digests import check_size
+from apps.modules import publishing
+from apps.releases.models import Release
+from apps.releases.publishing import receiving, resuming
+from apps.releases.publishing.resuming import Announced
+from apps.releases.upload_rows import Upload
+
+
+def begin(
+    *,
+    viewer: Viewer,
+    address: ModuleAddress,
+    version: str,
+    announced: Announced,
+    file_name: str = "",
+    folder: str = "",
+    confirm: Collection[str] = (),
+    reason: str = "",
+) -> Upload:
+    """Reserve the version, in place of the person's own unfinished upload, and begin. Raises VersionTaken."""
+    _check_length(announced.length)
+    with transaction.atomic():
+        release = publishing.reserve_for_upload(
+            viewer=viewer,
+            address=address,
+            version=version,
+            file_name=file_name,
+            folder=folder,
+            confirm=confirm,
+            reason=reason,
+        )
+        return resuming.begin(release, viewer, announced)
+
+
+def begin_with_ticket(*, release: Release, viewer: Viewer, announced: Announced, ticket: str) -> Upload:
+    """For a release that a browser reserved."""
+    _check_length(announced.length)
+    return resuming.begin(release, viewer, announced, ticket=ticket)
+
+
+def send(
+    upload: Upload,
+    viewer: Viewer,
+    chunks: Iterable[bytes] | resuming.Incoming,
+    *,
+    start: int,
+    verify: Callable[[Iterable[bytes]], Iterator[bytes]] | None = None,
+) -> None:
+    """See `resuming.send`. With the last byte the release is received, and its ticket used."""
+
+    def complete(key: str, staged: Staged) -> str:
+        receiving.accept(
+            release=upload.release,
+            digest=staged.digest,
+            size=staged.size,
+            job=publishing.JOB,
+            staging_key=key,
+            ticket_digest="",
+        )
+        return ""
+
+    resuming.send(upload, viewer, chunks, start=start, complete=complete, verify=verify)
+
+
+def _check_length(length: int) -> None:
+    limit, setting = settings.MODULE_ARCHIVE_MAX_BYTES, publishing.LIMIT_SETTING
+    check_size(length, limit=limit, what="The archive", setting=setting)
