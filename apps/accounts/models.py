@@ -55,6 +55,15 @@ class Visibility(models.TextChoices):
     PRIVATE = "private", "Private: its members"
 
 
+class BreakingChanges(models.TextChoices):
+    """What happens to a version that breaks something although its number does not say so: docs/version-guard.md."""
+
+    SILENT = "silent", "Silent: say nothing"
+    WARN = "warn", "Warn: say so on the release's page"
+    ASK = "ask", "Ask: hold the release until its publisher gives a reason"
+    REFUSE = "refuse", "Refuse: publish it only under a number that says so"
+
+
 class NamespaceQuerySet(models.QuerySet["Namespace"]):
     def alphabetical(self) -> Self:
         return self.order_by("canonical")
@@ -78,6 +87,13 @@ class Namespace(models.Model):
     )
     description = models.CharField(max_length=200, blank=True)
     visibility = models.CharField(max_length=8, choices=Visibility.choices, default=Visibility.PRIVATE)
+    breaking_changes = models.CharField(
+        max_length=6,
+        choices=BreakingChanges.choices,
+        default=BreakingChanges.WARN,
+        db_default=BreakingChanges.WARN,
+        help_text="Of a version whose number does not say that something breaks.",
+    )
     quota_bytes = models.BigIntegerField(null=True, blank=True, help_text="Empty: the registry's default.")
     quota_versions = models.PositiveIntegerField(null=True, blank=True, help_text="Empty: the registry's default.")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")

@@ -8,7 +8,8 @@ from django.db.models import F, Q, QuerySet
 
 from apps.accounts import namespace_deletion
 from apps.accounts.access.gate import Viewer, operates, visible_namespaces
-from apps.accounts.models import Grant, Membership, Namespace, Role, Scope, Team, User, Visibility
+from apps.accounts.models import BreakingChanges, Grant, Membership, Namespace, Role, Scope, Team, User, Visibility
+from apps.accounts.people import service_accounts
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.lib.addresses import canonical, check_namespace
@@ -51,7 +52,14 @@ def _token_refused(actor: Viewer, what: str) -> str:
     return ""
 
 
-def create(*, name: str, visibility: str, actor: Viewer, description: str = "") -> Namespace:
+def create(
+    *,
+    name: str,
+    visibility: str,
+    actor: Viewer,
+    description: str = "",
+    breaking_changes: str | None = None,
+) -> Namespace:
     """Create a namespace owned by its creator, or restore a deleted one with its former owners.
 
     Raises Invalid, Conflict, CredentialsRequired or RoleRequired.
@@ -61,14 +69,17 @@ def create(*, name: str, visibility: str, actor: Viewer, description: str = "") 
     if refused := creation_refused(actor):
         raise RoleRequired(refused, hint="Use the page, or a token with the scope manage and no limits; or ask staff.")
     check_namespace(name, reserved=settings.RESERVED_NAMES)
-    _check(visibility, description)
+    _check(visibility, description, breaking_changes or BreakingChanges.WARN)
     try:
-        return _create(name, visibility, description, actor.user, actor)
+        created = _create(name, visibility, description, actor.user, actor)
     except IntegrityError:
         again = namespace_deletion.revive(name=name, visibility=visibility, description=description, actor=actor)
-        if again is not None:
-            return again
-        raise _taken(name, actor) from None
+        if again is None:
+            raise _taken(name, actor) from None
+        created = again
+    if breaking_changes is not None:
+        change(namespace=created, actor=actor, breaking_changes=breaking_changes)
+    return created
 
 
 @transaction.atomic
@@ -100,17 +111,22 @@ def _taken(name: str, actor: Viewer) -> Conflict:
 
 @transaction.atomic
 def change(
-    *, namespace: Namespace, actor: Viewer, visibility: str | None = None, description: str | None = None
+    *,
+    namespace: Namespace,
+    actor: Viewer,
+    visibility: str | None = None,
+    description: str | None = None,
+    breaking_changes: str | None = None,
 ) -> None:
     """Change the given fields; None leaves one as it is. Raises Invalid."""
     row = Namespace.objects.select_for_update().get(pk=namespace.pk)
-    wanted = {"visibility": visibility, "description": description}
+    wanted = {"visibility": visibility, "description": description, "breaking_changes": breaking_changes}
     changes = {
         field: (getattr(row, field), value)
         for field, value in wanted.items()
         if value is not None and value != getattr(row, field)
     }
-    _check(visibility or row.visibility, description or "")
+    _check(visibility or row.visibility, description or "", breaking_changes or row.breaking_changes)
     if not changes:
         return
     new = {field: after for field, (_, after) in changes.items()}
@@ -154,7 +170,11 @@ def set_quotas(*, namespace: Namespace, actor: Viewer, **quotas: int | None) -> 
 
 @transaction.atomic
 def grant(*, namespace: Namespace, grantee: User | Team, role: Role, actor: Viewer) -> Grant:
-    """Give a person or team the role, replacing the one they have. Raises Conflict if no owner would be left."""
+    """Give a person or team the role, replacing the one they have. Raises Conflict if no owner would be left.
+
+    Raises Invalid for a service account.
+    """
+    service_accounts.refuse_direct_role(grantee if isinstance(grantee, User) else None)
     _locked(namespace)  # so that two owners who demote each other take turns
     who = _grantee_filter(grantee)
     existing = Grant.objects.filter(namespace=namespace, **who).first()
@@ -296,7 +316,12 @@ def _check_quota(field: str, value: int | None) -> None:
         )
 
 
-def _check(visibility: str, description: str) -> None:
+def _check(visibility: str, description: str, breaking_changes: str = BreakingChanges.WARN) -> None:
+    if breaking_changes not in BreakingChanges.values:
+        raise Invalid(
+            f"There is no rule {breaking_changes!r} for breaking changes.",
+            hint=f"Use one of {', '.join(BreakingChanges.values)}.",
+        )
     if visibility not in Visibility.values:
         raise Invalid(f"There is no visibility {visibility!r}.", hint=f"Use one of {', '.join(Visibility.values)}.")
     if len(description) > 200:  # noqa: PLR2004  # the column's width

@@ -1,59 +1,53 @@
 """docs/sign-on.md with Chromium: a library's provider in a process of its own, a mapped group, a sign-in."""
 
 import json
+import os
 import re
 import subprocess
-import sys
-import time
+import textwrap
 from collections.abc import Iterator
+from pathlib import Path
 
-import httpx
 import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
 
 from tests.browser.conftest import Watch, serious_findings
+from tests.builders.openid_server import provider_process
 from tests.live import CHECKOUT, Live, start_live
-from tests.postgres import free_port
 
 pytestmark = pytest.mark.live
-ANN = {"sub": "ann-1", "preferred_username": "ann", "groups": ["kitchen"]}
+FIRST, SECOND = (
+    textwrap.dedent(block)
+    for block in re.findall(r"^ +```sh\n(.*?)```", (CHECKOUT / "docs/sign-on.md").read_text(), re.DOTALL | re.MULTILINE)
+)
+(ANN,) = re.findall(r"--user-claims '(.*)'", FIRST)
 
 
 @pytest.fixture(scope="module")
 def provider() -> Iterator[str]:
-    port = free_port()
-    command = [sys.executable, "-m", "tests.builders.openid_process", str(port), json.dumps(ANN)]
-    process = subprocess.Popen(command, cwd=CHECKOUT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    issuer, deadline = f"http://127.0.0.1:{port}", time.monotonic() + 30
-    try:
-        while True:
-            assert process.poll() is None
-            assert time.monotonic() < deadline
-            try:
-                httpx.get(f"{issuer}/.well-known/openid-configuration").raise_for_status()
-                break
-            except httpx.HTTPError:
-                time.sleep(0.1)
+    with provider_process(json.loads(ANN)) as issuer:
         yield issuer
-    finally:
-        process.terminate()
-        process.wait(timeout=20)
 
 
 @pytest.fixture(scope="module")
 def larder(tmp_path_factory: pytest.TempPathFactory, provider: str) -> Iterator[Live]:
     folder = tmp_path_factory.mktemp("sign-on")
-    secrets = folder / "oidc-secrets"
-    secrets.write_text("try=any-secret-will-do\n")
-    more = {
-        "LARDER_OIDC_SECRETS_FILE": str(secrets),
-        "LARDER_OIDC_PROVIDERS": f"try={provider}",
-        "LARDER_OIDC_CLIENT_IDS": "try=larder",
-        "LARDER_OIDC_NAMES": "try=The test provider",
-        "LARDER_LOCAL_SIGN_IN": "staff",
-    }
-    with start_live(folder, **more) as larder:
+    with start_live(folder, **variables_of_the_guide(folder, provider), LARDER_LOCAL_SIGN_IN="staff") as larder:
         yield larder
+
+
+def variables_of_the_guide(folder: Path, provider: str) -> dict[str, str]:
+    """What the lines for Larder export, executed, with another port and folder."""
+    lines = SECOND.replace("http://127.0.0.1:9400", provider).replace("/tmp/", f"{folder}/")
+    assert lines.endswith("make run\n")
+    done = subprocess.run(
+        ["sh", "-eu", "-c", lines.replace("make run", "env")],
+        env={"PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return dict(line.split("=", 1) for line in done.stdout.splitlines() if line.startswith("LARDER_"))
 
 
 def test_a_newcomer_follows_the_guide(chromium: Browser, larder: Live, provider: str, watch: Watch) -> None:

@@ -1,14 +1,13 @@
 from typing import Any
 
 from django import forms
-from django.conf import settings
 from django.contrib import admin
 from django.db.models import Q
 from django.http import HttpRequest
 
 from apps.accounts.admin.actors import actor_of
 from apps.accounts.models import GroupMapping
-from apps.accounts.people import group_roles
+from apps.accounts.people import group_roles, sign_on
 from apps.admin_base import LarderAdmin
 
 
@@ -18,7 +17,7 @@ class GroupMappingForm(forms.ModelForm[GroupMapping]):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if "issuer" in self.fields:  # not on the page that only shows a row
-            named = [(provider.issuer, f"{provider.name} ({provider.id})") for provider in settings.OIDC_PROVIDERS]
+            named = [(provider.issuer, f"{provider.name} ({provider.id})") for provider in sign_on.providers()]
             self.fields["issuer"].choices = named  # type: ignore[attr-defined]  # of a ChoiceField
 
     def clean(self) -> dict[str, Any]:
@@ -50,7 +49,7 @@ class GroupMappingAdmin(LarderAdmin[GroupMapping]):
         return False
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        return bool(settings.OIDC_PROVIDERS and request.user.is_active and getattr(request.user, "is_superuser", False))
+        return bool(sign_on.providers() and request.user.is_active and getattr(request.user, "is_superuser", False))
 
     def has_delete_permission(self, request: HttpRequest, _obj: Any = None) -> bool:
         return bool(request.user.is_active and getattr(request.user, "is_superuser", False))

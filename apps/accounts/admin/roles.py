@@ -10,7 +10,8 @@ from django.urls import reverse
 from apps.accounts import namespace_deletion, namespaces
 from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.filters import NamespaceFilter, PersonFilter, TeamFilter
-from apps.accounts.models import Grant, Namespace, Role, Team
+from apps.accounts.models import Grant, Namespace, Role, Team, User
+from apps.accounts.people import service_accounts
 from apps.admin_base import Autocompletes, LarderAdmin, count_of, link, portal_link
 from apps.lib.addresses import canonical, check_namespace
 from apps.lib.errors import Invalid
@@ -28,6 +29,14 @@ class NamespaceForm(forms.ModelForm[Namespace]):
         return name
 
 
+def refuse_machine(user: User | None) -> None:
+    """Raises ValidationError for a service account."""
+    try:
+        service_accounts.refuse_direct_role(user)
+    except Invalid as refusal:
+        raise forms.ValidationError(f"{refusal} {refusal.hint}") from None
+
+
 class GrantForm(forms.ModelForm[Grant]):
     """The person or team of a grant never changes; another one gets another grant."""
 
@@ -36,6 +45,12 @@ class GrantForm(forms.ModelForm[Grant]):
         if self.instance.pk:
             for name in {"user", "team"} & self.fields.keys():
                 self.fields[name].disabled = True
+
+    def clean_user(self) -> User | None:
+        user: User | None = self.cleaned_data["user"]
+        if not self.instance.pk:
+            refuse_machine(user)
+        return user
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
@@ -87,7 +102,7 @@ class NamespaceAdmin(LarderAdmin[Namespace]):
         "created_at",
         "page",
     )
-    list_filter = ("visibility", LeaderlessFilter)
+    list_filter = ("visibility", "breaking_changes", LeaderlessFilter)
     list_select_related = ("created_by",)
     date_hierarchy = "created_at"
     ordering = ("name",)
@@ -110,7 +125,7 @@ class NamespaceAdmin(LarderAdmin[Namespace]):
         return super().get_queryset(request).annotate(grantee_count=count_of(held, "namespace"))
 
     def get_fields(self, _request: HttpRequest, obj: Namespace | None = None) -> Any:
-        known = ("name", "visibility", "description")
+        known = ("name", "visibility", "description", "breaking_changes")
         return (*known, "quota_bytes", "quota_versions", "usage", "created_by", "created_at") if obj else known
 
     def search_condition(self, word: str) -> Q:
@@ -141,11 +156,13 @@ class NamespaceAdmin(LarderAdmin[Namespace]):
     def save_model(self, request: HttpRequest, obj: Namespace, _form: Any, change: bool) -> None:  # noqa: FBT001
         actor = actor_of(request)
         if change:
-            namespaces.change(namespace=obj, actor=actor, visibility=obj.visibility, description=obj.description)
+            wanted = {name: getattr(obj, name) for name in ("visibility", "description", "breaking_changes")}
+            namespaces.change(namespace=obj, actor=actor, **wanted)
             quotas = {"quota_bytes": obj.quota_bytes, "quota_versions": obj.quota_versions}
             namespaces.set_quotas(namespace=obj, actor=actor, **quotas)
             return
-        created = namespaces.create(name=obj.name, visibility=obj.visibility, description=obj.description, actor=actor)
+        wanted = {name: getattr(obj, name) for name in ("visibility", "description", "breaking_changes")}
+        created = namespaces.create(name=obj.name, actor=actor, **wanted)
         obj.pk = created.pk
 
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:  # noqa: ARG002, FBT001  # Django names them

@@ -7,8 +7,8 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from apps.accounts.admin.actors import actor_of
-from apps.accounts.admin.roles import LeaderlessFilter
-from apps.accounts.models import Grant, Membership, Team
+from apps.accounts.admin.roles import LeaderlessFilter, refuse_machine
+from apps.accounts.models import Grant, Membership, Team, User
 from apps.accounts.people import teams
 from apps.admin_base import Autocompletes, LarderAdmin, count_of, portal_link
 from apps.lib.errors import Invalid
@@ -31,6 +31,12 @@ class MembershipForm(forms.ModelForm[Membership]):
         super().__init__(*args, **kwargs)
         if self.instance.pk:
             self.fields["user"].disabled = True
+
+    def clean_user(self) -> User | None:
+        user: User | None = self.cleaned_data["user"]
+        if not self.instance.pk:
+            refuse_machine(user)
+        return user
 
 
 class MembershipInline(Autocompletes, admin.TabularInline[Membership, Team]):

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
 from apps.accounts.access import epoch
-from apps.accounts.identity import passwords, sessions
+from apps.accounts.identity import passwords, sessions, sign_ins
 from apps.accounts.models import User
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
@@ -23,8 +23,12 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
 
         allauth would show a separate page.
         """
+        attempt = sign_ins.count_password(request, str(credentials.get("username", "")))
         user = super().authenticate(request, **credentials)
-        return user if isinstance(user, User) and user.is_active and passwords.count_for(user) else None
+        if not (isinstance(user, User) and user.is_active and passwords.count_for(user)):
+            return None
+        attempt.give_back()
+        return user
 
     def reauthenticate(self, user: User, password: str) -> bool:
         return passwords.count_for(user) and bool(super().reauthenticate(user, password))
@@ -37,10 +41,6 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
             sessions.remember_sign_on(request, sign_on.state[sessions.SIGN_ON])
         response: HttpResponse = super().post_login(request, user, signal_kwargs=signal_kwargs, **more)
         return response
-
-    def get_client_ip(self, request: HttpRequest) -> str:
-        """Return the address for rate limits, as `registry_site.server.forwarded` set it, or `unknown` for all."""
-        return request.META.get("REMOTE_ADDR") or "unknown"
 
     def get_password_change_redirect_url(self, request: HttpRequest) -> str:  # noqa: ARG002
         return reverse("portal:account")

@@ -1,20 +1,20 @@
 """Codes of an authenticator app (TOTP) and recovery codes: allauth's, with their secrets encrypted in the database."""
 
 import base64
-import hashlib
 from io import BytesIO
 
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
 from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
 from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret, validate_totp_code
-from cryptography.fernet import Fernet, MultiFernet
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from apps.accounts.access.gate import Viewer
-from apps.accounts.models import User
+from apps.accounts.access.gate import Viewer, namespaces_with_role
+from apps.accounts.identity import sealing, sessions
+from apps.accounts.models import Role, User
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.lib.errors import Conflict, Invalid
@@ -24,10 +24,10 @@ _SETTING_UP = "second-factor"
 
 class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]  # allauth ships no types
     def encrypt(self, text: str) -> str:
-        return _cipher().encrypt(text.encode()).decode()
+        return sealing.seal(text, "second-factor")
 
     def decrypt(self, encrypted_text: str) -> str:
-        return _cipher().decrypt(encrypted_text.encode()).decode()
+        return sealing.unseal(encrypted_text, "second-factor")
 
     def build_totp_svg(self, url: str) -> str:
         """Like allauth's, on white: phones do not read it on a dark page."""
@@ -38,6 +38,10 @@ class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]  # allauth s
         qrcode.make(url, image_factory=SvgPathFillImage).save(image)
         return image.getvalue().decode()
 
+    def get_public_key_credential_rp_entity(self) -> dict[str, str]:
+        host = settings.PUBLIC_HOST
+        return {**super().get_public_key_credential_rp_entity(), "name": f"Larder {host}"}
+
     def get_totp_label(self, user: User) -> str:
         return user.username
 
@@ -46,7 +50,45 @@ class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]  # allauth s
 
 
 def is_on(user: User) -> bool:
-    return bool(Authenticator.objects.filter(user=user, type=Authenticator.Type.TOTP).exists())
+    """By an app or a passkey: recovery codes are none of their own."""
+    return bool(_factors(user).exists())
+
+
+def has_app(user: User) -> bool:
+    return bool(_factors(user).filter(type=Authenticator.Type.TOTP).exists())
+
+
+def must_be_shown(request: HttpRequest, user: User) -> bool:
+    """Tell whether the session lacks a second factor that the person has: it may not add another one."""
+    return is_missing(request, user) and is_on(user)
+
+
+def check_another(user: User, *, besides: Authenticator) -> None:
+    """Raise Conflict if the person must have a second factor and has only this one."""
+    if is_required_of(user) and not _factors(user).exclude(pk=besides.pk).exists():
+        raise Conflict("This Larder requires a second factor of your account.", hint="Add another one first.")
+
+
+def _factors(user: User) -> QuerySet[Authenticator]:
+    found: QuerySet[Authenticator] = Authenticator.objects.filter(user=user)
+    return found.exclude(type=Authenticator.Type.RECOVERY_CODES)
+
+
+def is_required_of(user: User) -> bool:
+    """By LARDER_SECOND_FACTOR."""
+    match settings.SECOND_FACTOR:
+        case "everyone":
+            return True
+        case "owners":
+            return user.is_staff or namespaces_with_role(Viewer(user), Role.OWNER).exists()
+        case "staff":
+            return user.is_staff
+    return False
+
+
+def is_missing(request: HttpRequest, user: User) -> bool:
+    """Tell whether the session lacks a second factor that it must have. Queries only what the session does not say."""
+    return settings.SECOND_FACTOR != "off" and not sessions.has_second_factor(request, user) and is_required_of(user)
 
 
 def begin(request: HttpRequest, *, again: bool = False) -> str:
@@ -70,17 +112,21 @@ def describe(user: User, secret: str) -> dict[str, str]:
 
 @transaction.atomic
 def add(*, request: HttpRequest, user: User, digits: str) -> list[str]:
-    """Turn it on if the app shows the right code; return the recovery codes, once. Raises Invalid and Conflict."""
+    """Add the app if it shows the right code; return recovery codes, once, if there were none.
+
+    Raises Invalid and Conflict.
+    """
     User.objects.select_for_update().get(pk=user.pk)
-    if is_on(user):
-        raise Conflict("You have a second factor already.", hint="Turn it off first.")
+    if has_app(user):
+        raise Conflict("You have an authenticator app already.", hint="Remove it first.")
     secret = begin(request)
     if not validate_totp_code(secret, digits):
         raise Invalid("This is not the code that the app shows now.", hint="Check the clock of your phone.")
     TOTP.activate(user, secret)
     del request.session[_SETTING_UP]
+    sessions.remember_second_factor(request)
     record(Kind.SECOND_FACTOR_ADDED, actor_id=user.pk, subject=f"user/{user.pk}")
-    return _new_codes(user)
+    return new_codes_if_none(user)
 
 
 @transaction.atomic
@@ -100,6 +146,28 @@ def remove(*, user: User, actor: Viewer) -> None:
         record(Kind.SECOND_FACTOR_REMOVED, actor_id=actor.user_id, subject=f"user/{user.pk}")
 
 
+@transaction.atomic
+def remove_app(*, user: User, actor: Viewer) -> None:
+    """Remove the authenticator app; with the last factor go the recovery codes. Raises Conflict if one is required."""
+    User.objects.select_for_update().get(pk=user.pk)
+    row = Authenticator.objects.filter(user=user, type=Authenticator.Type.TOTP).first()
+    if row is not None:
+        check_another(user, besides=row)
+        row.delete()
+        end_codes_without_factor(user)
+        record(Kind.SECOND_FACTOR_REMOVED, actor_id=actor.user_id, subject=f"user/{user.pk}")
+
+
+def new_codes_if_none(user: User) -> list[str]:
+    has_codes = Authenticator.objects.filter(user=user, type=Authenticator.Type.RECOVERY_CODES).exists()
+    return [] if has_codes else _new_codes(user)
+
+
+def end_codes_without_factor(user: User) -> None:
+    if not is_on(user):
+        Authenticator.objects.filter(user=user).delete()
+
+
 def codes_left(user: User) -> int:
     row = Authenticator.objects.filter(user=user, type=Authenticator.Type.RECOVERY_CODES).first()
     return len(row.wrap().get_unused_codes()) if row else 0
@@ -109,10 +177,3 @@ def _new_codes(user: User) -> list[str]:
     Authenticator.objects.filter(user=user, type=Authenticator.Type.RECOVERY_CODES).delete()
     codes: list[str] = RecoveryCodes.activate(user).generate_codes()
     return codes
-
-
-def _cipher() -> MultiFernet:
-    """Under keys from the secret key, so that a dump of the database alone signs nobody in."""
-    keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
-    digests = (hashlib.sha256(b"larder.second-factor" + key.encode()).digest() for key in keys)
-    return MultiFernet([Fernet(base64.urlsafe_b64encode(digest)) for digest in digests])

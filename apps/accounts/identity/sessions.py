@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 import structlog
+from allauth.account.authentication import get_authentication_records
 from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.models import Session
 from django.db import transaction
@@ -25,8 +26,9 @@ BATCH_SIZE = 1000
 MAX_SECONDS = 100.0
 MAX_AGENT_LENGTH = 300
 _DESCRIPTION = "sign-in"
+_SECOND_FACTOR = "second-factor-seen"
 SIGN_ON = "sign-on"
-_CONFIRMED = "confirmed-at"
+CONFIRMED = "confirmed-at"
 
 log = structlog.get_logger("larder.accounts")
 
@@ -70,18 +72,34 @@ def describe(request: HttpRequest) -> None:
 
 
 def remember_sign_on(request: HttpRequest, told: Mapping[str, Any]) -> None:
-    """Store the `issuer` that confirmed the person, its session `sid`, and when the person signed in there (`at`)."""
+    """Store the `issuer` that confirmed the person, its session `sid`, and when the person signed in there (`at`).
+
+    `second_factor`: it asked for one.
+    """
     request.session[SIGN_ON] = {"issuer": told["issuer"], "sid": told["sid"]}
     confirm(request, at=told["at"])
+    if told["second_factor"]:
+        remember_second_factor(request)
 
 
 def confirm(request: HttpRequest, *, at: float) -> None:
     """Store that the person proved who they are, at that time."""
-    request.session[_CONFIRMED] = at
+    request.session[CONFIRMED] = at
+
+
+def remember_second_factor(request: HttpRequest) -> None:
+    """Store that the person has shown a second factor, other than by a code that allauth has recorded."""
+    request.session[_SECOND_FACTOR] = True
+
+
+def has_second_factor(request: HttpRequest, user: User) -> bool:
+    """Tell whether the person has shown a second factor in this session."""
+    records = get_authentication_records(request, user)
+    return _SECOND_FACTOR in request.session or any(record.get("method") == "mfa" for record in records)
 
 
 def confirmed_at(request: HttpRequest) -> float:
-    return float(request.session.get(_CONFIRMED, 0))
+    return float(request.session.get(CONFIRMED, 0))
 
 
 def sessions_of(user: User) -> list[SignedIn]:
@@ -127,6 +145,15 @@ def end_by_provider(*, user: User, issuer: str, sid: str) -> int:
         epoch.advance()
         record(Kind.SESSIONS_ENDED, actor_id=None, subject=f"user/{user.pk}", count=count, by=issuer)
     return count
+
+
+@transaction.atomic
+def end_by_sid(*, issuer: str, sid: str) -> int:
+    """End the sessions that the issuer's session `sid` began, whoever has them; return how many ended."""
+    found = (row.get_decoded() for row in Session.objects.filter(expire_date__gt=timezone.now()).iterator())
+    owners = {data.get(SESSION_KEY) for data in found if data.get(SIGN_ON) == {"issuer": issuer, "sid": sid}}
+    people = User.objects.filter(pk__in=[owner for owner in owners if owner]).order_by("pk")
+    return sum(end_by_provider(user=user, issuer=issuer, sid=sid) for user in people)
 
 
 def digest_of_request(request: HttpRequest) -> str:

@@ -1,14 +1,65 @@
-"""Audit rows for successful and failed sign-ins, from Django's signals."""
+"""Audit rows for successful and failed sign-ins, from Django's signals; the limits on guessing."""
 
+from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from django.http import HttpRequest
+from django.utils import timezone
 
-from apps.accounts.access import epoch
+from apps.accounts.access import epoch, throttling
 from apps.accounts.identity import sessions
 from apps.accounts.models import User
 from apps.audit.kinds import Kind
+from apps.audit.models import AuditEvent
 from apps.audit.recorder import record
+from apps.lib.errors import TooManyAttempts
+from apps.lib.forwarding import network_of
+
+# An office shares an address, and a botnet a name.
+TIMES_BY_ADDRESS = 20
+TIMES_BY_NAME = 4
+# Of sign-on, which counts no guesses: each attempt makes a session.
+TIMES_BY_SIGN_ON = 100
+# Where somebody has signed in lately, guesses from elsewhere do not count against them.
+KNOWN_ADDRESS_LIFETIME = timedelta(days=30)
+
+
+def count_password(request: HttpRequest, name: str) -> throttling.Attempt:
+    """Count a password before it is checked; give it back if it was right. Raises TooManyAttempts.
+
+    By address and name first: who mistypes locks out neither their office nor, elsewhere, the person of that name.
+    """
+    address, name = address_of(request), name.strip().lower()
+    whole_office = throttling.by_address("sign_in", address, times=TIMES_BY_ADDRESS)
+    attempt = throttling.count(
+        throttling.Limit("sign_in", f"address {network_of(address)} name {name}"),
+        whole_office,
+    )
+    from_anywhere = throttling.Limit("sign_in", f"name {name}", TIMES_BY_NAME)
+    attempt.count(from_anywhere, unless=partial(_has_signed_in_from, address, name))
+    return attempt
+
+
+def count_sign_on(request: HttpRequest, what: str = "sign-on") -> None:
+    """Raises TooManyAttempts."""
+    throttling.count(throttling.Limit("sign_in", f"{what} {network_of(address_of(request))}", TIMES_BY_SIGN_ON))
+
+
+def count_wrong_secret(request: HttpRequest) -> TooManyAttempts | None:
+    """Count a token or code that was wrong; return the refusal if there were too many. Right ones are never counted."""
+    try:
+        throttling.count(throttling.by_address("tokens", address_of(request)))
+    except TooManyAttempts as refusal:
+        return refusal
+    return None
+
+
+def _has_signed_in_from(address: str, name: str) -> bool:
+    user = User.objects.filter(username__iexact=name).first()
+    since = timezone.now() - KNOWN_ADDRESS_LIFETIME
+    events = AuditEvent.objects.filter(kind=Kind.USER_SIGNED_IN, address=address, at__gt=since)
+    return bool(address) and user is not None and events.filter(actor_id=user.pk).exists()
 
 
 def record_sign_in(*, request: HttpRequest | None, user: User, **_: Any) -> None:

@@ -17,7 +17,7 @@ from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.models import ApiToken, Namespace, Scope, User
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
-from apps.lib.errors import Conflict, CredentialsRequired, Invalid
+from apps.lib.errors import Conflict, CredentialsRequired, Invalid, NotFound
 
 # For secret scanners. After the second underscore: 36 random characters, then the check value of all before it.
 # Kinds: u person, s service, c CI run, l `tofu login`.
@@ -106,6 +106,21 @@ def issue(
 
 
 @transaction.atomic
+def rotate(*, token: ApiToken, actor: Viewer, lifetime: timedelta | None = None) -> tuple[ApiToken, str]:
+    """Create the next token of a service account, with the label and limits of this one, which stays valid.
+
+    Raises Conflict if this one has ended, or two are valid already.
+    """
+    if not token.is_usable:
+        raise Conflict(f"The token {token} has ended.", hint="Create another.")
+    namespaces = list(token.namespaces.order_by("pk"))
+    if token.is_limited and not namespaces:  # without a list the next one would open all of them
+        raise Conflict(f"The namespaces of the token {token} were deleted.", hint="Create another.")
+    limits = {"label": token.label, "scope": token.scope, "only_name": token.only_name}
+    return issue(user=token.user, **limits, namespaces=namespaces, lifetime=lifetime, actor=actor)
+
+
+@transaction.atomic
 def revoke(*, token: ApiToken, actor: Viewer) -> None:
     """End a token at once. Repeating it changes nothing."""
     now = timezone.now()
@@ -120,6 +135,15 @@ def revoke(*, token: ApiToken, actor: Viewer) -> None:
         subject=f"token/{token.pk}",
         user=token.user_id,
     )
+
+
+@transaction.atomic
+def revoke_all(*, user: User, actor: Viewer) -> int:
+    """Revoke all tokens of the account that have not ended; return how many."""
+    open_ones = list(ApiToken.objects.filter(user=user, revoked_at=None, expires_at__gt=timezone.now()).order_by("pk"))
+    for token in open_ones:
+        revoke(token=token, actor=actor)
+    return len(open_ones)
 
 
 @transaction.atomic
@@ -159,6 +183,14 @@ def identify(secret: str) -> ApiToken:
             f"This API token expired on {token.expires_at:%Y-%m-%d %H:%M} UTC.",
             hint="Create another on the tokens page.",
         )
+    return token
+
+
+def token_of(user: User, number: int) -> ApiToken:
+    """Return the token of the person or service account, whether it has ended or not. Raises NotFound."""
+    token = ApiToken.objects.select_related("user").filter(user=user, pk=number).first()
+    if token is None:
+        raise NotFound(f"{user} has no such token.", hint="The list of tokens has the others.")
     return token
 
 

@@ -25,6 +25,14 @@ def user_named(name: str) -> User:
     return user
 
 
+def account_named(name: str) -> User:
+    """Return any account, of a person or a machine, deactivated or not, for staff. Raises NotFound."""
+    user = None if "\0" in name else User.objects.filter(username=name).first()
+    if user is None:
+        raise NotFound(f"There is no account {name[:150]}.", hint="Check the spelling.")
+    return user
+
+
 @transaction.atomic
 def change(
     *,
@@ -83,6 +91,13 @@ def change(
         roles_given=sorted(roles_after - roles_before),
         roles_taken=sorted(roles_before - roles_after),
     )
+
+
+@transaction.atomic
+def set_active(*, user: User, actor: Viewer, is_active: bool) -> None:
+    """Deactivate or activate an account, as `change` does; its other rights stay."""
+    row = User.objects.select_for_update().get(pk=user.pk)
+    change(user=row, actor=actor, is_active=is_active, is_staff=row.is_staff, is_superuser=row.is_superuser)
 
 
 @transaction.atomic

@@ -10,15 +10,15 @@ from django.contrib.auth.hashers import make_password
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from apps.accounts.access import epoch
-from apps.accounts.access.gate import Viewer, operates, role_on
-from apps.accounts.models import PSEUDONYM, Grant, Invitation, Namespace, Role, User
+from apps.accounts.access.gate import Viewer, namespaces_with_role, operates, role_on
+from apps.accounts.models import PSEUDONYM, Grant, Invitation, Namespace, NamespaceQuerySet, Role, Scope, User
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
-from apps.lib.errors import Conflict, Invalid, NotFound
+from apps.lib.errors import Conflict, Invalid, NotFound, RoleRequired
 
 # ASCII only, so that no two names look alike. Lower case, as sign-in reads it.
 _USERNAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,61}[a-z0-9])?", re.ASCII)
@@ -75,6 +75,46 @@ def invite(
         role=role.label.lower() if role else "",
     )
     return invitation, secret
+
+
+def invites_anywhere(viewer: Viewer) -> bool:
+    """Tell whether the viewer may invite without a role: operators, in a browser or with a token without limits."""
+    token = viewer.token
+    is_whole = token is None or (token.scope == Scope.MANAGE and not token.is_limited and not token.only_name)
+    return is_whole and operates(viewer)
+
+
+def inviting(viewer: Viewer) -> NamespaceQuerySet:
+    """Return the namespaces into which the viewer may invite. Raises RoleRequired for those who may not invite at all.
+
+    A service account may not, though its team owns the namespace: who stole its token would make themselves an account.
+    """
+    if viewer.user is not None and viewer.user.is_service:
+        raise RoleRequired("Service accounts cannot invite people.", hint="Ask a manager of the team.")
+    if viewer.token is not None and viewer.token.only_name:
+        raise RoleRequired("This token publishes one name, so it cannot invite.", hint="Use one without limits.")
+    owned = namespaces_with_role(viewer, Role.OWNER)
+    if not invites_anywhere(viewer) and not owned.exists():
+        raise RoleRequired(
+            "Only owners of a namespace can invite; you own none, or your token may not manage it.",
+            hint="Ask an owner or an operator, or use a token with the scope manage.",
+        )
+    return owned
+
+
+def managed(viewer: Viewer) -> QuerySet[Invitation]:
+    """Return the invitations that the viewer sees and may revoke, the newest first. Raises as `inviting`."""
+    owned = inviting(viewer)
+    rows = Invitation.objects.select_related("namespace", "created_by", "used_by").order_by("-created_at", "-pk")
+    return rows if invites_anywhere(viewer) else rows.filter(namespace__in=owned)
+
+
+def managed_one(viewer: Viewer, number: int) -> Invitation:
+    """Raises as `inviting`, and NotFound."""
+    invitation = managed(viewer).filter(pk=number).first()
+    if invitation is None:
+        raise NotFound("There is no such invitation of yours.", hint="The list of invitations has the others.")
+    return invitation
 
 
 def invitation_for_secret(secret: str) -> Invitation:

@@ -37,6 +37,15 @@ def create(*, team: Team, name: str, actor: Viewer) -> User:
         ) from None
 
 
+def refuse_direct_role(user: User | None) -> None:
+    """For roles and memberships of people: a machine's end with its team. Raises Invalid."""
+    if user is not None and user.is_service:
+        raise Invalid(
+            f"{user} is a service account, which has the roles of its team alone.",
+            hint="Give the role to its team, or make a service account in another team.",
+        )
+
+
 @transaction.atomic
 def _create(team: Team, username: str, actor: Viewer) -> User:
     account = User.objects.create(username=username, password=make_password(None), is_service=True, service_of=team)
@@ -68,6 +77,14 @@ def account_of(team: Team, number: int) -> User:
     account = accounts_of(team).filter(pk=number).first()
     if account is None:
         raise NotFound(f"There is no such service account of {team}.", hint="The team's page has the list.")
+    return account
+
+
+def account_named(team: Team, name: str) -> User:
+    """Return the team's account `<team>.<name>[bot]`. Raises NotFound."""
+    account = accounts_of(team).filter(username=f"{team.name}.{name}[bot]").first()
+    if account is None:
+        raise NotFound(f"There is no service account {name} of {team}.", hint="The team's page has the list.")
     return account
 
 

@@ -22,7 +22,7 @@ from apps.accounts.people import group_roles, invitations
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.lib.errors import Conflict, Invalid, NotFound, RoleRequired
-from apps.lib.openid import Provider
+from apps.lib.saml import AnyProvider
 
 MAX_GROUPS = 5000
 _TRIES = 5
@@ -32,15 +32,22 @@ _TRIES = 5
 class Identity:
     """What a provider says of a person, checked."""
 
-    provider: Provider
+    provider: AnyProvider
     subject: str
     groups: frozenset[str]
     wished_name: str = ""
     full_name: str = ""
 
 
-def identity_of(provider: Provider, claims: Mapping[str, Any]) -> Identity:
-    """Read the claims of an id token. Raises Invalid if the groups are not all there or are no list."""
+def providers() -> tuple[AnyProvider, ...]:
+    return (*settings.OIDC_PROVIDERS, *settings.SAML_PROVIDERS)
+
+
+def identity_of(provider: AnyProvider, claims: Mapping[str, Any]) -> Identity:
+    """Read the claims of an id token, or what an assertion says under the same names.
+
+    Raises Invalid if the groups are not all there or are no list.
+    """
     names = [str(claims[name]) for name in ("preferred_username", "email", "nickname") if claims.get(name)]
     return Identity(
         provider=provider,
@@ -99,7 +106,7 @@ def disconnect(*, user: User, account_id: int, actor: Viewer) -> None:
     row = SocialAccount.objects.filter(user=user, pk=account_id).first()
     if row is None:
         raise NotFound("Your account is not connected to this.", hint="The account page has the list.")
-    known = {provider.issuer for provider in settings.OIDC_PROVIDERS}
+    known = {provider.issuer for provider in providers()}
     others = SocialAccount.objects.filter(user=user, provider__in=known).exclude(pk=row.pk)
     if not others.exists() and not passwords.has_one(user):
         raise Conflict("This is the only way in which you can sign in.", hint="Ask an operator for a password first.")
@@ -108,7 +115,7 @@ def disconnect(*, user: User, account_id: int, actor: Viewer) -> None:
     record(Kind.IDENTITY_DISCONNECTED, actor_id=actor.user_id, subject=f"user/{user.pk}", issuer=row.provider)
 
 
-def _groups(provider: Provider, claims: Mapping[str, Any]) -> frozenset[str]:
+def _groups(provider: AnyProvider, claims: Mapping[str, Any]) -> frozenset[str]:
     claim = provider.groups_claim
     elsewhere = claims.get("_claim_names")
     if isinstance(elsewhere, Mapping) and claim in elsewhere:
@@ -121,7 +128,8 @@ def _groups(provider: Provider, claims: Mapping[str, Any]) -> frozenset[str]:
     listed = [said] if isinstance(said, str) else said
     if not isinstance(listed, list) or len(listed) > MAX_GROUPS or not all(isinstance(one, str) for one in listed):
         raise Invalid(
-            f"The claim {claim} of {provider.name} is no list of groups.", hint="LARDER_OIDC_GROUPS_CLAIMS names it."
+            f"The claim {claim} of {provider.name} is no list of groups.",
+            hint="LARDER_OIDC_GROUPS_CLAIMS or LARDER_SAML_GROUPS_ATTRIBUTES names it.",
         )
     return frozenset(listed)
 
@@ -148,7 +156,7 @@ def _join(identity: Identity) -> User:
     raise Conflict("No user name is free for you.", hint="Try again.")
 
 
-def _is_mapped(provider: Provider, groups: Iterable[str]) -> bool:
+def _is_mapped(provider: AnyProvider, groups: Iterable[str]) -> bool:
     mapped = set(GroupMapping.objects.filter(issuer=provider.issuer).values_list("group", flat=True))
     return not mapped.isdisjoint(groups)
 

@@ -1,9 +1,10 @@
 """Verbs on teams. The caller asks the gate first; the rules here bind everybody."""
 
 import re
+from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from apps.accounts import namespaces
 from apps.accounts.access import gate
@@ -79,6 +80,7 @@ def add(*, team: Team, user: User, actor: Viewer) -> Membership:
     """Add a member, who has the team's roles from the next request on. Safe to repeat."""
     if not user.is_active:
         raise Invalid("This account is deactivated.", hint="Ask an operator to activate it first.")
+    service_accounts.refuse_direct_role(user)
     _locked(team.pk)
     membership, is_new = Membership.objects.get_or_create(team=team, user=user, defaults={"added_by": actor.user})
     if is_new:
@@ -138,6 +140,18 @@ def delete(*, team: Team, actor: Viewer) -> None:
         service_accounts.delete(account=account, actor=actor)
     _record(Kind.TEAM_DELETED, team, actor, members=members, roles=roles)
     Team.objects.filter(pk=team.pk).delete()
+
+
+def listed(viewer: Viewer) -> QuerySet[Any]:
+    """Return the teams that the viewer sees, with `people`, `managers`, and the viewer's `is_mine` and `is_managed`."""
+    mine = Membership.objects.filter(team=OuterRef("pk"), user=viewer.user_id)
+    active = Q(memberships__user__is_active=True, memberships__user__is_service=False)
+    return visible_teams(viewer).annotate(
+        people=Count("memberships", filter=active),
+        managers=Count("memberships", filter=active & Q(memberships__is_manager=True)),
+        is_mine=Exists(mine),
+        is_managed=Exists(mine.filter(is_manager=True)),
+    )
 
 
 def team_named(name: str) -> Team:

@@ -6,7 +6,6 @@ from typing import Any
 
 from allauth.socialaccount.models import SocialAccount
 from django import forms
-from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
@@ -18,7 +17,7 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import passwords, second_factor, sessions
 from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import User
-from apps.accounts.people import accounts
+from apps.accounts.people import accounts, sign_on
 
 OTHERS = "others"
 # The first match: Edge and Opera also claim to be Chrome, Chrome claims to be Safari.
@@ -69,13 +68,13 @@ def account(request: HttpRequest) -> HttpResponse:
 
 def identities_of(user: User) -> dict[str, Any]:
     """The identities with which the person signs in, and the providers to which the account could be connected."""
-    names = {provider.issuer: provider.name for provider in settings.OIDC_PROVIDERS}
+    names = {provider.issuer: provider.name for provider in sign_on.providers()}
     if not names:
         return {}
     rows = SocialAccount.objects.filter(user=user).order_by("pk")
     identities = [(row, names.get(row.provider, row.provider)) for row in rows]
     connected = {row.provider for row, _ in identities}
-    others = [provider for provider in settings.OIDC_PROVIDERS if provider.issuer not in connected]
+    others = [provider for provider in sign_on.providers() if provider.issuer not in connected]
     return {"identities": identities, "other_providers": others, "has_providers": True}
 
 

@@ -10,7 +10,6 @@ from django.contrib import messages
 from django.contrib.auth import login
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.password_validation import password_validators_help_text_html, validate_password
-from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import path, reverse
@@ -18,12 +17,16 @@ from django.utils import timezone
 from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
 from django.views.decorators.http import require_http_methods, require_safe
 
-from apps.accounts.access.gate import Viewer, namespaces_with_role, operates
+from apps.accounts.access import throttling
+from apps.accounts.access.gate import Viewer, operates
 from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sign_ins import address_of
 from apps.accounts.models import Invitation, Namespace, NamespaceQuerySet, Role, User
 from apps.accounts.people import invitations
-from apps.lib.errors import Conflict, Invalid, NotFound, RoleRequired
+from apps.lib.errors import Conflict, Invalid, NotFound
+from apps.notify.mail import letters
 from apps.portal.frame import one_time_secret
+from apps.portal.people import reauthentication
 from apps.portal.publish.form import sentence
 
 
@@ -31,6 +34,9 @@ class InvitationForm(forms.Form):
     """Staff may invite without a role; owners invite into a namespace of theirs."""
 
     note = forms.CharField(max_length=120, label="For whom", help_text="Only for your list; they do not see it.")
+    email = forms.EmailField(
+        required=False, label="Email", help_text="Optional: Larder sends the link there. You see it as well."
+    )
     namespace = forms.ModelChoiceField(
         queryset=Namespace.objects.none(), to_field_name="name", empty_label="None: only an account"
     )
@@ -81,13 +87,13 @@ class AccountForm(forms.Form):
 @require_http_methods(["GET", "HEAD", "POST"])
 def invitation_list(request: HttpRequest) -> HttpResponse:
     viewer = session_viewer(request)
-    owned = _inviting(viewer)
+    owned = invitations.inviting(viewer)
     posted = request.POST if request.method == "POST" else None
     form = InvitationForm(owned, staff=operates(viewer), data=posted)
     if posted is not None and form.is_valid():
+        throttling.count(throttling.by_account("invitations", viewer.user_id, address_of(request)))
         return _invite(request, viewer, form)
-    rows = _managed(viewer, owned).select_related("namespace", "created_by", "used_by").order_by("-created_at", "-pk")
-    context = {"invitations": rows[:200], "form": form, "now": timezone.now()}
+    context = {"invitations": invitations.managed(viewer)[:200], "form": form, "now": timezone.now()}
     return render(request, "portal/invitations/list.html", context, status=200 if posted is None else 422)
 
 
@@ -96,7 +102,11 @@ def _invite(request: HttpRequest, viewer: Viewer, form: InvitationForm) -> HttpR
     namespace = form.cleaned_data["namespace"]
     role = form.cleaned_data["role"] if namespace else None
     note = form.cleaned_data["note"]
+    reauthentication.require(request, f"Create the invitation for {note}")
     invitation, secret = invitations.invite(actor=viewer, note=note, namespace=namespace, role=role)
+    if address := form.cleaned_data["email"]:
+        link = settings.PUBLIC_URL + reverse("portal:invitation", args=[secret])
+        letters.invite(invitation=invitation, address=address, link=link)
     return one_time_secret.redirect_to(request, reverse("portal:invitation-created", args=[invitation.pk]), secret)
 
 
@@ -104,7 +114,7 @@ def _invite(request: HttpRequest, viewer: Viewer, form: InvitationForm) -> HttpR
 @require_safe
 def invitation_created(request: HttpRequest, invitation_id: int) -> HttpResponse:
     """Show a new link once."""
-    row = _managed_one(session_viewer(request), invitation_id)
+    row = invitations.managed_one(session_viewer(request), invitation_id)
     secret = one_time_secret.reveal(request)
     link = settings.PUBLIC_URL + reverse("portal:invitation", args=[secret]) if secret else ""
     response = render(request, "portal/invitations/reveal.html", {"invitation": row, "link": link})
@@ -114,7 +124,7 @@ def invitation_created(request: HttpRequest, invitation_id: int) -> HttpResponse
 @require_http_methods(["GET", "HEAD", "POST"])
 def invitation_revoke(request: HttpRequest, invitation_id: int) -> HttpResponse:
     viewer = session_viewer(request)
-    row = _managed_one(viewer, invitation_id)
+    row = invitations.managed_one(viewer, invitation_id)
     if request.method != "POST":
         return render(request, "portal/invitations/revoke.html", {"invitation": row})
     invitations.revoke(invitation=row, actor=viewer)
@@ -127,7 +137,11 @@ def invitation_revoke(request: HttpRequest, invitation_id: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def invitation(request: HttpRequest, secret: str) -> HttpResponse:
     """Opened without signing in: the secret is the permission."""
-    invited = invitations.invitation_for_secret(secret)
+    try:
+        invited = invitations.invitation_for_secret(secret)
+    except NotFound:
+        throttling.count(throttling.by_address("invitations", address_of(request)))
+        raise
     form = AccountForm(request.POST if request.method == "POST" else None)
     status = 200
     if request.method == "POST" and not session_viewer(request).is_identified:
@@ -155,26 +169,6 @@ def _join(request: HttpRequest, invitation: Invitation, form: AccountForm) -> Ht
         else reverse("portal:home")
     )
     return HttpResponseRedirect(page, status=HTTPStatus.SEE_OTHER)
-
-
-def _inviting(viewer: Viewer) -> NamespaceQuerySet:
-    """The namespaces that the viewer may invite into; raises RoleRequired for others."""
-    owned = namespaces_with_role(viewer, Role.OWNER)
-    if not operates(viewer) and not owned.exists():
-        raise RoleRequired("Only owners of a namespace can invite; you own none.", hint="Ask an owner or an operator.")
-    return owned
-
-
-def _managed(viewer: Viewer, owned: NamespaceQuerySet) -> QuerySet[Invitation]:
-    everything = Invitation.objects.all()
-    return everything if operates(viewer) else everything.filter(Q(namespace__in=owned))
-
-
-def _managed_one(viewer: Viewer, invitation_id: int) -> Invitation:
-    row = _managed(viewer, _inviting(viewer)).select_related("namespace").filter(pk=invitation_id).first()
-    if row is None:
-        raise NotFound("There is no such invitation of yours.", hint="The invitations page has the list.")
-    return row
 
 
 urlpatterns = [

@@ -13,11 +13,13 @@ from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import path, reverse
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from apps.accounts.identity import second_factor
+from apps.accounts.access import throttling
+from apps.accounts.identity import passkeys, second_factor
 from apps.accounts.identity.authentication import session_viewer
 from apps.lib.errors import Invalid
 from apps.portal.frame import one_time_secret
@@ -27,6 +29,7 @@ from apps.portal.publish.form import sentence
 
 # Longer than any code of an app is valid, both neighbours included.
 REPLAY_SECONDS = 120
+_AFTER = "after-second-factor"
 _CODE = {"autocomplete": "one-time-code", "inputmode": "numeric", "spellcheck": "false"}
 
 
@@ -37,7 +40,7 @@ class SetUpForm(forms.Form):
 
 
 class CodeForm(base_forms.AuthenticateForm):  # type: ignore[misc]  # allauth ships no types
-    """allauth's form, which counts tries and asks both kinds of codes; a code of the app counts once."""
+    """allauth's form, which asks both kinds of codes; a code of the app counts once, and tries are limited."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -45,20 +48,29 @@ class CodeForm(base_forms.AuthenticateForm):  # type: ignore[misc]  # allauth sh
         self.fields["code"].help_text = "From your authenticator app, or one of your recovery codes."
 
     def clean_code(self) -> str:
+        attempt = throttling.count(throttling.by_account("second_factor", self.user.pk, ""))
         code = str(super().clean_code())
         if self.authenticator.type == Authenticator.Type.TOTP:
             key = f"larder-code-{self.user.pk}-{normalize_user_code(code)}"
             if not cache.add(key, value=1, timeout=REPLAY_SECONDS):
                 raise forms.ValidationError("This code was used. Wait for the next one.")
+        attempt.give_back()
         return code
 
 
 @login_not_required
 def verify(request: HttpRequest) -> HttpResponse:
-    """Ask for the code between the password, or the sign-on, and the session."""
+    """Ask for a code or a passkey between the password, or the sign-on, and the session."""
     from allauth.mfa.base.views import AuthenticateView  # with fido2, which no process needs before somebody signs in
 
-    response: HttpResponse = AuthenticateView.as_view(template_name="account/verify.html")(request)
+    class View(AuthenticateView):  # type: ignore[misc]  # allauth ships no types
+        template_name = "account/verify.html"
+
+        def get_context_data(self, **more: Any) -> dict[str, Any]:
+            context: dict[str, Any] = super().get_context_data(**more)
+            return context | {"has_passkey": passkeys.of(self.stage.login.user).exists()}
+
+    response: HttpResponse = View.as_view()(request)
     return response
 
 
@@ -67,7 +79,9 @@ def verify(request: HttpRequest) -> HttpResponse:
 @sensitive_variables("codes", "secret")
 def set_up(request: HttpRequest) -> HttpResponse:
     user = person_of(session_viewer(request))
-    if second_factor.is_on(user):
+    if second_factor.must_be_shown(request, user):
+        return reauthentication.ask(request, after=after_set_up(request))
+    if second_factor.has_app(user) or (second_factor.is_on(user) and "app" not in request.GET):
         return _manage_page(request, CodeForm(user=user), status=HTTPStatus.OK)
     if not reauthentication.confirmed_recently(request):
         return reauthentication.ask(request)
@@ -79,9 +93,11 @@ def set_up(request: HttpRequest) -> HttpResponse:
             form.add_error("digits", sentence(refusal))
         else:
             messages.success(request, "Second factor turned on.")
-            return _show_once(request, codes)
+            return show_codes_once(request, codes) if codes else _back(request)
     secret = second_factor.begin(request)
+    request.session[_AFTER] = _wanted(request)
     context = {"form": form, **second_factor.describe(user, secret)}
+    context["is_required"] = second_factor.is_missing(request, user)
     return render(request, "portal/account/second_factor_set_up.html", context, status=422 if form.is_bound else 200)
 
 
@@ -91,7 +107,7 @@ def renew_codes(request: HttpRequest) -> HttpResponse:
     user = person_of(session_viewer(request))
     if not reauthentication.confirmed_recently(request):
         return reauthentication.ask(request, after=reverse("portal:second-factor"))
-    return _show_once(request, second_factor.renew_codes(user=user))
+    return show_codes_once(request, second_factor.renew_codes(user=user))
 
 
 @require_safe
@@ -99,7 +115,8 @@ def renew_codes(request: HttpRequest) -> HttpResponse:
 def codes(request: HttpRequest) -> HttpResponse:
     """Show new recovery codes once."""
     secret = one_time_secret.reveal(request)
-    page = render(request, "portal/account/recovery_codes.html", {"codes": secret.split()})
+    context = {"codes": secret.split(), "after": after_set_up(request)}
+    page = render(request, "portal/account/recovery_codes.html", context)
     return one_time_secret.clear(request, page)
 
 
@@ -109,20 +126,40 @@ def turn_off(request: HttpRequest) -> HttpResponse:
     viewer = session_viewer(request)
     user = person_of(viewer)
     form = CodeForm(request.POST, user=user)
-    if second_factor.is_on(user) and not form.is_valid():
+    if second_factor.has_app(user) and not form.is_valid():
         return _manage_page(request, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
-    second_factor.remove(user=user, actor=viewer)
-    messages.success(request, "Second factor turned off.")
+    second_factor.remove_app(user=user, actor=viewer)
+    messages.success(request, "Authenticator app removed.")
     return HttpResponseRedirect(reverse("portal:account"), status=HTTPStatus.SEE_OTHER)
 
 
+def after_set_up(request: HttpRequest) -> str:
+    """The local page that needs a second factor, and led here; once. Empty if there is none."""
+    return _wanted(request) or str(request.session.pop(_AFTER, ""))
+
+
+def _wanted(request: HttpRequest) -> str:
+    wanted = request.GET.get("next", "")
+    return wanted if url_has_allowed_host_and_scheme(wanted, allowed_hosts=None) else ""
+
+
+def _back(request: HttpRequest) -> HttpResponseRedirect:
+    page = after_set_up(request) or reverse("portal:second-factor")
+    return HttpResponseRedirect(page, status=HTTPStatus.SEE_OTHER)
+
+
 def _manage_page(request: HttpRequest, form: CodeForm, *, status: HTTPStatus) -> HttpResponse:
-    left = second_factor.codes_left(person_of(session_viewer(request)))
-    return render(request, "portal/account/second_factor.html", {"form": form, "left": left}, status=status)
+    user = person_of(session_viewer(request))
+    context = {
+        "left": second_factor.codes_left(user),
+        "has_app": second_factor.has_app(user),
+        "passkeys": passkeys.of(user),
+    }
+    return render(request, "portal/account/second_factor.html", {"form": form, **context}, status=status)
 
 
 @sensitive_variables("codes")
-def _show_once(request: HttpRequest, codes: list[str]) -> HttpResponse:
+def show_codes_once(request: HttpRequest, codes: list[str]) -> HttpResponse:
     return one_time_secret.redirect_to(request, reverse("portal:recovery-codes"), " ".join(codes))
 
 

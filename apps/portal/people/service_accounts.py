@@ -17,11 +17,12 @@ from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.identity.authentication import session_viewer
-from apps.accounts.models import ApiToken, Team, User
+from apps.accounts.models import Team, User
 from apps.accounts.people import service_accounts
-from apps.lib.errors import Conflict, Invalid, NotFound
+from apps.lib.errors import Conflict, Invalid
 from apps.portal.frame import one_time_secret
 from apps.portal.namespaces.members import PLAIN
+from apps.portal.people import reauthentication
 from apps.portal.people.tokens import TokenForm, token_rows, ways_to_use
 from apps.portal.publish.form import sentence
 
@@ -42,6 +43,7 @@ def service_account_new(request: HttpRequest, team: str) -> HttpResponse:
     if request.method == "POST":
         status = 422
         if form.is_valid():
+            reauthentication.require(request, f"Create the service account {form.cleaned_data['name']} of {row}")
             try:
                 account = service_accounts.create(team=row, name=form.cleaned_data["name"], actor=viewer)
             except (Conflict, Invalid) as refusal:
@@ -73,6 +75,7 @@ def service_account(request: HttpRequest, team: str, account_id: int) -> HttpRes
 @sensitive_variables("secret")
 def _issue(request: HttpRequest, viewer: Viewer, team: Team, account: User, form: TokenForm) -> HttpResponse:
     fields = form.cleaned_data
+    reauthentication.require(request, f"Create the token {fields['label']} of {account}")
     token, secret = tokens.issue(
         user=account,
         label=fields["label"],
@@ -91,7 +94,7 @@ def _issue(request: HttpRequest, viewer: Viewer, team: Team, account: User, form
 def token_created(request: HttpRequest, team: str, account_id: int, service_token_id: int) -> HttpResponse:
     """Show a new token once."""
     _, row, account = _asked(request, team, account_id)
-    context: dict[str, Any] = {"token": _token(account, service_token_id), "team": row, "account": account}
+    context: dict[str, Any] = {"token": tokens.token_of(account, service_token_id), "team": row, "account": account}
     secret = one_time_secret.reveal(request)
     if secret:
         context |= ways_to_use(secret, settings.PUBLIC_HOST)
@@ -101,7 +104,7 @@ def token_created(request: HttpRequest, team: str, account_id: int, service_toke
 @require_http_methods(["GET", "HEAD", "POST"])
 def token_revoke(request: HttpRequest, team: str, account_id: int, service_token_id: int) -> HttpResponse:
     viewer, row, account = _asked(request, team, account_id)
-    token = _token(account, service_token_id)
+    token = tokens.token_of(account, service_token_id)
     if request.method != "POST":
         context: dict[str, Any] = {"token": token, "team": row, "account": account}
         return render(request, "portal/service_accounts/revoke.html", context)
@@ -115,6 +118,7 @@ def service_account_delete(request: HttpRequest, team: str, account_id: int) -> 
     viewer, row, account = _asked(request, team, account_id)
     if request.method != "POST":
         return render(request, "portal/service_accounts/delete.html", {"team": row, "account": account})
+    reauthentication.require(request, f"Delete the service account {account}")
     service_accounts.delete(account=account, actor=viewer)
     messages.success(request, f"{account} deleted.")
     return HttpResponseRedirect(reverse("portal:team", args=[row.name]), status=HTTPStatus.SEE_OTHER)
@@ -124,13 +128,6 @@ def _asked(request: HttpRequest, team: str, account_id: int) -> tuple[Viewer, Te
     viewer = session_viewer(request)
     row = gate.team_for(viewer, team, manage=True)
     return viewer, row, service_accounts.account_of(row, account_id)
-
-
-def _token(account: User, number: int) -> ApiToken:
-    token = ApiToken.objects.filter(user=account, pk=number).first()
-    if token is None:
-        raise NotFound(f"{account} has no such token.", hint="Its page has the list.")
-    return token
 
 
 def _page(request: HttpRequest, team: Team, account: User, form: TokenForm, *, status: int) -> HttpResponse:

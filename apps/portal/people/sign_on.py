@@ -6,9 +6,10 @@ from http import HTTPStatus
 from typing import TypeVar
 
 import structlog
+from allauth.account.internal.flows.login import perform_login
+from allauth.account.models import Login
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth import login
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
@@ -23,7 +24,7 @@ from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.identity.openid import adapter
 from apps.accounts.people import sign_on
 from apps.lib.errors import Conflict, Invalid, RegistryError, RoleRequired, Unavailable
-from apps.lib.openid import Provider
+from apps.lib.saml import AnyProvider
 from apps.portal.frame.errors import refused
 from apps.portal.people import reauthentication
 from apps.portal.people.account import person_of
@@ -51,11 +52,12 @@ def start(request: HttpRequest, provider: str) -> HttpResponse:
         return HttpResponseRedirect(reverse("account_login"), status=HTTPStatus.SEE_OTHER)
     if process == "connect" and not reauthentication.confirmed_recently(request):
         return reauthentication.ask(request, after=reverse("portal:account"))
+    sign_ins.count_sign_on(request)
     after = request.POST.get("next", "")
     if not url_has_allowed_host_and_scheme(after, allowed_hosts=None):
         after = ""
-    openid = adapter.SignOnAdapter(request).get_provider(request, ours.id)
-    url = _explained(request, ours, lambda: openid.begin(request, process=process, after=after))
+    at_theirs = adapter.SignOnAdapter(request).get_provider(request, ours.id)
+    url = explained(request, ours, lambda: at_theirs.begin(request, process=process, after=after))
     if isinstance(url, HttpResponse):
         return url
     return render(request, "portal/account/continue.html", {"url": url, "provider": ours})
@@ -67,14 +69,14 @@ def start(request: HttpRequest, provider: str) -> HttpResponse:
 def callback(request: HttpRequest, provider: str) -> HttpResponse:
     from apps.accounts.identity.openid.provider import Adapter, Callback
 
-    ours = adapter.provider_named(provider)
+    ours = adapter.openid_named(provider)
     view = Callback.adapter_view(Adapter(request, ours.id))
-    answer = _explained(request, ours, lambda: view(request))
+    answer = explained(request, ours, lambda: view(request))
     assert isinstance(answer, HttpResponse)  # noqa: S101  # allauth's views return nothing else
     return answer
 
 
-def _explained(request: HttpRequest, ours: Provider, act: Callable[[], Result]) -> Result | HttpResponse:
+def explained(request: HttpRequest, ours: AnyProvider, act: Callable[[], Result]) -> Result | HttpResponse:
     """Turn what goes wrong at a provider into a page, an audit row and a log line without values of its answers."""
     import requests
     from allauth.socialaccount.providers.oauth2.client import OAuth2Error
@@ -99,11 +101,11 @@ def _explained(request: HttpRequest, ours: Provider, act: Callable[[], Result]) 
     return refused(request, refusal)
 
 
-def _unavailable(ours: Provider) -> RegistryError:
+def _unavailable(ours: AnyProvider) -> RegistryError:
     return Unavailable(f"{ours.name} does not answer as it should.", hint="Try again in a few minutes.")
 
 
-def _not_accepted(ours: Provider) -> RegistryError:
+def _not_accepted(ours: AnyProvider) -> RegistryError:
     return RoleRequired(
         f"{ours.name} sent a sign-in that Larder does not accept.",
         hint="Sign in again. If it fails again, an operator finds the reason in the log.",
@@ -120,7 +122,7 @@ def provider_logout(request: HttpRequest, provider: str) -> HttpResponse:
 
     from apps.accounts.identity.openid import signed
 
-    ours = adapter.provider_named(provider)
+    ours = adapter.openid_named(provider)
     try:
         claims = signed.logout_claims(ours, request.POST.get("logout_token"))
     except signed.TokenRefused as error:
@@ -129,8 +131,12 @@ def provider_logout(request: HttpRequest, provider: str) -> HttpResponse:
     except requests.RequestException as error:
         log.warning("logout_token_not_checked", provider=ours.id, reason=type(error).__name__)
         return JsonResponse({"error": "temporarily_unavailable"}, status=HTTPStatus.SERVICE_UNAVAILABLE)
-    user, sid = sign_on.account_of(ours.issuer, claims["sub"]), str(claims.get("sid") or "")
-    count = sessions.end_by_provider(user=user, issuer=ours.issuer, sid=sid) if user else 0
+    sid = str(claims.get("sid") or "")
+    if "sub" not in claims:
+        count = sessions.end_by_sid(issuer=ours.issuer, sid=sid)
+    else:
+        user = sign_on.account_of(ours.issuer, claims["sub"])
+        count = sessions.end_by_provider(user=user, issuer=ours.issuer, sid=sid) if user else 0
     log.info("provider_ended_sessions", provider=ours.id, sessions=count)
     return HttpResponse()
 
@@ -153,10 +159,13 @@ def break_glass_link(request: HttpRequest, link: str) -> HttpResponse:
     user = break_glass.user_of(link)
     if request.method != "POST":
         return render(request, "portal/account/break_glass.html", {"person": user})
-    login(request, break_glass.use(link), backend=settings.AUTHENTICATION_BACKENDS[0])
-    sessions.confirm(request, at=time.time())
-    messages.success(request, f"You are signed in as {user}.")
-    return HttpResponseRedirect(reverse("portal:account"), status=HTTPStatus.SEE_OTHER)
+    # As after a password: who has a second factor is asked for it.
+    response: HttpResponse = perform_login(
+        request, Login(user=break_glass.use(link), redirect_url=reverse("portal:account"))
+    )
+    if request.user.is_authenticated:
+        sessions.confirm(request, at=time.time())
+    return response
 
 
 urlpatterns = [

@@ -7,7 +7,6 @@ from http import HTTPStatus
 
 from django import forms
 from django.contrib import messages
-from django.db.models import Count, Exists, OuterRef, Q
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import path, reverse
@@ -21,6 +20,7 @@ from apps.accounts.people import accounts, service_accounts, teams
 from apps.lib.errors import Conflict, Invalid, NotFound, RoleRequired
 from apps.portal.frame.paging import page_of
 from apps.portal.namespaces.members import PLAIN
+from apps.portal.people import reauthentication
 from apps.portal.publish.form import sentence
 
 PAGE = 30
@@ -54,15 +54,7 @@ class PersonForm(forms.Form):
 @require_safe
 def team_list(request: HttpRequest) -> HttpResponse:
     viewer = session_viewer(request)
-    mine = Membership.objects.filter(team=OuterRef("pk"), user=viewer.user_id)
-    active = Q(memberships__user__is_active=True, memberships__user__is_service=False)
-    rows = gate.visible_teams(viewer).annotate(
-        people=Count("memberships", filter=active),
-        managers=Count("memberships", filter=active & Q(memberships__is_manager=True)),
-        is_mine=Exists(mine),
-        is_managed=Exists(mine.filter(is_manager=True)),
-    )
-    context = {"page": page_of(rows.order_by("-is_mine", "name"), request, size=PAGE)}
+    context = {"page": page_of(teams.listed(viewer).order_by("-is_mine", "name"), request, size=PAGE)}
     return render(request, "portal/teams/list.html", {**context, "may_create": not teams.creation_refused(viewer)})
 
 
@@ -96,6 +88,7 @@ def team(request: HttpRequest, team: str) -> HttpResponse:
     if request.method == "POST":
         form, status = PersonForm(request.POST), 422
         if form.is_valid():
+            reauthentication.require(request, f"Add {form.user} to the team {row}")
             teams.add(team=row, user=form.user, actor=viewer)
             messages.success(request, f"{form.user} belongs to {row} now.")
             return _redirect(row)
@@ -122,6 +115,7 @@ def team_delete(request: HttpRequest, team: str) -> HttpResponse:
     context = {"team": row, "roles": teams.roles_of(row, seen_by=viewer), "people": teams.members_of(row).count()}
     if request.method != "POST":
         return render(request, "portal/teams/delete.html", context)
+    reauthentication.require(request, f"Delete the team {row}")
     try:
         teams.delete(team=row, actor=viewer)
     except Conflict as refusal:
@@ -137,6 +131,8 @@ def member_manager(request: HttpRequest, team: str, membership_id: int) -> HttpR
     row = gate.team_for(viewer, team, manage=True)
     membership = _membership(row, membership_id)
     is_manager = request.POST.get("manager") == "on"
+    act = "Make {} a manager of {}" if is_manager else "Make {} a plain member of {}"
+    reauthentication.require(request, act.format(membership.user, row))
     try:
         teams.set_manager(membership=membership, is_manager=is_manager, actor=viewer)
     except Conflict as refusal:
@@ -155,6 +151,8 @@ def member_remove(request: HttpRequest, team: str, membership_id: int) -> HttpRe
     context = {"team": row, "membership": membership, "leaves": leaves}
     if request.method != "POST":
         return render(request, "portal/teams/remove.html", context)
+    if not leaves:
+        reauthentication.require(request, f"Remove {membership.user} from the team {row}")
     try:
         teams.remove(membership=membership, actor=viewer)
     except Conflict as refusal:

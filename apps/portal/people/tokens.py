@@ -18,9 +18,10 @@ from apps.accounts.access.gate import Viewer, visible_namespaces
 from apps.accounts.identity import tokens
 from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import ApiToken, Namespace, Scope, User
-from apps.lib.errors import Invalid, NotFound
+from apps.lib.errors import Invalid
 from apps.lib.hostnames import as_written
 from apps.portal.frame import one_time_secret
+from apps.portal.people import reauthentication
 from apps.portal.people.account import person_of
 from apps.portal.publish.form import sentence
 
@@ -72,6 +73,7 @@ def token_list(request: HttpRequest) -> HttpResponse:
 @sensitive_variables("secret")
 def _issue(request: HttpRequest, viewer: Viewer, form: TokenForm) -> HttpResponse:
     fields = form.cleaned_data
+    reauthentication.require(request, f"Create the token {fields['label']}")
     token, secret = tokens.issue(
         user=person_of(viewer),
         label=fields["label"],
@@ -119,10 +121,7 @@ def token_revoke(request: HttpRequest, token_id: int) -> HttpResponse:
 
 
 def _own_token(viewer: Viewer, token_id: int) -> ApiToken:
-    token = ApiToken.objects.filter(user=person_of(viewer), pk=token_id).first()
-    if token is None:
-        raise NotFound("You have no such token.", hint="Your tokens are on the tokens page.")
-    return token
+    return tokens.token_of(person_of(viewer), token_id)
 
 
 def _list_page(request: HttpRequest, viewer: Viewer, form: TokenForm, *, status: int) -> HttpResponse:

@@ -6,6 +6,7 @@ from datetime import timedelta
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
+from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
 
@@ -16,6 +17,8 @@ from apps.accounts.people import accounts
 from apps.accounts.tasks import prune_sessions
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
+from apps.lib.rates import Rate
+from tests.sessions import sign_in
 from tests.threads import at_once
 
 pytestmark = pytest.mark.both
@@ -210,7 +213,7 @@ def test_another_login_of_the_same_program_on_the_same_computer_replaces_the_tok
 
 def test_another_person_in_the_same_browser_replaces_nothing(browser, bob):
     first = login(browser)
-    browser.force_login(bob)
+    sign_in(browser, bob)
 
     second = login(browser)
 
@@ -227,3 +230,13 @@ def test_no_code_is_stored_and_old_rows_go(browser):
     prune_sessions()
 
     assert not LoginCode.objects.exists()
+
+
+def test_wrong_codes_are_limited_by_address_and_right_ones_never(browser, settings):
+    settings.RATES = settings.RATES | {"tokens": Rate(3, 3600)}
+    cache.clear()
+    wrong = [exchange("nonsense", address="192.0.2.1") for _ in range(5)]
+    assert [answer.status_code for answer in wrong] == [400, 400, 400, 429, 429]
+    assert (wrong[-1].json()["error"], wrong[-1].headers["Retry-After"]) == ("slow_down", "5")
+    assert exchange("nonsense", address="192.0.2.2").status_code == 400
+    assert exchange(allowed(browser), address="192.0.2.1").status_code == 200

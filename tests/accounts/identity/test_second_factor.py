@@ -13,6 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from apps.accounts.models import User
+from apps.lib.rates import Rate
 from tests.accounts.identity.openid.conftest import acme_id, begin, browser, key, sign_on
 
 __all__ = ["acme_id", "browser", "key", "sign_on"]
@@ -119,14 +120,40 @@ def test_recovery_codes_are_shown_once_and_end_with_the_next_ones(bob, with_fact
 
 
 def test_who_guesses_is_stopped(bob, with_factor, settings):
-    settings.ACCOUNT_RATE_LIMITS = {"login_failed": "5/5m/key"}
-    _, secret, _ = with_factor
+    settings.RATES = settings.RATES | {"second_factor": Rate(5, 3600)}
+    cache.clear()
+    manager, secret, _ = with_factor
     client, answer = password(bob)
     for _ in range(5):
         client.post(answer.url, {"code": "000000"})
-    page = client.post(answer.url, {"code": code_of(secret)}).content.decode()
-    assert "Too many failed login attempts" in page
+    refused = client.post(answer.url, {"code": code_of(secret)}, REMOTE_ADDR="192.0.2.9")
+    assert (refused.status_code, refused.headers["Retry-After"]) == (429, "5")
     assert not signed_in(client)
+    assert manager.post(f"{PAGE}/off", {"code": code_of(secret)}).status_code == 429, "the other page that asks for one"
+
+
+def test_right_codes_are_never_counted(bob, with_factor, settings):
+    settings.RATES = settings.RATES | {"second_factor": Rate(1, 3600)}
+    cache.clear()
+    _, _, codes = with_factor
+    for code in codes[:3]:
+        client, answer = password(bob)
+        client.post(answer.url, {"code": code})
+        assert signed_in(client)
+
+
+def test_the_session_has_a_new_id_after_the_code(bob, with_factor):
+    """Who has fixed or read the cookie before has nothing of what comes after."""
+    client = Client()
+    client.get("/account/login/")
+    client, answer = password(bob, client)
+    before = client.cookies["__Host-larder-session"].value
+    other = Client()
+    other.cookies["__Host-larder-session"] = before
+    client.post(answer.url, {"code": code_of(with_factor[1])})
+    assert client.cookies["__Host-larder-session"].value != before
+    assert signed_in(client)
+    assert not signed_in(other)
 
 
 def test_the_database_alone_makes_no_code(bob, with_factor):
@@ -144,7 +171,7 @@ def test_a_wrong_first_code_turns_nothing_on(bob):
 
 
 def test_setting_up_asks_for_a_proof_of_the_last_minutes(bob, browser_of):
-    answer = browser_of(bob).get(PAGE)
+    answer = browser_of(bob, confirmed=False).get(PAGE)
     assert (answer.status_code, answer.url.partition("?")[0]) == (302, "/account/reauthenticate/")
 
 

@@ -73,7 +73,8 @@ def live_a_life(user, acme, published, browser_of, olga, dora):
     line = {"grants-0-id": held.pk, "grants-0-namespace": acme.pk, "grants-0-user": user.pk, "grants-0-role": 1}
     counts = {"grants-TOTAL_FORMS": 1, "grants-INITIAL_FORMS": 1}
     draft_client.post(
-        reverse("admin:accounts_namespace_change", args=[acme.pk]), {"visibility": "private", **counts, **line}
+        reverse("admin:accounts_namespace_change", args=[acme.pk]),
+        {"visibility": "private", "breaking_changes": "warn", **counts, **line},
     )
     return release
 

@@ -7,6 +7,7 @@ from django.test import Client
 
 from apps.accounts.models import LoginCode
 from tests.accounts.identity.test_cli_login import ASKED, allowed, exchange
+from tests.sessions import sign_in
 
 URL = "/oauth/authorize"
 
@@ -109,7 +110,7 @@ def test_a_name_that_cannot_be_shown_is_refused_beside_its_field(browser, machin
 
 def test_another_site_cannot_press_the_button(alice):
     client = Client(enforce_csrf_checks=True)
-    client.force_login(alice)
+    sign_in(client, alice)
 
     assert client.post(URL, ASKED | {"machine": "desk", "decision": "allow"}).status_code == 403
     assert not LoginCode.objects.exists()
@@ -117,8 +118,8 @@ def test_another_site_cannot_press_the_button(alice):
 
 def test_a_second_browser_cannot_finish_the_form_of_the_first(alice, bob):
     first, second = Client(enforce_csrf_checks=True), Client(enforce_csrf_checks=True)
-    first.force_login(alice)
-    second.force_login(bob)
+    sign_in(first, alice)
+    sign_in(second, bob)
     second.get(URL, ASKED)
     token = str(first.get(URL, ASKED).context["csrf_token"])
     form = ASKED | {"machine": "desk", "decision": "allow", "csrfmiddlewaretoken": token}

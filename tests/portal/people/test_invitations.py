@@ -4,12 +4,14 @@ import html
 import re
 
 import pytest
+from django.core.cache import cache
 from django.test import Client
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Grant, Invitation, Role, User
 from apps.accounts.people import invitations
 from apps.audit.models import AuditEvent
+from apps.lib.rates import Rate
 
 PASSWORD = "ripe plums in august"
 ERIN = {"username": "erin", "password": PASSWORD, "again": PASSWORD}
@@ -128,3 +130,14 @@ def test_owners_withdraw_those_of_their_namespace_and_no_others(dora, olga, pant
     assert Client().get(link).status_code == 404
     theirs.refresh_from_db()
     assert theirs.revoked_at is None
+
+
+def test_wrong_links_are_limited_by_address_and_right_ones_never(link, settings):
+    settings.RATES = settings.RATES | {"invitations": Rate(3, 3600)}
+    cache.clear()
+    visitor = Client(REMOTE_ADDR="192.0.2.1")
+    said = [visitor.get(f"/invitations/{'x' * 43}") for _ in range(5)]
+    assert [answer.status_code for answer in said] == [404, 404, 404, 429, 429]
+    assert said[-1].headers["Retry-After"] == "5"
+    assert visitor.get(link).status_code == 200
+    assert Client(REMOTE_ADDR="192.0.2.2").get(f"/invitations/{'x' * 43}").status_code == 404

@@ -1,6 +1,7 @@
 """SOCIALACCOUNT_ADAPTER: providers come from the settings alone, accounts from `people.sign_on`."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
@@ -16,18 +17,35 @@ from apps.accounts.models import User
 from apps.accounts.people import sign_on
 from apps.lib.errors import Invalid, NotFound, RoleRequired
 from apps.lib.openid import Provider
+from apps.lib.saml import AnyProvider, SamlProvider
 
 if TYPE_CHECKING:
     from apps.accounts.identity.openid.fetching import Session
     from apps.accounts.identity.openid.provider import LarderProvider
+    from apps.accounts.identity.saml.provider import LarderSamlProvider
 
+Kind = TypeVar("Kind", Provider, SamlProvider, AnyProvider)
 # A sign-in at the provider that is older than this by its own clock does not confirm anything.
 CONFIRMATION_LEEWAY_SECONDS = 60
 
 
-def provider_named(name: str) -> Provider:
+def provider_named(name: str) -> AnyProvider:
     """Raises NotFound."""
-    found = next((one for one in settings.OIDC_PROVIDERS if name in (one.id, one.issuer)), None)
+    return _named(name, sign_on.providers())
+
+
+def openid_named(name: str) -> Provider:
+    """Raises NotFound."""
+    return _named(name, settings.OIDC_PROVIDERS)
+
+
+def saml_named(name: str) -> SamlProvider:
+    """Raises NotFound."""
+    return _named(name, settings.SAML_PROVIDERS)
+
+
+def _named(name: str, among: Sequence[Kind]) -> Kind:
+    found = next((one for one in among if name in (one.id, one.issuer)), None)
     if found is None:
         raise NotFound("There is no such identity provider.", hint="The sign-in page has those that there are.")
     return found
@@ -37,11 +55,51 @@ class Cancelled(Exception):
     """The person said no at the provider."""
 
 
+class OfSettings:
+    """What both kinds of allauth's providers do otherwise here: nothing is stored or found by an address."""
+
+    app: SocialApp
+
+    @property
+    def ours(self) -> Any:
+        return self.app.settings["provider"]
+
+    @property
+    def sub_id(self) -> str:
+        """What allauth keys accounts and states by."""
+        return str(self.ours.issuer)
+
+    def serialize(self) -> dict[str, Any]:
+        return {"id": self.ours.issuer}
+
+    def extract_uid(self, data: dict[str, Any]) -> str:
+        return str(data["sub"])
+
+    def extract_extra_data(self, data: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002  # allauth names it
+        return {}  # nothing is stored that nobody reads
+
+    def extract_common_fields(self, data: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002  # allauth names it
+        return {}
+
+    def extract_email_addresses(self, data: dict[str, Any]) -> list[Any]:  # noqa: ARG002  # allauth names it
+        return []  # no account is found by an address
+
+
 class SignOnAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth ships no types
-    def get_provider(self, request: HttpRequest, provider: str, client_id: str | None = None) -> "LarderProvider":  # noqa: ARG002  # allauth names them
+    def get_provider(
+        self,
+        request: HttpRequest,
+        provider: str,
+        client_id: str | None = None,  # noqa: ARG002  # allauth names it
+    ) -> "LarderProvider | LarderSamlProvider":
+        ours = provider_named(provider)
+        if isinstance(ours, SamlProvider):
+            from apps.accounts.identity.saml.provider import LarderSamlProvider
+
+            app = SocialApp(provider="saml", provider_id=ours.id, name=ours.name, settings={"provider": ours})
+            return LarderSamlProvider(request, app=app)
         from apps.accounts.identity.openid.provider import LarderProvider
 
-        ours = provider_named(provider)
         app = SocialApp(
             provider=LarderProvider.id,
             provider_id=ours.id,
@@ -105,6 +163,8 @@ class SignOnAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allau
                         hint="Sign in there with the identity of this account.",
                     )
                 sessions.confirm(request, at=_confirmed_at(sociallogin.claims, state))
+                if identity.provider.saw_second_factor(sociallogin.claims):
+                    sessions.remember_second_factor(request)
                 raise ImmediateHttpResponse(HttpResponseRedirect(state.get("next") or reverse("portal:home")))
         user = sign_on.admit(identity)
         sociallogin.user = sociallogin.account.user = user
@@ -113,6 +173,7 @@ class SignOnAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allau
             "issuer": identity.provider.issuer,
             "sid": str(sociallogin.claims.get("sid") or ""),
             "at": min(float(at), timezone.now().timestamp()) if isinstance(at, int | float) else 0,
+            "second_factor": identity.provider.saw_second_factor(sociallogin.claims),
         }
 
 

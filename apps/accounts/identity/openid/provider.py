@@ -18,6 +18,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from apps.accounts.identity.openid import fetching, metadata, signed
+from apps.accounts.identity.openid.adapter import OfSettings
 from apps.accounts.people import sign_on
 from apps.lib.openid import Provider
 
@@ -92,33 +93,8 @@ class Adapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # allauth ship
         return login
 
 
-class LarderProvider(OpenIDConnectProvider):  # type: ignore[misc]  # allauth ships no types
+class LarderProvider(OfSettings, OpenIDConnectProvider):  # type: ignore[misc]  # allauth ships no types
     oauth2_adapter_class = Adapter
-
-    @property
-    def ours(self) -> Provider:
-        found: Provider = self.app.settings["provider"]
-        return found
-
-    @property
-    def sub_id(self) -> str:
-        """What allauth keys accounts and states by."""
-        return self.ours.issuer
-
-    def serialize(self) -> dict[str, Any]:
-        return {"id": self.ours.issuer}
-
-    def extract_uid(self, data: dict[str, Any]) -> str:
-        return str(data["sub"])
-
-    def extract_extra_data(self, data: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002  # allauth names it
-        return {}  # nothing is stored that nobody reads
-
-    def extract_common_fields(self, data: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002  # allauth names it
-        return {}
-
-    def extract_email_addresses(self, data: dict[str, Any]) -> list[Any]:  # noqa: ARG002  # allauth names it
-        return []  # no account is found by an address
 
     def begin(self, request: HttpRequest, *, process: str, after: str) -> str:
         """Return the address of the provider's sign-in page, and remember the attempt in the session."""

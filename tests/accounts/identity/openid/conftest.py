@@ -38,6 +38,11 @@ def begin(client, query="", **form):
     return html.unescape(found[1])
 
 
+def viewer_of(client):
+    page = client.get("/account/")
+    return page.context["frame"].viewer.user if page.status_code == 200 else None
+
+
 @pytest.fixture
 def sign_on(acme_id, browser):
     """A browser in which the provider's person has signed in; answers the browser and the answer of the way back."""

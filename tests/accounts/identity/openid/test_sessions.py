@@ -1,20 +1,21 @@
 """What belongs to a sign-on later: connecting, confirming, the provider's logout, passwords that are turned off."""
 
-import re
 import time
 import uuid
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
 from allauth.socialaccount.models import SocialAccount
 from django.conf import settings as real
 from django.core.cache import cache
-from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
+from apps.accounts.identity.openid import signed
 from apps.accounts.identity.openid.signed import LOGOUT_EVENT
-from apps.accounts.models import GroupMapping, Team, User
+from apps.accounts.models import GroupMapping, Team
 from apps.audit.models import AuditEvent
 from tests.accounts.identity.openid.conftest import begin
 from tests.builders import openid
@@ -58,7 +59,7 @@ def test_bob_connects_his_account_and_signs_in_both_ways(sign_on, acme_id, brows
 
 
 def test_connecting_asks_for_a_password_of_the_last_minutes(acme_id, browser, bob, browser_of):
-    client = browser_of(bob)  # signed in, nobody knows when
+    client = browser_of(bob, confirmed=False)
     client.defaults["HTTP_HOST"] = real.PUBLIC_HOST
     answer = client.post("/account/sign-on/corp/", {"process": "connect"})
     assert (answer.status_code, answer.url) == (302, "/account/reauthenticate/?next=%2Faccount%2F")
@@ -162,6 +163,38 @@ def test_a_logout_at_the_provider_ends_its_session_here(sign_on, acme_id, browse
     assert [event.detail["by"] for event in ended] == [acme_id.issuer] * 2
 
 
+def test_a_logout_that_names_only_the_session_ends_that_one(sign_on, acme_id, browser, logout_token):
+    acme_id.person["sid"] = "s1"
+    first, _ = sign_on()
+    acme_id.person["sid"] = "s2"
+    second, _ = sign_on()
+    for sid, left in (("", (True, True)), ("other", (True, True)), ("s1", (False, True))):
+        answer = Client().post(OUT, {"logout_token": logout_token(sub=None, sid=sid)})
+        assert answer.status_code == (200 if sid else 400), sid
+        assert (signed_in(first), signed_in(second)) == left, sid
+    assert AuditEvent.objects.filter(kind="account:user:sessions-ended", actor_id=None).count() == 1
+
+
+def test_a_logout_token_counts_once_until_it_is_too_old(sign_on, acme_id, logout_token, time_machine):
+    """At its latest moment, and sent by many at once."""
+    sign_on()
+    token = logout_token(sid=None)
+
+    def judged():
+        try:
+            signed.logout_claims(acme_id.provider(), token)
+        except signed.TokenRefused as refused:
+            return str(refused)
+        return "accepted"
+
+    with ThreadPoolExecutor(8) as pool:
+        assert Counter(pool.map(lambda _: judged(), range(32))) == {"accepted": 1, "used_before": 31}
+    time_machine.move_to(timezone.now() + timedelta(seconds=signed.MAX_LOGOUT_AGE_SECONDS - 1))
+    assert judged() == "used_before"
+    time_machine.move_to(timezone.now() + timedelta(seconds=5))
+    assert judged() == "too_old"
+
+
 def test_a_session_that_a_password_began_is_not_the_provider_s_to_end(sign_on, browser, bob, logout_token):
     client, _ = by_password(browser, bob)
     sign_on(client, process="connect")
@@ -224,47 +257,3 @@ def test_invitations_need_passwords(acme_id, browser, settings, olga):
     answer = client.post("/invitations", {"note": "Eve", "role": "1"})
     assert answer.status_code == 409
     assert "single sign-on" in answer.content.decode()
-
-
-# --- Break-glass -----------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def glass(settings, capsys):
-    settings.LOCAL_SIGN_IN = "off"
-
-    def link(name):
-        call_command("break_glass", name)
-        return re.sub(r"^https://[^/]+", "", capsys.readouterr().out.strip())
-
-    return link
-
-
-def test_a_link_from_the_host_signs_an_operator_in_once(acme_id, browser, glass, olga, event_kinds):
-    link, client = glass("olga"), browser()
-    assert "Sign in as olga?" in client.get(link).content.decode()
-    assert not signed_in(client)  # to look at it is not to use it
-    assert client.post(link).status_code == 303
-    assert signed_in(client)
-    other = browser()
-    assert (other.get(link).status_code, other.post(link).status_code) == (404, 404)
-    assert event_kinds() == [
-        "account:user:break-glass-issued",
-        "account:user:break-glass-used",
-        "account:user:signed-in",
-    ]
-
-
-def test_a_link_ends_after_ten_minutes_and_with_the_account(acme_id, browser, glass, olga, time_machine):
-    link = glass("olga")
-    time_machine.move_to(timezone.now() + timedelta(seconds=601))
-    assert browser().get(link).status_code == 404
-    link = glass("olga")
-    User.objects.update(is_active=False)
-    assert browser().post(link).status_code == 404
-    assert browser().get("/account/break-glass/forged:1:2").status_code == 404
-
-
-def test_links_are_for_staff(db, bob):
-    with pytest.raises(Exception, match="bob is not staff"):
-        call_command("break_glass", "bob")

@@ -1,0 +1,33 @@
+"""How often something may happen: `5/5m` is five times in five minutes."""
+
+import re
+from dataclasses import dataclass
+from typing import Self
+
+from apps.lib.errors import Invalid
+
+_UNITS = {"s": (1, "second"), "m": (60, "minute"), "h": (3600, "hour")}
+_FORM = re.compile(r"([1-9][0-9]{0,8})/([1-9][0-9]{0,3})?([smh])", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    amount: int
+    seconds: int
+
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        """Read `30/m`, `5/5m`, `500/10s`; None for `off`. Raises Invalid."""
+        if text == "off":
+            return None
+        found = _FORM.fullmatch(text)
+        if found is None:
+            raise Invalid(f"{text!r} is no rate.", hint="Write 30/m, 5/5m, 500/10s, or off.")
+        return cls(int(found[1]), int(found[2] or 1) * _UNITS[found[3]][0])
+
+
+def span(seconds: float) -> str:
+    """Say a time in words, rounded up: `10 seconds`, `5 minutes`."""
+    length, unit = next(found for found in reversed(_UNITS.values()) if seconds >= found[0] or found[0] == 1)
+    count = max(1, -int(-seconds // length))
+    return f"{count} {unit}{'' if count == 1 else 's'}"

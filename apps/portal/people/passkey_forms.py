@@ -1,0 +1,58 @@
+"""Forms with the answer of a passkey. They import fido2, so views load them late."""
+
+from typing import Any
+
+from allauth.core import context
+from allauth.mfa.models import Authenticator
+from allauth.mfa.webauthn.forms import AuthenticateWebAuthnForm
+from django import forms
+
+from apps.accounts.access import throttling
+from apps.accounts.identity import passkeys, passwords, sign_ins
+
+_REFUSED = "This passkey was not accepted. Try again, or use another way."
+
+
+class PasskeyForm(AuthenticateWebAuthnForm):  # type: ignore[misc]  # allauth ships no types
+    """allauth's form with limited tries; whatever is no answer of a passkey is refused and recorded."""
+
+    def clean_credential(self) -> Authenticator:
+        attempt = throttling.count(self.limit())
+        try:
+            authenticator: Authenticator = self.checked()
+        except (forms.ValidationError, *passkeys.HOSTILE):
+            self.record_failure()
+            raise forms.ValidationError(_REFUSED) from None
+        attempt.give_back()
+        return authenticator
+
+    def limit(self) -> throttling.Limit:
+        return throttling.by_account("second_factor", self.user.pk, "")
+
+    def checked(self) -> Any:
+        return super().clean_credential()
+
+    def record_failure(self) -> None:
+        if self.user is not None:
+            sign_ins.record_failed_second_factor(request=context.request, user=self.user)
+
+
+class PasskeySignInForm(PasskeyForm):
+    """Signs in without a password, by a passkey that has asked for a PIN or a finger."""
+
+    passwordless = True
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, user=None, **kwargs)
+
+    def limit(self) -> throttling.Limit:
+        # Whose it is, only the answer says: nobody else's account may be locked by it.
+        return throttling.by_address("sign_in", sign_ins.address_of(context.request), times=sign_ins.TIMES_BY_ADDRESS)
+
+    def checked(self) -> Any:
+        # The challenge of another page does not require it.
+        is_verified = passkeys.is_user_verified(self.cleaned_data["credential"])
+        authenticator = super().checked()
+        if not (is_verified and authenticator.user.is_active and passwords.count_for(authenticator.user)):
+            raise forms.ValidationError(_REFUSED)
+        return authenticator

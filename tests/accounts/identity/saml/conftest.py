@@ -1,0 +1,36 @@
+import pytest
+
+from apps.accounts.identity.saml import metadata
+from tests.accounts.identity.openid.conftest import begin, browser
+from tests.builders import saml
+
+__all__ = ["browser"]
+
+
+@pytest.fixture(scope="package")
+def key():
+    return saml.Key()
+
+
+@pytest.fixture
+def acme_id(db, key, settings, tmp_path):
+    """An identity provider that the settings name `corp`."""
+    metadata.clear()
+    source = tmp_path / "corp.xml"
+    scripted = saml.Scripted(key, str(source))
+    source.write_text(scripted.metadata())
+    settings.SAML_PROVIDERS = (scripted.provider(),)
+    yield scripted
+    metadata.clear()
+
+
+@pytest.fixture
+def sign_on(acme_id, browser):
+    """A browser in which the provider's person has signed in; answers the browser and the answer of the way back."""
+
+    def signed_on(client=None, **form):
+        client = client or browser()
+        answer = acme_id.answer(begin(client, **form))
+        return client, saml.post(client, acme_id.signed(answer))
+
+    return signed_on

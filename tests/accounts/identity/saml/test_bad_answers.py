@@ -1,0 +1,163 @@
+"""SAML answers that must not sign anybody in: forged, moved, replayed, late, or for somebody else."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from apps.accounts.identity.saml import metadata
+from apps.accounts.models import User
+from tests.accounts.identity.openid.conftest import begin
+from tests.accounts.identity.openid.test_bad_providers import failed, signed_in
+from tests.builders import saml
+
+replace = dataclasses.replace
+EMAIL = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress"
+
+
+def signed_around(acme, answer):
+    """A signature of the response alone: the assertion in it has none."""
+    return acme.key.sign(answer.around(answer.assertion()))
+
+
+def beside(acme, answer):
+    """The signed assertion stays, and a forged one comes first."""
+    evil = replace(answer, subject="the-boss", id="_evil").assertion()
+    return answer.around(evil + acme.key.sign(answer.assertion()))
+
+
+def moved(acme, answer):
+    """The forged assertion has the signature, and with it the assertion that was signed."""
+    signed = acme.key.sign(answer.assertion())
+    start, end = signed.index("<ds:Signature"), signed.index("</ds:Signature>")
+    signature = signed[start:end]
+    original = signed[:start] + signed[end + len("</ds:Signature>") :]
+    evil = replace(answer, subject="the-boss", id="_evil").assertion()
+    whole = f"{signature}<ds:Object>{original}</ds:Object></ds:Signature>"
+    return answer.around(evil.replace("</saml:Issuer>", f"</saml:Issuer>{whole}", 1))
+
+
+def moved_under_the_same_id(acme, answer):
+    return moved(acme, answer).replace('ID="_evil"', 'ID="_assertion"')
+
+
+def in_extensions(acme, answer):
+    """The signed assertion lies elsewhere in the document, a forged one where it belongs."""
+    signed = acme.key.sign(answer.assertion())
+    evil = replace(answer, subject="the-boss", id="_evil").assertion()
+    response = answer.around(evil)
+    return response.replace("<samlp:Status>", f"<samlp:Extensions>{signed}</samlp:Extensions><samlp:Status>")
+
+
+BAD = {
+    "no_signature": lambda _acme, answer: answer.around(answer.assertion()),
+    "a_signature_of_the_response_alone": signed_around,
+    "another_key": lambda acme, answer: acme.signed(answer, saml.Key()),
+    "a_changed_subject": lambda acme, answer: acme.signed(answer).replace(">a-1<", ">the-boss<"),
+    "a_comment_in_the_subject": lambda acme, answer: acme.signed(replace(answer, subject="the-boss.x")).replace(
+        "the-boss.x", "the-boss<!-- -->.x"
+    ),
+    "entities": lambda acme, answer: '<!DOCTYPE a [<!ENTITY b "a-1">]>' + acme.signed(answer),
+    "wrapped_beside": beside,
+    "wrapped_in_the_signature": moved,
+    "wrapped_under_the_same_id": moved_under_the_same_id,
+    "wrapped_in_extensions": in_extensions,
+    "another_audience": lambda acme, answer: acme.signed(replace(answer, audience="https://elsewhere.example")),
+    "no_audience": lambda acme, answer: acme.signed(replace(answer, audience="")),
+    "another_recipient": lambda acme, answer: acme.signed(answer_to(answer, f"{answer.recipient}/finish")),
+    "expired": lambda acme, answer: acme.signed(replace(answer, lifetime=-301)),
+    "expired_within_the_library_s_leeway": lambda acme, answer: acme.signed(replace(answer, lifetime=-10)),
+    "another_issuer": lambda acme, answer: acme.signed(replace(answer, issuer=saml.ISSUER + "/")),
+    "another_request": lambda acme, answer: acme.signed(replace(answer, asked="_other")),
+    "another_request_in_the_assertion": lambda acme, answer: answer.around(
+        acme.key.sign(replace(answer, asked="_other").assertion())
+    ),
+    "no_request_in_the_assertion": lambda acme, answer: answer.around(
+        acme.key.sign(replace(answer, asked="").assertion())
+    ),
+    "no_request_at_all": lambda acme, answer: acme.signed(replace(answer, asked="")),
+    "an_address_as_subject": lambda acme, answer: acme.signed(replace(answer, name_format=EMAIL)),
+    "a_long_subject": lambda acme, answer: acme.signed(replace(answer, subject="s" * 192)),
+    "an_empty_subject": lambda acme, answer: acme.signed(replace(answer, subject="")),
+    "no_xml": lambda *_: "no answer",
+    "nothing": lambda *_: "",
+    "far_too_much": lambda *_: " " * 400_000,
+}
+
+
+def answer_to(answer, recipient):
+    """Only in what is signed: the destination around it is right."""
+    return type("Elsewhere", (saml.Answer,), {"assertion": lambda self: _assertion(self, recipient)})(**vars(answer))
+
+
+def _assertion(answer, recipient):
+    return saml.Answer(**vars(answer) | {"recipient": recipient}).assertion()
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_an_answer_that_is_not_right_signs_nobody_in(acme_id, browser, name):
+    client = browser()
+    answer = saml.post(client, BAD[name](acme_id, acme_id.answer(begin(client))))
+    failed(answer, client, 400 if name == "another_request" else 403)
+    assert b"the-boss" not in answer.content
+
+
+def test_an_answer_counts_once(sign_on, acme_id, browser):
+    client = browser()
+    xml = acme_id.signed(acme_id.answer(begin(client)))
+    assert saml.post(client, xml).status_code == 302
+    client.post("/account/logout/")
+    assert saml.post(client, xml).status_code == 400
+    assert not signed_in(client)
+
+
+def test_the_way_back_works_once(acme_id, browser):
+    client = browser()
+    xml = acme_id.signed(acme_id.answer(begin(client)))
+    way = client.post("/account/sign-on/corp/acs", saml.form(xml)).url
+    assert client.get(way).status_code == 302
+    assert client.get(way).status_code == 400
+
+
+def test_the_answer_for_another_browser_signs_nobody_in(acme_id, browser):
+    mine, theirs = browser(), browser()
+    xml = acme_id.signed(acme_id.answer(begin(mine)))
+    begin(theirs)
+    answer = saml.post(theirs, xml)
+    failed(answer, theirs, 400)
+    assert b"not begun in this browser" in answer.content
+
+
+def test_another_browser_s_assertion_in_an_answer_for_mine_signs_nobody_in(acme_id, browser):
+    mine, theirs = browser(), browser()
+    stolen = acme_id.answer(begin(theirs))
+    asked = acme_id.answer(begin(mine)).asked
+    answer = saml.post(mine, stolen.around(acme_id.key.sign(stolen.assertion()), asked=asked))
+    failed(answer, mine, 403)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        lambda acme: acme.metadata("https://elsewhere.example"),
+        lambda acme: acme.metadata().replace("HTTP-Redirect", "HTTP-POST"),
+        lambda acme: acme.metadata().replace('"https://saml.acme.example/sign-in"', '"javascript:alert(1)"'),
+        lambda acme: acme.metadata().replace("KeyDescriptor", "NoKey"),
+        lambda acme: '<!DOCTYPE a [<!ENTITY b "c">]>' + acme.metadata(),
+        lambda _acme: "<html>Not found",
+        lambda _acme: "",
+    ],
+)
+def test_metadata_that_is_not_right_begins_no_sign_in(acme_id, browser, document):
+    Path(acme_id.source).write_text(document(acme_id))
+    client = browser()
+    failed(client.post("/account/sign-on/corp/"), client, 503)
+
+
+def test_during_an_outage_the_last_metadata_counts(sign_on, acme_id, monkeypatch):
+    sign_on()
+    Path(acme_id.source).unlink()
+    monkeypatch.setattr(metadata, "MAX_AGE_SECONDS", -1)
+    client, _ = sign_on()
+    assert signed_in(client)
+    assert User.objects.count() == 1

@@ -1,0 +1,110 @@
+"""Signing in with SAML: what only this protocol has. For the rest see ../test_sign_on.py."""
+
+import subprocess
+import sys
+from xml.etree import ElementTree as ET
+
+from allauth.socialaccount.models import SocialAccount
+from django.conf import settings as real
+
+from apps.accounts.models import GroupMapping
+from tests.accounts.identity.openid.conftest import begin, viewer_of
+from tests.accounts.identity.openid.test_sessions import by_password
+from tests.builders import saml
+
+ACS = "https://127.0.0.1:8443/account/sign-on/corp/acs"
+
+
+def test_the_request_asks_for_a_persistent_name_and_an_answer_by_post(acme_id, browser):
+    urls = [begin(browser()) for _ in range(2)]
+    first, second = (saml.request_of(url) for url in urls)
+    assert urls[0].startswith(f"{saml.SIGN_IN}?SAMLRequest=")
+    assert first.get("ID") != second.get("ID")
+    assert first.get("AssertionConsumerServiceURL") == ACS
+    assert str(first.get("ProtocolBinding")).endswith(":HTTP-POST")
+    assert first.get("ForceAuthn") is None
+    policies = list(first.iter("{urn:oasis:names:tc:SAML:2.0:protocol}NameIDPolicy"))
+    assert [policy.get("Format") for policy in policies] == [saml.PERSISTENT]
+
+
+def test_larder_s_metadata_names_the_entity_and_where_answers_go(acme_id, browser):
+    answer = browser().get("/account/sign-on/corp/metadata")
+    assert answer["Content-Type"] == "application/samlmetadata+xml"
+    found = ET.fromstring(answer.content)  # noqa: S314  # Larder wrote it
+    services = list(found.iter("{urn:oasis:names:tc:SAML:2.0:metadata}AssertionConsumerService"))
+    assert found.get("entityID") == "https://127.0.0.1:8443/account/sign-on/corp/metadata"
+    post = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST"
+    assert [(one.get("Location"), one.get("Binding")) for one in services] == [(ACS, post)]
+    assert b'WantAssertionsSigned="true"' in answer.content
+    assert b"SingleLogout" not in answer.content
+
+
+def test_a_list_of_groups_that_is_elsewhere_ends_no_role(sign_on, acme_id):
+    GroupMapping.objects.create(issuer=saml.ISSUER, group="ops", staff_role="Operator")
+    acme_id.person["groups"] = ["ops"]
+    client, _ = sign_on()
+    acme_id.person |= {"groups": [], "http://schemas.microsoft.com/claims/groups.link": ["https://graph.example"]}
+    _, answer = sign_on()
+    assert answer.status_code == 400
+    assert viewer_of(client).is_staff
+
+
+def test_a_context_that_the_settings_name_is_a_second_factor(sign_on, acme_id, settings):
+    settings.SECOND_FACTOR = "everyone"
+    client, _ = sign_on()
+    assert viewer_of(client) is None
+    settings.SAML_PROVIDERS = (acme_id.provider(second_factors=frozenset({"urn:mfa"})),)
+    acme_id.changes["context"] = "urn:mfa"
+    client, _ = sign_on()
+    assert viewer_of(client) is not None
+
+
+def test_a_confirmation_asks_the_provider_to_sign_in_again_and_takes_no_older_one(sign_on, acme_id):
+    client, _ = sign_on()
+    url = begin(client, process="confirm", next="/teams")
+    assert saml.request_of(url).get("ForceAuthn") == "true"
+    old = saml.post(client, acme_id.signed(acme_id.answer(url, authenticated=-3600)))
+    assert old.status_code == 403
+    assert b"did not ask you to sign in again" in old.content
+    _, answer = sign_on(client, process="confirm", next="/teams")
+    assert (answer.status_code, answer.url) == (302, "/teams")
+
+
+def test_who_has_an_account_connects_an_identity(sign_on, acme_id, bob, browser):
+    client, _ = by_password(browser, bob)
+    assert "Connect Acme ID" in " ".join(client.get("/account/").content.decode().split())
+    _, answer = sign_on(client, process="connect")
+    assert answer.url == "/account/"
+    assert SocialAccount.objects.get().user == bob
+    other, _ = sign_on()
+    assert viewer_of(other) == bob
+    answer = client.post(f"/account/identities/{SocialAccount.objects.get().pk}/disconnect")
+    assert (answer.status_code, SocialAccount.objects.count()) == (303, 0)
+
+
+def test_the_answer_s_post_sets_no_cookie_and_no_session_of_its_sender(acme_id, browser):
+    """As browsers send it from another site: without the cookies of Larder."""
+    client = browser(enforce_csrf_checks=True)
+    page = client.get("/account/login/")
+    token = page.cookies[real.CSRF_COOKIE_NAME].value
+    xml = acme_id.signed(acme_id.answer(begin(client, csrfmiddlewaretoken=token)))
+    elsewhere = browser(enforce_csrf_checks=True)
+    answer = elsewhere.post("/account/sign-on/corp/acs", saml.form(xml))
+    assert (answer.status_code, dict(answer.cookies)) == (303, {})
+    assert client.get(answer.url).status_code == 302
+    assert viewer_of(client).username == "ann"
+
+
+def test_the_ways_of_the_other_protocol_do_not_exist(acme_id, browser):
+    client = browser()
+    assert client.get("/account/sign-on/corp/callback").status_code == 404
+    assert client.post("/account/sign-on/corp/logout").status_code == 404
+
+
+def test_nothing_of_saml_is_loaded_at_the_start():
+    code = (
+        "import django; django.setup(); import registry_site.urls, sys; "
+        "print([name for name in ('onelogin', 'xmlsec', 'lxml') if name in sys.modules])"
+    )
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert printed.stdout.strip() == "[]"

@@ -1,0 +1,156 @@
+"""LARDER_SECOND_FACTOR: who has none is led to one, and does nothing else in a browser. The policy has each route."""
+
+import dataclasses
+import re
+import time
+
+import pytest
+from allauth.mfa.models import Authenticator
+from django.core.cache import cache
+from django.core.management import call_command
+from django.test import Client
+
+from apps.accounts.models import Grant, Membership, Role, Scope, Team, User
+from tests.accounts.identity.openid.conftest import acme_id, begin, browser, key, sign_on
+from tests.accounts.identity.test_second_factor import PAGE, code_of, password, set_up, signed_in
+
+__all__ = ["acme_id", "browser", "key", "sign_on"]
+
+
+@pytest.fixture(autouse=True)
+def everybody(settings):
+    cache.clear()
+    settings.SECOND_FACTOR = "everyone"
+
+
+@pytest.mark.parametrize(
+    ("setting", "led"),
+    [
+        ("off", []),
+        ("staff", ["olga"]),
+        ("owners", ["olga", "dora", "bob"]),
+        ("everyone", ["olga", "dora", "bob", "charlie"]),
+    ],
+)
+def test_the_setting_says_who_needs_one(settings, acme, olga, dora, bob, charlie, browser_of, setting, led):
+    settings.SECOND_FACTOR = setting
+    team = Team.objects.create(name="owners")
+    Membership.objects.create(team=team, user=bob)
+    Grant.objects.create(namespace=acme, team=team, role=Role.OWNER)
+    found = [user.username for user in (olga, dora, bob, charlie) if not signed_in(browser_of(user))]
+    assert found == led
+
+
+def test_who_has_none_is_led_to_it_and_then_to_where_they_went(bob, pantry):
+    client, answer = password(bob)
+    led = client.get(answer.url)
+    assert (led.status_code, led.url) == (302, f"{PAGE}?next=%2Ftokens")
+    assert "Until then you see only what is public" in client.get(led.url).text
+
+    home = client.get("/namespaces/pantry").text
+    assert "You need a second factor" in home
+    assert client.get("/namespaces/acme").status_code == 302
+    assert client.post("/tokens", {"label": "x", "scope": "read", "days": 1}).url == f"{PAGE}?next=%2F"
+
+    found = re.search(r'<code class="mono">([A-Z2-7 ]+)</code>', client.get(led.url).text)
+    assert found
+    secret = found[1].replace(" ", "")
+    shown = client.post(led.url, {"digits": code_of(secret, -1)})
+    assert 'href="/tokens">Continue' in client.get(shown.url).text
+    assert client.get("/tokens").status_code == 200
+
+
+def test_an_older_session_shows_the_factor_that_its_person_has_now(bob, browser_of):
+    older = browser_of(bob)
+    secret, _ = set_up(browser_of(bob))
+    led = older.get("/tokens")
+    assert led.url == "/account/reauthenticate/?next=%2Ftokens"
+    page = older.get(led.url).text
+    assert ('type="password"' in page, 'name="code"' in page) == (False, True)
+    assert older.post(led.url, {"password": "bob likes pears", "next": "/tokens"}).status_code == 403
+    assert not signed_in(older)
+    assert older.get(PAGE).status_code == 302
+    assert older.post(led.url, {"code": code_of(secret), "next": "/tokens"}).url == "/tokens"
+    assert older.get("/tokens").status_code == 200
+
+
+def test_nobody_turns_off_what_they_must_have(bob, browser_of):
+    client = browser_of(bob)
+    secret, _ = set_up(client)
+    assert client.post(f"{PAGE}/off", {"code": code_of(secret)}).status_code == 409
+    assert Authenticator.objects.filter(user=bob).exists()
+
+
+def test_the_admin_leads_there_as_well(olga, browser_of):
+    for url in ("/admin/", "/admin/accounts/user/", "/admin/login/"):
+        assert browser_of(olga).get(url).url.partition("?")[0] == PAGE
+    assert browser_of(olga).post("/admin/accounts/team/add/", {"name": "cooks"}).url == f"{PAGE}?next=%2F"
+
+
+def test_a_session_without_one_can_end(bob, browser_of):
+    client = browser_of(bob)
+    assert client.post("/account/logout/").status_code == 302
+    assert client.get("/tokens").url.startswith("/account/login/")
+
+
+def test_a_fragment_is_led_with_its_whole_page(bob, browser_of, acme):
+    answer = browser_of(bob).get("/namespaces/acme", headers={"HX-Request": "true"})
+    assert (answer.status_code, answer.headers["HX-Redirect"].partition("?")[0]) == (401, PAGE)
+
+
+def test_tokens_have_no_session_and_keep_working(bob, tofu, published):
+    published()
+    assert tofu(bob, Scope.READ).get("/v1/modules/acme/vpc/aws/versions").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("claims", "is_enough"),
+    [
+        ({"amr": ["pwd", "mfa"]}, True),
+        ({"acr": "gold"}, True),
+        ({"amr": ["pwd"], "acr": "1"}, False),
+        ({"amr": "mfa"}, False),
+        ({"amr": [["mfa"], None], "acr": {"mfa": 1}}, False),
+        ({}, False),
+    ],
+    ids=str,
+)
+def test_a_second_factor_at_the_provider_counts_where_a_setting_says_so(acme_id, sign_on, settings, claims, is_enough):
+    settings.OIDC_PROVIDERS = (dataclasses.replace(acme_id.provider(), second_factors=frozenset({"mfa", "gold"})),)
+    acme_id.person |= claims
+    client, _ = sign_on()
+    assert signed_in(client) == is_enough
+    settings.OIDC_PROVIDERS = (acme_id.provider(),)
+    assert not signed_in(sign_on()[0]), "without the setting none of them does"
+
+
+def test_a_session_gets_it_by_a_new_sign_in_at_the_provider(acme_id, sign_on, settings):
+    settings.OIDC_PROVIDERS = (dataclasses.replace(acme_id.provider(), second_factors=frozenset({"mfa"})),)
+    client, _ = sign_on()
+    assert not signed_in(client)
+    acme_id.person |= {"amr": ["mfa"], "auth_time": int(time.time())}
+    assert client.get(acme_id.consent(begin(client, process="confirm", next="/teams"))).url == "/teams"
+    assert signed_in(client)
+
+
+def test_a_link_from_the_host_asks_for_the_code(olga, browser_of, capsys):
+    secret, _ = set_up(browser_of(olga))
+    call_command("break_glass", "olga")
+    link = re.sub(r"^https://[^/]+", "", capsys.readouterr().out.strip())
+    client = Client()
+    answer = client.post(link)
+    assert answer.headers["Location"] == "/account/verify/"
+    assert not signed_in(client)
+    client.post("/account/verify/", {"code": code_of(secret)})
+    assert signed_in(client)
+    assert client.post(link).status_code == 404
+
+
+def test_a_second_factor_of_one_person_is_none_of_the_next_in_the_same_browser(bob, charlie, browser_of):
+    client = browser_of(bob)
+    set_up(client)
+    assert signed_in(client)
+    client.post("/account/logout/")
+    password(charlie, client)
+    assert not signed_in(client)
+    assert User.objects.count() == 2

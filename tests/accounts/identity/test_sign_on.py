@@ -1,0 +1,194 @@
+"""Signing in at an identity provider, by either protocol: whose account it is, and what the groups give."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from allauth.socialaccount.models import SocialAccount
+
+from apps.accounts.identity.openid import metadata as openid_metadata
+from apps.accounts.identity.saml import metadata as saml_metadata
+from apps.accounts.models import GroupMapping, Membership, Team, User
+from apps.audit.models import AuditEvent
+from tests.accounts.identity.openid.conftest import begin, browser, viewer_of
+from tests.builders import openid, saml
+
+__all__ = ["browser"]
+pytestmark = pytest.mark.both
+
+
+class OpenId:
+    """A provider of one protocol that the settings name `corp`."""
+
+    words = {"name": "name", "email": "email", "username": "preferred_username", "groups": "groups"}
+
+    def __init__(self, scripted: Any, settings: Any, issuer: str) -> None:
+        self.scripted, self.settings, self.issuer = scripted, settings, issuer
+        self.allow(new_accounts="everyone")
+
+    def allow(self, *, new_accounts: str) -> None:
+        self.settings.OIDC_PROVIDERS = (self.scripted.provider(new_accounts=new_accounts),)
+
+    def says(self, **about: Any) -> None:
+        """Of the person, from the next answer on."""
+        self.scripted.person |= {self.words[word]: value for word, value in about.items()} | {"email_verified": True}
+
+    def finish(self, client: Any, url: str) -> Any:
+        return client.get(self.scripted.consent(url))
+
+
+class Saml(OpenId):
+    words = {"name": "displayName", "email": "email", "username": "uid", "groups": "groups"}
+
+    def allow(self, *, new_accounts: str) -> None:
+        self.settings.SAML_PROVIDERS = (self.scripted.provider(new_accounts=new_accounts),)
+
+    def says(self, **about: Any) -> None:
+        lists = {word: value if isinstance(value, list) else [value] for word, value in about.items()}
+        self.scripted.person |= {self.words[word]: value for word, value in lists.items()}
+
+    def finish(self, client: Any, url: str) -> Any:
+        return saml.post(client, self.scripted.signed(self.scripted.answer(url)))
+
+
+@pytest.fixture(scope="module")
+def keys():
+    return {"openid": openid.Key(), "saml": saml.Key()}
+
+
+@pytest.fixture(params=["openid", "saml"])
+def corp(request, db, keys, settings, tmp_path) -> Iterator[OpenId]:
+    if request.param == "openid":
+        openid_metadata.clear()
+        with openid.running(keys["openid"]) as scripted:
+            yield OpenId(scripted, settings, scripted.issuer)
+        openid_metadata.clear()
+        return
+    saml_metadata.clear()
+    asserting = saml.Scripted(keys["saml"], str(tmp_path / "corp.xml"))
+    (tmp_path / "corp.xml").write_text(asserting.metadata())
+    yield Saml(asserting, settings, saml.ISSUER)
+    saml_metadata.clear()
+
+
+@pytest.fixture
+def sign_on(corp, browser):
+    """A browser in which the provider's person has signed in; answers the browser and the answer of the way back."""
+
+    def signed_on(client=None, **form):
+        client = client or browser()
+        return client, corp.finish(client, begin(client, **form))
+
+    return signed_on
+
+
+def test_the_first_sign_on_makes_an_account_and_the_second_finds_it(sign_on, corp, event_kinds):
+    corp.says(name="Ann Example", email="ann@example.org")
+    first, answer = sign_on(next="/teams")
+    assert (answer.status_code, answer.url) == (302, "/teams")
+    ann = viewer_of(first)
+    second, _ = sign_on()
+
+    assert viewer_of(second) == ann
+    assert (ann.username, ann.get_full_name(), ann.email) == ("ann", "Ann Example", "")
+    assert not ann.has_usable_password()
+    assert (ann.is_staff, ann.is_superuser) == (False, False)
+    row = SocialAccount.objects.get()
+    assert (row.provider, row.uid, row.extra_data) == (corp.issuer, "a-1", {})
+    assert event_kinds() == ["account:user:joined", "account:user:signed-in", "account:user:signed-in"]
+
+
+def test_an_equal_name_or_address_takes_nobody_over(sign_on, corp, bob):
+    User.objects.filter(pk=bob.pk).update(email="bob@example.org")
+    corp.says(username="bob", email="bob@example.org")
+    client, _ = sign_on()
+    assert viewer_of(client).username == "bob-2"
+
+
+@pytest.mark.parametrize("new_accounts", ["groups", "nobody"])
+def test_who_has_no_account_and_may_not_get_one_is_refused(sign_on, corp, new_accounts):
+    corp.allow(new_accounts=new_accounts)
+    client, answer = sign_on()
+    assert answer.status_code == 403
+    assert viewer_of(client) is None
+    assert not User.objects.exists()
+    event = AuditEvent.objects.get()
+    assert event.kind == "account:user:sign-in-failed"
+    assert event.detail["issuer"] == corp.issuer
+
+
+def test_groups_become_teams_and_end_with_them(sign_on, corp, dora):
+    corp.allow(new_accounts="groups")
+    cooks, bakers = (Team.objects.create(name=name) for name in ("cooks", "bakers"))
+    for group, team in (("Kitchen", cooks), ("Oven", bakers)):
+        GroupMapping.objects.create(issuer=corp.issuer, group=group, team=team)
+    GroupMapping.objects.create(issuer="https://elsewhere.example", group="Other", team=bakers)
+    corp.says(groups=["Kitchen", "Other", "unknown"])
+    client, _ = sign_on()
+    ann = viewer_of(client)
+    assert set(ann.memberships.values_list("team__name", flat=True)) == {"cooks"}
+    Membership.objects.update(is_manager=True)  # the last manager loses the team as well
+
+    corp.says(groups=["Oven"])
+    sign_on()
+    assert set(ann.memberships.values_list("team__name", flat=True)) == {"bakers"}
+    corp.says(groups=[])
+    sign_on()
+    assert not ann.memberships.exists()
+    removed = AuditEvent.objects.filter(kind="team:member:removed").order_by("pk")
+    assert [event.detail["by"] for event in removed] == ["sign-on", "sign-on"]
+
+
+def test_what_somebody_has_by_hand_stays(sign_on, corp):
+    cooks = Team.objects.create(name="cooks")
+    client, _ = sign_on()
+    Membership.objects.create(team=cooks, user=viewer_of(client))
+    GroupMapping.objects.create(issuer=corp.issuer, group="Kitchen", team=cooks)
+    for groups in (["Kitchen"], []):
+        corp.says(groups=groups)
+        sign_on(client)
+    assert Membership.objects.filter(team=cooks).exists()
+
+
+def test_groups_make_staff_and_unmake_it(sign_on, corp):
+    for group, role in (("ops", "Operator"), ("watch", "Auditor")):
+        GroupMapping.objects.create(issuer=corp.issuer, group=group, staff_role=role)
+    found = []
+    for groups in (["watch"], ["ops", "watch"], ["watch"], []):
+        corp.says(groups=groups)
+        client, _ = sign_on()
+        ann = viewer_of(client)
+        found.append((ann.is_staff, [group.name for group in ann.groups.all()], client.get("/admin/").status_code))
+    assert found == [
+        (True, ["Auditor"], 200),
+        (True, ["Operator"], 200),
+        (True, ["Auditor"], 200),
+        (False, [], 302),
+    ]
+    assert AuditEvent.objects.filter(kind="account:user:changed", actor_id=None).count() == 4
+
+
+def test_a_superuser_stays_one_whatever_the_groups_say(sign_on, corp, olga):
+    GroupMapping.objects.create(issuer=corp.issuer, group="ops", staff_role="Auditor")
+    SocialAccount.objects.create(user=olga, provider=corp.issuer, uid="a-1")
+    for groups in (["ops"], []):
+        corp.says(groups=groups)
+        sign_on()
+    olga.refresh_from_db()
+    assert olga.is_staff
+    assert olga.is_superuser
+    assert not olga.groups.exists()
+
+
+def test_who_is_deactivated_stays_out(sign_on, corp):
+    client, _ = sign_on()
+    User.objects.update(is_active=False)
+    other, answer = sign_on()
+    assert answer.status_code == 403
+    assert viewer_of(other) is viewer_of(client) is None
+
+
+@pytest.mark.parametrize("after", ["https://evil.example/", "//evil.example", "/\\evil.example", "javascript:alert(1)"])
+def test_it_leads_nowhere_else(sign_on, after):
+    _, answer = sign_on(next=after)
+    assert answer.url == "/"

@@ -1,0 +1,55 @@
+"""LARDER_SAML_*: what the variables say together, and what is refused at the start."""
+
+import pytest
+
+from apps.lib.errors import Invalid
+from apps.lib.saml import SamlProvider
+
+PARTS = ("ENTITY_IDS", "NAMES", "GROUPS_ATTRIBUTES", "NEW_ACCOUNTS", "SECOND_FACTORS")
+URL = "corp=https://a.example/metadata"
+
+
+def parse(providers, **more):
+    return SamlProvider.parse_all(providers.split(), dict.fromkeys(PARTS, "") | more)
+
+
+def test_two_providers_with_all_that_can_be_said(tmp_path):
+    source = tmp_path / "lab.xml"
+    source.write_text("")
+    corp, lab = parse(
+        f"{URL}?app=1 lab={source}",
+        ENTITY_IDS="corp=https://id.acme.example/saml lab=urn:lab",
+        NAMES="corp=Acme ID",
+        GROUPS_ATTRIBUTES="lab=memberOf",
+        NEW_ACCOUNTS="lab=everyone",
+        SECOND_FACTORS="lab=urn:a+urn:b",
+    )
+    assert (corp.source, corp.issuer, corp.name) == (
+        "https://a.example/metadata?app=1",
+        "https://id.acme.example/saml",
+        "Acme ID",
+    )
+    assert (corp.groups_claim, corp.new_accounts, corp.second_factors) == ("groups", "groups", frozenset())
+    assert (lab.source, lab.issuer, lab.name) == (str(source), "urn:lab", "lab")
+    assert (lab.groups_claim, lab.new_accounts, lab.second_factors) == ("memberOf", "everyone", {"urn:a", "urn:b"})
+
+
+@pytest.mark.parametrize(
+    ("providers", "more", "said"),
+    [
+        ("corp", {}, "SAML_PROVIDERS"),
+        ("corp=/no/such/file.xml", {"ENTITY_IDS": "corp=urn:a"}, "no such file"),
+        ("corp=http://a.example", {"ENTITY_IDS": "corp=urn:a"}, "expected an https: URL"),
+        ("corp=file:///etc/passwd", {"ENTITY_IDS": "corp=urn:a"}, "expected an https: URL"),
+        ("Corp=https://a.example", {"ENTITY_IDS": "Corp=urn:a"}, "no name of a provider"),
+        (URL, {}, "SAML_ENTITY_IDS"),
+        (URL, {"ENTITY_IDS": "corp=urn:a']"}, "SAML_ENTITY_IDS"),
+        (URL, {"ENTITY_IDS": f"corp=urn:{'a' * 200}"}, "SAML_ENTITY_IDS"),
+        (URL, {"ENTITY_IDS": "corp=urn:a other=urn:b"}, "names other"),
+        (f"{URL} b=https://b.example", {"ENTITY_IDS": "corp=urn:a b=urn:a"}, "same entity id twice"),
+        (URL, {"ENTITY_IDS": "corp=urn:a", "NEW_ACCOUNTS": "corp=all"}, "SAML_NEW_ACCOUNTS"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(providers, more, said):
+    with pytest.raises(Invalid, match=said):
+        parse(providers, **more)

@@ -1,0 +1,140 @@
+"""What matters asks for a proof of the last ten minutes, and what was sent waits for it. The policy lists where."""
+
+import time
+from datetime import timedelta
+from urllib.parse import urlencode
+
+import pytest
+
+from apps.accounts.models import ApiToken, Grant, Membership, Team
+from apps.releases.models import Release
+from tests.accounts.identity.test_cli_login import ASKED
+from tests.accounts.identity.test_second_factor import code_of, set_up
+from tests.sessions import confirm, fields_of, next_of, resumed
+
+NEW_TOKEN = {"label": "CI of the network team", "scope": "publish", "days": "30"}
+
+
+@pytest.fixture
+def stale(browser_of):
+    """Signed in, but when is anybody's guess."""
+    return lambda user: browser_of(user, confirmed=False)
+
+
+def test_a_form_waits_for_the_password_and_is_sent_by_its_button(bob, stale):
+    client = stale(bob)
+    asked = client.post("/tokens", NEW_TOKEN)
+    assert (asked.status_code, ApiToken.objects.count()) == (302, 0)
+
+    page = resumed(client, bob, asked)
+    assert "Create the token CI of the network team?" in page.text
+    assert ApiToken.objects.count() == 0, "nothing is done by looking"
+    assert client.post(page.context["waiting"]["path"], fields_of(page)).status_code == 303
+    assert ApiToken.objects.get().label == "CI of the network team"
+    assert client.get(next_of(asked)).status_code == 404, "once"
+
+
+def test_the_page_of_a_waiting_form_asks_who_has_not_confirmed_it(bob, stale):
+    client = stale(bob)
+    where = next_of(client.post("/tokens", NEW_TOKEN))
+    again = client.get(where)
+    assert (again.status_code, next_of(again)) == (302, where)
+
+
+def test_another_browser_of_the_same_person_sees_no_waiting_form(bob, stale, browser_of):
+    asked = stale(bob).post("/tokens", NEW_TOKEN)
+    assert browser_of(bob).get(next_of(asked)).status_code == 404
+
+
+def test_a_wrong_password_leads_nowhere(bob, stale):
+    client = stale(bob)
+    where = next_of(client.post("/tokens", NEW_TOKEN))
+    assert client.post("/account/reauthenticate/", {"password": "wrong", "next": where}).status_code == 200
+    assert client.get(where).status_code == 302
+
+
+def test_a_code_confirms_as_well(bob, browser_of, stale):
+    secret, _ = set_up(browser_of(bob))
+    client = stale(bob)
+    where = next_of(client.post("/tokens", NEW_TOKEN))
+    page = "/account/reauthenticate/"
+    assert client.post(page, {"code": "000000", "next": where}).status_code == 200
+    assert client.get(where).status_code == 302
+    assert client.post(page, {"code": code_of(secret), "next": where}).headers["Location"] == where
+    assert client.get(where).status_code == 200
+
+
+def test_a_proof_ends_after_ten_minutes(bob, client, time_machine):
+    time_machine.move_to(time.time())
+    client.post("/account/login/", {"login": "bob", "password": "bob likes pears"})
+    time_machine.shift(timedelta(minutes=9, seconds=58))
+    assert client.post("/tokens", NEW_TOKEN).status_code == 303
+    time_machine.shift(timedelta(seconds=4))
+    assert client.post("/tokens", NEW_TOKEN).status_code == 302
+
+
+def test_what_asks_at_its_page_comes_back_with_its_query(bob, stale):
+    client = stale(bob)
+    url = f"/oauth/authorize?{urlencode(ASKED)}"
+    asked = client.get(url)
+    assert (asked.status_code, next_of(asked)) == (302, url)
+    assert confirm(client, bob, url).headers["Location"] == url
+    assert client.get(url).status_code == 200
+
+
+def test_a_login_of_a_client_that_waited_too_long_ends_where_it_began(bob, stale):
+    client = stale(bob)
+    page = resumed(client, bob, client.post("/oauth/authorize", ASKED | {"machine": "desk", "decision": "allow"}))
+    assert "form-action 'self' http://localhost:10006;" in page["Content-Security-Policy"]
+    answer = client.post(page.context["waiting"]["path"], fields_of(page))
+    assert answer.headers["Location"].startswith("http://localhost:10006/login?code=")
+
+
+@pytest.mark.parametrize(
+    ("act", "is_asked"), [("deprecate", False), ("yank", True), ("quarantine", True), ("restore", True)]
+)
+def test_a_deprecation_alone_does_not_ask(olga, stale, published, act, is_asked):
+    published()
+    url = "/modules/acme/vpc/aws/1.2.0/lifecycle"
+    several = f"/lifecycle/{act}/{Release.objects.get().pk}"
+    asked = [stale(olga).post(at, {"act": act, "reason": "No."}) for at in (url, several)]
+    assert [answer.status_code == 302 for answer in asked] == [is_asked, is_asked]
+
+
+def test_the_admin_asks_before_it_changes_something_and_continues(olga, bob, stale):
+    client, url = stale(olga), "/admin/accounts/team/add/"
+    form = {"name": "cooks", "description": "", "_save": "Save"}
+    form |= {f"memberships-{key}_FORMS": "0" for key in ("TOTAL", "INITIAL")}
+    asked = client.post(url, form)
+    assert (asked.status_code, Team.objects.count()) == (302, 0)
+    page = resumed(client, olga, asked)
+    assert client.post(page.context["waiting"]["path"], fields_of(page)).status_code == 302
+    assert Team.objects.get().name == "cooks"
+
+
+def test_no_password_waits_in_the_database(olga, bob, stale):
+    client = stale(olga)
+    form = dict.fromkeys(("new_password1", "new_password2"), "ripe plums in august")
+    asked = client.post(f"/admin/accounts/user/{bob.pk}/entry/", form)
+    assert asked.status_code == 302
+    assert "plums" not in str(dict(client.session))
+
+
+def test_an_export_of_the_admin_changes_nothing_and_asks_nothing(olga, stale):
+    form = {"action": "export_csv", "_selected_action": str(olga.pk), "index": "0"}
+    answer = stale(olga).post("/admin/accounts/user/", form)
+    assert answer.status_code == 200
+    assert answer["Content-Type"].startswith("text/csv")
+
+
+def test_a_session_that_was_taken_over_raises_no_role(dora, charlie, stale, acme):
+    client = stale(dora)
+    assert client.post("/namespaces/acme/members", {"username": "charlie", "role": "3"}).status_code == 302
+    assert not Grant.objects.filter(user=charlie).exists()
+
+
+def test_leaving_a_team_asks_nothing(bob, stale, dora):
+    team = Team.objects.create(name="cooks")
+    Membership.objects.create(team=team, user=dora, is_manager=True)
+    own = Membership.objects.create(team=team, user=bob)
+    assert stale(bob).post(f"/teams/cooks/members/{own.pk}/remove").status_code == 303
