@@ -3,36 +3,35 @@
 import os
 import platform
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, BinaryIO
+from dataclasses import dataclass, replace
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
 from apps.accounts.access import gate, reauthorising
 from apps.accounts.access.gate import Viewer
-from apps.accounts.models import Namespace, Role
+from apps.accounts.models import BreakingChanges, Namespace, Role
 from apps.blobs import ingest, store
 from apps.blobs.models import Blob
 from apps.jobs.claims import Claim
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress, canonical, check_module_name, check_system
 from apps.lib.archives import sandboxed
-from apps.lib.digests import check_size, counted
-from apps.lib.errors import Conflict, Reason, TooLarge
-from apps.modules import inspection, package_manifest
+from apps.lib.digests import check_size
+from apps.lib.errors import Conflict, Reason
+from apps.modules import package_manifest
 from apps.modules.catalogue import entries
-from apps.modules.checking import checks
+from apps.modules.checking import checks, examining
+from apps.modules.comparing import guard
 from apps.modules.contents import extraction
 from apps.modules.models import Module, ModuleVersion
-from apps.releases.lifecycle import quarantine
 from apps.releases.models import Kind, Release, State
 from apps.releases.publishing import pipeline, receiving, reserving, staging, transitions
 from apps.releases.publishing.fault_injection import fault_point
 from apps.releases.publishing.pipeline import Questions, Step
 
 JOB = "publish-module"
-LIMIT_SETTING = "LARDER_MODULE_ARCHIVE_MAX_BYTES"
+LIMIT_SETTING = examining.LIMIT_SETTING
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +51,7 @@ class _Brief:
     interactive: bool = False
     multiple_modules: bool = False
     confirmed: Sequence[str] = ()
+    reason: str = ""  # why it breaks something although its number does not say so
     manifest: str = ""
 
 
@@ -97,6 +97,22 @@ def begin(
     return release, ticket
 
 
+def reserve_for_upload(
+    *,
+    viewer: Viewer,
+    address: ModuleAddress,
+    version: str,
+    file_name: str,
+    folder: str,
+    confirm: Collection[str],
+    reason: str,
+) -> Release:
+    """A script's first of several steps; `uploads` has the others. Raises reserving.VersionTaken."""
+    coordinate = authorise_coordinate(viewer, address, version)
+    brief = _brief(file_name, folder, confirm, reason)
+    return _reserve(coordinate, viewer, brief)
+
+
 def receive(*, release: Release, chunks: Iterable[bytes], file_name: str = "") -> Release:
     """The browser's second step: use up the ticket and store the bytes."""
     reserving.use_ticket(release)
@@ -113,14 +129,16 @@ def publish(
     file_name: str = "",
     folder: str = "",
     confirm: Collection[str] = (),
+    reason: str = "",
     open_body: Callable[[], Iterable[bytes]],
 ) -> Published:
     """One step for scripts. Reads the body only after the rights are checked and the number is reserved.
 
-    Refuses the archive on a question that `confirm` does not answer in advance.
+    Refuses the archive on a question that `confirm` does not answer in advance, but holds it if it only breaks
+    something: the answer is a `reason`, for which somebody may have to be asked.
     """
     coordinate = authorise_coordinate(viewer, address, version)
-    brief = _Brief(file_name, checks.clean_folder(folder), confirmed=checks.clean_confirmations(confirm))
+    brief = _brief(file_name, folder, confirm, reason)
     try:
         release = _reserve(coordinate, viewer, brief)
     except reserving.VersionTaken as taken:
@@ -149,6 +167,8 @@ def publish_package(
     manifest: str,
     archive: Blob,
     file_name: str = "",
+    confirm: Collection[str] = (),
+    reason: str = "",
 ) -> Release:
     """Publish a package that was pushed over OCI: its archive, a blob already, is served unchanged by the manifest with
     that digest, or refused.
@@ -160,7 +180,8 @@ def publish_package(
     with transaction.atomic():
         if ingest.lock_ready(archive.digest) is None:
             raise store.StorageUnavailable(f"{archive} is being removed: push it again.")
-        release = _reserve(coordinate, viewer, _Brief(file_name, "", manifest=manifest), stored=archive)
+        brief = replace(_brief(file_name, "", confirm, reason), manifest=manifest)
+        release = _reserve(coordinate, viewer, brief, stored=archive)
         receiving.accept(release=release, digest=archive.digest, size=archive.size, job=JOB)
     return release
 
@@ -177,8 +198,7 @@ def cancel(*, release: Release, viewer: Viewer) -> None:
         hint="Upload it again at any time; the version number is free.",
     )
     transitions.reject(release, [reason], actor_id=viewer.user_id)
-    if release.uploaded_digest:
-        staging.discard(release)
+    staging.discard(release)
 
 
 def authorise_coordinate(viewer: Viewer, address: ModuleAddress, version: str) -> reserving.Coordinate:
@@ -203,6 +223,12 @@ def check_address(namespace: Namespace, address: ModuleAddress) -> None:
         )
 
 
+def _brief(file_name: str, folder: str, confirm: Collection[str], reason: str) -> _Brief:
+    """A script's instructions. Raises Invalid."""
+    confirmed = checks.clean_confirmations(confirm)
+    return _Brief(file_name, checks.clean_folder(folder), confirmed=confirmed, reason=guard.clean_reason(reason))
+
+
 def _reserve(
     coordinate: reserving.Coordinate, viewer: Viewer, brief: _Brief, ticket: str = "", *, stored: Blob | None = None
 ) -> Release:
@@ -218,6 +244,7 @@ def _reserve(
         folder=brief.folder,
         asks=brief.interactive,
         confirmed=list(brief.confirmed),
+        breaking_reason=brief.reason,
         notes={"multiple_modules": True} if brief.multiple_modules else {},
         **({"staging_key": "", "digest": stored.digest, "size": stored.size} if stored else {}),
     )
@@ -240,81 +267,47 @@ def _taken_sentence(taken_by: Release) -> str:
 
 
 def check(work: Work) -> None:
-    """Read the bytes in a limited child process: digest, archive rules, module rules; repack where needed."""
+    """Examine the bytes, and ask the publisher what has to be asked: all of it at once."""
     release = work.release
+    # Releases from before the word was changed say `several`.
+    multiple_modules = bool(release.notes.get("multiple_modules") or release.notes.get("several"))
+    work.notes = {"multiple_modules": True} if multiple_modules else {}
+    upload = examining.Upload(
+        str(release),
+        release.uploaded_digest,
+        staging.repacked_key(release),
+        file_name=release.file_name,
+        folder=release.folder,
+        confirmed=release.confirmed,
+        interactive=release.asks,
+        multiple_modules=multiple_modules,
+        is_package=bool(package_manifest.pushed_with(release)),
+    )
     with staging.open_source(release) as staged:
-        form = _form_of(staged)
-        listing = sandboxed.inspect(staged, limits(), wanted=extraction.WANTED, form=form, links=True)
-        if listing.digest != release.uploaded_digest:
-            # Storage returned other bytes than it received. Each attempt reads them again; five are enough.
-            raise store.Damaged(f"The bytes of {release} differ from those received.")
-        # Releases from before the word was changed say `several`.
-        multiple_modules = bool(release.notes.get("multiple_modules") or release.notes.get("several"))
-        work.notes = {"multiple_modules": True} if multiple_modules else {}
-        plan = checks.plan(
-            listing,
-            limits=limits(),
-            notes=work.notes,
-            folder=release.folder,
-            confirmed=release.confirmed,
-            interactive=release.asks,
-            multiple_modules=multiple_modules,
-        )
-        if package_manifest.pushed_with(release):
-            checks.require_unchanged(plan, work.notes)
-        if checks.is_undecided(plan):
-            raise Questions(plan.questions)
-        if plan.is_repacked:
-            work.archive_key = staging.repacked_key(release)
-            zipped = sandboxed.repack(
-                staged, limits(), form=form, folder=plan.prefix, leave_out=plan.left_out, copies=plan.copies
-            )
-            _stage_repacked(work.archive_key, zipped)
-    if work.archive_key:
-        with store.open_staged(work.archive_key) as repacked:
-            listing = sandboxed.inspect(repacked, limits(), wanted=extraction.WANTED, form="zip")
-            checks.refuse_named_links(plan, listing.texts)
-    quarantine.refuse_quarantined({listing.digest: release.file_name})
-    inspected = extraction.inspect(listing)
-    questions = [*plan.questions, *checks.unloadable(inspected.faults, notes=work.notes, confirmed=release.confirmed)]
+        found = examining.examine(staged, upload, work.notes)
+    questions = [*found.questions, *_breaking(work, found.inspected)]
     if questions:
-        if work.archive_key:
-            store.discard_staged(work.archive_key)  # created again once the questions are answered
-        raise Questions(questions)
-    work.findings.inspected = inspected
-    pipeline.record_checked(work, digest=listing.digest, size=listing.size)
-    work.findings.listing = listing
+        if found.archive_key:
+            store.discard_staged(found.archive_key)  # created again once the questions are answered
+        raise Questions(questions, patient=not upload.is_package and not found.questions)
+    work.archive_key = found.archive_key
+    work.findings.inspected, work.findings.listing = found.inspected, found.listing
+    pipeline.record_checked(work, digest=found.listing.digest, size=found.listing.size)
 
 
-def check_package(archive: BinaryIO) -> None:
-    """As `check` for a pushed package, without a release. Raises Refusal, also where `check` would ask."""
-    form = _form_of(archive)
-    listing = sandboxed.inspect(archive, limits(), wanted=inspection.WANTED, form=form, links=True)
-    notes: dict[str, Any] = {}
-    plan = checks.plan(listing, limits=limits(), notes=notes, folder="")
-    checks.require_unchanged(plan, notes)
-    quarantine.refuse_quarantined({listing.digest: ""})
-    questions = [*plan.questions, *checks.unloadable(extraction.inspect(listing).faults, notes=notes)]
-    if questions:
-        raise sandboxed.Refusal(questions)
-
-
-def _form_of(archive: BinaryIO) -> sandboxed.Form:
-    head = archive.read(sandboxed.HEAD_BYTES)
-    form = sandboxed.form_of(head)
-    if form is None:
-        raise sandboxed.refuse_form(head)
-    return form
-
-
-def _stage_repacked(key: str, zipped: Iterable[bytes]) -> None:
-    """A tarball compresses better than a zip, so the repacked archive may be too large even if the upload was not."""
-    limit = settings.MODULE_ARCHIVE_MAX_BYTES
-    try:
-        store.stage(key, counted(zipped, limit=limit, what="The module as a zip", setting=LIMIT_SETTING))
-    except TooLarge as error:
-        reason = Reason("too_large_as_zip", str(error), "a module that also fits as a zip", error.hint)
-        raise sandboxed.Refusal([reason]) from None
+def _breaking(work: Work, inspected: extraction.Inspected) -> list[Reason]:
+    """The version guard, by the rule of the namespace. Raises Refusal."""
+    release = work.release
+    mode = release.namespace.breaking_changes
+    if mode == BreakingChanges.SILENT or not inspected.was_read:
+        return []
+    verdict = guard.verdict_on(release.namespace, release.name, release.version, inspected.document)
+    if verdict is not None:
+        work.notes["guard"] = verdict.as_note()
+    asked = guard.judge(verdict, mode, confirmed=release.confirmed, reason=release.breaking_reason)
+    if asked and mode == BreakingChanges.REFUSE:
+        raise sandboxed.Refusal(asked)
+    return asked
 
 
 def inspect(work: Work) -> None:
@@ -343,15 +336,6 @@ STEPS: tuple[Step[Findings], ...] = (
 
 def run(claim: Claim) -> None:
     pipeline.run(claim, STEPS, Findings())
-
-
-def limits() -> sandboxed.Limits:
-    return sandboxed.Limits(
-        packed_bytes=settings.MODULE_ARCHIVE_MAX_BYTES,
-        unpacked_bytes=settings.MODULE_UNPACKED_MAX_BYTES,
-        file_bytes=settings.MODULE_UNPACKED_MAX_BYTES,
-        entries=settings.ARCHIVE_MAX_ENTRIES,
-    )
 
 
 def address_of(release: Release) -> ModuleAddress:

@@ -15,6 +15,7 @@ from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import Conflict, Invalid
 from apps.modules import publishing
 from apps.modules.checking import checks
+from apps.modules.comparing import guard
 from apps.releases.models import Release, State
 from apps.releases.publishing import receiving, reserving, transitions
 
@@ -29,10 +30,17 @@ class Part:
 
 
 def answer(
-    *, release: Release, viewer: Viewer, confirm: Collection[str], folder: str = "", more: Sequence[Part] = ()
+    *,
+    release: Release,
+    viewer: Viewer,
+    confirm: Collection[str],
+    folder: str = "",
+    reason: str = "",
+    more: Sequence[Part] = (),
 ) -> list[Release]:
     """Confirm the questions and let the release continue. Return it and the releases started from the same upload.
 
+    A breaking change needs a `reason`, which is shown to readers.
     All or nothing: raises Invalid for a question that is still open, and Conflict if the release is no longer waiting
     or a number in `more` is taken.
     """
@@ -48,14 +56,29 @@ def answer(
             raise Invalid(
                 f"One question is still open: {question['found']}.", hint="Confirm it, or cancel the release."
             )
+    reason = guard.clean_reason(reason) or release.breaking_reason
+    if not reason and any(question["code"] == guard.BREAKING_CHANGE for question in release.questions):
+        raise Invalid(
+            f"{release} breaks something although its number does not say so, and no reason is given.",
+            hint="Give the reason, or cancel the release.",
+        )
     notes: dict[str, Any] = {
         key: value for key, value in release.notes.items() if key not in ("multiple_modules", "several")
     }
     try:
         with transaction.atomic():
             started = [_begin(release, part, viewer, confirmed) for part in more]
-            changes = {"folder": chosen, "confirmed": confirmed, "questions": [], "notes": notes, "held_until": None}
-            transitions.move(release, State.HELD, to=State.RECEIVED, **changes)
+            transitions.move(
+                release,
+                State.HELD,
+                to=State.RECEIVED,
+                folder=chosen,
+                confirmed=confirmed,
+                breaking_reason=reason,
+                questions=[],
+                notes=notes,
+                held_until=None,
+            )
             _record(release, viewer, confirmed)
             queue.enqueue(publishing.JOB, target=release.pk, created_by_id=viewer.user_id)
     except reserving.VersionTaken as taken:
@@ -109,4 +132,5 @@ def _record(release: Release, viewer: Viewer, confirmed: list[str]) -> None:
         release=release.pk,
         confirmed=confirmed,
         folder=release.folder,
+        **({"reason": release.breaking_reason} if release.breaking_reason else {}),
     )

@@ -12,10 +12,11 @@ from apps.lib.archives.sandboxed import Limits, Listing, Refusal
 from apps.lib.errors import Invalid, Reason
 from apps.modules.checking import loading
 from apps.modules.checking.loading import UNLOADABLE, Fault
+from apps.modules.comparing.guard import BREAKING_CHANGE
 
 # Questions that a publisher confirms; `choose_folder` is answered with a folder.
 STATE_FILE, PRIVATE_KEY, CHOOSE_FOLDER = "state_file", "private_key", "choose_folder"
-CONFIRMABLE = frozenset({STATE_FILE, PRIVATE_KEY, UNLOADABLE})
+CONFIRMABLE = frozenset({STATE_FILE, PRIVATE_KEY, UNLOADABLE, BREAKING_CHANGE})
 MAX_NAMES = 100
 FOLDERS_NAMED = 8
 
@@ -44,8 +45,8 @@ def clean_folder(folder: str) -> str:
 
 
 def clean_confirmations(codes: Iterable[str]) -> list[str]:
-    """Raises Invalid for an unknown code: a typing error must not pass for consent."""
-    cleaned = sorted({code.strip() for code in codes if code.strip()})
+    """Raises Invalid for an unknown code: a typing error must not pass for consent. Hyphens are underscores."""
+    cleaned = sorted({code.strip().replace("-", "_") for code in codes if code.strip()})
     unknown = [code for code in cleaned if code not in CONFIRMABLE]
     if unknown:
         known = ", ".join(sorted(CONFIRMABLE))

@@ -1,0 +1,138 @@
+"""What would happen to an archive if it were published: the same checks, by the same children, and nothing stays."""
+
+import uuid
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
+from threading import BoundedSemaphore
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from apps.accounts.access import gate
+from apps.accounts.access.gate import Viewer
+from apps.accounts.models import BreakingChanges, Namespace, Role
+from apps.blobs import store
+from apps.jobs import database_availability
+from apps.lib import versions
+from apps.lib.addresses import ModuleAddress
+from apps.lib.archives.sandboxed import Refusal
+from apps.lib.digests import counted
+from apps.lib.errors import Invalid, Reason, Unavailable
+from apps.modules import publishing
+from apps.modules.checking import checks, examining
+from apps.modules.comparing import guard
+from apps.releases.models import Kind, Release, State
+from apps.releases.publishing import quotas
+
+WOULD_PUBLISH, WOULD_ASK, WOULD_REJECT = "would_publish", "would_ask", "would_reject"
+STATES = (WOULD_PUBLISH, WOULD_ASK, WOULD_REJECT)
+# The children run beside this process, so few at a time; the next one waits as long as a busy worker would take.
+AT_ONCE = 2
+WAIT_SECONDS = 20
+
+_places = BoundedSemaphore(AT_ONCE)
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """`verdict` is None if there is no earlier version, or if nothing of the archive could be read."""
+
+    state: str
+    reasons: list[Reason] = field(default_factory=list)
+    verdict: guard.Verdict | None = None
+    notes: dict[str, Any] = field(default_factory=dict)
+
+
+def forecast(
+    *,
+    viewer: Viewer,
+    address: ModuleAddress,
+    version: str,
+    file_name: str,
+    folder: str,
+    confirm: Collection[str],
+    reason: str,
+    open_body: Callable[[], Iterable[bytes]],
+) -> Forecast:
+    """For those who may publish it, by a token of any scope: a pull request's pipeline needs none that publishes.
+
+    Raises as `publishing.publish` does for the address, the rights and the size. Reads the body after that.
+    """
+    namespace = _authorise(viewer, address)
+    publishing.check_address(namespace, address)
+    number = versions.parse(version)
+    folder, confirmed = checks.clean_folder(folder), checks.clean_confirmations(confirm)
+    key = uuid.uuid4().hex
+    limit, setting = settings.MODULE_ARCHIVE_MAX_BYTES, publishing.LIMIT_SETTING
+    try:
+        staged = store.stage(key, counted(open_body(), limit=limit, what="The archive", setting=setting))
+        if staged.size == 0:
+            raise Invalid("The upload is empty.", hint="Send the archive itself as the body of the request.")
+        what = f"{address} {number.text}"
+        upload = examining.Upload(
+            what, staged.digest, f"{key}.zip", file_name=file_name, folder=folder, confirmed=confirmed
+        )
+        found, notes, refused = _examined(key, upload)
+    finally:
+        store.discard_staged(key)
+        store.discard_staged(f"{key}.zip")
+    reasons = [*_taken(namespace, address, number, staged.digest), *_full(namespace, staged.size), *refused]
+    verdict = None
+    if found is not None and found.inspected.was_read:
+        verdict = guard.verdict_on(namespace, address.path_name, number.text, found.inspected.document)
+    reason = guard.clean_reason(reason)
+    asked = guard.judge(verdict, namespace.breaking_changes, confirmed=confirmed, reason=reason)
+    is_asked = bool(asked) and namespace.breaking_changes == BreakingChanges.ASK
+    state = WOULD_REJECT if reasons or (asked and not is_asked) else WOULD_ASK if is_asked else WOULD_PUBLISH
+    return Forecast(state, [*reasons, *asked], verdict, notes)
+
+
+def _authorise(viewer: Viewer, address: ModuleAddress) -> Namespace:
+    """The token must cover the namespace; its person must be a publisher there."""
+    gate.namespace_for(viewer, address.namespace, only_name=address.path_name)
+    return gate.namespace_for(Viewer(viewer.user), address.namespace, need=Role.PUBLISHER, only_name=address.path_name)
+
+
+def _examined(key: str, upload: examining.Upload) -> tuple[examining.Examined | None, dict[str, Any], list[Reason]]:
+    """What was found, with the notes, and what a release would be refused for."""
+    notes: dict[str, Any] = {}
+    database_availability.release_connection()
+    if not _places.acquire(timeout=WAIT_SECONDS):
+        raise Unavailable("Too many dry runs are being checked.", hint="Send the same again.", retry_after=5)
+    try:
+        with store.open_staged(key) as archive:
+            found = examining.examine(archive, upload, notes)
+    except Refusal as refusal:
+        return None, notes, refusal.reasons
+    finally:
+        _places.release()
+    return found, notes, found.questions
+
+
+def _taken(namespace: Namespace, address: ModuleAddress, number: versions.Version, digest: str) -> list[Reason]:
+    """Whether the number is free, or has these very bytes."""
+    rows = Release.objects.live().filter(
+        kind=Kind.MODULE, namespace=namespace, name=address.path_name, sort_key=number.sort_key
+    )
+    other = rows.select_related("namespace").first()
+    if other is None or (other.state != State.PURGED and other.uploaded_digest == digest):
+        return []
+    found = f"{other} was removed" if other.state == State.PURGED else f"{other} is {other.state} with other bytes"
+    return [
+        Reason(
+            code="version_taken",
+            found=found,
+            expected="a number that was never used",
+            hint="A published version never changes: choose the next number.",
+        )
+    ]
+
+
+def _full(namespace: Namespace, size: int) -> list[Reason]:
+    try:
+        with transaction.atomic():
+            quotas.check(namespace, more_bytes=size, more_versions=1)
+    except quotas.QuotaFull as full:
+        return [Reason("quota_full", str(full).rstrip("."), "room for one more version", full.hint)]
+    return []

@@ -1,0 +1,1 @@
+"""What differs between two versions of a module, and whom it breaks."""

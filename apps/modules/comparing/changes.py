@@ -1,0 +1,227 @@
+"""The rules: each difference between two inspections as a change with a severity. docs/version-guard.md lists them."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from apps.lib.errors import Invalid
+from apps.modules.comparing import bounds, types
+from apps.releases.catalogue.comparing import Change, Severity, severity_of, sorted_by_severity
+
+__all__ = ["Change", "Severity", "between", "severity_of"]
+
+Document = Mapping[str, Any]
+_PLACEHOLDERS = ("null_resource.", "terraform_data.")
+_ADDRESS = re.compile(r"^([\w-]+\.[\w-]+).*", re.DOTALL)  # of a managed resource or a module call
+
+
+def between(old: Document, new: Document) -> list[Change]:
+    """The changes from one inspection to another, the most severe first."""
+    before, after = _units(old), _units(new)
+    found = [change for path in before.keys() & after.keys() for change in _unit(before[path], after[path], path)]
+    found += [
+        Change("submodule", path or ".", Severity.BREAKING, "submodule_removed", before=path)
+        for path in before.keys() - after.keys()
+    ]
+    found += [
+        Change("submodule", path or ".", Severity.COMPATIBLE, "submodule_added", after=path)
+        for path in after.keys() - before.keys()
+    ]
+    return sorted_by_severity(found)
+
+
+def _units(document: Document) -> dict[str, Document]:
+    """The module and its submodules: nobody calls examples or tests."""
+    return {unit["path"]: unit for unit in document.get("units", ()) if unit["kind"] in ("root", "submodule")}
+
+
+def _unit(old: Document, new: Document, path: str) -> Iterator[Change]:
+    yield from _inputs(_named(old["variables"]), _named(new["variables"]), path)
+    yield from _outputs(_named(old["outputs"]), _named(new["outputs"]), path)
+    yield from _addresses(old, new, path)
+    yield from _calls(_named(old["calls"]), _named(new["calls"]), path)
+    yield from _providers(_named(old["providers"]), _named(new["providers"]), path)
+    yield from _clients(old["required_version"], new["required_version"], path)
+
+
+def _named(entries: Iterable[Document]) -> dict[str, Document]:
+    return {entry["name"]: entry for entry in entries}
+
+
+# --- Inputs -----------------------------------------------------------------------------------------------------------
+
+
+def _inputs(old: Mapping[str, Document], new: Mapping[str, Document], unit: str) -> Iterator[Change]:
+    removed, added = old.keys() - new.keys(), new.keys() - old.keys()
+    renamed = _renamed({name: old[name] for name in removed}, {name: new[name] for name in added}, _form)
+    for before, after in renamed.items():
+        yield Change("input", before, Severity.BREAKING, "input_renamed", before, after, unit)
+    for name in removed - renamed.keys():
+        yield Change("input", name, Severity.BREAKING, "input_removed", _declared(old[name]), "", unit)
+    for name in added - set(renamed.values()):
+        required = new[name]["required"]
+        severity = Severity.BREAKING if required else Severity.COMPATIBLE
+        rule = "input_added_required" if required else "input_added"
+        yield Change("input", name, severity, rule, "", _declared(new[name]), unit)
+    for name in old.keys() & new.keys():
+        yield from _input(name, old[name], new[name], unit)
+
+
+def _input(name: str, old: Document, new: Document, unit: str) -> Iterator[Change]:
+    if old["required"] != new["required"]:
+        rule = "input_made_required" if new["required"] else "input_made_optional"
+        severity = Severity.BREAKING if new["required"] else Severity.COMPATIBLE
+        yield Change("input", name, severity, rule, old["default"] or "", new["default"] or "", unit)
+    elif old["default"] != new["default"]:
+        before, after = old["default"] or "", new["default"] or ""
+        yield Change("input", name, Severity.RISKY, "input_default_changed", before, after, unit)
+    yield from _type(name, old["type"], new["type"], unit)
+    if old["nullable"] and not new["nullable"]:
+        # With a default, null is no error: it stands for the default.
+        rule = "input_not_nullable" if new["required"] else "input_null_is_default"
+        severity = Severity.BREAKING if new["required"] else Severity.RISKY
+        yield Change("input", name, severity, rule, "null", new["default"] or "", unit)
+    if more := [message for message in new["validations"] if message not in old["validations"]]:
+        yield Change("input", name, Severity.RISKY, "input_validated", "", "; ".join(more), unit)
+    if old["sensitive"] != new["sensitive"]:
+        rule = "input_sensitive" if new["sensitive"] else "input_no_longer_sensitive"
+        yield Change("input", name, Severity.RISKY, rule, unit=unit)
+    if new.get("deprecated") and not old.get("deprecated"):
+        yield Change("input", name, Severity.COMPATIBLE, "input_deprecated", "", new["deprecated"], unit)
+
+
+def _type(name: str, before: str, after: str, unit: str) -> Iterator[Change]:
+    try:
+        old, new = types.parse(before), types.parse(after)
+    except Invalid:
+        if before != after:
+            yield Change("input", name, Severity.RISKY, "input_type_unreadable", before, after, unit)
+        return
+    if old == new:
+        return
+    rule, severity = "input_type_narrowed", Severity.BREAKING
+    if types.accepts(new, old):
+        rule, severity = "input_type_widened", Severity.COMPATIBLE
+    elif types.specifies(new, old):
+        rule, severity = "input_type_specified", Severity.RISKY
+    yield Change("input", name, severity, rule, before or "any", after or "any", unit)
+
+
+def _declared(entry: Document) -> str:
+    return str(entry["type"] or "any")
+
+
+def _form(entry: Document) -> tuple[Any, ...]:
+    return entry["type"], entry["default"], entry["description"]
+
+
+def _renamed(removed: Mapping[str, Document], added: Mapping[str, Document], form: Any) -> dict[str, str]:
+    """What looks alike under another name, if nothing else does. A hint for people: a renamed one was removed."""
+    before, after = (_by_form(entries, form) for entries in (removed, added))
+    return {
+        names[0]: after[key][0]
+        for key, names in before.items()
+        if len(names) == len(after.get(key, ())) == 1 and removed[names[0]]["description"]
+    }
+
+
+def _by_form(entries: Mapping[str, Document], form: Any) -> dict[Any, list[str]]:
+    found: dict[Any, list[str]] = {}
+    for name, entry in entries.items():
+        found.setdefault(form(entry), []).append(name)
+    return found
+
+
+# --- Outputs ----------------------------------------------------------------------------------------------------------
+
+
+def _outputs(old: Mapping[str, Document], new: Mapping[str, Document], unit: str) -> Iterator[Change]:
+    for name in old.keys() - new.keys():
+        yield Change("output", name, Severity.BREAKING, "output_removed", name, "", unit)
+    for name in new.keys() - old.keys():
+        yield Change("output", name, Severity.COMPATIBLE, "output_added", "", name, unit)
+    for name in old.keys() & new.keys():
+        if new[name]["sensitive"] and not old[name]["sensitive"]:
+            yield Change("output", name, Severity.BREAKING, "output_sensitive", unit=unit)
+        elif old[name]["sensitive"] and not new[name]["sensitive"]:
+            yield Change("output", name, Severity.RISKY, "output_no_longer_sensitive", unit=unit)
+        if new[name].get("deprecated") and not old[name].get("deprecated"):
+            yield Change("output", name, Severity.COMPATIBLE, "output_deprecated", "", new[name]["deprecated"], unit)
+
+
+# --- Addresses in the state: resources and module calls ---------------------------------------------------------------
+
+
+def _addresses(old: Document, new: Document, unit: str) -> Iterator[Change]:
+    """A managed address that is gone destroys what it stood for, unless `moved` says where it went."""
+    before, after = _managed(old), _managed(new)
+    moved = {one["from"]: one["to"] for one in new.get("moved", ())}
+    ends = {_whole(source): target for source, target in reversed(moved.items())}
+    for address in before - after:
+        where = ends.get(address)
+        if where is None and address.startswith(_PLACEHOLDERS):
+            yield Change("resource", address, Severity.RISKY, "placeholder_removed", address, "", unit)
+        elif where is None:
+            yield Change("resource", address, Severity.BREAKING, "resource_removed", address, "", unit)
+        else:
+            yield Change("resource", address, Severity.COMPATIBLE, "resource_moved", address, where, unit)
+    for address in after - before - set(moved.values()):
+        yield Change("resource", address, Severity.COMPATIBLE, "resource_added", "", address, unit)
+
+
+def _managed(unit: Document) -> set[str]:
+    resources = {f"{one['type']}.{one['name']}" for one in unit["resources"] if one["mode"] == "managed"}
+    return resources | {f"module.{call['name']}" for call in unit["calls"]}
+
+
+def _whole(source: str) -> str:
+    """The resource or call of this module to which a `from` belongs: it may name an instance, or what a call made."""
+    return _ADDRESS.sub(r"\1", source)
+
+
+def _calls(old: Mapping[str, Document], new: Mapping[str, Document], unit: str) -> Iterator[Change]:
+    for name in old.keys() & new.keys():
+        before, after = (" ".join(filter(None, (one["source"], one["version"]))) for one in (old[name], new[name]))
+        if before != after:
+            yield Change("call", name, Severity.RISKY, "call_changed", before, after, unit)
+
+
+# --- What it needs ----------------------------------------------------------------------------------------------------
+
+
+def _providers(old: Mapping[str, Document], new: Mapping[str, Document], unit: str) -> Iterator[Change]:
+    for name in new.keys() - old.keys():
+        after = " ".join(filter(None, (new[name]["source"], new[name]["version"])))
+        yield Change("provider", name, Severity.RISKY, "provider_added", "", after, unit)
+    for name in old.keys() - new.keys():
+        yield Change("provider", name, Severity.COMPATIBLE, "provider_removed", old[name]["source"], "", unit)
+    for name in old.keys() & new.keys():
+        yield from _provider(name, old[name], new[name], unit)
+
+
+def _provider(name: str, old: Document, new: Document, unit: str) -> Iterator[Change]:
+    before, after = old["source"], new["source"]
+    if before and after and before != after:
+        yield Change("provider", name, Severity.BREAKING, "provider_replaced", before, after, unit)
+    yield from _constraint("provider", name, old["version"], new["version"], unit)
+    if more := [alias for alias in new["aliases"] if alias not in old["aliases"]]:
+        yield Change("provider", name, Severity.BREAKING, "provider_alias_added", "", ", ".join(more), unit)
+
+
+def _clients(old: list[Document], new: list[Document], unit: str) -> Iterator[Change]:
+    before, after = (", ".join(one["text"] for one in entries) for entries in (old, new))
+    yield from _constraint("client", "required_version", before, after, unit)
+
+
+def _constraint(kind: str, name: str, before: str, after: str, unit: str) -> Iterator[Change]:
+    """Raised: what the old one allowed is allowed no longer. By a new major number that breaks; else it is risky."""
+    if before == after:
+        return
+    verdict = bounds.compare(before, after)
+    severity = {
+        bounds.WIDER: Severity.COMPATIBLE,
+        bounds.NARROWER: Severity.RISKY,
+        bounds.UNKNOWN: Severity.RISKY,
+        bounds.ANOTHER_MAJOR: Severity.BREAKING,
+    }[verdict]
+    yield Change(kind, name, severity, f"{kind}_constraint_{verdict}", before, after, unit)

@@ -1,0 +1,130 @@
+"""The version guard: what a version breaks before it is published, and what its namespace makes of it."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Case, IntegerField, When
+
+from apps.accounts.models import BreakingChanges, Namespace
+from apps.lib.errors import Reason
+from apps.lib.versions import sort_key
+from apps.modules.comparing.changes import Change, Document, Severity, between
+from apps.modules.comparing.rules import SENTENCES
+from apps.modules.models import ModuleVersion
+from apps.releases.catalogue.comparing import next_breaking, says_breaking, step_between
+from apps.releases.models import Kind, Lifecycle
+
+BREAKING_CHANGE = "breaking_change"  # the code of the question and of the refusal
+MAX_CHANGES = 50  # kept with the release, the most severe first
+MAX_VALUE_CHARACTERS = 200
+MAX_NAMED = 5
+MAX_REASON_CHARACTERS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What `version` changes for those who use `against`."""
+
+    version: str
+    against: str
+    changes: list[Change]
+
+    @property
+    def breaking(self) -> list[Change]:
+        return [change for change in self.changes if change.severity == Severity.BREAKING]
+
+    @property
+    def step(self) -> str:
+        return step_between(self.against, self.version)
+
+    @property
+    def is_said(self) -> bool:
+        """Nothing breaks, or the number says so."""
+        return not self.breaking or says_breaking(self.against, self.version)
+
+    def as_note(self) -> dict[str, Any]:
+        """For `Release.notes`: without the compatible changes, and shortened."""
+        told = [change for change in self.changes if change.severity != Severity.COMPATIBLE]
+        return {
+            "against": self.against,
+            "step": self.step,
+            "is_said": self.is_said,
+            "breaking": len(self.breaking),
+            "risky": len(told) - len(self.breaking),
+            "changes": [_shortened(change) for change in told[:MAX_CHANGES]],
+        }
+
+
+def verdict_on(namespace: Namespace, name: str, version: str, document: Document) -> Verdict | None:
+    """Compare an inspection with the version that its users have now; None if there is none.
+
+    `name` is `name/system`. That version is, of the published lower ones, the highest stable one that is not yanked;
+    without such the highest stable one, and without a stable one the highest pre-release.
+    """
+    rows = ModuleVersion.objects.published().filter(
+        release__kind=Kind.MODULE,
+        release__namespace=namespace,
+        release__name=name,
+        release__sort_key__lt=sort_key(version),
+    )
+    yanked = Case(When(release__lifecycle=Lifecycle.YANKED, then=1), default=0, output_field=IntegerField())
+    in_order = rows.order_by("is_prerelease", yanked, "-release__sort_key")
+    chosen = in_order.values_list("pk", flat=True).first()  # alone: a database would sort the inspections with it
+    if chosen is None:
+        return None
+    found = ModuleVersion.objects.filter(pk=chosen).values_list("release__version", "inspection", "inspector").first()
+    if found is None or not found[2]:  # nothing there, or its reader gave up
+        return None
+    against, before, _ = found
+    return Verdict(version, against, between(before, document))
+
+
+def judge(verdict: Verdict | None, mode: str, *, confirmed: Collection[str], reason: str) -> list[Reason]:
+    """Return what the namespace asks (`ask`) or why it refuses (`refuse`); empty if the version may be published."""
+    if verdict is None or verdict.is_said:
+        return []
+    if mode == BreakingChanges.ASK and not (BREAKING_CHANGE in confirmed and reason):
+        return [_reason(verdict, _HOW_TO_CONFIRM)]
+    if mode == BreakingChanges.REFUSE:
+        return [_reason(verdict, "Publish it under that number, or undo the changes; owners change the rule.")]
+    return []
+
+
+_HOW_TO_CONFIRM = (
+    "Publish it under that number; or say on the release's page why it breaks (in a script: "
+    "?confirm=breaking-change&reason=…, of a pushed manifest: the annotations larder.confirm=breaking-change and "
+    "larder.reason)."
+)
+
+
+def _reason(verdict: Verdict, hint: str) -> Reason:
+    breaking = verdict.breaking
+    named = "; ".join(_named(change) for change in breaking[:MAX_NAMED])
+    more = f"; and {len(breaking) - MAX_NAMED} more" if len(breaking) > MAX_NAMED else ""
+    count = f"{len(breaking)} breaking change{'' if len(breaking) == 1 else 's'}"
+    return Reason(
+        code=BREAKING_CHANGE,
+        found=f"{count} since {verdict.against}: {named}{more}",
+        expected=f"a number that says so, such as {next_breaking(verdict.against)}",
+        hint=hint,
+    )
+
+
+def _named(change: Change) -> str:
+    where = f" of {change.unit}" if change.unit else ""
+    return f"{change.kind} {_line(change.name)}{where} ({SENTENCES[change.rule]})"
+
+
+def _shortened(change: Change) -> dict[str, str]:
+    return {key: _line(value) for key, value in change.as_dict().items()}
+
+
+def _line(text: str) -> str:
+    line = " ".join(text.split())
+    return f"{line[: MAX_VALUE_CHARACTERS - 1]}…" if len(line) > MAX_VALUE_CHARACTERS else line
+
+
+def clean_reason(text: str) -> str:
+    """One line, without what does not print, as long as the column."""
+    return "".join(one for one in " ".join(text.split()) if one.isprintable())[:MAX_REASON_CHARACTERS]

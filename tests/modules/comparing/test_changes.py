@@ -1,0 +1,126 @@
+"""Each rule, by two modules as they are published: what changed, how severe, before and after."""
+
+import pytest
+
+from apps.modules.comparing.changes import between, severity_of
+from apps.modules.comparing.rules import SENTENCES
+from apps.modules.inspection.inspecting import inspect
+from tests.house import sources
+
+A = 'variable "a" {\n  type = string\n  default = "x"\n}\n'
+REQUIRED = 'variable "a" {\n  type = string\n}\n'
+VPC = 'resource "aws_vpc" "this" {}\n'
+MOVED = "moved {\n  from = aws_vpc.this\n  to   = aws_vpc.main\n}\n"
+CALL = 'module "net" {\n  source = "./net"\n}\n'
+
+
+def needs(constraint, source="hashicorp/aws", more=""):
+    entry = f'aws = {{\n      source = "{source}"\n      version = "{constraint}"\n{more}    }}'
+    return f"terraform {{\n  required_providers {{\n    {entry}\n  }}\n}}\n"
+
+
+def client(constraint):
+    return f'terraform {{\n  required_version = "{constraint}"\n}}\n'
+
+
+def output(more=""):
+    return f'output "id" {{\n  value = 1\n{more}}}\n'
+
+
+ALIAS = "      configuration_aliases = [aws.other]\n"
+CASES = [
+    ("input_removed", "breaking", A, ""),
+    (
+        "input_renamed",
+        "breaking",
+        A.replace("}", 'description = "It."\n}'),
+        A.replace('"a"', '"b"').replace("}", 'description = "It."\n}'),
+    ),
+    ("input_added_required", "breaking", "", REQUIRED),
+    ("input_made_required", "breaking", A, REQUIRED),
+    ("input_type_narrowed", "breaking", A, A.replace("= string", "= number").replace('"x"', "1")),
+    ("input_not_nullable", "breaking", REQUIRED, REQUIRED.replace("}", "nullable = false\n}")),
+    ("input_default_changed", "risky", A, A.replace('"x"', '"y"')),
+    ("input_type_unreadable", "risky", A, A.replace("= string", "= strings")),
+    ("input_type_specified", "risky", A.replace("= string", "= any"), A),
+    ("input_null_is_default", "risky", A, A.replace("}", "nullable = false\n}")),
+    ("input_validated", "risky", A, A.replace("}", 'validation {\n condition = true\n error_message = "No."\n}\n}')),
+    ("input_sensitive", "risky", A, A.replace("}", "sensitive = true\n}")),
+    ("input_no_longer_sensitive", "risky", A.replace("}", "sensitive = true\n}"), A),
+    ("input_added", "compatible", "", A),
+    ("input_made_optional", "compatible", REQUIRED, A),
+    ("input_type_widened", "compatible", A, A.replace("= string", "= any")),
+    ("input_deprecated", "compatible", A, A.replace("}", 'deprecated = "Use b."\n}')),
+    ("output_removed", "breaking", output(), ""),
+    ("output_sensitive", "breaking", output(), output("sensitive = true\n")),
+    ("output_no_longer_sensitive", "risky", output("sensitive = true\n"), output()),
+    ("output_added", "compatible", "", output()),
+    ("output_deprecated", "compatible", output(), output('deprecated = "Use b."\n')),
+    ("resource_removed", "breaking", VPC, needs("")),
+    ("placeholder_removed", "risky", 'resource "null_resource" "x" {}\n', VPC),
+    ("resource_moved", "compatible", VPC, VPC.replace("this", "main") + MOVED),
+    ("resource_added", "compatible", VPC, VPC + VPC.replace("this", "other")),
+    ("call_changed", "risky", CALL, CALL.replace("./net", "acme/net/aws")),
+    ("provider_added", "risky", "", needs("")),
+    ("provider_replaced", "breaking", needs(">= 5.0"), needs(">= 5.0", source="acme/aws")),
+    ("provider_alias_added", "breaking", needs(">= 5.0"), needs(">= 5.0", more=ALIAS)),
+    ("provider_removed", "compatible", needs(""), ""),
+    ("provider_constraint_raised", "breaking", needs(">= 4.0"), needs("~> 5.0")),
+    ("provider_constraint_narrowed", "risky", needs("~> 5.0"), needs("~> 5.10")),
+    ("provider_constraint_widened", "compatible", needs("~> 5.0"), needs(">= 5.0, < 7.0")),
+    ("provider_constraint_changed", "risky", needs("~> 5.0"), needs("five")),
+    ("client_constraint_raised", "breaking", client(">= 0.13"), client(">= 1.5")),
+    ("client_constraint_narrowed", "risky", client(">= 1.3"), client(">= 1.5")),
+    ("client_constraint_widened", "compatible", client(">= 1.5"), client(">= 1.3")),
+    ("client_constraint_changed", "risky", client(">= 1.5"), client("one")),
+]
+
+
+def changes(before, after):
+    old, new = (files if isinstance(files, dict) else {"main.tf": files} for files in (before, after))
+    documents = [inspect({name: text.encode() for name, text in files.items()}, {}) for files in (old, new)]
+    return between(*documents)
+
+
+@pytest.mark.parametrize(("rule", "severity", "before", "after"), CASES, ids=[case[0] for case in CASES])
+def test_each_rule_finds_its_change(rule, severity, before, after):
+    found = {change.rule: change.severity for change in changes(before, after)}
+
+    assert found.get(rule) == severity, found
+    assert {change.rule for change in changes(before, before)} == set()
+
+
+def test_submodules_have_changes_of_their_own_and_examples_none():
+    before = {"main.tf": A, "modules/net/main.tf": A, "modules/old/main.tf": A, "examples/x/main.tf": A}
+    after = {"main.tf": A, "modules/net/main.tf": REQUIRED, "modules/new/main.tf": A, "examples/x/main.tf": ""}
+    found = [(change.rule, change.unit or change.name) for change in changes(before, after)]
+
+    assert found == [
+        ("submodule_removed", "modules/old"),
+        ("input_made_required", "modules/net"),
+        ("submodule_added", "modules/new"),
+    ]
+    assert severity_of(changes(before, after)) == "breaking"
+
+
+def test_a_move_of_instances_or_into_a_module_counts():
+    moved = "moved {\n  from = aws_vpc.this[0]\n  to   = module.net.aws_vpc.this\n}\n"
+    found = {change.rule for change in changes(VPC, CALL + moved)}
+
+    assert "resource_removed" not in found
+
+
+def test_a_first_constraint_is_risky_and_an_upper_bound_no_new_major():
+    assert [change.severity for change in changes(needs(""), needs(">= 4.0"))] == ["risky"]
+    assert [change.severity for change in changes(needs(">= 4.0"), needs(">= 4.9, < 6.0"))] == ["risky"]
+
+
+def test_the_page_has_every_rule_with_its_severity():
+    page = (sources.CHECKOUT / "docs/version-guard.md").read_text()
+    tested = {rule: severity for rule, severity, *_ in CASES} | {
+        "submodule_removed": "breaking",
+        "submodule_added": "compatible",
+    }
+
+    assert tested.keys() == SENTENCES.keys()
+    assert all(f"| `{rule}` | {tested[rule]} | {sentence} |" in page for rule, sentence in SENTENCES.items())

@@ -1,0 +1,53 @@
+"""The guard over the history of real modules: its verdicts, as a person has read them (docs/version-guard.md).
+
+`histories/<module>.json.xz` has what Larder's inspector found in each tag: names and types, and digests of other texts.
+"""
+
+import json
+import lzma
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from apps.lib import versions
+from apps.modules.comparing.changes import between
+from apps.modules.comparing.guard import Verdict
+
+FOLDER = Path(__file__).with_name("histories")
+MODULES = sorted(path.name.partition(".")[0] for path in FOLDER.glob("*.json.xz"))
+NAMED = 4
+
+
+def lines_of(module):
+    """A line for each version: with which it is compared, what the number says, and what breaks."""
+    history = json.loads(lzma.decompress((FOLDER / f"{module}.json.xz").read_bytes()))
+    measure = None
+    for entry in history:  # by precedence
+        if measure is not None:
+            yield line_of(Verdict(entry["version"], measure["version"], between(measure, entry)))
+        if measure is None or not is_prerelease(entry) or is_prerelease(measure):
+            measure = entry
+
+
+def is_prerelease(entry):
+    return versions.parse(entry["version"]).is_prerelease
+
+
+def line_of(verdict):
+    if not verdict.breaking:
+        return f"{verdict.version} after {verdict.against}: nothing breaks"
+    rules = Counter(change.rule for change in verdict.breaking)
+    found = ", ".join(f"{rule} {count}" for rule, count in sorted(rules.items()))
+    said = "said" if verdict.is_said else "NOT SAID"
+    names = " ".join(sorted({change.name for change in verdict.breaking})[:NAMED])
+    return f"{verdict.version} after {verdict.against}: {said}, {found} ({names})"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_the_verdicts_are_those_that_a_person_has_read(module):
+    assert list(lines_of(module)) == (FOLDER / f"{module}.txt").read_text().splitlines()
+
+
+def test_there_are_five_histories_and_more():
+    assert len(MODULES) >= 5
