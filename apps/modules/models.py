@@ -81,6 +81,9 @@ class ModuleVersion(models.Model):
     files = models.JSONField(
         default=list, help_text="[{name, size, at, packed, method}]: the position of each file in the zip."
     )
+    health = models.JSONField(
+        null=True, blank=True, help_text="{rules, missing}: see modules.health. Null: not stored."
+    )
     manifest_digest = models.CharField(
         max_length=135, blank=True, help_text="Digest of its OCI manifest; see modules.package_manifest."
     )
@@ -114,6 +117,10 @@ class ModuleCallQuerySet(models.QuerySet["ModuleCall"]):
             calls |= over_oci & Q(source__startswith=OCI)
         return self.filter(calls, target_system=address.system)
 
+    def installed(self) -> Self:
+        """Users of a module do not get what its examples call; older inspections list that too."""
+        return self.exclude(unit__startswith="examples/")
+
 
 class ModuleCall(models.Model):
     """A module block: a version builds on a module. `target_*` are empty if the module is not in this registry."""
@@ -136,3 +143,19 @@ class ModuleCall(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} -> {self.source}"
+
+
+class ProviderRequirement(models.Model):
+    """A version needs a provider of this registry. Its inspection has the other providers too."""
+
+    version = models.ForeignKey(ModuleVersion, models.CASCADE, related_name="provider_requirements")
+    unit = models.CharField(max_length=300, blank=True, help_text="The folder that says so. Empty: the root.")
+    constraint = models.CharField(max_length=200, blank=True)
+    target_namespace = models.CharField(max_length=64, help_text="In lower case, with - for _, as clients send it.")
+    target_type = models.CharField(max_length=63)
+
+    class Meta:
+        indexes = [models.Index(fields=["target_namespace", "target_type"], name="modules_needs_by_target")]
+
+    def __str__(self) -> str:
+        return f"{self.version} -> {self.target_namespace}/{self.target_type}"

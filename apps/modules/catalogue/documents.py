@@ -52,12 +52,6 @@ def details_document(version: ModuleVersion, *, versions: list[str], systems: Ma
     """One version and its contents. `versions` are all listed ones, `systems` all of its name with downloads."""
     module, release = version.module, version.release
     assert release.published_at is not None  # noqa: S101  # a constraint says so
-    units: list[dict[str, Any]] = version.inspection.get("units", [])
-    root: dict[str, Any] = next((unit for unit in units if unit["kind"] == "root"), {})
-    # A version inspected by an older Larder has only HTML, which is valid Markdown.
-    markdown = version.readmes
-    if markdown is None:
-        markdown = {"": version.readme_html, **{unit["path"]: unit.get("readme", "") for unit in units if unit["path"]}}
     summary = summary_document(
         module.address,
         release.version,
@@ -67,11 +61,24 @@ def details_document(version: ModuleVersion, *, versions: list[str], systems: Ma
         downloads=systems.get(module.system, 0),
     )
     return summary | {
-        "root": _unit_document({**root, "name": module.name}, markdown),
-        "submodules": [_unit_document(unit, markdown) for unit in units if unit["kind"] == "submodule"],
-        "examples": [_unit_document(unit, markdown) for unit in units if unit["kind"] == "example"],
+        **contents_document(version),
         "providers": sorted(systems),
         "versions": versions,
+    }
+
+
+def contents_document(version: ModuleVersion) -> dict[str, Any]:
+    """The root, submodules and examples, each with its README as Markdown and its declarations."""
+    units: list[dict[str, Any]] = version.inspection.get("units", [])
+    root: dict[str, Any] = next((unit for unit in units if unit["kind"] == "root"), {})
+    # A version inspected by an older Larder has only HTML, which is valid Markdown.
+    markdown = version.readmes
+    if markdown is None:
+        markdown = {"": version.readme_html, **{unit["path"]: unit.get("readme", "") for unit in units if unit["path"]}}
+    return {
+        "root": _unit_document({**root, "name": version.module.name}, markdown),
+        "submodules": [_unit_document(unit, markdown) for unit in units if unit["kind"] == "submodule"],
+        "examples": [_unit_document(unit, markdown) for unit in units if unit["kind"] == "example"],
     }
 
 

@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from apps.modules.models import Module, ModuleVersion
-from apps.releases.catalogue import search
+from apps.modules.models import Module, ModuleVersion, ModuleVersionQuerySet
+from apps.releases.catalogue import indexing
+from apps.releases.catalogue.indexing import Entry, Item
 from apps.releases.models import Kind, Lifecycle
 
 # Defaults of clients for a source without a host or a namespace.
@@ -26,45 +27,52 @@ def refresh(module: Module) -> None:
     """
     # no_key: the key does not change, so rows that only refer to the module need not wait.
     Module.objects.select_for_update(no_key=True).get(pk=module.pk)
-    shown = default_version(module)
+    shown = _versions(module).defer("readme_html", "files").first()
     if shown is None:
-        search.drop(kind=Kind.MODULE, namespace=module.namespace, name=module.address.path_name)
+        indexing.drop(kind=Kind.MODULE, namespace=module.namespace, name=module.address.path_name)
         return
     units: list[dict[str, Any]] = shown.inspection.get("units", [])
     description = module.description or shown.summary
-    search.put(
-        release=shown.release,
+    entry = Entry(
         description=description,
-        words=_words(module, description, units),
+        words={
+            indexing.NAME: [module.name],
+            indexing.PLACE: [module.namespace.name, module.system],
+            indexing.DESCRIPTION: [description],
+        },
+        items=_items(units),
+        readme=" ".join((shown.readmes or {}).values()),
         facets={"system": [module.system], "provider": _providers(units)},
-        is_listed=shown.release.lifecycle != Lifecycle.YANKED,
     )
+    indexing.put(release=shown.release, entry=entry, is_listed=shown.release.lifecycle != Lifecycle.YANKED)
 
 
 def default_version(module: Module) -> ModuleVersion | None:
     """The highest stable listed version, see `default_first`."""
-    rows = ModuleVersion.objects.filter(module=module).published().default_first().for_pages()
-    return rows.select_related("release__namespace").first()
+    return _versions(module).for_pages().first()
 
 
-def _words(module: Module, description: str, units: Iterable[Mapping[str, Any]]) -> dict[int, list[str]]:
-    words: dict[int, list[str]] = {
-        search.NAME: [module.name],
-        search.PLACE: [module.namespace.name, module.system],
-        search.DESCRIPTION: [description],
-        search.SUBMODULE: [],
-        search.RESOURCE: [],
-        search.INPUT: [],
-        search.OUTPUT: [],
-    }
-    for unit in units:
-        if unit["kind"] == "example":
-            continue  # a module does not offer what its examples use
-        words[search.SUBMODULE].append(unit["name"])
-        words[search.RESOURCE] += [found["type"] for found in unit["resources"]]
-        words[search.INPUT] += [found["name"] for found in unit["variables"]]
-        words[search.OUTPUT] += [found["name"] for found in unit["outputs"]]
-    return words
+def _versions(module: Module) -> ModuleVersionQuerySet:
+    rows = ModuleVersion.objects.filter(module=module).published().default_first()
+    return rows.select_related("release__namespace")
+
+
+def _items(units: Iterable[Mapping[str, Any]]) -> list[Item]:
+    """What the module declares, each name once: in the root if it is there. An example offers nothing."""
+    offered = sorted((unit for unit in units if unit["kind"] != "example"), key=lambda unit: unit["kind"] != "root")
+    found: dict[tuple[int, str], Item] = {}
+    for unit in offered:
+        path = unit.get("path", "")
+        named = [(indexing.SUBMODULE, unit["name"])] if unit["kind"] != "root" else []
+        named += [
+            (indexing.RESOURCE if row.get("mode", "managed") == "managed" else indexing.DATA_SOURCE, row["type"])
+            for row in unit["resources"]
+        ]
+        named += [(indexing.INPUT, row["name"]) for row in unit["variables"]]
+        named += [(indexing.OUTPUT, row["name"]) for row in unit["outputs"]]
+        for place, name in named:
+            found.setdefault((place, name), Item(place, name, path))
+    return list(found.values())
 
 
 def _providers(units: Iterable[Mapping[str, Any]]) -> set[str]:

@@ -72,6 +72,16 @@ def version_of(
     return module_version
 
 
+def default_version_for(viewer: Viewer, address: ModuleAddress) -> ModuleVersion:
+    """The version that pages show first. Raises as `module_for` does, and NotFound if nothing can be read."""
+    module = module_for(viewer, address)
+    rows = ModuleVersion.objects.filter(module=module).published().default_first().for_pages()
+    found = rows.select_related("release__namespace", "module__namespace").first()
+    if found is None:
+        raise NotFound(f"{address} has no version that you may see.")
+    return found
+
+
 def listed_versions(viewer: Viewer, address: ModuleAddress) -> Listed:
     """Every listed version, highest first by SemVer precedence (the index gives the order), and the repository.
 

@@ -4,31 +4,35 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from apps.lib.addresses import ModuleAddress
+from apps.lib.addresses import ModuleAddress, canonical
 from apps.lib.archives.layouts import is_module_file
 from apps.lib.archives.sandboxed import Entry, Listing
 from apps.modules import inspection
 from apps.modules.checking import loading
 from apps.modules.checking.loading import Fault
-from apps.modules.contents import readme
-from apps.modules.dependents.sources import target_of
+from apps.modules.contents import changelog, readme
+from apps.modules.dependents.sources import provider_of, target_of
+from apps.modules.health import scoring
 from apps.modules.inspection import README_NAMES, folders, inspecting
-from apps.modules.models import ModuleCall, ModuleVersion
+from apps.modules.models import ModuleCall, ModuleVersion, ProviderRequirement
 
 # Files whose text `archives.inspect` returns; READMEs first, so that a flood of files leaves room for them.
-WANTED = (*README_NAMES, *inspection.WANTED)
+WANTED = (*README_NAMES, *inspection.WANTED, *changelog.NAMES)
 # Files listed on the pages; the archive may contain more.
 MAX_FILES = 2_000
 # For all folders together; those directly in modules/ and examples/ come first.
 MAX_README_BYTES = 4 * 1024 * 1024
+# Users of the module do not install what these build on.
+UNUSED = ("example", "other")
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """Columns of ModuleVersion, and the rows of its module calls."""
+    """Columns of ModuleVersion, and the rows of the modules and providers of this registry that it builds on."""
 
     fields: dict[str, Any]
     calls: list[ModuleCall]
+    requirements: list[ProviderRequirement]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +76,12 @@ def read(listing: Listing, inspected: Inspected, *, address: ModuleAddress, vers
     source = readmes.get("", b"")
     if source:
         texts[""] = readme.text_of(source)
+    history = next((text for name, text in listing.texts.items() if name.lower() in changelog.NAMES), b"")
+    document["changelog"] = changelog.render(history, version, prefix=prefix, files=shown) if history else ""
+    html = readme.render(source, files=shown, prefix=prefix) if source else ""
+    health = scoring.measure(document, has_readme=bool(html), files=files)
     fields = {
-        "readme_html": readme.render(source, files=shown, prefix=prefix) if source else "",
+        "readme_html": html,
         "readmes": texts,
         "readme_renderer": readme.RENDERER,
         "summary": readme.summary(source) if source else "",
@@ -81,12 +89,14 @@ def read(listing: Listing, inspected: Inspected, *, address: ModuleAddress, vers
         # Without a stamp it is outdated, so the next re-inspection reads it again.
         "inspector": inspection.INSPECTOR if inspected.was_read else "",
         "files": files,
+        "health": health.as_dict() if health else None,
     }
-    return Contents(fields, list(_calls(document["units"])))
+    units = [unit for unit in document["units"] if unit["kind"] not in UNUSED]
+    return Contents(fields, list(_calls(units)), list(_requirements(units)))
 
 
 def write(version: ModuleVersion, contents: Contents) -> None:
-    """Update the row and replace the rows of its calls, in the caller's transaction."""
+    """Update the row and replace the rows of what it builds on, in the caller's transaction."""
     for name, value in contents.fields.items():
         setattr(version, name, value)
     version.save()
@@ -94,6 +104,10 @@ def write(version: ModuleVersion, contents: Contents) -> None:
     for call in contents.calls:
         call.version = version
     ModuleCall.objects.bulk_create(contents.calls)
+    version.provider_requirements.all().delete()
+    for requirement in contents.requirements:
+        requirement.version = version
+    ProviderRequirement.objects.bulk_create(contents.requirements)
 
 
 def _readmes(texts: Mapping[str, bytes]) -> dict[str, bytes]:
@@ -115,7 +129,7 @@ def _rank(file_name: str) -> int:
 def _files(listing: Listing) -> list[dict[str, Any]]:
     entries = sorted((entry for entry in listing.entries if not entry.is_dir), key=_importance)[:MAX_FILES]
     return [
-        {"name": entry.name, "size": entry.size, "at": entry.at, "packed": entry.packed, "method": entry.method}
+        {name: getattr(entry, name) for name in ("name", "size", "at", "packed", "method", "crc")}
         for entry in sorted(entries, key=lambda entry: entry.name)
     ]
 
@@ -130,8 +144,6 @@ def _importance(entry: Entry) -> tuple[int, str]:
 
 def _calls(units: list[dict[str, Any]]) -> Iterator[ModuleCall]:
     for unit in units:
-        if unit["kind"] in {"example", "other"}:
-            continue  # users of the module do not install what its examples call
         for call in unit["calls"]:
             target = target_of(call["source"])
             yield ModuleCall(
@@ -143,3 +155,15 @@ def _calls(units: list[dict[str, Any]]) -> Iterator[ModuleCall]:
                 target_name=target.name if target else "",
                 target_system=target.system if target else "",
             )
+
+
+def _requirements(units: list[dict[str, Any]]) -> Iterator[ProviderRequirement]:
+    for unit in units:
+        for row in unit["providers"]:
+            if target := provider_of(row["source"]):
+                yield ProviderRequirement(
+                    unit=unit["path"][:300],
+                    constraint=row["version"][:200],
+                    target_namespace=canonical(target.namespace),
+                    target_type=target.type,
+                )

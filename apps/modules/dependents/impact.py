@@ -6,30 +6,19 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from django.db.models import Q
-
-from apps.accounts.access.gate import Viewer, visible_namespaces
+from apps.accounts.access.gate import Viewer
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress
 from apps.lib.constraints import Constraint
 from apps.lib.errors import Invalid
 from apps.modules import publishing
-from apps.modules.dependents import sources
-from apps.modules.models import ModuleCall
-from apps.releases.models import Kind, Release, SearchDoc
+from apps.modules.dependents import sources, users
+from apps.modules.dependents.users import Use
+from apps.releases.models import Release
 
-# Calls read for one module.
-CALLS = 2_000
 MAY_FAIL = "may fail: its constraint is unknown"
 MAY_BE_IT = "may use this version, which keeps answering to its tags and digest until it is quarantined or purged"
 BY_TAG = "still gets it by its tag until it is quarantined or purged"
-_ROW = (
-    "version__release__namespace__name",
-    "version__release__name",
-    "version__release__version",
-    "constraint",
-    "source",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +42,7 @@ class Caller:
 
 def callers_of(viewer: Viewer, release: Release) -> list[Caller]:
     """Callers that the viewer may see; those that fail come first."""
-    defaults = SearchDoc.objects.filter(kind=Kind.MODULE, namespace__in=visible_namespaces(viewer)).values("release")
-    calls = ModuleCall.objects.to(publishing.address_of(release)).filter(version__release__in=defaults)
-    # Users of a module do not get what its examples call, and a module does not call itself.
-    calls = calls.exclude(unit__startswith="examples/").exclude(
-        Q(version__release__namespace=release.namespace, version__release__name=release.name)
-    )
-    rows = list(calls.values_list(*_ROW).distinct().order_by(*_ROW)[:CALLS])
+    rows = users.of_module(viewer, publishing.address_of(release))
     if not rows:
         return []
     this = versions.parse(release.version)
@@ -70,20 +53,17 @@ def callers_of(viewer: Viewer, release: Release) -> list[Caller]:
     return sorted(hit, key=lambda caller: caller.rank)
 
 
-def _caller(row: tuple[str, str, str, str, str], this: versions.Version, left: Sequence[str]) -> Caller | None:
-    namespace, path_name, version, text, source = row
-    name, _, system = path_name.partition("/")
-    address = ModuleAddress(namespace, name, system)
-    reference = sources.reference_of(source)
-    if reference is not None:
-        return _by_reference(Caller(address, version, ""), reference, this, left)
+def _caller(use: Use, this: versions.Version, left: Sequence[str]) -> Caller | None:
+    caller = Caller(use.address, use.version, use.asked)
+    if use.reference is not None:
+        return _by_reference(caller, use.reference, this, left)
     try:
-        constraint = Constraint.parse(text)
+        constraint = Constraint.parse(use.constraint)
     except Invalid:
-        return Caller(address, version, text, effect=MAY_FAIL)
+        return replace(caller, effect=MAY_FAIL)
     if not constraint.allows(this):
         return None
-    return Caller(address, version, text, constraint.highest(left))
+    return replace(caller, instead=constraint.highest(left))
 
 
 def _by_reference(
@@ -91,15 +71,12 @@ def _by_reference(
 ) -> Caller | None:
     """A tag or a digest still reaches a yanked version; quarantine and purge break the caller."""
     if reference.digest:
-        return replace(caller, constraint=f"digest {reference.digest[:19]}…", effect=MAY_BE_IT)
-    tag = reference.tag or "latest"
-    caller = replace(caller, constraint=f"tag {tag}")
-    if tag == "latest":
+        return replace(caller, effect=MAY_BE_IT)
+    if reference.tag in ("", users.LATEST):
         every = Constraint.parse("")
         return replace(caller, instead=every.highest(left)) if every.allows(this) else None
     try:
-        # OCI tags have no "+".
-        is_this = versions.parse(tag.replace("_", "+")).precedence == this.precedence
+        is_this = users.version_of(reference.tag).precedence == this.precedence
     except Invalid:
         return replace(caller, effect=MAY_BE_IT)
     return replace(caller, effect=BY_TAG) if is_this else None

@@ -1,13 +1,13 @@
-"""Parse sources of module blocks that name a module of this registry."""
+"""Parse sources of module blocks and required providers that name a module or provider of this registry."""
 
 from dataclasses import dataclass
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlsplit
 
 from django.conf import settings
 
-from apps.lib.addresses import ModuleAddress
+from apps.lib.addresses import ModuleAddress, ProviderAddress, hosted_provider
 from apps.lib.errors import Invalid
-from apps.lib.hostnames import on_the_wire
+from apps.lib.hostnames import is_one_of
 from apps.modules.models import OCI
 
 
@@ -23,14 +23,17 @@ def target_of(source: str) -> ModuleAddress | None:
     """The module of `<our host>/ns/name/system` or `oci://<our host>/…?tag=…`, with or without `//folder`."""
     place = source.partition("?")[0].removeprefix(OCI) if source.startswith(OCI) else source
     host, slash, path = place.partition("//")[0].partition("/")
-    if not slash:
+    if not slash or not is_one_of(host, _hosts()):
         return None
     try:
-        if on_the_wire(host) != on_the_wire(settings.PUBLIC_HOST):
-            return None
         return ModuleAddress.parse(path)
     except Invalid:
         return None
+
+
+def provider_of(source: str) -> ProviderAddress | None:
+    """The provider of `<our host>/ns/type`; mirrors know our further names without a port."""
+    return hosted_provider(source, (settings.PUBLIC_HOST, *settings.HOSTNAMES))
 
 
 def reference_of(source: str) -> Reference | None:
@@ -39,3 +42,9 @@ def reference_of(source: str) -> Reference | None:
         return None
     query = parse_qs(source.partition("?")[2])
     return Reference(query.get("tag", [""])[0], query.get("digest", [""])[0])
+
+
+def _hosts() -> list[str]:
+    """Modules come from the public address, or from a further name with the same port."""
+    port = urlsplit(f"//{settings.PUBLIC_HOST}").port
+    return [settings.PUBLIC_HOST, *(f"{name}:{port}" if port else name for name in settings.HOSTNAMES)]

@@ -15,13 +15,15 @@ A unit is one folder's own module files:
      "resources": [{"mode": "managed" | "data" | "ephemeral", "type", "name", "provider", "file", "line"}],
      "providers": [{"name", "source", "version", "aliases": ["aws.replica"], "file", "line"}],
      "calls": [{"name", "source", "version", "file", "line"}],
+     "moved": [{"from", "to", "file", "line"}],         # absent if there is none
      "warnings": [{"file", "line", "column", "message"}]}
 
 Types and defaults are the author's own text without its indentation. `default` is null if there is none,
 "(unknown)" if it is uncertain, "(sensitive)" if the variable is sensitive: such a default is nowhere in the
 document. `value` is the default as JSON; the key is absent unless the default is a literal that is shown.
 
-`apps.modules.contents.extraction` adds `file_count`: the number of files in the archive, of which it may store fewer.
+`apps.modules.contents.extraction` adds `file_count`: the number of files in the archive, of which it may store fewer;
+and `changelog`: the HTML of what CHANGELOG.md says of the version.
 
 The child process imports this package, so nothing in it imports Django.
 """
@@ -29,7 +31,7 @@ The child process imports this package, so nothing in it imports Django.
 from apps.lib.archives.layouts import MODULE_SUFFIXES
 
 # Increase it with the rules: `manage.py reinspect` reads what an older one has read again.
-INSPECTOR = "5"
+INSPECTOR = "7"
 
 README_NAMES = ("readme.md", "readme.markdown", "readme")
 # The members of an archive whose texts are wanted, as `archives.inspect` takes them. READMEs of the root are not here:

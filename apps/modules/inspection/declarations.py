@@ -70,6 +70,10 @@ def call(block: Block) -> dict[str, Any]:
     }
 
 
+def moved(block: Block) -> dict[str, Any]:
+    return {"from": block.text("from"), "to": block.text("to"), "file": block.file, "line": block.line}
+
+
 def provider_of(block: Block) -> str:
     """The local name of a resource's provider: as it says, else the first word of its type; empty where unknown."""
     said = block.attributes.get("provider")

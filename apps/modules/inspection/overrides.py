@@ -23,6 +23,7 @@ class Declarations:
 
     named: dict[Key, Block] = field(default_factory=dict)
     providers: list[Block] = field(default_factory=list)
+    moved: list[Block] = field(default_factory=list)
     required_versions: list[tuple[str, Value]] = field(default_factory=list)  # with the file
     requirements: dict[str, tuple[str, Value]] = field(default_factory=dict)
     diagnostics: list[Diagnostic] = field(default_factory=list)
@@ -55,6 +56,8 @@ def _declare(found: Declarations, block: Block) -> None:
         _require(found, block)
     elif block.kind == "provider":
         _provide(found, block)
+    elif block.kind == "moved":
+        found.moved.append(block)
     elif (key := (block.kind, block.labels)) not in found.named:
         found.named[key] = block
     else:
@@ -117,6 +120,8 @@ def _override(found: Declarations, blocks: list[Block]) -> None:
             found.requirements |= {name: (block.file, value) for name, value in _required_providers(block)}
         elif block.kind == "provider":
             _override_provider(found, block)
+        elif block.kind == "moved":
+            found.moved.append(block)
         elif (key := (block.kind, block.labels)) in found.named:
             found.named[key] = _merged(found.named[key], block)
         else:

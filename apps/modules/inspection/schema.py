@@ -44,5 +44,6 @@ SCHEMA: Mapping[str, Shape] = {
     "ephemeral": Shape(2, _OF_RESOURCE),
     "provider": Shape(1, frozenset({"version", "alias"})),
     "module": Shape(1, frozenset({"source", "version"})),
+    "moved": Shape(0, frozenset({"from", "to"})),
     "check": Shape(1, blocks={"data": Shape(2, _OF_RESOURCE)}),
 }

@@ -53,6 +53,8 @@ def read_unit(files: Mapping[str, bytes], sizes: Mapping[str, int] | None = None
         "providers": declarations.providers(found),
         "calls": [declarations.call(block) for block in found.of("module")],
     }
+    if found.moved:
+        parts["moved"] = [declarations.moved(block) for block in found.moved]
     diagnostics = [*found.diagnostics, *(one for reading in readings.values() for one in reading.diagnostics)]
     return Unit(parts, _ordered(diagnostics), faults)
 
@@ -154,7 +156,9 @@ def _truncate(units: list[Document]) -> None:
         return
     for unit in units:
         lost = 0
-        for name in (*LISTS, "warnings"):
+        for name in (*LISTS, "moved", "warnings"):
+            if name not in unit:
+                continue
             rows, unit[name] = unit[name], []
             for row in rows:
                 room -= _size(row) + len(", ")

@@ -10,10 +10,12 @@ from apps.accounts.models import Role
 from apps.lib.addresses import ModuleAddress
 from apps.modules.catalogue import reading
 from apps.modules.catalogue.documents import archive_name
+from apps.modules.comparing import versions as comparing
 from apps.modules.models import Module, ModuleVersion
 from apps.portal.modules.attachments import tags_of
 from apps.portal.modules.units import Unit, Units
 from apps.portal.versions.pages import Tab, VersionPages
+from apps.releases.catalogue.comparing import Comparison
 from apps.releases.models import Kind
 
 
@@ -24,8 +26,10 @@ class ModulePages(VersionPages):
     publish_route = "portal:publish"
     columns = {"required": F("module_version__inspection__units__0__required_version")}
 
-    def parent_and_role(self, viewer: Viewer, address: ModuleAddress) -> tuple[Module, Role]:
-        return reading.module_and_role(viewer, address)
+    def parent_and_role(
+        self, viewer: Viewer, address: ModuleAddress, *, need: Role = Role.READER
+    ) -> tuple[Module, Role]:
+        return reading.module_and_role(viewer, address, need=need)
 
     def version_of(self, viewer: Viewer, parent: Module, version: str) -> ModuleVersion:
         return reading.version_of(viewer, parent, version, even_quarantined=True)
@@ -47,6 +51,9 @@ class ModulePages(VersionPages):
             "root": units.root,
             "files_path": reverse("portal:module-files", args=where(shown.module.address, shown.release.version)),
         }
+
+    def compare(self, viewer: Viewer, address: ModuleAddress, numbers: str) -> Comparison:
+        return comparing.compare(viewer, address, numbers)
 
     def beside_versions(self, parent: Module) -> dict[str, Any]:
         return tags_of(parent)

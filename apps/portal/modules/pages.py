@@ -1,6 +1,7 @@
 """The pages of one module version: each tab has its own URL. For its files see files.py."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -17,21 +18,27 @@ from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import NotFound
 from apps.modules.catalogue.documents import archive_name
 from apps.modules.catalogue.reading import published_release
+from apps.modules.contents import changelog
 from apps.modules.dependents import queries
+from apps.modules.health.scoring import health_of
 from apps.modules.models import ModuleVersion
+from apps.portal.frame.page_urls import url_of
 from apps.portal.frame.paging import page_of
 from apps.portal.lifecycle import pages as lifecycle
-from apps.portal.modules import attachments, files
-from apps.portal.modules.downloads import downloads_card
+from apps.portal.modules import attachments, examples, files, rows, usage
+from apps.portal.modules import compare as compare_files
 from apps.portal.modules.frame import MODULES, depends_on, where
 from apps.portal.modules.units import Unit, grouped
 from apps.portal.snippets import module_snippets
-from apps.portal.versions import listing, pages
+from apps.portal.versions import badges, compare, downloads, feeds, graph, listing, outdated, pages
+from apps.portal.versions.downloads import downloads_card
 from apps.portal.versions.pages import Contents, Opened
+from apps.portal.versions.refusing import refusing
 from apps.providers.reading import hosted_providers
 
 USERS = 50
 UNITS = 100
+REQUIRED_SHOWN = 100  # in a block to copy
 SUBMODULES_SHOWN = 12
 BELOW_SHOWN = 50
 
@@ -40,6 +47,11 @@ def _readme(_request: HttpRequest, opened: Opened, context: dict[str, Any]) -> N
     shown: ModuleVersion = opened.shown
     context |= _usage(shown, context["root"]) | {"card": downloads_card(shown.module)}
     context |= attachments.attachments_of(shown)
+    context["refusing"] = refusing(opened)
+    context["provider_rows"] = _provider_rows(opened.viewer, context["root"])
+    names = (row["name"] for row in shown.files if row["name"].lower() in changelog.NAMES)
+    context["changelog_file"] = next(names, "")
+    context["health"] = health_of(shown)
     if not context["units"].has_root:
         folders = [unit.path for unit in context["units"].submodules[:SUBMODULES_SHOWN]]
         context["usages"] = module_snippets.submodule_usages(context["address"], shown.release.version, folders)
@@ -50,11 +62,12 @@ def _readme(_request: HttpRequest, opened: Opened, context: dict[str, Any]) -> N
 
 def _usage(shown: ModuleVersion, unit: Unit) -> dict[str, Any]:
     address, version = shown.module.address, shown.release.version
-    return {"usages": module_snippets.usages(address, version, folder=unit.path, inputs=unit.required)}
-
-
-def _rows_of_root(*_: object) -> None:
-    """Inputs, outputs and resources are in the frame."""
+    required = unit.required[:REQUIRED_SHOWN]
+    found: dict[str, Any] = {"usages": module_snippets.usages(address, version, folder=unit.path, inputs=required)}
+    if unit.kind in ("root", "submodule") and unit.variables:
+        folder = f"?{urlencode({'folder': unit.path})}" if unit.path else ""
+        found["builder_url"] = url_of(address, "usage", version) + folder
+    return found
 
 
 def _dependencies(request: HttpRequest, opened: Opened, context: dict[str, Any]) -> None:
@@ -67,15 +80,15 @@ def _calls(viewer: Viewer, shown: ModuleVersion, context: dict[str, Any], unit: 
     """The module blocks of a unit, each with the URL of its module's page if the viewer may see one."""
     targets = queries.hosted_targets(viewer, shown, unit.path) if unit.calls else {}
     folders = context["units"].at(call.folder for call in unit.called)
-    rows = []
+    calls = []
     for call in unit.called:
         target, inner, url = targets.get(call.row["name"]), folders.get(call.folder), ""
         if target is not None:
             url = reverse("portal:module", args=[target.namespace, target.name, target.system])
         elif inner is not None and inner.kind != "root":
             url = reverse(inner.route, args=[*where(context["address"], shown.release.version), inner.slug])
-        rows.append({**call.row, "url": url, "is_hosted": target is not None, "is_local": bool(call.folder)})
-    return {"calls": rows, "provider_rows": _provider_rows(viewer, unit)}
+        calls.append({**call.row, "url": url, "is_hosted": target is not None, "is_local": bool(call.folder)})
+    return {"calls": calls, "provider_rows": _provider_rows(viewer, unit)}
 
 
 def _provider_rows(viewer: Viewer, unit: Unit) -> list[dict[str, Any]]:
@@ -105,6 +118,8 @@ def module_unit(request: HttpRequest, *, kind: str, version: str, unit: str, **n
         what = "folder" if kind == "other" else kind
         raise NotFound(f"{context['address']} {version} has no {what} {unit!r}.")
     context |= _usage(opened.shown, folder) | _calls(opened.viewer, opened.shown, context, folder) | {"unit": folder}
+    part, page = rows.part_of(folder, request)
+    context |= {"part": part, "full": rows.ordered(folder), "page": page}
     context["below"] = context["units"].below(folder)[:BELOW_SHOWN]
     context["sections"] = [
         ("Inputs", "inputs", len(folder.variables)),
@@ -131,9 +146,9 @@ def module_archive(request: HttpRequest, namespace: str, name: str, system: str,
 _VERSION = f"{MODULES.path}/<str:version>"
 _TABS: dict[str, Contents] = {
     "version": _readme,
-    "inputs": _rows_of_root,
-    "outputs": _rows_of_root,
-    "resources": _rows_of_root,
+    "inputs": rows.tab_of("variables"),
+    "outputs": rows.tab_of("outputs"),
+    "resources": rows.tab_of("resources"),
     "dependencies": _dependencies,
     "submodules": _units("submodule", "other"),
     "examples": _units("example"),
@@ -141,11 +156,21 @@ _TABS: dict[str, Contents] = {
 
 urlpatterns = [
     listing.route(MODULES),
+    graph.route(MODULES),
+    downloads.route(MODULES),
+    outdated.route(MODULES),
+    *compare.routes(MODULES),
+    *compare_files.urlpatterns,
+    *badges.routes(MODULES),
+    *feeds.routes(MODULES),
     *pages.routes(MODULES, _TABS),
     path(f"{_VERSION}/submodules/<path:unit>", module_unit, {"kind": "submodule"}, name="module-submodule"),
     path(f"{_VERSION}/examples/<path:unit>", module_unit, {"kind": "example"}, name="module-example"),
     path(f"{_VERSION}/folders/<path:unit>", module_unit, {"kind": "other"}, name="module-folder"),
     path(f"{_VERSION}/archive", module_archive, name="module-archive"),
+    *rows.urlpatterns,
+    *usage.urlpatterns,
+    *examples.urlpatterns,
     *files.urlpatterns,
     *lifecycle.urlpatterns,
 ]

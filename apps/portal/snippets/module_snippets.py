@@ -61,11 +61,14 @@ def submodule_usages(address: ModuleAddress, version: str, folders: Iterable[str
 
 
 def module_block(address: ModuleAddress, version: str, *, folder: str = "", lines: Iterable[str] = ()) -> str:
-    source = f"{client_setup.host()}/{address}" + (f"//{folder}" if folder else "")
-    inside = [f'source  = "{source}"', f'version = "{version}"']
+    inside = [f'source  = "{source_of(address, folder)}"', f'version = "{version}"']
     inside += ["", *lines] if lines else []
     body = "\n".join(f"  {line}" if line else "" for line in inside)
     return f'module "{label_of(address, folder)}" {{\n{body}\n}}'
+
+
+def source_of(address: ModuleAddress, folder: str = "") -> str:
+    return f"{client_setup.host()}/{address}" + (f"//{folder}" if folder else "")
 
 
 def label_of(address: ModuleAddress, folder: str = "") -> str:

@@ -22,6 +22,8 @@ from apps.accounts.models import Role, Visibility
 from apps.portal.frame import damage
 from apps.portal.frame.page_urls import Address, url_of
 from apps.portal.snippets import module_snippets
+from apps.portal.snippets.badges import badges_markdown
+from apps.releases.catalogue.comparing import Comparison
 from apps.releases.models import Kind, Lifecycle
 
 SWITCHER = 20
@@ -58,7 +60,7 @@ class VersionPages(ABC):
     columns: Mapping[str, Any]
 
     @abstractmethod
-    def parent_and_role(self, viewer: Viewer, address: Any) -> tuple[Any, Role]:
+    def parent_and_role(self, viewer: Viewer, address: Any, *, need: Role = Role.READER) -> tuple[Any, Role]:
         """The module or provider. Raises as the gate does."""
 
     @abstractmethod
@@ -76,6 +78,10 @@ class VersionPages(ABC):
     @abstractmethod
     def details_of(self, shown: Any) -> dict[str, Any]:
         """`lead` and `tabs` of the frame, and the kind's own context."""
+
+    @abstractmethod
+    def compare(self, viewer: Viewer, address: Any, numbers: str) -> Comparison:
+        """`numbers` is `1.0.0...1.1.0`. Raises as the gate does."""
 
     def beside_versions(self, parent: Any) -> dict[str, Any]:  # noqa: ARG002
         """More context for the list of versions."""
@@ -99,8 +105,11 @@ class VersionPages(ABC):
         context["is_folded"] = release.lifecycle == Lifecycle.YANKED or release.quarantined_at is not None
         context["needs_credentials"] = parent.namespace.visibility != Visibility.PUBLIC
         context["credentials"] = module_snippets.credentials_block()
+        context["badges"] = "" if context["needs_credentials"] else badges_markdown(address)
         if role is not None and role.covers(Role.PUBLISHER):
             context["publish_url"] = f"{reverse(self.publish_route)}?{urlencode(asdict(address))}"
+        if role is not None and role.covers(Role.OWNER):
+            context["outdated_url"] = url_of(address, "outdated")
         return context | self.details_of(shown)
 
     def _others(self, shown: Any, parent: Any, url_in: UrlOf) -> dict[str, Any]:

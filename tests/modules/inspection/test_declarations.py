@@ -2,6 +2,7 @@
 
 import pytest
 
+from apps.modules.inspection.inspecting import inspect
 from tests.modules.inspection.inspections import messages, unit_of, variable
 
 
@@ -157,10 +158,6 @@ def test_calls_have_source_and_version():
 
 def test_blocks_that_are_not_shown_cost_no_warning():
     text = """\
-moved {
-  from = a.b
-  to   = a.c
-}
 removed {
   from = a.d
   lifecycle { destroy = false }
@@ -210,3 +207,17 @@ def test_an_argument_that_is_set_twice_is_unknown():
     unit = unit_of('variable "x" {\n  default = 1\n  default = 2\n}\n')
     assert (unit.parts["variables"][0]["default"], "value" in unit.parts["variables"][0]) == ("(unknown)", False)
     assert messages(unit) == ["default is set twice, so it is unknown which one applies"]
+
+
+def test_moved_blocks_are_kept_and_absent_without_any():
+    one = "moved {\n  from = aws_vpc.this[0]\n  to   = module.net.aws_vpc.this\n}\n"
+    other = "moved {\n  from = a.b\n  to = a.c\n}\n"
+    (unit,) = inspect({"main.tf": (one + other).encode()}, {})["units"]
+
+    assert [(row["from"], row["to"], row["line"]) for row in unit["moved"]] == [
+        ("aws_vpc.this[0]", "module.net.aws_vpc.this", 1),
+        ("a.b", "a.c", 5),
+    ]
+    assert not unit["warnings"]
+    (bare,) = inspect({"main.tf": b""}, {})["units"]
+    assert "moved" not in bare

@@ -13,7 +13,7 @@ from tests.builders.hostile import PAYLOADS, findings_in
 from tests.portal.rows import add_module
 
 AT = "/modules/acme/evil/aws/1.0.0"
-TABS = ["", "/inputs", "/outputs", "/resources", "/dependencies", "/submodules", "/examples", "/files"]
+TABS = ["", "/inputs", "/usage", "/outputs", "/resources", "/dependencies", "/submodules", "/examples", "/files"]
 BATCH = 30
 
 

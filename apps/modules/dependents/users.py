@@ -1,0 +1,124 @@
+"""Modules that build on a module or provider of this registry, by the default version of each that the viewer sees."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from apps.accounts.access.gate import Viewer, visible_namespaces
+from apps.lib import versions
+from apps.lib.addresses import ModuleAddress, ProviderAddress, canonical
+from apps.lib.constraints import Constraint
+from apps.lib.errors import Invalid
+from apps.lib.versions import Version
+from apps.modules.dependents import sources
+from apps.modules.models import ModuleCall, ProviderRequirement
+from apps.releases.models import Kind, SearchDoc
+
+# Module blocks, or requirements, that are read for one module or provider.
+MAX_USES = 2_000
+# The same for a step from many modules.
+MAX_USES_OF_MANY = 10_000
+LATEST = "latest"
+_CALLER = (
+    "version__release__namespace__name",
+    "version__release__name",
+    "version__release__version",
+    "constraint",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A module block, or a required provider, of a module in its default version. `source` is that of a block."""
+
+    address: ModuleAddress
+    version: str
+    constraint: str
+    source: str = ""
+
+    @property
+    def reference(self) -> sources.Reference | None:
+        return sources.reference_of(self.source)
+
+    @property
+    def asked(self) -> str:
+        """What it asks for, in words: `~> 1.0`, `tag 1.2.0`."""
+        reference = self.reference
+        if reference is None:
+            return self.constraint
+        return f"digest {reference.digest[:19]}…" if reference.digest else f"tag {reference.tag or LATEST}"
+
+    def refuses(self, version: Version) -> bool:
+        """No version that it may use equals this one. False where nobody knows what it uses."""
+        reference = self.reference
+        try:
+            if reference is None:
+                return not Constraint.parse(self.constraint).allows(version)
+            if reference.digest or reference.tag in ("", LATEST):
+                return False
+            return version_of(reference.tag).precedence != version.precedence
+        except Invalid:
+            return False
+
+
+def of(viewer: Viewer, address: ModuleAddress | ProviderAddress) -> list[Use]:
+    return of_module(viewer, address) if isinstance(address, ModuleAddress) else of_provider(viewer, address)
+
+
+def of_module(viewer: Viewer, address: ModuleAddress) -> list[Use]:
+    """The calls of other modules; a module does not use itself."""
+    rows = ModuleCall.objects.to(address).installed().filter(version__release__in=default_releases(viewer))
+    rows = rows.exclude(
+        Q(version__release__namespace__name=address.namespace, version__release__name=address.path_name)
+    )
+    return _uses(rows, "source")
+
+
+def of_provider(viewer: Viewer, address: ProviderAddress) -> list[Use]:
+    rows = ProviderRequirement.objects.filter(
+        target_namespace=canonical(address.namespace),
+        target_type=address.type,
+        version__release__in=default_releases(viewer),
+    )
+    return _uses(rows)
+
+
+def refusing(uses: list[Use], version: Version) -> list[Use]:
+    """Those that would not accept the version. Nobody accepts a pre-release unasked, so there are none for one."""
+    if version.is_prerelease:
+        return []
+    verdicts: dict[tuple[str, str], bool] = {}  # thousands of modules ask for the same few
+    for use in uses:
+        if (use.constraint, use.source) not in verdicts:
+            verdicts[use.constraint, use.source] = use.refuses(version)
+    return [use for use in uses if verdicts[use.constraint, use.source]]
+
+
+def default_releases(viewer: Viewer) -> QuerySet[Any]:
+    docs = SearchDoc.objects.filter(kind=Kind.MODULE, namespace__in=visible_namespaces(viewer))
+    return docs.values("release")
+
+
+def version_of(tag: str) -> Version:
+    """The version that an OCI tag names: tags have no "+". Raises Invalid."""
+    return versions.parse(tag.replace("_", "+"))
+
+
+def address_of(namespace: str, path_name: str) -> ModuleAddress:
+    name, _, system = path_name.partition("/")
+    return ModuleAddress(namespace, name, system)
+
+
+def with_targets(rows: QuerySet[Any]) -> Iterator[tuple[Use, ModuleAddress]]:
+    """Each call with what it calls, as the call spells it."""
+    fields = (*_CALLER, "source", "target_namespace", "target_name", "target_system")
+    found = rows.values_list(*fields).distinct().order_by(*fields)[:MAX_USES_OF_MANY]
+    for namespace, name, version, constraint, source, *target in found:
+        yield Use(address_of(namespace, name), version, constraint, source), ModuleAddress(*target)
+
+
+def _uses(rows: QuerySet[Any], *more: str) -> list[Use]:
+    found = rows.values_list(*_CALLER, *more).distinct().order_by(*_CALLER, *more)[:MAX_USES]
+    return [Use(address_of(namespace, name), *rest) for namespace, name, *rest in found]

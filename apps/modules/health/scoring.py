@@ -1,0 +1,128 @@
+"""The health of a version: found when it is published or inspected again, and on reading where that is older."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from apps.modules.health.points import RULES, VERSION
+from apps.modules.models import ModuleVersion
+
+MAX_NAMED = 5
+_LICENCE = re.compile(r"(?:licen[cs]e|copying|unlicense)(?:[.-][\w.-]*)?", re.IGNORECASE)
+_CHANGELOG = re.compile(r"(?:changelog|changes|history)(?:\.\w+)?", re.IGNORECASE)
+# What pins a source that is no registry's.
+_REFERENCE = re.compile(r"[?&](?:ref|tag|digest|checksum)=[^&]")
+
+Document = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One rule, and what was found where it does not hold."""
+
+    code: str
+    gained: bool
+    found: str = ""
+
+    @property
+    def sentence(self) -> str:
+        return RULES[self.code].sentence
+
+    @property
+    def hint(self) -> str:
+        return RULES[self.code].hint
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    points: Sequence[Point]
+
+    @property
+    def score(self) -> int:
+        return sum(point.gained for point in self.points)
+
+    @property
+    def total(self) -> int:
+        return len(self.points)
+
+    @property
+    def missing(self) -> list[Point]:
+        return [point for point in self.points if not point.gained]
+
+    @property
+    def gained(self) -> list[Point]:
+        return [point for point in self.points if point.gained]
+
+    def as_dict(self) -> dict[str, Any]:
+        """As it is stored: `{"rules": 1, "missing": {code: what was found}}`."""
+        return {"rules": VERSION, "missing": {point.code: point.found for point in self.missing}}
+
+    @classmethod
+    def from_dict(cls, stored: Any) -> Self | None:
+        """None for what nobody has stored, or other rules have."""
+        if not isinstance(stored, dict) or stored.get("rules") != VERSION:
+            return None
+        missing = stored["missing"]
+        return cls([Point(code, code not in missing, missing.get(code, "")) for code in RULES])
+
+
+def health_of(version: ModuleVersion) -> Health | None:
+    """None if the configuration was never read."""
+    found = Health.from_dict(version.health)
+    return found or measure(version.inspection, has_readme=bool(version.readme_html), files=version.files)
+
+
+def measure(inspection: Document, *, has_readme: bool, files: Iterable[Document]) -> Health | None:
+    """The health of the module and its submodules; examples and other folders count only as examples."""
+    units: list[Document] = inspection.get("units", [])
+    if not units:
+        return None
+    offered = [unit for unit in units if unit["kind"] in ("root", "submodule")]
+    top = [name for file in files if "/" not in (name := str(file["name"]))]
+    inputs, outputs = _rows(offered, "variables"), _rows(offered, "outputs")
+    needs = any(unit.get("required_version") for unit in offered)
+    points = {
+        "readme": "" if has_readme else "no README",
+        "example": "" if any(unit["kind"] == "example" for unit in units) else "no folder below examples/",
+        "licence": "" if any(map(_LICENCE.fullmatch, top)) else "no licence",
+        "changelog": "" if any(map(_CHANGELOG.fullmatch, top)) else "no changelog",
+        "inputs_described": _lacking(inputs, "inputs", lambda entry: entry["description"]),
+        "inputs_typed": _lacking(inputs, "inputs", lambda entry: entry["type"]),
+        "outputs_described": _lacking(outputs, "outputs", lambda entry: entry["description"]),
+        "client_pinned": "" if needs else "no required_version",
+        "providers_pinned": _lacking(_rows(offered, "providers"), "providers", lambda entry: entry["version"]),
+        "calls_pinned": _lacking(_rows(offered, "calls"), "calls", _is_pinned),
+    }
+    return Health([Point(code, not points[code], points[code]) for code in RULES])
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    name: str  # with the submodule that has it
+    entry: Document
+
+
+def _rows(units: Iterable[Document], part: str) -> list[_Row]:
+    return list(_each(units, part))
+
+
+def _each(units: Iterable[Document], part: str) -> Iterator[_Row]:
+    for unit in units:
+        for entry in unit.get(part, ()):
+            yield _Row(f"{unit['path']}: {entry['name']}" if unit["path"] else entry["name"], entry)
+
+
+def _lacking(rows: Sequence[_Row], what: str, has: Callable[[Document], Any]) -> str:
+    """`2 of 9 inputs: cidr, name`; empty if every row has it, also if there is none."""
+    names = [row.name[:80] for row in rows if not has(row.entry)]
+    if not names:
+        return ""
+    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+    return f"{len(names)} of {len(rows)} {what}: {', '.join(names[:MAX_NAMED])}{more}"
+
+
+def _is_pinned(call: Document) -> bool:
+    """A local folder is of the same version as its caller."""
+    source = call["source"]
+    return source.startswith(("./", "../")) or bool(call["version"]) or bool(_REFERENCE.search(source))

@@ -1,0 +1,141 @@
+"""The usage builder: a form over the inputs that writes the module block with what was changed, as a plain GET form.
+
+What is entered is in the URL, so nobody is asked for a secret: a sensitive input is set from a variable.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import path
+from django.views.decorators.http import require_safe
+
+from apps.lib.errors import Invalid, NotFound
+from apps.modules.comparing import types
+from apps.modules.usage import values, writing
+from apps.modules.usage.values import Expression, Value
+from apps.portal.frame.paging import page_of
+from apps.portal.modules.frame import MODULES
+from apps.portal.modules.rows import matching
+from apps.portal.modules.units import Unit, Units
+from apps.portal.snippets.module_snippets import module_block
+from apps.portal.versions.pages import Opened
+from apps.releases.lifecycle import quarantine
+
+PAGE = 40
+MAX_SET = 400  # inputs; Django takes 1,000 fields of a form
+PREFIX = "i."
+NAME = re.compile(r"[A-Za-z_][\w-]*")
+Sent = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One input in the form. `kind`: secret, bool, line or lines. `is_default`: what was entered is the default."""
+
+    variable: dict[str, Any]
+    kind: str
+    entered: str = ""
+    value: Value | None = None
+    error: str = ""
+    is_default: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"{PREFIX}{self.variable['name']}"
+
+    @property
+    def is_missing(self) -> bool:
+        return bool(self.variable["required"]) and self.value is None
+
+
+@login_not_required
+@require_safe
+def module_usage(request: HttpRequest, *, version: str, **names: str) -> HttpResponse:
+    opened = MODULES.open(request, version, names)
+    quarantine.refuse_blocked(opened.shown.release)
+    context = MODULES.frame(opened, "usage")
+    unit = _unit_of(context["units"], request.GET.get("folder", ""))
+    if unit is None:
+        raise NotFound(f"{opened.shown} has no module in this folder.", hint="Choose one of its submodules.")
+    variables = [one for one in [*unit.required, *unit.optional] if NAME.fullmatch(one["name"])]
+    fields = [field_of(variable, request.GET) for variable in variables]
+    context |= {"folder": unit, "is_asked": any(name.startswith(PREFIX) for name in request.GET)}
+    context |= _written(opened, unit, fields) | _shown(request, fields)
+    return render(request, "portal/module/usage.html", context)
+
+
+def _unit_of(units: Units, folder: str) -> Unit | None:
+    if not folder and not units.has_root:
+        return next(iter(units.submodules), None)
+    return next((unit for unit in units.all if unit.path == folder and unit.kind in ("root", "submodule")), None)
+
+
+def field_of(variable: dict[str, Any], sent: Sent) -> Field:
+    kind = _kind_of(variable)
+    entered = sent.get(f"{PREFIX}{variable['name']}", "").replace("\0", "").replace("\r\n", "\n")
+    if not entered.strip():
+        return Field(variable, kind)
+    if kind == "secret":
+        return Field(variable, kind, "on", Expression(f"var.{variable['name']}"))
+    try:
+        value = values.read(entered, _type_of(variable))
+        if value == values.NULL and variable.get("nullable") is False:
+            raise Invalid("found null, expected a value: the input is not nullable")
+    except Invalid as refusal:
+        return Field(variable, kind, entered, error=". ".join(filter(None, (str(refusal), refusal.hint))))
+    is_default = not variable["required"] and "value" in variable and _equal(values.as_json(value), variable["value"])
+    return Field(variable, kind, entered, value, is_default=is_default)
+
+
+def _equal(one: Any, default: Any) -> bool:
+    """True is no 1."""
+    return bool(one == default) and isinstance(one, bool) == isinstance(default, bool)
+
+
+def _kind_of(variable: dict[str, Any]) -> str:
+    if variable.get("sensitive") or variable.get("ephemeral"):
+        return "secret"
+    name = _type_of(variable).name
+    return {"bool": "bool", "string": "line", "number": "line"}.get(name, "lines")
+
+
+def _type_of(variable: dict[str, Any]) -> types.Type:
+    try:
+        return types.parse(variable["type"])
+    except Invalid:  # the clients' matter
+        return types.ANY
+
+
+def _written(opened: Opened, unit: Unit, fields: list[Field]) -> dict[str, Any]:
+    wrong = [field for field in fields if field.error]
+    missing = [field for field in fields if field.is_missing and not field.error]
+    chosen = [field for field in fields if field.value is not None and not field.is_default][:MAX_SET]
+    lines = [f"# Required: {_in_one_line(field.variable)}" for field in missing[:MAX_SET]]
+    pairs = [(field.variable["name"], field.value) for field in chosen if field.value is not None]
+    lines += writing.attributes(pairs)
+    block = module_block(opened.shown.module.address, opened.shown.release.version, folder=unit.path, lines=lines)
+    return {"written": block, "wrong": wrong, "missing": missing, "chosen": chosen}
+
+
+def _in_one_line(variable: dict[str, Any]) -> str:
+    """Pasted text must not go on after the comment."""
+    kind = " ".join(variable["type"].split())
+    return f"{variable['name']} ({kind[:60]})" if kind else str(variable["name"])
+
+
+def _shown(request: HttpRequest, fields: list[Field]) -> dict[str, Any]:
+    """A page of the form. What was entered on other pages goes with it, unseen."""
+    query = request.GET.get("q", "").replace("\0", "").strip()[:200]
+    wanted = {row["name"] for row in matching([field.variable for field in fields], query)}
+    page = page_of([field for field in fields if field.variable["name"] in wanted], request, size=PAGE)
+    here = {field.name for field in page.object_list}
+    carried = [field for field in fields if field.entered and field.name not in here][:MAX_SET]
+    return {"page": page, "query": query, "carried": carried, "input_count": len(fields)}
+
+
+urlpatterns = [path(f"{MODULES.path}/<str:version>/usage", module_usage, name="module-usage")]

@@ -1,0 +1,99 @@
+"""SVG badges for READMEs elsewhere: /modules/<address>/badge/version.svg and downloads.svg, and the same of providers.
+
+Only of public namespaces, for everybody alike: who shows a badge sends no credentials.
+"""
+
+from collections.abc import Callable, Mapping
+from html import escape
+from typing import Any
+
+from django.http import HttpResponse
+from django.urls import URLPattern, path
+from rest_framework.request import Request
+
+from apps.accounts.access.gate import NOBODY
+from apps.http.errors import registry_dialect
+from apps.http.views import MachineView, ReadyAtAddress
+from apps.lib.errors import CredentialsRequired, NotFound
+from apps.portal.versions.pages import VersionPages
+from apps.releases.catalogue.download_figures import downloads_of_name
+
+MAX_AGE = 300  # seconds, as of public archives
+CHARACTER, PADDING = 6.6, 6  # pixels; `textLength` makes any font fit
+LABEL, VALUE = "#4a4039", "#9c4210"  # white on them has a contrast of 6:1 or more
+_SVG = """\
+<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" aria-label="{label}: {value}">
+<title>{label}: {value}</title>
+<clipPath id="r"><rect width="{width}" height="20" rx="4"/></clipPath>
+<g clip-path="url(#r)"><rect width="{left}" height="20" fill="{label_colour}"/>\
+<rect x="{left}" width="{right}" height="20" fill="{value_colour}"/></g>
+<g fill="#fff" font-family="Verdana,DejaVu Sans,Geneva,sans-serif" font-size="11" text-anchor="middle">
+<text x="{left_middle}" y="14" textLength="{left_text}">{label}</text>
+<text x="{right_middle}" y="14" textLength="{right_text}">{value}</text>
+</g>
+</svg>
+"""
+
+
+class Badge(ReadyAtAddress, MachineView):
+    """A change shows when a cache asks again, after five minutes."""
+
+    http_method_names = ["get", "head"]
+    authentication_classes = []
+    dialect = registry_dialect
+
+    def get(self, request: Request, *, pages: VersionPages, badge: str, **names: str) -> HttpResponse:  # noqa: ARG002
+        if badge not in BADGES:
+            raise NotFound("There is no such badge.", hint=f"There are {' and '.join(BADGES)}.")
+        try:
+            parent, _ = pages.parent_and_role(NOBODY, pages.address_type(**names))
+        except CredentialsRequired:
+            raise NotFound("There is no badge here: only public namespaces have some.") from None
+        body = svg(badge, BADGES[badge](parent, pages))
+        headers = {"Cache-Control": f"public, max-age={MAX_AGE}"}
+        return HttpResponse(body, content_type="image/svg+xml", headers=headers)
+
+
+def svg(label: str, value: str) -> str:
+    left_text, right_text = (round(len(text) * CHARACTER) for text in (label, value))
+    left, right = left_text + 2 * PADDING, right_text + 2 * PADDING
+    return _SVG.format(
+        label=escape(label),
+        value=escape(value),
+        width=left + right,
+        left=left,
+        right=right,
+        left_text=left_text,
+        right_text=right_text,
+        left_middle=left / 2,
+        right_middle=left + right / 2,
+        label_colour=LABEL,
+        value_colour=VALUE,
+    )
+
+
+def _version(parent: Any, _pages: VersionPages) -> str:
+    latest = parent.versions.listed().default_first().values_list("release__version", flat=True).first()
+    return latest or "none listed"
+
+
+def _downloads(parent: Any, pages: VersionPages) -> str:
+    count = downloads_of_name(kind=pages.kind, namespace=parent.namespace, name=parent.address.path_name)
+    return short(count)
+
+
+def short(number: int) -> str:
+    """999, 1.2k, 34k, 5.6M: rounded down."""
+    for size, letter in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
+        if number >= size:
+            tenths = number * 10 // size
+            return f"{tenths // 10}{letter}" if tenths >= 100 or not tenths % 10 else f"{tenths / 10}{letter}"  # noqa: PLR2004
+    return str(number)
+
+
+BADGES: Mapping[str, Callable[[Any, VersionPages], str]] = {"version": _version, "downloads": _downloads}
+
+
+def routes(pages: VersionPages) -> list[URLPattern]:
+    """List them before those of one version."""
+    return [path(f"{pages.path}/badge/<str:badge>.svg", Badge.as_view(), {"pages": pages}, name=f"{pages.kind}-badge")]

@@ -1,0 +1,115 @@
+"""/modules/<address>/graph and /providers/<address>/graph: who uses it and what it uses, at any distance."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import URLPattern, path
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_safe
+
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity.authentication import session_viewer
+from apps.lib.addresses import ModuleAddress, ProviderAddress
+from apps.modules.dependents import graph
+from apps.modules.dependents.graph import Graph, Node
+from apps.portal.frame import diagrams
+from apps.portal.frame.diagrams import Arrow, Box
+from apps.portal.frame.page_urls import Address, url_of
+from apps.portal.frame.paging import page_of
+from apps.portal.versions.pages import VersionPages
+from apps.providers.reading import visible_among
+from apps.releases.catalogue.reading import require_published
+
+# Rows of dependents on a page, and of dependencies, which are few.
+PAGE = 50
+USED = 200
+MAX_IN_COLUMN = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """`through`: the neighbours that are one step nearer, with the constraints between."""
+
+    node: Node
+    through: list[tuple[Address, list[str]]]
+
+
+@login_not_required
+@require_safe
+def dependency_graph(request: HttpRequest, *, pages: VersionPages, **names: str) -> HttpResponse:
+    viewer = session_viewer(request)
+    parent, _ = pages.parent_and_role(viewer, pages.address_type(**names))
+    address: Address = parent.address
+    require_published(parent)
+    used_by = graph.dependents_of(viewer, address)
+    uses = _uses_of(viewer, address)
+    context: dict[str, Any] = {"address": address, "parent": parent, "steps": graph.MAX_STEPS}
+    context |= {"used_by": used_by, "page": page_of(_rows(used_by), request, size=PAGE)}
+    context |= {"uses": uses, "use_rows": _rows(uses)[:USED], "picture": picture(used_by, uses)}
+    return render(request, "portal/version/graph.html", context)
+
+
+def picture(used_by: Graph, uses: Graph) -> SafeString | None:
+    """Callers left of what they call. None where there is nothing but the module itself."""
+    if not (used_by.nodes or uses.nodes):
+        return None
+    far, near = _by_step(used_by.nodes), _by_step([node for node in uses.nodes if node.address not in used_by.steps])
+    start = _box(used_by.start, tone="start")
+    columns = [*(_column(nodes, "used") for nodes in far[::-1]), [start], *(_column(nodes, "uses") for nodes in near)]
+    links = used_by.links | uses.links
+    arrows = [
+        Arrow(caller, called, f"{caller} uses {called}: {' or '.join(sorted(one or 'any version' for one in asked))}")
+        for (caller, called), asked in links.items()
+    ]
+    return diagrams.draw(
+        columns,
+        arrows,
+        title=f"Dependency graph of {used_by.start}",
+        description=f"Left are {len(used_by.nodes)} that use it, right {len(uses.nodes)} that it uses; see the tables.",
+    )
+
+
+def _uses_of(viewer: Viewer, address: Address) -> Graph:
+    """Of a module; a provider uses none."""
+    if isinstance(address, ProviderAddress):
+        return Graph(address)
+    found, requirements = graph.dependencies_of(viewer, address)
+    found.require(requirements, visible_among(viewer, (one.provider for one in requirements)))
+    return found
+
+
+def _rows(found: Graph) -> list[Row]:
+    nearer = found.nearer()
+    return [Row(node, nearer.get(node.address, [])) for node in found.nodes]
+
+
+def _by_step(nodes: Iterable[Node]) -> list[list[Node]]:
+    """The nearest first."""
+    steps: dict[int, list[Node]] = {}
+    for node in nodes:
+        steps.setdefault(node.steps, []).append(node)
+    return [steps[step] for step in sorted(steps)]
+
+
+def _column(nodes: list[Node], side: str) -> list[Box]:
+    shown = nodes if len(nodes) <= MAX_IN_COLUMN else nodes[: MAX_IN_COLUMN - 1]
+    boxes = [_box(node.address, version=node.version) for node in shown]
+    if left := len(nodes) - len(shown):
+        text = f"and {left:,} more"
+        boxes.append(Box((side, nodes[0].steps), "", text, f"{text}: see the table", tone="more"))
+    return boxes
+
+
+def _box(address: Address, *, version: str = "", tone: str = "") -> Box:
+    kind = "module" if isinstance(address, ModuleAddress) else "provider"
+    title = f"{kind.capitalize()} {address}{f' {version}' if version else ''}"
+    return Box(address, f"{address.namespace}/", address.path_name, title, url_of(address, "graph"), tone or kind)
+
+
+def route(pages: VersionPages) -> URLPattern:
+    """List it before those of one version."""
+    return path(f"{pages.path}/graph", dependency_graph, {"pages": pages}, name=f"{pages.kind}-graph")

@@ -1,0 +1,124 @@
+"""apps.modules.usage: what people enter, checked against types, as HCL that clients read as it was meant."""
+
+import json
+import subprocess
+
+import pytest
+
+from apps.lib.errors import Invalid
+from apps.modules.comparing.types import parse
+from apps.modules.inspection.inspecting import inspect
+from apps.modules.usage import writing
+from apps.modules.usage.values import Expression, as_json, literal, read
+from tests.conftest import need
+
+OBJECT = "object({ name = string, size = optional(number), tags = optional(map(string)) })"
+GOOD = [
+    ("string", "10.0.0.0/16", '"10.0.0.0/16"'),
+    ("string", 'say "hi" \\ ${x} %{y} $x', '"say \\"hi\\" \\\\ $${x} %%{y} $x"'),
+    ("string", " two\nlines\t", '" two\\nlines\\t"'),
+    ("string", "\x1b", '"\\u001b"'),
+    ("string", "= var.name", "var.name"),
+    ("string", '= "=${var.name}"', '"=${var.name}"'),
+    ("string", "null", '"null"'),
+    ("string", "= null", "null"),
+    ("number", "12", "12"),
+    ("number", " -1.5e3 ", "-1.5e3"),
+    ("number", '"12"', '"12"'),
+    ("bool", "true", "true"),
+    ("bool", "= length(var.a) > 0", "length(var.a) > 0"),
+    ("list(string)", '["a", "b",] # both', '["a", "b"]'),
+    ("set(number)", "[1, 2]", "[1, 2]"),
+    ("list(string)", "[1, true]", "[1, true]"),
+    ("map(string)", '{ a = "x", "b c" : "y" }', '{\n  a     = "x"\n  "b c" = "y"\n}'),
+    ("map(string)", "{}", "{}"),
+    ("tuple([string, number])", '["a", 1]', '["a", 1]'),
+    (OBJECT, '{ name = "x" }', '{\n  name = "x"\n}'),
+    (OBJECT, '{\n name = "x"\n size = null\n tags = { a = "b" }\n}', None),
+    (
+        f"list({OBJECT})",
+        '[{ name = "x" }, { name = "y" }]',
+        '[\n  {\n    name = "x"\n  },\n  {\n    name = "y"\n  },\n]',
+    ),
+    ("any", '{ a = [1, "x", { b = false }] }', None),
+    ("", '"text"', '"text"'),
+    ("map(string)", "= merge(var.a, { b = 1 })", "merge(var.a, { b = 1 })"),
+    ("list(string)", '= [for one in var.a : "${one["name"]}-x"]', None),
+]
+WRONG = [
+    ("number", "twelve", "expected a value as in HCL"),
+    ("number", "12 13", "13"),
+    ("number", "true", "found a bool, expected a number"),
+    ("number", '"x"', "found a string, expected a number"),
+    ("bool", "yes", "expected a value"),
+    ("bool", "1", "found a number, expected a bool"),
+    ("list(string)", '"a"', "found a string, expected a list"),
+    ("list(string)", '{ a = "b" }', "found an object, expected a list"),
+    ("list(number)", '[1, "x"]', "found a string at [1], expected a number"),
+    ("list(string)", '["a" "b"]', "b"),
+    ("list(string)", '["a"', "expected a value"),
+    ("map(number)", '{ a = "x" }', "at a, expected a number"),
+    ("tuple([string, number])", '["a"]', "found 1 elements, expected 2"),
+    (OBJECT, "{ size = 1 }", "the attribute name is missing"),
+    (OBJECT, '{ name = "x", nmae = "y" }', "no attribute nmae"),
+    (OBJECT, '{ name = "x", tags = ["a"] }', "found a list at tags, expected a map"),
+    ("map(string)", '{ a = "x", a = "y" }', "a twice"),
+    ("any", '"${var.x}"', "Begin with ="),
+    ("any", '"a\nb"', "expected a value"),
+    ("any", '"\\q"', "found the escape"),
+    ("any", '"\\ud800"', "found the escape"),
+    ("any", '"\\UFFFFFFFF"', "found the escape"),
+    ("any", "[" * 40, "levels"),
+    ("string", "=", "found nothing after ="),
+    ("string", '= "x', "at the end"),
+    ("string", "= x)", "without its beginning"),
+    ("string", "= x\n}\nresource {", "on one line"),
+    ("string", "= x # comment", "without comments"),
+    ("string", "= <<EOT", "without comments"),
+    ("string", '= "${"}"', "at the end"),
+    ("string", "x" * 9_000, "characters"),
+]
+
+
+@pytest.mark.parametrize(("kind", "entered", "written"), GOOD)
+def test_a_value_is_written_as_it_was_meant(kind, entered, written):
+    value = read(entered, parse(kind))
+    lines = writing.attributes([("x", value)])
+    if written is not None:
+        assert "\n".join(lines) == f"x = {written}"
+    block = "\n".join(['variable "a" {', *(line.replace("x = ", "default = ", 1) for line in lines), "}"])
+    (found,) = inspect({"main.tf": block.encode()}, {})["units"][0]["variables"]
+    assert not inspect({"main.tf": block.encode()}, {})["units"][0]["warnings"], block
+    if not isinstance(value, Expression):
+        assert numbers_as_floats(found["value"]) == as_json(value), block
+
+
+def numbers_as_floats(value):
+    return json.loads(json.dumps(value), parse_int=float)
+
+
+@pytest.mark.parametrize(("kind", "entered", "problem"), WRONG)
+def test_what_clients_would_refuse_is_refused_with_the_reason(kind, entered, problem):
+    with pytest.raises(Invalid) as refusal:
+        read(entered, parse(kind))
+    assert problem in f"{refusal.value} {refusal.value.hint}"
+
+
+def test_terraform_formats_it_in_no_other_way():
+    terraform = need("terraform")
+    pairs = [(f"{'x' * number}_{number}", read(entered, parse(kind))) for number, (kind, entered, _) in enumerate(GOOD)]
+    lines = ['module "a" {', *(f"  {line}" if line else "" for line in writing.attributes(pairs)), "}", ""]
+    done = subprocess.run(
+        [terraform, "fmt", "-"], input="\n".join(lines), capture_output=True, text=True, check=False, timeout=60
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split("\n") == lines
+
+
+def test_long_lists_take_a_line_for_each():
+    assert writing.attributes([("x", literal(json.dumps(["subnet-0123456789"] * 5)))]) == [
+        "x = [",
+        *['  "subnet-0123456789",'] * 5,
+        "]",
+    ]

@@ -1,0 +1,99 @@
+"""Large modules: inputs, outputs and resources in pages, found by words, each with a permanent address."""
+
+import re
+
+import pytest
+
+from apps.modules.models import ModuleVersion
+from apps.portal.modules import rows
+from tests import pages
+from tests.builders.archives import MODULE, module_zip
+
+V = "/modules/acme/vpc/aws/1.2.0"
+
+
+def inspected(version, count):
+    """The same rows as inspection leaves, without the time that it takes to read them."""
+    unit = version.inspection["units"][0]
+    for key in ("variables", "outputs", "resources"):
+        like = unit[key][0]
+        unit[key] = [{**like, "name": f"row_{number:05}"} for number in range(count)]
+    for variable in unit["variables"][-3:]:
+        variable["required"], variable["default"] = False, '"x"'
+    version.save()
+
+
+@pytest.fixture
+def large(published):
+    inner = {f"modules/inner/{name}": text for name, text in MODULE.items()}
+    published(version="1.2.0", data=module_zip({**MODULE, **inner}))
+    version = ModuleVersion.objects.get()
+    inspected(version, 15_000)
+    return version
+
+
+@pytest.mark.parametrize("tab", ["inputs", "outputs", "resources"])
+def test_fifteen_thousand_rows_are_paged_and_found_by_words(large, browser_of, bob, tab):
+    browser = browser_of(bob)
+    first, last = browser.get(f"{V}/{tab}"), browser.get(f"{V}/{tab}?page=75")
+    found = browser.get(f"{V}/{tab}?q=ROW_00777")
+
+    assert len(first.content) < 400_000
+    assert 'aria-label="Pages"' in first.content.decode()
+    assert "row_00000" in first.content.decode()
+    assert "row_14999" in last.content.decode()
+    assert "row_00777" in found.content.decode()
+    assert "row_00776" not in found.content.decode()
+    assert f"No {tab[:-1]} has these words." in pages.markup_of(browser.get(f"{V}/{tab}?q=nothing"))
+
+
+def test_each_input_and_output_has_a_permanent_address(large, browser_of, bob):
+    browser = browser_of(bob)
+    addresses = {
+        name: browser.get(f"{V}/{name}") for name in ("inputs/row_00000", "inputs/row_14999", "outputs/row_00200")
+    }
+
+    assert addresses["inputs/row_00000"].url == f"{V}/inputs#input_row_00000"
+    assert addresses["inputs/row_14999"].url == f"{V}/inputs?page=75#input_row_14999"
+    assert addresses["outputs/row_00200"].url == f"{V}/outputs?page=2#output_row_00200"
+    for answer in addresses.values():
+        page, _, anchor = answer.url.partition("#")
+        assert f'id="{anchor}"' in browser.get(page).content.decode()
+    assert browser.get(f"{V}/inputs/nothing").status_code == 404
+
+
+def test_optional_inputs_come_after_all_required_ones(large, browser_of, bob):
+    large.inspection["units"][0]["variables"].reverse()
+    large.save()
+    last = pages.markup_of(browser_of(bob).get(f"{V}/inputs?page=75"))
+
+    assert re.findall(r'id="input_(row_\d+)"', last)[-3:] == ["row_14999", "row_14998", "row_14997"]
+    assert 'Optional <span class="count">3</span>' in last
+
+
+def test_the_page_of_a_folder_is_paged_too_and_small_ones_are_not(large, browser_of, bob, monkeypatch):
+    monkeypatch.setattr(rows, "PAGE", 2)
+    inner = large.inspection["units"][1]
+    inner["variables"] = [{**inner["variables"][0], "name": f"in_{number}"} for number in range(5)]
+    large.save()
+    browser = browser_of(bob)
+    first, last = (pages.markup_of(browser.get(f"{V}/submodules/inner?page={page}")) for page in (1, 3))
+
+    assert [re.findall(r'id="input_(in_\d)"', page) for page in (first, last)] == [["in_0", "in_1"], ["in_4"]]
+    assert 'aria-label="Pages"' in first
+    assert 'Required <span class="count">5</span>' in first
+
+
+def test_a_block_to_copy_stays_short(large, browser_of, bob):
+    assert len(browser_of(bob).get(V).content) < 120_000
+
+
+def test_the_page_says_what_the_version_needs(published, browser_of, bob):
+    needs = (
+        'terraform {\n  required_version = ">= 1.6"\n  required_providers {\n    aws = {\n'
+        '      source  = "hashicorp/aws"\n      version = ">= 5.0"\n    }\n  }\n}\n'
+    )
+    published(version="1.2.0", data=module_zip({**MODULE, "versions.tf": needs}))
+    shown = " ".join(re.sub(r"<[^>]+>", " ", browser_of(bob).get(V).content.decode()).split())
+
+    assert "What this version needs OpenTofu or Terraform &gt;= 1.6 hashicorp/aws &gt;= 5.0" in shown
