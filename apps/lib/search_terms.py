@@ -6,8 +6,10 @@ from collections.abc import Iterable, Iterator
 
 LONGEST = 64  # bytes of a term
 MAX_WORDS = 8
+MIN_PROSE, MAX_PROSE = 3, 32  # letters of an indexed word of a README
 
 _INSIDE = re.compile(r"(?<=[^\W_])[\W_]+(?=[^\W_])")
+_SIMPLE = re.compile(r"[^\W_]+")
 _EDGE = re.compile(r"^[\W_]+|[\W_]+$")
 
 
@@ -33,6 +35,20 @@ def words_of(query: str) -> list[str]:
 def spellings(word: str) -> list[str]:
     """The word as it is, with `-` and with `_`: names treat them as equal (D10)."""
     return list(dict.fromkeys((word, word.replace("-", "_"), word.replace("_", "-"))))
+
+
+def simple_words(text: str) -> Iterator[str]:
+    """The parts without separators: `enable_nat_gateway` is three."""
+    return (cut(word) for word in _SIMPLE.findall(_folded(text)))
+
+
+def prose_words(text: str) -> Iterator[str]:
+    """The words of a README, without addresses, numbers and what is too short to search for."""
+    for chunk in _folded(text).split():
+        if "://" not in chunk:
+            yield from (
+                word for word in _SIMPLE.findall(chunk) if MIN_PROSE <= len(word) <= MAX_PROSE and word.isalpha()
+            )
 
 
 def cut(text: str) -> str:

@@ -8,6 +8,7 @@ from django.db.models import Exists, Q
 
 from apps.accounts.models import Namespace
 from apps.lib.errors import Reason
+from apps.releases import cleanup_rows, download_rows, search_rows, upload_rows  # noqa: F401  # Django looks for models from here
 
 
 class Kind(models.TextChoices):
@@ -139,6 +140,9 @@ class Release(models.Model):
     )
     questions = models.JSONField(default=list, blank=True, help_text="Reasons with the `code` to confirm.")
     confirmed = models.JSONField(default=list, blank=True, help_text="Codes of the confirmed questions.")
+    breaking_reason = models.CharField(
+        max_length=500, blank=True, default="", db_default="", help_text="Why it breaks something under this number."
+    )
     held_until = models.DateTimeField(null=True, blank=True)
     notes = models.JSONField(default=dict, blank=True, help_text="form, top_folder, left_out, folders: see modules")
 
@@ -147,6 +151,9 @@ class Release(models.Model):
     lifecycle_replacement = models.CharField(max_length=200, blank=True, help_text="What to use instead.")
     lifecycle_at = models.DateTimeField(null=True, blank=True)
     lifecycle_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+")
+    cleaned_at = models.DateTimeField(
+        null=True, blank=True, help_text="A cleanup rule took it then, for the last time."
+    )
     quarantined_at = models.DateTimeField(null=True, blank=True)
     quarantine_reason = models.CharField(max_length=500, blank=True)
     quarantined_by = models.ForeignKey(
@@ -346,6 +353,9 @@ class SearchDoc(models.Model):
     is_listed = models.BooleanField()
     published_at = models.DateTimeField()
     downloads = models.PositiveBigIntegerField(default=0, help_text="Downloads of all its versions, all time.")
+    indexed_release = models.PositiveBigIntegerField(
+        null=True, editable=False, help_text="The release whose words are indexed. Another one: index it again."
+    )
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["kind", "namespace", "name"], name="releases_doc_once")]
@@ -361,33 +371,3 @@ class SearchDoc(models.Model):
 
     def __str__(self) -> str:
         return f"{self.namespace.name}/{self.name}"
-
-
-class SearchTerm(models.Model):
-    """One word of a document, in lower case as UTF-8 bytes, so that a range of bytes is a prefix search."""
-
-    doc = models.ForeignKey(SearchDoc, models.CASCADE, related_name="terms", db_index=False)
-    term = models.BinaryField(max_length=64)
-    weight = models.PositiveSmallIntegerField(help_text="The weight of its best place; see releases.search.")
-
-    class Meta:
-        # One index finds documents by a word, the other the words of a document.
-        constraints = [models.UniqueConstraint(fields=["doc", "term"], name="releases_terms_once")]
-        indexes = [models.Index(fields=["term", "doc"], name="releases_terms_by_word")]
-
-    def __str__(self) -> str:
-        return bytes(self.term).decode(errors="replace")
-
-
-class SearchFacet(models.Model):
-    """One value to filter documents by: `system` aws, `provider` hashicorp/aws."""
-
-    doc = models.ForeignKey(SearchDoc, models.CASCADE, related_name="facets")
-    facet = models.CharField(max_length=12)
-    value = models.CharField(max_length=200)
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["facet", "value", "doc"], name="releases_facets_once")]
-
-    def __str__(self) -> str:
-        return f"{self.facet}: {self.value}"

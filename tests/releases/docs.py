@@ -7,7 +7,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from apps.lib import versions
-from apps.releases.catalogue import search
+from apps.releases.catalogue import indexing
+from apps.releases.catalogue.indexing import Entry, Item
 from apps.releases.models import Release, SearchDoc
 
 START = timezone.now() - timedelta(days=400)
@@ -22,6 +23,9 @@ def add_doc(
     resources=(),
     inputs=(),
     outputs=(),
+    data_sources=(),
+    readme="",
+    kind="module",
     providers=None,
     version="1.0.0",
     downloads=0,
@@ -30,29 +34,36 @@ def add_doc(
 ) -> SearchDoc:
     """`add_doc(acme, "vpc/aws", inputs=["cidr"])`: later ones are published later."""
     name, _, system = path_name.partition("/")
-    words = {
-        search.NAME: [name],
-        search.PLACE: [namespace.name, system],
-        search.DESCRIPTION: [description],
-        search.SUBMODULE: submodules,
-        search.RESOURCE: resources,
-        search.INPUT: inputs,
-        search.OUTPUT: outputs,
+    declared = {
+        indexing.SUBMODULE: submodules,
+        indexing.RESOURCE: resources,
+        indexing.DATA_SOURCE: data_sources,
+        indexing.INPUT: inputs,
+        indexing.OUTPUT: outputs,
     }
-    facets = {"system": [system], "provider": [f"hashicorp/{system}"] if providers is None else providers}
+    entry = Entry(
+        description=description,
+        words={
+            indexing.NAME: [name],
+            indexing.PLACE: [namespace.name, system],
+            indexing.DESCRIPTION: [description],
+        },
+        items=[Item(place, text) for place, texts in declared.items() for text in texts],
+        readme=readme,
+        facets={"system": [system], "provider": [f"hashicorp/{system}"] if providers is None else providers},
+    )
     with transaction.atomic():
-        release = release or add_release(
-            namespace, path_name, version, lifecycle="maintained" if is_listed else "yanked"
-        )
-        doc = search.put(release=release, description=description, words=words, facets=facets, is_listed=is_listed)
+        lifecycle = "maintained" if is_listed else "yanked"
+        release = release or add_release(namespace, path_name, version, kind=kind, lifecycle=lifecycle)
+        doc = indexing.put(release=release, entry=entry, is_listed=is_listed)
         if downloads:
             SearchDoc.objects.filter(pk=doc.pk).update(downloads=downloads)
     return doc
 
 
-def add_release(namespace, path_name, version, **more) -> Release:
+def add_release(namespace, path_name, version, kind="module", **more) -> Release:
     return Release.objects.create(
-        kind="module",
+        kind=kind,
         namespace=namespace,
         name=path_name,
         version=version,

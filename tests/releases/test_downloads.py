@@ -9,8 +9,9 @@ from django.db import OperationalError, connection
 
 from apps.accounts.models import User
 from apps.releases.catalogue import download_figures as figures
-from apps.releases.catalogue import downloads, search
+from apps.releases.catalogue import downloads, indexing
 from apps.releases.catalogue.downloads import DownloadBuffer, client_of
+from apps.releases.catalogue.indexing import Entry
 from apps.releases.models import DownloadCount, Fetch, Release, SearchDoc
 from tests.builders.outages import database_away
 from tests.portal.rows import add_module
@@ -27,7 +28,7 @@ NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 def releases(acme) -> list[Release]:
     add_module(acme, "vpc/aws", "1.0.0", "1.1.0")
     rows = list(Release.objects.order_by("pk"))
-    search.put(release=rows[1], description="", words={}, facets={}, is_listed=True)
+    indexing.put(release=rows[1], entry=Entry("", words={}), is_listed=True)
     return rows
 
 

@@ -6,8 +6,9 @@ from django.db import connections, transaction
 from apps.accounts.access import gate
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.models import Namespace
-from apps.releases.catalogue import search
-from apps.releases.models import DownloadCount, SearchDoc, SearchFacet, SearchTerm
+from apps.releases.catalogue import indexing, search
+from apps.releases.models import DownloadCount, SearchDoc
+from apps.releases.search_rows import SearchFacet, SearchWord
 from tests.releases.docs import add_doc
 
 EVERYWHERE = Namespace.objects.all
@@ -33,6 +34,18 @@ def shelf(acme, pantry, hall):
     add_doc(pantry, "cluster/aws", "Kubernetes", resources=["aws_vpc", "aws_subnet"], inputs=["vpc_id"], downloads=99)
     add_doc(pantry, "bucket/aws", "Keeps objects", outputs=["vpc_endpoint"], downloads=9_999)
     add_doc(hall, "subnets/aws", "Cuts a VPC", downloads=1)
+
+
+def test_words_that_nearly_everything_has_are_ranked_by_names_and_downloads(shelf, monkeypatch):
+    monkeypatch.setattr(search, "MAX_WEIGHED_TERMS", 4)
+    assert found("vpc")[:5] == [
+        "pantry/vpc/google",
+        "acme/vpc/aws",
+        "hall/vpc_peering/aws",
+        "pantry/bucket/aws",  # 9,999 downloads, although only an output says so
+        "acme/network/aws",
+    ]
+    assert found("vpc subnets") == GOLDEN["vpc subnets"], "one of the words is rare"
 
 
 GOLDEN = {
@@ -143,13 +156,13 @@ def test_a_facet_has_at_most_fifty_values_and_the_chosen_one(acme):
 @pytest.mark.both
 def test_writing_twice_changes_nothing(acme, django_assert_num_queries):
     doc = add_doc(acme, "vpc/aws", "A network", inputs=["enable_nat_gateway"])
-    before = sorted(SearchTerm.objects.values_list("pk", flat=True))
+    before = sorted(SearchWord.objects.values_list("pk", flat=True))
     SearchDoc.objects.filter(pk=doc.pk).update(downloads=12)
 
     again = add_doc(acme, "vpc/aws", "A network", inputs=["enable_nat_gateway"], release=doc.release)
 
     assert again.pk == doc.pk
-    assert sorted(SearchTerm.objects.values_list("pk", flat=True)) == before
+    assert sorted(SearchWord.objects.values_list("pk", flat=True)) == before
     assert SearchDoc.objects.get(pk=doc.pk).downloads == 12
 
 
@@ -158,15 +171,15 @@ def test_the_next_version_takes_words_and_facets_along(acme):
     doc = add_doc(acme, "vpc/aws", "A network", inputs=["cidr"], providers=["hashicorp/aws", "random"])
     add_doc(acme, "vpc/aws", "A cidr machine", outputs=["network"], providers=["hashicorp/aws"], release=doc.release)
 
-    terms = {bytes(row.term).decode(): row.weight for row in SearchTerm.objects.filter(doc=doc)}
+    terms = {bytes(row.term).decode(): row.place for row in SearchWord.objects.filter(doc=doc)}
     assert terms == {
-        "vpc": search.NAME,
-        "acme": search.PLACE,
-        "aws": search.PLACE,
-        "a": search.DESCRIPTION,
-        "cidr": search.DESCRIPTION,
-        "machine": search.DESCRIPTION,
-        "network": search.OUTPUT,
+        "vpc": indexing.NAME,
+        "acme": indexing.PLACE,
+        "aws": indexing.PLACE,
+        "a": indexing.DESCRIPTION,
+        "cidr": indexing.DESCRIPTION,
+        "machine": indexing.DESCRIPTION,
+        "network": indexing.OUTPUT,
     }
     assert sorted(SearchFacet.objects.values_list("facet", "value")) == [
         ("provider", "hashicorp/aws"),
@@ -175,9 +188,9 @@ def test_the_next_version_takes_words_and_facets_along(acme):
 
 
 def test_a_giant_keeps_its_best_words(acme):
-    doc = add_doc(acme, "giant/aws", outputs=[f"output{number}" for number in range(3_000)])
+    doc = add_doc(acme, "giant/aws", outputs=[f"output{number}" for number in range(7_000)])
 
-    assert SearchTerm.objects.filter(doc=doc).count() == search.MAX_TERMS
+    assert SearchWord.objects.filter(doc=doc).count() == indexing.MAX_TERMS
     assert found("giant") == ["acme/giant/aws"]
 
 
@@ -185,7 +198,7 @@ def test_a_giant_keeps_its_best_words(acme):
 def test_dropping_loses_no_downloads(acme):
     doc = add_doc(acme, "vpc/aws")
     DownloadCount.objects.create(release=doc.release, day="2026-01-01", client="OpenTofu 1.12.6", count=7)
-    search.drop(kind="module", namespace=acme, name="vpc/aws")
+    indexing.drop(kind="module", namespace=acme, name="vpc/aws")
     assert found() == []
 
     add_doc(acme, "vpc/aws", release=doc.release)
@@ -197,10 +210,10 @@ def test_it_says_why_something_was_found(shelf):
     docs = list(search.search(kind="module", namespaces=EVERYWHERE(), query="vpc aws"))
     why = {doc.name: [(hit.place, hit.term) for hit in hits] for doc, hits in _with_hits(docs, "vpc aws")}
 
-    assert why["cluster/aws"] == [(search.RESOURCE, "aws_vpc"), (search.PLACE, "aws")]
-    assert why["bucket/aws"] == [(search.OUTPUT, "vpc_endpoint"), (search.PLACE, "aws")]
-    assert why["vpc/aws"] == [(search.NAME, "vpc"), (search.PLACE, "aws")]
-    assert why["my-vpc/aws"] == [(search.NAME, "my-vpc"), (search.PLACE, "aws")]
+    assert why["cluster/aws"] == [(indexing.RESOURCE, "aws_vpc"), (indexing.PLACE, "aws")]
+    assert why["bucket/aws"] == [(indexing.OUTPUT, "vpc_endpoint"), (indexing.PLACE, "aws")]
+    assert why["vpc/aws"] == [(indexing.NAME, "vpc"), (indexing.PLACE, "aws")]
+    assert why["my-vpc/aws"] == [(indexing.NAME, "my-vpc"), (indexing.PLACE, "aws")]
 
 
 def _with_hits(docs, query):
@@ -213,7 +226,7 @@ def test_a_part_is_shown_with_the_identifier_it_stands_in(shelf):
     docs = list(search.search(kind="module", namespaces=EVERYWHERE(), query="nat"))
 
     assert [(doc.name, hits) for doc, hits in _with_hits(docs, "nat")] == [
-        ("vpc/aws", [search.Hit("nat", search.INPUT, "enable_nat_gateway")])
+        ("vpc/aws", [search.Hit("nat", indexing.INPUT, "enable_nat_gateway")])
     ]
 
 

@@ -1,5 +1,5 @@
 """Admin pages of releases, download counts and search documents. Importing registers them."""
 
-from apps.releases.admin import downloads, releases, search
+from apps.releases.admin import cleanup, downloads, releases, search
 
-__all__ = ["downloads", "releases", "search"]
+__all__ = ["cleanup", "downloads", "releases", "search"]

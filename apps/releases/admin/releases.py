@@ -81,7 +81,7 @@ class ReleaseAdmin(ReadOnlyAdmin[Release]):
             {
                 "fields": (
                     ("folder", "asks", "held_until"),
-                    ("asked", "confirmed"),
+                    ("asked", "confirmed", "breaking_reason"),
                     "notes",
                     ("created_at", "received_at", "checking_at", "checked_at", "signed_at"),
                     ("published_at", "finished_at", "receiving_until"),

@@ -31,6 +31,7 @@ def release_document(release: Release, *, with_names: bool = True) -> dict[str, 
         "questions": _said(release.questions),
         "held_until": moment(release.held_until),
         "folder": release.folder,
+        "breaking_reason": release.breaking_reason,
         "notes": release.notes,
         "digest": f"sha256:{release.digest}" if release.state == State.PUBLISHED else None,
         "size": release.size,
@@ -41,12 +42,12 @@ def release_document(release: Release, *, with_names: bool = True) -> dict[str, 
         "created_at": moment(release.created_at),
         "checking_at": moment(release.checking_at),
         "published_at": moment(release.published_at),
-        "lifecycle": _lifecycle(release, with_names=with_names),
+        "lifecycle": lifecycle_document(release, with_names=with_names),
         "quarantined": release.quarantined_at is not None,
     }
 
 
-def _lifecycle(release: Release, *, with_names: bool) -> dict[str, str | None]:
+def lifecycle_document(release: Release, *, with_names: bool) -> dict[str, str | None]:
     """Return the lifecycle; for a tombstone with the reason of its removal."""
     by = release.lifecycle_by.username if with_names and release.lifecycle_by else None
     return {

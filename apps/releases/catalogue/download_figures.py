@@ -1,17 +1,21 @@
 """Sums of download counts, made in SQL so that a page costs the same for ten rows and ten thousand."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from typing import Any, TypeVar
 
 from django.db.models import Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
-from apps.accounts.models import Namespace
-from apps.releases.models import DownloadCount, Release, SearchDoc, State
+from apps.accounts.models import Namespace, Team
+from apps.releases.download_rows import TeamDownload
+from apps.releases.models import DownloadCount, Lifecycle, Release, SearchDoc, State
 
 Counts = QuerySet[DownloadCount]
+TeamCounts = QuerySet[TeamDownload]
+AnyCounts = TypeVar("AnyCounts", QuerySet[DownloadCount], QuerySet[TeamDownload])
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +24,21 @@ class Totals:
     week: int
     month: int
     year: int
+
+
+@dataclass(frozen=True, slots=True)
+class TeamTotal:
+    """`account` is a service account of the team, empty for its people."""
+
+    team_id: int
+    account_id: int | None
+    team: str
+    account: str
+    count: int
+
+    @property
+    def name(self) -> str:
+        return self.account or self.team
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +54,25 @@ def counts_of_name(*, kind: str, namespace: Namespace, name: str) -> Counts:
     return DownloadCount.objects.filter(release__kind=kind, release__namespace=namespace, release__name=name)
 
 
+def teams_of_name(*, kind: str, namespace: Namespace, name: str) -> TeamCounts:
+    return TeamDownload.objects.filter(release__kind=kind, release__namespace=namespace, release__name=name)
+
+
 def counts_of_release(release: Release) -> Counts:
     return DownloadCount.objects.filter(release=release)
+
+
+def teams_of_release(release: Release) -> TeamCounts:
+    return TeamDownload.objects.filter(release=release)
+
+
+def discouraged(counts: AnyCounts) -> AnyCounts:
+    """Only of versions that are deprecated or yanked, and may be read."""
+    return counts.filter(
+        release__state=State.PUBLISHED,
+        release__quarantined_at=None,
+        release__lifecycle__in=[Lifecycle.DEPRECATED, Lifecycle.YANKED],
+    )
 
 
 def downloads_of_name(*, kind: str, namespace: Namespace, name: str) -> int:
@@ -86,9 +122,19 @@ def by_client(counts: Counts, days: list[date]) -> list[tuple[str, int]]:
     return list(sums.order_by("-n", "client"))
 
 
-def days_of_versions(counts: Counts, release_ids: Iterable[int], days: list[date]) -> dict[int, list[int]]:
-    """Return the sums of each day by release."""
-    chosen = list(release_ids)
-    found = counts.filter(day__gte=days[0], release__in=chosen).values_list("release_id", "day")
-    sums = Counter({(release_id, day): n for release_id, day, n in found.annotate(n=Sum("count")).order_by("day")})
-    return {release_id: [sums[release_id, day] for day in days] for release_id in chosen}
+def by_team(counts: TeamCounts, days: list[date], teams: QuerySet[Team]) -> list[TeamTotal]:
+    """Return these teams and their service accounts with their sums, most first."""
+    fields = ("team", "account", "team__name", "account__username")
+    sums = counts.filter(day__gte=days[0], team__in=teams).values_list(*fields).annotate(n=Sum("count"))
+    rows = sums.order_by("-n", "team__name", "account__username")
+    return [TeamTotal(team, account, name, username or "", n) for team, account, name, username, n in rows]
+
+
+def days_of(counts: AnyCounts, what: Sequence[str], keys: Iterable[Any], days: list[date]) -> dict[Any, list[int]]:
+    """Return the sums of each day by the columns `what`, one or several; of several, keys are tuples."""
+    chosen = list(keys)
+    rows = counts.filter(day__gte=days[0]).values_list(*what, "day").annotate(n=Sum("count")).order_by("day")
+    if len(what) == 1:
+        rows = rows.filter(**{f"{what[0]}__in": chosen})
+    sums = Counter({(key[0] if len(key) == 1 else tuple(key), day): n for *key, day, n in rows})
+    return {key: [sums[key, day] for day in days] for key in chosen}

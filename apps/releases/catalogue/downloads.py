@@ -14,9 +14,10 @@ from django.db import IntegrityError, connections, transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
-from apps.accounts.models import User
+from apps.accounts.models import Membership, User
 from apps.jobs import database_availability
 from apps.lib.write_behind import NotWritten, WriteBehind
+from apps.releases.download_rows import TeamDownload
 from apps.releases.models import DownloadCount, Fetch, Release, SearchDoc
 
 WRITE_EVERY = timedelta(seconds=5)
@@ -90,6 +91,7 @@ def write(batch: Batch) -> int:
             if known:
                 _write_counts(known)
                 _write_fetches(known)
+                _write_teams(known)
                 _write_docs(known, releases)
     except (*database_availability.AWAY, IntegrityError) as error:
         raise NotWritten(str(error)) from error
@@ -145,6 +147,37 @@ def _write_fetches(batch: Batch) -> None:
             changed.append(row)
     Fetch.objects.bulk_update(changed, ["last_on", "count"], batch_size=BATCH_SIZE)
     Fetch.objects.bulk_create([row for row in added.values() if row.user_id in there], batch_size=BATCH_SIZE)
+
+
+def _write_teams(batch: Batch) -> None:
+    """A service account has one team, a person may have several or none."""
+    people = {user_id for tally in batch.values() for user_id in tally.people}
+    if not people:
+        return
+    teams: defaultdict[int, list[tuple[int, int | None]]] = defaultdict(list)
+    memberships = Membership.objects.filter(user__in=people).values_list("user", "team", "user__is_service")
+    for user_id, team_id, is_service in memberships:
+        teams[user_id].append((team_id, user_id if is_service else None))
+    added: Counter[tuple[int, date, int, int | None]] = Counter()
+    for (release_id, day), tally in sorted(batch.items(), key=lambda item: item[0]):
+        for user_id, count in tally.people.items():
+            for team_id, account_id in teams[user_id]:
+                added[release_id, day, team_id, account_id] += count
+    if not added:
+        return
+    changed = []
+    releases, days = {key[0] for key in added}, {key[1] for key in added}
+    for row in TeamDownload.objects.filter(release__in=releases, day__in=days, team__in={key[2] for key in added}):
+        more = added.pop((row.release_id, row.day, row.team_id, row.account_id), 0)
+        if more:
+            row.count = F("count") + more
+            changed.append(row)
+    TeamDownload.objects.bulk_update(changed, ["count"], batch_size=BATCH_SIZE)
+    new = [
+        TeamDownload(release_id=release, day=day, team_id=team, account_id=account, count=count)
+        for (release, day, team, account), count in added.items()
+    ]
+    TeamDownload.objects.bulk_create(new, batch_size=BATCH_SIZE)
 
 
 def _write_docs(batch: Batch, releases: Mapping[int, Release]) -> None:

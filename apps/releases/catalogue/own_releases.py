@@ -1,16 +1,19 @@
-"""A person's own releases of any kind, in groups by state."""
+"""A person's own releases of any kind, and all of a namespace, in groups by state."""
 
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 
-from django.db.models import Case, Count, Q, QuerySet, Value, When
+from django.db.models import Case, Count, Exists, OuterRef, Q, QuerySet, Value, When
+from django.utils import timezone
 
 from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
-from apps.accounts.models import Role
+from apps.accounts.models import Namespace, Role
 from apps.releases.models import Release, ReleaseQuerySet, State
 
 HELD, RUNNING, REFUSED, PUBLISHED = "held", "running", "refused", "published"
+REFUSED_LATELY = timedelta(days=14)
 GROUPS: Mapping[str, tuple[State, ...]] = {
     HELD: (State.HELD,),
     RUNNING: (State.RECEIVING, State.RECEIVED, State.CHECKING, State.SIGNING),
@@ -30,8 +33,25 @@ def releases_of(viewer: Viewer, group: str = "") -> ReleaseQuerySet:
     return rows.select_related("namespace").order_by(urgency, "-created_at", "-pk")
 
 
-def open_releases(viewer: Viewer) -> ReleaseQuerySet:
-    return releases_of(viewer).filter(state__in=[*GROUPS[HELD], *GROUPS[RUNNING]])
+def releases_in(namespace: Namespace, group: str = "") -> ReleaseQuerySet:
+    """Return the releases of a namespace that the viewer may publish in, the newest first. The caller asks the gate."""
+    rows = Release.objects.filter(namespace=namespace)
+    if group:
+        rows = rows.filter(state__in=GROUPS[group])
+    return rows.select_related("namespace", "created_by").order_by("-created_at", "-pk")
+
+
+def waiting(viewer: Viewer) -> ReleaseQuerySet:
+    """Return the viewer's open releases and those that were refused lately, unless the number was tried again."""
+    again = Release.objects.filter(
+        kind=OuterRef("kind"),
+        namespace=OuterRef("namespace"),
+        name=OuterRef("name"),
+        sort_key=OuterRef("sort_key"),
+        pk__gt=OuterRef("pk"),
+    )
+    lately = Q(state__in=GROUPS[REFUSED], created_at__gte=timezone.now() - REFUSED_LATELY) & ~Exists(again)
+    return releases_of(viewer).filter(Q(state__in=[*GROUPS[HELD], *GROUPS[RUNNING]]) | lately)
 
 
 def counts(viewer: Viewer) -> dict[str, int]:

@@ -21,27 +21,29 @@ MAX_REPLACEMENT_CHARACTERS = 200
 
 
 @transaction.atomic
-def deprecate(*, release: Release, actor: Viewer, reason: str, replacement: str = "") -> None:
-    """Advise against the version; it stays listed and served. Raises Invalid, Conflict."""
+def deprecate(*, release: Release, actor: Viewer, reason: str, replacement: str = "", by_rule: bool = False) -> None:
+    """Advise against the version; it stays listed and served. Raises Invalid, Conflict.
+
+    `by_rule`: a cleanup rule chose it.
+    """
     reason, replacement = checked_reason(reason), checked_replacement(replacement)
     _refuse_unless_possible("deprecate", release)
-    _set_lifecycle(
-        release, actor, lifecycle=Lifecycle.DEPRECATED, lifecycle_reason=reason, lifecycle_replacement=replacement
-    )
-    _record(Event.RELEASE_DEPRECATED, release, actor, reason, replacement=replacement)
+    changes = {"lifecycle_reason": reason, "lifecycle_replacement": replacement}
+    _set_lifecycle(release, actor, by_rule=by_rule, lifecycle=Lifecycle.DEPRECATED, **changes)
+    _record(Event.RELEASE_DEPRECATED, release, actor, reason, replacement=replacement, **_chosen(by_rule=by_rule))
 
 
 @transaction.atomic
-def yank(*, release: Release, actor: Viewer, reason: str) -> None:
+def yank(*, release: Release, actor: Viewer, reason: str, by_rule: bool = False) -> None:
     """Remove the version from lists; pages and exact downloads still work. Raises Invalid, Conflict.
 
-    The replacement that a deprecation named stays.
+    The replacement that a deprecation named stays. `by_rule`: a cleanup rule chose it.
     """
     reason = checked_reason(reason)
     _refuse_unless_possible("yank", release)
     was = release.lifecycle
-    _set_lifecycle(release, actor, lifecycle=Lifecycle.YANKED, lifecycle_reason=reason)
-    _record(Event.RELEASE_YANKED, release, actor, reason, before=was)
+    _set_lifecycle(release, actor, by_rule=by_rule, lifecycle=Lifecycle.YANKED, lifecycle_reason=reason)
+    _record(Event.RELEASE_YANKED, release, actor, reason, before=was, **_chosen(by_rule=by_rule))
 
 
 @transaction.atomic
@@ -98,7 +100,8 @@ def standing_of(release: Release) -> str:
     else:
         return f"{release} is maintained."
     what, at, by, why = about
-    who = by.username if by else "a former user"
+    nobody = "a cleanup rule" if at == release.cleaned_at else "a former user"
+    who = by.username if by else nobody
     return f"{release} is {what} since {at:%Y-%m-%d %H:%M} UTC, by {who}: {ended(why)}"
 
 
@@ -131,8 +134,15 @@ def _refuse_unless_possible(verb: str, release: Release) -> None:
         raise obstacle
 
 
-def _set_lifecycle(release: Release, actor: Viewer, **changes: Any) -> None:
-    _change(release, lifecycle_at=timezone.now(), lifecycle_by=actor.user, **changes)
+def _set_lifecycle(release: Release, actor: Viewer, *, by_rule: bool, **changes: Any) -> None:
+    now = timezone.now()
+    changes |= {"cleaned_at": now} if by_rule else {}
+    _change(release, lifecycle_at=now, lifecycle_by=actor.user, **changes)
+
+
+def _chosen(*, by_rule: bool) -> dict[str, str]:
+    """Say it in the audit."""
+    return {"chosen_by": "cleanup rule"} if by_rule else {}
 
 
 def _change(release: Release, **changes: Any) -> None:

@@ -65,9 +65,14 @@ def run(claim: Claim, further: Callable[[Release], Iterable[Finding]] = lambda _
     release = Release.objects.select_related("namespace").filter(pk=claim.target, state=State.PUBLISHED).first()
     if release is None or claim.exhausted:
         return
-    findings = [_read(name, digest) for digest, name in release_blobs.blobs_of(release).items()]
+    findings = findings_of(release)
     findings += further(release)
     _record(release, findings, claim)
+
+
+def findings_of(release: Release) -> list[Finding]:
+    """Read every blob of the release again."""
+    return [_read(name, digest) for digest, name in release_blobs.blobs_of(release).items()]
 
 
 def _record(release: Release, findings: Sequence[Finding], claim: Claim) -> None:

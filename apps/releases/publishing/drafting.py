@@ -113,7 +113,7 @@ def receive_file(
         if staged.size == 0:
             raise Invalid(f"{name} is empty.", hint="Send the file itself as the body of the request.")
         database_availability.release_connection()
-        received, superfluous = _record_file(release, viewer, name, key, staged)
+        received, superfluous = record_file(release, viewer, name, key, staged)
     except BaseException:
         store.discard_staged(key)
         raise
@@ -129,7 +129,7 @@ def remove_file(*, release: Release, viewer: Viewer, name: str) -> None:
         hint = "Publish other files under another version number."
         raise Conflict(f"{release} is {release.state}: its files are fixed.", hint=hint)
     with transaction.atomic():
-        _renew(release)
+        renew(release)
         file = release.files.filter(name=name).first()
         if file is None:
             raise NotFound(f"{release} has no file {name!r}.", hint="Fetch the draft to see its files.")
@@ -154,7 +154,7 @@ def hand_in(
         with transaction.atomic():
             refused = reauthorising.refusal(viewer, release.namespace, only_name=release.name)
             if refused is None:
-                _renew(release)  # locks the row, so that the files stay as they are
+                renew(release)  # locks the row, so that the files stay as they are
                 files = list(release.files.order_by("name"))
                 size = sum(file.size for file in files)
                 receiving.accept(release=release, digest=digest_of(files), size=size, job=job)
@@ -180,19 +180,20 @@ def require_own(release: Release, viewer: Viewer) -> None:
     )
 
 
-def _renew(release: Release) -> None:
+def renew(release: Release) -> None:
     """Extend the draft and lock its row until the transaction ends. Raises Moved."""
-    move(release, State.RECEIVING, to=State.RECEIVING, receiving_until=_renewed(release))
+    move(release, State.RECEIVING, to=State.RECEIVING, receiving_until=renewed_until(release))
 
 
-def _renewed(release: Release) -> datetime:
+def renewed_until(release: Release) -> datetime:
+    """How long a draft, or an upload in pieces, waits for more from now on."""
     return min(timezone.now() + IDLE, release.created_at + MAX_AGE)
 
 
-def _record_file(release: Release, viewer: Viewer, name: str, key: str, staged: store.Staged) -> tuple[Received, str]:
-    """Record the file; return it and the staging key that is no longer needed, or the empty string."""
+def record_file(release: Release, viewer: Viewer, name: str, key: str, staged: store.Staged) -> tuple[Received, str]:
+    """Record a staged file; return it and the staging key that is no longer needed, or the empty string."""
     with transaction.atomic():
-        _renew(release)
+        renew(release)
         known = release.files.filter(name=name).first()
         if known is not None and known.digest == staged.digest:
             return Received(known, created=False), key

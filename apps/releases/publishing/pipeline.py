@@ -18,6 +18,7 @@ from apps.audit.kinds import Kind as Event
 from apps.audit.recorder import record
 from apps.blobs import store
 from apps.jobs.claims import Claim
+from apps.lib import metrics, traces
 from apps.lib.archives.sandboxed import Refusal
 from apps.lib.errors import Reason
 from apps.releases.models import READY, WORKING, Release, State, Stored
@@ -51,11 +52,15 @@ class Work(Generic[F]):
 
 
 class Questions(Exception):
-    """The check needs a person's confirmation. Each question is a Reason whose code is confirmed."""
+    """The check needs a person's confirmation. Each question is a Reason whose code is confirmed.
 
-    def __init__(self, reasons: Sequence[Reason]) -> None:
+    `patient`: the release waits for the answer even if a script has sent it.
+    """
+
+    def __init__(self, reasons: Sequence[Reason], *, patient: bool = False) -> None:
         super().__init__("; ".join(reason.code for reason in reasons))
         self.reasons = list(reasons)
+        self.patient = patient
 
 
 Step = Callable[[Work[F]], None]
@@ -69,13 +74,19 @@ def points(steps: Sequence[Step[Any]]) -> list[str]:
 def run(claim: Claim, steps: Sequence[Step[F]], findings: F) -> None:
     release = Release.objects.select_related("namespace").get(pk=claim.target)
     work = Work(claim, release, findings)
+    with structlog.contextvars.bound_contextvars(release_id=release.pk):
+        _run(work, steps)
+
+
+def _run(work: Work[F], steps: Sequence[Step[F]]) -> None:
+    claim, release = work.claim, work.release
     if release.state in READY and claim.exhausted:
         transitions.fail(release, GIVEN_UP, claim=claim)
     elif release.state in READY:
         try:
             _walk(work, steps)
         except Questions as asked:
-            _ask(work, asked.reasons)
+            _ask(work, asked)
         except Refusal as refusal:
             if any(reason.code == "unreadable" for reason in refusal.reasons):
                 log.error("unforeseen_archive", release=str(release))  # noqa: TRY400  # a defect of our reader
@@ -83,22 +94,32 @@ def run(claim: Claim, steps: Sequence[Step[F]], findings: F) -> None:
     # It ended now, or in an attempt that died before it cleaned.
     if release.state not in WORKING:
         clean(work)
+        _count(release)
 
 
-def _ask(work: Work[Any], questions: Sequence[Reason]) -> None:
-    """Hold the release if a person is watching; a script is refused with a hint how to confirm."""
-    if work.release.asks:
-        transitions.put_on_hold(work.release, questions, claim=work.claim, notes=work.notes)
+def _ask(work: Work[Any], asked: Questions) -> None:
+    """Hold the release if a person is watching; a script is mostly refused, with a hint how to confirm."""
+    if work.release.asks or asked.patient:
+        transitions.put_on_hold(work.release, asked.reasons, claim=work.claim, notes=work.notes)
     else:
-        transitions.reject(work.release, questions, claim=work.claim, notes=work.notes)
+        transitions.reject(work.release, asked.reasons, claim=work.claim, notes=work.notes)
 
 
 def _walk(work: Work[F], steps: Sequence[Step[F]]) -> None:
     for step in steps:
         fault_point(f"before:{step.__name__}", work.release)
-        step(work)
+        timed = metrics.publish_step_duration.labels(work.release.kind, step.__name__).time()
+        with timed, traces.span(f"step {step.__name__}", kind=work.release.kind):
+            step(work)
         log.info("step", step=step.__name__, release=str(work.release))
         fault_point(f"after:{step.__name__}", work.release)
+
+
+def _count(release: Release) -> None:
+    metrics.publishes.labels(release.kind, release.state).inc()
+    if release.state == State.PUBLISHED and release.published_at and release.received_at:
+        duration = (release.published_at - release.received_at).total_seconds()
+        metrics.publish_duration.labels(release.kind).observe(max(0.0, duration))
 
 
 def take_up(work: Work[Any]) -> None:

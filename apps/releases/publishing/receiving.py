@@ -4,6 +4,7 @@ import hashlib
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -67,7 +68,7 @@ def receive(*, release: Release, chunks: Iterable[bytes], limit: int, setting: s
     return release
 
 
-def accept(*, release: Release, digest: str, size: int, job: str) -> None:
+def accept(*, release: Release, digest: str, size: int, job: str, **changes: Any) -> None:
     """Move the release to `received` and queue its job. Raises Moved, and QuotaFull now that the size is known.
 
     The caller asks the gate again, in the same transaction.
@@ -82,6 +83,7 @@ def accept(*, release: Release, digest: str, size: int, job: str) -> None:
             uploaded_size=size,
             received_at=timezone.now(),
             receiving_until=None,
+            **changes,
         )
         record(
             Event.RELEASE_RECEIVED,

@@ -9,9 +9,10 @@ from datetime import timedelta
 from math import ceil
 from typing import Any
 
+import structlog
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from apps.accounts.access import reauthorising
@@ -25,6 +26,7 @@ from apps.releases.models import Kind, Release, State
 from apps.releases.publishing import quotas
 from apps.releases.publishing.transitions import Moved, reject
 from apps.releases.tombstones import VersionRemoved
+from apps.releases.upload_rows import Upload
 
 # Renewed every ten seconds while bytes flow; if the web process dies, the reservation lapses after this.
 UPLOAD_LEASE = timedelta(seconds=60)
@@ -121,6 +123,7 @@ def reserve(
                 ticket_digest=ticket_digest(ticket) if ticket else "",
                 **{"staging_key": uuid.uuid4().hex, "receiving_until": now + wait, **fields},
             )
+            structlog.contextvars.bind_contextvars(release_id=release.pk)
             # After the insert, so that VersionTaken comes first: the same bytes again are welcome in a full namespace.
             quotas.check(coordinate.namespace, more_bytes=1, more_versions=1, newcomer=release)
             record(
@@ -145,9 +148,12 @@ def reserve(
 def _free_lapsed(coordinate: Coordinate, viewer: Viewer) -> None:
     """End reservations that have lapsed, and the person's own that were never used."""
     lapsed = Q(receiving_until__lt=timezone.now())
-    own_unused = Q(created_by=viewer.user_id) & ~Q(ticket_digest="")
+    begun = Upload.objects.filter(release=OuterRef("pk"), name="", finished_at=None)
+    is_unused = Q(created_by=viewer.user_id) & (~Q(ticket_digest="") | Q(Exists(begun)))
+    own_unused = is_unused & ~Q(Exists(begun.filter(lease_until__gt=timezone.now())))
     for release in Release.objects.filter(coordinate.rows(), lapsed | own_unused, state=State.RECEIVING):
-        reason = SUPERSEDED if release.ticket_digest else UNFINISHED
+        is_lapsed = release.receiving_until is not None and release.receiving_until < timezone.now()
+        reason = UNFINISHED if is_lapsed and not release.ticket_digest else SUPERSEDED
         try:
             reject(release, [reason], sources=[State.RECEIVING], actor_id=viewer.user_id)
         except Moved:

@@ -11,7 +11,7 @@ from apps.jobs.models import WORKING as JOB_WORKING
 from apps.jobs.models import Job
 from apps.lib.errors import Reason
 from apps.releases.models import READY, Release, State
-from apps.releases.publishing import staging
+from apps.releases.publishing import resuming, staging
 from apps.releases.publishing.reserving import NO_LONGER_ALLOWED, UNFINISHED, UPLOAD_LEASE
 from apps.releases.publishing.transitions import Moved, reject
 
@@ -31,7 +31,7 @@ UNANSWERED = Reason(
 
 
 def sweep() -> int:
-    """Reject these releases and drop their staged bytes; return how many."""
+    """Reject these releases, drop their staged bytes and uploads that nobody finished; return how many."""
     lapsed = Release.objects.filter(state=State.RECEIVING, receiving_until__lt=timezone.now())
     at_work = Job.objects.filter(target=OuterRef("pk"), kind__startswith="publish-", state__in=JOB_WORKING)
     # The job row is written in the transaction that makes a release `received`, so without one it was cancelled.
@@ -40,7 +40,7 @@ def sweep() -> int:
     ended = _end(lapsed, UNFINISHED) + _end(orphaned, CANCELLED) + _end(unanswered, UNANSWERED)
     # Only waiting tickets and drafts: an upload in progress renews for less, and asks the gate itself.
     waiting = Release.objects.filter(state=State.RECEIVING, receiving_until__gt=timezone.now() + UPLOAD_LEASE)
-    return ended + _end(waiting, NO_LONGER_ALLOWED, unless=_may_go_on)
+    return ended + _end(waiting, NO_LONGER_ALLOWED, unless=_may_go_on) + resuming.sweep()
 
 
 def _may_go_on(release: Release) -> bool:

@@ -1,0 +1,103 @@
+"""Hits of the search as rows: where they lead, and what is said about them."""
+
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from django.urls import reverse
+
+from apps.lib.addresses import ProviderAddress
+from apps.portal.frame.page_urls import url_of
+from apps.portal.frame.rows import Row, address_of
+from apps.releases.catalogue import everything
+from apps.releases.catalogue.everything import Group, Hit
+
+# Heading, one of them, and its icon.
+WORDS = {
+    everything.MODULES: ("Modules", "module", "package"),
+    everything.PROVIDERS: ("Providers", "provider", "layers"),
+    everything.SUBMODULES: ("Submodules", "submodule", "folder"),
+    everything.RESOURCES: ("Resources", "resource", "circle-dashed"),
+    everything.DATA_SOURCES: ("Data sources", "data source", "circle"),
+    everything.INPUTS: ("Inputs", "input", "log-in"),
+    everything.OUTPUTS: ("Outputs", "output", "log-out"),
+    everything.READMES: ("READMEs", "README", "book-open"),
+    everything.NAMESPACES: ("Namespaces", "namespace", "building-2"),
+    everything.TEAMS: ("Teams", "team", "users"),
+}
+_TABS = {
+    everything.RESOURCES: ("module-resources", ""),
+    everything.DATA_SOURCES: ("module-resources", ""),
+    everything.INPUTS: ("module-inputs", "input_"),
+    everything.OUTPUTS: ("module-outputs", "output_"),
+}
+_PERMANENT = {everything.INPUTS: "input", everything.OUTPUTS: "output"}
+_SUBMODULES = "modules/"
+
+
+@dataclass(frozen=True, slots=True)
+class HitRow:
+    """`within` is the address of the module or provider that has it; `whole` is its row in lists."""
+
+    title: str
+    url: str
+    what: str
+    within: str = ""
+    text: str = ""
+    version: str = ""
+    whole: Row | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    kind: str
+    title: str
+    icon: str
+    rows: list[HitRow]
+    count: int
+
+    @property
+    def has_more(self) -> bool:
+        return self.count > len(self.rows)
+
+    @property
+    def whole_rows(self) -> list[Row]:
+        """Modules and providers as rows of a list."""
+        return [row.whole for row in self.rows if row.whole and not row.within]
+
+
+def sections_of(groups: list[Group], words: tuple[str, ...]) -> list[Section]:
+    found = []
+    for group in groups:
+        title, what, icon = WORDS[group.kind]
+        rows = [row_of(hit, what, words) for hit in group.hits]
+        found.append(Section(group.kind, title, icon, rows, group.count))
+    return found
+
+
+def row_of(hit: Hit, what: str, words: tuple[str, ...] = ()) -> HitRow:
+    if hit.doc is None:
+        page = "portal:namespace" if hit.group == everything.NAMESPACES else "portal:team"
+        return HitRow(hit.name, reverse(page, args=[hit.name]), what, text=hit.description)
+    doc, address = hit.doc, address_of(hit.doc)
+    if not hit.name:
+        whole = Row(doc, address, words)
+        return HitRow(str(address), url_of(address), what, text=doc.description, version=doc.version, whole=whole)
+    return HitRow(hit.name, _url_of_item(hit), what, within=str(address), version=doc.version)
+
+
+def _url_of_item(hit: Hit) -> str:
+    """The page of a module version or the docs page that declares it, at its place."""
+    assert hit.doc is not None  # noqa: S101  # items belong to one
+    address, version = address_of(hit.doc), hit.doc.version
+    if isinstance(address, ProviderAddress):
+        kind, _, slug = hit.unit.partition("/")
+        return url_of(address, "docs-page", version, kind, slug) if slug else url_of(address, "docs", version)
+    if hit.group in _PERMANENT and not hit.unit and "/" not in hit.name:  # whatever page of the list it is on
+        return url_of(address, _PERMANENT[hit.group], version, hit.name)
+    page, prefix = _TABS.get(hit.group, ("module-version", ""))
+    anchor = f"#{prefix}{quote(hit.name)}" if prefix else ""
+    if not hit.unit:
+        return url_of(address, page.removeprefix("module-"), version) + anchor
+    if hit.unit.startswith(_SUBMODULES):
+        return url_of(address, "submodule", version, hit.unit.removeprefix(_SUBMODULES)) + anchor
+    return url_of(address, "folder", version, hit.unit) + anchor

@@ -1,0 +1,300 @@
+"""One search over modules, providers, what they declare, READMEs, namespaces and teams: grouped and ranked.
+
+The database finds the words in what the reader may see; the ranking is plain Python, so it is the same on every
+database. A word that is in nearly everything is looked for in the most downloaded modules and providers alone.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.db.models import Q
+
+from apps.accounts.access import gate
+from apps.accounts.access.gate import Viewer
+from apps.lib.search_terms import begins_a_part, simple_words, spellings, words_of
+from apps.releases.catalogue import indexing, similar
+from apps.releases.catalogue.search import in_namespaces, words_in
+from apps.releases.models import Kind, SearchDoc
+
+MODULES, PROVIDERS, SUBMODULES, RESOURCES, DATA_SOURCES = (
+    "modules",
+    "providers",
+    "submodules",
+    "resources",
+    "data_sources",
+)
+INPUTS, OUTPUTS, READMES, NAMESPACES, TEAMS = ("inputs", "outputs", "readmes", "namespaces", "teams")
+# In the order in which they are shown.
+GROUPS = (MODULES, PROVIDERS, SUBMODULES, RESOURCES, DATA_SOURCES, INPUTS, OUTPUTS, READMES, NAMESPACES, TEAMS)
+ITEMS = {
+    indexing.SUBMODULE: SUBMODULES,
+    indexing.RESOURCE: RESOURCES,
+    indexing.DATA_SOURCE: DATA_SOURCES,
+    indexing.INPUT: INPUTS,
+    indexing.OUTPUT: OUTPUTS,
+}
+OWN = (indexing.NAME, indexing.PLACE, indexing.DESCRIPTION)
+# More rows than this: the word is in nearly everything.
+MAX_ROWS = 800
+MAX_DOCS = 150
+SHOWN, MAX_SHOWN = 5, 50
+
+
+class Match(NamedTuple):
+    """A row of the index that a word of the query begins."""
+
+    doc: int
+    place: int
+    term: str
+    name: str
+    unit: str
+
+
+class Rank(NamedTuple):
+    """Better ones are smaller: how exactly the words match, then the magnitude of downloads, then the newest."""
+
+    cost: int
+    unpopular: int = 0
+    age: float = 0
+    key: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """`doc` is the module or provider; `unit` the folder or docs page that declares the item."""
+
+    group: str
+    rank: Rank
+    name: str
+    doc_id: int = 0
+    unit: str = ""
+    description: str = ""
+    visibility: str = ""
+    doc: SearchDoc | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The best hits of a kind; `count` is the number of all, or of those that were looked at."""
+
+    kind: str
+    hits: list[Hit]
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`corrected` has the words that were searched for instead. Not complete: there is more than was looked at."""
+
+    words: tuple[str, ...] = ()
+    corrected: Mapping[str, str] = field(default_factory=dict)
+    groups: list[Group] = field(default_factory=list)
+    is_complete: bool = True
+
+    @property
+    def count(self) -> int:
+        return sum(group.count for group in self.groups)
+
+
+def everything(viewer: Viewer, query: str, *, only: str = "", limit: int = SHOWN) -> Answer:
+    """Search all groups or `only` one. If nothing matches, misspelled words are replaced by the nearest in use."""
+    words = words_of(query)
+    if not words:
+        return Answer()
+    places = _Places(viewer)
+    hits, is_complete = _search(places, words)
+    corrections: dict[str, str] = {}
+    if not hits:
+        corrections = similar.corrected(words, namespaces=places.keys, names=places.names) or {}
+        if corrections:
+            right = words_of(" ".join(corrections.get(word, word) for word in words))
+            hits, is_complete = _search(places, right)
+            words, corrections = (right, corrections) if hits else (words, {})
+    return Answer(tuple(words), corrections, _grouped(hits, only, limit), is_complete)
+
+
+class _Places:
+    """The namespaces and teams that the viewer may see: few enough to look at each."""
+
+    def __init__(self, viewer: Viewer) -> None:
+        columns = ("pk", "name", "description", "visibility")
+        self.spaces = list(gate.visible_namespaces(viewer).values_list(*columns))
+        self.teams = list(gate.visible_teams(viewer).values_list("name", "description"))
+        self.keys = [row[0] for row in self.spaces]
+
+    @property
+    def names(self) -> set[str]:
+        named = [*(row[1] for row in self.spaces), *(row[0] for row in self.teams)]
+        return {word for name in named for word in simple_words(name)}
+
+    def hits(self, words: list[str]) -> Iterable[Hit]:
+        for _, name, description, visibility in self.spaces:
+            if (cost := _cost_of_texts(words, name, description)) is not None:
+                rank = Rank(cost, key=name.encode())
+                yield Hit(NAMESPACES, rank, name, description=description, visibility=visibility)
+        for name, description in self.teams:
+            if (cost := _cost_of_texts(words, name, description)) is not None:
+                yield Hit(TEAMS, Rank(cost, key=name.encode()), name, description=description)
+
+
+def _cost_of_texts(words: list[str], name: str, description: str) -> int | None:
+    """None unless each word begins a part of the name or of the description."""
+    total, name, description = 0, name.casefold(), description.casefold()
+    for word in words:
+        ways = spellings(word)
+        if any(begins_a_part(way, name) for way in ways):
+            total += _cost_in(word, name)
+        elif any(begins_a_part(way, description) for way in ways):
+            total += _DESCRIBED
+        else:
+            return None
+    return total
+
+
+# How far a match is from the exact name; the costs of a query's words are added up.
+_EXACT, _BEGINS, _INSIDE, _AROUND, _DESCRIBED, _DECLARED, _WRITTEN = 0, 1, 2, 3, 4, 6, 8
+
+
+def _cost_in(word: str, name: str) -> int:
+    ways, name = tuple(spellings(word)), name.casefold()
+    return _EXACT if name in ways else _BEGINS if name.startswith(ways) else _INSIDE
+
+
+def _search(places: _Places, words: list[str]) -> tuple[list[Hit], bool]:
+    matches, docs, is_complete = _matches(places.keys, words)
+    hits = list(places.hits(words))
+    by_doc: dict[int, dict[str, list[Match]]] = {key: {} for key in docs}
+    for word, rows in matches.items():
+        for row in rows:
+            if row.doc in by_doc:
+                by_doc[row.doc].setdefault(word, []).append(row)
+    for key, found in by_doc.items():
+        if len(found) == len(words):
+            hits += _hits_of(docs[key], found)
+    return hits, is_complete
+
+
+class _Doc(NamedTuple):
+    pk: int
+    kind: str
+    downloads: int
+    published_at: datetime
+    sort_key: bytes
+
+    def rank(self, cost: int, name: str = "") -> Rank:
+        key = bytes(self.sort_key) + b"\0" + name.encode()
+        return Rank(cost, -self.downloads.bit_length(), -self.published_at.timestamp(), key)
+
+
+def _hits_of(doc: _Doc, found: Mapping[str, list[Match]]) -> Iterable[Hit]:
+    """What it declares, and the module or provider itself or its README."""
+    items = list(_items_of(doc, found))
+    yield from items
+    own = {word: cost for word, rows in found.items() if (cost := _own_cost(word, rows)) is not None}
+    declared = {word for word, rows in found.items() if any(row.place in ITEMS for row in rows)}
+    if own or (not items and declared == found.keys()):
+        cost = sum(own.get(word, _DECLARED if word in declared else _WRITTEN) for word in found)
+        yield Hit(MODULES if doc.kind == Kind.MODULE else PROVIDERS, doc.rank(cost), "", doc.pk)
+    elif not items:
+        yield Hit(READMES, doc.rank(_WRITTEN), "", doc.pk)
+
+
+def _items_of(doc: _Doc, found: Mapping[str, list[Match]]) -> Iterable[Hit]:
+    """Each word must be in the item's name, or in the address of what declares it."""
+    around = {word: cost for word, rows in found.items() if (cost := _own_cost(word, rows, OWN[:2])) is not None}
+    matched = {word: {(row.place, row.name) for row in rows if row.place in ITEMS} for word, rows in found.items()}
+    units = {(row.place, row.name): row.unit for rows in found.values() for row in rows if row.place in ITEMS}
+    for (place, name), unit in units.items():
+        inside = [word for word in found if (place, name) in matched[word]]
+        outside = [word for word in found if word not in inside]
+        if name and all(word in around for word in outside):
+            cost = sum(_cost_in(word, name) for word in inside) + sum(around[word] + _AROUND for word in outside)
+            yield Hit(ITEMS[place], doc.rank(cost, name), name, doc.pk, unit)
+
+
+def _own_cost(word: str, rows: list[Match], places: tuple[int, ...] = OWN) -> int | None:
+    costs = [
+        _DESCRIBED if row.place == indexing.DESCRIPTION else _cost_in(word, row.name) + (row.place != indexing.NAME)
+        for row in rows
+        if row.place in places
+    ]
+    return min(costs, default=None)
+
+
+def _matches(keys: list[int], words: list[str]) -> tuple[dict[str, list[Match]], dict[int, _Doc], bool]:
+    """Return the matches by word, the listed documents that have them, and whether these are all."""
+    found: dict[str, list[Match]] = {}
+    for word in sorted(words, key=len, reverse=True):  # long words are rare
+        rows = _rows(words_in(in_namespaces(keys), [word])[: MAX_ROWS + 1])
+        if len(rows) <= MAX_ROWS:
+            found[word] = named = rows
+            docs = _docs(pk__in={row.doc for row in rows})
+            break
+    else:
+        docs, named = _frequent(keys, words)
+    rest = [word for word in words if word not in found]
+    is_complete = bool(found) and (not rest or len(docs) <= MAX_DOCS)
+    if rest:
+        docs = {doc.pk: doc for doc in _best(docs.values(), words, named)}
+        rows = _rows(words_in(Q(doc__in=list(docs)), rest))
+        ways = {word: tuple(spellings(word)) for word in rest}
+        found |= {word: [row for row in rows if row.term.startswith(ways[word])] for word in rest}
+    return found, docs, is_complete
+
+
+def _frequent(keys: list[int], words: list[str]) -> tuple[dict[int, _Doc], list[Match]]:
+    """The most downloaded documents, and those with one of the words in their own name, unless that is common too."""
+    listed = SearchDoc.objects.filter(kind__in=Kind.values, namespace__in=keys, is_listed=True)
+    popular = listed.order_by("-downloads", "-published_at", "sort_key").values_list("pk", flat=True)[:MAX_DOCS]
+    named = _rows(words_in(Q(namespace__in=keys, is_name=True), words)[: MAX_ROWS + 1])
+    if len(named) > MAX_ROWS:
+        named = []
+    return _docs(pk__in={row.doc for row in named} | set(popular)), named
+
+
+def _best(docs: Iterable[_Doc], words: list[str], rows: list[Match]) -> list[_Doc]:
+    """At most MAX_DOCS: those with a word in their own name first."""
+    costs: dict[int, int] = {}
+    for row in rows:
+        if row.place == indexing.NAME:
+            cost = min(_cost_in(word, row.name) for word in words)
+            costs[row.doc] = min(costs.get(row.doc, cost), cost)
+    return sorted(docs, key=lambda doc: doc.rank(costs.get(doc.pk, _DESCRIBED)))[:MAX_DOCS]
+
+
+def _rows(rows: Any) -> list[Match]:
+    """A row that a migration made has no name of its own; the next publish adds it."""
+    found = []
+    for doc, place, term, name, unit in rows.values_list("doc", "place", "term", "name", "unit"):
+        text = bytes(term).decode(errors="replace")
+        found.append(Match(doc, place, text, name or (text if place in OWN[:2] else ""), unit))
+    return found
+
+
+def _docs(**which: Any) -> dict[int, _Doc]:
+    rows = SearchDoc.objects.filter(**which, is_listed=True)
+    return {row[0]: _Doc(*row) for row in rows.values_list(*_Doc._fields)}
+
+
+def _grouped(hits: list[Hit], only: str, limit: int) -> list[Group]:
+    """The groups that have hits, in the order of GROUPS, the best of each with their documents."""
+    kinds = [kind for kind in GROUPS if not only or kind == only]
+    by_kind: dict[str, list[Hit]] = {kind: [] for kind in kinds}
+    for hit in hits:
+        if hit.group in by_kind:
+            by_kind[hit.group].append(hit)
+    best = {kind: sorted(found, key=lambda hit: hit.rank)[:limit] for kind, found in by_kind.items()}
+    keys = {hit.doc_id for found in best.values() for hit in found if hit.doc_id}
+    docs = SearchDoc.objects.select_related("namespace").in_bulk(keys) if keys else {}
+    return [
+        Group(kind, [_with_doc(hit, docs) for hit in found], len(by_kind[kind]))
+        for kind, found in best.items()
+        if found
+    ]
+
+
+def _with_doc(hit: Hit, docs: Mapping[int, SearchDoc]) -> Hit:
+    doc = docs.get(hit.doc_id)
+    return hit if doc is None else Hit(hit.group, hit.rank, hit.name, hit.doc_id, hit.unit, doc.description, "", doc)

@@ -1,0 +1,175 @@
+"""Write the search index: one document per module or provider, its words, what is declared in it, and its filters."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Sum
+
+from apps.accounts.models import Namespace
+from apps.lib import versions
+from apps.lib.search_terms import prose_words, simple_words, terms_of
+from apps.lib.spelling import ONE_EDIT, grams
+from apps.releases.models import DownloadCount, Release, SearchDoc
+from apps.releases.search_rows import SearchFacet, SearchGram, SearchWord
+
+# Where a word is, as its weight. One word in a better place outweighs a whole query in worse ones, so that a module
+# with the name never ranks below one that only has a submodule of that name.
+NAME = 10_000
+PLACE = 1_200
+DESCRIPTION = 140
+SUBMODULE = 16
+RESOURCE = 5
+DATA_SOURCE = 4
+INPUT = 3
+OUTPUT = 2
+README = 1
+DECLARED = (SUBMODULE, RESOURCE, DATA_SOURCE, INPUT, OUTPUT)
+
+MAX_TERMS = 6_000
+MAX_README_WORDS = 300
+BATCH_SIZE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Something that a module declares or a provider documents. `unit` is the folder, or the docs page (kind/slug)."""
+
+    place: int
+    name: str
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What can be searched of a module or provider; `words` are texts by place, `readme` is Markdown or text."""
+
+    description: str
+    words: Mapping[int, Iterable[str]]
+    items: Iterable[Item] = ()
+    readme: str = ""
+    facets: Mapping[str, Iterable[str]] = field(default_factory=dict)
+
+
+Key = tuple[bytes, int, str]  # term, place, whole name
+
+
+@transaction.atomic
+def put(*, release: Release, entry: Entry, is_listed: bool) -> SearchDoc:
+    """Write the document of a module or provider whose default version is `release`. Safe to repeat.
+
+    The row is locked until the transaction ends, so the last writer's words win.
+    """
+    where: dict[str, Any] = {"kind": release.kind, "namespace": release.namespace, "name": release.name}
+    shown = {
+        "sort_key": sort_key(release.namespace.name, release.name),
+        "release": release,
+        "description": entry.description[:300],
+        "version": release.version,
+        "lifecycle": release.lifecycle,
+        "is_prerelease": versions.parse(release.version).is_prerelease,
+        "is_listed": is_listed,
+        "published_at": release.published_at,
+        "indexed_release": release.pk,
+    }
+    doc, created = SearchDoc.objects.update_or_create(**where, defaults=shown)
+    if created:  # it may have had a document before, and downloads are never reset
+        fetched = DownloadCount.objects.filter(release__in=Release.objects.filter(**where)).aggregate(n=Sum("count"))[
+            "n"
+        ]
+        SearchDoc.objects.filter(pk=doc.pk).update(downloads=fetched or 0)
+    index_words(doc, entry)
+    facets = {(facet, value[:200]) for facet, values in entry.facets.items() for value in values if value}
+    _replace_facets(doc, facets)
+    return doc
+
+
+def sort_key(namespace: str, name: str) -> bytes:
+    """Return bytes that sort by the parts of the address, `vpc` before `vpc-b`, ignoring letter case."""
+    return f"{namespace}/{name}".lower().replace("/", "\0").encode()
+
+
+def drop(*, kind: str, namespace: Namespace, name: str) -> None:
+    """Delete the document of a module or provider without readable versions."""
+    SearchDoc.objects.filter(kind=kind, namespace=namespace, name=name).delete()
+
+
+def _words(entry: Entry) -> Iterator[tuple[Key, str]]:
+    """Each row with its unit, the best first: a huge module loses words of its README and parts of names."""
+    seen: set[Key] = set()
+    terms: set[bytes] = set()
+    for text, item in _candidates(entry):
+        term = text.encode()
+        key = (term, item.place, _clean(item.name))
+        if key in seen or (term in terms and item.place not in DECLARED):
+            continue
+        seen.add(key)
+        terms.add(term)
+        yield key, item.unit[:300]
+
+
+def _candidates(entry: Entry) -> Iterator[tuple[str, Item]]:
+    """Terms: of the thing itself, whole names of what it declares, their parts, and prose."""
+    for place in sorted(entry.words, reverse=True):
+        for text in entry.words[place]:
+            item = Item(place, "" if place == DESCRIPTION else text)
+            yield from ((term, item) for term in terms_of(text))
+    declared = [(list(terms_of(item.name)), item) for item in entry.items]
+    yield from ((term, item) for found, item in declared for term in found[:1])
+    yield from ((term, item) for found, item in declared for term in found[1:])
+    prose = islice(dict.fromkeys(prose_words(entry.readme)), MAX_README_WORDS)
+    yield from ((word, Item(README, "")) for word in prose)
+
+
+def _clean(name: str) -> str:
+    return name.replace("\0", "")[:200]
+
+
+def index_words(doc: SearchDoc, entry: Entry) -> None:
+    """Write only differences: the next version of a module has nearly the same words."""
+    wanted = dict(islice(_words(entry), MAX_TERMS))
+    there = {}
+    for row in SearchWord.objects.filter(doc=doc).values_list("pk", "term", "place", "name", "unit"):
+        there[bytes(row[1]), row[2], row[3]] = (row[0], row[4])
+    gone = [pk for key, (pk, unit) in there.items() if wanted.get(key) != unit]
+    for start in range(0, len(gone), BATCH_SIZE):
+        SearchWord.objects.filter(pk__in=gone[start : start + BATCH_SIZE]).delete()
+    fresh = [(key, unit) for key, unit in wanted.items() if key not in there or there[key][1] != unit]
+    SearchWord.objects.bulk_create(
+        (
+            SearchWord(
+                namespace_id=doc.namespace_id,
+                doc=doc,
+                is_name=place == NAME,
+                term=term,
+                place=place,
+                name=name,
+                unit=unit,
+            )
+            for (term, place, name), unit in fresh
+        ),
+        batch_size=BATCH_SIZE,
+    )
+    spelled = {word for (term, place, _), _ in fresh if place != README for word in simple_words(term.decode())}
+    _add_grams(doc.namespace_id, spelled)
+
+
+def _add_grams(namespace_id: int, words: Iterable[str]) -> None:
+    """In one order for everybody, so that two publishes of the same words do not wait for each other in a circle."""
+    pairs = sorted((gram.encode(), word.encode()) for word in words if len(word) >= ONE_EDIT for gram in grams(word))
+    SearchGram.objects.bulk_create(
+        [SearchGram(namespace_id=namespace_id, gram=gram, word=word) for gram, word in pairs],
+        ignore_conflicts=True,
+        batch_size=BATCH_SIZE,
+    )
+
+
+def _replace_facets(doc: SearchDoc, wanted: set[tuple[str, str]]) -> None:
+    there = {(row.facet, row.value): row.pk for row in SearchFacet.objects.filter(doc=doc)}
+    SearchFacet.objects.filter(pk__in=[key for pair, key in there.items() if pair not in wanted]).delete()
+    fresh = sorted(wanted - there.keys())
+    SearchFacet.objects.bulk_create(
+        [SearchFacet(doc=doc, facet=facet, value=value) for facet, value in fresh], ignore_conflicts=True
+    )

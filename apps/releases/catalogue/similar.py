@@ -1,0 +1,54 @@
+"""The words in use that come closest to a misspelled one, among what the reader may see."""
+
+from collections.abc import Collection, Iterable
+
+from django.db.models import Count
+
+from apps.lib.search_terms import simple_words
+from apps.lib.spelling import distance, edits_in, grams, shared_grams
+from apps.releases.catalogue.search import in_namespaces, words_in
+from apps.releases.search_rows import SearchGram
+
+# Of the words with the most trigrams in common.
+MAX_COMPARED = 200
+MAX_CORRECTED = 3  # words of a query; with more it is no misspelling
+
+
+def corrected(words: Iterable[str], *, namespaces: Collection[int], names: Collection[str]) -> dict[str, str] | None:
+    """Return by misspelled word the words to search for instead; None if one of them has no likeness to any.
+
+    `names` are words that are in use beside the index.
+    """
+    found: dict[str, str] = {}
+    for word in words:
+        if _is_used(word, namespaces, names):
+            continue
+        parts = [_nearest_used(part, namespaces, names) for part in simple_words(word)]
+        if not parts or not all(parts) or len(found) == MAX_CORRECTED:
+            return None
+        found[word] = " ".join(part for part in parts if part)
+    return found
+
+
+def _nearest_used(word: str, namespaces: Collection[int], names: Collection[str]) -> str | None:
+    return word if _is_used(word, namespaces, names) else _nearest(word, namespaces, names)
+
+
+def _is_used(word: str, namespaces: Collection[int], names: Collection[str]) -> bool:
+    if any(name.startswith(word) for name in names):
+        return True
+    return words_in(in_namespaces(namespaces), [word]).filter(doc__is_listed=True).exists()
+
+
+def _nearest(word: str, namespaces: Collection[int], names: Collection[str]) -> str | None:
+    """With the fewest edits; of equally near ones the one that shares most trigrams, then by its letters."""
+    if not edits_in(word):
+        return None
+    own, least = grams(word), shared_grams(word)
+    rows = SearchGram.objects.filter(namespace__in=namespaces, gram__in=[gram.encode() for gram in own])
+    grouped = rows.order_by().values("word").annotate(shared=Count("gram", distinct=True)).filter(shared__gte=least)
+    shared = {bytes(row["word"]).decode(): row["shared"] for row in grouped.order_by("-shared", "word")[:MAX_COMPARED]}
+    shared |= {name: len(own & grams(name)) for name in names if len(own & grams(name)) >= least}
+    near = sorted((edits, -shared[right], right) for right in shared if (edits := distance(word, right)) is not None)
+    # What is left of former modules must not be told.
+    return next((right for _, _, right in near if _is_used(right, namespaces, names)), None)

@@ -1,0 +1,125 @@
+"""Find what a cleanup rule would do: each published version goes or stays, with the reason."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from itertools import groupby
+from typing import NamedTuple
+
+from django.db.models import Max
+from django.utils import timezone
+
+from apps.releases.cleanup_rows import CleanupAction, CleanupRule
+from apps.releases.models import DownloadCount, Lifecycle, Release
+
+
+class Row(NamedTuple):
+    """What a rule looks at of a release."""
+
+    pk: int
+    kind: str
+    name: str
+    version: str
+    lifecycle: str
+    published_at: datetime
+    lifecycle_at: datetime | None
+    cleaned_at: datetime | None
+
+    @property
+    def is_prerelease(self) -> bool:
+        # The numbers of SemVer have no hyphen.
+        return "-" in self.version.partition("+")[0]
+
+    @property
+    def was_restored(self) -> bool:
+        """A rule took it, and a person took that back."""
+        return self.cleaned_at is not None and self.cleaned_at != self.lifecycle_at
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    row: Row
+    goes: bool
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The verdicts by kind and name, newest version first. `digest` names what goes, and how."""
+
+    action: str
+    verdicts: Sequence[Verdict]
+
+    @property
+    def going(self) -> list[Verdict]:
+        return [verdict for verdict in self.verdicts if verdict.goes]
+
+    @property
+    def digest(self) -> str:
+        return digest_of(self.action, (verdict.row.pk for verdict in self.going))
+
+
+def digest_of(action: str, releases: Iterable[int]) -> str:
+    return hashlib.sha256(" ".join([action, *map(str, releases)]).encode()).hexdigest()
+
+
+def plan(rule: CleanupRule) -> Plan:
+    """Two queries, whatever the number of versions. What is in quarantine is left out: staff decide about it."""
+    now = timezone.now()
+    releases = Release.objects.published().filter(namespace=rule.namespace)
+    found = map(Row._make, releases.order_by("kind", "name", "-sort_key", "-pk").values_list(*Row._fields))
+    since = now.date() - timedelta(days=rule.fetched_days)
+    counts = DownloadCount.objects.filter(release__namespace=rule.namespace, day__gte=since)
+    fetched = dict(counts.order_by().values_list("release").annotate(last=Max("day")))
+    verdicts: list[Verdict] = []
+    for _, same in groupby(found, key=lambda row: (row.kind, row.name)):
+        verdicts += _verdicts(rule, list(same), fetched, now)
+    return Plan(rule.action, verdicts)
+
+
+def _verdicts(rule: CleanupRule, rows: Sequence[Row], fetched: dict[int, date], now: datetime) -> Iterable[Verdict]:
+    """Those of one module or provider, whose rows come newest first."""
+    listed = [row for row in rows if row.lifecycle != Lifecycle.YANKED]
+    newest = {row.pk for row in listed[: rule.keep_newest]}
+    last = usable_first(listed)
+    for row in rows:
+        kept = _protection(rule, row, newest, fetched) or ("people get this version by default" if row is last else "")
+        if kept:
+            yield Verdict(row, goes=False, why=kept)
+        else:
+            yield _by_age(rule, row, now)
+
+
+def usable_first(listed: Sequence[Row]) -> Row | None:
+    """The version that people should get: maintained rather than deprecated, stable, newest. It never goes."""
+    # min() keeps the first of equals, which is the newest.
+    return min(listed, key=lambda row: (row.lifecycle != Lifecycle.MAINTAINED, row.is_prerelease), default=None)
+
+
+def _protection(rule: CleanupRule, row: Row, newest: set[int], fetched: dict[int, date]) -> str:
+    if row.lifecycle == Lifecycle.YANKED:
+        return "yanked already"
+    if row.lifecycle == Lifecycle.DEPRECATED and rule.action == CleanupAction.DEPRECATE:
+        return "deprecated already"
+    if row.was_restored:
+        return "a rule took it once, and a person took that back"
+    if row.pk in newest:
+        return "the newest version" if rule.keep_newest == 1 else f"one of the newest {rule.keep_newest}"
+    if row.pk in fetched:
+        return f"fetched on {fetched[row.pk]:%Y-%m-%d}, within {days(rule.fetched_days)}"
+    return ""
+
+
+def _by_age(rule: CleanupRule, row: Row, now: datetime) -> Verdict:
+    what, most = ("pre-release", rule.prerelease_days) if row.is_prerelease else ("stable version", rule.stable_days)
+    if most is None:
+        return Verdict(row, goes=False, why=f"the rule takes no {what}s")
+    age = (now - row.published_at).days
+    if age < most:
+        return Verdict(row, goes=False, why=f"a {what} of {days(age)}; the rule takes them after {days(most)}")
+    return Verdict(row, goes=True, why=f"{what} older than {days(most)}, not fetched for {days(rule.fetched_days)}")
+
+
+def days(number: int) -> str:
+    return f"{number} day{'' if number == 1 else 's'}"

@@ -1,0 +1,17 @@
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from apps.releases.catalogue import rebuilding
+
+
+class Command(BaseCommand):
+    help = "Index modules and providers for search that an older Larder published; with --all, every one."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--all", action="store_true", help="also those that are indexed, and drop unused spellings")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        count = rebuilding.rebuild_all() if options["all"] else rebuilding.rebuild_all_outdated()
+        self.stdout.write(f"{count} indexed.")
