@@ -7,16 +7,19 @@ Whoever bumps it keeps it locked until the commit, so that numbers become visibl
 import time
 from collections.abc import Iterable
 from functools import partial
+from zlib import crc32
 
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from apps.audit.kinds import Kind, namespace_of
+from apps.lib.addresses import canonical
 
-# Scopes, besides the canonical names of namespaces, which have no slash.
+# Scopes, besides the canonical names of namespaces, which have no slash, `published_in` and `published_at`.
 ANYTHING = ""  # changes with every change
 EVERYTHING = "/everything"  # nothing that was answered before still holds
 ACCESS = "/access"  # people, tokens, teams and roles
+_BUCKETS = 1024  # of names: rows and memory stay bounded, and two names of one bucket only end each other's answers
 # A process may repeat an answer for so many seconds after it began to ask for the generation.
 LEASE = 0.5
 # After so many seconds from the end of a question that saw a change, no process repeats what was before it.
@@ -56,9 +59,21 @@ _QUIET = frozenset(
         Kind.RELEASE_FAILED,
         Kind.RELEASE_VERIFY_REQUESTED,
         Kind.RELEASE_RESIGN_REQUESTED,
+        Kind.CLEANUP_RULE_CHANGED,
+        Kind.CLEANUP_APPLIED,
         Kind.KEY_REQUESTED,
         Kind.KEY_RESEALED,
         Kind.UPLOAD_ENDED,
+        Kind.MAIL_CHANGED,
+        Kind.WATCH_STARTED,
+        Kind.WATCH_ENDED,
+        Kind.WEBHOOK_CREATED,
+        Kind.WEBHOOK_CHANGED,
+        Kind.WEBHOOK_ROTATED,
+        Kind.WEBHOOK_DELETED,
+        Kind.WEBHOOK_TESTED,
+        Kind.WEBHOOK_REDELIVERED,
+        Kind.WEBHOOK_DISABLED,
         Kind.AUDIT_PRUNED,
         Kind.JOB_RETRIED,
         Kind.JOB_CANCELLED,
@@ -93,9 +108,26 @@ def scopes_of(kind: Kind, subject: str) -> frozenset[str]:
     source = kind.partition(":")[0]
     if kind in _QUIET:
         return frozenset()
-    if (namespace := namespace_of(kind, subject)) and kind not in _BYTES:
+    namespace = namespace_of(kind, subject)
+    if kind == Kind.RELEASE_PUBLISHED:
+        return frozenset({published_in(namespace), published_at(subject.partition(" ")[0])})
+    if namespace and kind not in _BYTES:
         return frozenset({namespace, ACCESS} if kind in _STANDING else {namespace})
     return frozenset({ACCESS} if source in ("account", "team") else {EVERYTHING})
+
+
+def published_in(namespace: str) -> str:
+    """The scope that each published version of a namespace touches; all other changes touch the namespace itself."""
+    return f"/in/{_bucket(namespace)}"
+
+
+def published_at(address: str) -> str:
+    """The scope that each published version of one module or provider touches."""
+    return f"/at/{_bucket(address)}"
+
+
+def _bucket(name: str) -> int:
+    return crc32(canonical(name).encode()) % _BUCKETS
 
 
 def touch(scopes: Iterable[str], *, using: str = DEFAULT_DB_ALIAS) -> None:

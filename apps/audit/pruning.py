@@ -25,13 +25,12 @@ def prune() -> int:
     before = timezone.now() - settings.AUDIT_LIFETIME
     stays = Link.objects.filter(at__gte=before).order_by("pk").first()
     old = Link.objects.filter(pk__lt=stays.pk) if stays else Link.objects.all()
-    last = old.order_by("pk")[:MAX_ROWS].values_list("pk", "digest")
-    rows = len(numbers := list(last))
+    rows = old[:MAX_ROWS].count()
     if not rows:
         return 0
-    end, digest = numbers[-1]
-    record(Kind.AUDIT_PRUNED, actor_id=None, subject="audit", rows=rows, before=before.isoformat(), chain=digest)
-    while batch := list(Link.objects.filter(pk__lte=end).order_by("pk")[:BATCH_SIZE]):
+    end = old.order_by("pk")[rows - 1]
+    record(Kind.AUDIT_PRUNED, actor_id=None, subject="audit", rows=rows, before=before.isoformat(), chain=end.digest)
+    while batch := list(Link.objects.filter(pk__lte=end.pk).order_by("pk")[:BATCH_SIZE]):
         with transaction.atomic():
             AuditEvent.objects.prune([one.event_id for one in batch], before=before)
             Link.objects.filter(pk__in=[one.pk for one in batch]).delete()

@@ -13,7 +13,7 @@ from django.db.models import OuterRef, Q, QuerySet, Subquery
 from apps.admin_base.export import lines
 from apps.audit import chain
 from apps.audit.kinds import Kind
-from apps.audit.models import AuditEvent, Link
+from apps.audit.models import AuditEvent, AuditEventQuerySet, Link
 from apps.lib.errors import Invalid
 
 CHUNK = 1000
@@ -40,23 +40,27 @@ def with_actors(events: QuerySet[AuditEvent]) -> QuerySet[AuditEvent]:
     return events.annotate(actor_name=Subquery(named.values("username")[:1]))
 
 
-def of_namespace(name: str, *, since: datetime) -> QuerySet[AuditEvent]:
+def of_namespace(name: str, *, since: datetime) -> AuditEventQuerySet:
     """The events of a namespace (its canonical name) from `since` on, when it was created."""
     return AuditEvent.objects.filter(namespace=name, at__gte=since)
 
 
-def of_person(user_id: int, *, tokens: list[int]) -> QuerySet[AuditEvent]:
+def of_person(user_id: int, *, tokens: list[int]) -> AuditEventQuerySet:
     """Whatever the person did, and what others did to their account and these tokens of theirs."""
     theirs = [f"user/{user_id}", *(f"token/{token}" for token in tokens)]
     return AuditEvent.objects.filter(Q(actor_id=user_id) | Q(subject__in=theirs))
 
 
-def newest_first(events: QuerySet[AuditEvent], *, before: str = "") -> QuerySet[AuditEvent]:
-    """From the one after the event with the number `before` on; an unknown number begins anew."""
-    last = AuditEvent.objects.filter(pk=int(before)).first() if _NUMBER.fullmatch(before) else None
+def page(events: AuditEventQuerySet, *, cursor: str, size: int) -> tuple[list[Any], str]:
+    """Return the newest events with their actors after the one with the number `cursor`, and the next cursor.
+
+    The cursor is empty at the end. An unknown number begins anew.
+    """
+    last = AuditEvent.objects.filter(pk=int(cursor)).first() if _NUMBER.fullmatch(cursor) else None
     if last is not None:
         events = events.filter(Q(at__lt=last.at) | Q(at=last.at, pk__lt=last.pk))
-    return events.order_by("-at", "-pk")
+    rows = list(with_actors(events.newest_first())[: size + 1])
+    return rows[:size], str(rows[size - 1].pk) if len(rows) > size else ""
 
 
 def document_of(event: Any) -> dict[str, Any]:
@@ -75,7 +79,7 @@ def document_of(event: Any) -> dict[str, Any]:
     }
 
 
-def export(events: QuerySet[AuditEvent], form: str) -> Iterator[str]:
+def export(events: AuditEventQuerySet, form: str) -> Iterator[str]:
     """Yield lines of `jsonl` or `csv`, the oldest event first, in flat memory.
 
     A JSON line has the fields of the chain, and the digests to check it with: None if they are not made yet.
@@ -114,7 +118,7 @@ class Filter:
         person = query.get("person", "").replace("\0", "").strip()
         return cls(kind, person, _moment(query, "since"), _moment(query, "until"))
 
-    def of(self, events: QuerySet[AuditEvent]) -> QuerySet[AuditEvent]:
+    def of(self, events: AuditEventQuerySet) -> AuditEventQuerySet:
         if self.kind:
             events = events.filter(kind=self.kind)
         if self.person:

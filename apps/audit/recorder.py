@@ -1,5 +1,6 @@
 """Record an event in the transaction of the verb that caused it (D14)."""
 
+from collections.abc import Callable
 from typing import Any
 
 import structlog
@@ -9,6 +10,9 @@ from apps.audit import generation
 from apps.audit.kinds import Kind, namespace_of
 from apps.audit.models import AuditEvent
 from apps.lib import redaction
+
+# Takes each event in its transaction, filled in by registry_site/wiring.py. The one hook there is.
+outbox: Callable[[AuditEvent], None] | None = None
 
 
 def record(kind: Kind, *, actor_id: int | None, subject: str, token_id: int | None = None, **detail: Any) -> AuditEvent:
@@ -28,6 +32,8 @@ def record(kind: Kind, *, actor_id: int | None, subject: str, token_id: int | No
             detail=redaction.redact_all(detail),
             request_id=str(context.get("request_id", ""))[:64],
         )
+        if outbox is not None:
+            outbox(event)
         if scopes := generation.scopes_of(kind, subject):
             generation.touch(scopes)
     return event

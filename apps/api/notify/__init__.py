@@ -1,0 +1,1 @@
+"""Webhooks, and what a person is told of by mail."""

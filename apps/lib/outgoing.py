@@ -1,0 +1,196 @@
+"""POST to an address that somebody else chose (SSRF): the name is resolved once, all its addresses are checked, and the
+connection goes to one of those.
+
+No redirects, no proxy, no `.netrc`, no decompression; one deadline for everything after the name is resolved.
+"""
+
+import http.client
+import socket
+import ssl
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from threading import Event, Timer
+from typing import Any
+from urllib.parse import SplitResult, urlsplit
+
+from apps.lib.errors import Invalid
+
+CONNECT_SECONDS = 5.0
+MAX_SECONDS = 10.0
+MAX_ANSWER_BYTES = 4096
+MAX_URL_CHARACTERS = 500
+HTTPS_PORT = 443
+
+Address = IPv4Address | IPv6Address
+Networks = tuple[IPv4Network | IPv6Network, ...]
+
+# IPv6 addresses that stand for an IPv4 address: a gateway translates (64:ff9b::, with DNS64 all of IPv4), or tunnels.
+_TRANSLATED = IPv6Network("64:ff9b::/96")
+_TUNNELS = tuple(IPv6Network(network) for network in ("2002::/16", "2001::/32", "64:ff9b:1::/48", "::/96"))
+
+
+class NotAnswered(Exception):
+    """No answer came. The text is for the owner of the URL, and names no address of the network."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    text: str  # its beginning
+
+    @property
+    def is_success(self) -> bool:
+        return self.status // 100 == 2  # noqa: PLR2004
+
+
+def check_url(url: str, allowed: Networks = ()) -> str:
+    """Return the URL. Raises Invalid. Names are resolved by `post` alone, because they may change."""
+    parts = _parts(url)
+    with suppress(ValueError):
+        if not _may_connect(ip_address(parts.hostname or ""), parts, allowed):
+            raise Invalid(
+                f"{parts.hostname} with {_way(parts)} is not allowed.",
+                hint="Use https on port 443 of a public address, or ask an operator for LARDER_WEBHOOK_ALLOW.",
+            )
+    return url
+
+
+def post(url: str, *, body: bytes, headers: Mapping[str, str], allowed: Networks = ()) -> Answer:
+    """Send it once, and return the status and the beginning of the answer. Raises NotAnswered."""
+    try:
+        parts = _parts(url)
+    except Invalid as error:
+        raise NotAnswered(str(error)) from None
+    addresses = _resolved(parts, allowed)
+    deadline = time.monotonic() + MAX_SECONDS
+    connection = _connected(parts, addresses, deadline)
+    cut = Event()
+    timer = Timer(max(0.0, deadline - time.monotonic()), _cut, [connection.sock, cut])
+    timer.daemon = True
+    timer.start()
+    try:
+        return _exchange(connection, parts, body, headers, cut)
+    except ssl.SSLCertVerificationError as error:
+        raise NotAnswered(f"its certificate is not trusted: {error.verify_message}") from None
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        if cut.is_set() or isinstance(error, TimeoutError):
+            raise NotAnswered(f"no answer within {MAX_SECONDS:.0f} s") from None
+        raise NotAnswered(f"the connection failed: {type(error).__name__}") from None
+    finally:
+        timer.cancel()
+        connection.close()
+
+
+def _parts(url: str) -> SplitResult:
+    hint = "Use a URL such as https://hooks.acme.example/larder."
+    if len(url) > MAX_URL_CHARACTERS or not url.isascii() or not url.isprintable() or " " in url:
+        raise Invalid(f"The URL has more than {MAX_URL_CHARACTERS} characters, or others than plain ASCII.", hint=hint)
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        raise Invalid("The host or port of the URL cannot be read.", hint=hint) from None
+    if parts.scheme not in ("https", "http") or not parts.hostname:
+        raise Invalid(f"The URL begins with {url[:20]!r}, expected https:// and a host.", hint=hint)
+    if parts.username is not None or parts.password is not None:
+        raise Invalid("The URL has a user name or password in it.", hint="Check the signature instead.")
+    return parts
+
+
+def _port(parts: SplitResult) -> int:
+    return parts.port if parts.port is not None else HTTPS_PORT if parts.scheme == "https" else 80
+
+
+def _way(parts: SplitResult) -> str:
+    return f"{parts.scheme} on port {_port(parts)}"
+
+
+def _may_connect(address: Address, parts: SplitResult, allowed: Networks) -> bool:
+    """Public addresses by https on its port; everything else only in a network that an operator allowed."""
+    if isinstance(address, IPv6Address):
+        if address.ipv4_mapped is not None:
+            address = address.ipv4_mapped
+        elif address in _TRANSLATED:
+            address = IPv4Address(int(address) & 0xFFFFFFFF)
+    if any(address in network for network in allowed):
+        return True
+    if isinstance(address, IPv6Address) and any(address in network for network in _TUNNELS):
+        return False
+    is_public = address.is_global and not address.is_multicast
+    return is_public and parts.scheme == "https" and _port(parts) == HTTPS_PORT
+
+
+def _resolved(parts: SplitResult, allowed: Networks) -> list[tuple[socket.AddressFamily, Any]]:
+    """Return the addresses of the host. One that is not allowed refuses them all: a name must not choose."""
+    try:
+        found = socket.getaddrinfo(parts.hostname, _port(parts), type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        raise NotAnswered("the name of the host cannot be resolved") from None
+    for _, _, _, _, where in found:
+        if not _may_connect(ip_address(str(where[0])), parts, allowed):
+            raise NotAnswered(f"the host has an address that Larder does not call with {_way(parts)}")
+    return [(family, where) for family, _, _, _, where in found]
+
+
+def _connected(
+    parts: SplitResult, addresses: list[tuple[socket.AddressFamily, Any]], deadline: float
+) -> http.client.HTTPConnection:
+    """Connect to the first address that answers. TLS still waits for its handshake."""
+    host = parts.hostname or ""
+    for family, where in addresses:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            break
+        sock = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            sock.settimeout(min(CONNECT_SECONDS, left))
+            sock.connect(where)
+            sock.settimeout(MAX_SECONDS)
+            connection = http.client.HTTPConnection(host, _port(parts))
+            connection.sock = sock
+            if parts.scheme == "https":
+                connection.default_port = HTTPS_PORT  # else Host names the port
+                connection.sock = _context().wrap_socket(sock, server_hostname=host, do_handshake_on_connect=False)
+        except OSError:
+            sock.close()
+        else:
+            return connection
+    raise NotAnswered("no connection to the host")
+
+
+@cache
+def _context() -> ssl.SSLContext:
+    """Trusts what Python trusts: SSL_CERT_FILE and the system's authorities. Reading them takes 10 ms."""
+    return ssl.create_default_context()
+
+
+def _exchange(
+    connection: http.client.HTTPConnection, parts: SplitResult, body: bytes, headers: Mapping[str, str], cut: Event
+) -> Answer:
+    if isinstance(connection.sock, ssl.SSLSocket):
+        connection.sock.do_handshake()
+    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    connection.request("POST", target, body=body, headers={"Accept-Encoding": "identity", **headers})
+    text = bytearray()
+    # Once the status has come, it decides. What follows is for the log, as far as it comes in time.
+    with connection.getresponse() as answer, suppress(OSError, http.client.HTTPException, ValueError):
+        is_late = cut.is_set()  # http.client takes the end of the connection for that of the headers
+        while not is_late and len(text) < MAX_ANSWER_BYTES and (piece := answer.read1(MAX_ANSWER_BYTES - len(text))):
+            text += piece
+    if is_late:
+        raise TimeoutError
+    return Answer(answer.status, text.decode("utf-8", "replace").replace("\0", ""))
+
+
+def _cut(sock: socket.socket, cut: Event) -> None:
+    """End the exchange. The time-outs of a socket begin again with every byte.
+
+    The connection is no use here: http.client lets go of its socket before the answer is read.
+    """
+    cut.set()
+    with suppress(OSError):
+        socket.socket.shutdown(sock, socket.SHUT_RDWR)  # not that of SSLSocket, which another thread reads

@@ -1,0 +1,1 @@
+"""Webhooks and mail: who is told of what, by an outbox that `audit.record` fills."""

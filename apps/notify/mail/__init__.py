@@ -1,0 +1,1 @@
+"""Mail to people: who gets a letter, sending, expiries, and what a person wants."""

@@ -1,0 +1,169 @@
+"""Who gets a mail of what. The rows are written beside the deliveries; mailing.py sends them."""
+
+import secrets
+from collections.abc import Iterable
+from datetime import timedelta
+
+from django.conf import settings
+from django.db.models import Q, QuerySet
+from django.urls import reverse
+from django.utils import timezone
+
+from apps.accounts.identity import sealing
+from apps.accounts.models import Invitation, Namespace, Role, User
+from apps.lib.errors import Reason
+from apps.notify.models import Letter, LetterState, Preference, Topic, Watch
+from apps.notify.notices import Notice
+from apps.releases.lifecycle.impact import DAYS
+from apps.releases.models import Fetch
+
+PURPOSE = "mail"  # of the sealed link
+_TOPICS = {
+    "release.published": Topic.PUBLISHED,
+    "release.deprecated": Topic.WITHDRAWN,
+    "release.yanked": Topic.WITHDRAWN,
+    "release.rejected": Topic.REFUSED,
+    "release.failed": Topic.REFUSED,
+    "release.held": Topic.REFUSED,
+    "role.granted": Topic.ROLES,
+    "role.withdrawn": Topic.ROLES,
+    "webhook.disabled": Topic.WEBHOOKS,
+}
+
+
+def write(notice: Notice) -> None:
+    """Write the mails of a notice, in the transaction of the caller. Nobody is told of what they did themselves."""
+    topic = _TOPICS.get(notice.event)
+    if topic is None:
+        return
+    people = _recipients(notice, topic).exclude(pk=notice.actor_id or 0)
+    text = "\n".join(_lines(notice))
+    # A role that was withdrawn may have hidden the namespace, and its former member knows of it.
+    namespace = None if topic == Topic.ROLES else notice.namespace
+    to(
+        people,
+        topic=topic,
+        key=f"event:{notice.event_id}",
+        subject=notice.sentence.rstrip("."),
+        text=text,
+        url=notice.url,
+        namespace=namespace,
+    )
+
+
+def to(
+    people: QuerySet[User],
+    *,
+    topic: Topic,
+    key: str,
+    subject: str,
+    text: str,
+    url: str,
+    namespace: Namespace | None,
+) -> None:
+    """Write one letter for each active person who has an address and wants the topic; a key once."""
+    wanted = people.filter(is_active=True, is_service=False).exclude(email="").distinct()
+    off = {row.user_id for row in Preference.objects.filter(user__in=wanted.values("pk")) if topic in row.topics_off}
+    sealed = sealing.seal(url, PURPOSE)
+    Letter.objects.bulk_create(
+        [
+            Letter(
+                user_id=number,
+                topic=topic,
+                key=key,
+                namespace=namespace,
+                subject=subject[:200],
+                text=text,
+                sealed_url=sealed,
+                next_at=timezone.now(),
+            )
+            for number in wanted.order_by("pk").values_list("pk", flat=True)
+            if number not in off
+        ],
+        ignore_conflicts=True,
+    )
+
+
+def invite(*, invitation: Invitation, address: str, link: str) -> Letter:
+    """Mail the link of a new invitation. Its expiry and use are checked when it is opened."""
+    by = invitation.created_by.shown_name if invitation.created_by else "An operator"
+    into = (
+        f" as {Role(invitation.role).label.lower()} of {invitation.namespace}"
+        if invitation.namespace and invitation.role
+        else ""
+    )
+    text = (
+        f"{by} invites you to the registry {settings.PUBLIC_HOST}{into}.\n"
+        f"The link works once, until {invitation.expires_at:%Y-%m-%d %H:%M} UTC."
+    )
+    subject = f"Invitation to {settings.PUBLIC_HOST}"
+    return direct(None, address, key=f"invitation:{invitation.pk}", subject=subject, text=text, url=link)
+
+
+def confirm(*, user: User, address: str, token: str) -> Letter:
+    """Mail a link to an address that somebody says is theirs."""
+    text = (
+        f"{user.username} at {settings.PUBLIC_HOST} wants to get mail at this address.\n"
+        "If that is you, open the link within a day. If not, do nothing."
+    )
+    link = settings.PUBLIC_URL + reverse("portal:mail-confirm", args=[token])
+    key = f"confirm:{secrets.token_hex(8)}"
+    return direct(user, address, key=key, subject="Confirm your address", text=text, url=link)
+
+
+def direct(user: User | None, address: str, *, key: str, subject: str, text: str, url: str) -> Letter:
+    """A letter that nobody can switch off, to an address that was asked for."""
+    sealed = sealing.seal(url, PURPOSE)
+    return Letter.objects.create(
+        user=user, address=address, key=key, subject=subject, text=text, sealed_url=sealed, next_at=timezone.now()
+    )
+
+
+def owners_of(namespace: Namespace | None) -> QuerySet[User]:
+    """People who own it, themselves or by a team."""
+    if namespace is None:
+        return User.objects.filter(is_superuser=True)
+    own = Q(grants__namespace=namespace, grants__role=Role.OWNER)
+    by_team = Q(memberships__team__grants__namespace=namespace, memberships__team__grants__role=Role.OWNER)
+    return User.objects.filter(own | by_team)
+
+
+def _recipients(notice: Notice, topic: Topic) -> QuerySet[User]:
+    if topic in (Topic.PUBLISHED, Topic.WITHDRAWN):
+        name = notice.address.partition("/")[2]
+        watching = Watch.objects.filter(namespace=notice.namespace, name__in=["", name])
+        found = Q(pk__in=watching.values("user"))
+        if topic == Topic.WITHDRAWN and notice.release is not None:
+            since = timezone.now().date() - timedelta(days=DAYS)
+            found |= Q(pk__in=Fetch.objects.filter(release=notice.release, last_on__gte=since).values("user"))
+        return User.objects.filter(found)
+    if topic == Topic.REFUSED:
+        return User.objects.filter(pk=(notice.release.created_by_id if notice.release else None) or 0)
+    if topic == Topic.ROLES:
+        return User.objects.filter(_one_or_team(notice))
+    return owners_of(notice.namespace)
+
+
+def _one_or_team(notice: Notice) -> Q:
+    user, team = notice.grantee
+    return Q(pk=user) if user else Q(memberships__team__name=team) if team else Q(pk=None)
+
+
+def _lines(notice: Notice) -> Iterable[str]:
+    if notice.event.startswith("role."):
+        whose = f"The team {notice.more['team']}" if "team" in notice.more else "You"
+        role = notice.more.get("role", "")
+        verb = ("is" if "team" in notice.more else "are") + (" now" if notice.event == "role.granted" else " no longer")
+        yield f"{whose} {verb} {role} of {notice.subject}."
+    else:
+        yield notice.sentence
+    if notice.release is not None and notice.event in ("release.rejected", "release.failed"):
+        yield from (Reason.from_dict(reason).sentence for reason in notice.release.reasons)
+    if notice.reason:
+        yield f"Reason: {notice.reason}"
+    if replacement := notice.more.get("replacement"):
+        yield f"Use instead: {replacement}"
+
+
+def pending() -> QuerySet[Letter]:
+    return Letter.objects.filter(state=LetterState.WAITING)

@@ -1,0 +1,156 @@
+"""Send letters by SMTP (LARDER_SMTP_URL), or print them where there is none.
+
+A letter about a namespace goes only to somebody who may see it at that moment.
+"""
+
+import smtplib
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.core import signing
+from django.core.mail import EmailMultiAlternatives, get_connection
+from django.db.models import F, Q
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils import timezone
+
+from apps.accounts.access import gate
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import sealing
+from apps.accounts.models import User
+from apps.lib import metrics
+from apps.notify.mail import letters
+from apps.notify.models import Letter, LetterState, Preference
+
+DELAYS = tuple(timedelta(seconds=seconds) for seconds in (60, 300, 900, 3600, 7200, 14400, 28800, 31100))
+LEASE = timedelta(seconds=120)
+BATCH_SIZE = 50
+MAX_IN_DIGEST = 200
+PERMANENT = 500  # SMTP: from here on the server never takes it
+SALT = "larder.unsubscribe"
+
+log = structlog.get_logger("larder.notify")
+
+
+def send_due() -> int:
+    """Send what is due and in no digest; return how many went out."""
+    due = letters.pending().filter(next_at__lte=timezone.now())
+    single = due.exclude(Q(user__mail_preference__is_digest=True) & ~Q(topic=""))
+    return sum(
+        _send([letter]) for letter in single.select_related("user", "namespace").order_by("next_at", "pk")[:BATCH_SIZE]
+    )
+
+
+def send_digests() -> int:
+    """One mail for each person who wants one a day; return how many went out."""
+    waiting = letters.pending().filter(user__mail_preference__is_digest=True).exclude(topic="")
+    sent = 0
+    for number in waiting.order_by("user").values_list("user", flat=True).distinct():
+        own = waiting.filter(user=number).select_related("user", "namespace").order_by("created_at", "pk")
+        sent += _send(list(own[:MAX_IN_DIGEST]))
+    return sent
+
+
+def _send(found: list[Letter]) -> bool:
+    """Send letters of one person as one mail. Each is claimed first, so that two workers send it once."""
+    claimed = [letter for letter in found if _claim(letter)]
+    wanted = [letter for letter in claimed if _may_go(letter)]
+    _end([letter for letter in claimed if letter not in wanted], LetterState.DROPPED)
+    if not wanted:
+        return False
+    try:
+        _message(wanted).send()
+    except (smtplib.SMTPException, OSError) as error:
+        metrics.notifications.labels("mail", "failed").inc()
+        log.warning("mail_failed", error=type(error).__name__, letters=len(wanted))
+        _failed(wanted, error)
+        return False
+    metrics.notifications.labels("mail", "sent").inc()
+    _end(wanted, LetterState.SENT)
+    return True
+
+
+def _claim(letter: Letter) -> bool:
+    own = letters.pending().filter(pk=letter.pk, next_at=letter.next_at)
+    return bool(own.update(next_at=timezone.now() + LEASE, attempts=F("attempts") + 1))
+
+
+def _may_go(letter: Letter) -> bool:
+    user = letter.user
+    if user is None:
+        return True
+    if not user.is_active or not (letter.address or user.email):
+        return False
+    if letter.topic and letter.topic in topics_off(user):
+        return False
+    return letter.namespace is None or gate.role_on(Viewer(user), letter.namespace) is not None
+
+
+def topics_off(user: User) -> list[str]:
+    row = Preference.objects.filter(user=user).first()
+    return list(row.topics_off) if row else []
+
+
+def _end(ended: Sequence[Letter], state: LetterState, error: str = "") -> None:
+    numbers = [letter.pk for letter in ended]
+    Letter.objects.filter(pk__in=numbers).update(state=state, ended_at=timezone.now(), error=error)
+
+
+def _failed(wanted: Sequence[Letter], error: Exception) -> None:
+    text = type(error).__name__
+    if _is_permanent(error):
+        _end(wanted, LetterState.FAILED, text)
+        return
+    for letter in wanted:
+        if letter.attempts < len(DELAYS):
+            later = timezone.now() + DELAYS[letter.attempts]
+            Letter.objects.filter(pk=letter.pk).update(next_at=later, error=text)
+        else:
+            _end([letter], LetterState.FAILED, text)
+
+
+def _is_permanent(error: Exception) -> bool:
+    """Whether the server refused the recipient for good; that it refused us, or is away, may pass."""
+    if isinstance(error, smtplib.SMTPRecipientsRefused):
+        return all(code >= PERMANENT for code, _ in error.recipients.values())
+    return isinstance(error, smtplib.SMTPDataError) and error.smtp_code >= PERMANENT
+
+
+def _message(wanted: Sequence[Letter]) -> EmailMultiAlternatives:
+    first = wanted[0]
+    items = [(one.subject, one.text.split("\n"), sealing.unseal(one.sealed_url, letters.PURPOSE)) for one in wanted]
+    is_digest = len(wanted) > 1
+    subject = f"{len(wanted)} news of {settings.PUBLIC_HOST}" if is_digest else first.subject
+    context: dict[str, Any] = {"items": items, "is_digest": is_digest, "host": settings.PUBLIC_HOST}
+    headers = {"Auto-Submitted": "auto-generated", "List-Id": f"<{settings.PUBLIC_HOST.partition(':')[0]}>"}
+    if first.user is not None and first.topic:
+        context["settings"] = settings.PUBLIC_URL + reverse("portal:mail")
+        unsubscribe = unsubscribe_url(first.user, "" if is_digest else first.topic)
+        context["unsubscribe"] = unsubscribe
+        headers |= {"List-Unsubscribe": f"<{unsubscribe}>", "List-Unsubscribe-Post": "List-Unsubscribe=One-Click"}
+    address = first.address or (first.user.email if first.user else "")
+    message = EmailMultiAlternatives(
+        subject,
+        render_to_string("mail/letter.txt", context),
+        settings.MAIL_FROM,
+        [address],
+        headers=headers,
+        connection=_connection(),
+    )
+    message.attach_alternative(render_to_string("mail/letter.html", context), "text/html")
+    return message
+
+
+def _connection() -> Any:
+    if settings.SMTP is None:
+        return get_connection("django.core.mail.backends.console.EmailBackend")
+    return get_connection("django.core.mail.backends.smtp.EmailBackend", **settings.SMTP)
+
+
+def unsubscribe_url(user: User, topic: str) -> str:
+    """A link that switches a topic off, or all of them, without a sign-in."""
+    token = signing.dumps([user.pk, topic], salt=SALT)
+    return settings.PUBLIC_URL + reverse("portal:mail-unsubscribe", args=[token])

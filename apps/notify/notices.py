@@ -1,0 +1,119 @@
+"""An event of the audit as readers get it: who did what to what, why, and where to look."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.urls import reverse
+
+from apps.accounts.models import Namespace, User
+from apps.audit.kinds import Kind
+from apps.audit.models import AuditEvent
+from apps.notify.events import DONE, NAMES
+from apps.releases.models import Release
+
+# Details of events that owners may hear; all others stay in the audit.
+_TOLD = ("reason", "replacement", "digest", "reasons", "questions", "role", "before", "fingerprint", "changes", "team")
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """`kind` is module, provider or empty. `by` is a user name, empty for Larder. `url` is a page of Larder."""
+
+    event: str
+    at: datetime
+    namespace: Namespace | None
+    subject: str
+    kind: str = ""
+    address: str = ""
+    version: str = ""
+    by: str = ""
+    url: str = ""
+    more: dict[str, Any] = field(default_factory=dict)
+    release: Release | None = None
+    event_id: int | None = None
+    actor_id: int | None = None
+    grantee: tuple[int, str] = (0, "")  # the number of a person, or the name of a team
+
+    @property
+    def sentence(self) -> str:
+        by = f" by {self.by}" if self.by and self.event not in ("release.held", "release.failed") else ""
+        return f"{self.subject} {DONE[self.event]}{by}."
+
+    @property
+    def reason(self) -> str:
+        return str(self.more.get("reason", ""))
+
+
+def notices_of(events: Iterable[AuditEvent]) -> list[Notice]:
+    """Return the notices of events whose namespace still exists, in three queries for any number."""
+    found = list(events)
+    namespaces = {row.canonical: row for row in Namespace.objects.filter(canonical__in={e.namespace for e in found})}
+    releases = Release.objects.in_bulk({_number(event, "release") for event in found})
+    people = User.objects.in_bulk(
+        {event.actor_id or 0 for event in found} | {_number(event, "user") for event in found}
+    )
+    notices = []
+    for event in found:
+        namespace = namespaces.get(event.namespace)
+        if namespace is None and event.kind != Kind.WEBHOOK_DISABLED:
+            continue
+        actor = people.get(event.actor_id) if event.actor_id else None
+        more = {name: event.detail[name] for name in _TOLD if event.detail.get(name)}
+        if (user := people.get(_number(event, "user"))) is not None:
+            more["user"] = user.shown_name
+        notices.append(_notice(event, namespace, actor, more, releases.get(_number(event, "release"))))
+    return notices
+
+
+def _number(event: AuditEvent, name: str) -> int:
+    value = event.detail.get(name)
+    return value if isinstance(value, int) else 0
+
+
+def _notice(
+    event: AuditEvent, namespace: Namespace | None, actor: User | None, more: dict[str, Any], release: Release | None
+) -> Notice:
+    name = NAMES[event.kind]
+    address, _, version = event.subject.partition(" ")
+    is_release = name.startswith("release.")
+    return Notice(
+        event=name,
+        at=event.at,
+        namespace=namespace,
+        subject=event.subject,
+        kind=("module" if address.count("/") > 1 else "provider") if is_release else "",
+        address=address if is_release else "",
+        version=version if is_release else "",
+        by=actor.shown_name if actor else "",
+        url=settings.PUBLIC_URL + _path(name, namespace, address, version, release),
+        more=more,
+        release=release,
+        event_id=event.pk,
+        actor_id=event.actor_id,
+        grantee=(_number(event, "user"), str(event.detail.get("team") or "")),
+    )
+
+
+def _path(name: str, namespace: Namespace | None, address: str, version: str, release: Release | None) -> str:
+    if name in ("release.held", "release.rejected", "release.failed") and release is not None:
+        return reverse("portal:release", args=[release.public_id])
+    if name.startswith("release."):
+        parts = address.split("/")
+        kind = "module" if len(parts) > 2 else "provider"  # noqa: PLR2004  # namespace/type has two
+        return reverse(f"portal:{kind}-version", args=[*parts, version])
+    if name == "webhook.disabled":
+        number = address.rpartition("/")[2]
+        one = "portal:webhook" if namespace else "portal:site-webhook"
+        return reverse(one, args=[namespace.name, number] if namespace else [number])
+    assert namespace is not None  # noqa: S101  # only webhooks are site-wide
+    return reverse("portal:keys" if name.startswith("key.") else "portal:namespace", args=[namespace.name])
+
+
+def test_notice(namespace: Namespace | None, at: datetime, by: str) -> Notice:
+    """What the button of a webhook sends."""
+    url = reverse("portal:namespace", args=[namespace.name]) if namespace else reverse("portal:home")
+    subject = namespace.name if namespace else settings.PUBLIC_HOST
+    return Notice("webhook.test", at, namespace, subject, by=by, url=settings.PUBLIC_URL + url)

@@ -1,0 +1,56 @@
+"""The JSON of a notice, in each shape. docs/webhooks.md describes it; fields are added, and never change."""
+
+import json
+import re
+from typing import Any
+
+from apps.notify.models import Shape
+from apps.notify.notices import Notice
+
+# Slack reads these three itself; the others would be styles.
+_SLACK = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+_STYLES = re.compile(r"([*_~`])")
+
+
+def body_of(notice: Notice, shape: str) -> str:
+    made = {Shape.STANDARD: _standard, Shape.SLACK: _slack, Shape.TEAMS: _teams}[Shape(shape)](notice)
+    return json.dumps(made, ensure_ascii=False, separators=(",", ":"))
+
+
+def _standard(notice: Notice) -> dict[str, Any]:
+    data: dict[str, Any] = {"namespace": notice.namespace.name if notice.namespace else None}
+    if notice.address:
+        data |= {"kind": notice.kind, "address": notice.address, "version": notice.version}
+    data |= {"by": notice.by or None, "url": notice.url, "text": notice.sentence}
+    return {"type": notice.event, "timestamp": f"{notice.at:%Y-%m-%dT%H:%M:%SZ}", "data": data | notice.more}
+
+
+def _slack(notice: Notice) -> dict[str, Any]:
+    lines = [f"{_plain(notice.sentence)} <{notice.url}|Open in Larder>"]
+    if notice.reason:
+        lines.append(f"> {_plain(notice.reason)}")
+    return {"text": "\n".join(lines)}
+
+
+def _plain(text: str) -> str:
+    """Text that Slack shows as it is: no links, mentions or styles."""
+    for letter, entity in _SLACK.items():
+        text = text.replace(letter, entity)
+    # A zero-width space after it: Slack has no escape.
+    return _STYLES.sub("\\1\N{ZERO WIDTH SPACE}", text)
+
+
+def _teams(notice: Notice) -> dict[str, Any]:
+    """An adaptive card. Text runs are shown as they are; a TextBlock would read Markdown."""
+    lines = [notice.sentence, *([notice.reason] if notice.reason else [])]
+    card = {
+        "type": "AdaptiveCard",
+        "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
+        "version": "1.4",
+        "body": [{"type": "RichTextBlock", "inlines": [{"type": "TextRun", "text": line}]} for line in lines],
+        "actions": [{"type": "Action.OpenUrl", "title": "Open in Larder", "url": notice.url}],
+    }
+    return {
+        "type": "message",
+        "attachments": [{"contentType": "application/vnd.microsoft.card.adaptive", "content": card}],
+    }

@@ -1,0 +1,146 @@
+"""Send what is due: each webhook in a thread of its own, so that one receiver that hangs delays neither the others nor
+the jobs of the worker. Every attempt is claimed by a conditional UPDATE; what a dying worker had begun is sent again.
+"""
+
+import random
+import time
+from collections.abc import Callable, Iterable, Mapping
+from datetime import timedelta
+from threading import Lock, Thread
+
+import structlog
+from django.conf import settings
+from django.db import connection
+from django.db.models import F, Min
+from django.utils import timezone
+
+from apps.accounts.identity import sealing
+from apps.jobs import database_availability
+from apps.lib import metrics, outgoing
+from apps.lib.errors import RegistryError
+from apps.notify import signatures, webhooks
+from apps.notify.mail import mailing
+from apps.notify.models import Delivery, State, Webhook
+
+# After the first attempt and each further one: the last is made a day after the first.
+DELAYS = tuple(timedelta(seconds=seconds) for seconds in (5, 60, 300, 900, 3600, 7200, 14400, 28800, 31135))
+# Longer than any attempt.
+LEASE = timedelta(seconds=60)
+# A webhook that has only failed for so long is switched off.
+GIVE_UP_AFTER = timedelta(days=3)
+BATCH_SIZE = 50
+MAX_SECONDS = 20.0  # for one webhook, then others get the thread
+THREADS = 8
+GONE = 410
+
+log = structlog.get_logger("larder.notify")
+
+
+def send_of(number: int) -> int:
+    """Send what is due to one webhook, the oldest first, until one fails; return how many went out."""
+    sent, until = 0, time.monotonic() + MAX_SECONDS
+    due = Delivery.objects.due(timezone.now()).filter(webhook=number).select_related("webhook__namespace")
+    for delivery in due.order_by("next_at", "pk")[:BATCH_SIZE]:
+        if not _claim(delivery):
+            continue
+        if not _attempt(delivery):
+            break
+        sent += 1
+        if time.monotonic() > until:
+            break
+    return sent
+
+
+def due_webhooks() -> list[int]:
+    """Return the numbers of webhooks with something to send, the longest waiting first."""
+    rows = Delivery.objects.due(timezone.now()).values("webhook").annotate(since=Min("next_at"))
+    return [row["webhook"] for row in rows.order_by("since", "webhook")]
+
+
+def _claim(delivery: Delivery) -> bool:
+    """Of two workers that see the same row, the second finds another time in it."""
+    now = timezone.now()
+    own = Delivery.objects.filter(pk=delivery.pk, state=State.WAITING, next_at=delivery.next_at)
+    return bool(own.update(next_at=now + LEASE, attempts=F("attempts") + 1, tried_at=now))
+
+
+def _attempt(delivery: Delivery) -> bool:
+    hook, body, now = delivery.webhook, delivery.body.encode(), timezone.now()
+    status, answer, error = None, "", ""
+    try:
+        headers = signatures.headers_of(delivery.message_id, int(now.timestamp()), body, _secrets(hook))
+        kind = {"Content-Type": "application/json", "User-Agent": "Larder-Webhooks"}
+        said = outgoing.post(hook.url, body=body, headers=kind | headers, allowed=settings.WEBHOOK_ALLOW)
+    except outgoing.NotAnswered as failure:
+        error = str(failure)
+    except RegistryError as failure:  # the secret cannot be read
+        error = str(failure)
+        log.exception("webhook_not_signed", webhook=hook.pk)
+    else:
+        status, answer = said.status, said.text
+        error = "" if said.is_success else f"the answer was {status}"
+    metrics.notifications.labels("webhook", "failed" if error else "sent").inc()
+    result = {"status": status, "answer": answer, "error": error}
+    if error:
+        _failed(delivery, result)
+    else:
+        Delivery.objects.filter(pk=delivery.pk).update(state=State.DELIVERED, ended_at=timezone.now(), **result)
+        Webhook.objects.filter(pk=hook.pk).exclude(failing_since=None).update(failing_since=None)
+    return not error
+
+
+def _failed(delivery: Delivery, result: Mapping[str, object]) -> None:
+    hook, now = delivery.webhook, timezone.now()
+    own = Delivery.objects.filter(pk=delivery.pk, state=State.WAITING)
+    if delivery.attempts < len(DELAYS):
+        # Spread, so that all that failed at once is not sent again at once.
+        pause = DELAYS[delivery.attempts] * random.uniform(1, 1.1)  # noqa: S311  # no secret
+        own.update(next_at=now + pause, **result)
+    else:
+        own.update(state=State.FAILED, ended_at=now, **result)
+    Webhook.objects.filter(pk=hook.pk, failing_since=None).update(failing_since=now)
+    log.info("webhook_failed", webhook=hook.pk, attempt=delivery.attempts + 1, error=result["error"])
+    if result["status"] == GONE:
+        webhooks.disable(hook, "The receiver answered 410: it wants no more.")
+    elif hook.failing_since is not None and hook.failing_since < now - GIVE_UP_AFTER:
+        webhooks.disable(hook, f"Every delivery of the last {GIVE_UP_AFTER.days} days failed.")
+
+
+def _secrets(hook: Webhook) -> list[str]:
+    sealed = [hook.sealed_secret]
+    if hook.former_until is not None and hook.former_until > timezone.now():
+        sealed.append(hook.former_secret)
+    return [sealing.unseal(one, signatures.PURPOSE) for one in sealed]
+
+
+class Sender:
+    """The threads of this process. A worker's slot is free again as soon as they are started."""
+
+    def __init__(self, due: Callable[[], Iterable[int]], send: Callable[[int], object], name: str) -> None:
+        self._due, self._send, self._name = due, send, name
+        self._busy: set[int] = set()
+        self._lock = Lock()
+
+    def wake(self) -> None:
+        for number in self._due():
+            with self._lock:
+                if number in self._busy or len(self._busy) >= THREADS:
+                    continue
+                self._busy.add(number)
+            Thread(target=self._run, args=(number,), name=f"{self._name}-{number}", daemon=True).start()
+
+    def _run(self, number: int) -> None:
+        try:
+            self._send(number)
+        except database_availability.AWAY as error:
+            log.warning("notifications_wait", what=self._name, error=type(error).__name__)
+        except Exception:
+            log.exception("notifications_failed", what=self._name)
+        finally:
+            with self._lock:
+                self._busy.discard(number)
+            connection.close()  # this thread's own
+
+
+sender = Sender(due_webhooks, send_of, "webhook")
+mailer = Sender(lambda: [0], lambda _: mailing.send_due(), "mail")

@@ -1,0 +1,177 @@
+"""Verbs for webhooks. The caller has asked the gate: for the namespace, or for an operator if they are site-wide."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import sealing
+from apps.accounts.models import Namespace
+from apps.audit.kinds import Kind
+from apps.audit.recorder import record
+from apps.lib import outgoing
+from apps.lib.errors import Conflict, Invalid, NotFound
+from apps.notify import signatures
+from apps.notify.events import EVENTS
+from apps.notify.models import Delivery, Shape, State, Webhook
+from apps.notify.notices import test_notice
+from apps.notify.outbox import delivery_of
+
+MAX_WEBHOOKS = 20
+# For so long after a rotation both secrets sign.
+FORMER_SECRET = timedelta(hours=24)
+
+
+def of(namespace: Namespace | None) -> QuerySet[Webhook]:
+    """Return the webhooks of a namespace, or the site-wide ones."""
+    return Webhook.objects.filter(namespace=namespace).select_related("created_by").order_by("pk")
+
+
+def webhook_of(namespace: Namespace | None, number: int) -> Webhook:
+    """Raises NotFound."""
+    hook = of(namespace).filter(pk=number).first()
+    if hook is None:
+        raise NotFound("There is no such webhook here.", hint="The list of webhooks has the others.")
+    return hook
+
+
+def deliveries_of(hook: Webhook) -> QuerySet[Delivery]:
+    return Delivery.objects.filter(webhook=hook).newest_first()
+
+
+@transaction.atomic
+def create(
+    *, namespace: Namespace | None, url: str, events: Iterable[str], actor: Viewer, shape: str = Shape.STANDARD
+) -> tuple[Webhook, str]:
+    """Return the webhook with its secret, which is not shown again. Raises Invalid and Conflict."""
+    wanted = _checked(events)
+    if shape not in Shape.values:
+        raise Invalid(f"There is no shape {shape[:40]!r}.", hint=f"Use one of {', '.join(Shape.values)}.")
+    outgoing.check_url(url, settings.WEBHOOK_ALLOW)
+    if of(namespace).count() >= MAX_WEBHOOKS:
+        raise Conflict(f"There are {MAX_WEBHOOKS} webhooks already.", hint="Delete one that is not needed.")
+    secret = signatures.new_secret()
+    sealed = sealing.seal(secret, signatures.PURPOSE)
+    hook = Webhook.objects.create(
+        namespace=namespace, url=url, events=wanted, shape=shape, sealed_secret=sealed, created_by=actor.user
+    )
+    _record(Kind.WEBHOOK_CREATED, hook, actor, events=wanted, shape=shape)
+    return hook, secret
+
+
+@transaction.atomic
+def change(
+    *,
+    hook: Webhook,
+    actor: Viewer,
+    url: str | None = None,
+    events: Iterable[str] | None = None,
+    enabled: bool | None = None,
+) -> None:
+    """Change what is given. Enabled again, it is told of what happens from then on. Raises Invalid."""
+    changes: dict[str, Any] = {}
+    if url is not None and url != hook.url:
+        changes["url"] = outgoing.check_url(url, settings.WEBHOOK_ALLOW)
+    if events is not None and (wanted := _checked(events)) != hook.events:
+        changes["events"] = wanted
+    if enabled is not None and enabled == (hook.disabled_at is not None):
+        reason = "" if enabled else "Switched off by its owner."
+        at = None if enabled else timezone.now()
+        changes |= {"disabled_at": at, "disabled_reason": reason, "failing_since": None}
+    if not changes:
+        return
+    for name, value in changes.items():
+        setattr(hook, name, value)
+    hook.save(update_fields=list(changes))
+    if hook.disabled_at is not None:
+        give_up_waiting(hook)
+    changed = sorted(name for name in changes if name in ("url", "events"))
+    enabled_now = {} if "disabled_at" not in changes else {"enabled": hook.disabled_at is None}
+    _record(Kind.WEBHOOK_CHANGED, hook, actor, changed=changed, **enabled_now)
+
+
+@transaction.atomic
+def rotate(*, hook: Webhook, actor: Viewer) -> str:
+    """Return a new secret. For a day the former one signs as well, so that receivers can change in their time."""
+    secret = signatures.new_secret()
+    hook.former_secret, hook.former_until = hook.sealed_secret, timezone.now() + FORMER_SECRET
+    hook.sealed_secret = sealing.seal(secret, signatures.PURPOSE)
+    hook.save(update_fields=["sealed_secret", "former_secret", "former_until"])
+    _record(Kind.WEBHOOK_ROTATED, hook, actor)
+    return secret
+
+
+@transaction.atomic
+def delete(*, hook: Webhook, actor: Viewer) -> None:
+    """With its log. What waits is not sent."""
+    _record(Kind.WEBHOOK_DELETED, hook, actor)
+    hook.delete()
+
+
+@transaction.atomic
+def test(*, hook: Webhook, actor: Viewer) -> Delivery:
+    """Have a worker send a test. Raises Conflict if the webhook is off, or a test of it waits."""
+    _refuse_if_off(hook)
+    if Delivery.objects.filter(webhook=hook, event_id=None, state=State.WAITING).exists():
+        raise Conflict("A test of this webhook is waiting to be sent.", hint="Look at the log in a few seconds.")
+    by = actor.user.shown_name if actor.user else ""
+    delivery = delivery_of(hook, test_notice(hook.namespace, timezone.now(), by))
+    delivery.save()
+    _record(Kind.WEBHOOK_TESTED, hook, actor)
+    return delivery
+
+
+@transaction.atomic
+def redeliver(*, delivery: Delivery, actor: Viewer) -> None:
+    """Send it again, with the same id and body. Raises Conflict if it still waits, or the webhook is off."""
+    _refuse_if_off(delivery.webhook)
+    ended = Delivery.objects.filter(pk=delivery.pk).exclude(state=State.WAITING)
+    if not ended.update(state=State.WAITING, attempts=0, next_at=timezone.now(), ended_at=None):
+        raise Conflict("This delivery is waiting to be sent.", hint="Look at the log in a few seconds.")
+    _record(Kind.WEBHOOK_REDELIVERED, delivery.webhook, actor, message=delivery.message_id)
+    delivery.refresh_from_db()
+
+
+def disable(hook: Webhook, reason: str) -> None:
+    """Switch off a webhook that failed for too long. Its owners are told; see the event."""
+    with transaction.atomic():
+        now = timezone.now()
+        if not Webhook.objects.filter(pk=hook.pk, disabled_at=None).update(disabled_at=now, disabled_reason=reason):
+            return
+        give_up_waiting(hook)
+        record(Kind.WEBHOOK_DISABLED, actor_id=None, subject=_subject(hook), webhook=hook.pk, reason=reason)
+
+
+def give_up_waiting(hook: Webhook) -> None:
+    waiting = Delivery.objects.filter(webhook=hook, state=State.WAITING)
+    waiting.update(state=State.FAILED, ended_at=timezone.now(), error="The webhook was switched off.")
+
+
+def _refuse_if_off(hook: Webhook) -> None:
+    if hook.disabled_at is not None:
+        raise Conflict("This webhook is switched off.", hint="Switch it on first.")
+
+
+def _checked(events: Iterable[str]) -> list[str]:
+    wanted = set(events)
+    if unknown := sorted(wanted - EVENTS.keys()):
+        raise Invalid(f"There is no event {unknown[0][:60]!r}.", hint=f"Events are: {', '.join(EVENTS)}.")
+    if not wanted:
+        raise Invalid("The webhook has no events.", hint="Choose at least one, such as release.published.")
+    return [name for name in EVENTS if name in wanted]
+
+
+def _subject(hook: Webhook) -> str:
+    return f"{hook.namespace.name if hook.namespace else ''}/webhooks/{hook.pk}"
+
+
+def _record(kind: Kind, hook: Webhook, actor: Viewer, **detail: Any) -> None:
+    """The host alone: URLs of Slack and Teams are secrets."""
+    subject = _subject(hook)
+    more = {"webhook": hook.pk, "host": hook.host, **detail}
+    record(kind, actor_id=actor.user_id, token_id=actor.token_id, subject=subject, **more)

@@ -1,0 +1,1 @@
+"""Pages about who is told of what: webhooks, watching, and a person's mail."""

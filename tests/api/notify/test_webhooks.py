@@ -1,0 +1,147 @@
+"""/api/v1/namespaces/<ns>/webhooks, and /api/v1/webhooks for operators."""
+
+import json
+from typing import Any
+
+import pytest
+from django.apps import apps
+
+from apps.accounts.access.gate import Viewer
+from apps.audit.models import AuditEvent
+from apps.notify import webhooks
+from apps.notify.models import Delivery, Webhook
+from tests.notify.conftest import tell
+from tests.notify.receiver import says
+
+URL = "/api/v1/namespaces/acme/webhooks"
+MADE: dict[str, Any] = {"url": "https://hooks.acme.example/larder", "events": ["release.yanked", "release.published"]}
+
+
+def send(client, method="POST", path="", root=URL, **body):
+    return client.generic(method, root + path, json.dumps(body), content_type="application/json")
+
+
+def kinds():
+    rows = AuditEvent.objects.filter(kind__startswith="namespace:webhook:").order_by("pk")
+    return [row.kind.rpartition(":")[2] for row in rows]
+
+
+def test_an_owner_creates_one_and_gets_its_secret_once(tofu, dora):
+    answer = send(tofu(dora), **MADE)
+
+    assert answer.status_code == 201, answer.json()
+    made = answer.json()
+    assert made.pop("secret").startswith("whsec_")
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert made["events"] == ["release.published", "release.yanked"]
+    assert (made["shape"], made["enabled"], made["by"], made["namespace"]) == ("standard", True, "dora", "acme")
+    assert tofu(dora).get(URL).json() == {"webhooks": [made], "next": None}
+    assert tofu(dora).get(f"{URL}/{made['id']}").json() == made
+    [event] = AuditEvent.objects.filter(kind="namespace:webhook:created")
+    assert event.detail["host"] == "hooks.acme.example"
+    assert "larder" not in json.dumps(event.detail)  # the rest of a URL may be a secret
+
+
+def test_no_table_has_the_secret_in_clear(tofu, dora):
+    made = send(tofu(dora), **MADE).json()
+    secrets = [made["secret"], send(tofu(dora), path=f"/{made['id']}/rotate").json()["secret"]]
+
+    rows = [str(row) for model in apps.get_models() for row in model._default_manager.values_list()]
+    for secret in secrets:
+        assert [row for row in rows if secret in row or secret.removeprefix("whsec_") in row] == []
+    assert len(set(secrets)) == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"url": "https://127.0.0.1/"}, "127.0.0.1 with https on port 443 is not allowed"),
+        ({"url": "https://[::ffff:10.0.0.1]/"}, "is not allowed"),
+        ({"url": "ftp://hooks.acme.example/"}, "expected https://"),
+        ({"url": "https://u:p@hooks.acme.example/"}, "password"),
+        ({"events": ["release.eaten"]}, "is not a valid choice"),
+        ({"events": []}, "no events"),
+        ({"shape": "xml"}, "is not a valid choice"),
+        ({"color": "red"}, "no field"),
+    ],
+)
+def test_what_no_webhook_can_be_is_refused_with_a_hint(tofu, dora, changes, said):
+    answer = send(tofu(dora), **(MADE | changes))
+
+    assert answer.status_code == 422
+    assert said in json.dumps(answer.json())
+    assert not Webhook.objects.exists()
+
+
+def test_there_are_not_too_many(tofu, dora):
+    for _ in range(webhooks.MAX_WEBHOOKS):
+        assert send(tofu(dora), **MADE).status_code == 201
+    assert send(tofu(dora), **MADE).status_code == 409
+
+
+def test_it_is_changed_switched_off_and_deleted(tofu, dora):
+    number = send(tofu(dora), **MADE).json()["id"]
+    path = f"/{number}"
+
+    changed = send(tofu(dora), "PATCH", path, events=["release.held"], url="https://other.acme.example/").json()
+    assert (changed["events"], changed["url"]) == (["release.held"], "https://other.acme.example/")
+    off = send(tofu(dora), "PATCH", path, enabled=False).json()
+    assert (off["enabled"], off["disabled_reason"]) == (False, "Switched off by its owner.")
+    assert send(tofu(dora), path=f"{path}/test").status_code == 409
+    assert send(tofu(dora), "PATCH", path, enabled=True).json()["enabled"]
+    assert send(tofu(dora), "DELETE", path).status_code == 204
+    assert send(tofu(dora), "DELETE", path).status_code == 404
+    assert kinds() == ["created", "changed", "changed", "changed", "deleted"]
+
+
+def test_one_of_another_namespace_is_not_there(tofu, dora, olga, pantry):
+    elsewhere, _ = webhooks.create(namespace=pantry, actor=Viewer(olga), **MADE)
+    everywhere, _ = webhooks.create(namespace=None, actor=Viewer(olga), **MADE)
+
+    for number in (elsewhere.pk, everywhere.pk):
+        assert tofu(dora).get(f"{URL}/{number}").status_code == 404
+        assert tofu(olga).get(f"{URL}/{number}").status_code == 404
+    assert tofu(olga).get(f"/api/v1/webhooks/{everywhere.pk}").json()["namespace"] is None
+    assert tofu(olga).get(f"/api/v1/webhooks/{elsewhere.pk}").status_code == 404
+
+
+def test_a_test_is_sent_and_the_log_tells_how_it_ended(tofu, dora, hooked):
+    hook, _, there = hooked(says(500, b"<h1>Oops</h1>"))
+    path = f"/{hook.pk}"
+
+    answer = send(tofu(dora), path=f"{path}/test")
+    assert (answer.status_code, answer.json()["state"], answer.json()["event"]) == (202, "waiting", "webhook.test")
+    assert send(tofu(dora), path=f"{path}/test").status_code == 409
+    tell()
+
+    [logged] = tofu(dora).get(f"{URL}{path}/deliveries").json()["deliveries"]
+    assert (logged["status"], logged["answer"], logged["attempts"]) == (500, "<h1>Oops</h1>", 1)
+    assert logged["error"] == "the answer was 500"
+    assert json.loads(logged["body"])["type"] == "webhook.test"
+    assert there.received[0].body.decode() == logged["body"]
+
+
+def test_a_delivery_is_sent_again_with_its_id(tofu, dora, hooked):
+    hook, _, there = hooked()
+    send(tofu(dora), path=f"/{hook.pk}/test")
+    again = f"/{hook.pk}/deliveries/{Delivery.objects.get().pk}/redeliver"
+    assert send(tofu(dora), path=again).status_code == 409
+    tell()
+
+    assert send(tofu(dora), path=again).status_code == 202
+    tell()
+    first, second = there.received
+    assert (first.body, first.headers["webhook-id"]) == (second.body, second.headers["webhook-id"])
+    assert send(tofu(dora), path=f"/{hook.pk}/deliveries/0/redeliver").status_code == 404
+    assert kinds() == ["created", "tested", "redelivered"]
+
+
+def test_the_log_costs_the_same_at_any_length(tofu, dora, hooked, django_assert_num_queries):
+    hook, _, _ = hooked()
+    client = tofu(dora)
+    for _ in range(5):
+        send(client, path=f"/{hook.pk}/test")
+        tell()
+    client.get(f"{URL}/{hook.pk}/deliveries")
+    with django_assert_num_queries(4):  # token, gate, webhook, log
+        client.get(f"{URL}/{hook.pk}/deliveries")

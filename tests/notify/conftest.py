@@ -1,0 +1,49 @@
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from ipaddress import ip_network
+
+import pytest
+
+from apps.accounts.access.gate import Viewer
+from apps.audit.kinds import Kind
+from apps.audit.recorder import record
+from apps.notify import outbox, sending, webhooks
+from tests.notify.receiver import Answer, Receiver, listening, says
+
+
+@pytest.fixture
+def loopback(settings):
+    """An operator allows it."""
+    settings.WEBHOOK_ALLOW = (ip_network("127.0.0.0/8"),)
+
+
+@pytest.fixture
+def receiver() -> Iterator[Callable[..., Receiver]]:
+    """Start one that answers so: `receiver(says(500))`."""
+    with ExitStack() as stack:
+        yield lambda answer=None, **more: stack.enter_context(listening(answer or says(204), **more))
+
+
+@pytest.fixture
+def hooked(acme, dora, loopback, receiver):
+    """`hooked(says(500))`: a webhook of acme, its secret and its receiver."""
+
+    def create(answer: Answer | None = None, *, namespace=acme, events=("release.published",), shape="standard"):
+        there = receiver(answer)
+        hook, secret = webhooks.create(
+            namespace=namespace, url=there.url, events=list(events), shape=shape, actor=Viewer(dora)
+        )
+        return hook, secret, there
+
+    return create
+
+
+def tell() -> None:
+    """What a worker does every five seconds, in this thread."""
+    outbox.dispatch()
+    for number in sending.due_webhooks():
+        sending.send_of(number)
+
+
+def event(kind=Kind.RELEASE_PUBLISHED, subject="acme/vpc/aws 1.2.0", **detail):
+    return record(kind, actor_id=None, subject=subject, **detail)

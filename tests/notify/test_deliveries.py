@@ -1,0 +1,224 @@
+"""From an event to a receiver: the outbox, signatures, retries, and the end of a webhook that fails for too long."""
+
+import time
+from datetime import timedelta
+
+import pytest
+from django.conf import settings as site
+from django.db import transaction
+from django.utils import timezone
+
+from apps.audit.kinds import Kind
+from apps.audit.models import AuditEvent
+from apps.jobs.models import Job
+from apps.lib import outgoing
+from apps.notify import outbox, pruning, sending
+from apps.notify.models import Delivery, OutboxEvent, State, Webhook
+from apps.notify.tasks import run
+from registry_site.celery import app
+from tests.notify.conftest import event, tell
+from tests.notify.receiver import says
+
+pytestmark = pytest.mark.both
+
+
+def waiting():
+    return list(Delivery.objects.filter(state=State.WAITING).order_by("pk"))
+
+
+def in_time(**changes):
+    """As if the time for the next attempt had come."""
+    Delivery.objects.filter(state=State.WAITING).update(next_at=timezone.now(), **changes)
+
+
+def test_a_publish_costs_one_query_more_and_asks_nobody(published, hooked, django_assert_num_queries):
+    _, _, there = hooked()
+    with transaction.atomic(), django_assert_num_queries(1):
+        outbox.add(AuditEvent(pk=7, kind=Kind.RELEASE_PUBLISHED))
+    with django_assert_num_queries(0):
+        outbox.add(AuditEvent(pk=8, kind=Kind.USER_SIGNED_IN))
+    published()
+    assert there.received == []
+    assert not Job.objects.filter(kind__startswith="notify").exists()
+
+
+def test_an_event_that_is_rolled_back_is_told_to_nobody(hooked):
+    _, _, there = hooked()
+    with transaction.atomic():
+        event()
+        transaction.set_rollback(True)
+    tell()
+
+    assert there.received == []
+
+
+def test_only_those_who_asked_for_an_event_of_a_namespace_are_told(hooked, pantry):
+    _, _, own = hooked()
+    _, _, other_event = hooked(events=["release.yanked"])
+    _, _, elsewhere = hooked(namespace=pantry)
+    _, _, everywhere = hooked(namespace=None)
+    event()
+    tell()
+
+    assert [len(there.received) for there in (own, other_event, elsewhere, everywhere)] == [1, 0, 0, 1]
+    assert own.received[0].headers["webhook-id"] != everywhere.received[0].headers["webhook-id"]
+
+
+def test_two_workers_tell_an_event_once(hooked):
+    _, _, there = hooked()
+    event()
+    outbox.dispatch()
+    [delivery] = waiting()
+    assert outbox.dispatch() == 0
+    Delivery.objects.filter(pk=delivery.pk).update(next_at=timezone.now() + timedelta(seconds=1))
+    assert not sending._claim(delivery)  # another worker has it
+
+    tell()
+    assert there.received == []
+
+
+def test_an_event_that_cannot_be_told_stays_and_stops_no_other(hooked):
+    _, _, there = hooked()
+    event(subject="acme")  # no release has this address
+    event(subject="acme/vpc/aws 2.0.0")
+    tell()
+
+    assert len(there.received) == 1
+    assert OutboxEvent.objects.count() == 1
+
+
+@pytest.mark.parametrize("status", [500, 302, 404])
+def test_a_failure_is_tried_again_with_longer_and_longer_pauses_for_a_day(status, hooked):
+    hook, _, there = hooked(says(status, b"no", Location="http://127.0.0.1/"))
+    event()
+    pauses = []
+    for _ in range(20):
+        tell()
+        if not waiting():
+            break
+        [delivery] = waiting()
+        pauses.append(delivery.next_at - timezone.now())
+        in_time()
+
+    assert len(there.received) == 10
+    assert pauses == sorted(pauses)
+    assert timedelta(hours=23) < sum(pauses, timedelta()) < timedelta(hours=27)
+    [delivery] = Delivery.objects.all()
+    assert (delivery.state, delivery.status, delivery.answer) == (State.FAILED, status, "no")
+    assert delivery.error == f"the answer was {status}"
+    assert len({got.headers["webhook-id"] for got in there.received}) == 1
+    hook.refresh_from_db()
+    assert hook.failing_since is not None
+
+
+def test_a_success_after_failures_clears_them(hooked):
+    hook, _, there = hooked(says(500))
+    event()
+    tell()
+    there.answer = says(200)
+    in_time()
+    tell()
+
+    hook.refresh_from_db()
+    assert hook.failing_since is None
+    assert Delivery.objects.get().state == State.DELIVERED
+
+
+def test_a_receiver_that_is_away_delays_no_other(hooked, monkeypatch):
+    monkeypatch.setattr(outgoing, "MAX_SECONDS", 0.3)
+    _, _, hangs = hooked()
+    hangs.answer = lambda _: hangs.over.wait()
+    _, _, there = hooked()
+    for number in range(3):
+        event(subject=f"acme/vpc/aws 1.{number}.0")
+    tell()
+
+    assert len(hangs.received) == 1  # the others wait, and hold up nothing
+    assert len(there.received) == 3
+
+
+def test_a_webhook_that_failed_for_three_days_is_switched_off(hooked):
+    hook, _, there = hooked(says(503))
+    event()
+    tell()
+    assert len(there.received) == 1
+    Webhook.objects.update(failing_since=timezone.now() - timedelta(days=3, minutes=1))
+    in_time()
+    tell()
+
+    hook.refresh_from_db()
+    assert hook.disabled_at is not None
+    assert "3 days" in hook.disabled_reason
+    assert not waiting()
+    told = AuditEvent.objects.get(kind=Kind.WEBHOOK_DISABLED)
+    assert (told.namespace, told.subject, told.actor_id) == ("acme", f"acme/webhooks/{hook.pk}", None)
+    event()
+    tell()
+    assert len(there.received) == 2
+
+
+def test_a_receiver_that_is_gone_is_asked_no_more(hooked):
+    hook, _, _ = hooked(says(410))
+    event()
+    tell()
+
+    hook.refresh_from_db()
+    assert "410" in hook.disabled_reason
+
+
+def test_an_address_that_is_no_longer_allowed_is_a_failure_without_its_number(hooked, settings):
+    _, _, there = hooked()
+    settings.WEBHOOK_ALLOW = ()
+    event()
+    tell()
+
+    assert there.received == []
+    assert "does not call" in Delivery.objects.get().error
+    assert "127.0.0.1" not in Delivery.objects.get().error
+
+
+def test_the_log_is_pruned_and_what_waits_stays(hooked, settings):
+    hooked()
+    for number in range(3):
+        event(subject=f"acme/vpc/aws 1.{number}.0")
+    tell()
+    event(subject="acme/vpc/aws 2.0.0")
+    outbox.dispatch()
+    old = timezone.now() - settings.NOTIFY_LIFETIME - timedelta(minutes=1)
+    ended = list(Delivery.objects.exclude(state=State.WAITING).order_by("pk"))
+    Delivery.objects.filter(pk__in=[ended[0].pk, ended[1].pk]).update(ended_at=old)
+    Delivery.objects.filter(state=State.WAITING).update(created_at=old)
+
+    assert pruning.prune() == 2
+    assert Delivery.objects.count() == 2
+
+
+def test_the_clock_rings_on_a_queue_of_its_own():
+    tasks = {entry["task"] for entry in app.conf.beat_schedule.values()}
+    assert {"notify.run", "notify.prune"} <= tasks
+    assert run.name in app.tasks
+    for task in ("notify.run", "notify.prune"):
+        assert app.amqp.router.route({}, task)["queue"].name == "notify"
+    assert "notify" in site.WORKER_QUEUES
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_sends_in_threads_and_is_free_at_once(hooked):
+    _, _, hangs = hooked()
+    hangs.answer = lambda _: hangs.over.wait(20)
+    _, _, there = hooked()
+    event()
+    run()  # returns while a receiver hangs
+
+    assert wait_until(lambda: there.received)
+    assert wait_until(lambda: Delivery.objects.filter(state=State.DELIVERED).exists())
+    hangs.over.set()
+    assert wait_until(lambda: not sending.sender._busy)
+
+
+def wait_until(found):
+    for _ in range(600):
+        if found():
+            return True
+        time.sleep(0.05)
+    return False
