@@ -1,6 +1,7 @@
 """`make schema`: write static/api/openapi.json, OpenAPI 3.1, from the operations beside the views of apps/api."""
 
 import json
+import re
 import sys
 import tomllib
 from http import HTTPStatus
@@ -16,13 +17,17 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import build_basic_type
 from drf_spectacular.settings import patched_settings
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, PolymorphicProxySerializer
 
 PREFIX = "/api/v1"
+EXAMPLES = Path(__file__).with_name("examples.json")
 DESCRIPTION = (
     "Publish and manage what this registry serves. Send an API token as `Authorization: Bearer <token>`; reads of "
     "public namespaces need none. Every error has one shape: a `code` for programs, a `message` and a `hint` for "
-    "people; the header `X-Request-Id` names the request in the log. Lists are answered in pages: follow `next`."
+    "people; the header `X-Request-Id` names the request in the log. Lists are answered in pages: follow `next`. "
+    "Each call states the least scope that its token needs (`security`); roles, and permissions of staff, are checked "
+    "as well. It also states whether it is idempotent (`x-idempotent`): then it can be sent again after a lost answer, "
+    "with the same outcome and answer, or 200 in place of 201 or 202, or 404 for what a DELETE has removed."
 )
 ERRORS = {
     400: "The body or an address cannot be read.",
@@ -66,7 +71,7 @@ class Operations(AutoSchema):
         return view.operation_of(self.method)
 
     def get_operation_id(self) -> str:
-        name = resolve(self.path.translate({ord("{"): "x", ord("}"): "x"})).url_name or ""
+        name = resolve(re.sub(r"{\w+}", "0", self.path)).url_name or ""
         return f"{self.method.lower()}_{name.replace('-', '_')}"
 
     def get_summary(self) -> str:
@@ -76,14 +81,26 @@ class Operations(AutoSchema):
         again = self._operation.again
         return f"A repeated call: {again[0].lower()}{again[1:]}" if again else ""
 
+    def get_extensions(self) -> dict[str, bool]:
+        return {"x-idempotent": self.method == "GET" or self._operation.idempotent}
+
     def get_tags(self) -> list[str]:
         return [self.path.removeprefix(f"{PREFIX}/").split("/")[0]]
 
     def get_auth(self) -> list[dict[str, list[str]]]:
-        return [{"token": []}] if self.method != "GET" else [{"token": []}, {}]
+        asked: list[dict[str, list[str]]] = [{"token": [self._operation.scope]}] if self._operation.scope else []
+        return [*asked, {}] if self._operation.public else asked
 
     def get_override_parameters(self) -> list[Any]:
-        return [OpenApiParameter(name, str, description=text) for name, text in self._operation.query.items()]
+        operation = self._operation
+        choices = self._operation.choices
+        return [
+            *(
+                OpenApiParameter(name, str, description=text, enum=list(choices.get(name, ())) or None)
+                for name, text in operation.query.items()
+            ),
+            *(OpenApiParameter(name, str, "header", description=text) for name, text in operation.headers.items()),
+        ]
 
     def get_request_serializer(self) -> Any:
         takes = self._operation.takes
@@ -101,18 +118,26 @@ class Operations(AutoSchema):
     def get_response_serializers(self) -> Any:
         from apps.api.frame.answers import Problem  # needs the apps
 
-        good: dict[int, Any] = {
-            status: OpenApiResponse(shape, description=HTTPStatus(status).phrase)
+        good: dict[Any, Any] = {
+            status: OpenApiResponse(_one_of(shape) or self._no_shape(), description=HTTPStatus(status).phrase)
             for status, shape in self._operation.answers.items()
         }
+        usual = {status: text for status, text in ERRORS.items() if self._may(status)}
+        for media in self._operation.files:
+            good[200, media] = OpenApiResponse(OpenApiTypes.STR, description=HTTPStatus.OK.phrase)
         wrong = {
-            status: OpenApiResponse(Problem, description=text) for status, text in ERRORS.items() if self._may(status)
+            status: OpenApiResponse(Problem, description=text)
+            for status, text in (usual | dict(self._operation.errors)).items()
         }
         return good | wrong
 
+    def _no_shape(self) -> Any:
+        """Of the schema itself, the one read that has none."""
+        return OpenApiTypes.OBJECT if self.method == "GET" else None
+
     def _may(self, status: int) -> bool:
         if status in (409, 413, 422, 400) and self.method == "GET":
-            return status == 422 and bool(self._operation.query)
+            return status == 422 and (bool(self._operation.query) or "{" in self.path)
         return True
 
     def map_parsers(self) -> list[str]:
@@ -120,6 +145,14 @@ class Operations(AutoSchema):
 
     def map_renderers(self, attribute: str) -> list[str]:  # noqa: ARG002  # spectacular passes it
         return ["application/json"]
+
+
+def _one_of(shape: Any) -> Any:
+    """A tuple of shapes as one."""
+    if not isinstance(shape, tuple):
+        return shape
+    name = "Or".join(one.__name__ for one in shape)
+    return PolymorphicProxySerializer(name, serializers=list(shape), resource_type_field_name=None)
 
 
 def document() -> dict[str, Any]:
@@ -138,7 +171,24 @@ def document() -> dict[str, Any]:
     with patched_settings(spectacular):
         made: dict[str, Any] = _generator()().get_schema(public=True)
     assert not GENERATOR_STATS, "drf-spectacular could not describe something"
+    _add_examples(made)
     return made
+
+
+def _add_examples(made: dict[str, Any]) -> None:
+    """Those that tests/house/test_examples.py has sent."""
+    examples = json.loads(EXAMPLES.read_text())
+    for operation in (one for methods in made["paths"].values() for one in methods.values()):
+        example = examples.get(operation["operationId"], {"path": {}})
+        values = example["path"] | example.get("query", {})
+        for parameter in operation.get("parameters", []):
+            if parameter["name"] in values:
+                parameter["example"] = values[parameter["name"]]
+        answered = operation["responses"].get(str(example.get("status")), {})
+        for part, name in ((operation.get("requestBody", {}), "body"), (answered, "answer")):
+            content = part.get("content", {}).get("application/json")
+            if content and name in example:
+                content["examples"] = {"sent": {"value": example[name]}}
 
 
 def text() -> str:
@@ -147,8 +197,7 @@ def text() -> str:
 
 if __name__ == "__main__":
     django.setup()
-    from apps.api.schema import FILE
-
-    FILE.parent.mkdir(exist_ok=True)
-    FILE.write_text(text())
-    sys.stdout.write(f"Wrote {FILE}.\n")
+    file = settings.OPENAPI_FILE
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(text())
+    sys.stdout.write(f"Wrote {file}.\n")

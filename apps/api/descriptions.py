@@ -44,11 +44,18 @@ def module_document(module: Module) -> dict[str, str]:
 class ModuleDetail(ApiView):
     http_method_names = ["get", "head", "patch"]
 
-    @operation("Show what a module says of itself", answers={200: answers.Module})
+    @operation("Show what a module says of itself", answers={200: answers.Module}, public=True)
     def get(self, request: Request, namespace: str, name: str, system: str) -> Response:  # noqa: ARG002
         return Response(module_document(module_for(self.viewer, ModuleAddress(namespace, name, system))))
 
-    @operation("Describe a module", takes=DescriptionInput, answers={200: answers.Module}, again="Changes nothing.")
+    @operation(
+        "Describe a module",
+        takes=DescriptionInput,
+        answers={200: answers.Module},
+        again="Changes nothing.",
+        scope="publish",
+        idempotent=True,
+    )
     def patch(self, request: Request, namespace: str, name: str, system: str) -> Response:
         """`{"description": "…", "source": "https://…"}`; omitted fields stay unchanged, empty ones are cleared."""
         self.require_token()
@@ -75,11 +82,18 @@ def provider_document(provider: Provider) -> dict[str, str]:
 class ProviderDetail(ApiView):
     http_method_names = ["get", "head", "patch"]
 
-    @operation("Show what a provider says of itself", answers={200: answers.Provider})
+    @operation("Show what a provider says of itself", answers={200: answers.Provider}, public=True)
     def get(self, request: Request, namespace: str, type: str) -> Response:  # noqa: A002, ARG002
         return Response(provider_document(provider_for(self.viewer, ProviderAddress(namespace, type))))
 
-    @operation("Describe a provider", takes=ProviderInput, answers={200: answers.Provider}, again="Changes nothing.")
+    @operation(
+        "Describe a provider",
+        takes=ProviderInput,
+        answers={200: answers.Provider},
+        again="Changes nothing.",
+        scope="publish",
+        idempotent=True,
+    )
     def patch(self, request: Request, namespace: str, type: str) -> Response:  # noqa: A002
         """`{"notice": "…"}`, `description`, `source`; omitted fields stay unchanged, empty ones are cleared."""
         self.require_token()

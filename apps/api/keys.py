@@ -15,6 +15,7 @@ from apps.api.frame import answers
 from apps.api.frame.base import ApiView
 from apps.api.frame.bodies import read_json, validated
 from apps.api.frame.operations import operation
+from apps.api.frame.paging import CURSOR, page_of
 from apps.lib.errors import Invalid
 from apps.providers.signatures.keys import key_of, keys_of
 from apps.signing import keys
@@ -43,15 +44,17 @@ def key_document(key: Any) -> dict[str, Any]:
 class KeyList(ApiView):
     http_method_names = ["get", "head", "post"]
 
-    @operation("List the signing keys of a namespace", answers={200: answers.Keys})
-    def get(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
+    @operation("List the signing keys of a namespace", answers={200: answers.KeyPage}, query=CURSOR, public=True)
+    def get(self, request: Request, namespace: str) -> Response:
         target = gate.namespace_for(self.viewer, namespace)
-        return Response({"keys": [key_document(key) for key in keys_of(target)]})
+        return Response(page_of(request, "keys", keys_of(target), key_document))
 
     @operation(
         "Register, renew or request a key",
         takes=KeyInput,
         answers={200: answers.Key, 201: answers.Key, 202: answers.Key},
+        again="Renews a registered key; requests another one of Larder.",
+        scope="manage",
     )
     def post(self, request: Request, namespace: str) -> Response:
         """201 with a registered key, 200 with a renewed one, 202 with one for a worker to generate."""
@@ -75,7 +78,7 @@ class KeyList(ApiView):
 
 
 class KeyDetail(ApiView):
-    @operation("Show a signing key", answers={200: answers.Key})
+    @operation("Show a signing key", answers={200: answers.Key}, public=True)
     def get(self, request: Request, namespace: str, fingerprint: str) -> Response:  # noqa: ARG002
         target = gate.namespace_for(self.viewer, namespace)
         return Response(key_document(key_of(target, fingerprint)))
@@ -87,7 +90,7 @@ class End(ApiView):
     http_method_names = ["post"]
     verb: Callable[..., None]
 
-    @operation("End a key", takes=EndInput, answers={200: answers.Key}, again="409.")
+    @operation("End a key", takes=EndInput, answers={200: answers.Key}, again="409.", scope="manage")
     def post(self, request: Request, namespace: str, fingerprint: str) -> Response:
         self.require_token()
         target = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)

@@ -39,6 +39,8 @@ class PurgeInput(ReasonInput):
     confirm = serializers.CharField(allow_blank=True)
 
 
+# Publishers yank modules too, soon after they published them.
+_PUBLISHERS = {"deprecate", "restore"}
 SUMMARIES = {
     "deprecate": "Deprecate a version",
     "yank": "Yank a version",
@@ -62,12 +64,14 @@ class ActionView(ApiView):
     verb: Callable[..., Release] = modules.deprecate
     input: type[serializers.Serializer[Any]] | None = ReasonInput
     summary = ""
+    scope = "manage"
 
     def operation_of(self, method: str) -> Operation | None:
         if method.lower() != "post":
             return None
         status: int = HTTPStatus.OK if self.input else HTTPStatus.ACCEPTED
-        return Operation(self.summary, self.input, {status: answers.Release}, again="409." if self.input else "202.")
+        again = "409." if self.input else "409 until a worker has done it."
+        return Operation(self.summary, self.input, {status: answers.Release}, again=again, scope=self.scope)
 
     def post(self, request: Request, *, namespace: str, version: str, **names: str) -> Response:
         self.require_token()
@@ -85,6 +89,7 @@ def _routes(kind: str, place: str, actions: VersionActions[Any]) -> list[URLPatt
             verb=verb,
             input=wanted,
             summary=f"{SUMMARIES[name]} of a {kind}",
+            scope="publish" if name in _PUBLISHERS or (kind, name) == ("module", "yank") else "manage",
         )
         return path(f"{place}/<segment:version>/{name}", view, name=f"{kind}-{name}")
 

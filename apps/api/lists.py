@@ -1,4 +1,4 @@
-"""/api/v1/me, and lists of namespaces, modules, providers, versions and releases that the caller may see."""
+"""/api/v1/me, and lists of namespaces, modules, providers and versions that the caller may see."""
 
 from typing import Any
 
@@ -6,27 +6,29 @@ from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.accounts.access import gate
+from apps.accounts.access import gate, throttling
+from apps.accounts.identity.sign_ins import address_of
 from apps.accounts.models import ApiToken, Role
 from apps.api.frame import answers
 from apps.api.frame.base import ApiView
 from apps.api.frame.operations import operation
 from apps.api.frame.paging import CURSOR, page_of, text_of
 from apps.http.views import ReadyInNamespace
-from apps.lib.addresses import ModuleAddress, ProviderAddress
+from apps.lib.addresses import ModuleAddress, ProviderAddress, canonical
 from apps.lib.errors import Invalid
 from apps.modules.catalogue.reading import module_for
 from apps.providers.reading import provider_for
-from apps.releases.catalogue import own_releases, search
+from apps.releases.catalogue import search
 from apps.releases.catalogue.documents import moment
-from apps.releases.models import Kind, Release, SearchDoc
+from apps.releases.models import Kind, SearchDoc
 from apps.releases.version_rows import VersionQuerySet
 
 _QUERY = {
     "q": "Words, each of which begins a name or another indexed term.",
     "namespace": "Only in this namespace.",
-    "sort": f"{', '.join(search.SORTS)}; relevance without words is by name.",
+    "sort": "The order; relevance without words is by name.",
 } | CURSOR
+_CHOICES = {"sort": list(search.SORTS)}
 _SYSTEM = {"system": "Only for this system, such as aws."}
 
 
@@ -64,10 +66,16 @@ class NamespaceList(ApiView):
 
     http_method_names = ["get", "head"]
 
-    @operation("List the namespaces that the caller may see", answers={200: answers.NamespacePage}, query=CURSOR)
+    @operation(
+        "List the namespaces that the caller may see",
+        answers={200: answers.NamespacePage},
+        query={"q": "The beginning of a name, in any letter case."} | CURSOR,
+        public=True,
+    )
     def get(self, request: Request) -> Response:
         rows = gate.visible_namespaces(self.viewer).annotate(highest=gate.highest_role(self.viewer.user))
-        return Response(page_of(request, "namespaces", rows.order_by("canonical", "pk"), _namespace))
+        rows = rows.filter(canonical__startswith=canonical(text_of(request, "q"))).order_by("canonical", "pk")
+        return Response(page_of(request, "namespaces", rows, _namespace))
 
 
 def _namespace(row: Any) -> dict[str, Any]:
@@ -85,10 +93,13 @@ class CatalogueList(ReadyInNamespace, ApiView):
         sort = text_of(request, "sort") or search.RELEVANCE
         if sort not in search.SORTS:
             raise Invalid(f"Nothing is sorted by {sort!a}.", hint=f"Sort by {', '.join(search.SORTS)}.")
+        query = text_of(request, "q")
+        if query:
+            throttling.count(throttling.by_account("search", self.viewer.user_id, address_of(request)))
         rows = search.search(
             kind=self.kind,
             namespaces=gate.visible_namespaces(self.viewer),
-            query=text_of(request, "q"),
+            query=query,
             filters={facet: text_of(request, facet) for facet in ("namespace", "system")},
             sort=sort,
         )
@@ -129,51 +140,27 @@ def _version(row: Any) -> dict[str, Any]:
 
 
 class ModuleVersions(VersionList):
-    @operation("List the versions of a module", answers={200: answers.VersionPage}, query=CURSOR)
+    @operation("List the versions of a module", answers={200: answers.VersionPage}, query=CURSOR, public=True)
     def get(self, request: Request, namespace: str, name: str, system: str) -> Response:
         return self.page(request, module_for(self.viewer, ModuleAddress(namespace, name, system)).versions.all())
 
 
 class ProviderVersions(VersionList):
-    @operation("List the versions of a provider", answers={200: answers.VersionPage}, query=CURSOR)
+    @operation("List the versions of a provider", answers={200: answers.VersionPage}, query=CURSOR, public=True)
     def get(self, request: Request, namespace: str, type: str) -> Response:  # noqa: A002
         return self.page(request, provider_for(self.viewer, ProviderAddress(namespace, type)).versions.all())
-
-
-class ReleaseList(ApiView):
-    """The releases that the caller started and may still open: those that wait for them first, then the newest."""
-
-    http_method_names = ["get", "head"]
-
-    @operation(
-        "List one's own releases",
-        answers={200: answers.ReleasePage},
-        query={"state": f"Only {', '.join(own_releases.GROUPS)}."} | CURSOR,
-    )
-    def get(self, request: Request) -> Response:
-        self.require_token()
-        group = text_of(request, "state")
-        if group and group not in own_releases.GROUPS:
-            raise Invalid(f"There is no state {group!a}.", hint=f"Ask for {', '.join(own_releases.GROUPS)}.")
-        return Response(page_of(request, "releases", own_releases.releases_of(self.viewer, group), _release))
-
-
-def _release(release: Release) -> dict[str, Any]:
-    return {
-        "id": str(release.public_id),
-        "kind": release.kind,
-        "namespace": release.namespace.name,
-        "name": release.name,
-        "version": release.version,
-        "state": release.state,
-        "created_at": moment(release.created_at),
-    }
 
 
 class ModuleList(CatalogueList):
     kind = Kind.MODULE
 
-    @operation("List and search modules", answers={200: answers.ModulePage}, query=_QUERY | _SYSTEM)
+    @operation(
+        "List and search modules",
+        answers={200: answers.ModulePage},
+        query=_QUERY | _SYSTEM,
+        choices=_CHOICES,
+        public=True,
+    )
     def get(self, request: Request) -> Response:
         return self.page(request)
 
@@ -181,7 +168,9 @@ class ModuleList(CatalogueList):
 class ProviderList(CatalogueList):
     kind = Kind.PROVIDER
 
-    @operation("List and search providers", answers={200: answers.ProviderPage}, query=_QUERY)
+    @operation(
+        "List and search providers", answers={200: answers.ProviderPage}, query=_QUERY, choices=_CHOICES, public=True
+    )
     def get(self, request: Request) -> Response:
         return self.page(request)
 
@@ -191,7 +180,6 @@ urlpatterns = [
     path("namespaces", NamespaceList.as_view(), name="namespaces"),
     path("modules", ModuleList.as_view(), name="modules"),
     path("providers", ProviderList.as_view(), name="providers"),
-    path("releases", ReleaseList.as_view(), name="releases"),
     # Before those with <version> in this place.
     path(
         "modules/<segment:namespace>/<segment:name>/<segment:system>/versions",

@@ -1,29 +1,36 @@
 """/api/v1/modules/<ns>/<name>/<system>/<version>: one version, published with one `curl --upload-file` (D24)."""
 
 from email.message import Message
-from functools import partial
 from http import HTTPStatus
+from typing import Any
 
 from django.conf import settings
 from django.urls import path, reverse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.frame import answers
+from apps.api.frame import answers, contents
 from apps.api.frame.base import ApiView
 from apps.api.frame.bodies import refuse_form
 from apps.api.frame.operations import operation
+from apps.http import tus
 from apps.lib.addresses import ModuleAddress
 from apps.lib.bodies import chunks, declared_length, streamed
-from apps.lib.errors import TooLarge
+from apps.lib.digests import verified
+from apps.lib.errors import Invalid, TooLarge
 from apps.modules import publishing
 from apps.modules.catalogue import reading
+from apps.modules.checking import answers as questions
+from apps.modules.checking import dry_run
+from apps.modules.comparing.changes import severity_of
+from apps.modules.comparing.rules import SENTENCES
 from apps.releases.catalogue.documents import release_document
+from apps.releases.models import State
 
 
 @streamed("PUT")
 class ModuleRelease(ApiView):
-    @operation("Show a version, or its newest upload", answers={200: answers.Release})
+    @operation("Show a version, or its newest upload", answers={200: answers.Release}, public=True)
     def get(self, request: Request, namespace: str, name: str, system: str, version: str) -> Response:  # noqa: ARG002
         """The state of the newest upload of this version; readers see it once it is published."""
         viewer = self.viewer
@@ -33,34 +40,53 @@ class ModuleRelease(ApiView):
     @operation(
         "Publish a module version",
         takes="application/octet-stream",
-        answers={200: answers.Release, 202: answers.Release},
+        answers={200: (answers.Release, contents.DryRun), 202: answers.Release},
         query={
+            "dry_run": "1: check the archive, say what would happen, publish nothing. Any scope.",
             "folder": "Publish this folder of the archive.",
-            "confirm": "Confirm questions in advance: state_file, private_key, unloadable.",
+            "confirm": "Confirm questions in advance: state_file, private_key, unloadable, breaking-change.",
+            "reason": "Why it breaks something although its number does not say so, with confirm=breaking-change.",
         },
+        headers={"Repr-Digest": "sha-256=:base64: of the whole, which is checked."},
         again="200 for the same bytes; 409 for others.",
+        scope="publish",
+        idempotent=True,
     )
     def put(self, request: Request, namespace: str, name: str, system: str, version: str) -> Response:
         """The archive as raw body, in any framing: 202 with the release document; 200 for the same bytes again.
 
         `?folder=modules/vpc` publishes that folder of it; `?confirm=state_file,private_key,unloadable` confirms
-        questions in advance. Reads the body only after the token, the rights, the address and the number are accepted.
+        questions in advance, and answers a release that is held with the same bytes. Reads the body only after the
+        token, the rights, the address and the number are accepted.
         """
         self.require_token()
+        self.count_upload()
         _check_head(request)
+        digest = tus.announced_digest(request.headers)
 
-        published = publishing.publish(
-            viewer=self.viewer,
-            address=ModuleAddress(namespace, name, system),
-            version=version,
-            file_name=file_name_of(request),
-            folder=request.query_params.get("folder", ""),
-            confirm=",".join(request.query_params.getlist("confirm")).split(","),
-            open_body=partial(chunks, request.META),
-        )
-        location = reverse("api:release", args=[str(published.release.public_id)])
-        status = HTTPStatus.ACCEPTED if published.created else HTTPStatus.OK
-        return Response(release_document(published.release), status=status, headers={"Location": location})
+        said: dict[str, Any] = {
+            "confirm": ",".join(request.query_params.getlist("confirm")).split(","),
+            "reason": request.query_params.get("reason", ""),
+        }
+        upload: dict[str, Any] = {
+            "viewer": self.viewer,
+            "address": ModuleAddress(namespace, name, system),
+            "version": version,
+            "file_name": file_name_of(request),
+            "folder": request.query_params.get("folder", ""),
+            "open_body": lambda: verified(chunks(request.META), digest),
+        }
+        if _is_dry(request):
+            return Response(_dry_document(upload["address"], version, dry_run.forecast(**upload, **said)))
+        published = publishing.publish(**upload, **said)
+        release = published.release
+        is_new = published.created
+        if release.state == State.HELD and any(said["confirm"]):
+            questions.answer(release=release, viewer=self.viewer, folder=release.folder, **said)
+            is_new = True
+        location = reverse("api:release", args=[str(release.public_id)])
+        status = HTTPStatus.ACCEPTED if is_new else HTTPStatus.OK
+        return Response(release_document(release), status=status, headers={"Location": location})
 
 
 def _check_head(request: Request) -> None:
@@ -77,6 +103,34 @@ def _check_head(request: Request) -> None:
         expected="the archive itself",
         hint="With curl use `--upload-file module.zip` (or --data-binary @module.zip with -X PUT), not --form.",
     )
+
+
+def _is_dry(request: Request) -> bool:
+    """Raises Invalid for another word than 1 or 0: a typing error must not publish."""
+    asked = request.query_params.get("dry_run", "0")
+    if asked not in ("0", "1"):
+        raise Invalid(f"found dry_run={asked[:40]!a}, expected 1 or 0", hint="Nothing was read. Send dry_run=1.")
+    return asked == "1"
+
+
+def _dry_document(address: ModuleAddress, version: str, found: dry_run.Forecast) -> dict[str, Any]:
+    verdict = found.verdict
+    return {
+        "state": found.state,
+        "namespace": address.namespace,
+        "name": address.name,
+        "system": address.system,
+        "version": version,
+        "reasons": [{**reason.as_dict(), "sentence": reason.sentence} for reason in found.reasons],
+        "against": verdict.against if verdict else None,
+        "severity": str(severity_of(verdict.changes)) if verdict else None,
+        "step": verdict.step if verdict else None,
+        "is_said": verdict.is_said if verdict else None,
+        "changes": [{**change.as_dict(), "sentence": SENTENCES[change.rule]} for change in verdict.changes]
+        if verdict
+        else [],
+        "notes": found.notes,
+    }
 
 
 def file_name_of(request: Request) -> str:

@@ -17,8 +17,10 @@ from apps.api.frame import answers
 from apps.api.frame.base import ApiView
 from apps.api.frame.bodies import read_json, refuse_form, validated
 from apps.api.frame.operations import operation
+from apps.http import tus
 from apps.lib.addresses import ProviderAddress
 from apps.lib.bodies import chunks, declared_length, streamed
+from apps.lib.digests import verified
 from apps.providers import publishing, reading
 from apps.providers.drafting import drafts
 from apps.providers.drafting.documents import draft_document, file_document
@@ -36,7 +38,7 @@ class DraftInput(serializers.Serializer[Any]):
 class ProviderRelease(ApiView):
     http_method_names = ["get", "head", "post", "delete"]
 
-    @operation("Show a version, or its newest draft", answers={200: answers.Draft})
+    @operation("Show a version, or its newest draft", answers={200: answers.Draft}, public=True)
     def get(self, request: Request, namespace: str, type: str, version: str) -> Response:  # noqa: A002, ARG002
         """The state of the newest upload of this version; readers see it once it is published."""
         viewer = self.viewer
@@ -48,17 +50,20 @@ class ProviderRelease(ApiView):
         takes=DraftInput,
         answers={200: answers.Draft, 201: answers.Draft},
         again="200 with the open draft.",
+        scope="publish",
+        idempotent=True,
     )
     def post(self, request: Request, namespace: str, type: str, version: str) -> Response:  # noqa: A002
         """201 with a new draft; 200 with the open draft, or with the published release."""
         self.require_token()
+        self.count_upload()
         address = ProviderAddress(namespace, type)
         publishing.authorise_coordinate(self.viewer, address, version)  # before the body is read
         opened = publishing.open_draft(viewer=self.viewer, address=address, version=version, **_wanted(request))
         status = HTTPStatus.CREATED if opened.created else HTTPStatus.OK
         return _released(opened.release, status)
 
-    @operation("Cancel a draft", answers={204: None}, again="404.")
+    @operation("Cancel a draft", answers={204: None}, again="404.", scope="publish", idempotent=True)
     def delete(self, request: Request, namespace: str, type: str, version: str) -> Response:  # noqa: A002, ARG002
         """Cancel the draft; a submitted release continues."""
         self.require_token()
@@ -75,20 +80,28 @@ class ProviderFile(ApiView):
         "Send a file of a draft",
         takes="application/octet-stream",
         answers={200: answers.File, 201: answers.File},
+        headers={"Repr-Digest": "sha-256=:base64: of the whole, which is checked."},
         again="Replaces the file.",
+        scope="publish",
+        idempotent=True,
     )
     def put(self, request: Request, namespace: str, type: str, version: str, filename: str) -> Response:  # noqa: A002
         """The file as raw body, in any framing: 201 with its digest; 200 if it replaces a file of that name."""
         self.require_token()
+        self.count_upload()
         release = reading.draft_for(self.viewer, ProviderAddress(namespace, type), version)
         _check_head(request, release, filename)
+        digest = tus.announced_digest(request.headers)
 
         received = publishing.receive_file(
-            viewer=self.viewer, release=release, name=filename, open_body=partial(chunks, request.META)
+            viewer=self.viewer,
+            release=release,
+            name=filename,
+            open_body=lambda: verified(chunks(request.META), digest),
         )
         return Response(file_document(received.file), status=HTTPStatus.CREATED if received.created else HTTPStatus.OK)
 
-    @operation("Remove a file of a draft", answers={204: None}, again="404.")
+    @operation("Remove a file of a draft", answers={204: None}, again="404.", scope="publish", idempotent=True)
     def delete(self, request: Request, namespace: str, type: str, version: str, filename: str) -> Response:  # noqa: A002, ARG002
         self.require_token()
         release = reading.draft_for(self.viewer, ProviderAddress(namespace, type), version)
@@ -99,7 +112,13 @@ class ProviderFile(ApiView):
 class ProviderPublish(ApiView):
     http_method_names = ["post"]
 
-    @operation("Publish a draft", answers={200: answers.Draft, 202: answers.Draft}, again="200 once it is published.")
+    @operation(
+        "Publish a draft",
+        answers={200: answers.Draft, 202: answers.Draft},
+        again="200 once it is published.",
+        scope="publish",
+        idempotent=True,
+    )
     def post(self, request: Request, namespace: str, type: str, version: str) -> Response:  # noqa: A002, ARG002
         """202 with the release document; 200 if these packages are published already."""
         self.require_token()
@@ -116,10 +135,13 @@ class ProviderSignature(ApiView):
         takes="application/octet-stream",
         answers={200: answers.SignedRelease},
         again="Changes nothing.",
+        scope="manage",
+        idempotent=True,
     )
     def put(self, request: Request, namespace: str, type: str, version: str) -> Response:  # noqa: A002
         """The signature as raw body: 200 with the release document and the key that clients get from now on."""
         self.require_token()
+        self.count_upload()
         refuse_form(request, expected="the signature itself", hint="With curl use `--upload-file <file>`, not --form.")
 
         address = ProviderAddress(namespace, type)

@@ -28,7 +28,7 @@ from apps.providers.drafting import drafts
 class ProviderDocs(ApiView):
     http_method_names = ["get", "head", "put"]
 
-    @operation("Show the documentation pages of a version", answers={200: answers.Docs})
+    @operation("Show the documentation pages of a version", answers={200: answers.Docs}, public=True)
     def get(self, request: Request, namespace: str, type: str, version: str) -> Response:  # noqa: A002, ARG002
         provider, role = reading.provider_and_role(self.viewer, ProviderAddress(namespace, type))
         shown = reading.version_of(self.viewer, provider, version)
@@ -39,10 +39,13 @@ class ProviderDocs(ApiView):
         takes="application/octet-stream",
         answers={200: answers.DocsArchive, 202: answers.DocsArchive},
         again="200.",
+        scope="publish",
+        idempotent=True,
     )
     def put(self, request: Request, namespace: str, type: str, version: str) -> Response:  # noqa: A002
         """202 with the received archive; 200 if the same bytes are shown already or wait for a worker."""
         self.require_token()
+        self.count_upload()
         shown = replacing.version_of(self.viewer, ProviderAddress(namespace, type), version)
         _check_head(request)
 

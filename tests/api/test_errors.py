@@ -21,6 +21,28 @@ def test_401_says_how_to_make_a_token(acme, path, authorization):
 
 
 @pytest.mark.parametrize(
+    ("method", "path", "body", "status"),
+    [
+        ("put", "namespaces/acme", "no JSON", 400),
+        ("get", "audit", "", 403),
+        ("get", "teams/nope", "", 404),
+        ("get", "tokens/0", "", 405),
+        ("delete", "namespaces/acme/grants/users/dora", "", 409),
+        ("put", "namespaces/acme", "{" + " " * 2_000_000 + "}", 413),
+        ("put", "namespaces/acme", '{"visibility": "odd"}', 422),
+        ("get", "nothing", "", 404),
+    ],
+)
+def test_each_error_has_one_shape_and_the_request_id(tofu, dora, method, path, body, status):
+    answer = getattr(tofu(dora), method)(f"/api/v1/{path}", body or None, content_type="application/json")
+
+    assert answer.status_code == status
+    assert list(answer.json()) == ["error"]
+    assert list(answer.json()["error"]) == ["code", "message", "hint", "reasons"]
+    assert len(answer.headers["X-Request-Id"]) > 8
+
+
+@pytest.mark.parametrize(
     ("method", "path"),
     [(method, path) for method in ("post", "delete", "options") for path in PATHS if (method, path) not in ALLOWED],
 )

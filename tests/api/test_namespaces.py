@@ -6,6 +6,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from apps.accounts.models import Grant, Namespace, Role, Scope
+from apps.audit.models import AuditEvent
 
 pytestmark = pytest.mark.both
 
@@ -29,6 +30,7 @@ def test_a_namespace_is_created_and_belongs_to_its_creator(tofu, charlie):
         "name": "fresh",
         "visibility": "private",
         "description": "New.",
+        "breaking_changes": "warn",
         "role": "owner",
         "usage": {"bytes": 0, "versions": 0},
         "quota": {"bytes": None, "versions": None},
@@ -84,6 +86,48 @@ def test_the_document_says_what_the_token_may(request, tofu, name, role):
     )
 
 
+def patch(client: Client, body: dict[str, object]):
+    return client.patch(URL, json.dumps(body), content_type="application/json")
+
+
+@pytest.mark.parametrize(
+    ("who", "scope", "status"),
+    [
+        ("dora", Scope.MANAGE, 200),
+        ("dora", Scope.PUBLISH, 403),
+        ("alice", Scope.MANAGE, 403),
+        ("bob", Scope.MANAGE, 403),
+        ("charlie", Scope.MANAGE, 404),
+        ("olga", Scope.MANAGE, 200),
+    ],
+)
+def test_owners_set_the_rule_for_breaking_changes(request, tofu, acme, who, scope, status):
+    response = patch(tofu(request.getfixturevalue(who), scope), {"breaking_changes": "ask"})
+
+    assert response.status_code == status
+    acme.refresh_from_db()
+    assert acme.breaking_changes == ("ask" if status == 200 else "warn")
+    changed = AuditEvent.objects.filter(kind="namespace:namespace:changed")
+    assert [event.detail["changes"] for event in changed] == (
+        [{"breaking_changes": ["warn", "ask"]}] if status == 200 else []
+    )
+
+
+def test_an_owner_cannot_set_the_rule_and_a_quota_at_once(tofu, dora, acme):
+    assert patch(tofu(dora), {"breaking_changes": "ask", "quota_versions": 9}).status_code == 403
+    assert patch(tofu(dora), {"breaking_changes": "never"}).status_code == 422
+    assert patch(tofu(dora), {}).status_code == 422
+    acme.refresh_from_db()
+    assert acme.breaking_changes == "warn"
+
+
+def test_the_rule_may_come_with_the_namespace(tofu, charlie):
+    created = put(tofu(charlie), "/api/v1/namespaces/fresh", {"visibility": "private", "breaking_changes": "refuse"})
+    again = put(tofu(charlie), "/api/v1/namespaces/fresh", {"visibility": "private"})
+
+    assert created.json()["breaking_changes"] == again.json()["breaking_changes"] == "refuse"
+
+
 @pytest.mark.parametrize(
     ("body", "status", "word"),
     [
@@ -132,4 +176,4 @@ def test_reading_a_namespace_or_a_release_asks_the_gate_once(tofu, bob, acme, pu
     for url in (URL, "/api/v1/modules/acme/vpc/aws/1.2.0"):
         with CaptureQueriesContext(connection) as queries:
             assert client.get(url).status_code == 200
-        assert len([one for one in queries if "FROM accounts_namespace AS namespace" in one["sql"]]) == 1, url
+        assert len([one for one in queries if "JOIN accounts_namespace AS namespace" in one["sql"]]) == 1, url

@@ -1,9 +1,17 @@
+"""Releases in any state: one by its id, one's own, and those of a namespace."""
+
 import json
 
 import pytest
 from django.test import Client
 
+from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Scope
+from apps.lib.addresses import ModuleAddress
+from apps.modules import publishing
+from tests.builders.archives import MODULE, PRIVATE_KEY, module_zip
+
+pytestmark = pytest.mark.both
 
 URL = "/api/v1/modules/acme/vpc/aws/1.2.0"
 
@@ -58,3 +66,105 @@ def test_an_unknown_id_is_404(tofu, alice, public_id):
 
     assert response.status_code == 404
     assert json.loads(response.content)["error"]["code"] == "not_found"
+
+
+@pytest.fixture
+def held(alice, work):
+    """Alice's upload from a browser, which has a private key in it."""
+    address = ModuleAddress("acme", "vpc", "aws")
+    release, _ = publishing.begin(viewer=Viewer(alice), address=address, version="1.2.0")
+    publishing.receive(release=release, chunks=iter([module_zip({**MODULE, "id_ed25519": PRIVATE_KEY})]))
+    work()
+    return f"/api/v1/releases/{release.public_id}"
+
+
+def answer(client, url, body):
+    return client.post(f"{url}/answer", json.dumps(body), content_type="application/json")
+
+
+def test_a_held_release_goes_on_when_its_questions_are_answered(held, tofu, alice, bob, work):
+    client = tofu(alice)
+    said = client.get(held).json()
+    assert (said["state"], [question["code"] for question in said["questions"]]) == ("held", ["private_key"])
+
+    still_open = answer(client, held, {"confirm": []})
+    assert still_open.status_code == 422
+    assert "still open" in still_open.json()["error"]["message"]
+    assert answer(tofu(bob), held, {"confirm": ["private_key"]}).status_code == 403
+    assert answer(tofu(alice, Scope.READ), held, {"confirm": ["private_key"]}).status_code == 403
+    assert answer(client, held, {"confirm": ["private_key"]}).json()["state"] == "received"
+    assert answer(client, held, {"confirm": ["private_key"]}).status_code == 409
+    work()
+    assert client.get(held).json()["state"] == "published"
+    assert client.post(f"{held}/cancel").status_code == 409
+
+
+def test_a_release_that_waits_is_cancelled_and_its_number_is_free(held, tofu, alice, bob, published):
+    assert tofu(bob).post(f"{held}/cancel").status_code == 403
+    ended = tofu(alice).post(f"{held}/cancel").json()
+
+    assert (ended["state"], ended["reasons"][0]["code"]) == ("rejected", "cancelled")
+    assert tofu(alice).post(f"{held}/cancel").status_code == 409
+    assert published("acme/vpc/aws", "1.2.0").state == "published"
+
+
+OWN = [("acme/vpc/aws", "1.0.0"), ("pantry/bucket/aws", "2.0.0")]
+
+
+def test_a_publisher_finds_their_releases_again(published, alice, bob, tofu):
+    for address, number in OWN:
+        published(address, number)
+    found = tofu(alice).get("/api/v1/releases?state=published").json()["releases"]
+
+    assert [(row["namespace"], row["name"], row["version"]) for row in found] == [
+        ("pantry", "bucket/aws", "2.0.0"),
+        ("acme", "vpc/aws", "1.0.0"),
+    ]
+    assert tofu(alice).get(f"/api/v1/releases/{found[0]['id']}").json()["version"] == "2.0.0"
+    assert tofu(bob).get("/api/v1/releases").json() == {"releases": [], "next": None}
+    assert tofu(alice).get("/api/v1/releases?state=lost").status_code == 422
+
+
+def test_publishers_read_what_happens_in_their_namespace(published, alice, dora, bob, tofu):
+    for address, number in OWN:
+        published(address, number)
+    published("acme/vpc/aws", "1.1.0", data=b"this is no zip")
+    published("acme/dns/aws", "1.0.0", user=dora)
+
+    def rows(query=""):
+        answer = tofu(dora).get(f"/api/v1/namespaces/acme/releases{query}").json()
+        return [(row["name"], row["version"], row["state"], row["by"]) for row in answer["releases"]]
+
+    everything = [
+        ("dns/aws", "1.0.0", "published", "dora"),
+        ("vpc/aws", "1.1.0", "rejected", "alice"),
+        ("vpc/aws", "1.0.0", "published", "alice"),
+    ]
+    assert rows() == everything
+    assert rows("?state=refused") == everything[1:2]
+    assert rows("?state=held") == []
+    assert tofu(dora).get("/api/v1/namespaces/acme/releases?state=lost").status_code == 422
+    assert tofu(bob).get("/api/v1/namespaces/acme/releases").status_code == 403
+    assert tofu(alice, Scope.READ).get("/api/v1/namespaces/acme/releases").status_code == 403
+
+
+def test_the_list_of_a_namespace_has_pages_and_few_queries(
+    published, dora, tofu, monkeypatch, django_assert_max_num_queries
+):
+    monkeypatch.setattr("apps.api.frame.paging.PAGE_SIZE", 2)
+    for number in range(3):
+        published("acme/vpc/aws", f"1.{number}.0", user=dora)
+    client, url, seen = tofu(dora), "/api/v1/namespaces/acme/releases", []
+    while url:
+        with django_assert_max_num_queries(3):
+            answer = client.get(url).json()
+        seen += [row["version"] for row in answer["releases"]]
+        url = answer["next"]
+
+    assert seen == ["1.2.0", "1.1.0", "1.0.0"]
+
+
+def test_a_version_that_cannot_be_one_is_refused_as_the_schema_says(tofu, alice):
+    answer = tofu(alice).get("/api/v1/modules/acme/vpc/aws/one")
+    assert answer.status_code == 422
+    assert "expected a version like 1.2.0" in answer.json()["error"]["message"]

@@ -1,15 +1,22 @@
 """GET /api/v1/schema: OpenAPI 3.1 of all routes. conftest.as_described compares answers with it."""
 
+import html
 import json
 import re
+from pathlib import Path
 
-from apps.api.schema import FILE
+from django.conf import settings
+
 from tests import openapi
-from tests.house.policy.table import TABLES
+from tests.house.policy.table import COLUMNS, TABLES, VISIBILITIES
+
+IDS = Path(__file__).with_name("operation_ids.txt")
+WHOLE = {"get_provider_docs"}  # the table of contents of one version
+TOKENS = COLUMNS["token"]
 
 
 def test_the_schema_is_what_the_views_say():
-    assert FILE.read_text() == openapi.text(), "run `make schema`"
+    assert settings.OPENAPI_FILE.read_text() == openapi.text(), "run `make schema`"
 
 
 def test_anybody_reads_it(client, db):
@@ -20,7 +27,8 @@ def test_anybody_reads_it(client, db):
 
 
 def test_each_operation_has_its_own_id_and_says_what_it_does():
-    operations = [one for methods in json.loads(FILE.read_text())["paths"].values() for one in methods.values()]
+    paths = json.loads(settings.OPENAPI_FILE.read_text())["paths"]
+    operations = [one for methods in paths.values() for one in methods.values()]
 
     ids = [one["operationId"] for one in operations]
     assert len(ids) == len(set(ids)) > 50
@@ -34,11 +42,73 @@ def test_every_route_and_method_of_the_policy_is_described():
     assert described == {f"{method.lower()}_{name}" for name, table in ours.items() for method in table}
 
 
+def operations_and_tables():
+    """Each operation of the schema with its rows of the policy."""
+    tables = {name.removeprefix("api:").replace("-", "_"): table for name, table in TABLES.items()}
+    for methods in json.loads(settings.OPENAPI_FILE.read_text())["paths"].values():
+        for method, one in methods.items():
+            yield one, tables[one["operationId"].partition("_")[2]][method.upper()]
+
+
+def answered(table, suffix):
+    """Whether anybody with such a token (or nobody) is let in, by the policy."""
+    rows = [row for row in (*VISIBILITIES, "any") if row in table]
+    cells = [(who, status) for row in rows for who, status in zip(TOKENS, table[row], strict=True)]
+    return any(who.endswith(suffix) and status not in (401, 403, 404) for who, status in cells)
+
+
+def test_the_least_scope_is_what_the_policy_lets_in():
+    """And an operation says that it needs no token exactly if it answers without one."""
+    for one, table in operations_and_tables():
+        enough = [scope for scope in ("read", "publish", "manage") if answered(table, f"-{scope}")]
+        scopes = [scope for asked in one["security"] for scope in asked.get("token", [])]
+        assert scopes in ([], enough[:1]), one["operationId"]
+        assert ({} in one["security"]) == answered(table, "nobody"), one["operationId"]
+        assert scopes or {} in one["security"]
+
+
+def test_a_change_says_what_a_repeated_call_does():
+    for one, _ in operations_and_tables():
+        if not one["operationId"].startswith("get_"):
+            assert one["description"].startswith("A repeated call: "), one["operationId"]
+
+
+def test_every_list_is_answered_in_pages():
+    """A GET answers one thing, or a page with `next`, whose address has a cursor."""
+    document = json.loads(settings.OPENAPI_FILE.read_text())
+    shapes = document["components"]["schemas"]
+    for methods in document["paths"].values():
+        for one in (found for method, found in methods.items() if method == "get"):
+            content = one["responses"]["200"].get("content", {}).get("application/json", {})
+            fields = shapes.get(content.get("schema", {}).get("$ref", "").rpartition("/")[2], {}).get("properties", {})
+            lists = [name for name, field in fields.items() if field.get("type") == "array"]
+            has_cursor = "cursor" in [given["name"] for given in one.get("parameters", [])]
+            assert has_cursor == ("next" in fields), one["operationId"]
+            is_list = bool(fields) and len(fields) == len(lists)
+            assert has_cursor or not is_list or one["operationId"] in WHOLE, one["operationId"]
+
+
+def test_the_ids_of_operations_stay():
+    """Generated clients have methods of these names. A new operation adds its line; none goes and none changes."""
+    ids = {one["operationId"] for one, _ in operations_and_tables()}
+
+    assert ids == set(IDS.read_text().split())
+
+
 def test_the_page_shows_every_operation_and_links_to_every_shape(client, db):
-    document, page = json.loads(FILE.read_text()), client.get("/api/docs").content.decode()
+    document, page = json.loads(settings.OPENAPI_FILE.read_text()), client.get("/api/docs").content.decode()
     ids = {one["operationId"] for methods in document["paths"].values() for one in methods.values()}
 
     assert set(re.findall(r'<details class="disclosure" id="(\w+)">', page)) == ids
     assert set(re.findall(r'id="shape-(\w+)"', page)) == set(document["components"]["schemas"])
     assert set(re.findall(r'href="#shape-(\w+)"', page)) <= set(document["components"]["schemas"])
     assert "?sort=" in page
+
+
+def test_the_page_shows_the_examples_as_commands_with_their_answers(client, db):
+    page = html.unescape(client.get("/api/docs").content.decode())
+
+    assert f"""-X PATCH -d '{{"breaking_changes": "ask"}}' "{settings.PUBLIC_URL}/api/v1/namespaces/acme\"""" in page
+    assert f'"{settings.PUBLIC_URL}/api/v1/modules?q=vpc&sort=updated"' in page
+    assert f'--upload-file FILE "{settings.PUBLIC_URL}/api/v1/modules/acme/vpc/aws/2.0.0"' in page
+    assert '"quota": {\n  "bytes": null,\n  "versions": null\n }' in page

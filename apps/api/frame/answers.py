@@ -1,4 +1,7 @@
-"""The shapes of the API's answers. They describe; the rooms' documents make them, and tests compare the two."""
+"""The shapes of the API's answers. They describe; the rooms' documents make them, and tests compare the two.
+
+`contents` has those of a version's details.
+"""
 
 from typing import Any
 
@@ -15,7 +18,8 @@ from rest_framework.serializers import (
     UUIDField,
 )
 
-from apps.accounts.models import Role, Scope, Visibility
+from apps.accounts.models import BreakingChanges, Role, Scope, Visibility
+from apps.jobs.models import State as JobState
 from apps.providers.models import DocsState, Signing
 from apps.releases.models import Kind, Lifecycle, State
 from apps.signing.models import Custody
@@ -78,6 +82,10 @@ class Quota(Serializer[Any]):
 
 
 class Namespace(NamespaceRow):
+    breaking_changes = ChoiceField(
+        choices=BreakingChanges.values,
+        help_text="What happens to a version that breaks something although its number does not say so.",
+    )
     usage = Usage()
     quota = Quota(help_text="The limits in force; null for none.")
 
@@ -141,6 +149,15 @@ class ReleasePage(Page):
     releases = ReleaseRow(many=True)
 
 
+class NamespaceReleaseRow(ReleaseRow):
+    by = CharField(allow_null=True, help_text="Who started it; null for somebody who was erased.")
+    finished_at = DateTimeField(allow_null=True)
+
+
+class NamespaceReleasePage(Page):
+    releases = NamespaceReleaseRow(many=True)
+
+
 class Grant(Serializer[Any]):
     user = CharField(required=False, help_text="Or `team`.")
     team = CharField(required=False)
@@ -149,6 +166,10 @@ class Grant(Serializer[Any]):
 
 
 class Grants(Serializer[Any]):
+    grants = Grant(many=True)
+
+
+class GrantPage(Page):
     grants = Grant(many=True)
 
 
@@ -172,7 +193,7 @@ class Key(Serializer[Any]):
     releases = IntegerField(help_text="How many versions it signed.")
 
 
-class Keys(Serializer[Any]):
+class KeyPage(Page):
     keys = Key(many=True)
 
 
@@ -192,6 +213,18 @@ class Team(Serializer[Any]):
     description = CharField()
     members = Member(many=True)
     namespaces = TeamRole(many=True, help_text="Those that the caller sees.")
+
+
+class TeamListRow(Serializer[Any]):
+    name = CharField()
+    description = CharField()
+    people = IntegerField(help_text="Active members, without service accounts.")
+    member = BooleanField(help_text="The caller is in it.")
+    manager = BooleanField(help_text="The caller manages it.")
+
+
+class TeamPage(Page):
+    teams = TeamListRow(many=True)
 
 
 class Module(Serializer[Any]):
@@ -236,7 +269,10 @@ class Release(Serializer[Any]):
     questions = Reason(many=True, help_text="What a held release waits for.")
     held_until = DateTimeField(allow_null=True)
     folder = CharField(help_text="The folder of the upload that is the module; empty for its root.")
-    notes = DictField(child=JSONField(), help_text="What was done to the upload.")
+    breaking_reason = CharField(help_text="Why it breaks something although its number does not say so, or empty.")
+    notes = DictField(
+        child=JSONField(), help_text="What was done to the upload; `guard`: what it breaks of which earlier version."
+    )
     digest = CharField(allow_null=True, help_text="sha256:…, once published.")
     size = IntegerField(allow_null=True)
     uploaded_digest = CharField(allow_null=True)
@@ -267,6 +303,16 @@ class Draft(Release):
     receiving_until = DateTimeField(allow_null=True)
 
 
+class Upload(Serializer[Any]):
+    id = UUIDField()
+    file = CharField(help_text="Its name on the sender's machine, or in the draft; empty if nobody said.")
+    length = IntegerField(help_text="Bytes of the whole.")
+    offset = IntegerField(help_text="Bytes that have come: the next one goes here.")
+    finished = BooleanField()
+    expires_at = DateTimeField()
+    release = CharField(help_text="The path of its release.")
+
+
 class SignedRelease(Release):
     signing = ChoiceField(choices=Signing.values)
     key = CharField(help_text="The fingerprint of the key that clients get from now on.")
@@ -291,6 +337,25 @@ class DocsArchive(Serializer[Any]):
 class Docs(Serializer[Any]):
     pages = DocsPage(many=True)
     archives = DocsArchive(many=True, required=False, help_text="For publishers.")
+
+
+class Job(Serializer[Any]):
+    id = IntegerField()
+    kind = CharField()
+    target = CharField(allow_null=True, help_text="What it works on; null if that is gone.")
+    state = ChoiceField(choices=JobState.values)
+    attempts = IntegerField()
+    worker = CharField(help_text="The last that claimed it, or empty.")
+    error = CharField(help_text="The log of the last failure, or empty.")
+    by = CharField(allow_null=True, help_text="Who asked for it; null for Larder.")
+    request_id = CharField()
+    created_at = DateTimeField()
+    not_before = DateTimeField(allow_null=True, help_text="It waits until then, because something was away.")
+    finished_at = DateTimeField(allow_null=True)
+
+
+class JobPage(Page):
+    jobs = Job(many=True)
 
 
 class Actor(Serializer[Any]):

@@ -4,6 +4,7 @@ from http import HTTPStatus
 from django.conf import settings
 from django.urls import reverse
 
+from apps.accounts.access import throttling
 from apps.api.frame.operations import Operation
 from apps.http.errors import Failure, api_dialect
 from apps.http.views import MachineView, NothingHere
@@ -29,6 +30,10 @@ class ApiView(MachineView):
         """For writes: the same 401 for every address, before anything else is checked."""
         if not self.viewer.is_identified:
             raise CredentialsRequired("This needs an API token.")
+
+    def count_upload(self) -> None:
+        """Raises TooManyAttempts."""
+        throttling.count(throttling.by_account("publish", self.viewer.user_id, ""))
 
     def failure_of(self, error: Exception) -> Failure:
         failure = super().failure_of(error)

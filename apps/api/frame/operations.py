@@ -1,6 +1,6 @@
 """What an endpoint takes and answers, written beside it. `make schema` turns it into static/api/openapi.json."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -8,32 +8,54 @@ from rest_framework.serializers import Serializer
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 Body = type[Serializer[Any]]
+Shape = Body | tuple[Body, ...]  # one of several
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
     """`takes` is a JSON body, or the media type of a raw one. `answers` has a shape, or None for no body, by status.
 
-    `query` describes the parameters. `again` says what a repeated call does.
+    `query` and `headers` describe the parameters, `errors` the ones beside the usual. `choices` has the values of
+    parameters with few. `files` are the media types in which 200 comes as a file too. `scope` is the least that a token
+    needs, None where no token is read; `public` calls are answered without one as well. After a lost answer an
+    `idempotent` call can be sent again: the outcome and the answer are the same, or 200 for 201 and 202, or 404 for
+    what a DELETE removed. `again` says what happens then.
     """
 
     summary: str
     takes: Body | str | None = None
-    answers: Mapping[int, Body | None] = field(default_factory=dict)
+    answers: Mapping[int, Shape | None] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    errors: Mapping[int, str] = field(default_factory=dict)
     again: str = ""
+    scope: str | None = "read"
+    public: bool = False
+    idempotent: bool = False
+    choices: Mapping[str, Collection[str]] = field(default_factory=dict)
+    files: Collection[str] = ()
 
 
 def operation(
     summary: str,
     *,
     takes: Body | str | None = None,
-    answers: Mapping[int, Body | None],
+    answers: Mapping[int, Shape | None],
     query: Mapping[str, str] | None = None,
+    headers: Mapping[str, str] | None = None,
+    errors: Mapping[int, str] | None = None,
     again: str = "",
+    scope: str | None = "read",
+    public: bool = False,
+    idempotent: bool = False,
+    choices: Mapping[str, Collection[str]] | None = None,
+    files: Collection[str] = (),
 ) -> Callable[[Method], Method]:
     def noted(method: Method) -> Method:
-        method.operation = Operation(summary, takes, answers, query or {}, again)  # type: ignore[attr-defined]  # read by tests.openapi
+        described = (query or {}, headers or {}, errors or {})
+        more = (choices or {}, files)
+        note = Operation(summary, takes, answers, *described, again, scope, public, idempotent, *more)
+        method.operation = note  # type: ignore[attr-defined]  # read by tests.openapi
         return method
 
     return noted

@@ -3,7 +3,7 @@
 A cursor belongs to its list and query; clients follow `next` and read nothing into it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.db.models import QuerySet
@@ -16,7 +16,9 @@ CURSOR = {"cursor": "From `next` of the page before."}
 _LAST_OFFSET = 10_000_000
 
 
-def page_of(request: Request, what: str, rows: QuerySet[Any], document_of: Callable[[Any], Any]) -> dict[str, Any]:
+def page_of(
+    request: Request, what: str, rows: QuerySet[Any] | Sequence[Any], document_of: Callable[[Any], Any]
+) -> dict[str, Any]:
     """A page of rows in a total order; one row more is read to learn whether there is a next one. Raises Invalid."""
     offset = _offset(request)
     found = list(rows[offset : offset + PAGE_SIZE + 1])

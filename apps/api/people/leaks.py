@@ -9,7 +9,9 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from apps.accounts.access import throttling
 from apps.accounts.identity import token_leaks
+from apps.accounts.identity.sign_ins import address_of
 from apps.api.frame import answers
 from apps.api.frame.base import ApiView
 from apps.api.frame.bodies import read_json, validated
@@ -38,10 +40,14 @@ class LeakedTokens(ApiView):
         takes=LeaksInput,
         answers={200: answers.Leaks},
         again="The first report of a token counts.",
+        scope=None,
+        public=True,
+        idempotent=True,
     )
     @sensitive_variables("wanted", "found", "real")
     def post(self, request: Request) -> Response:
         """200, and for each token in turn its SHA-256 and whether it was one of this Larder. Then it is revoked."""
+        throttling.count(throttling.by_address("tokens", address_of(request)))
         wanted = validated(LeaksInput, read_json(request))["tokens"]
         found: dict[str, str] = {}
         for one in wanted:

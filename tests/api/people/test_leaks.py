@@ -90,3 +90,18 @@ def test_text_that_is_no_token_is_answered_without_a_query(client, db, django_as
 def test_a_wrong_report_is_refused_and_revokes_nothing(client, leaked, body):
     assert client.post(URL, body, content_type="application/json").status_code == 422
     assert tokens.identify(leaked).is_usable
+
+
+@pytest.mark.parametrize(
+    ("found", "place"),
+    [
+        (["lrd_u_no"], "tokens.0: "),
+        ([{"token": "x"}, {"url": WHERE}], "tokens.1.token: "),
+        ([{"token": [1]}], "tokens.0"),
+    ],
+)
+def test_a_wrong_entry_is_named_by_its_place(client, db, found, place):
+    answer = report(client, *found)
+
+    assert answer.status_code == 422
+    assert answer.json()["error"]["message"].startswith(place)

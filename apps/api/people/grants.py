@@ -16,6 +16,7 @@ from apps.api.frame import answers
 from apps.api.frame.base import ApiView
 from apps.api.frame.bodies import read_json, validated
 from apps.api.frame.operations import operation
+from apps.api.frame.paging import CURSOR, page_of
 from apps.lib.errors import Invalid, NotFound
 
 ROLES = {role.label.lower(): role for role in Role}
@@ -45,10 +46,11 @@ def grants_document(namespace: Namespace) -> dict[str, Any]:
 
 
 class GrantList(ApiView):
-    @operation("List the roles in a namespace (owners)", answers={200: answers.Grants})
-    def get(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
+    @operation("List the roles in a namespace (owners)", answers={200: answers.GrantPage}, query=CURSOR, scope="manage")
+    def get(self, request: Request, namespace: str) -> Response:
         self.require_token()
-        return Response(grants_document(gate.namespace_for(self.viewer, namespace, need=Role.OWNER)))
+        target = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
+        return Response(page_of(request, "grants", namespaces.grants_in(target), grant_document))
 
 
 class GrantDetail(ApiView):
@@ -56,7 +58,14 @@ class GrantDetail(ApiView):
 
     http_method_names = ["put", "delete"]
 
-    @operation("Give a role", takes=GrantInput, answers={200: answers.Grant}, again="Changes nothing.")
+    @operation(
+        "Give a role",
+        takes=GrantInput,
+        answers={200: answers.Grant},
+        again="Changes nothing.",
+        scope="manage",
+        idempotent=True,
+    )
     def put(self, request: Request, namespace: str, user: str = "", team: str = "") -> Response:
         self.require_token()
         target = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
@@ -66,7 +75,7 @@ class GrantDetail(ApiView):
             grant_document(namespaces.grant(namespace=target, grantee=grantee, role=role, actor=self.viewer))
         )
 
-    @operation("Withdraw a role", answers={204: None}, again="204.")
+    @operation("Withdraw a role", answers={204: None}, again="204.", scope="manage", idempotent=True)
     def delete(self, request: Request, namespace: str, user: str = "", team: str = "") -> Response:  # noqa: ARG002
         self.require_token()
         target = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
@@ -80,7 +89,13 @@ class GrantDetail(ApiView):
 class Transfer(ApiView):
     http_method_names = ["post"]
 
-    @operation("Transfer a namespace", takes=TransferInput, answers={200: answers.Grants})
+    @operation(
+        "Transfer a namespace",
+        takes=TransferInput,
+        answers={200: answers.Grants},
+        again="403 to an owner who gave it up, 409 if `from_…` did.",
+        scope="manage",
+    )
     def post(self, request: Request, namespace: str) -> Response:
         self.require_token()
         target = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)

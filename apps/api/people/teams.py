@@ -1,4 +1,4 @@
-"""/api/v1/teams/<team> and its members. Hidden teams are 404, like missing ones."""
+"""/api/v1/teams, /api/v1/teams/<team> and its members. Hidden teams are 404, like missing ones."""
 
 from http import HTTPStatus
 from typing import Any
@@ -16,6 +16,7 @@ from apps.api.frame import answers
 from apps.api.frame.base import ApiView
 from apps.api.frame.bodies import read_json, validated
 from apps.api.frame.operations import operation
+from apps.api.frame.paging import CURSOR, page_of, text_of
 from apps.lib.errors import NotFound, RoleRequired
 
 
@@ -45,6 +46,35 @@ def member_document(membership: Membership) -> dict[str, Any]:
     return {"user": user.username, "manager": membership.is_manager, "active": user.is_active}
 
 
+def team_row(team: Any) -> dict[str, Any]:
+    """A row of `teams.listed`."""
+    return {
+        "name": team.name,
+        "description": team.description,
+        "people": team.people,
+        "member": team.is_mine,
+        "manager": team.is_managed,
+    }
+
+
+class TeamList(ApiView):
+    """Those that the caller sees, by name: all for staff; none with a token that has limits."""
+
+    http_method_names = ["get", "head"]
+
+    @operation(
+        "List the teams that the caller sees",
+        answers={200: answers.TeamPage},
+        query={"q": "A word of the name."} | CURSOR,
+    )
+    def get(self, request: Request) -> Response:
+        self.require_token()
+        rows = teams.listed(self.viewer).order_by("name")
+        for word in text_of(request, "q").split():
+            rows = rows.filter(name__icontains=word)
+        return Response(page_of(request, "teams", rows, team_row))
+
+
 class TeamDetail(ApiView):
     http_method_names = ["get", "head", "put", "delete"]
 
@@ -58,6 +88,8 @@ class TeamDetail(ApiView):
         takes=TeamInput,
         answers={200: answers.Team, 201: answers.Team},
         again="Changes it to the same.",
+        scope="manage",
+        idempotent=True,
     )
     def put(self, request: Request, team: str) -> Response:
         """201 if created (the caller manages it), 200 if it existed."""
@@ -74,7 +106,7 @@ class TeamDetail(ApiView):
             teams.describe(team=target, description=wanted["description"], actor=self.viewer)
         return Response(team_document(target, self.viewer))
 
-    @operation("Delete a team", answers={204: None}, again="404.")
+    @operation("Delete a team", answers={204: None}, again="404.", scope="manage", idempotent=True)
     def delete(self, request: Request, team: str) -> Response:  # noqa: ARG002
         self.require_token()
         teams.delete(team=gate.team_for(self.viewer, team, manage=True), actor=self.viewer)
@@ -87,7 +119,12 @@ class MemberDetail(ApiView):
     http_method_names = ["put", "delete"]
 
     @operation(
-        "Add or change a member", takes=MemberInput, answers={200: answers.Member}, again="Changes it to the same."
+        "Add or change a member",
+        takes=MemberInput,
+        answers={200: answers.Member},
+        again="Changes it to the same.",
+        scope="manage",
+        idempotent=True,
     )
     def put(self, request: Request, team: str, user: str) -> Response:
         self.require_token()
@@ -98,7 +135,7 @@ class MemberDetail(ApiView):
             teams.set_manager(membership=membership, is_manager=wanted["manager"], actor=self.viewer)
         return Response(member_document(membership))
 
-    @operation("Remove a member", answers={204: None}, again="204.")
+    @operation("Remove a member", answers={204: None}, again="204.", scope="manage", idempotent=True)
     def delete(self, request: Request, team: str, user: str) -> Response:  # noqa: ARG002
         """Every member may leave."""
         self.require_token()
@@ -113,6 +150,7 @@ class MemberDetail(ApiView):
 
 
 urlpatterns = [
+    path("teams", TeamList.as_view(), name="teams"),
     path("teams/<segment:team>", TeamDetail.as_view(), name="team"),
     path("teams/<segment:team>/members/<segment:user>", MemberDetail.as_view(), name="team-member"),
 ]

@@ -98,3 +98,34 @@ def test_a_token_for_one_namespace_sees_no_team(client, bearer, acme, cooks, dor
     headers = bearer(dora, Scope.MANAGE, namespaces=[acme])
 
     assert client.get(URL, headers=headers).status_code == 404
+
+
+def test_each_caller_lists_the_teams_that_they_see(tofu, cooks, bearer, client, acme, dora, charlie, bob, olga):
+    teams.create(name="bakers", actor=Viewer(olga))
+
+    def listed(asked, query=""):
+        return [
+            (row["name"], row["people"], row["manager"]) for row in asked.get(f"/api/v1/teams{query}").json()["teams"]
+        ]
+
+    assert listed(tofu(dora)) == [("cooks", 2, True)]
+    assert listed(tofu(charlie)) == [("cooks", 2, False)]
+    assert listed(tofu(bob)) == []
+    assert listed(tofu(olga)) == [("bakers", 1, True), ("cooks", 2, False)]
+    assert listed(tofu(olga), "?q=ook") == [("cooks", 2, False)]
+    limited = client.get("/api/v1/teams", headers=bearer(dora, Scope.MANAGE, namespaces=[acme]))
+    assert limited.json() == {"teams": [], "next": None}
+
+
+def test_the_list_of_teams_has_pages_and_few_queries(tofu, olga, monkeypatch, django_assert_max_num_queries):
+    monkeypatch.setattr("apps.api.frame.paging.PAGE_SIZE", 2)
+    for number in range(3):
+        teams.create(name=f"team{number}", actor=Viewer(olga))
+    client, url, seen = tofu(olga), "/api/v1/teams", []
+    while url:
+        with django_assert_max_num_queries(2):
+            answer = client.get(url).json()
+        seen += [row["name"] for row in answer["teams"]]
+        url = answer["next"]
+
+    assert seen == ["team0", "team1", "team2"]

@@ -1,0 +1,1 @@
+"""People, machines and what they may: teams, roles in namespaces, tokens."""

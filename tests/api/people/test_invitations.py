@@ -1,0 +1,132 @@
+"""/api/v1/invitations: owners and operators invite by script; the link is in one answer alone."""
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import tokens
+from apps.accounts.models import Grant, Invitation, Role, Scope, User
+from apps.accounts.people import invitations, service_accounts, teams
+from apps.audit.kinds import Kind
+from apps.audit.models import AuditEvent
+
+pytestmark = pytest.mark.both
+
+URL = "/api/v1/invitations"
+ERIN = {"note": "Erin", "namespace": "acme", "role": "publisher"}
+PASSWORD = "ripe plums in august"
+
+
+def invite(client, body):
+    return client.post(URL, json.dumps(body), content_type="application/json")
+
+
+def test_an_owner_invites_and_the_person_joins(tofu, dora, acme):
+    client = tofu(dora)
+    answer = invite(client, ERIN)
+    made = answer.json()
+
+    assert (answer.status_code, answer.headers["Cache-Control"]) == (201, "no-store")
+    assert (made["state"], made["by"], made["role"]) == ("open", "dora", "publisher")
+    assert made["link"] not in client.get(URL).text
+    link = "/invitations/" + made["link"].rpartition("/")[2]
+    assert Client().post(link, {"username": "erin", "password": PASSWORD, "again": PASSWORD}).status_code == 303
+    (row,) = client.get(URL).json()["invitations"]
+    assert (row["state"], row["used_by"]) == ("used", "erin")
+    assert Grant.objects.get(user__username="erin").role == Role.PUBLISHER
+
+
+def test_a_revoked_link_opens_nothing(tofu, dora, acme):
+    client = tofu(dora)
+    made = invite(client, ERIN).json()
+    one = f"{URL}/{made['id']}"
+
+    for _ in range(2):
+        assert client.delete(one).status_code == 204
+    assert client.get(one).json()["state"] == "revoked"
+    assert Client().get("/invitations/" + made["link"].rpartition("/")[2]).status_code == 404
+    assert AuditEvent.objects.filter(kind=Kind.USER_INVITATION_REVOKED).count() == 1
+
+
+def test_an_operator_invites_without_a_role_and_sees_all(tofu, olga, dora, acme):
+    invite(tofu(dora), ERIN)
+    answer = invite(tofu(olga), {"note": "Frank"})
+
+    assert (answer.status_code, answer.json()["namespace"], answer.json()["role"]) == (201, None, None)
+    assert [row["note"] for row in tofu(olga).get(URL).json()["invitations"]] == ["Frank", "Erin"]
+    assert [row["note"] for row in tofu(dora).get(URL).json()["invitations"]] == ["Erin"]
+    assert tofu(dora).get(f"{URL}/{answer.json()['id']}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"note": "Erin"}, 403),
+        ({"note": "Erin", "namespace": "acme"}, 422),
+        ({"note": "Erin", "role": "reader"}, 422),
+        ({"note": "Erin", "namespace": "acme", "role": "king"}, 422),
+        ({"note": "x" * 121, "namespace": "acme", "role": "reader"}, 422),
+        ({"note": "Erin", "namespace": "pantry", "role": "reader"}, 403),
+        ({"note": "Erin", "namespace": "nowhere", "role": "reader"}, 404),
+    ],
+)
+def test_an_owner_invites_into_their_namespaces_alone(tofu, dora, pantry, body, status):
+    assert invite(tofu(dora), body).status_code == status
+    assert not Invitation.objects.exists()
+
+
+def test_a_token_invites_within_its_limits(client, bearer, dora, olga, acme, pantry):
+    cases: Any = [
+        (dora, {"scope": Scope.PUBLISH}, ERIN, 403),
+        (dora, {"namespaces": [acme]}, ERIN, 201),
+        (dora, {"only_name": "vpc/aws"}, ERIN, 403),
+        (olga, {"namespaces": [acme]}, ERIN, 201),
+        (olga, {"namespaces": [acme]}, {"note": "Frank"}, 403),
+        (olga, {"namespaces": [acme]}, ERIN | {"namespace": "pantry"}, 403),
+    ]
+    for user, limits, body, status in cases:
+        headers = bearer(user, **limits)
+        answer = client.post(URL, json.dumps(body), content_type="application/json", headers=headers)
+        assert answer.status_code == status, (user, limits, body)
+    invitations.invite(actor=Viewer(olga), note="Gerda")
+    seen = client.get(URL, headers=bearer(olga, namespaces=[acme])).json()["invitations"]
+    assert {row["note"] for row in seen} == {"Erin"}
+    for_one_name = bearer(dora, only_name="vpc/aws")
+    assert client.get(URL, headers=for_one_name).status_code == 403
+    assert client.delete(f"{URL}/{Invitation.objects.earliest('pk').pk}", headers=for_one_name).status_code == 403
+
+
+def test_a_machine_invites_nobody(acme, dora):
+    """Who stole its token would make themselves an account that outlives it."""
+    team = teams.create(name="cooks", actor=Viewer(dora))
+    Grant.objects.create(namespace=acme, team=team, role=Role.OWNER)
+    machine = service_accounts.create(team=team, name="ci", actor=Viewer(dora))
+    _, secret = tokens.issue(user=machine, label="CI", scope=Scope.MANAGE, actor=Viewer(dora))
+    answer = invite(Client(headers={"Authorization": f"Bearer {secret}"}), ERIN)
+
+    assert answer.status_code == 403
+    assert "Service accounts" in answer.json()["error"]["message"]
+
+
+def test_without_passwords_nobody_is_invited(tofu, dora, acme, settings):
+    settings.LOCAL_SIGN_IN = "off"
+
+    assert invite(tofu(dora), ERIN).status_code == 409
+    assert not User.objects.filter(username="erin").exists()
+
+
+def test_the_list_has_pages_and_few_queries(tofu, dora, acme, monkeypatch, django_assert_max_num_queries):
+    monkeypatch.setattr("apps.api.frame.paging.PAGE_SIZE", 2)
+    for number in range(3):
+        invitations.invite(actor=Viewer(dora), note=f"n{number}", namespace=acme, role=Role.READER)
+    client, url, seen = tofu(dora), URL, []
+    while url:
+        with django_assert_max_num_queries(4):
+            answer = client.get(url).json()
+        seen += [row["note"] for row in answer["invitations"]]
+        url = answer["next"]
+
+    assert seen == ["n2", "n1", "n0"]

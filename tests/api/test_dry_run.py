@@ -1,0 +1,143 @@
+"""PUT …?dry_run=1: what would happen to this archive, without publishing it."""
+
+import pytest
+
+from apps.accounts.models import Namespace, Scope
+from apps.audit.models import AuditEvent
+from apps.jobs.models import Job
+from apps.modules.checking import dry_run
+from apps.releases.models import Release
+from tests.builders.archives import PRIVATE_KEY, module_zip
+from tests.builders.tars import gz, module_tar
+
+pytestmark = pytest.mark.both
+
+URL = "/api/v1/modules/acme/vpc/aws/{}?dry_run=1"
+BEFORE = {"main.tf": 'variable "name" {\n  default = "x"\n}\n'}
+AFTER = {"main.tf": 'variable "name" {}\n'}
+BREAKS = [("input_made_required", "name", '"x"')]
+
+
+@pytest.fixture
+def ask(tofu, alice, upload):
+    """Asks with a token that may only read, as a pull request's pipeline should."""
+    client = tofu(alice, Scope.READ)
+
+    def send(version: str = "1.3.0", data: bytes | None = None, query: str = ""):
+        return upload(client, URL.format(version) + query, module_zip(AFTER) if data is None else data)
+
+    return send
+
+
+@pytest.fixture
+def published_before(published):
+    return published(version="1.2.0", data=module_zip(BEFORE))
+
+
+def codes(said):
+    return [reason["code"] for reason in said["reasons"]]
+
+
+@pytest.mark.parametrize(
+    ("mode", "query", "state", "reasons"),
+    [
+        ("silent", "", "would_publish", []),
+        ("warn", "", "would_publish", []),
+        ("ask", "", "would_ask", ["breaking_change"]),
+        ("ask", "&confirm=breaking-change", "would_ask", ["breaking_change"]),
+        ("ask", "&confirm=breaking-change&reason=Nobody+left+it+out.", "would_publish", []),
+        ("refuse", "&confirm=breaking-change&reason=Please.", "would_reject", ["breaking_change"]),
+    ],
+)
+def test_it_says_what_the_rule_of_the_namespace_would_do(published_before, ask, mode, query, state, reasons):
+    Namespace.objects.update(breaking_changes=mode)
+    answer = ask(query=query)
+
+    said = answer.json()
+    assert (answer.status_code, said["state"], codes(said)) == (200, state, reasons)
+    assert (said["against"], said["severity"], said["step"], said["is_said"]) == ("1.2.0", "breaking", "minor", False)
+    assert [(one["rule"], one["name"], one["before"]) for one in said["changes"]] == BREAKS
+
+
+def test_it_leaves_nothing(published_before, ask, stored_files):
+    before = [stored_files(), Release.objects.count(), Job.objects.count(), AuditEvent.objects.count()]
+    for data in (module_zip(AFTER), module_zip({"x/main.tf": "", "x/b.tf": ""}), b"this is no zip", b""):
+        ask(data=data)
+
+    assert [stored_files(), Release.objects.count(), Job.objects.count(), AuditEvent.objects.count()] == before
+
+
+def test_a_first_version_has_nothing_to_be_compared_with(ask, acme):
+    said = ask("1.0.0").json()
+
+    assert (said["state"], said["against"], said["is_said"], said["changes"]) == ("would_publish", None, None, [])
+
+
+def test_what_is_wrong_with_the_archive_is_said_as_for_a_release(published_before, ask):
+    broken = ask(data=b"this is no zip").json()
+    with_key = ask(data=module_zip(BEFORE | {"id_rsa": PRIVATE_KEY})).json()
+
+    assert (broken["state"], broken["changes"]) == ("would_reject", [])
+    assert broken["reasons"][0]["sentence"].startswith("found")
+    assert (with_key["state"], codes(with_key)) == ("would_reject", ["private_key"])
+    confirmed = ask(data=module_zip(BEFORE | {"id_rsa": PRIVATE_KEY}), query="&confirm=private_key").json()
+    assert confirmed["state"] == "would_publish"
+    assert ask(data=b"").status_code == 422
+
+
+def test_a_part_of_an_archive_is_examined_repacked(published_before, ask):
+    whole = module_zip({"modules/vpc/main.tf": AFTER["main.tf"], "README.md": ""})
+    said = ask(data=whole, query="&folder=modules/vpc").json()
+
+    assert (said["state"], said["notes"]["repacked"]) == ("would_publish", True)
+    assert [one["rule"] for one in said["changes"]] == ["input_made_required"]
+
+
+def test_a_taken_number_and_a_full_namespace_are_reasons(published_before, ask, acme):
+    other, same = ask("1.2.0").json(), ask("1.2.0", module_zip(BEFORE)).json()
+    assert (other["state"], codes(other)) == ("would_reject", ["version_taken"])
+    assert same["state"] == "would_publish"
+    Namespace.objects.filter(pk=acme.pk).update(quota_versions=1)
+
+    assert codes(ask().json()) == ["quota_full"]
+
+
+@pytest.mark.parametrize(
+    ("who", "scope", "status"),
+    [
+        ("alice", Scope.READ, 200),
+        ("dora", Scope.READ, 200),
+        ("bob", Scope.MANAGE, 403),
+        ("charlie", Scope.MANAGE, 404),
+        ("olga", Scope.READ, 200),
+        (None, Scope.READ, 401),
+    ],
+)
+def test_publishers_ask_with_any_token(request, tofu, upload, acme, who, scope, status):
+    client = tofu(request.getfixturevalue(who) if who else None, scope)
+
+    assert upload(client, URL.format("1.2.0"), module_zip()).status_code == status
+
+
+@pytest.mark.parametrize("word", ["yes", "true", "", "2"])
+def test_another_word_is_refused_and_publishes_nothing(tofu, alice, untouchable, word):
+    answer = tofu(alice).put(URL.format("1.2.0").replace("=1", f"={word}"), **untouchable)
+
+    assert answer.status_code == 422
+    assert "dry_run" in answer.json()["error"]["message"]
+    assert not Release.objects.exists()
+
+
+def test_few_are_checked_at_once_and_the_others_wait_or_come_again(published_before, ask, monkeypatch, stored_files):
+    monkeypatch.setattr(dry_run, "WAIT_SECONDS", 0)
+    stored = stored_files()
+    with dry_run._places, dry_run._places:
+        answer = ask()
+
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
+    assert stored_files() == stored
+    assert ask().status_code == 200
+
+
+def test_a_tarball_is_examined_as_well(published_before, ask):
+    assert ask(data=gz(module_tar(AFTER))).json()["state"] == "would_publish"

@@ -1,0 +1,87 @@
+"""/api/v1/jobs: staff see the list of work, and retry and cancel it."""
+
+import pytest
+from django.contrib.auth.models import Permission
+
+from apps.audit.kinds import Kind
+from apps.audit.models import AuditEvent
+from apps.jobs.models import Job, State
+from tests.conftest import person
+
+pytestmark = pytest.mark.both
+
+URL = "/api/v1/jobs"
+
+
+@pytest.fixture
+def failed(published):
+    release = published("acme/vpc/aws", "1.2.0")
+    return Job.objects.create(
+        kind="verify-release", target=release.pk, state=State.FAILED, error="Traceback", request_id="r-1"
+    )
+
+
+def rows(client, query=""):
+    answer = client.get(f"{URL}{query}")
+    assert answer.status_code == 200, answer.content
+    return [(row["kind"], row["target"], row["state"]) for row in answer.json()["jobs"]]
+
+
+def test_staff_find_a_job_by_state_kind_and_what_it_works_on(failed, tofu, olga):
+    client, ours = tofu(olga), ("verify-release", "acme/vpc/aws 1.2.0", "failed")
+    other = ("publish-module", "acme/vpc/aws 1.2.0", "succeeded")
+
+    assert rows(client) == [ours, other]
+    assert rows(client, "?state=failed") == rows(client, "?kind=verify-release") == [ours]
+    assert rows(client, "?q=acme/vpc") == [ours, other]
+    assert rows(client, "?q=r-1") == [ours]
+    assert rows(client, "?q=pantry") == []
+    assert client.get(f"{URL}?state=lost").status_code == 422
+    one = client.get(f"{URL}/{failed.pk}").json()
+    assert (one["error"], one["request_id"], one["by"]) == ("Traceback", "r-1", None)
+    assert client.get(f"{URL}/0").status_code == 404
+    assert client.get(f"{URL}/{10**30}").status_code == 404
+
+
+def test_a_failed_job_is_retried_and_then_cancelled(failed, tofu, olga):
+    client = tofu(olga)
+    retried = client.post(f"{URL}/{failed.pk}/retry")
+
+    assert (retried.status_code, retried.json()["state"], retried.json()["attempts"]) == (200, "queued", 0)
+    assert client.post(f"{URL}/{failed.pk}/retry").status_code == 409
+    assert client.post(f"{URL}/{failed.pk}/cancel").json()["state"] == "cancelled"
+    assert client.post(f"{URL}/{failed.pk}/cancel").status_code == 409
+    events = AuditEvent.objects.filter(kind__in=[Kind.JOB_RETRIED, Kind.JOB_CANCELLED]).order_by("pk")
+    token = olga.api_tokens.get().pk
+    assert [(event.kind, event.actor_id, event.token_id) for event in events] == [
+        (Kind.JOB_RETRIED, olga.pk, token),
+        (Kind.JOB_CANCELLED, olga.pk, token),
+    ]
+
+
+def test_each_call_needs_its_own_permission(failed, tofu):
+    sam = person("sam", is_staff=True)
+    calls = {
+        "view_job": lambda: tofu(sam).get(URL),
+        "retry_job": lambda: tofu(sam).post(f"{URL}/{failed.pk}/retry"),
+        "cancel_job": lambda: tofu(sam).post(f"{URL}/{failed.pk}/cancel"),
+    }
+    for permission, call in calls.items():
+        assert call().status_code == 403
+        sam.user_permissions.add(Permission.objects.get(codename=permission))
+        assert call().status_code == 200, permission
+
+
+def test_the_list_has_pages_and_few_queries(failed, tofu, olga, monkeypatch, django_assert_max_num_queries):
+    monkeypatch.setattr("apps.api.frame.paging.PAGE_SIZE", 3)
+    for number in range(6):
+        Job.objects.create(kind="publish-module", target=failed.target, state=State.FAILED, request_id=str(number))
+    client, url, seen = tofu(olga), URL, []
+    while url:
+        with django_assert_max_num_queries(4):  # superusers need no query for permissions
+            answer = client.get(url).json()
+        seen += [row["id"] for row in answer["jobs"]]
+        url = answer["next"]
+
+    assert seen == sorted(seen, reverse=True)
+    assert len(seen) == 8
