@@ -50,9 +50,7 @@ class JobAdmin(ReadOnlyAdmin[Job]):
     )
 
     def search_condition(self, word: str) -> Q:
-        number = word.removeprefix("#")
-        by_target = Q(target=int(number)) if number.isdecimal() and len(number) < 19 else Q()  # noqa: PLR2004  # fits 64 bits
-        return by_target or Q(kind=word) | Q(request_id=word) | targets.matching(word)
+        return targets.search_condition(word)
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
         page = super().get_changelist_instance(request)

@@ -18,6 +18,7 @@ from django.db.models.functions import Now
 from apps.blobs.store import StorageUnavailable
 from apps.jobs import database_availability
 from apps.jobs.models import WORKING, Job, State
+from apps.lib import metrics, traces
 from apps.lib.redaction import redact
 
 MAX_BACKOFF_SECONDS = 30  # between two tries during an outage
@@ -79,23 +80,27 @@ def claim(job_id: int) -> Iterator[Claim | None]:
         fence=job.fence,
         exhausted=job.attempts > settings.JOB_ATTEMPTS,
     )
+    traces.note(job=job.pk, attempt=job.attempts, request_id=job.request_id)
     with structlog.contextvars.bound_contextvars(request_id=job.request_id, job_id=job.pk, attempt=job.attempts):
         try:
             with _renewing(own):
                 yield own
         except LostLease:
-            log.warning("lease_lost")
+            _count_lost()
         except OUTAGES as error:
             log.warning("outage", error=_text_of(error))
+            _count_end(own, "outage")
             _write_back(own, _postponed(own, error))
         except Exception as error:
             log.exception("attempt_failed")
+            _count_end(own, "error")
             _write_back(own, _failed_once(own, error))
         except BaseException as error:
             # The worker must stop, which is not the job's fault.
             _write_back(own, _postponed(own, error))
             raise
         else:
+            _count_end(own, "given_up" if own.exhausted else "done")
             _write_back(own, _ended(own))
 
 
@@ -198,7 +203,7 @@ def _write_back(own: Claim, changes: dict[str, object]) -> None:
         try:
             database_availability.release_connection()
             if not _mine(own).update(**changes):
-                log.warning("lease_lost")
+                _count_lost()
         except database_availability.AWAY:
             if not left:
                 log.exception("outcome_lost")
@@ -206,6 +211,16 @@ def _write_back(own: Claim, changes: dict[str, object]) -> None:
             time.sleep(1)
         else:
             return
+
+
+def _count_end(own: Claim, outcome: str) -> None:
+    metrics.job_ends.labels(own.kind, outcome).inc()
+    traces.note(outcome=outcome)
+
+
+def _count_lost() -> None:
+    log.warning("lease_lost")
+    metrics.lease_losses.labels("taken").inc()
 
 
 def _text_of(error: BaseException) -> str:

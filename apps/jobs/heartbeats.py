@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db.models import Max, QuerySet
 from django.db.models.functions import Now
 
@@ -12,12 +13,12 @@ LIFETIME = timedelta(days=1)
 
 
 def beat(worker_name: str) -> None:
-    """Record that this worker is alive, by the database's clock."""
+    """Record that this worker is alive and what it works on, by the database's clock."""
     Heartbeat.objects.bulk_create(
-        [Heartbeat(worker=worker_name, at=Now())],
+        [Heartbeat(worker=worker_name, queues=" ".join(settings.WORKER_QUEUES), at=Now())],
         update_conflicts=True,
         unique_fields=["worker"],
-        update_fields=["at"],
+        update_fields=["queues", "at"],
     )
     Heartbeat.objects.filter(at__lt=Now() - LIFETIME).delete()
 
@@ -27,6 +28,8 @@ def since(age: timedelta) -> QuerySet[Heartbeat]:
     return Heartbeat.objects.filter(at__gte=Now() - age)
 
 
-def newest() -> datetime | None:
-    found: datetime | None = Heartbeat.objects.aggregate(newest=Max("at"))["newest"]
+def newest(queue: str = "") -> datetime | None:
+    """Return when a worker last reported, one of that queue if it is given."""
+    rows = Heartbeat.objects.filter(queues__contains=queue)
+    found: datetime | None = rows.aggregate(newest=Max("at"))["newest"]
     return found

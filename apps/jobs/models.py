@@ -86,6 +86,7 @@ class Heartbeat(models.Model):
     """When a worker last reported, for /readyz."""
 
     worker = models.CharField(max_length=120, unique=True)
+    queues = models.CharField(max_length=60, db_default="check sign", help_text="What it works on.")
     at = models.DateTimeField()
 
     def __str__(self) -> str:

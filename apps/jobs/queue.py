@@ -1,5 +1,6 @@
 """Add a job to the database's list and ring for it. The row is the truth; a lost ring costs seconds (D4)."""
 
+from contextvars import copy_context
 from functools import partial
 from threading import Thread
 
@@ -12,6 +13,7 @@ from django.db.models.functions import Now
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.jobs.models import WORKING, Job, State
+from apps.lib import metrics
 from apps.lib.errors import Conflict
 
 # The longest that a request waits for the broker; the reaper rings again.
@@ -49,8 +51,8 @@ def ring(job: Job) -> bool:
             sent.append(True)
 
     # A thread, because a hanging broker blocks its caller for several socket timeouts (measured: 6.2 s). If the ring
-    # arrives after all, the job is rung for twice, which is harmless.
-    bell = Thread(target=send, name=f"ring-{job.pk}", daemon=True)
+    # arrives after all, the job is rung for twice, which is harmless. With the caller's context: its log and its trace.
+    bell = Thread(target=copy_context().run, args=(send,), name=f"ring-{job.pk}", daemon=True)
     bell.start()
     bell.join(RING_SECONDS)
     if not sent:
@@ -69,6 +71,7 @@ def reap() -> int:
         if not won:
             continue
         if job.lease_until is not None:
+            metrics.lease_losses.labels("lapsed").inc()
             log.warning("lease_lapsed", job_id=job.pk, kind=job.kind, worker=job.worker, attempt=job.attempts)
         if not ring(job):
             break  # the broker is away, and the next reaper comes soon
@@ -77,7 +80,7 @@ def reap() -> int:
 
 
 @transaction.atomic
-def retry(job: Job, actor_id: int | None) -> None:
+def retry(job: Job, actor_id: int | None, token_id: int | None = None) -> None:
     """Requeue a failed or cancelled job with all its attempts. Raises Conflict."""
     try:
         with transaction.atomic():
@@ -93,18 +96,18 @@ def retry(job: Job, actor_id: int | None) -> None:
         raise Conflict(f"Another {job.kind} job is already working on #{job.target}.") from None
     if not won:
         raise Conflict(f"Only failed and cancelled jobs can be retried: {job} is neither.")
-    record(Kind.JOB_RETRIED, actor_id=actor_id, subject=str(job), job=job.pk)
+    record(Kind.JOB_RETRIED, actor_id=actor_id, token_id=token_id, subject=str(job), job=job.pk)
     job.refresh_from_db()
     transaction.on_commit(partial(ring, job), robust=True)
 
 
 @transaction.atomic
-def cancel(job: Job, actor_id: int | None) -> None:
+def cancel(job: Job, actor_id: int | None, token_id: int | None = None) -> None:
     """Stop a job for good; a worker that runs it stops at its next guard. Raises Conflict."""
     won = Job.objects.filter(pk=job.pk, state__in=WORKING).update(
         state=State.CANCELLED, fence=F("fence") + 1, lease_until=None, not_before=None, finished_at=Now()
     )
     if not won:
         raise Conflict(f"Only queued and running jobs can be cancelled: {job} has ended.")
-    record(Kind.JOB_CANCELLED, actor_id=actor_id, subject=str(job), job=job.pk)
+    record(Kind.JOB_CANCELLED, actor_id=actor_id, token_id=token_id, subject=str(job), job=job.pk)
     job.refresh_from_db()

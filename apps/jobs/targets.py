@@ -34,6 +34,13 @@ def attach(jobs: Iterable[Job]) -> list[Job]:
     return found
 
 
+def search_condition(word: str) -> Q:
+    """Match jobs by the number of their target, their kind, a whole request id, or an address or its beginning."""
+    number = word.removeprefix("#")
+    by_target = Q(target=int(number)) if number.isdecimal() and len(number) < 19 else Q()  # noqa: PLR2004  # fits 64 bits
+    return by_target or Q(kind=word) | Q(request_id=word) | matching(word)
+
+
 def matching(word: str) -> Q:
     """Match jobs by their target, for example by its address or the beginning of it."""
     found = Q(pk__in=[])

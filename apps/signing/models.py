@@ -91,6 +91,19 @@ class PrivateKey(models.Model):
         return f"private half of {self.key}"
 
 
+class SignatureRequest(models.Model):
+    """Sums that a worker without a key-encryption key wants signed. It waits for the answer, and deletes the row."""
+
+    key = models.ForeignKey(SigningKey, models.CASCADE, related_name="+")
+    data = models.BinaryField()
+    signature = models.BinaryField(null=True)
+    problem = models.CharField(max_length=40, blank=True, help_text="The code of the error, if it ended with one.")
+    made_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"sums for {self.key}"
+
+
 class SharedKey(models.TextChoices):
     SECRET = "secret-key", "Secret key: signs sessions and download links"
     KEK = "key-encryption-key", "Key-encryption key: seals private signing keys"

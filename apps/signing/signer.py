@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import structlog
 from django.db.models.functions import Now
 
+from apps.lib import metrics
 from apps.lib.errors import Conflict, Unavailable
 from apps.signing import gnupg_home, packets, vault
 from apps.signing.gpg import TIMEOUT_SECONDS, Gpg, environment, program
@@ -32,6 +33,7 @@ class SigningFailed(Unavailable):
     def __init__(self, step: str, why: str) -> None:
         self.step = step  # import, sign, verify or clock
         log.error("signing_failed", step=step, why=why)
+        metrics.gpg_failures.labels(step).inc()
         super().__init__(f"Signing failed: {why}.", hint="Larder tries again; the log has details for an operator.")
 
 

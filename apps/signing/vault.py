@@ -46,6 +46,11 @@ def unlock() -> None:
     _unlocked = True
 
 
+def is_for_this_host() -> bool:
+    """Tell whether the workers of this host sign, by LARDER_WORKER_QUEUES."""
+    return "sign" in settings.WORKER_QUEUES
+
+
 def lock() -> None:
     """Undo `unlock`."""
     global _unlocked  # noqa: PLW0603

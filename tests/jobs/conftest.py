@@ -9,7 +9,7 @@ from django.db.models import F
 from apps.jobs import queue
 from apps.jobs.models import Job
 from registry_site.celery import app as larder
-from tests.blobs.s3_server import free_port
+from tests.postgres import free_port
 
 
 def becomes_the_broker(url: str) -> Iterator[None]:
