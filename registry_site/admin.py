@@ -1,6 +1,7 @@
 """The admin site (D19): Django's admin with allauth's sign-in and a dashboard."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import wraps
 from typing import Any
 
 from allauth.account.decorators import secure_admin_login
@@ -21,11 +22,14 @@ from apps.admin_base import export_csv
 from apps.jobs import targets
 from apps.jobs.models import Job
 from apps.jobs.models import State as JobState
+from apps.portal.people import reauthentication
 from apps.portal.publish import module, provider
 from apps.portal.publish.frame import PageFrame
 from registry_site.admin_tiles import TILES, shown
 
 JOBS_SHOWN = 5
+# POSTs that change nothing, or that need no proof in the portal either.
+_UNCONFIRMED = ("logout", "upload-release", "upload-provider")
 
 
 class LarderAdminSite(AdminSite):
@@ -45,6 +49,19 @@ class LarderAdminSite(AdminSite):
             path("upload/provider/", self.admin_view(self.upload_provider), name="upload-provider"),
         ]
         return [*uploads, *super().get_urls()]
+
+    def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Any:  # noqa: FBT001, FBT002  # Django's own
+        """Require a recent proof for each change, by whatever form or action."""
+
+        @wraps(view)
+        def confirmed(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+            match = request.resolver_match
+            is_export = request.POST.get("action") == export_csv.__name__ if request.method == "POST" else True
+            if not is_export and match is not None and match.url_name not in _UNCONFIRMED:
+                reauthentication.require(request, "Save the change in the admin")
+            return view(request, *args, **kwargs)
+
+        return super().admin_view(confirmed, cacheable)
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         return {**super().each_context(request), "may_upload": self.may_upload(request)}

@@ -44,6 +44,8 @@ from apps.releases.publishing.waiting import ASKED, OFFERED
 from registry_site.front.access_lines import access_lines
 from registry_site.front.front import front
 from registry_site.front.questions import Question, question_of
+from registry_site.front.table import Origin
+from registry_site.middleware import ORIGIN
 from registry_site.server import health
 from registry_site.server.connections import WATCHES_FILES, Peer, connections
 from registry_site.server.first_step import on_the_loop
@@ -162,8 +164,13 @@ class Application:
             await send_document(send, scope, status, document)
         else:
             question = question_of(scope)
-            if question is None or not await front.has_answered(scope, question, send):
+            if question is not None and await front.has_answered(scope, question, send):
+                return
+            try:
                 await Exchange(self, scope, Sender(receive), send, question).run()
+            finally:
+                if question is not None:
+                    front.settle(question, is_ready=False)
 
 
 class Stalled(Exception):
@@ -248,14 +255,21 @@ class Exchange:
 
     async def _answer(self, body: RequestBody | None = None) -> None:
         answer: Answer = await self._in_thread(_call, self.environ)
+        if self.question is not None:
+            is_ready = answer.ready is not None and front.store(
+                self.question,
+                answer.ready,
+                status=answer.status,
+                headers=tuple(answer.headers),
+                body=answer.whole,
+                origin=Origin(**self.environ.get(ORIGIN, {})),
+            )
+            front.settle(self.question, is_ready=is_ready)
         if body is not None:
             await body.close()
         while (waiting := self.environ.get(ASKED)) is not None:
             await self.application.waiting_room.wait(waiting)
             answer = await self._in_thread(_call, self.environ)
-        if self.question is not None and answer.ready is not None:
-            headers = tuple(answer.headers)
-            front.store(self.question, answer.ready, status=answer.status, headers=headers, body=answer.whole)
         await front.tell(self.method, self.environ["PATH_INFO"], answer.status)
         if answer.status == HTTPStatus.REQUEST_TIMEOUT and not self.is_http2:
             answer.headers.append((b"connection", b"close"))

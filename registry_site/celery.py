@@ -61,6 +61,13 @@ app = Celery("larder", task_cls=Task)
 app.set_default()
 app.conf.update(
     broker_settings(settings.BROKER_URL, settings.DATA_DIR),
+    task_default_queue="check",
+    # A worker of `check` has no key-encryption key.
+    task_routes={
+        **{name: {"queue": "sign"} for name in ("make-signing-key", "make-signature")},
+        # These go out to other hosts: a receiver or mail server must not delay a check.
+        "notify.*": {"queue": "notify"},
+    },
     accept_content=["json"],
     task_serializer="json",
     task_ignore_result=True,
@@ -79,7 +86,21 @@ app.conf.update(
     timezone="UTC",
     beat_schedule={
         "reap": {"task": "jobs.reap", "schedule": settings.REAPER_INTERVAL},
+        # On each queue, so that the workers of both report.
         "heartbeat": {"task": "jobs.heartbeat", "schedule": settings.REAPER_INTERVAL},
+        "heartbeat-sign": {
+            "task": "jobs.heartbeat",
+            "schedule": settings.REAPER_INTERVAL,
+            "options": {"queue": "sign"},
+        },
+        "heartbeat-notify": {
+            "task": "jobs.heartbeat",
+            "schedule": settings.REAPER_INTERVAL,
+            "options": {"queue": "notify"},
+        },
+        "notify": {"task": "notify.run", "schedule": 5.0},
+        "notify-daily": {"task": "notify.daily", "schedule": crontab(hour=7, minute=7)},
+        "prune-notifications": {"task": "notify.prune", "schedule": crontab(hour=2, minute=47)},
         # Detects within this time that the database was restored under running processes.
         "check-epoch": {"task": "accounts.check_epoch", "schedule": 60.0},
         "sweep-storage": {"task": "blobs.sweep", "schedule": 3600.0},
@@ -91,6 +112,8 @@ app.conf.update(
         "prune-audit": {"task": "audit.prune", "schedule": crontab(hour=2, minute=17)},
         "prune-jobs": {"task": "jobs.prune", "schedule": crontab(hour=2, minute=27)},
         "prune-sessions": {"task": "accounts.prune_sessions", "schedule": crontab(hour=2, minute=37)},
+        "clean-up-versions": {"task": "releases.clean_up", "schedule": crontab(minute=47)},
+        "index-search": {"task": "releases.index_search", "schedule": 60.0},
         "sweep-uploads": {"task": "releases.sweep", "schedule": settings.REAPER_INTERVAL},
     },
     beat_schedule_filename=str(settings.DATA_DIR / "beat-schedule"),
@@ -105,11 +128,13 @@ def configure_logging(**_: Any) -> None:
 
 @signals.worker_init.connect
 def prepare_signing(**_: Any) -> None:
-    """Let this worker read the key-encryption key, and remove gpg homes of killed workers."""
+    """Let a worker that signs read the key-encryption key, and remove gpg homes of killed workers."""
     # Imported here: models need a configured Django.
     from apps.signing import gnupg_home, vault
     from registry_site.startup import shared_keys
 
+    if not vault.is_for_this_host():
+        return
     vault.unlock()
     gnupg_home.sweep()
     shared_keys.compare_kek()

@@ -5,17 +5,22 @@
 
 import os
 import re
+from importlib.util import find_spec
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
+from apps.lib import storage_urls
 from apps.lib.errors import Invalid
 from apps.lib.forwarding import TrustedProxies
 from apps.lib.hostnames import normalised, on_the_wire
 from apps.lib.openid import Provider
+from apps.lib.rates import Rate
+from apps.lib.saml import SamlProvider
 
 names_read: set[str] = set()
 
@@ -62,6 +67,23 @@ def number(name: str, default: int, *, least: int = 0, most: int = LARGEST_NUMBE
     return value
 
 
+def traces() -> bool:
+    """Tell whether OpenTelemetry's variables ask for traces. Its packages, which may be missing, read the others."""
+    collector = url("OTEL_EXPORTER_OTLP_ENDPOINT", "", "http", "https")
+    is_off = text("OTEL_SDK_DISABLED").lower() == "true" or choice("OTEL_TRACES_EXPORTER", "otlp", "none") == "none"
+    choice("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf")
+    samplers = ("always_on", "always_off", "traceidratio")
+    choice("OTEL_TRACES_SAMPLER", *(f"parentbased_{sampler}" for sampler in samplers), *samplers)
+    if not collector or is_off:
+        return False
+    if not (find_spec("opentelemetry") and find_spec("opentelemetry.sdk")):
+        raise ImproperlyConfigured(
+            "OTEL_EXPORTER_OTLP_ENDPOINT is set, but the packages that send traces are not installed. "
+            "Install them with: pip install --require-hashes -r requirements-extras.txt"
+        )
+    return True
+
+
 def location(name: str) -> str:
     """Read a path such as `/stored`, without a slash at its end; empty by default."""
     value = text(name)
@@ -73,6 +95,14 @@ def location(name: str) -> str:
 def words(name: str, default: str = "") -> list[str]:
     """Read a list of words, separated by commas or spaces."""
     return text(name, default).replace(",", " ").split()
+
+
+def some_of(name: str, *allowed: str) -> list[str]:
+    """Read a list of a few words; all of them by default."""
+    found = words(name) or list(allowed)
+    if unknown := [word for word in found if word not in allowed]:
+        raise ImproperlyConfigured(f"{name}={unknown[0]!r}: expected some of {', '.join(allowed)}")
+    return found
 
 
 def hostnames(name: str, default: str) -> frozenset[str]:
@@ -91,14 +121,68 @@ def trusted_proxies(name: str) -> TrustedProxies:
         raise ImproperlyConfigured(f"{name}: {error}. {error.hint}".strip()) from None
 
 
+def networks(name: str) -> tuple[IPv4Network | IPv6Network, ...]:
+    """Read addresses and networks such as 10.0.0.0/8; none by default."""
+    try:
+        return tuple(ip_network(word) for word in words(name))
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name}: {error}; expected networks such as 10.20.0.0/16") from None
+
+
+def smtp(name: str) -> dict[str, Any] | None:
+    """Read smtp://user:password@host:587 (with STARTTLS) or smtps://…:465; None if it is unset."""
+    found = url(name, "", "smtp", "smtps")
+    if not found:
+        return None
+    parts = urlsplit(found)
+    is_tls, plain = parts.scheme == "smtps", parts.query == "starttls=off"
+    if not parts.hostname or parts.path.strip("/") or (parts.query and (is_tls or not plain)):
+        raise ImproperlyConfigured(f"{name}: expected smtp://user:password@host:587, smtps:// or ?starttls=off")
+    return {
+        "host": parts.hostname,
+        "port": parts.port or (465 if is_tls else 587),
+        "username": unquote(parts.username or ""),
+        "password": unquote(parts.password or ""),
+        "use_ssl": is_tls,
+        "use_tls": not is_tls and not plain,
+    }
+
+
+def rate(name: str, default: str) -> Rate | None:
+    """Read `5/5m`, or None for `off`."""
+    try:
+        return Rate.parse(text(name, default))
+    except Invalid as error:
+        raise ImproperlyConfigured(f"{name}: {error} {error.hint}") from None
+
+
 def openid_providers(name: str) -> tuple[Provider, ...]:
     """Read identity providers: `corp=https://id.example.com` and the variables with more about each."""
-    names = ("CLIENT_IDS", "NAMES", "SCOPES", "GROUPS_CLAIMS", "NEW_ACCOUNTS")
+    names = ("CLIENT_IDS", "NAMES", "SCOPES", "GROUPS_CLAIMS", "NEW_ACCOUNTS", "SECOND_FACTORS")
     more = {part: text(f"LARDER_OIDC_{part}") for part in names}
     try:
         return Provider.parse_all(words(name), more, _lines("LARDER_OIDC_SECRETS_FILE"))
     except Invalid as error:
         raise ImproperlyConfigured(f"{error} {error.hint}".strip()) from None
+
+
+def saml_providers(name: str) -> tuple[SamlProvider, ...]:
+    """Read identity providers: `corp=/etc/larder/corp.xml` and the variables with more about each."""
+    names = ("ENTITY_IDS", "NAMES", "GROUPS_ATTRIBUTES", "NEW_ACCOUNTS", "SECOND_FACTORS")
+    more = {part: text(f"LARDER_SAML_{part}") for part in names}
+    try:
+        return SamlProvider.parse_all(words(name), more)
+    except Invalid as error:
+        raise ImproperlyConfigured(f"{error} {error.hint}".strip()) from None
+
+
+def require_different_providers(openid: tuple[Provider, ...], saml: tuple[SamlProvider, ...]) -> None:
+    for part in ("id", "issuer"):
+        if twice := {getattr(one, part) for one in openid} & {getattr(one, part) for one in saml}:
+            raise ImproperlyConfigured(
+                f"LARDER_OIDC_PROVIDERS and LARDER_SAML_PROVIDERS both have the {part} {min(twice)}: "
+                "expected different ones."
+            )
 
 
 def _lines(name: str) -> list[str]:
@@ -133,6 +217,11 @@ def reachable(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
+def is_public(host: str) -> bool:
+    """Tell whether a server that listens there is reached from other machines."""
+    return host not in ("localhost", "::1") and not host.startswith("127.")
+
+
 def url(name: str, default: str, *schemes: str) -> str:
     """Read a URL with one of the schemes, or return an empty default."""
     found = text(name, default)
@@ -150,10 +239,28 @@ def url(name: str, default: str, *schemes: str) -> str:
     if parts.scheme not in schemes:
         expected = ", ".join(f"{scheme}:" for scheme in schemes)
         raise ImproperlyConfigured(f"{name} begins with {found.split(':')[0][:20]!r}: expected one of {expected}")
-    needed = {"http": "a host", "https": "a host", "s3": "a bucket"}.get(parts.scheme)
+    bucket = {"s3": "a bucket", "gs": "a bucket", "azure": "a container"}
+    needed = {"http": "a host", "https": "a host", **bucket}.get(parts.scheme)
     if needed and not parts.netloc:
         raise ImproperlyConfigured(f"{name}={found!r}: expected {needed} after //")
     return found
+
+
+def storage_url(name: str, default: str) -> str:
+    found = url(name, default, "file", "s3", "azure", "gs")
+    try:
+        storage_urls.check(found)
+    except Invalid as error:
+        raise ImproperlyConfigured(f"{name}: {error} {error.hint}".strip()) from None
+    return found
+
+
+def azure_key(name: str, address: str) -> str:
+    """Read the key of the storage account from the file that the variable names, if the address needs one."""
+    keys = secrets_in(name)
+    if address.startswith("azure:") and not keys:
+        raise ImproperlyConfigured(f"{name} is not set: expected a file with the key of the Azure storage account")
+    return keys[0] if keys else ""
 
 
 def public_url(name: str, default: str) -> str:
@@ -187,6 +294,19 @@ def secrets_from(name: str, default: Path) -> list[str]:
         # Probably a long key that was wrapped, whose last line alone would be easy to guess.
         raise ImproperlyConfigured(
             f"{said}: each line is a key, but one has fewer than {LEAST_SECRET} characters. Write each key on one line."
+        )
+    return found
+
+
+def secrets_in(name: str) -> list[str]:
+    """Read the secrets of the file that the variable names, one a line; none if it is unset."""
+    if not text(name):
+        return []
+    found = secrets_from(name, Path())
+    if any(len(secret) < LEAST_SECRET for secret in found):
+        raise ImproperlyConfigured(
+            f"{name}={text(name)}: a line has fewer than {LEAST_SECRET} characters. "
+            "Create one with: openssl rand -hex 32"
         )
     return found
 

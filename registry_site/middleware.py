@@ -4,23 +4,30 @@ import re
 import secrets
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import structlog
 from django.conf import settings
-from django.contrib.auth.middleware import LoginRequiredMiddleware
+from django.contrib.auth.middleware import LoginRequiredMiddleware, get_user
+from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+from django.utils.functional import SimpleLazyObject
 
+from apps.accounts.identity import second_factor
+from apps.accounts.models import User
 from apps.http.errors import dialect_at
-from apps.lib import bodies
+from apps.lib import bodies, metrics
 from apps.lib.errors import Invalid, NotFound
 from apps.lib.redaction import redact
 from apps.portal.frame import errors, security_policy
 from apps.releases.publishing.waiting import ASKED
 
 Respond = Callable[[HttpRequest], HttpResponseBase]
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+# In the environ: what the front says of a ready answer that Django gave first.
+ORIGIN = "larder.origin"
 log = structlog.get_logger("larder.access")
 PROBES = ("/healthz", "/readyz")
 _USABLE_ID = re.compile(r"[\w.-]{1,64}")
@@ -44,16 +51,25 @@ class RequestIdMiddleware:
         client = request.META.get("REMOTE_ADDR", "")
         with structlog.contextvars.bound_contextvars(request_id=request_id, client=client):
             response = self.get_response(request)
+            release = structlog.contextvars.get_contextvars().get("release_id")
+            structlog.contextvars.unbind_contextvars("release_id")
             if ASKED not in request.META:
+                route, seconds = route_of(request), time.perf_counter() - started
+                person = person_of(request)
+                request.META[ORIGIN] = {"route": route, "person": person, "release": release}
+                _count(request.method or "", route, response.status_code, seconds)
                 fields = access_fields(
                     method=request.method or "",
                     path=request.path,
                     client=client,
                     status=response.status_code,
-                    seconds=time.perf_counter() - started,
+                    seconds=seconds,
                     authorization=request.headers.get("Authorization", "none"),
                     user_agent=request.headers.get("User-Agent", ""),
                     client_version=request.headers.get("X-Terraform-Version", ""),
+                    route=route,
+                    person=person,
+                    release=release,
                 )
                 log.info("request", **fields)
         response.headers["X-Request-Id"] = request_id
@@ -76,8 +92,11 @@ def access_fields(
     authorization: str,
     user_agent: str,
     client_version: str,
+    route: str = "",
+    person: int | None = None,
+    release: int | None = None,
 ) -> dict[str, Any]:
-    """The fields of an access line, besides the request id."""
+    """The fields of an access line, besides the request id. `person` and `release` are numbers of rows."""
     return {
         "method": method,
         "path": path,
@@ -87,7 +106,31 @@ def access_fields(
         "auth": _scheme_of(authorization),
         "user_agent": user_agent[:200],
         "client_version": client_version[:40],
+        "route": route,
+        "person": person,
+        "release": release,
     }
+
+
+def route_of(request: HttpRequest) -> str:
+    """Return the name of the route, which is one of a few: labels of metrics may not be endless."""
+    if request.resolver_match is None:
+        return "static" if request.path.startswith(settings.STATIC_URL) else "none"
+    return request.resolver_match.view_name if request.resolver_match.url_name else "none"
+
+
+def person_of(request: HttpRequest) -> int | None:
+    """Return the account that a view has identified; a lazy session is not read for this."""
+    user = request.__dict__.get("user")
+    # By its type: `isinstance` asks a lazy user for its class, which reads the session.
+    if type(user) is SimpleLazyObject:
+        user = getattr(request, "_cached_user", None)
+    return user.pk if isinstance(user, User) else None
+
+
+def _count(method: str, route: str, status: int, seconds: float) -> None:
+    metrics.requests.labels(route, method if method in METHODS else "other", str(status)).inc()
+    metrics.request_duration.labels(route).observe(seconds)
 
 
 def _scheme_of(authorization: str) -> str:
@@ -108,11 +151,10 @@ class SecurityHeadersMiddleware:
 
     def __init__(self, get_response: Respond) -> None:
         self.get_response = get_response
-        self.policy = security_policy.rendered(settings.SECURE_CSP)
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)
-        response.headers.setdefault("Content-Security-Policy", self.policy)
+        response.headers.setdefault("Content-Security-Policy", security_policy.rendered(security_policy.usual()))
         response.headers.setdefault("Permissions-Policy", self.permissions)
         # Answers depend on the viewer; views and static files that may be cached set their own header.
         response.headers.setdefault("Cache-Control", "private, no-cache")
@@ -184,6 +226,54 @@ class AllowedHosts:
         return self.get_response(request)
 
 
+class SecondFactorRequired:
+    """Treats a session that lacks a second factor like nobody's, except where its person can set one up (D8).
+
+    So it reads what is public. Where others are sent to sign in, `errors.sign_in` leads it to the second factor.
+    """
+
+    open_to_it = frozenset(
+        (
+            "account_login",
+            "account_logout",
+            "account_reauthenticate",
+            "mfa_authenticate",
+            "portal:second-factor",
+            "portal:recovery-codes",
+            "portal:passkey-add",
+            "portal:passkey-registration",
+            "portal:passkey-request",
+            "portal:sign-on",
+            "portal:sign-on-callback",
+            "portal:saml-finish",
+        )
+    )
+
+    def __init__(self, get_response: Respond) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        return self.get_response(request)
+
+    def process_view(
+        self, request: HttpRequest, _view: Callable[..., Any], _arguments: Any, _keywords: Any
+    ) -> HttpResponseBase | None:
+        match = request.resolver_match
+        if settings.SECOND_FACTOR == "off" or match is None or match.view_name in self.open_to_it:
+            return None
+        request.user = cast("User", SimpleLazyObject(lambda: self._viewer(request)))
+        # The admin's own sign-in page leads who is signed in back, again and again.
+        is_refused = match.app_name == "admin" and not request.user.is_authenticated
+        return errors.sign_in(request) if is_refused and errors.lacks_second_factor(request) else None
+
+    def _viewer(self, request: HttpRequest) -> User | AnonymousUser:
+        user = get_user(request)
+        if not isinstance(user, User) or not second_factor.is_missing(request, user):
+            return user
+        request.META[errors.LACKS_SECOND_FACTOR] = second_factor.is_on(user)
+        return AnonymousUser()
+
+
 class PagesNeedSignIn(LoginRequiredMiddleware):
     """Like Django's, but does not read the session for a view that needs no sign-in.
 
@@ -200,4 +290,5 @@ class PagesNeedSignIn(LoginRequiredMiddleware):
     ) -> HttpResponseBase | None:
         if not getattr(view_func, "login_required", True):
             return None
-        return super().process_view(request, view_func, view_args, view_kwargs)
+        refusal = super().process_view(request, view_func, view_args, view_kwargs)
+        return errors.sign_in(request) if refusal is not None and errors.lacks_second_factor(request) else refusal

@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import django_stubs_ext
+from django.conf import global_settings
 from django.core.exceptions import ImproperlyConfigured
 
 from registry_site import env, logs
@@ -28,6 +29,8 @@ HOSTNAMES = env.hostnames("LARDER_HOSTNAMES", urlsplit(PUBLIC_URL).hostname or "
 # Whether the lines that a start prints are pasted outside of a container, where its files are not.
 IN_CONTAINER = env.switch("LARDER_IN_CONTAINER")
 WEB_PROCESSES = env.number("LARDER_WEB_PROCESSES", 1, least=1, most=256)
+# On how many hosts; dangerous combinations are system checks.
+INSTANCES = env.number("LARDER_INSTANCES", 1, least=1)
 WEB_THREADS = env.number("LARDER_WEB_THREADS", 16, least=1, most=512)
 UPLOAD_THREADS = env.number("LARDER_UPLOAD_THREADS", 16, least=1, most=512)
 # A client that is silent for so long, or slower than this for so long, is cut off; see request_body.py and serving.py.
@@ -65,6 +68,7 @@ INSTALLED_APPS = [
     "apps.signing",
     "apps.modules",
     "apps.providers",
+    "apps.notify",
     "apps.protocol",
     "apps.api",
     "apps.portal",
@@ -81,7 +85,9 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
 ]
 
+TRACES = env.traces()
 MIDDLEWARE = [
+    *(["registry_site.monitoring.tracing.RequestSpans"] if TRACES else []),
     "registry_site.middleware.RequestIdMiddleware",
     "registry_site.server.compression.CompressionMiddleware",
     "registry_site.middleware.SecurityHeadersMiddleware",
@@ -94,6 +100,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "registry_site.middleware.SecondFactorRequired",
     "registry_site.middleware.PagesNeedSignIn",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -159,11 +166,11 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 CACHE_URL = env.url("LARDER_CACHE_URL", "", "redis", "rediss")
 if CACHE_URL:
     CACHES = {"default": {"BACKEND": "registry_site.backends.cache.RedisOrMemoryCache", "LOCATION": CACHE_URL}}
-elif WEB_PROCESSES > 1:
+elif WEB_PROCESSES > 1 or INSTANCES > 1:
     # Rate limits count in the cache: with several processes they need one that all of them see.
-    CACHES = {"default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "larder_cache"}}
+    CACHES = {"default": {"BACKEND": "registry_site.backends.cache.DatabaseCounters", "LOCATION": "larder_cache"}}
 else:
-    CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "larder"}}
+    CACHES = {"default": {"BACKEND": "registry_site.backends.cache.MemoryCounters", "LOCATION": "larder"}}
 
 # --- Time and language ----------------------------------------------------------------------------
 
@@ -194,28 +201,41 @@ ACCOUNT_ADAPTER = "apps.accounts.identity.adapter.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
+EMAIL_TIMEOUT = 10  # a mail server that hangs is given up
 ACCOUNT_LOGOUT_REDIRECT_URL = "/"
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_SESSION_COOKIE_AGE = SESSION_COOKIE_AGE = 12 * 60 * 60
-ACCOUNT_FORMS = {"login": "apps.portal.people.sign_in.LoginForm"}
+ACCOUNT_FORMS = {
+    "login": "apps.portal.people.sign_in.LoginForm",
+    "change_password": "apps.portal.people.sign_in.PasswordChangeForm",
+}
 ACCOUNT_PRESERVE_USERNAME_CASING = False
-ACCOUNT_RATE_LIMITS = {"login": "30/m/ip", "login_failed": "10/m/ip,5/5m/key", "change_password": "5/m/user"}
-# Sign-on at identity providers (docs/sign-on.md). The flow, its limits and checks are in apps/accounts/identity/openid.
+ACCOUNT_RATE_LIMITS = False  # allauth's own, which several processes count by guess: RATES replaces them
+# Sign-on at identity providers (docs/sign-on.md). Flows, limits and checks: apps/accounts/identity/openid and saml.
 OIDC_PROVIDERS = env.openid_providers("LARDER_OIDC_PROVIDERS")
+SAML_PROVIDERS = env.saml_providers("LARDER_SAML_PROVIDERS")
+env.require_different_providers(OIDC_PROVIDERS, SAML_PROVIDERS)
 SOCIALACCOUNT_ADAPTER = "apps.accounts.identity.openid.adapter.SignOnAdapter"
 # Whose passwords sign in: everybody's, those of staff, nobody's.
 LOCAL_SIGN_IN = env.choice("LARDER_LOCAL_SIGN_IN", "on", "staff", "off")
-if LOCAL_SIGN_IN != "on" and not OIDC_PROVIDERS:
+if LOCAL_SIGN_IN != "on" and not (OIDC_PROVIDERS or SAML_PROVIDERS):
     raise ImproperlyConfigured(
-        f"LARDER_LOCAL_SIGN_IN={LOCAL_SIGN_IN} needs LARDER_OIDC_PROVIDERS: who could sign in without one?"
+        f"LARDER_LOCAL_SIGN_IN={LOCAL_SIGN_IN} needs LARDER_OIDC_PROVIDERS or LARDER_SAML_PROVIDERS: "
+        "who could sign in without one?"
     )
+# Who needs one: nobody, staff, they and the owners of namespaces, everybody (apps/accounts/identity/second_factor.py).
+SECOND_FACTOR = env.choice("LARDER_SECOND_FACTOR", "off", "staff", "owners", "everyone")
 MFA_ADAPTER = "apps.accounts.identity.second_factor.SecondFactorAdapter"
-MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
-MFA_FORMS = {"authenticate": "apps.portal.people.second_factor.CodeForm"}
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes", "webauthn"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_FORMS = {
+    "authenticate": "apps.portal.people.second_factor.CodeForm",
+    "authenticate_webauthn": "apps.portal.people.passkey_forms.PasskeyForm",
+    "login_webauthn": "apps.portal.people.passkey_forms.PasskeySignInForm",
+}
+MFA_RATE_LIMITS = False  # RATES again
 MFA_TOTP_ISSUER = "Larder"
 MFA_TOTP_TOLERANCE = 1  # clocks of phones; `CodeForm` refuses a code that was used for as long as it is valid
-# Nothing sends mail yet. What does so one day must not hold a request while a mail server hangs.
-EMAIL_TIMEOUT = 5
 NAMESPACE_CREATION = env.choice("LARDER_NAMESPACE_CREATION", "members", "staff")
 RESERVED_NAMES = frozenset(env.words("LARDER_RESERVED_NAMES"))
 DEMO = env.switch("LARDER_DEMO", default=True)
@@ -245,8 +265,17 @@ TRUSTED_PROXIES = env.trusted_proxies("LARDER_TRUSTED_PROXIES")
 BEHIND_PROXY = env.switch("LARDER_BEHIND_PROXY")
 # The location of a proxy that sends the files of the storage folder.
 ACCEL_REDIRECT = env.location("LARDER_ACCEL_REDIRECT")
-# In the shape of Django 6, read by our own middleware until then.
-SECURE_CSP = {
+# By the groups of apps/accounts/access/throttling.py, which counts them; None is no limit.
+RATES = {
+    "sign_in": env.rate("LARDER_RATE_SIGN_IN", "5/5m"),
+    "second_factor": env.rate("LARDER_RATE_SECOND_FACTOR", "5/5m"),
+    "tokens": env.rate("LARDER_RATE_TOKENS", "30/m"),
+    "invitations": env.rate("LARDER_RATE_INVITATIONS", "30/m"),
+    "search": env.rate("LARDER_RATE_SEARCH", "300/10s"),
+    "publish": env.rate("LARDER_RATE_PUBLISH", "500/10s"),
+    "export": env.rate("LARDER_RATE_EXPORT", "10/m"),
+}
+SECURE_CSP = {  # in the shape of Django 6, read by our own middleware until then
     "default-src": ["'none'"],
     "script-src": ["'self'"],
     "style-src": ["'self'"],
@@ -258,12 +287,14 @@ SECURE_CSP = {
     "frame-ancestors": ["'none'"],
     "object-src": ["'none'"],
 }
-# How many processes and hosts may run it: dangerous combinations are system checks.
-INSTANCES = env.number("LARDER_INSTANCES", 1, least=1)
 
 # --- Bytes ----------------------------------------------------------------------------------------
 
-STORAGE_URL = env.url("LARDER_STORAGE_URL", f"file://{DATA_DIR / 'blobs'}", "file", "s3")
+STORAGE_URL = env.storage_url("LARDER_STORAGE_URL", f"file://{DATA_DIR / 'blobs'}")
+STORAGE_AZURE_KEY = env.azure_key("LARDER_AZURE_KEY_FILE", STORAGE_URL)
+# Object storage sends archives and blobs itself, by links that last for so long; 0: Larder sends them.
+STORAGE_REDIRECT_SECONDS = env.number("LARDER_STORAGE_REDIRECT_SECONDS", 0, most=900)
+STORAGE_DIRECT_UPLOADS = env.switch("LARDER_STORAGE_DIRECT_UPLOADS")
 ARCHIVE_URL_LIFETIME = timedelta(minutes=env.number("LARDER_ARCHIVE_URL_MINUTES", 15, least=15, most=60 * 24))
 PUBLIC_ARCHIVE_MAX_AGE = env.number("LARDER_PUBLIC_ARCHIVE_MAX_AGE", 300)
 MODULE_ARCHIVE_MAX_BYTES = env.number("LARDER_MODULE_ARCHIVE_MAX_BYTES", 100 * 1024 * 1024, least=1)
@@ -274,7 +305,6 @@ OCI_BLOB_MAX_BYTES = env.number("LARDER_OCI_BLOB_MAX_BYTES", 2_000_000_000, leas
 PROVIDER_DOCS_MAX_BYTES = env.number("LARDER_PROVIDER_DOCS_MAX_BYTES", 20 * 1024 * 1024, least=1)
 SUMS_MAX_BYTES = env.number("LARDER_SUMS_MAX_BYTES", 1_000_000, least=1024)
 OCI_MANIFEST_MAX_BYTES = env.number("LARDER_OCI_MANIFEST_MAX_BYTES", 4 * 1024 * 1024, least=1024)
-# Sparse indexes: some platforms of an image, with the index of all of them.
 OCI_SPARSE_INDEXES = env.switch("LARDER_OCI_SPARSE_INDEXES")
 ARCHIVE_MAX_ENTRIES = env.number("LARDER_ARCHIVE_MAX_ENTRIES", 65_000, least=1, most=65_000)
 NAMESPACE_MAX_BYTES = env.number("LARDER_NAMESPACE_MAX_BYTES", 0)
@@ -307,6 +337,8 @@ PROVIDER_PACKAGES = env.switch("LARDER_PROVIDER_PACKAGES")
 # --- Work -----------------------------------------------------------------------------------------
 
 BROKER_URL = env.url("LARDER_BROKER_URL", "filesystem://", "filesystem", "redis", "rediss")
+# What the workers of this host do: a worker that does not sign asks one that does.
+WORKER_QUEUES = env.some_of("LARDER_WORKER_QUEUES", "check", "sign", "notify")
 JOB_LEASE = timedelta(seconds=env.number("LARDER_JOB_LEASE_SECONDS", 30, least=5, most=24 * 3600))
 # A third of the lease: two renewals may fail before another worker takes over.
 JOB_RENEWAL = JOB_LEASE / 3
@@ -319,6 +351,10 @@ UPLOAD_TICKET_LIFETIME = timedelta(minutes=env.number("LARDER_UPLOAD_TICKET_MINU
 # What ended is pruned every night; the audit is the evidence of a year and more.
 AUDIT_LIFETIME = timedelta(days=env.number("LARDER_AUDIT_DAYS", 400, least=400, most=36_500))
 JOB_LIFETIME = timedelta(days=env.number("LARDER_JOB_DAYS", 90, least=1, most=36_500))
+WEBHOOK_ALLOW = env.networks("LARDER_WEBHOOK_ALLOW")  # beside public addresses
+SMTP = env.smtp("LARDER_SMTP_URL")  # None prints mails
+MAIL_FROM = env.text("LARDER_MAIL_FROM", f"Larder <larder@{PUBLIC_HOST.partition(':')[0]}>")
+NOTIFY_LIFETIME = timedelta(days=env.number("LARDER_NOTIFY_DAYS", 30, least=1, most=3650))
 # Tests kill a worker before or after a step by naming it here; empty in every other life.
 CRASH_AT = env.words("LARDER_CRASH_AT")
 
@@ -327,9 +363,8 @@ CRASH_AT = env.words("LARDER_CRASH_AT")
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_ROOT = DATA_DIR / "static"
-STORAGES = {
-    "staticfiles": {"BACKEND": "registry_site.server.static_files.HashedStaticFiles"},
-}
+STATICFILES_FINDERS = [*global_settings.STATICFILES_FINDERS, "registry_site.server.bundles.Bundles"]
+STORAGES = {"staticfiles": {"BACKEND": "registry_site.server.static_files.HashedStaticFiles"}}
 WHITENOISE_INDEX_FILE = False
 
 # --- REST framework -------------------------------------------------------------------------------
@@ -342,6 +377,16 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": [],
     "UNAUTHENTICATED_USER": None,
 }
+
+# What `make schema` writes, /api/v1/schema answers and /api/docs shows.
+OPENAPI_FILE = BASE_DIR / "static/api/openapi.json"
+
+# --- Metrics --------------------------------------------------------------------------------------
+
+# Who may read /metrics from elsewhere: one token a line, so that a new one can be added before the old one goes.
+METRICS_TOKENS = env.secrets_in("LARDER_METRICS_TOKEN_FILE")
+# Where a worker without a web process beside it answers /metrics.
+METRICS_LISTEN = env.address("LARDER_METRICS_LISTEN", "") if env.text("LARDER_METRICS_LISTEN") else None
 
 # --- Logging --------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from django.urls import include, path, register_converter
 
 from apps.lib.addresses import Segment
 from registry_site import status
+from registry_site.monitoring import page as metrics_page
 from registry_site.server import health
 
 register_converter(Segment, "segment")
@@ -12,6 +13,7 @@ register_converter(Segment, "segment")
 urlpatterns = [
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
+    path("metrics", metrics_page.metrics, name="metrics"),
     path("status", status.status, name="status"),
     path("", include("apps.protocol.urls", namespace="protocol")),
     path("v2", include("apps.oci.urls", namespace="oci")),
@@ -24,5 +26,4 @@ urlpatterns = [
 handler400 = "apps.portal.frame.errors.bad_request"
 handler403 = "apps.portal.frame.errors.permission_denied"
 handler404 = "apps.portal.frame.errors.page_not_found"
-handler429 = "apps.portal.frame.errors.too_many_requests"  # read by allauth
 handler500 = "apps.portal.frame.errors.server_error"

@@ -5,6 +5,7 @@ from django.db.models import Q
 from apps.accounts import namespace_deletion
 from apps.admin_base.base import address_condition
 from apps.artifacts import garbage, repositories
+from apps.audit import recorder
 from apps.blobs import references
 from apps.jobs import targets
 from apps.jobs.targets import Source
@@ -13,6 +14,7 @@ from apps.modules import publishing as module_publishing
 from apps.modules import pushed_manifests
 from apps.modules.contents import reinspection
 from apps.modules.models import ModuleVersion
+from apps.notify import outbox
 from apps.providers import lifecycle as provider_lifecycle
 from apps.providers import publishing as provider_publishing
 from apps.providers.docs import replacing
@@ -22,12 +24,14 @@ from apps.releases.catalogue import rebuilding
 from apps.releases.lifecycle import purging, release_blobs, verification
 from apps.releases.models import Kind, Release
 from apps.releases.publishing import quotas
-from apps.signing import keys
-from apps.signing.models import SigningKey
+from apps.signing import keys, requests
+from apps.signing.models import SignatureRequest, SigningKey
 
 
 def connect() -> None:
     """Called once, when all apps are loaded."""
+    # Who is told of an event.
+    recorder.outbox = outbox.add
     # References to blobs by digest, without a foreign key.
     references.checks = (release_blobs.referenced_by_release,)
     # Descriptions of the contents of a namespace.
@@ -57,6 +61,10 @@ def connect() -> None:
         replacing.JOB: Source(
             ProviderVersion.objects.select_related("release__namespace").all,
             lambda word: _by_address(word, "release__"),
+        ),
+        requests.JOB: Source(
+            SignatureRequest.objects.select_related("key__namespace").all,
+            lambda word: Q(key__namespace__name=word) | Q(key__key_id=word.upper()),
         ),
         keys.JOB: Source(
             SigningKey.objects.select_related("namespace").all,

@@ -2,6 +2,8 @@
 
 from importlib import import_module
 
+from django.conf import settings
+
 from registry_site.env import use_settings
 from registry_site.server.forwarded import TrustedProxyHeaders
 from registry_site.startup import die_with_parent
@@ -12,6 +14,10 @@ application = TrustedProxyHeaders(import_module("registry_site.server.handler").
 # Apps are loaded. Background writers: token use (D13) and downloads (D15).
 import_module("apps.accounts.identity.token_usage").start()
 import_module("apps.releases.catalogue.downloads").start()
+# Counts for /metrics, which all processes of this host share.
+import_module("registry_site.monitoring.sharing").start()
+if settings.TRACES:
+    import_module("registry_site.monitoring.tracing").start()
 # Lists of damaged and quarantined digests, for use during a database outage (D6).
 import_module("apps.blobs.integrity").start()
 import_module("apps.releases.lifecycle.quarantine").start()

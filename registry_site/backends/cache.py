@@ -1,27 +1,79 @@
-"""The cache of several hosts: Redis, and this process's memory while Redis does not answer.
+"""The cache: Redis, the database or this process's memory; it counts rate limits, so `incr` is atomic in each.
 
-The cache counts rate limits. Refusing every sign-in during an outage would lock out the operators who have to end it,
-and dropping the limits would allow guessing. So each process counts alone: the limits hold, times the number of
-processes.
+While Redis does not answer, memory takes its place. Refusing every sign-in during an outage would lock out the
+operators who have to end it, and dropping the limits would allow guessing. So each process counts alone: the limits
+hold, times the number of processes.
 """
 
+import base64
+import pickle
 import threading
 import time
 from typing import Any
 
 import structlog
 from django.core.cache.backends.base import BaseCache
+from django.core.cache.backends.db import DatabaseCache
 from django.core.cache.backends.locmem import LocMemCache
 from django.core.cache.backends.redis import RedisCache
+from django.db import connections, router, transaction
+from redis import Redis
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
+
+from apps.lib.errors import RegistryError
 
 # If Redis hangs, the first request waits at most twice as long, and the others not at all.
 TIMEOUT_SECONDS = 1.0
 ASK_AGAIN_SECONDS = 5.0
 
+# With Django's 300 a stranger could push the count of their guesses out by having something else counted.
+MAX_ENTRIES = 50_000
+
 log = structlog.get_logger("larder.cache")
+
+
+class MemoryCounters(LocMemCache):
+    """For a single process."""
+
+    def __init__(self, name: str, params: dict[str, Any]) -> None:
+        super().__init__(name, {**params, "max_entries": MAX_ENTRIES})
+
+
+class DatabaseCounters(DatabaseCache):
+    """For several processes without Redis. Django's `incr` reads and writes, and lengthens the life of the entry."""
+
+    def __init__(self, table: str, params: dict[str, Any]) -> None:
+        super().__init__(table, {**params, "max_entries": MAX_ENTRIES})
+        self._name = table
+
+    def incr(self, key: str, delta: int = 1, version: int | None = None) -> int:
+        key = self.make_and_validate_key(key, version=version)
+        alias = router.db_for_write(self.cache_model_class)
+        connection = connections[alias]
+        table = connection.ops.quote_name(self._name)
+        # SQLite locks the database when the transaction begins.
+        lock = " FOR UPDATE" if connection.features.has_select_for_update else ""
+        with transaction.atomic(using=alias), connection.cursor() as cursor:
+            cursor.execute(f"SELECT value FROM {table} WHERE cache_key = %s{lock}", [key])  # noqa: S608  # the table
+            row = cursor.fetchone()
+            if row is None:
+                raise ValueError(f"Key '{key}' not found")
+            count: int = pickle.loads(base64.b64decode(row[0])) + delta  # noqa: S301  # as Django reads it
+            written = base64.b64encode(pickle.dumps(count)).decode()
+            cursor.execute(f"UPDATE {table} SET value = %s WHERE cache_key = %s", [written, key])  # noqa: S608  # likewise
+        return count
+
+
+def require(url: str) -> None:
+    """Raise RegistryError unless the Redis at the URL answers."""
+    try:
+        patience = {"socket_timeout": TIMEOUT_SECONDS, "socket_connect_timeout": TIMEOUT_SECONDS}
+        with Redis.from_url(url, **patience, retry=Retry(NoBackoff(), 0)) as redis:
+            redis.ping()
+    except RedisError as error:
+        raise RegistryError(type(error).__name__) from error  # its text may name hosts
 
 
 class Availability:
@@ -72,7 +124,7 @@ class RedisOrMemoryCache(BaseCache):
             "retry": Retry(NoBackoff(), 1),
         }
         self._shared = RedisCache(location, {**params, "OPTIONS": {**options, **params.get("OPTIONS", {})}})
-        self._own = LocMemCache("larder-while-redis-is-away", params)
+        self._own = MemoryCounters("larder-while-redis-is-away", params)
 
     def _call(self, method: str, *arguments: Any, **more: Any) -> Any:
         if _availability.may_ask():

@@ -14,7 +14,7 @@ import os
 import stat
 import time
 import uuid
-from collections import deque
+from collections import defaultdict, deque
 from pathlib import Path
 from queue import Empty
 from typing import Any
@@ -40,7 +40,7 @@ class Channel(virtual.Channel):
         super().__init__(connection, **options)
         # Names from the last listing: thousands of messages cost one listing, not one each.
         self._listed: dict[str, deque[str]] = {}
-        self._stuck: set[str] = set()
+        self._stuck: dict[str, set[str]] = defaultdict(set)  # by queue
 
     @property
     def folder(self) -> Path:
@@ -73,14 +73,14 @@ class Channel(virtual.Channel):
         listed = self._listed.get(queue)
         if not listed:
             listed = self._listed[queue] = deque(sorted(self._names(queue)))
-            self._stuck.intersection_update(listed)
+            self._stuck[queue].intersection_update(listed)
         while listed:
             name = listed.popleft()
-            if name not in self._stuck and (message := self._take(name)) is not None:
+            if name not in self._stuck[queue] and (message := self._take(queue, name)) is not None:
                 return message
         raise Empty
 
-    def _take(self, name: str) -> dict[str, Any] | None:
+    def _take(self, queue: str, name: str) -> dict[str, Any] | None:
         """Return the message if this reader removed its file, else None."""
         path = self.folder / name
         message = None
@@ -100,7 +100,7 @@ class Channel(virtual.Channel):
         except FileNotFoundError:
             return None
         except OSError as error:
-            self._stuck.add(name)
+            self._stuck[queue].add(name)
             log.error("queue_file_stuck", file=name, reason=reason, error=type(error).__name__)  # noqa: TRY400
             return None
         if reason:

@@ -4,6 +4,7 @@ An answer of the machine edges depends on the request's method, scheme, host, pa
 headers more. A header that stands in neither list below, or twice, goes to Django.
 """
 
+import asyncio
 import hashlib
 import time
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ Key = tuple[str | bytes | None, ...]
 
 @dataclass(slots=True)
 class Question:
-    """`era` and `number` are the generation before Django was asked."""
+    """`era` and `number` are the generation before Django was asked; equal requests wait for `asking`."""
 
     key: Key
     method: str
@@ -42,6 +43,7 @@ class Question:
     at: float
     era: int = -1
     number: int = -1
+    asking: asyncio.Future[bool] | None = None
 
     def header(self, name: bytes) -> str:
         return self.headers.get(name, b"").decode("latin-1")

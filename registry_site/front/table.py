@@ -30,6 +30,15 @@ class Whole:
         return ENTRY_BYTES + len(self.body) + sum(len(name) + len(value) for name, value in self.headers)
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What Django's access line said about the request that brought the answer; equal requests have the same."""
+
+    route: str = ""
+    person: int | None = None
+    release: int | None = None
+
+
 @dataclass(slots=True)
 class Entry:
     whole: Whole
@@ -38,6 +47,7 @@ class Entry:
     number: int
     until: float
     noted: Callable[[str], object] | None
+    origin: Origin = Origin()
 
 
 class Table:
@@ -50,6 +60,8 @@ class Table:
         self._wholes: dict[bytes, Whole] = {}
         self._lock = threading.Lock()
         self.bytes = self.hits = 0
+        # By route and status.
+        self.answers: dict[tuple[str, int], int] = {}
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -65,6 +77,8 @@ class Table:
                 return None
             self._entries.move_to_end(key)
             self.hits += 1
+            counted = (entry.origin.route, entry.whole.status)
+            self.answers[counted] = self.answers.get(counted, 0) + 1
             return entry
 
     def __contains__(self, key: Key) -> bool:

@@ -8,6 +8,9 @@ from django.conf import settings
 from apps.lib.forwarding import PROXIED, origin
 
 Environ = dict[str, Any]
+# In the environ: the peer's own address if nobody has forwarded the request, else empty.
+DIRECT_PEER = "larder.direct_peer"
+_FORWARDED = ("HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_PROTO", "HTTP_FORWARDED", "HTTP_X_REAL_IP", "HTTP_VIA")
 WsgiApplication = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
 
 
@@ -27,16 +30,19 @@ class TrustedProxyHeaders:
 
 
 def decide(environ: Environ) -> None:
+    is_forwarded = any(name in environ for name in _FORWARDED) or settings.BEHIND_PROXY
+    peer = environ.get("REMOTE_ADDR", "")
     forwarded_for = environ.pop("HTTP_X_FORWARDED_FOR", "")
     forwarded_proto = environ.pop("HTTP_X_FORWARDED_PROTO", "")
     found = origin(
         settings.TRUSTED_PROXIES,
-        peer=environ.get("REMOTE_ADDR", ""),
+        peer=peer,
         forwarded_for=forwarded_for,
         forwarded_proto=forwarded_proto,
     )
     environ["REMOTE_ADDR"] = found.client
     environ[PROXIED] = found.is_proxied
+    environ[DIRECT_PEER] = "" if is_forwarded or found.is_proxied else peer
     scheme = found.scheme
     if settings.BEHIND_PROXY and not settings.TRUSTED_PROXIES:
         # The older setting names no proxies, so it trusts every peer. `check --deploy` warns about it (larder.W002).

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
@@ -21,6 +22,7 @@ from kombu.exceptions import KombuError
 from apps.blobs import store
 from apps.jobs import heartbeats
 from apps.lib.errors import RegistryError
+from registry_site.backends import cache
 from registry_site.celery import app
 
 ALIVE = {"status": "ok"}
@@ -30,6 +32,12 @@ CHECK_SECONDS = 2.0
 SHARED_SECONDS = 1.0
 # Set when a stop of this process was announced.
 stopping = threading.Event()
+# While this file is there, all web processes of this data folder say the same (`manage.py drain`).
+DRAINING = settings.DATA_DIR / "draining"
+
+
+def is_stopping() -> bool:
+    return stopping.is_set() or DRAINING.exists()
 
 
 def check_database() -> None:
@@ -43,12 +51,13 @@ def check_broker() -> None:
 
 
 def check_worker() -> None:
-    newest = heartbeats.newest()
-    if newest is None:
-        raise RegistryError("no worker has reported yet")
-    age = timezone.now() - newest
-    if age > HEARTBEAT_MAX_AGE:
-        raise RegistryError(f"the last worker reported {age.total_seconds():.0f} s ago")
+    for queue, worker in (("check", "worker"), ("sign", "worker that signs"), ("notify", "worker that notifies")):
+        newest = heartbeats.newest(queue)
+        if newest is None:
+            raise RegistryError(f"no {worker} has reported yet")
+        age = timezone.now() - newest
+        if age > HEARTBEAT_MAX_AGE:
+            raise RegistryError(f"the last {worker} reported {age.total_seconds():.0f} s ago")
 
 
 PARTS: dict[str, Callable[[], None]] = {
@@ -57,7 +66,9 @@ PARTS: dict[str, Callable[[], None]] = {
     "broker": check_broker,
     "worker": check_worker,
 }
-# Without these this process cannot answer. Without the others uploads wait, and reads work.
+if settings.CACHE_URL:
+    PARTS["cache"] = partial(cache.require, settings.CACHE_URL)
+# Without these this process cannot answer. Without the others uploads wait, or limits are counted alone; reads work.
 NEEDED = ("database", "storage")
 
 
@@ -124,7 +135,7 @@ def readiness() -> tuple[int, dict[str, Any]]:
         "parts": states,
         "warnings": [f"{name}: {state}" for name, state in states.items() if name not in NEEDED and state != "ok"],
     }
-    if stopping.is_set():
+    if is_stopping():
         return HTTPStatus.SERVICE_UNAVAILABLE, document | {"status": "stopping"}
     if any(states[name] != "ok" for name in NEEDED):
         return HTTPStatus.SERVICE_UNAVAILABLE, document | {"status": "unavailable"}

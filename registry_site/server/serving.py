@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 import warnings
+from importlib import import_module
 from threading import Event, Thread
 from typing import Any
 
@@ -25,7 +26,8 @@ from apps.jobs.claims import worker_name
 from registry_site import env
 from registry_site.backends.database import give_up_connections
 from registry_site.celery import app
-from registry_site.server import first_step
+from registry_site.monitoring import page, sharing
+from registry_site.server import first_step, health
 from registry_site.startup import certificates, die_with_parent
 from registry_site.startup.supervisor import FORKS
 
@@ -34,6 +36,9 @@ HEAD_BYTES = 64 * 1024
 # What an HTTP/2 connection may send before anybody reads it.
 WINDOW_BYTES = 2 * 1024 * 1024
 ENDED_UNASKED = 1
+# Workers and their checks give way to readers: a third of the weight of a web process where processors are short.
+WORKER_NICENESS = 5
+PID_FILE = "web.pid"
 stop_asked = Event()
 
 log = structlog.get_logger("larder.serving")
@@ -67,6 +72,9 @@ class WebServer(Server):  # type: ignore[misc,valid-type]  # a variable: it has 
 def web() -> None:
     """Serve HTTP until SIGTERM or SIGINT."""
     files = tls_files()
+    with contextlib.suppress(OSError):  # a full or read-only disk: serve without `manage.py drain`
+        health.DRAINING.unlink(missing_ok=True)
+        (settings.DATA_DIR / PID_FILE).write_text(str(os.getpid()))
     # Its workers are forks, which must not share database connections.
     give_up_connections()
     if FORKS:
@@ -112,11 +120,18 @@ def worker(*, with_beat: bool) -> None:
 
     Exits with 0 only after a signal; Celery would also do so after an "Unrecoverable error".
     """
+    os.nice(WORKER_NICENESS)
     # The processes of a prefork pool end with the worker.
     worker_pid = os.getpid()
     signals.worker_process_init.connect(lambda **_: die_with_parent.arm(worker_pid), weak=False)
     signals.worker_shutting_down.connect(lambda **_: stop_asked.set(), weak=False)
     signals.worker_ready.connect(_report, weak=False)
+    signals.worker_process_init.connect(lambda **_: sharing.start(), weak=False)
+    sharing.start()
+    if settings.TRACES:
+        import_module("registry_site.monitoring.tracing").start()
+    if settings.METRICS_LISTEN:
+        page.serve(*settings.METRICS_LISTEN)
     clock = Clock()
     if with_beat:
         signals.worker_ready.connect(lambda **_: clock.start(), weak=False)
@@ -125,7 +140,7 @@ def worker(*, with_beat: bool) -> None:
     pool = ["--pool", settings.WORKER_POOL, "--concurrency", str(settings.WORKER_CONCURRENCY)]
     # Workers need not talk to each other: the database has the list of work.
     alone = ["--without-gossip", "--without-mingle", "--without-heartbeat"]
-    _celery("worker", *pool, *alone)
+    _celery("worker", *pool, *alone, "--queues", ",".join(settings.WORKER_QUEUES))
     clock.stop()
     if not stop_asked.is_set():
         sys.exit(ENDED_UNASKED)

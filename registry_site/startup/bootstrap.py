@@ -7,17 +7,19 @@ import io
 import os
 import secrets
 import socket
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import structlog
 from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
-from django.db import DatabaseError, connection, connections
+from django.db import DatabaseError, OperationalError, connection, connections
 
 from registry_site import env
 from registry_site.server.files import replace
@@ -27,7 +29,12 @@ ADVISORY_LOCK = 0x4C6172646572
 # Metadata is read and written in milliseconds: a longer statement only blocks others.
 TIME_OUTS = {"statement_timeout": "10s", "idle_in_transaction_session_timeout": "30s", "lock_timeout": "5s"}
 NO_TIME_OUTS = "; ".join(f"SET LOCAL {name} = 0" for name in TIME_OUTS)
+# Whoever comes after a statement that waits for a table waits as well: a migration gives up before requests do.
+OF_MIGRATIONS = f"{NO_TIME_OUTS}; SET LOCAL lock_timeout = '2s'"
+LOCK_NOT_AVAILABLE = "55P03"
+LOCK_PAUSE, LOCK_PATIENCE = 1.0, 600.0
 
+log = structlog.get_logger("larder.start")
 
 NO_KEY_YET = (
     "There is no secret key yet. Name the file that all hosts share by LARDER_SECRET_KEY_FILE; on a single host "
@@ -130,7 +137,7 @@ def one_host_at_a_time() -> Iterator[None]:
             cursor.execute(NO_TIME_OUTS)
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [ADVISORY_LOCK])
         _limit_time()
-        with connection.execute_wrapper(_without_time_outs):
+        with connection.execute_wrapper(_with_time_outs_of_migrations):
             yield
     finally:
         with suppress(DatabaseError):
@@ -140,11 +147,26 @@ def one_host_at_a_time() -> Iterator[None]:
         connection.close()
 
 
-def _without_time_outs(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:  # noqa: FBT001  # Django calls it so
-    """Lift the time-outs for migrations, in each transaction: the next one may be in another session."""
+def _with_time_outs_of_migrations(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:  # noqa: FBT001  # Django calls it so
+    """Set them in each transaction: the next one may be in another session."""
     if context["connection"].in_atomic_block:
-        context["cursor"].cursor.execute(NO_TIME_OUTS)
+        context["cursor"].cursor.execute(OF_MIGRATIONS)
     return execute(sql, params, many, context)
+
+
+def until_tables_are_free(migrate: Callable[[], object]) -> None:
+    """Migrate again and again while others use a table that it must lock; what was done before is not done twice."""
+    deadline = time.monotonic() + LOCK_PATIENCE
+    while True:
+        try:
+            migrate()
+        except OperationalError as error:
+            if getattr(error.__cause__, "sqlstate", "") != LOCK_NOT_AVAILABLE or time.monotonic() > deadline:
+                raise
+            log.warning("migration_waits", reason=str(error).strip().splitlines()[0])
+            time.sleep(LOCK_PAUSE)
+        else:
+            return
 
 
 def _limit_time() -> None:

@@ -65,6 +65,13 @@ def served(tls: str, *, data_dir: Path, listen_host: str, public_url: str, syste
     return files
 
 
+def served_file(tls: str, data_dir: Path) -> Path | None:
+    """Return where the served certificate is, without creating one; None for plain HTTP."""
+    if tls == "off":
+        return None
+    return data_dir / "tls" / "server.pem" if tls == "auto" else Path(tls.rpartition(":")[0])
+
+
 def names_for(listen_host: str, public_host: str) -> list[str]:
     """Return every host name or address of this Larder, sorted, without the wildcards 0.0.0.0 and ::."""
     wanted = {*ALWAYS, listen_host, public_host}
@@ -127,6 +134,20 @@ def _issue(
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(issuer_key), critical=False)
     )
     return key, builder.sign(authority_key, hashes.SHA256())
+
+
+def names_of(certificate: x509.Certificate) -> list[str]:
+    """Return the host names and addresses for which clients accept it."""
+    try:
+        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return []
+    return [_text(name) for name in names]
+
+
+def is_for(certificate: x509.Certificate, host: str) -> bool:
+    names = names_of(certificate)
+    return host in names or f"*.{host.partition('.')[2]}" in names
 
 
 def _is_current(path: Path, key_path: Path, authority: x509.Certificate, hosts: list[str]) -> bool:

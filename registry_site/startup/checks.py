@@ -1,8 +1,10 @@
 """System checks for dangerous combinations of settings, shown by `manage.py check --deploy`."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.apps import AppConfig
 from django.conf import settings
@@ -10,8 +12,11 @@ from django.core.checks import CheckMessage, Error, Tags, Warning, register  # n
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError, InterfaceError
 
-from apps.signing import fingerprints
+from apps.lib.storage_urls import AzureAddress, S3Address
+from apps.signing import fingerprints, vault
 from registry_site import env
+
+NETWORK_FILE_SYSTEMS = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "ceph", "fuse.glusterfs")
 
 
 @register(Tags.security, deploy=True)
@@ -21,9 +26,8 @@ def one_place_for_all_hosts(app_configs: Sequence[AppConfig] | None, **_: Any) -
         return []
     local_to_one_host = {
         "E001": ("LARDER_DATABASE_URL", settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"), "postgres://…"),
-        "E002": ("LARDER_STORAGE_URL", settings.STORAGE_URL.startswith("file:"), "s3://…"),
+        "E002": ("LARDER_STORAGE_URL", settings.STORAGE_URL.startswith("file:"), "s3://…, azure://… or gs://…"),
         "E003": ("LARDER_BROKER_URL", settings.BROKER_URL.startswith("filesystem:"), "redis://…"),
-        "E004": ("LARDER_CACHE_URL", not settings.CACHE_URL, "redis://…"),
     }
     return [
         Error(
@@ -66,9 +70,95 @@ def nothing_is_left_open(app_configs: Sequence[AppConfig] | None, **_: Any) -> l
                 id="larder.W003",
             )
         )
+    key = _secret_key()
+    if key is not None and (len(key) < env.LEAST_SECRET or key.startswith("django-insecure")):
+        found.append(
+            Error(
+                f"The secret key has fewer than {env.LEAST_SECRET} characters, or is an example: anyone can forge "
+                "sessions and links.",
+                hint="Write another one to LARDER_SECRET_KEY_FILE: openssl rand -hex 32.",
+                id="larder.E011",
+            )
+        )
+    is_public = env.is_public(settings.LISTEN_HOST)
+    if is_public and settings.TLS == "off" and not (settings.TRUSTED_PROXIES or settings.BEHIND_PROXY):
+        found.append(
+            Warning(
+                "LARDER_TLS=off, but LARDER_LISTEN is reachable from elsewhere, and no proxy is named: passwords and "
+                "tokens travel in the clear.",
+                hint="Serve TLS; or name the proxy that does in LARDER_TRUSTED_PROXIES.",
+                id="larder.W012",
+            )
+        )
+    if settings.METRICS_LISTEN and env.is_public(settings.METRICS_LISTEN[0]) and not settings.METRICS_TOKENS:
+        found.append(
+            Warning(
+                "LARDER_METRICS_LISTEN is reachable from elsewhere, but nobody there may read: there is no token.",
+                hint="Set LARDER_METRICS_TOKEN_FILE.",
+                id="larder.W013",
+            )
+        )
     if settings.CRASH_AT:
         found.append(Error("LARDER_CRASH_AT kills workers; it is for tests.", hint="Unset it.", id="larder.E006"))
     return found
+
+
+def _secret_key() -> str | None:
+    try:
+        return str(settings.SECRET_KEY)
+    except ImproperlyConfigured:
+        return None  # the first start makes one
+
+
+@register(Tags.security, deploy=True)
+def sqlite_is_on_a_disk_of_this_host(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:  # noqa: ARG001
+    """The locks of SQLite do not work over a network, and its WAL needs shared memory: the database is destroyed."""
+    database = env.database("LARDER_DATABASE_URL", settings.DATABASE_URL)
+    if not database["ENGINE"].endswith("sqlite3"):
+        return []
+    kind = file_system_of(Path(database["NAME"]).resolve())
+    if kind not in NETWORK_FILE_SYSTEMS:
+        return []
+    return [
+        Error(
+            f"The SQLite database {database['NAME']} is on a network file system ({kind}), which damages it.",
+            hint="Put LARDER_DATA_DIR on a disk of this host, or use PostgreSQL: LARDER_DATABASE_URL=postgres://…",
+            id="larder.E010",
+        )
+    ]
+
+
+def file_system_of(path: Path) -> str:
+    """Return the kind of file system, such as `ext4`; empty if this system does not tell."""
+    try:
+        mounts = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
+    except OSError:
+        return ""
+    over = [(len(place), kind) for _, place, kind, *_ in mounts if path.is_relative_to(place.replace("\\040", " "))]
+    # Of two on the same place the later one counts.
+    return max(enumerate(over), key=lambda one: (one[1][0], one[0]))[1][1] if over else ""
+
+
+@register(Tags.security, deploy=True)
+def links_to_storage_lead_elsewhere(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:  # noqa: ARG001
+    """Clients written in Go send their token on to the same host and to hosts below it."""
+    # The others send no client anywhere.
+    addresses: dict[str, type[S3Address | AzureAddress]] = {"s3": S3Address, "azure": AzureAddress}
+    kind = addresses.get(urlsplit(settings.STORAGE_URL).scheme)
+    if kind is None or not settings.STORAGE_REDIRECT_SECONDS:
+        return []
+    storage = urlsplit(kind.parse(settings.STORAGE_URL).clients_endpoint).hostname or ""
+    host = urlsplit(settings.PUBLIC_URL).hostname or ""
+    if not f".{storage}".endswith(f".{host}"):
+        return []
+    return [
+        Warning(
+            f"LARDER_STORAGE_REDIRECT_SECONDS sends clients to {storage}, and some of them send their token along: it "
+            "is the host of LARDER_PUBLIC_URL or below it.",
+            hint="Give the storage another host name, or unset LARDER_STORAGE_REDIRECT_SECONDS.",
+            id="larder.W020",
+        )
+    ]
 
 
 @register(Tags.security, deploy=True)
@@ -89,6 +179,30 @@ def keys_are_apart_from_what_they_protect(app_configs: Sequence[AppConfig] | Non
             id="larder.W010",
         )
     ]
+
+
+@register(Tags.security, deploy=True)
+def only_signing_workers_open_private_keys(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:  # noqa: ARG001
+    """Whoever reads hostile input must not be able to open private keys (D12)."""
+    if not vault.is_for_this_host() and os.access(settings.SIGNING_KEK_FILE, os.R_OK):
+        return [
+            Error(
+                f"LARDER_WORKER_QUEUES says that this host does not sign, but its processes can read the "
+                f"key-encryption key ({settings.SIGNING_KEK_FILE}).",
+                hint="Remove the file here, or let only the user of the signing workers read it.",
+                id="larder.E009",
+            )
+        ]
+    if settings.INSTANCES > 1 and vault.is_for_this_host() and len(settings.WORKER_QUEUES) > 1:
+        return [
+            Warning(
+                "The workers that read uploads, and the web processes beside them, can open private signing keys.",
+                hint="Run workers with LARDER_WORKER_QUEUES=sign, which alone have the key-encryption key, and set "
+                'LARDER_WORKER_QUEUES="check notify" everywhere else.',
+                id="larder.W011",
+            )
+        ]
+    return []
 
 
 @register(Tags.security, deploy=True)

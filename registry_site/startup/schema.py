@@ -8,6 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from django.db.migrations.exceptions import InconsistentMigrationHistory
 from django.db.migrations.executor import MigrationExecutor
 
 from apps.jobs import database_availability
-from registry_site.startup.bootstrap import CannotStartError
+from registry_site.startup.bootstrap import CannotStartError, until_tables_are_free
 
 SHOWN = 3
 NO_TABLES = "The database has no tables yet: run `manage.py migrate` first."
@@ -59,7 +60,7 @@ def bring_up_to_date() -> None:
     try:
         check_recorded()
         # Django's own command: ours would take and release the lock, which this process has already.
-        call_command(Migrate(), interactive=False, verbosity=0)
+        until_tables_are_free(partial(call_command, Migrate(), interactive=False, verbosity=0))
         check()
     except (DatabaseError, InconsistentMigrationHistory) as error:
         raise (_cannot_migrate(error) or error) from error

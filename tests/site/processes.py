@@ -32,10 +32,20 @@ def descendants(pid: int) -> set[int]:
 
 def child(pid: int, command: str) -> int | None:
     """The direct child that runs `manage.py <command>`."""
-    for candidate, parent in parents().items():
-        if parent == pid and name_of(candidate) == f"larder-{command}":
-            return candidate
-    return None
+    return next(iter(children(pid, command)), None)
+
+
+def children(pid: int, command: str) -> list[int]:
+    """Forks of `manage.py up` have names of their own, other processes a command line."""
+    ours = [one for one, parent in parents().items() if parent == pid]
+    return [one for one in ours if name_of(one) == f"larder-{command}" or words_of(one)[1:3] == ["manage.py", command]]
+
+
+def words_of(pid: int) -> list[str]:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+    except OSError:
+        return []
 
 
 def name_of(pid: int) -> str:

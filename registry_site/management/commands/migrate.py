@@ -1,3 +1,4 @@
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -5,22 +6,28 @@ from django.core.management import CommandError, call_command
 from django.core.management.commands.migrate import Command as Migrate
 
 from apps.accounts.access import staff_roles
-from registry_site.startup import bootstrap, schema
+from registry_site import env
+from registry_site.startup import bootstrap, first_run, schema
 
 
 class Command(Migrate):
-    """Like Django's, under the lock of `manage.py up`, and also creates the table of the cache and the staff roles."""
+    """Like Django's, under the lock of `manage.py up`.
+
+    Also creates the table of the cache, the staff roles and, if its password is given, the account `admin`.
+    """
 
     def handle(self, *args: Any, **options: Any) -> None:
         bootstrap.data_folder(settings.DATA_DIR)
         with bootstrap.one_host_at_a_time():
             if not options["fake"]:
                 self.refuse_edited_tables()
-            super().handle(*args, **options)
+            bootstrap.until_tables_are_free(partial(super().handle, *args, **options))
             if not (options["plan"] or options["check_unapplied"]):
                 call_command("createcachetable", verbosity=0)
                 if not options["app_label"]:  # otherwise tables may be missing
                     staff_roles.bring_up_to_date()
+                    if password := env.text("LARDER_ADMIN_PASSWORD"):
+                        first_run.create_admin(password)
 
     @staticmethod
     def refuse_edited_tables() -> None:

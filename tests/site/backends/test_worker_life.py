@@ -40,7 +40,7 @@ def message(body: Any = ([], {}, {}), **changes: Any) -> bytes:
     properties = {
         "delivery_tag": "1",
         "body_encoding": "base64",
-        "delivery_info": {"exchange": "", "routing_key": "celery"},
+        "delivery_info": {"exchange": "", "routing_key": "check"},
     }
     whole = {
         "body": base64.b64encode(json.dumps(body).encode()).decode(),
@@ -78,12 +78,12 @@ def litter(folder: Path) -> None:
     for number in range(3):  # more than a worker takes at once: none of them may keep its place
         for name, data in GARBAGE.items():
             own_tag = data.replace(b'"delivery_tag": "1"', b'"delivery_tag": "%d"' % number)
-            (folder / f"0_{name}_{number}.celery.msg").write_bytes(own_tag)
-    (folder / "0_folder.celery.msg" / "below").mkdir(parents=True)
-    os.mkfifo(folder / "0_pipe.celery.msg")
-    (folder / "0_link.celery.msg").symlink_to("/dev/zero")
-    (folder / "0_dangling.celery.msg").symlink_to("nowhere")
-    Path(os.fsdecode(bytes(folder) + b"/0_\xff.celery.msg")).write_bytes(b"")
+            (folder / f"0_{name}_{number}.check.msg").write_bytes(own_tag)
+    (folder / "0_folder.check.msg" / "below").mkdir(parents=True)
+    os.mkfifo(folder / "0_pipe.check.msg")
+    (folder / "0_link.check.msg").symlink_to("/dev/zero")
+    (folder / "0_dangling.check.msg").symlink_to("nowhere")
+    Path(os.fsdecode(bytes(folder) + b"/0_\xff.check.msg")).write_bytes(b"")
 
 
 def test_no_file_in_its_queue_stops_a_worker(own: Live) -> None:
@@ -93,12 +93,12 @@ def test_no_file_in_its_queue_stops_a_worker(own: Live) -> None:
     assert published["state"] == "published"
     assert worker_of(own) == before
     # What cannot be removed stays and is said once.
-    eventually(lambda: [path.name for path in folder.glob("0_*")] == ["0_folder.celery.msg"])
+    eventually(lambda: [path.name for path in folder.glob("0_*")] == ["0_folder.check.msg"])
     said = own.output.read_text()
     assert said.count("queue_file_stuck") == 1
     for name in ("empty_0", "half_1", "pickle_2", "large_0", "pipe", "link"):
-        assert f'"file": "0_{name}.celery.msg"' in said
-    shutil.rmtree(folder / "0_folder.celery.msg")
+        assert f'"file": "0_{name}.check.msg"' in said
+    shutil.rmtree(folder / "0_folder.check.msg")
 
 
 def test_without_its_folder_a_worker_waits_and_an_upload_is_accepted(own: Live) -> None:

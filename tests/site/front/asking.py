@@ -63,6 +63,8 @@ class Process:
         ready = ready_of(response)
         if question is not None and ready is not None:
             self.front.store(question, ready, status=response.status_code, headers=tuple(raw), body=body)
+        if question is not None:
+            self.front.settle(question, is_ready=ready is not None)
         return Answer(response.status_code, _compared(raw), body, was_ready=False)
 
     def end(self) -> None:

@@ -21,10 +21,15 @@ from apps.modules.models import Module
 from apps.releases.catalogue import downloads
 from apps.releases.lifecycle import verbs
 from apps.releases.models import DownloadCount, Lifecycle, Release
+from apps.signing import keys
 from registry_site.front import table
 from registry_site.front.front import may_tell
 from tests.conftest import person
+from tests.providers.conftest import draft_client, registered
+from tests.providers.draft_client import dist, signed
 from tests.site.front.asking import Process
+
+__all__ = ["draft_client", "registered"]
 
 pytestmark = pytest.mark.both
 
@@ -104,6 +109,36 @@ def test_each_change_ends_what_was_ready_and_no_more(process, published, tofu, a
         assert is_as_django_says(process, who, asked), asked
     # Quarantine is about bytes, which may be elsewhere as well.
     assert process.ask(nobody, PUBLIC).was_ready == (verb != "quarantine")
+
+
+def test_a_published_version_ends_its_own_documents_and_the_lists_and_no_other_module(process, published, tofu, bob):
+    published("acme/vpc/aws", "1.2.0")
+    reads, versions = tofu(bob), "/v1/modules/acme/vpc/aws/versions"
+    listed = ("/v1/modules/acme", "/v2/acme/vpc/aws/tags/list", "/api/v1/modules?namespace=acme", LIST)
+    ready(process, reads, versions, DOWNLOAD, *listed)
+
+    published("acme/dns/aws", "1.0.0")
+    process.learn()
+
+    for url in (versions, DOWNLOAD):
+        assert process.ask(reads, url).was_ready, url
+    for url in listed:
+        assert not process.ask(reads, url).was_ready, url
+
+
+def test_a_revoked_key_is_left_out_at_once_of_what_was_ready(process, draft_client, registered, tofu, bob, dora):
+    draft_client.publish(signed(dist()))
+    reads, url = tofu(bob), "/v1/providers/acme/dns/1.2.0/download/linux/amd64"
+    ready(process, reads, url)
+    assert registered.fingerprint[-16:].encode() in process.ask(reads, url).body
+
+    keys.revoke(key=registered, actor=Viewer(dora), reason="It leaked.")
+    process.learn()
+
+    said = process.ask(reads, url)
+    assert (said.status, said.was_ready) == (200, False)
+    assert registered.fingerprint[-16:].encode() not in said.body
+    assert is_as_django_says(process, reads, url)
 
 
 def test_a_public_namespace_that_is_hidden_is_hidden_from_everybody_at_once(process, published, tofu, pantry, olga):

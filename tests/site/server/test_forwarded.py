@@ -19,7 +19,12 @@ def test_the_older_setting_alone_believes_any_peer_about_the_scheme_and_nobody_a
 
     found = decided(HTTP_X_FORWARDED_PROTO="https", HTTP_X_FORWARDED_FOR="198.51.100.4")
 
-    assert found == {"REMOTE_ADDR": "192.0.2.1", "wsgi.url_scheme": "https", PROXIED: False}
+    assert found == {
+        "REMOTE_ADDR": "192.0.2.1",
+        "wsgi.url_scheme": "https",
+        PROXIED: False,
+        forwarded.DIRECT_PEER: "",
+    }
 
 
 @pytest.mark.parametrize(("peer", "scheme"), [("192.0.2.1", "https"), ("192.0.2.2", "http")])

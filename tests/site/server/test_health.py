@@ -47,6 +47,13 @@ def test_readyz_is_200_when_every_part_answers(client, transactional_db):
     assert set(answer.json()["parts"].values()) == {"ok"}
 
 
+def test_a_lack_of_workers_that_sign_is_named(client, transactional_db, settings):
+    settings.WORKER_QUEUES = ["check"]
+    heartbeats.beat("here:1")
+
+    assert client.get("/readyz").json()["warnings"] == ["worker: no worker that signs has reported yet"]
+
+
 def test_a_part_that_fails_is_named_without_what_may_be_secret(monkeypatch):
     def broken() -> None:
         raise DatabaseError("could not connect to postgres://larder:hunter2@db.internal")

@@ -41,6 +41,9 @@ def test_several_hosts_may_not(settings):
         ("CRASH_AT", ["before:check"], "larder.E006"),
         ("BEHIND_PROXY", True, "larder.W002"),
         ("TRUSTED_PROXIES", TrustedProxies.parse(["10.0.0.1", "::/0"]), "larder.W003"),
+        ("SECRET_KEY", "pears", "larder.E011"),
+        ("SECRET_KEY", "django-insecure-" + "x" * 50, "larder.E011"),
+        ("METRICS_LISTEN", ("0.0.0.0", 9464), "larder.W013"),
     ],
 )
 def test_what_must_not_be_on_in_production_is_named(settings, name, value, found):
@@ -49,6 +52,47 @@ def test_what_must_not_be_on_in_production_is_named(settings, name, value, found
     setattr(settings, name, value)
 
     assert ids(checks.nothing_is_left_open(None)) == [found]
+
+
+def test_a_host_that_does_not_sign_cannot_read_the_key_encryption_key(settings, tmp_path):
+    settings.SIGNING_KEK_FILE = tmp_path / "kek"
+    settings.WORKER_QUEUES = ["check"]
+    assert ids(checks.only_signing_workers_open_private_keys(None)) == []
+    settings.SIGNING_KEK_FILE.write_text("5a" * 32)
+
+    assert ids(checks.only_signing_workers_open_private_keys(None)) == ["larder.E009"]
+    settings.WORKER_QUEUES = ["sign"]
+    assert ids(checks.only_signing_workers_open_private_keys(None)) == []
+
+
+def test_several_hosts_have_workers_that_only_sign(settings):
+    assert ids(checks.only_signing_workers_open_private_keys(None)) == []
+    settings.INSTANCES = 2
+
+    assert ids(checks.only_signing_workers_open_private_keys(None)) == ["larder.W011"]
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        ("", []),
+        ("?endpoint=https://s3.acme.example", []),
+        ("?endpoint=https://registry.acme.example:9000", ["larder.W020"]),
+        ("?endpoint=https://s3.registry.acme.example", ["larder.W020"]),
+        ("?endpoint=https://s3.registry.acme.example&public_endpoint=https://s3.acme.example", []),
+        ("?endpoint=http://minio:9000&public_endpoint=https://s3.registry.acme.example", ["larder.W020"]),
+        ("?account=acme", []),
+        ("?account=acme&endpoint=https://blobs.registry.acme.example", ["larder.W020"]),
+    ],
+)
+def test_clients_are_not_sent_where_they_would_send_their_token(settings, options, found):
+    settings.PUBLIC_URL = "https://registry.acme.example"
+    settings.STORAGE_URL = f"{'azure' if 'account' in options else 's3'}://larder{options}"
+    settings.STORAGE_REDIRECT_SECONDS = 0
+    assert ids(checks.links_to_storage_lead_elsewhere(None)) == []
+    settings.STORAGE_REDIRECT_SECONDS = 60
+
+    assert ids(checks.links_to_storage_lead_elsewhere(None)) == found
 
 
 def test_the_older_word_for_a_proxy_is_no_danger_where_proxies_are_named(settings):
@@ -90,3 +134,23 @@ def test_the_default_place_of_that_key_is_warned_of():
     )
 
     assert "larder.W010" in done.stderr
+
+
+def test_plain_http_for_everybody_is_named_unless_a_proxy_is(settings):
+    settings.LISTEN_HOST, settings.TLS = "0.0.0.0", "off"
+    assert ids(checks.nothing_is_left_open(None)) == ["larder.W012"]
+
+    settings.TRUSTED_PROXIES = TrustedProxies.parse(["10.0.0.1"])
+    assert ids(checks.nothing_is_left_open(None)) == []
+
+
+def test_sqlite_on_a_network_file_system_is_an_error(settings, monkeypatch, tmp_path):
+    settings.DATABASE_URL = f"sqlite:///{tmp_path}/db.sqlite3"
+    assert ids(checks.sqlite_is_on_a_disk_of_this_host(None)) == []
+    kind = checks.file_system_of(tmp_path)
+    assert kind
+
+    monkeypatch.setattr(checks, "NETWORK_FILE_SYSTEMS", (kind,))
+    assert ids(checks.sqlite_is_on_a_disk_of_this_host(None)) == ["larder.E010"]
+    settings.DATABASE_URL = "postgres://larder@127.0.0.1/larder"
+    assert ids(checks.sqlite_is_on_a_disk_of_this_host(None)) == []

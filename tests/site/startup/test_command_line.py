@@ -3,9 +3,11 @@
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
+import psycopg
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.db import OperationalError, ProgrammingError
@@ -16,6 +18,7 @@ from registry_site import env
 from registry_site.startup import bootstrap, command_line, schema
 from tests import postgres
 from tests.live import CHECKOUT
+from tests.site.processes import eventually
 
 
 def manage(folder: Path, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
@@ -62,6 +65,8 @@ def test_make_run_says_the_same(tmp_path):
     url = "postgres://larder:hunter2@127.0.0.1:1/larder"
     assert "Connection refused" in refusal(manage(tmp_path, "up", LARDER_LISTEN=free(), LARDER_DATABASE_URL=url))
     assert "expected a bucket" in refusal(manage(tmp_path, "up", LARDER_STORAGE_URL="s3://"))
+    azure = refusal(manage(tmp_path, "up", LARDER_STORAGE_URL="azure://registry?account=acme"))
+    assert "LARDER_AZURE_KEY_FILE is not set" in azure
 
 
 def free() -> str:
@@ -193,6 +198,29 @@ def test_migrations_by_hand_outlast_the_statement_time_out(tmp_path):
 
     assert done.returncode == 0, done.stderr
     assert "Applying audit.0001_initial... OK" in done.stdout
+
+
+def test_a_migration_that_waits_for_a_table_has_nobody_wait_behind_it(tmp_path):
+    """Somebody reads the table in a long transaction, and a request comes after the migration that must lock it."""
+    if postgres.programs() is None:
+        pytest.skip(postgres.MISSING)
+    server = postgres.Server()
+    variables = {"LARDER_DATABASE_URL": server.url}
+    assert manage(tmp_path, "migrate", "jobs", "0001", **variables).returncode == 0
+    waiting = "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'jobs_heartbeat'::regclass"
+    with psycopg.connect(server.url) as reader, psycopg.connect(server.url, autocommit=True) as request:
+        reader.execute("SELECT count(*) FROM jobs_heartbeat")
+        with ThreadPoolExecutor(1) as beside:
+            migrating = beside.submit(manage, tmp_path, "migrate", "jobs", **variables)
+            eventually(lambda: request.execute(waiting).fetchone(), what="the migration")
+            request.execute("SET lock_timeout = '5s'")
+            assert request.execute("SELECT count(*) FROM jobs_heartbeat").fetchone() == (0,)
+            assert not migrating.done()
+            reader.rollback()
+            done = migrating.result()
+
+    assert done.returncode == 0, done.stderr
+    assert "migration_waits" in done.stderr
 
 
 @pytest.mark.parametrize(("command", "waits"), [("token", 1), ("up", 0), ("web", 0), ("worker", 0), ("beat", 0)])

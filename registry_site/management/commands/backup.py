@@ -1,0 +1,44 @@
+"""`manage.py backup FOLDER`: everything that a restore needs, while Larder goes on serving."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from apps.lib.errors import RegistryError
+from registry_site.operations import backup
+
+
+class Command(BaseCommand):
+    help = "Copy database, blobs and ledger to a new folder, while Larder goes on serving (operations.md)."
+    purpose = "backup"
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("folder", type=Path, help="A new or empty folder.")
+        keys = "Also write the secret key and the key-encryption key to a new file. Keep it apart from the folder."
+        parser.add_argument("--keys", type=Path, metavar="FILE", help=keys)
+        parser.add_argument("--without-blobs", action="store_true", help="Only list them: storage has its own backup.")
+        copy = "Copy and check every blob, even where a hard link to the file of storage would do."
+        parser.add_argument("--copy", action="store_true", help=copy)
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        try:
+            if options["keys"]:
+                names = backup.save_keys(options["keys"])
+                self.stdout.write(f"{options['keys']}: {', '.join(names) or 'no key is readable here'}")
+            self.write(options)
+        except FileExistsError as there:
+            raise CommandError(f"{there.filename} exists already: name a new file.") from None
+        except RegistryError as refused:
+            raise CommandError(f"{refused} {refused.hint}".strip()) from None
+
+    def write(self, options: dict[str, Any]) -> None:
+        backup.write(
+            options["folder"],
+            purpose=self.purpose,
+            with_blobs=not options["without_blobs"],
+            is_linked=not options["copy"],
+            say=self.stdout.write,
+        )
+        self.stdout.write(f"{options['folder']} is complete.")

@@ -1,0 +1,37 @@
+"""`manage.py doctor`: try every part, name what is wrong and how to fix it."""
+
+import json
+from argparse import ArgumentParser
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from registry_site.operations import doctor
+
+WRONG, WARNED = 1, 2
+
+
+class Command(BaseCommand):
+    help = "Try every part: exit status 0 if nothing is wrong, 1 if something is, 2 if there are only warnings."
+    requires_system_checks: list[str] = []  # they are among what it looks at
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--json", action="store_true", help="Print one JSON document.")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        findings = []
+        for finding in doctor.examine():
+            findings.append(finding)
+            if not options["json"]:
+                self.stdout.write(f"{finding.state:4}  {finding.part}: {finding.found}")
+                if finding.hint:
+                    self.stdout.write(f"      {finding.hint}")
+        states = {finding.state for finding in findings}
+        if options["json"]:
+            worst = next(state for state in (doctor.FAIL, doctor.WARN, doctor.OK) if state in states)
+            self.stdout.write(json.dumps({"status": worst, "findings": [asdict(one) for one in findings]}, indent=2))
+        if doctor.FAIL in states:
+            raise SystemExit(WRONG)
+        if doctor.WARN in states:
+            raise SystemExit(WARNED)

@@ -1,0 +1,28 @@
+"""`manage.py export FOLDER`: everything of a stopped Larder, to move it to other servers."""
+
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from apps.jobs import heartbeats
+from registry_site.management.commands.backup import Command as Backup
+from registry_site.operations import backup
+from registry_site.server.health import HEARTBEAT_MAX_AGE
+from registry_site.startup.bootstrap import CannotStartError
+
+
+class Command(Backup):
+    help = "Copy everything of a stopped Larder to a new folder, for `manage.py import` on other servers."
+    purpose = "export"
+
+    def write(self, options: dict[str, Any]) -> None:
+        try:
+            with backup.stopped():
+                if heartbeats.since(HEARTBEAT_MAX_AGE).exists():
+                    raise CommandError(
+                        "A worker has reported lately. Stop every process of Larder first, and wait a minute: what "
+                        "changes now would be lost."
+                    )
+                super().write(options)
+        except CannotStartError as refused:
+            raise CommandError(str(refused)) from None

@@ -1,0 +1,30 @@
+"""`manage.py verify`: every published version, compared with its bytes, signature and ledger entry."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from apps.blobs.store import StorageUnavailable
+from registry_site.operations import verifying
+
+
+class Command(BaseCommand):
+    help = "Read the bytes of every published version again; exit with 1 if one is not as it was published."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--sample", type=int, default=0, metavar="N", help="Only N versions, chosen at random.")
+
+    def handle(self, *_: Any, sample: int, **__: Any) -> None:
+        checked = wrong = 0
+        try:
+            for verdict in verifying.verify(sample=sample):
+                checked += 1
+                wrong += bool(verdict.problems)
+                for problem in verdict.problems:
+                    self.stdout.write(f"{verdict.release}: {problem}")
+        except StorageUnavailable as away:
+            raise CommandError(f"Stopped after {checked} versions: {away}") from away
+        self.stdout.write(f"{checked} published versions checked: {wrong} wrong.")
+        if wrong:
+            raise CommandError("docs/operations.md, Check the stored bytes, says what to do.")

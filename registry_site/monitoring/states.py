@@ -1,0 +1,146 @@
+"""States that are asked for when somebody looks: parts, queue, expiries. Nobody counts them, the database knows.
+
+Every host tells the same, so a query takes the maximum over instances and not their sum.
+"""
+
+import platform
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import datetime
+from itertools import chain
+
+import django
+from cryptography import x509
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError, connection
+from django.db.models import Count, Min
+from django.utils import timezone
+from prometheus_client import Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily
+
+from apps.accounts.models import ApiToken
+from apps.blobs import store
+from apps.blobs.models import Blob
+from apps.jobs import heartbeats
+from apps.jobs.models import WORKING, Job, State
+from apps.lib.metrics import registry
+from apps.notify import reading as notify
+from apps.portal.frame.context import larder_version
+from apps.signing.models import SigningKey
+from registry_site.front.front import front
+from registry_site.server import health
+from registry_site.startup import certificates
+
+
+class ReadyAnswers:
+    """What the front of this process counts itself, because a ready answer has no time for more."""
+
+    def collect(self) -> Iterator[Metric]:
+        answers = CounterMetricFamily(
+            "larder_ready_answers", "Requests that were answered from memory.", labels=["route", "status"]
+        )
+        for (route, status), count in list(front.table.answers.items()):
+            answers.add_metric([route, str(status)], count)
+        yield answers
+        figures = front.figures()
+        misses = CounterMetricFamily("larder_ready_misses", "Reads that were not in memory, or no longer valid.")
+        misses.add_metric([], figures["misses"])
+        yield misses
+        for name, words in (("answers", "Answers in memory"), ("bytes", "Bytes of the answers in memory")):
+            yield GaugeMetricFamily(f"larder_ready_stored_{name}", f"{words}, all processes.", figures[name])
+
+
+def families() -> Iterator[Metric]:
+    parts = health.checks.states()
+    yield _up(parts)
+    yield _build(is_database_up=parts["database"] == "ok")
+    yield from _certificate()
+    if parts["storage"] == "ok":
+        yield from _free()
+    if parts["database"] == "ok":
+        try:
+            yield from list(chain(_queue(), _notifications(), _blobs(), _expiries()))
+        except (DatabaseError, InterfaceError):
+            return  # it has gone since: the next look says so
+
+
+def _up(parts: dict[str, str]) -> Metric:
+    up = GaugeMetricFamily("larder_part_up", "1 if the part answers.", labels=["part"])
+    for name, state in parts.items():
+        up.add_metric([name], float(state == "ok"))
+    return up
+
+
+def _build(*, is_database_up: bool) -> Metric:
+    build = {"version": larder_version(), "python": platform.python_version(), "django": django.get_version()}
+    if is_database_up:
+        build["database"] = connection.vendor
+    return InfoMetricFamily("larder_build", "Versions.", build)
+
+
+def _certificate() -> Iterator[Metric]:
+    path = certificates.served_file(settings.TLS, settings.DATA_DIR)
+    try:
+        until = x509.load_pem_x509_certificate(path.read_bytes()).not_valid_after_utc if path else None
+    except (OSError, ValueError):
+        until = None
+    if until is not None:
+        yield _seconds_until("larder_certificate_expiry_seconds", "Until the TLS certificate expires.", until)
+
+
+def _free() -> Iterator[Metric]:
+    with suppress(store.StorageUnavailable):  # gone since
+        if (free := store.free_bytes()) is not None:
+            yield GaugeMetricFamily("larder_storage_free_bytes", "Bytes that still fit into storage.", free)
+
+
+def _queue() -> Iterator[Metric]:
+    jobs = GaugeMetricFamily("larder_jobs", "Jobs that wait, run, or have failed.", labels=["state"])
+    counts = dict.fromkeys((*WORKING, State.FAILED), 0)
+    rows = Job.objects.filter(state__in=counts).values_list("state").annotate(number=Count("pk")).order_by()
+    for state, number in (counts | {State(state): number for state, number in rows}).items():
+        jobs.add_metric([state], number)
+    yield jobs
+    since = Job.objects.waiting_since()
+    age = 0.0 if since is None else max(0.0, (timezone.now() - since).total_seconds())
+    yield GaugeMetricFamily("larder_oldest_waiting_job_seconds", "Age of the oldest waiting job.", age)
+    workers = heartbeats.since(health.HEARTBEAT_MAX_AGE).count()
+    yield GaugeMetricFamily("larder_workers", "Workers that reported lately.", workers)
+
+
+def _notifications() -> Iterator[Metric]:
+    waiting = GaugeMetricFamily("larder_notify_waiting", "What waits to be told.", labels=["what"])
+    oldest = GaugeMetricFamily("larder_notify_oldest_seconds", "How long the oldest has been due.", labels=["what"])
+    for what, (count, seconds) in notify.waiting().items():
+        waiting.add_metric([what], count)
+        oldest.add_metric([what], seconds)
+    yield from (waiting, oldest)
+
+
+def _blobs() -> Iterator[Metric]:
+    damaged = GaugeMetricFamily("larder_blob_problems", "Stored files that are missing or damaged.", labels=["problem"])
+    rows = Blob.objects.exclude(problem="").values_list("problem").annotate(number=Count("pk")).order_by()
+    for problem, number in ({"missing": 0, "damaged": 0} | dict(rows)).items():
+        damaged.add_metric([problem], number)
+    yield damaged
+
+
+def _expiries() -> Iterator[Metric]:
+    now = timezone.now()
+    soonest = SigningKey.objects.usable(now).aggregate(at=Min("expires_at"))["at"]
+    if soonest is not None:
+        yield _seconds_until("larder_signing_key_expiry_seconds", "Until the first signing key expires.", soonest)
+    tokens = GaugeMetricFamily(
+        "larder_token_expiry_seconds", "Until the first API token of such an owner expires.", labels=["owner"]
+    )
+    rows = ApiToken.objects.usable(now).values_list("user__is_service").annotate(at=Min("expires_at")).order_by()
+    for is_service, at in rows:
+        tokens.add_metric(["service_account" if is_service else "person"], (at - now).total_seconds())
+    yield tokens
+
+
+def _seconds_until(name: str, words: str, at: datetime) -> Metric:
+    return GaugeMetricFamily(name, words, (at - timezone.now()).total_seconds())
+
+
+registry.register(ReadyAnswers())

@@ -1,0 +1,222 @@
+"""A backup is a folder: the rows of every table, blobs, staged uploads, the ledger, a manifest with all checksums.
+
+`manifest.json` comes last, so that a folder without one is no backup. The rows are those of one moment, and blobs never
+change, so a backup is whole however much is published meanwhile. Secret key and key-encryption key are in a file of
+their own, and only if it is asked for.
+"""
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from django.apps import apps
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+
+from apps.blobs import copies, store
+from apps.blobs.models import Blob, State
+from apps.lib.errors import RegistryError
+from apps.portal.frame.context import larder_version
+from registry_site import env
+from registry_site.operations import dump, staged
+from registry_site.server.files import replace
+from registry_site.startup import bootstrap
+
+FORMAT = 1
+MANIFEST, OBJECTS = "manifest.json", "objects.jsonl"
+TRIES = 3
+KEYS = {"secret_key": "LARDER_SECRET_KEY_FILE", "kek": "LARDER_SIGNING_KEK_FILE"}
+Say = Callable[[str], None]
+
+
+class Unusable(RegistryError):
+    """A folder that is no backup, not whole, or that must not be used here."""
+
+
+class _Purged(Exception):
+    """A version was purged after its rows were read."""
+
+
+@dataclass(slots=True)
+class Manifest:
+    made_at: str
+    larder: str
+    purpose: str  # backup or export
+    database: str
+    migrations: dict[str, str]
+    last_numbers: dict[str, int]
+    rows: dict[str, int] = field(default_factory=dict)
+    checksums: dict[str, str] = field(default_factory=dict)  # sha256 by file name
+    blobs: dict[str, int] = field(default_factory=dict)  # size by digest
+    staged: dict[str, str] = field(default_factory=dict)  # sha256 by key
+    has_blobs: bool = True
+    format: int = FORMAT
+
+
+def write(folder: Path, *, purpose: str, with_blobs: bool, is_linked: bool, say: Say) -> Manifest:
+    """Write a backup into an empty or new folder. Raises Unusable, and StorageUnavailable."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        raise Unusable(f"{folder} is not empty.", hint="Name a new folder: each backup has its own.")
+    for left in reversed(range(TRIES)):
+        manifest = _rows(folder, purpose=purpose, with_blobs=with_blobs, is_linked=is_linked, say=say)
+        say(f"{sum(manifest.rows.values()):,} rows of {len(manifest.rows)} tables")
+        try:
+            _blobs(folder, manifest, with_blobs=with_blobs, is_linked=is_linked)
+        except _Purged as purged:
+            if not left:
+                raise Unusable(f"{purged} was purged while it was copied, again and again.") from None
+            say(f"{purged} was purged meanwhile: reading the rows again")
+        else:
+            break
+    what = "" if with_blobs else ", which are not copied"
+    say(f"{len(manifest.blobs):,} blobs with {sum(manifest.blobs.values()):,} bytes{what}")
+    if with_blobs:
+        say(f"{len(manifest.staged):,} uploads that are not published yet")
+    with (folder / OBJECTS).open("w", encoding="utf-8") as out:
+        for key, data in copies.own_objects():
+            out.write(json.dumps([key, data.decode()]) + "\n")
+    files = [OBJECTS, *(f"tables/{table}.jsonl.gz" for table in manifest.rows)]
+    manifest.checksums = {name: copies.digest_of(folder / name) for name in files}
+    replace(folder / MANIFEST, json.dumps(asdict(manifest), indent=1).encode(), mode=0o600)
+    return manifest
+
+
+def _rows(folder: Path, *, purpose: str, with_blobs: bool, is_linked: bool, say: Say) -> Manifest:
+    tables = folder / "tables"
+    tables.mkdir(mode=0o700, exist_ok=True)
+    moment = staged.snapshot(folder, is_wanted=with_blobs, is_linked=is_linked, say=say)
+    with moment as (using, saved):
+        manifest = Manifest(
+            made_at=timezone.now().isoformat(),
+            larder=larder_version(),
+            purpose=purpose,
+            database=connection.vendor,
+            migrations=dump.migrations(),
+            last_numbers=dump.last_numbers(using),
+            staged=saved,
+        )
+        for table, model in dump.tables_of(apps).items():
+            manifest.rows[table] = dump.write_table(model, tables / f"{table}.jsonl.gz", using)
+        ready = Blob.objects.using(using).filter(state=State.READY)
+        manifest.blobs = dict(ready.order_by("digest").values_list("digest", "size"))
+    return manifest
+
+
+def _blobs(folder: Path, manifest: Manifest, *, with_blobs: bool, is_linked: bool) -> None:
+    manifest.has_blobs = with_blobs
+    if not with_blobs:
+        return
+    for digest in manifest.blobs:
+        target = folder / "blobs" / copies.path_of(digest)
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if target.exists():
+            continue
+        try:
+            copies.save_blob(digest, target, is_linked=is_linked)
+        except store.Missing:
+            target.unlink(missing_ok=True)
+            if Blob.objects.filter(digest=digest, state=State.READY).exists():
+                raise Unusable(
+                    f"sha256:{digest} is not in storage.", hint="Run `manage.py check_storage --whole` first."
+                ) from None
+            raise _Purged(f"sha256:{digest}") from None
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Raises Unusable unless the folder is a backup whose files are as they were written."""
+    try:
+        found: dict[str, Any] = json.loads((folder / MANIFEST).read_text())
+        manifest = Manifest(**found)
+    except FileNotFoundError:
+        raise Unusable(f"{folder} has no {MANIFEST}: it is no backup, or one that was not finished.") from None
+    except (ValueError, TypeError):
+        raise Unusable(f"{folder / MANIFEST} cannot be read.") from None
+    if manifest.format != FORMAT:
+        raise Unusable(f"{folder} has format {manifest.format}, expected {FORMAT}.", hint="Use a newer Larder.")
+    for name, checksum in manifest.checksums.items():
+        if not (folder / name).is_file():
+            raise Unusable(f"{folder} is not whole: there is no {name}.")
+        if copies.digest_of(folder / name) != checksum:
+            raise Unusable(f"{folder} is damaged: {name} is not as it was written.")
+    return manifest
+
+
+def check_blobs(folder: Path, manifest: Manifest) -> None:
+    """Raises Unusable unless every blob of the backup has the bytes of its digest."""
+    for digest in manifest.blobs if manifest.has_blobs else ():
+        file = folder / "blobs" / copies.path_of(digest)
+        if not file.is_file() or copies.digest_of(file) != digest:
+            raise Unusable(f"{folder} is {'damaged' if file.is_file() else 'not whole'}: sha256:{digest}.")
+    if not staged.is_whole(folder, manifest.staged):
+        raise Unusable(f"{folder} is damaged or not whole: {staged.FOLDER}.")
+
+
+def load(folder: Path, manifest: Manifest, *, storage_survived: bool, say: Say) -> None:
+    """Fill this Larder, which must be empty and stopped. Raises Unusable, CannotStartError, Unequal."""
+    if not dump.is_empty():
+        raise Unusable("The database of LARDER_DATABASE_URL is in use.", hint="Restore into an empty one.")
+    if not storage_survived and not copies.is_empty():
+        raise Unusable(
+            "The storage of LARDER_STORAGE_URL is in use.",
+            hint="Restore into an empty one; or add --storage-survived if it is the storage of this very Larder.",
+        )
+    check_blobs(folder, manifest)
+    for digest in manifest.blobs if manifest.has_blobs else ():
+        copies.load_blob(digest, folder / "blobs" / copies.path_of(digest))
+    staged.load(folder, manifest.staged)
+    say(f"{len(manifest.blobs):,} blobs, {len(manifest.staged):,} uploads that are not published yet")
+    for line in (folder / OBJECTS).read_text(encoding="utf-8").splitlines():
+        key, text = json.loads(line)
+        copies.load_object(key, text.encode())
+    dump.load(folder / "tables", manifest.migrations, manifest.last_numbers)
+    say(f"{sum(manifest.rows.values()):,} rows of {len(manifest.rows)} tables")
+
+
+# --- Keys ------------------------------------------------------------------------------------------------------------
+
+
+def key_files() -> dict[str, Path]:
+    return {
+        "secret_key": env.folder("LARDER_SECRET_KEY_FILE", settings.DATA_DIR / "secret_key"),
+        "kek": settings.SIGNING_KEK_FILE,
+    }
+
+
+def save_keys(file: Path) -> list[str]:
+    """Write the keys that this host can read to a new file with mode 0600; return their names."""
+    found = {name: path.read_text() for name, path in key_files().items() if path.is_file()}
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
+        json.dump(found, out)
+        out.flush()
+        os.fsync(out.fileno())
+    return list(found)
+
+
+def load_keys(file: Path) -> list[str]:
+    """Put the keys where this host reads them. Raises Unusable if another key is there."""
+    try:
+        found: dict[str, str] = json.loads(file.read_text())
+    except (OSError, ValueError) as error:
+        raise Unusable(f"{file} cannot be read: {error}.") from None
+    places = key_files()
+    for name, text in found.items():
+        if places[name].is_file() and places[name].read_text() != text:
+            raise Unusable(f"{places[name]} has another key than {file}.", hint=f"Move it away, or set {KEYS[name]}.")
+    for name, text in found.items():
+        places[name].parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace(places[name], text.encode(), mode=0o600)
+    return list(found)
+
+
+@contextmanager
+def stopped() -> Iterator[None]:
+    """Nothing else uses the data folder meanwhile. Raises CannotStartError."""
+    bootstrap.data_folder(settings.DATA_DIR)
+    with bootstrap.only_one(settings.DATA_DIR), bootstrap.one_host_at_a_time():
+        yield

@@ -1,0 +1,268 @@
+"""The check-up of `manage.py doctor`: each part is tried for real, and each finding says how to fix it."""
+
+import platform
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from urllib.parse import urlsplit
+
+import django
+from cryptography import x509
+from django.conf import settings
+from django.core import checks
+from django.core.exceptions import ImproperlyConfigured
+from django.db import DatabaseError, InterfaceError, connection
+from django.utils import timezone
+from kombu.exceptions import KombuError
+
+from apps.accounts.models import Namespace
+from apps.blobs import round_trip, store
+from apps.jobs.models import Job
+from apps.lib.errors import RegistryError
+from apps.lib.forwarding import parse_address
+from apps.portal.frame.context import larder_version
+from apps.releases.publishing import quotas
+from apps.signing import gpg, vault
+from apps.signing.models import PrivateKey
+from registry_site.backends import cache
+from registry_site.server import health
+from registry_site.startup import certificates, schema
+from registry_site.startup.bootstrap import CannotStartError
+
+OK, WARN, FAIL = "ok", "warn", "fail"
+SLOW_SECONDS = 0.25
+CLOCK_LIMIT = timedelta(seconds=60)
+CERTIFICATE_SOON, CERTIFICATE_LATE = timedelta(days=30), timedelta(days=7)
+LOW_BYTES, NO_BYTES = 5_000_000_000, 1_000_000_000
+LONG_WAIT = timedelta(minutes=5)
+NEARLY_FULL = 0.9
+MAX_NAMESPACES = 1000
+AWAY = (RegistryError, ImproperlyConfigured, DatabaseError, InterfaceError, KombuError, OSError)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    part: str
+    state: str
+    found: str
+    hint: str = ""
+
+
+Look = Callable[[], Iterator[Finding]]
+
+
+def examine() -> Iterator[Finding]:
+    for part, look in LOOKS.items():
+        try:
+            yield from look()
+        except AWAY as error:
+            what = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+            yield Finding(part, FAIL, what, getattr(error, "hint", "") or HINTS.get(part, ""))
+
+
+def configuration() -> Iterator[Finding]:
+    if not settings.DATA_DIR.is_dir():
+        hint = "`manage.py up` or `manage.py migrate` creates it; or correct LARDER_DATA_DIR."
+        yield Finding("configuration", FAIL, f"{settings.DATA_DIR} is not there", hint)
+        return
+    serious = [one for one in checks.run_checks(include_deployment_checks=True) if _is_ours(one)]
+    for one in sorted(serious, key=lambda one: -one.level):
+        yield Finding("configuration", FAIL if one.level >= checks.ERROR else WARN, str(one.msg), str(one.hint or ""))
+    if not serious:
+        yield Finding("configuration", OK, f"{settings.PUBLIC_URL}, data in {settings.DATA_DIR}")
+
+
+def _is_ours(message: checks.CheckMessage) -> bool:
+    """Django's own warnings advise what a proxy may do as well; its errors count."""
+    return not message.is_silenced() and (message.level >= checks.ERROR or str(message.id).startswith("larder."))
+
+
+def versions() -> Iterator[Finding]:
+    found = f"Larder {larder_version()}, Python {platform.python_version()}, Django {django.get_version()}"
+    yield Finding("versions", OK, found)
+
+
+def database() -> Iterator[Finding]:
+    health.check_database()  # connects
+    began = time.perf_counter()
+    health.check_database()
+    seconds = time.perf_counter() - began
+    version = ".".join(str(number) for number in connection.get_database_version())
+    found = f"{connection.display_name} {version}, answers in {seconds * 1000:.1f} ms"
+    hint = "Put the database nearer, or find out what keeps it busy." if seconds > SLOW_SECONDS else ""
+    yield Finding("database", WARN if hint else OK, found, hint)
+    try:
+        schema.check()
+    except CannotStartError as refusal:
+        yield Finding("migrations", FAIL, str(refusal), "Run `manage.py migrate`.")
+    else:
+        yield Finding("migrations", OK, "all are applied")
+
+
+def storage() -> Iterator[Finding]:
+    began = time.perf_counter()
+    round_trip.try_storage()
+    found = f"writes, reads, creates only once and deletes, in {(time.perf_counter() - began) * 1000:.0f} ms"
+    yield Finding("storage", OK, found)
+
+
+def disk() -> Iterator[Finding]:
+    places = {"data folder": shutil.disk_usage(settings.DATA_DIR).free, "storage": store.free_bytes()}
+    for place, free in places.items():
+        if free is not None:
+            state = FAIL if free < NO_BYTES else WARN if free < LOW_BYTES else OK
+            hint = "" if state == OK else "Make room: docs/runbooks.md, The disk is full."
+            yield Finding("disk", state, f"{place}: {free / 1e9:.1f} GB free", hint)
+
+
+def broker() -> Iterator[Finding]:
+    health.check_broker()
+    yield Finding("broker", OK, f"answers ({urlsplit(settings.BROKER_URL).scheme})")
+
+
+def redis_cache() -> Iterator[Finding]:
+    if settings.CACHE_URL:
+        cache.require(settings.CACHE_URL)
+        yield Finding("cache", OK, "answers (redis)")
+    else:
+        yield Finding("cache", OK, "rate limits are counted without a Redis")
+
+
+def workers() -> Iterator[Finding]:
+    """The heartbeat is work that beat asks for, so its age tells of both."""
+    health.check_worker()
+    yield Finding("worker and beat", OK, "a worker has reported lately")
+    since = Job.objects.waiting_since()
+    if since is not None and timezone.now() - since > LONG_WAIT:
+        age = int((timezone.now() - since).total_seconds())
+        yield Finding("queue", WARN, f"a job has waited for {age} s", "Start more workers, or see why jobs fail.")
+
+
+def clocks() -> Iterator[Finding]:
+    late = datetime.now(UTC) - _database_time()
+    if abs(late) > CLOCK_LIMIT:
+        which = "ahead of" if late > timedelta() else "behind"
+        found = f"this host is {abs(late).total_seconds():.0f} s {which} the database"
+        yield Finding("clock", FAIL, found, "Synchronise the clocks (NTP): signatures and tokens carry times.")
+    elif offset := round_trip.clock_offset(CLOCK_LIMIT):
+        found = f"storage is {offset} this host by more than {CLOCK_LIMIT.total_seconds():.0f} s"
+        yield Finding("clock", FAIL, found, "Synchronise the clocks (NTP): storage refuses signed requests.")
+    else:
+        yield Finding("clock", OK, f"agrees with database and storage within {CLOCK_LIMIT.total_seconds():.0f} s")
+
+
+def _database_time() -> datetime:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT CURRENT_TIMESTAMP")
+        found = cursor.fetchone()[0]
+    return found if isinstance(found, datetime) else datetime.fromisoformat(found).replace(tzinfo=UTC)
+
+
+def signing() -> Iterator[Finding]:
+    program = gpg.program("gpg")
+    gpg.program("gpgv")
+    done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=10, check=True)  # noqa: S603
+    yield Finding("gpg", OK, done.stdout.splitlines()[0])
+    if not PrivateKey.objects.exists():
+        yield Finding("signing keys", OK, "none are stored")
+        return
+    vault.unlock()
+    try:
+        newest = vault.newest_kek_id()
+    except vault.SignerUnavailable as why:
+        if settings.SIGNING_KEK_FILE.exists():
+            yield Finding("signing keys", FAIL, str(why), why.hint)
+        else:
+            yield Finding("signing keys", OK, "this host has no key-encryption key: right for hosts without a worker")
+        return
+    broken = []
+    for private in PrivateKey.objects.select_related("key").order_by("pk"):
+        try:
+            vault.unseal(private)
+        except RegistryError as why:
+            broken.append(f"{private.key}: {why}")
+    if broken:
+        yield Finding("signing keys", FAIL, broken[0], "docs/operations.md, Signing keys.")
+    else:
+        yield Finding("signing keys", OK, f"the key-encryption key {newest} opens every private key")
+
+
+def certificate() -> Iterator[Finding]:
+    path = certificates.served_file(settings.TLS, settings.DATA_DIR)
+    if path is None:
+        yield Finding("certificate", OK, "served elsewhere (LARDER_TLS=off)")
+        return
+    if settings.TLS == "auto" and not path.is_file():
+        yield Finding("certificate", OK, "the first start makes one")
+        return
+    try:
+        found = x509.load_pem_x509_certificate(path.read_bytes())
+    except ValueError:
+        yield Finding("certificate", FAIL, f"{path} contains no PEM certificate", "See LARDER_TLS.")
+        return
+    left = found.not_valid_after_utc - datetime.now(UTC)
+    words = f"{path} is valid until {found.not_valid_after_utc:%Y-%m-%d}"
+    state = FAIL if left < CERTIFICATE_LATE else WARN if left < CERTIFICATE_SOON else OK
+    yield Finding("certificate", state, words, "" if state == OK else "Renew it, then restart the web processes.")
+    host = urlsplit(settings.PUBLIC_URL).hostname or ""
+    if not certificates.is_for(found, host):
+        found_names = ", ".join(certificates.names_of(found)) or "no name"
+        words = f"the certificate is for {found_names}, LARDER_PUBLIC_URL says {host}"
+        yield Finding("certificate", FAIL, words, "Clients refuse it: use a certificate for the public name.")
+
+
+def name() -> Iterator[Finding]:
+    host = urlsplit(settings.PUBLIC_URL).hostname or ""
+    if parse_address(host):
+        yield Finding("name", OK, f"{host} is an address")
+        return
+    try:
+        found = sorted({str(entry[4][0]) for entry in socket.getaddrinfo(host, None)})
+    except OSError:
+        hint = "Add it to the DNS, or correct LARDER_PUBLIC_URL: links and clients use this name."
+        yield Finding("name", FAIL, f"{host} has no address", hint)
+        return
+    yield Finding("name", OK, f"{host} is {', '.join(found)}")
+
+
+def namespace_quotas() -> Iterator[Finding]:
+    full = []
+    for namespace in Namespace.objects.order_by("pk")[:MAX_NAMESPACES]:
+        use = quotas.usage(namespace)
+        parts = ((use.bytes, use.max_bytes, "bytes"), (use.versions, use.max_versions, "versions"))
+        nearly = (part for part in parts if part[1] and part[0] > NEARLY_FULL * part[1])
+        full += [f"{namespace}: {used:,} of {most:,} {what}" for used, most, what in nearly]
+    if full:
+        yield Finding("quotas", WARN, "; ".join(full[:10]), "Raise the quota in the admin, or purge versions.")
+    else:
+        yield Finding("quotas", OK, "no namespace is nearly full")
+
+
+LOOKS: dict[str, Look] = {
+    "configuration": configuration,
+    "versions": versions,
+    "database": database,
+    "storage": storage,
+    "disk": disk,
+    "broker": broker,
+    "cache": redis_cache,
+    "worker and beat": workers,
+    "clock": clocks,
+    "gpg": signing,
+    "certificate": certificate,
+    "name": name,
+    "quotas": namespace_quotas,
+}
+HINTS = {
+    "database": "Is it running, and is LARDER_DATABASE_URL right?",
+    "storage": "Is it running, and may Larder write to LARDER_STORAGE_URL?",
+    "disk": "Is the disk of LARDER_DATA_DIR and LARDER_STORAGE_URL there?",
+    "broker": "Is it running, and is LARDER_BROKER_URL right? Uploads wait meanwhile.",
+    "cache": "Is it running, and is LARDER_CACHE_URL right? Each process counts rate limits alone meanwhile.",
+    "worker and beat": "Start `manage.py worker` and `manage.py beat`, and see their logs. Uploads wait meanwhile.",
+    "gpg": "Install gnupg where workers run.",
+}

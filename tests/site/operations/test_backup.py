@@ -1,0 +1,224 @@
+"""Backups under load, restores, and moves between databases: every version verifies afterwards."""
+
+import gzip
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from pathlib import Path
+
+import pytest
+
+from tests import postgres
+from tests.builders.archives import module_zip
+from tests.live import CHECKOUT, environment_of
+
+pytestmark = pytest.mark.live
+PORT = 1  # nobody listens: these Larders never serve
+
+
+class Stopped:
+    """A Larder that is not running: only its commands, in forks of a loaded process once it has a secret key."""
+
+    def __init__(self, folder: Path, secret_key: str = "", **variables: str) -> None:
+        self.data_dir = folder
+        self.environment = environment_of(folder, PORT, LARDER_LOG_LEVEL="ERROR", **variables)
+        if secret_key:
+            folder.mkdir(mode=0o700)
+            (folder / "secret_key").write_text(secret_key)
+
+    def run(self, *arguments: str) -> tuple[int, str, str]:
+        """Exit status, output, errors."""
+        if (self.data_dir / "secret_key").exists():
+            commands = self.commands
+            assert commands.stdin is not None
+            assert commands.stdout is not None
+            print(json.dumps(arguments), file=commands.stdin, flush=True)
+            status, output, errors = json.loads(commands.stdout.readline())
+            return status, output, errors
+        command = [sys.executable, "manage.py", *arguments]
+        done = subprocess.run(command, cwd=CHECKOUT, env=self.environment, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    def manage(self, *arguments: str) -> str:
+        status, output, errors = self.run(*arguments)
+        assert status == 0, output + errors
+        return output
+
+    def end(self) -> None:
+        if "commands" in vars(self):
+            self.commands.communicate()
+
+    @cached_property
+    def commands(self) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [sys.executable, "-m", "tests.forks"],
+            cwd=CHECKOUT,
+            env=self.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+
+def rows_of(folder: Path) -> dict[str, list[str]]:
+    tables = {
+        path.name: gzip.decompress(path.read_bytes()).decode().splitlines() for path in (folder / "tables").iterdir()
+    }
+    return {name: [tables[name][0], *sorted(tables[name][1:])] for name in tables}
+
+
+@pytest.fixture(scope="module")
+def saved(live, tmp_path_factory) -> Path:
+    """A backup that was taken while people published; with keys apart, and what was published before it began."""
+    folder = tmp_path_factory.mktemp("backup")
+    token = live.token()
+    over, published = threading.Event(), []
+    with live.client(token) as client:
+        client.put("/api/v1/namespaces/saved", json={"visibility": "private"})
+
+    def publish() -> None:
+        number = 0
+        while not over.is_set():
+            number += 1
+            release = live.publish("saved/vpc/aws", f"1.0.{number}", module_zip(comment=str(number).encode()), token)
+            published.append((release["version"], release["state"]))
+
+    thread = threading.Thread(target=publish)
+    thread.start()
+    try:
+        while not published:
+            thread.join(0.1)
+        before = list(published)
+        live.manage("audit", "verify")  # links the rows until now: their digests must be right after the restore
+        live.manage("backup", str(folder / "backup"), "--keys", str(folder / "keys"))
+        count = len(published)
+        while len(published) == count:
+            thread.join(0.1)
+    finally:
+        over.set()
+        thread.join()
+    (folder / "before").write_text(json.dumps(before))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def stopped() -> Iterator[Callable[..., Stopped]]:
+    made: list[Stopped] = []
+
+    def make(folder: Path, secret_key: str = "", **variables: str) -> Stopped:
+        made.append(Stopped(folder, secret_key, **variables))
+        return made[-1]
+
+    yield make
+    for larder in made:
+        larder.end()
+
+
+@pytest.fixture(scope="module")
+def restored(saved, stopped, tmp_path_factory) -> Stopped:
+    larder = stopped(tmp_path_factory.mktemp("restored") / "data")
+    output = larder.manage("restore", str(saved / "backup"), "--keys", str(saved / "keys"))
+    assert " wrong." in output
+    assert ": 0 wrong." in output
+    return larder
+
+
+def test_a_backup_under_load_is_whole_and_its_restore_verifies_completely(saved, restored):
+    before = json.loads((saved / "before").read_text())
+    manifest = json.loads((saved / "backup" / "manifest.json").read_text())
+
+    releases = [json.loads(line) for line in rows_of(saved / "backup")["releases_release.jsonl.gz"]]
+    versions = {row[releases[0].index("version")] for row in releases[1:]}
+    assert {version for version, state in before if state == "published"} <= versions
+    assert len(manifest["blobs"]) >= 2
+    assert "0 wrong" in restored.manage("verify")
+    assert "rows are as they were written" in restored.manage("audit", "verify")
+
+
+def test_a_restore_suspends_every_token(restored):
+    assert "tokens are suspended" in restored.manage("restored")
+
+
+def test_keys_are_in_the_file_that_was_asked_for_and_nowhere_else(saved, live):
+    secret = (live.data_dir / "secret_key").read_text().strip()
+
+    assert json.loads((saved / "keys").read_text())["secret_key"].strip() == secret
+    assert (saved / "keys").stat().st_mode & 0o777 == 0o600
+    for path in (saved / "backup").rglob("*"):
+        assert not path.is_file() or secret.encode() not in path.read_bytes()
+
+
+def test_a_larder_in_use_is_not_overwritten(saved, restored):
+    status, _, errors = restored.run("restore", str(saved / "backup"))
+
+    assert (status, "is in use. Restore into an empty one." in errors) == (1, True)
+
+
+def test_a_larder_moves_to_postgres_and_back_without_losing_a_row(restored, stopped, tmp_path):
+    if postgres.programs() is None:
+        pytest.skip(postgres.MISSING)
+    server = postgres.Server()
+    secret = (restored.data_dir / "secret_key").read_text()
+    scaled = stopped(tmp_path / "scaled", secret, LARDER_DATABASE_URL=server.url)
+    back = stopped(tmp_path / "back", secret)
+
+    restored.manage("export", str(tmp_path / "first"), "--keys", str(tmp_path / "keys"))
+    assert ": 0 wrong." in scaled.manage("import", str(tmp_path / "first"))
+    scaled.manage("export", str(tmp_path / "second"))
+    assert ": 0 wrong." in back.manage("import", str(tmp_path / "second"), "--keys", str(tmp_path / "keys"))
+    back.manage("export", str(tmp_path / "third"))
+
+    first, second, third = (rows_of(tmp_path / name) for name in ("first", "second", "third"))
+    assert first.keys() == second.keys() == third.keys()
+    for table in first:
+        assert decoded(first[table]) == decoded(second[table]) == decoded(third[table]), table
+    assert "rows are as they were written" in back.manage("audit", "verify")
+    given = [json.loads((tmp_path / name / "manifest.json").read_text())["last_numbers"] for name in ("first", "third")]
+    for table in ("accounts_user", "audit_auditevent", "releases_release"):
+        assert given[0][table] == given[1][table]
+
+
+def decoded(lines: list[str]) -> list[str]:
+    """Rows without the order of keys in JSON columns, which PostgreSQL changes."""
+    return sorted(json.dumps(json.loads(line), sort_keys=True) for line in lines[1:])
+
+
+def test_a_damaged_backup_is_refused_before_anything_is_written(saved, stopped, tmp_path):
+    copy, target = tmp_path / "copy", stopped(tmp_path / "target", "x" * 50)
+    subprocess.run(["cp", "-r", saved / "backup", copy], check=True)
+    blob = next(path for path in (copy / "blobs").rglob("*") if path.is_file())
+    data = blob.read_bytes()
+    blob.chmod(0o600)
+    blob.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    assert "is damaged: sha256:" in target.run("restore", str(copy))[2]
+    blob.unlink()
+    assert "is not whole: sha256:" in target.run("restore", str(copy))[2]
+
+    with (copy / "tables" / "accounts_user.jsonl.gz").open("ab") as file:
+        file.write(b"x")
+    assert "accounts_user.jsonl.gz is not as it was written" in target.run("restore", str(copy))[2]
+    (copy / "manifest.json").unlink()
+    assert "it is no backup, or one that was not finished" in target.run("restore", str(copy))[2]
+    assert not (target.data_dir / "blobs" / "sha256").exists()
+
+
+def test_a_backup_of_an_earlier_version_is_brought_up_to_date(saved, stopped, tmp_path):
+    """As before the table of signature requests was there."""
+    copy, target = tmp_path / "copy", stopped(tmp_path / "target", "x" * 50)
+    subprocess.run(["cp", "-r", saved / "backup", copy], check=True)
+    manifest = json.loads((copy / "manifest.json").read_text())
+    manifest["migrations"]["signing"] = "0003_plain_words"
+    del manifest["rows"]["signing_signaturerequest"]
+    del manifest["checksums"]["tables/signing_signaturerequest.jsonl.gz"]
+    (copy / "tables" / "signing_signaturerequest.jsonl.gz").unlink()
+    (copy / "manifest.json").write_text(json.dumps(manifest))
+
+    assert ": 0 wrong." in target.manage("restore", str(copy))
+
+    manifest["migrations"]["signing"] = "9999_of_the_future"
+    (copy / "manifest.json").write_text(json.dumps(manifest))
+    future = stopped(tmp_path / "future", "x" * 50)
+    assert "does not know the migration signing.9999_of_the_future" in future.run("restore", str(copy))[2]

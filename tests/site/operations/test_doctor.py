@@ -1,0 +1,237 @@
+"""`manage.py doctor`: each part is broken for real, and the finding says what and how to fix it."""
+
+import json
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.utils import timezone
+
+from apps.blobs import local
+from apps.jobs import heartbeats
+from apps.jobs.models import Heartbeat, Job
+from apps.signing import vault
+from apps.signing.models import Custody, PrivateKey, SigningKey
+from registry_site.celery import app
+from registry_site.operations import doctor
+from registry_site.startup import certificates
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def sound(db, settings):
+    """A Larder of which nothing is wrong but what tests have no part of."""
+    settings.DATA_DIR.joinpath("blobs").mkdir(exist_ok=True)
+    heartbeats.beat("here:1")
+
+
+def findings_of(*parts):
+    found = [finding for part in parts for finding in _looked(part)]
+    return {finding.part: (finding.state, finding.found) for finding in found}
+
+
+def _looked(part):
+    before = dict(doctor.LOOKS)
+    try:
+        for other in before:
+            if other != part:
+                del doctor.LOOKS[other]
+        return list(doctor.examine())
+    finally:
+        doctor.LOOKS.clear()
+        doctor.LOOKS.update(before)
+
+
+@contextmanager
+def answering(sql, instead):
+    """The database answers another statement."""
+
+    def ask(execute, asked, *rest):
+        return execute(instead if asked == sql else asked, *rest)
+
+    with connection.execute_wrapper(ask):
+        yield
+
+
+@pytest.mark.both
+def test_a_sound_larder_has_no_fault(sound):
+    states = {part: state for part, (state, _) in findings_of(*doctor.LOOKS).items()}
+
+    assert {part for part, state in states.items() if state == "fail"} == set()
+    for part in (
+        "database",
+        "migrations",
+        "storage",
+        "broker",
+        "cache",
+        "worker and beat",
+        "clock",
+        "gpg",
+        "name",
+        "quotas",
+    ):
+        assert states[part] == "ok", part
+
+
+def test_the_exit_status_and_the_json_tell_whether_something_is_wrong(sound):
+    out = StringIO()
+    with pytest.raises(SystemExit) as ended:  # plain http, and the key beside the database
+        call_command("doctor", "--json", stdout=out)
+    document = json.loads(out.getvalue())
+    assert (document["status"], ended.value.code) == ("warn", 2)
+    assert {"part", "state", "found", "hint"} == set(document["findings"][0])
+
+    Heartbeat.objects.all().delete()
+    out = StringIO()
+    with pytest.raises(SystemExit) as ended:
+        call_command("doctor", stdout=out)
+    assert ended.value.code == 1
+    assert "fail  worker and beat: no worker has reported yet\n      Start `manage.py worker`" in out.getvalue()
+
+
+def test_all_is_well_is_status_0(sound, monkeypatch):
+    monkeypatch.setattr(doctor, "LOOKS", {"versions": doctor.versions})
+
+    call_command("doctor", stdout=StringIO())
+
+
+def test_the_database_is_away(sound, database_away):
+    with database_away():
+        found = findings_of("database", "clock", "worker and beat", "quotas", "storage")
+
+    assert found["database"] == ("fail", "connection refused")
+    assert found["clock"][0] == found["worker and beat"][0] == found["quotas"][0] == "fail"
+    assert found["storage"][0] == "ok"
+
+
+def test_a_migration_is_missing(sound):
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM django_migrations WHERE app = 'jobs' AND name >= '0002'")
+
+    assert findings_of("database")["migrations"][0] == "fail"
+
+
+def test_storage_cannot_be_written(sound, settings, tmp_path):
+    (tmp_path / "blobs").write_text("a file where the folder should be")
+    settings.STORAGE_URL = f"file://{tmp_path}/blobs"
+
+    state, found = findings_of("storage")["storage"]
+    assert (state, "does not work" in found) == ("fail", True)
+
+
+def test_storage_that_overwrites_is_named(sound, monkeypatch):
+    def replace(source, target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        source.replace(target)
+        return True
+
+    monkeypatch.setattr(local, "_link_once", replace)
+    assert "cannot create only once" in findings_of("storage")["storage"][1]
+
+
+def test_the_broker_is_away(sound, settings):
+    before = app.conf["broker_url"]
+    app.conf.update(broker_url="redis://127.0.0.1:1/0")
+    try:
+        assert findings_of("broker")["broker"][0] == "fail"
+    finally:
+        app.conf.update(broker_url=before)
+
+
+def test_a_job_that_waits_and_a_worker_that_is_silent(sound):
+    Job.objects.create(kind="publish-module", target=1)
+    Job.objects.update(created_at=timezone.now() - timedelta(minutes=20))
+    assert findings_of("worker and beat")["queue"][0] == "warn"
+
+    Heartbeat.objects.update(at=timezone.now() - timedelta(minutes=20))
+    assert findings_of("worker and beat")["worker and beat"][0] == "fail"
+
+
+@pytest.mark.parametrize(("minutes", "words"), [("-5", "ahead of the database"), ("+5", "behind the database")])
+def test_the_clock_of_the_database_differs(sound, minutes, words):
+    with answering("SELECT CURRENT_TIMESTAMP", f"SELECT datetime('now', '{minutes} minutes')"):
+        state, found = findings_of("clock")["clock"]
+
+    assert (state, words in found) == ("fail", True)
+
+
+@pytest.mark.parametrize(("minutes", "words"), [(5, "storage is behind"), (-5, "storage is ahead")])
+def test_the_clock_of_storage_differs(sound, monkeypatch, minutes, words):
+    monkeypatch.setattr(timezone, "now", lambda: datetime.now(UTC) + timedelta(minutes=minutes))
+
+    state, found = findings_of("clock")["clock"]
+    assert (state, found.startswith(words)) == ("fail", True)
+
+
+def test_gpg_is_not_installed(sound, monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+
+    assert findings_of("gpg")["gpg"][0] == "fail"
+
+
+def test_the_key_encryption_key_does_not_open_a_private_key(sound, settings, acme, olga, worker_host, tmp_path):
+    settings.SIGNING_KEK_FILE = tmp_path / "kek"
+    settings.SIGNING_KEK_FILE.write_text("ab" * 32 + "\n")
+    sealed(acme)
+    assert findings_of("gpg")["signing keys"][0] == "ok"
+
+    settings.SIGNING_KEK_FILE.write_text("cd" * 32 + "\n")
+    assert findings_of("gpg")["signing keys"][0] == "fail"
+
+    settings.SIGNING_KEK_FILE.unlink()
+    assert findings_of("gpg")["signing keys"][1].startswith("this host has no key-encryption key")
+
+
+def sealed(namespace):
+    key = SigningKey.objects.create(
+        namespace=namespace, custody=Custody.REGISTRY, fingerprint="A" * 40, key_id="A" * 16, armor="-", algorithm="-"
+    )
+    row = vault.seal(key, b"private half")
+    row.save()
+    return PrivateKey.objects.get(pk=row.pk)
+
+
+def test_the_certificate_is_for_another_name_or_ends_soon(sound, settings, monkeypatch, tmp_path):
+    settings.TLS, settings.DATA_DIR = "auto", tmp_path
+    certificates.served("auto", data_dir=tmp_path, listen_host="127.0.0.1", public_url="https://127.0.0.1:8443")
+    settings.PUBLIC_URL = "https://127.0.0.1:8443"
+    assert findings_of("certificate")["certificate"][0] == "ok"
+
+    settings.PUBLIC_URL = "https://registry.example.com"
+    assert "is for 127.0.0.1" in findings_of("certificate")["certificate"][1]
+
+    settings.PUBLIC_URL = "https://127.0.0.1:8443"
+    monkeypatch.setattr(certificates, "LEAF_LIFETIME", timedelta(days=3))
+    (tmp_path / "tls" / "server.pem").unlink()
+    certificates.served("auto", data_dir=tmp_path, listen_host="127.0.0.1", public_url="https://127.0.0.1:8443")
+    assert findings_of("certificate")["certificate"][0] == "fail"
+
+
+def test_the_public_name_has_no_address(sound, settings):
+    settings.PUBLIC_URL = "https://no-such-host.invalid"
+
+    assert findings_of("name")["name"][0] == "fail"
+
+
+def test_the_disk_is_nearly_full(sound, monkeypatch):
+    monkeypatch.setattr(doctor, "LOW_BYTES", 10**18)
+
+    assert findings_of("disk")["disk"][0] == "warn"
+
+
+def test_a_namespace_is_nearly_full(sound, settings, published):
+    published()
+    settings.NAMESPACE_MAX_VERSIONS = 1
+
+    assert findings_of("quotas")["quotas"] == ("warn", "acme: 1 of 1 versions")
+
+
+def test_a_dangerous_setting_is_a_fault(sound, settings):
+    settings.DEBUG = True
+
+    first, *_ = doctor.configuration()
+    assert (first.state, "LARDER_DEBUG" in first.found) == ("fail", True)

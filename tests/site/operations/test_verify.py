@@ -1,0 +1,62 @@
+"""`manage.py verify`: every published version, compared with what is stored."""
+
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.core.management import CommandError, call_command
+
+from apps.blobs.models import Blob
+from registry_site.operations import verifying
+
+pytestmark = pytest.mark.both
+BLOBS = Path(settings.DATA_DIR) / "blobs"
+
+
+def problems():
+    return [problem for verdict in verifying.verify() for problem in verdict.problems]
+
+
+def test_what_is_as_it_was_published_is_sound(published):
+    for number in range(3):
+        published("acme/vpc/aws", f"1.{number}.0")
+    out = StringIO()
+
+    call_command("verify", stdout=out)
+
+    assert "3 published versions checked: 0 wrong." in out.getvalue()
+    assert len(list(verifying.verify(sample=2))) == 2
+
+
+@pytest.mark.parametrize(
+    ("act", "words"),
+    [
+        (lambda path: path.unlink(), "missing: expected"),
+        (lambda path: path.write_bytes(path.read_bytes()[:-1] + b"?"), "damaged: expected"),
+        (lambda path: path.write_bytes(path.read_bytes()[:-1]), "bytes are stored, expected"),
+    ],
+)
+def test_bytes_that_are_gone_or_others_are_named(published, act, words):
+    release = published()
+    path = BLOBS / "sha256" / release.digest[:2] / release.digest
+    path.chmod(0o600)
+    act(path)
+
+    assert any(words in problem for problem in problems())
+    with pytest.raises(CommandError):
+        call_command("verify", stdout=StringIO())
+
+
+def test_a_blob_without_a_row_and_a_ledger_without_the_entry_are_named(published):
+    release = published()
+    Blob.objects.filter(digest=release.digest).delete()
+    entry = next((BLOBS / "ledger").rglob("*.json"))
+    entry.unlink()
+    assert [problem.partition(": ")[2] or problem for problem in problems()] == [
+        f"there is no row of sha256:{release.digest}",
+        "the ledger has no entry",
+    ]
+
+    entry.write_text('{"digest": "0"}')
+    assert problems()[-1] == "the ledger has sha256:0"

@@ -1,0 +1,61 @@
+"""One style sheet a page: its sources in order, written again only when one of them has changed."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.contrib.staticfiles import finders
+
+from registry_site.server.bundles import BUNDLES, Bundles
+
+CSS = settings.BASE_DIR / "static" / "css"
+OF_THE_ADMIN = {"admin.css"}
+
+
+def links(response):
+    return re.findall(r'<link rel="stylesheet" href="/static/([^"]+)"', response.content.decode())
+
+
+@pytest.mark.parametrize(("url", "bundle"), [("/", "css/site.css"), ("/account/login/", "css/entrance.css")])
+def test_a_page_fetches_one_style_sheet(client, db, url, bundle):
+    assert links(client.get(url)) == [bundle]
+
+
+@pytest.mark.parametrize("name", BUNDLES)
+def test_it_is_its_sources_in_order(name):
+    found = Path(str(finders.find(name))).read_text()
+
+    assert found == "".join((CSS / source).read_text() for source in BUNDLES[name])
+    assert found.index("@layer tokens, base,") < found.index("{"), "the order of the layers comes first"
+
+
+def test_no_source_is_left_out():
+    """What a single page adds, its own template links."""
+    every = {path.relative_to(CSS).as_posix() for path in CSS.rglob("*.css")}
+    pages = (path.read_text() for path in (settings.BASE_DIR / "templates" / "portal").rglob("*.html"))
+    of_one_page = {name for page in pages for name in re.findall(r"{% static 'css/(components/[^']+)' %}", page)}
+
+    assert set(BUNDLES["css/site.css"]) | of_one_page == every - OF_THE_ADMIN
+    assert not of_one_page & set(BUNDLES["css/site.css"])
+    assert set(BUNDLES["css/entrance.css"]) < every
+
+
+def test_only_a_changed_source_writes_it_again(tmp_path, settings):
+    """Its date is part of the digest that decides whether static files are collected again."""
+    css = tmp_path / "static" / "css"
+    for source in BUNDLES["css/site.css"]:
+        (css / source).parent.mkdir(parents=True, exist_ok=True)
+        (css / source).write_text(f"/* {source} */\n")
+    settings.BASE_DIR, settings.DATA_DIR = tmp_path, tmp_path / "data"
+    bundles = Bundles()
+
+    def written():
+        (target,) = (storage.path(name) for name, storage in bundles.list([]) if name == "css/site.css")
+        return Path(target).stat().st_ino, Path(target).read_text()
+
+    first = written()
+    assert written() == first
+    (css / "pages.css").write_text("/* changed */\n")
+    assert written()[0] != first[0]
+    assert written()[1].endswith("/* changed */\n")
