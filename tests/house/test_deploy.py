@@ -1,0 +1,116 @@
+"""Alert rules and dashboard in deploy/: they ask for metrics and labels that /metrics has, and promtool takes them."""
+
+import json
+import re
+import subprocess
+from datetime import timedelta
+
+import pytest
+import yaml
+from django.test import Client
+from django.utils import timezone
+from prometheus_client.metrics import MetricWrapperBase
+from prometheus_client.parser import text_string_to_metric_families
+
+from apps.lib import metrics
+from registry_site.front.front import front
+from registry_site.server import health
+from registry_site.server.forwarded import DIRECT_PEER
+from registry_site.startup import certificates
+from tests.conftest import BLOBS, need
+from tests.house import sources
+from tests.protocol.providers.cast import frozen_key
+
+RULES = sources.CHECKOUT / "deploy" / "prometheus" / "alerts.yml"
+DASHBOARD = sources.CHECKOUT / "deploy" / "grafana" / "larder.json"
+PAGE = sources.CHECKOUT / "docs" / "operations.md"
+NAME = re.compile(r"\blarder_[a-z_]+")
+LABELS = re.compile(r"\b(?:by|without)\s*\(([^)]*)\)")
+MATCHED = re.compile(r"[{,]\s*(\w+)\s*[=!]")
+# What Prometheus adds.
+ADDED = {"instance", "job"}
+
+
+@pytest.fixture
+def document(settings, tmp_path, monkeypatch, acme, alice, bearer):
+    """/metrics of a Larder that has counted everything once, and in which everything expires."""
+    monkeypatch.setattr(health.checks, "states", lambda: dict.fromkeys(health.PARTS, "ok"))
+    monkeypatch.setitem(front.table.answers, ("protocol:discovery", 200), 1)
+    for metric in metrics.registry._collector_to_names:
+        if isinstance(metric, MetricWrapperBase) and metric._labelnames:
+            metric.labels(*("none" for _ in metric._labelnames))
+    settings.DATA_DIR, settings.TLS = tmp_path, "auto"
+    certificates.served("auto", data_dir=tmp_path, listen_host="127.0.0.1", public_url="https://127.0.0.1")
+    frozen_key(acme, expires_at=timezone.now() + timedelta(days=40))
+    bearer(alice)
+    BLOBS.mkdir(parents=True, exist_ok=True)
+    client = Client()
+    client.defaults[DIRECT_PEER] = "127.0.0.1"
+    return client.get("/metrics").text
+
+
+@pytest.fixture
+def exported(document):
+    """The labels of each sample, by its name."""
+    found: dict[str, set[str]] = {}
+    for family in text_string_to_metric_families(document):
+        for sample in family.samples:
+            found.setdefault(sample.name, set()).update(sample.labels)
+    return found
+
+
+def family(name):
+    return re.sub(r"_(total|bucket|sum|count|info)\Z", "", name)
+
+
+def rules():
+    return [rule for group in yaml.safe_load(RULES.read_text())["groups"] for rule in group["rules"]]
+
+
+def expressions():
+    panels = json.loads(DASHBOARD.read_text())["panels"]
+    return [rule["expr"] for rule in rules()] + [target["expr"] for panel in panels for target in panel["targets"]]
+
+
+def test_rules_and_dashboard_ask_for_what_metrics_has(exported):
+    for expression in expressions():
+        used = set(NAME.findall(expression))
+        assert used <= exported.keys(), expression
+        labels = {label.strip() for found in LABELS.findall(expression) for label in found.split(",")}
+        labels |= set(MATCHED.findall(expression))
+        assert labels <= ADDED.union(*(exported[name] for name in used)), expression
+    assert len({name for expression in expressions() for name in NAME.findall(expression)}) > 15
+
+
+def test_the_documentation_lists_every_metric_and_no_other(exported):
+    section = PAGE.read_text().split("\n## Metrics\n")[1].split("\n## ")[0]
+
+    assert {family(name) for name in NAME.findall(section)} == {family(name) for name in exported}
+
+
+def test_each_rule_names_a_severity_and_a_part_of_the_documentation():
+    for rule in rules():
+        assert rule["labels"]["severity"] in ("page", "ticket"), rule["alert"]
+        page, _, heading = rule["annotations"]["runbook"].partition(", ")
+        text = (sources.CHECKOUT / page).read_text()
+        assert re.search(rf"^#+ {re.escape(heading.partition(':')[0])}$", text, re.MULTILINE) or not heading, rule[
+            "alert"
+        ]
+
+
+def promtool(*words, **options):
+    done = subprocess.run([need("promtool"), *words], capture_output=True, text=True, check=False, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_promtool_accepts_the_rules_and_the_queries_of_the_dashboard(tmp_path):
+    """A query becomes the rule of a record, since promtool knows no dashboards."""
+    queries = [{"record": f"query{number}", "expr": expression} for number, expression in enumerate(expressions())]
+    written = tmp_path / "dashboard.yml"
+    written.write_text(yaml.safe_dump({"groups": [{"name": "dashboard", "rules": queries}]}))
+
+    promtool("check", "rules", RULES, written)
+
+
+def test_promtool_accepts_the_metrics(document):
+    promtool("check", "metrics", input=document)

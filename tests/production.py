@@ -1,0 +1,206 @@
+"""compose.production.yaml without containers: Larder's as processes, the other parts on free ports."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import yaml
+
+from bench import trees
+from tests import postgres, s3
+from tests.conftest import need
+from tests.live import ADMIN_PASSWORD, CHECKOUT, Live
+from tests.postgres import free_port
+from tests.site.processes import eventually
+
+COMPOSE = yaml.safe_load((CHECKOUT / "compose.production.yaml").read_text())
+OURS = {name: one for name, one in COMPOSE["services"].items() if one.get("build")}
+GIVEN = {
+    "LARDER_PUBLIC_URL": "https://registry.acme.example",
+    "POSTGRES_PASSWORD": "unused",
+    "S3_ACCESS_KEY": "key",
+    "S3_SECRET_KEY": "secret",
+    "LARDER_ADMIN_PASSWORD": ADMIN_PASSWORD,
+}
+
+
+def interpolated(text: str) -> str:
+    """Variables as Compose writes them: `${NAME:-default}` and `${NAME:?message}`."""
+    return re.sub(r"\$\{(\w+):([-?])([^}]*)\}", lambda found: GIVEN.get(found[1]) or found[3], text)
+
+
+def answers_at(port: int) -> bool:
+    with socket.socket() as one:
+        return one.connect_ex(("127.0.0.1", port)) == 0
+
+
+@dataclass
+class Part:
+    """A program of the stack that is not Larder's, on a port that it keeps."""
+
+    words: list[str]
+    port: int
+    process: "subprocess.Popen[bytes]" = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.start()
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(self.words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        eventually(lambda: answers_at(self.port), what=self.words[0])
+
+    def stop(self, sent: signal.Signals = signal.SIGTERM) -> None:
+        self.process.send_signal(signal.SIGCONT)
+        self.process.send_signal(sent)
+        self.process.wait(timeout=30)
+
+
+@dataclass
+class Stack:
+    """Each of Larder's containers as a process with a data folder of its own; `replaced`: addresses of this machine."""
+
+    folder: Path
+    replaced: dict[str, str]
+    variables: dict[str, str]
+    database: postgres.Server
+    broker: Part
+    live: Live = field(init=False)
+    processes: dict[str, "subprocess.Popen[bytes]"] = field(default_factory=dict)
+    webs: dict[str, int] = field(default_factory=dict)
+
+    def start_all(self, *, but: set[str]) -> None:
+        for name in OURS.keys() - but:
+            for number in range(OURS[name].get("deploy", {}).get("replicas", 1)):
+                self.start(f"{name}-{number}")
+
+    def start(self, copy: str) -> None:
+        """The process of `copy`, such as web-0, with the same port again."""
+        if copy.startswith("web-"):
+            self.webs.setdefault(copy, free_port())
+        with (self.folder / f"{copy}.log").open("ab") as sink:
+            self.processes[copy] = subprocess.Popen(
+                [sys.executable, *OURS[copy.rpartition("-")[0]]["command"][1:]],
+                cwd=CHECKOUT,
+                env=self.environment(copy),
+                stdout=sink,
+                stderr=sink,
+            )
+
+    def environment(self, copy: str) -> dict[str, str]:
+        inherited = {name: text for name, text in os.environ.items() if not name.startswith(("LARDER_", "DJANGO_"))}
+        own = {}
+        for key, value in OURS[copy.rpartition("-")[0]]["environment"].items():
+            text = interpolated(str(value))
+            for container, here in self.replaced.items():
+                text = text.replace(container, here)
+            own[key] = text
+        if copy in self.webs:
+            own["LARDER_LISTEN"] = f"127.0.0.1:{self.webs[copy]}"
+        (self.folder / copy).mkdir(mode=0o700, exist_ok=True)
+        return inherited | own | {"LARDER_DATA_DIR": str(self.folder / copy)} | self.variables
+
+    def stop(self) -> dict[str, int]:
+        for process in self.processes.values():
+            process.send_signal(signal.SIGTERM)
+        return {name: process.wait(timeout=60) for name, process in self.processes.items()}
+
+    def tree(self) -> set[int]:
+        """All processes of Larder, those that they have started included."""
+        return {pid for process in self.processes.values() for pid in trees.descendants(process.pid)}
+
+    def memory(self) -> float:
+        """Of all of them, in MB."""
+        return sum(trees.pss(process.pid) for process in self.processes.values())
+
+    def logs(self) -> str:
+        return "\n".join(f"{path.name}: {path.read_text()[-2000:]}" for path in self.folder.glob("*.log"))
+
+
+@contextmanager
+def running(folder: Path, *, storage: Callable[[int], int] | None = None, **variables: str) -> Iterator[Stack]:
+    """All of it, ready. `storage` may put something before the S3 server: it takes a port and returns another."""
+    port = free_port()
+    (folder / "larder_secret_key").write_text("correct horse battery staple and more\n")
+    (folder / "larder_signing_kek").write_text("5a" * 32 + "\n")
+    with ExitStack() as parts:
+        database = postgres.Server(keeps_commits=True)
+        parts.callback(database.stop_at_once)
+        broker, cache = (_redis(parts, service, folder) for service in ("broker", "cache"))
+        storage_port = parts.enter_context(s3.server())
+        s3.make_bucket(f"http://127.0.0.1:{storage_port}", "larder")
+        replaced = {
+            "https://registry.acme.example": f"https://127.0.0.1:{port}",
+            "postgres://larder:unused@postgres:5432/larder": database.url,
+            "broker:6379": f"127.0.0.1:{broker.port}",
+            "cache:6379": f"127.0.0.1:{cache.port}",
+            "s3:8333": f"127.0.0.1:{storage(storage_port) if storage else storage_port}",
+            "172.30.8.0/24": "127.0.0.1",
+            "/run/secrets": str(folder),
+        }
+        usual = {"LARDER_STOP_NOTICE_SECONDS": "0"}
+        stack = Stack(folder, replaced, usual | variables, database, broker)
+        stack.start("migrate-0")
+        assert stack.processes.pop("migrate-0").wait(timeout=120) == 0, stack.logs()
+        stack.start_all(but={"migrate"})
+        parts.callback(_nginx(folder / "nginx", port, list(stack.webs.values())).stop)
+        commands = stack.environment("worker-commands")
+        url, log = f"https://127.0.0.1:{port}", folder / "web-0.log"
+        stack.live = Live(url, f"127.0.0.1:{port}", folder / "nginx", commands, stack.processes["web-0"], log)
+        try:
+            eventually(lambda: is_ready(stack.live), seconds=90, what="Larder")
+            yield stack
+        finally:
+            if "commands" in vars(stack.live):
+                stack.live.commands.communicate()
+            ended = stack.stop()
+        assert set(ended.values()) == {0}, (ended, stack.logs())
+
+
+def is_ready(larder: Live) -> bool:
+    try:
+        with larder.client() as client:
+            answer = client.get("/readyz")
+        return answer.status_code == 200 and not answer.json()["warnings"]
+    except (httpx.TransportError, OSError):
+        return False
+
+
+def _redis(parts: ExitStack, service: str, folder: Path) -> Part:
+    """With the arguments of that service."""
+    port = free_port()
+    (folder / service).mkdir()
+    own = ["--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder / service)]
+    part = Part([need("redis-server"), *COMPOSE["services"][service]["command"][1:], *own], port)
+    parts.callback(part.stop)
+    return part
+
+
+def _nginx(own: Path, port: int, webs: list[int]) -> Part:
+    """deploy/nginx/larder.conf with ports and paths of this machine."""
+    (own / "tls").mkdir(parents=True)
+    subject = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2", "-nodes"]
+    files = ["-keyout", str(own / "tls.key"), "-out", str(own / "tls.crt")]
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", *files, *subject], check=True, capture_output=True
+    )
+    (own / "tls" / "bundle.pem").write_bytes((own / "tls.crt").read_bytes())
+    text = (CHECKOUT / "deploy/nginx/larder.conf").read_text()
+    for container, here in {
+        "server web:8080": "\n".join(f"server 127.0.0.1:{web};" for web in webs[1:]) + f"server 127.0.0.1:{webs[0]}",
+        "listen 443 ssl": f"listen 127.0.0.1:{port} ssl",
+        "http2 on;": "",  # Debian's nginx is older than the directive
+        "/tls/": f"{own}/",
+    }.items():
+        assert container in text
+        text = text.replace(container, here)
+    paths = "".join(f"{kind}_temp_path {own}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    (own / "nginx.conf").write_text(f"daemon off; pid {own}/pid;" + text.replace("http {", f"http {{ {paths}", 1))
+    return Part([need("nginx"), "-p", str(own), "-e", f"{own}/error.log", "-c", f"{own}/nginx.conf"], port)
