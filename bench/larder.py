@@ -77,7 +77,8 @@ class Bench:
 def start(folder: Path, *, tls: bool, size: Size | None = None, processes: int = 2) -> Iterator[Live]:
     """A Larder with so many web processes; filled to `size` unless its folder already is."""
     scheme = {} if tls else {"LARDER_TLS": "off"}
-    with start_live(folder, LARDER_WEB_PROCESSES=str(processes), **scheme) as live:
+    no_limits = {"LARDER_RATE_PUBLISH": "off", "LARDER_RATE_SEARCH": "off"}
+    with start_live(folder, LARDER_WEB_PROCESSES=str(processes), **scheme, **no_limits) as live:
         if size is not None:
             fill(live, size)
         yield live

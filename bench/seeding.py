@@ -7,7 +7,6 @@ parts of the benchmark ask for; the namespaces `team0` to `team49` hold the rest
 import hashlib
 import json
 import random
-from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -18,12 +17,13 @@ from django.utils import timezone
 
 from apps.accounts.models import Namespace
 from apps.audit.kinds import Kind as AuditKind
-from apps.lib.search_terms import terms_of
 from apps.lib.versions import Version, parse
 from apps.modules.models import Module, ModuleVersion
 from apps.providers.models import Package, Provider, ProviderVersion
-from apps.releases.catalogue import search
-from apps.releases.models import DownloadCount, Release, ReleaseBlob, SearchDoc, SearchFacet, SearchTerm
+from apps.releases.catalogue import indexing
+from apps.releases.catalogue.indexing import Entry, Item
+from apps.releases.models import DownloadCount, Release, ReleaseBlob, SearchDoc
+from apps.releases.search_rows import SearchFacet
 from apps.signing.models import SigningKey
 from bench.larder import Size
 from tests.builders.keys import signing_key
@@ -34,6 +34,8 @@ BATCH = 50  # modules in a transaction
 SYSTEMS = ("aws", "azurerm", "google", "kubernetes", "null")
 PARTS = [a + b for a in ("net", "sub", "clu", "key", "log", "rol") for b in ("work", "set", "map", "zone")]
 PLATFORMS = [f"{os}_{arch}" for os in ("linux", "darwin", "windows", "freebsd") for arch in ("amd64", "arm64", "arm")]
+PROSE = [part + end for part in PARTS for end in ("ing", "ed", "er", "able", "less", "ful", "ness", "ward")]
+DESCRIPTION = "Some infrastructure"
 NEEDLES = 20  # modules that say "needle"
 
 
@@ -130,7 +132,7 @@ def _add_modules(space: Namespace, names: list[str], versions: list[Version]) ->
         for release in newest
     )
     dice = random.Random(names[0])
-    _add_docs(newest, [list(_module_words(release, dice)) for release in newest])
+    _add_docs(newest, [_module_entry(release, dice) for release in newest])
 
 
 def _copy_older(first: int, versions: list[Version]) -> None:
@@ -206,7 +208,7 @@ def _add_providers(
     )
     _record(releases[0].pk)
     newest = releases[len(versions) - 1 :: len(versions)]
-    _add_docs(newest, [[(search.NAME, release.name), (search.PLACE, space.name)] for release in newest])
+    _add_docs(newest, [_provider_entry(release) for release in newest])
 
 
 def _package(version: ProviderVersion, platform: str) -> Package:
@@ -218,32 +220,45 @@ def _package(version: ProviderVersion, platform: str) -> Package:
     )
 
 
-def _module_words(release: Release, dice: random.Random) -> Iterator[tuple[int, str]]:
-    """Some sixty, as a module with twenty inputs has them."""
+def _module_entry(release: Release, dice: random.Random) -> Entry:
+    """As a module with twenty inputs has it: some hundred words, and fifty more in its README."""
     name, _, system = release.name.partition("/")
     number = name.rpartition("-")[2]
-    yield search.NAME, name
-    yield search.PLACE, release.namespace.name
-    yield search.PLACE, system
-    yield search.DESCRIPTION, "Some infrastructure"
-    if int(number) < NEEDLES:
-        yield search.DESCRIPTION, "needle"
-    for _ in range(20):
-        yield search.INPUT, "_".join(dice.sample(PARTS, 3))
-    for _ in range(8):
-        yield search.OUTPUT, "_".join(dice.sample(PARTS, 2))
+    inputs = ["_".join(dice.sample(PARTS, 3)) for _ in range(18)] + ["name", "tags"]
+    outputs = ["_".join(dice.sample(PARTS, 2)) for _ in range(8)]
+    types = [f"{system}_{dice.choice(PARTS)}_{dice.choice(PARTS)}" for _ in range(6)]
+    return Entry(
+        description=DESCRIPTION,
+        words={
+            indexing.NAME: [name],
+            indexing.PLACE: [release.namespace.name, system],
+            indexing.DESCRIPTION: [DESCRIPTION, *(["needle"] if int(number) < NEEDLES else [])],
+        },
+        items=[
+            *(Item(indexing.RESOURCE, one) for one in types),
+            *(Item(indexing.INPUT, one) for one in inputs),
+            *(Item(indexing.OUTPUT, one) for one in outputs),
+        ],
+        readme=" ".join(dice.sample(PROSE, 50)),
+    )
 
 
-def _add_docs(releases: list[Release], words: list[list[tuple[int, str]]]) -> None:
+def _provider_entry(release: Release) -> Entry:
+    words = {indexing.NAME: [release.name], indexing.PLACE: [release.namespace.name]}
+    return Entry(description=DESCRIPTION, words=words)
+
+
+def _add_docs(releases: list[Release], entries: list[Entry]) -> None:
     now = timezone.now()
     docs = SearchDoc.objects.bulk_create(
         SearchDoc(
             kind=release.kind,
             namespace=release.namespace,
             name=release.name,
-            sort_key=search.sort_key(release.namespace.name, release.name),
-            description="Some infrastructure",
+            sort_key=indexing.sort_key(release.namespace.name, release.name),
+            description=DESCRIPTION,
             release=release,
+            indexed_release=release.pk,
             version=release.version,
             lifecycle="maintained",
             is_prerelease=False,
@@ -259,16 +274,5 @@ def _add_docs(releases: list[Release], words: list[list[tuple[int, str]]]) -> No
         for system in doc.name.split("/")[1:]
         for facet, value in (("system", system), ("provider", f"hashicorp/{system}"))
     )
-    SearchTerm.objects.bulk_create(
-        SearchTerm(doc=doc, term=term, weight=weight)
-        for doc, texts in zip(docs, words, strict=True)
-        for term, weight in _weighed(texts).items()
-    )
-
-
-def _weighed(texts: list[tuple[int, str]]) -> dict[bytes, int]:
-    found: dict[bytes, int] = {}
-    for weight, text in sorted(texts, reverse=True):
-        for term in terms_of(text):
-            found.setdefault(term.encode(), weight)
-    return found
+    for doc, entry in zip(docs, entries, strict=True):
+        indexing.index_words(doc, entry)
