@@ -5,7 +5,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
-from django.db.models import QuerySet
 from django.http import HttpRequest, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
@@ -14,12 +13,13 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from apps.accounts.access import throttling
 from apps.accounts.access.gate import namespace_for
 from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import ApiToken, Role
 from apps.audit import reading
 from apps.audit.kinds import Kind
-from apps.audit.models import AuditEvent
+from apps.audit.models import AuditEvent, AuditEventQuerySet
 from apps.lib.errors import Invalid
 from apps.portal.people.account import person_of
 from apps.portal.publish.form import sentence
@@ -68,7 +68,7 @@ def namespace_activity(request: HttpRequest, namespace: str) -> HttpResponseBase
 
 
 def _answer(
-    request: HttpRequest, events: QuerySet[AuditEvent], form: FilterForm, context: dict[str, Any]
+    request: HttpRequest, events: AuditEventQuerySet, form: FilterForm, context: dict[str, Any]
 ) -> HttpResponseBase:
     """A page of events, or with `?format=csv` or `jsonl` all that match, as a file."""
     context |= {"form": form, "events": [], "asked": urlencode(_asked(request, form))}
@@ -78,11 +78,10 @@ def _answer(
         context["refusal"] = sentence(refused)
         return render(request, "portal/activity/page.html", context, status=HTTPStatus.UNPROCESSABLE_ENTITY)
     if (form_of_file := request.GET.get("format", "")) in reading.CONTENT_TYPES:
+        throttling.count(throttling.by_account("export", session_viewer(request).user_id, ""))
         return _file(events, form_of_file)
-    newest = reading.newest_first(reading.with_actors(events), before=request.GET.get("before", ""))
-    rows = list(newest[: PAGE_SIZE + 1])
-    context["events"] = [(event, words_of(Kind(event.kind)), _details(event)) for event in rows[:PAGE_SIZE]]
-    context["before"] = rows[PAGE_SIZE - 1].pk if len(rows) > PAGE_SIZE else None
+    rows, context["before"] = reading.page(events, cursor=request.GET.get("before", ""), size=PAGE_SIZE)
+    context["events"] = [(event, words_of(Kind(event.kind)), _details(event)) for event in rows]
     return render(request, "portal/activity/page.html", context)
 
 
@@ -108,7 +107,7 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-def _file(events: QuerySet[AuditEvent], form: str) -> HttpResponseBase:
+def _file(events: AuditEventQuerySet, form: str) -> HttpResponseBase:
     name = f"larder-activity-{timezone.now():%Y-%m-%d}.{form}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return StreamingHttpResponse(

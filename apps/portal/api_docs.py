@@ -1,12 +1,13 @@
 """/api/docs: the OpenAPI document as one page, made on the server: the strict policy allows no renderer's styles."""
 
 import json
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
-from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
@@ -14,8 +15,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import path
 from django.views.decorators.http import require_safe
-
-FILE = Path(settings.BASE_DIR, "static/api/openapi.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +38,18 @@ class Endpoint:
     takes: str
     shape_taken: str
     answers: list[tuple[str, str, str]]  # status, text, shape
+    scope: str
+    is_public: bool
+    is_idempotent: bool
+    address: str  # of the example: the path with its values, and the query
+    body: str  # of the example
+    answer: str  # to the example
 
     @property
     def curl(self) -> str:
-        body = {"": "", "JSON": " -d '{…}'"}.get(self.takes, " --upload-file FILE")
+        body = {"": "", "JSON": f" -d {shlex.quote(self.body or '{…}')}"}.get(self.takes, " --upload-file FILE")
         verb = "" if self.method == "GET" or ("upload" in body and self.method == "PUT") else f" -X {self.method}"
-        return f'curl -H "Authorization: Bearer $TOKEN"{verb}{body} "{settings.PUBLIC_URL}{self.path}"'
+        return f'curl -H "Authorization: Bearer $TOKEN"{verb}{body} "{settings.PUBLIC_URL}{self.address}"'
 
 
 @login_not_required
@@ -57,7 +62,7 @@ def api_docs(request: HttpRequest) -> HttpResponse:
 
 @cache
 def _read() -> tuple[dict[str, Any], list[tuple[str, list[Endpoint]]], list[tuple[str, list[Field]]]]:
-    document: dict[str, Any] = json.loads(FILE.read_text())
+    document: dict[str, Any] = json.loads(settings.OPENAPI_FILE.read_text())
     groups = [(tag, list(endpoints)) for tag, endpoints in groupby(_endpoints(document), key=lambda one: one.tag)]
     shapes = [(name, _fields(shape)) for name, shape in document["components"]["schemas"].items()]
     return document, groups, shapes
@@ -75,23 +80,52 @@ def _endpoints(document: dict[str, Any]) -> Iterator[Endpoint]:
                 method=method.upper(),
                 path=place,
                 summary=one["summary"],
-                description=one.get("description", ""),
+                description=one.get("description", "").replace("`", ""),
                 query=[
-                    Field(given["name"], "text", "", given.get("description", ""), given.get("required", False))
+                    Field(
+                        given["name"], _type_of(given["schema"])[0], "", given.get("description", ""), is_required=False
+                    )
                     for given in one.get("parameters", [])
                     if given["in"] == "query"
                 ],
                 takes={"": "", "application/json": "JSON"}.get(media, "the bytes"),
                 shape_taken=_shape_of(body.get("schema", {})),
                 answers=[
-                    (status, answer["description"], _shape_of(_schema_of(answer)))
+                    (status, answer["description"].replace("`", ""), _shape_of(_schema_of(answer)))
                     for status, answer in one["responses"].items()
                 ],
+                scope=next((scope for asked in one["security"] for scope in asked.get("token", [])), ""),
+                is_public={} in one["security"],
+                is_idempotent=one["x-idempotent"],
+                address=_address(place, one.get("parameters", [])),
+                body=_example(body),
+                answer=next(
+                    filter(None, (_example(_json_of(answer), indent=1) for answer in one["responses"].values())), ""
+                ),
             )
 
 
+def _address(place: str, parameters: list[dict[str, Any]]) -> str:
+    """The path with the examples of its parameters, {name} for one without, and the example of the query."""
+    for given in parameters:
+        if given["in"] == "path" and "example" in given:
+            place = place.replace(f"{{{given['name']}}}", str(given["example"]))
+    query = {given["name"]: given["example"] for given in parameters if given["in"] == "query" and "example" in given}
+    return f"{place}?{urlencode(query, safe=':')}" if query else place
+
+
+def _example(content: dict[str, Any], indent: int | None = None) -> str:
+    value = next((one["value"] for one in content.get("examples", {}).values()), None)
+    return json.dumps(value, indent=indent, ensure_ascii=False) if value is not None else ""
+
+
+def _json_of(answer: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = answer.get("content", {}).get("application/json", {})
+    return found
+
+
 def _schema_of(answer: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = answer.get("content", {}).get("application/json", {}).get("schema", {})
+    found: dict[str, Any] = _json_of(answer).get("schema", {})
     return found
 
 
@@ -100,6 +134,8 @@ def _shape_of(schema: dict[str, Any]) -> str:
 
 
 def _fields(shape: dict[str, Any]) -> list[Field]:
+    if "oneOf" in shape:
+        return [Field("one of", *_type_of(one), "", is_required=True) for one in shape["oneOf"]]
     required = shape.get("required", [])
     return [
         Field(name, *_type_of(schema), schema.get("description", ""), name in required)

@@ -1,4 +1,4 @@
-"""The list of modules, with search, and a namespace's page. For one module's pages see modules/pages.py."""
+"""The list of modules, with filters, and a namespace's page. For one module's pages see modules/pages.py."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,9 +11,9 @@ from django.urls import path
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 
-from apps.accounts.access import gate
-from apps.accounts.access.gate import Viewer
+from apps.accounts.access import gate, throttling
 from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sign_ins import address_of
 from apps.accounts.models import Namespace, Role
 from apps.accounts.namespaces import people_count
 from apps.modules.catalogue import entries
@@ -61,16 +61,14 @@ class ListQuery:
     def is_filtered(self) -> bool:
         return bool(self.q or self.filters)
 
-    def docs(self, viewer: Viewer, **other: Any) -> QuerySet[SearchDoc]:
+    def docs(self, namespaces: search.Namespaces, **other: Any) -> QuerySet[SearchDoc]:
         """The matching entries; `other` replaces fields of the query."""
-        question = {"filters": self.filters, "include_unlisted": self.yanked, **other}
-        return search.search(
-            kind=Kind.MODULE,
-            namespaces=gate.visible_namespaces(viewer),
-            query=self.q,
-            sort=self.sort or search.RELEVANCE,
-            **question,
-        )
+        question: dict[str, Any] = {
+            "filters": self.filters,
+            "include_unlisted": self.yanked,
+            "sort": self.sort or search.RELEVANCE,
+        }
+        return search.search(kind=Kind.MODULE, namespaces=namespaces, query=self.q, **question | other)
 
 
 @login_not_required
@@ -78,29 +76,35 @@ class ListQuery:
 def modules(request: HttpRequest) -> HttpResponse:
     """The page, or only its results for htmx."""
     viewer, query = session_viewer(request), ListQuery.from_request(request.GET)
-    page = page_of(query.docs(viewer).select_related("namespace"), request, size=PAGE)
+    if query.is_filtered:
+        throttling.count(throttling.by_account("search", viewer.user_id, address_of(request)))
+    seen: search.Namespaces = gate.visible_namespaces(viewer)
+    seen = search.keys_of(seen) if query.q else seen
+    page = page_of(query.docs(seen).select_related("namespace"), request, size=PAGE)
     context: dict[str, Any] = {"asked": query, "page": page, "rows": rows_of(page.object_list, query.q)}
     context["sorts"] = SORTS_OF_HITS if query.q else SORTS
     context["facets"] = search.facet_counts(
         kind=Kind.MODULE,
-        namespaces=gate.visible_namespaces(viewer),
+        namespaces=seen,
         query=query.q,
         filters=query.filters,
         include_unlisted=query.yanked,
     )
     if not page.paginator.count:
-        context |= _ways_out(query, viewer)
+        context |= _ways_out(query, seen)
     is_fragment = request.headers.get("HX-Request") == "true"
     response = render(request, f"portal/modules/{'fragment' if is_fragment else 'list'}.html", context)
     patch_vary_headers(response, ["HX-Request"])
     return response
 
 
-def _ways_out(query: ListQuery, viewer: Viewer) -> dict[str, int]:
+def _ways_out(query: ListQuery, namespaces: search.Namespaces) -> dict[str, int]:
     """Counts that an empty list offers: with yanked modules, and without the filters."""
+    with_yanked = query.docs(namespaces, include_unlisted=True, sort=search.BY_NAME)
+    unfiltered = query.docs(namespaces, filters={}, sort=search.BY_NAME)
     return {
-        "yanked_count": 0 if query.yanked else query.docs(viewer, include_unlisted=True).count(),
-        "unfiltered_count": query.docs(viewer, filters={}).count() if query.filters else 0,
+        "yanked_count": 0 if query.yanked else with_yanked.count(),
+        "unfiltered_count": unfiltered.count() if query.filters else 0,
     }
 
 
@@ -135,7 +139,6 @@ def namespace(request: HttpRequest, name: str) -> HttpResponse:
 
 urlpatterns = [
     path("modules", modules, name="modules"),
-    path("search", modules, name="search"),
     *pages.urlpatterns,
     # apps.portal.urls lists /namespaces/new first.
     path("namespaces/<str:name>", namespace, name="namespace"),

@@ -1,4 +1,4 @@
-"""/: recent publications and next steps."""
+"""/: for publishers what waits for them and what they have, for others first steps; and recent publications."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,16 +15,14 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import Namespace, Role, User
 from apps.accounts.namespaces import creation_refused
+from apps.portal import owned
 from apps.portal.frame.rows import rows_of
-from apps.portal.publish import own_releases
-from apps.releases.catalogue import own_releases as own
 from apps.releases.catalogue import search
 from apps.releases.models import Kind, SearchDoc
 
 RECENT = 8
 POPULAR = 5
 NAMESPACES = 12
-OPEN_RELEASES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,22 +39,31 @@ class Place:
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     viewer = session_viewer(request)
-    providers = search.search(kind=Kind.PROVIDER, namespaces=gate.visible_namespaces(viewer))
-    context: dict[str, Any] = {"module_count": listed(viewer).count(), "provider_count": providers.count()}
+    context: dict[str, Any] = counts(viewer)
     # Only members see the publisher's name; the query is the same for everyone.
     recent = listed(viewer, sort=search.UPDATED).annotate(publisher=F("release__created_by__username"))
     context["recent"] = rows_of(recent[:RECENT])
     if viewer.user is None:
         return render(request, "portal/home/visitor.html", context)
-    context["popular"] = rows_of(listed(viewer, sort=search.DOWNLOADS).filter(downloads__gt=0)[:POPULAR])
     rows = own_namespaces(viewer.user)[: NAMESPACES + 1]
     places = [Place(row, Role(row.held), row.module_count, row.provider_count) for row in rows]
     context |= {"places": places[:NAMESPACES], "more_places": len(places) > NAMESPACES}
     context["may_create"] = not creation_refused(viewer)
-    context["releases"] = own_releases.rows_of(list(own.open_releases(viewer)[:OPEN_RELEASES]))
-    if not (context["module_count"] or context["provider_count"]):
+    context["publishes"] = any(Role(row.held).covers(Role.PUBLISHER) for row in rows)
+    if context["publishes"]:
+        context |= owned.home_context(viewer, viewer.user)
+    else:
+        context["popular"] = rows_of(listed(viewer, sort=search.DOWNLOADS).filter(downloads__gt=0)[:POPULAR])
+    if not (context["publishes"] and (context["module_count"] or context["provider_count"])):
         context["has_token"] = viewer.user.api_tokens.exists()
     return render(request, "portal/home/member.html", context)
+
+
+def counts(viewer: Viewer) -> dict[str, int]:
+    """The modules and providers that the viewer sees in lists, in one query."""
+    docs = SearchDoc.objects.filter(namespace__in=gate.visible_namespaces(viewer), is_listed=True)
+    kinds = {f"{kind}_count": Count("pk", filter=Q(kind=kind)) for kind in (Kind.MODULE, Kind.PROVIDER)}
+    return docs.aggregate(**kinds)
 
 
 def listed(viewer: Viewer, *, sort: str = search.BY_NAME) -> QuerySet[SearchDoc]:
@@ -65,12 +72,12 @@ def listed(viewer: Viewer, *, sort: str = search.BY_NAME) -> QuerySet[SearchDoc]
 
 
 def own_namespaces(user: User) -> QuerySet[Any, Any]:
-    """Namespaces in which the person or a team of theirs has a role, with their numbers of modules and providers."""
+    """Namespaces in which the person or a team of theirs has a role, the highest role first, with counts of entries."""
     mine = Namespace.objects.filter(pk__in=gate.grants_of(user).values("namespace"))
     counts = {
         f"{kind}_count": Count("search_docs", filter=Q(search_docs__kind=kind)) for kind in (Kind.MODULE, Kind.PROVIDER)
     }
-    return mine.annotate(held=gate.highest_role(user), **counts).order_by("name", "pk")
+    return mine.annotate(held=gate.highest_role(user), **counts).order_by("-held", "name", "pk")
 
 
 urlpatterns = [

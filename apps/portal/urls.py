@@ -1,14 +1,18 @@
 """Routes of the HTML site. Each module of pages has its own list."""
 
-from apps.portal import activity, api_docs, browse, help_pages, home
+from apps.portal import activity, api_docs, browse, help_pages, home, owned
 from apps.portal.frame import theme
 from apps.portal.lifecycle import several
-from apps.portal.modules import downloads, settings
-from apps.portal.namespaces import keys, members, pages
+from apps.portal.modules import settings
+from apps.portal.namespaces import cleanup, keys, members, pages
+from apps.portal.notify import mail, webhooks
 from apps.portal.people import (
     account,
     cli_login,
     invitations,
+    passkeys,
+    reauthentication,
+    saml,
     second_factor,
     service_accounts,
     sign_on,
@@ -17,16 +21,23 @@ from apps.portal.people import (
 )
 from apps.portal.providers import listing, signature
 from apps.portal.publish import module, own_releases, provider, provider_draft, releases, uploads
+from apps.portal.search import page as search
+from apps.portal.versions import feeds
 
 app_name = "portal"
 
 urlpatterns = [
     *home.urlpatterns,
+    *owned.urlpatterns,
     *account.urlpatterns,
+    *reauthentication.urlpatterns,
     *activity.urlpatterns,
     *sign_on.urlpatterns,
+    *saml.urlpatterns,
     *second_factor.urlpatterns,
+    *passkeys.urlpatterns,
     *help_pages.urlpatterns,
+    *search.urlpatterns,
     *api_docs.urlpatterns,
     *theme.urlpatterns,
     *tokens.urlpatterns,
@@ -40,13 +51,16 @@ urlpatterns = [
     *provider_draft.urlpatterns,
     *pages.urlpatterns,  # /namespaces/new before /namespaces/<name>
     *members.urlpatterns,
+    *cleanup.urlpatterns,
     *keys.urlpatterns,
+    *webhooks.urlpatterns,
+    *mail.urlpatterns,
     *teams.urlpatterns,
     *service_accounts.urlpatterns,
-    *downloads.urlpatterns,
     *several.urlpatterns,
     *settings.urlpatterns,  # before /modules/<…>/<version>
     *signature.urlpatterns,
     *listing.urlpatterns,
+    *feeds.urlpatterns,
     *browse.urlpatterns,
 ]

@@ -1,6 +1,7 @@
 // Keyboard shortcuts, and menus that close. Ignores single keys while a person types, with a modifier, and for people
 // who turned them off (WCAG 2.1.4).
 import { copyText } from "./copy.js";
+import { openPalette } from "./palette.js";
 
 const OFF = "larder-shortcuts-off";
 const PLACES = { h: "/", m: "/modules", p: "/publish" };
@@ -22,11 +23,16 @@ document.addEventListener("keydown", (event) => {
     if (menu) { menu.open = false; menu.querySelector("summary").focus(); }
     return;
   }
-  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event) || isOff()) return;
+  if (isOff() || event.isComposing) return;
+  if (event.key === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) {
+    if (openPalette()) event.preventDefault();
+    return;
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event)) return;
   const place = performance.now() - afterG < 1200 ? PLACES[event.key] : undefined;
   afterG = event.key === "g" ? performance.now() : 0;
   if (place) location.assign(place);
-  else if (event.key === "/") document.querySelector('[data-key-target="search"]')?.focus();
+  else if (event.key === "/") openPalette();
   else if (event.key === "?") help?.showModal();
   else if (event.key === "y") copyText(location.href.split("#")[0]);
   else return;

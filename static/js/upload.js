@@ -28,6 +28,7 @@ function attachPublish(form) {
   });
 
   onSubmit(form, async () => {
+    if (await uploader.retry()) return;
     const body = await uploader.bytes();
     if (!body) return;
     const response = await fetch(form.action, {
@@ -57,6 +58,7 @@ function offerFolders(form, folders) {
 function attachUpload(form) {
   const uploader = new Uploader(form);
   onSubmit(form, async () => {
+    if (await uploader.retry()) return;
     const body = await uploader.bytes();
     if (body) await uploader.send(body, form.action, form.dataset.release);
   });

@@ -35,6 +35,8 @@ class Shelf:
     grant_id: int = 0
     membership_id: int = 0
     machine: tuple[int, int] = (0, 0)  # a service account of the team, and its token
+    mail: tuple[str, str] = ("", "")  # tokens of links
+    webhook: tuple[int, ...] = ()  # of the namespace and of the site, each with a delivery
     fingerprint: str = ""
     releases: dict[str, str] = field(default_factory=dict)  # "name/system version" -> public id
 
@@ -77,6 +79,7 @@ def fill(live: Live) -> Shelf:
     shelf = Shelf(live, live.token())
     with live.client(shelf.token) as client:
         client.put(f"/api/v1/namespaces/{SPACE}", json={"visibility": "public"}).raise_for_status()
+        client.put(f"/api/v1/namespaces/{SPACE}/cleanup", json={"prerelease_days": 30}).raise_for_status()
     for name, files in REAL.items():
         shelf.publish(name, "1.0.0", module_zip(files("1.0.0")))
         shelf.publish(name, "1.1.0", gz(module_tar(files("1.1.0"), top=f"terraform-{name.replace('/', '-')}-1.1.0/")))
@@ -100,7 +103,8 @@ def fill(live: Live) -> Shelf:
     shelf.held, shelf.token_id = known["held"], known["token"]
     shelf.several = known["several"]
     shelf.grant_id, shelf.membership_id = known["grant"], known["membership"]
-    shelf.machine = known["machine"]
+    shelf.machine, shelf.webhook = known["machine"], known["webhook"]
+    shelf.mail = known["mail"]
     shelf.fingerprint = known["fingerprint"]
     with live.client(shelf.token) as client:
         wait_until_held(client, shelf.held)
@@ -123,6 +127,7 @@ from apps.providers import catalogue
 from apps.releases.models import Release
 from apps.providers.docs import drafted
 from tests.browser.catalogue import HOSTILE
+from tests.house import scenario_notify
 from tests.builders import docs
 from tests.builders.archives import MODULE, PRIVATE_KEY, module_zip
 from tests.builders.keys import signing_key
@@ -152,6 +157,9 @@ catalogue.refresh(add_version(key, signing_key("ed25519"), "bare", "1.0.0").prov
 keys = Release.objects.filter(state="published").order_by("pk").values_list("pk", flat=True)
 known = {"held": str(release.public_id), "token": token.pk, "grant": grant.pk, "membership": membership.pk}
 known["machine"] = [machine.pk, machines.pk]
+hooks = scenario_notify.place(grant.namespace, Viewer(admin), Viewer(admin))
+known["webhook"] = [hooks[f"{site}{what}_id"] for site in ("", "site_") for what in ("webhook", "delivery")]
+known["mail"] = [hooks["mail_token"], hooks["address_token"]]
 print(json.dumps(known | {"fingerprint": key.fingerprint, "several": ",".join(map(str, keys))}))
 """
 

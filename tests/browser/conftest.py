@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -92,14 +93,29 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+@dataclass
+class Admin:
+    """The first run's admin: `state` is the cookies of a sign-in of the last minutes, as acts that matter require."""
+
+    chromium: Browser
+    larder: Live
+    signed_in: Any = None
+    at: float = 0
+
+    @property
+    def state(self) -> Any:
+        if self.signed_in is None or time.monotonic() - self.at > 120:
+            self.signed_in, self.at = sign_in(self.chromium, self.larder), time.monotonic()
+        return self.signed_in
+
+
 def sign_in(chromium: Browser, larder: Live) -> Any:
-    """The cookies of the first run's admin."""
     context = chromium.new_context(ignore_https_errors=True, base_url=larder.url)
     page = context.new_page()
     page.goto("/account/login/")
     page.get_by_label("User name").fill("admin")
     page.get_by_label("Password", exact=True).fill(larder.admin_password)
-    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("button", name="Sign in", exact=True).click()
     page.wait_for_url("**/")
     state = context.storage_state()
     context.close()
@@ -107,8 +123,8 @@ def sign_in(chromium: Browser, larder: Live) -> Any:
 
 
 @pytest.fixture(scope="package")
-def signed_in(chromium: Browser, live: Live) -> Any:
-    return sign_in(chromium, live)
+def signed_in(chromium: Browser, live: Live) -> Admin:
+    return Admin(chromium, live)
 
 
 @pytest.fixture(scope="package")
@@ -128,8 +144,8 @@ def full_shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shelf]:
 
 
 @pytest.fixture(scope="package")
-def signed_in_at_the_shelf(chromium: Browser, full_shelf: Shelf) -> Any:
-    return sign_in(chromium, full_shelf.live)
+def signed_in_at_the_shelf(chromium: Browser, full_shelf: Shelf) -> Admin:
+    return Admin(chromium, full_shelf.live)
 
 
 @pytest.fixture
@@ -160,18 +176,18 @@ def browsing(chromium: Browser, larder: Live, state: Any, watch: Watch) -> Itera
 
 @pytest.fixture
 def open_browser(
-    chromium: Browser, live: Live, signed_in: Any, watch: Watch
+    chromium: Browser, live: Live, signed_in: Admin, watch: Watch
 ) -> Iterator[Callable[..., BrowserContext]]:
     """A signed-in browser of its own: `open_browser(java_script_enabled=False, color_scheme="dark")`."""
-    with browsing(chromium, live, signed_in, watch) as open_:
+    with browsing(chromium, live, signed_in.state, watch) as open_:
         yield open_
 
 
 @pytest.fixture(scope="module")
-def shelf_browser(chromium: Browser, full_shelf: Shelf, signed_in_at_the_shelf: Any) -> Iterator[tuple[Page, Watch]]:
+def shelf_browser(chromium: Browser, full_shelf: Shelf, signed_in_at_the_shelf: Admin) -> Iterator[tuple[Page, Watch]]:
     """One page for all tests of a file, and what it said since the last of them."""
     watch = Watch()
-    with browsing(chromium, full_shelf.live, signed_in_at_the_shelf, watch) as open_:
+    with browsing(chromium, full_shelf.live, signed_in_at_the_shelf.state, watch) as open_:
         yield open_().new_page(), watch
 
 

@@ -23,6 +23,17 @@ def expect_published(page: Page) -> None:
     expect(page.get_by_text("is published", exact=False).first).to_be_visible()
 
 
+def hurry_until_it_gives_up(page: Page) -> None:
+    """Each attempt over a broken line follows at once, instead of after a pause that grows."""
+    expect(page.locator("[data-lost]")).to_be_visible()
+    for _ in range(200):
+        if page.get_by_role("alert").count():
+            return
+        page.evaluate("document.querySelector('[data-retry]').click()")
+        page.wait_for_timeout(100)
+    raise AssertionError("the page never gives up")
+
+
 def tab_to(page: Page, selector: str) -> None:
     for _ in range(40):
         if page.evaluate("selector => document.activeElement?.matches(selector)", selector):

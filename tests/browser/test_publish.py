@@ -11,7 +11,7 @@ from playwright.sync_api import BrowserContext, expect
 from tests.browser.conftest import Watch, findings_in_both_themes, serious_findings
 from tests.browser.publishing import describe, expect_published, step, tab_to
 from tests.live import Live
-from tests.site.processes import child
+from tests.site.processes import children
 
 pytestmark = pytest.mark.live
 OpenBrowser = Callable[..., BrowserContext]
@@ -19,14 +19,20 @@ OpenBrowser = Callable[..., BrowserContext]
 
 @pytest.fixture
 def stopped_worker(live: Live) -> Iterator[Callable[[], None]]:
-    """The worker process stands still until the value is called, or the test ends."""
-    pid = child(live.process.pid, "worker")
-    assert pid is not None
-    os.kill(pid, signal.SIGSTOP)
-    yield lambda: os.kill(pid, signal.SIGCONT)
-    os.kill(pid, signal.SIGCONT)
+    """Every worker stands still until the value is called, or the test ends."""
+    workers = children(live.process.pid, "worker")
+    assert workers
+
+    def send(number: signal.Signals) -> None:
+        for pid in workers:
+            os.kill(pid, number)
+
+    send(signal.SIGSTOP)
+    yield lambda: send(signal.SIGCONT)
+    send(signal.SIGCONT)
 
 
+@pytest.mark.full
 def test_a_chosen_file_is_published_and_the_page_follows_it_to_the_end(page, space, archive):
     describe(page, space, "chosen")
     page.locator("#file").set_input_files(archive("chosen-1.2.0.zip"))

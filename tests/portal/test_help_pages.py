@@ -41,7 +41,8 @@ def test_everything_is_made_for_this_host(client, db, settings, host, has_variab
     assert f'source  = "{host}/acme/vpc/aws"' in said
     assert f'credentials "{host}" {{\n  token = "lrd_…"' in said
     assert f'"matchHost": "https://{host}/"' in said
-    assert f"https://{host}/api/v1/modules/acme/network/aws/1.0.0" in said
+    assert f"export LARDER_URL=https://{host}\ngit archive" in said
+    assert "sh ci/publish.sh acme/network/aws 1.0.0 network-1.0.0.zip" in said
     assert ("export TF_TOKEN_my__registry_example_com=lrd_…" in said) is has_variable
     assert ("TF_TOKEN_my__registry_example_com: ${{ secrets.LARDER_TOKEN }}" in said) is has_variable
     assert ("> ~/.tofurc" in said) is not has_variable
@@ -62,7 +63,7 @@ def test_configurations_name_a_host_by_its_letters_and_everything_else_in_ascii(
     assert f'"{wire}/providers/${{hostname}}/' in said
     assert "export TF_TOKEN_registry_xn____bcher__kva_example=lrd_…" in said
     assert f"machine {wire} login" in said
-    assert f"https://{wire}/api/v1/modules/acme/network/aws/1.0.0" in said
+    assert f"export LARDER_URL=https://{wire}\n" in said
     assert "Clients use another address than you do" not in text_of(response)
 
 

@@ -11,6 +11,7 @@ from django.urls import reverse
 
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.identity.authentication import session_viewer
+from apps.portal.frame.errors import LACKS_SECOND_FACTOR
 from apps.portal.frame.theme import theme_of
 from apps.portal.snippets import client_setup
 from apps.releases.catalogue import own_releases
@@ -37,6 +38,10 @@ class Frame:
         """Loaded on first use: pages without a user menu, such as the admin's, need no query."""
         return session_viewer(self.request) if hasattr(self.request, "user") else NOBODY
 
+    @property
+    def lacks_second_factor(self) -> bool:
+        return not self.viewer.is_identified and LACKS_SECOND_FACTOR in self.request.META
+
     @cached_property
     def held_count(self) -> int:
         """Releases of the viewer that wait for an answer: the badge of the user menu."""
@@ -45,7 +50,8 @@ class Frame:
     @property
     def sign_in_url(self) -> str:
         """The sign-in page, which returns to this one."""
-        login, path = reverse(settings.LOGIN_URL), self.request.get_full_path()
+        path = self.request.get_full_path()
+        login = reverse("portal:second-factor" if self.lacks_second_factor else settings.LOGIN_URL)
         if self.request.method != "GET" or self.request.path in ("/", login):
             return login
         return f"{login}?{urlencode({'next': path})}"

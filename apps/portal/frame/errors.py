@@ -29,7 +29,7 @@ from apps.http.errors import (
 )
 from apps.http.views import nothing_here
 from apps.jobs import database_availability
-from apps.lib.errors import CredentialsRequired, RegistryError
+from apps.lib.errors import CredentialsRequired, RegistryError, TooManyAttempts
 from apps.portal.frame.form_files import FileRefused
 from apps.portal.frame.negotiation import is_htmx
 
@@ -37,7 +37,8 @@ TEMPLATES = {
     HTTPStatus.NOT_FOUND: "404.html",
     HTTPStatus.FORBIDDEN: "403.html",
 }
-PAGES = ("portal", "admin")
+# True if the person has one that this session has not been shown. `registry_site.middleware` sets it.
+LACKS_SECOND_FACTOR = "larder.lacks_second_factor"
 
 
 class RegistryErrorsMiddleware:
@@ -50,23 +51,39 @@ class RegistryErrorsMiddleware:
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        match = request.resolver_match
-        if not isinstance(exception, RegistryError) or match is None or match.app_name not in PAGES:
+        if not isinstance(exception, RegistryError) or dialect_at(request.path) is not None:
             return None
         if isinstance(exception, CredentialsRequired):
             return sign_in(request)
         return refused(request, exception)
 
 
+def lacks_second_factor(request: HttpRequest) -> bool:
+    """Tell whether somebody is signed in, but without the second factor that they need: `request.user` is nobody."""
+    return LACKS_SECOND_FACTOR in request.META
+
+
 def refused(request: HttpRequest, refusal: RegistryError) -> HttpResponse:
     status = HTTPStatus(STATUS.get(refusal.code, HTTPStatus.BAD_REQUEST))
-    return error_page(request, status, message=str(refusal), hint=refusal.hint)
+    response = error_page(request, status, message=str(refusal), hint=refusal.hint)
+    if isinstance(refusal, TooManyAttempts):
+        response.headers["Retry-After"] = str(refusal.retry_after)
+        response.headers["Cache-Control"] = "no-store"
+        if is_htmx(request):
+            response.headers["HX-Reswap"] = "none"  # a page must not replace a fragment
+    return response
 
 
 def sign_in(request: HttpRequest) -> HttpResponse:
-    """To the sign-in page and back: the same for hidden and missing pages (D8)."""
+    """To the sign-in page and back: the same for hidden and missing pages (D8).
+
+    Who has signed in, and lacks the second factor that LARDER_SECOND_FACTOR requires, is led to that.
+    """
     after = request.get_full_path() if request.method == "GET" else reverse("portal:home")
-    url = f"{reverse(settings.LOGIN_URL)}?{urlencode({'next': after})}"
+    page = settings.LOGIN_URL
+    if lacks_second_factor(request):
+        page = "account_reauthenticate" if request.META[LACKS_SECOND_FACTOR] else "portal:second-factor"
+    url = f"{reverse(page)}?{urlencode({'next': after})}"
     if is_htmx(request):
         # The sign-in form must not replace a fragment: redirect the whole page.
         return HttpResponse(status=HTTPStatus.UNAUTHORIZED, headers={"HX-Redirect": url})
@@ -119,17 +136,6 @@ def permission_denied(request: HttpRequest, exception: Exception) -> HttpRespons
 @login_not_required
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001  # it lists every route in DEBUG
     return _document(request, failure_of(nothing_here(), request)) or error_page(request, HTTPStatus.NOT_FOUND)
-
-
-@login_not_required
-def too_many_requests(request: HttpRequest) -> HttpResponse:
-    """For allauth's limits on signing in and changing a password."""
-    return error_page(
-        request,
-        HTTPStatus.TOO_MANY_REQUESTS,
-        message="Too many attempts from your address or for your account.",
-        hint="Wait a minute, then try again.",
-    )
 
 
 @login_not_required

@@ -6,15 +6,16 @@ from dataclasses import dataclass
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.search_terms import words_of
 from apps.portal.frame.page_urls import Address
-from apps.releases.catalogue import search
+from apps.releases.catalogue import indexing, search
 from apps.releases.models import Kind, SearchDoc
 
 # Matches that the row itself does not show, with the words for their kind.
 HIDDEN_PLACES = {
-    search.SUBMODULE: "submodule",
-    search.RESOURCE: "resource",
-    search.INPUT: "input",
-    search.OUTPUT: "output",
+    indexing.SUBMODULE: "submodule",
+    indexing.RESOURCE: "resource",
+    indexing.DATA_SOURCE: "data source",
+    indexing.INPUT: "input",
+    indexing.OUTPUT: "output",
 }
 
 

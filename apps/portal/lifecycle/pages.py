@@ -22,6 +22,7 @@ from apps.modules import lifecycle as module_lifecycle
 from apps.portal.frame.page_urls import url_of
 from apps.portal.lifecycle import several
 from apps.portal.lifecycle.forms import FORMS, PurgeForm
+from apps.portal.people import reauthentication
 from apps.portal.publish.form import sentence
 from apps.providers import lifecycle as provider_lifecycle
 from apps.providers.models import ProviderVersion, Signing
@@ -42,6 +43,8 @@ DONE = {
     "verify": ("lifecycle", "A worker is reading the stored files of {} again. This page will show the result."),
     "resign": ("lifecycle", "A worker signs {} again."),
 }
+# What takes a version from its users, or gives it back to them. A deprecation does neither.
+CONFIRMED = {"yank": "Yank", "quarantine": "Quarantine", "restore": "Restore"}
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -60,6 +63,8 @@ def version_lifecycle(
     status = HTTPStatus.UNPROCESSABLE_ENTITY
     if not form.is_valid():
         return _page(request, viewer, actions, address, release, role=role, bound={act: form}, status=status)
+    if act in CONFIRMED:
+        reauthentication.require(request, f"{CONFIRMED[act]} {release}")
     try:
         verbs[act](viewer=viewer, address=address, version=version, **form.cleaned_data)
     except Conflict as refusal:
@@ -83,6 +88,7 @@ def version_purge(request: HttpRequest, *, actions: VersionActions[Any], version
     if request.method == "POST":
         status = HTTPStatus.UNPROCESSABLE_ENTITY
         if form.is_valid():
+            reauthentication.require(request, f"Purge {release}")
             try:
                 actions.purge(viewer=viewer, address=address, version=version, **form.cleaned_data)
             except Invalid as refusal:

@@ -19,6 +19,7 @@ from apps.accounts.identity.authentication import session_viewer
 from apps.lib.errors import Conflict, NotFound, RegistryError, RoleRequired
 from apps.modules import lifecycle as module_lifecycle
 from apps.portal.lifecycle.forms import FORMS
+from apps.portal.people import reauthentication
 from apps.portal.publish.form import sentence
 from apps.providers import lifecycle as provider_lifecycle
 from apps.releases.lifecycle import impact, verbs
@@ -29,6 +30,7 @@ _KEY = re.compile(r"[0-9]{1,18}")
 MAX_RELEASES = 500
 # The people and modules that it affects take a few queries each.
 MAX_DESCRIBED = 20
+MAX_NAMED = 5
 # Nobody reads more messages than that.
 MAX_REFUSALS_SHOWN = 10
 ACTIONS: dict[str, VersionActions[Any]] = {
@@ -102,6 +104,9 @@ def several_lifecycle(request: HttpRequest, *, act: str, releases: str) -> HttpR
     back = return_path(request) or reverse("portal:home")
     form = FORMS[act](request.POST if request.method == "POST" else None, auto_id=f"{act}_%s")
     if request.method == "POST" and form.is_valid():
+        if act != "deprecate":
+            count = f"{len(chosen)} version{'' if len(chosen) == 1 else 's'}"
+            reauthentication.require(request, f"{action.verb} {count}: {', '.join(map(str, chosen[:MAX_NAMED]))}")
         _carry_out(request, viewer, act, chosen, form.cleaned_data)
         return HttpResponseRedirect(back, status=HTTPStatus.SEE_OTHER)
     rows = [Row(one, ACTIONS[one.kind].address_of(one), verbs.obstacle_to(act, one)) for one in chosen]

@@ -77,7 +77,7 @@ def key_add(request: HttpRequest, namespace: str) -> HttpResponse:
     if request.method != "POST":
         if not reauthentication.confirmed_recently(request):
             return reauthentication.ask(request)
-        return _add_page(request, row, KeyForm(initial=reauthentication.remembered_form(request)))
+        return _add_page(request, row, KeyForm())
     form, step = KeyForm(request.POST), request.POST.get("step")
     if not form.is_valid():
         return _add_page(request, row, _without_secret(form, request.POST), status=HTTPStatus.UNPROCESSABLE_ENTITY)
@@ -89,8 +89,7 @@ def key_add(request: HttpRequest, namespace: str) -> HttpResponse:
 
 
 def _save(request: HttpRequest, viewer: Viewer, namespace: Namespace, form: KeyForm) -> HttpResponse:
-    if not reauthentication.confirmed_recently(request):
-        return reauthentication.ask(request, fields=form.cleaned_data)
+    reauthentication.require(request, f"Register the key {form.parsed.key_id} in {namespace}")
     try:
         added = keys.register_or_renew(namespace=namespace, actor=viewer, **form.cleaned_data)
     except (Conflict, Invalid) as refusal:
@@ -114,13 +113,14 @@ def _add_page(
 def key_create(request: HttpRequest, namespace: str) -> HttpResponse:
     viewer = session_viewer(request)
     row = namespace_for(viewer, namespace, need=Role.OWNER)
-    if not reauthentication.confirmed_recently(request):
+    if request.method != "POST" and not reauthentication.confirmed_recently(request):
         return reauthentication.ask(request)
     form = AlgorithmForm(request.POST if request.method == "POST" else None)
     status = HTTPStatus.OK
     if request.method == "POST":
         status = HTTPStatus.UNPROCESSABLE_ENTITY
         if form.is_valid():
+            reauthentication.require(request, f"Generate a signing key for {row}")
             try:
                 keys.request(namespace=row, actor=viewer, **form.cleaned_data)
             except (Conflict, Invalid) as refusal:

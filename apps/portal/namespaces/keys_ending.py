@@ -43,7 +43,7 @@ class ReasonForm(forms.Form):
 View = Callable[..., HttpResponse]
 
 
-def _ending(act: str, verb: Callable[..., Any], *, with_password: bool) -> View:
+def _ending(act: str, verb: Callable[..., Any], *, confirmed: bool) -> View:
     @never_cache
     @require_http_methods(["GET", "HEAD", "POST"])
     def view(request: HttpRequest, namespace: str, fingerprint: str) -> HttpResponse:
@@ -51,12 +51,12 @@ def _ending(act: str, verb: Callable[..., Any], *, with_password: bool) -> View:
         row = namespace_for(viewer, namespace, need=Role.OWNER)
         key = key_of(row, fingerprint)
         is_post, status = request.method == "POST", HTTPStatus.OK
-        form = ReasonForm(request.POST) if is_post else ReasonForm(initial=reauthentication.remembered_form(request))
-        if with_password and not reauthentication.confirmed_recently(request):
-            return reauthentication.ask(request, fields={"reason": request.POST.get("reason", "")} if is_post else None)
+        form = ReasonForm(request.POST if is_post else None)
         if is_post:
             status = HTTPStatus.UNPROCESSABLE_ENTITY
             if form.is_valid():
+                if confirmed:
+                    reauthentication.require(request, f"Revoke the key {key.key_id} of {row}")
                 try:
                     verb(key=key, actor=viewer, **form.cleaned_data)
                 except (Conflict, Invalid) as refusal:
@@ -76,6 +76,6 @@ def _ending(act: str, verb: Callable[..., Any], *, with_password: bool) -> View:
 _KEY = "namespaces/<str:namespace>/keys/<str:fingerprint>"
 
 urlpatterns = [
-    path(f"{_KEY}/retire", _ending("retire", keys.retire, with_password=False), name="key-retire"),
-    path(f"{_KEY}/revoke", _ending("revoke", keys.revoke, with_password=True), name="key-revoke"),
+    path(f"{_KEY}/retire", _ending("retire", keys.retire, confirmed=False), name="key-retire"),
+    path(f"{_KEY}/revoke", _ending("revoke", keys.revoke, confirmed=True), name="key-revoke"),
 ]

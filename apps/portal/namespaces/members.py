@@ -18,6 +18,7 @@ from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import Grant, Namespace, Role, Team, User
 from apps.accounts.people import accounts, teams
 from apps.lib.errors import Conflict, Invalid, NotFound
+from apps.portal.people import reauthentication
 from apps.portal.publish.form import sentence
 
 PLAIN = {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
@@ -114,8 +115,10 @@ def members(request: HttpRequest, namespace: str) -> HttpResponse:
     form: MemberForm | TeamForm = TeamForm(request.POST) if "team" in request.POST else MemberForm(request.POST)
     status = 422
     if form.is_valid():
+        role = form.cleaned_data["role"]
+        reauthentication.require(request, f"Make {form.grantee} {role.label.lower()} of {row}")
         try:
-            grant = namespaces.grant(namespace=row, grantee=form.grantee, role=form.cleaned_data["role"], actor=viewer)
+            grant = namespaces.grant(namespace=row, grantee=form.grantee, role=role, actor=viewer)
         except Conflict as refusal:
             form.add_error("role", sentence(refusal))
             status = 409
@@ -135,6 +138,7 @@ def member_withdraw(request: HttpRequest, namespace: str, grant_id: int) -> Http
     context = {"namespace": row, "grant": grant}
     if request.method != "POST":
         return render(request, "portal/namespaces/withdraw.html", context)
+    reauthentication.require(request, f"Withdraw the role of {grant.grantee} in {row}")
     try:
         namespaces.withdraw(grant=grant, actor=viewer)
     except Conflict as refusal:
@@ -153,6 +157,7 @@ def transfer(request: HttpRequest, namespace: str) -> HttpResponse:
     if request.method == "POST":
         status = 422
         if form.is_valid():
+            reauthentication.require(request, f"Hand {row} over to {form.cleaned_data['to']}")
             chosen = {name: form.cleaned_data[name] for name in ("to", "giver", "keep_publisher")}
             try:
                 namespaces.transfer(namespace=row, actor=viewer, **chosen)

@@ -14,8 +14,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 from apps.accounts import namespace_deletion, namespaces
 from apps.accounts.access.gate import namespace_for
 from apps.accounts.identity.authentication import session_viewer
-from apps.accounts.models import Namespace, Role, Visibility
+from apps.accounts.models import BreakingChanges, Namespace, Role, Visibility
 from apps.lib.errors import Conflict, Invalid, RoleRequired
+from apps.portal.people import reauthentication
 from apps.portal.publish.form import sentence
 from apps.releases.publishing import quotas
 
@@ -26,12 +27,18 @@ LARGEST = 10
 class SettingsForm(forms.Form):
     visibility = forms.ChoiceField(choices=Visibility.choices, initial=Visibility.PRIVATE, widget=forms.RadioSelect)
     description = forms.CharField(max_length=200, required=False, help_text="One line, shown in lists.")
+    breaking_changes = forms.ChoiceField(
+        choices=BreakingChanges.choices,
+        label="Versions that break something although their number does not say so",
+        widget=forms.RadioSelect,
+    )
 
 
 class NamespaceForm(SettingsForm):
     name = forms.CharField(
         max_length=64, help_text="Letters and digits, with single - or _ between them: acme, Azure, data-platform."
     )
+    breaking_changes = None  # type: ignore[assignment]  # Django's way to leave a field out: an owner may change it later
     field_order = ("name", "visibility", "description")
 
     def __init__(self, data: Mapping[str, str] | None = None) -> None:
@@ -67,13 +74,15 @@ def namespace_change(request: HttpRequest, namespace: str) -> HttpResponse:
     viewer = session_viewer(request)
     row = namespace_for(viewer, namespace, need=Role.OWNER)
     if request.method != "POST":
-        form = SettingsForm(initial={"visibility": row.visibility, "description": row.description})
+        form = SettingsForm(initial={name: getattr(row, name) for name in SettingsForm.base_fields})
         return render(request, "portal/namespaces/change.html", {"namespace": row, "form": form})
     form = SettingsForm(request.POST)
     if not form.is_valid():
         return render(request, "portal/namespaces/change.html", {"namespace": row, "form": form}, status=422)
+    if form.cleaned_data["visibility"] != row.visibility:
+        reauthentication.require(request, f"Make {row} {form.cleaned_data['visibility']}")
     namespaces.change(namespace=row, actor=viewer, **form.cleaned_data)
-    messages.success(request, f"{row} is {row.visibility} now.")
+    messages.success(request, f"Saved: {row} is {row.visibility}.")
     return _redirect("portal:namespace-change", row)
 
 
@@ -84,6 +93,7 @@ def namespace_delete(request: HttpRequest, namespace: str) -> HttpResponse:
     context = {"namespace": row, "contents": namespace_deletion.contents_of(row)}
     if request.method != "POST":
         return render(request, "portal/namespaces/delete.html", context)
+    reauthentication.require(request, f"Delete the namespace {row}")
     try:
         namespace_deletion.delete(namespace=row, actor=viewer)
     except Conflict as refusal:

@@ -8,9 +8,10 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Role
 from apps.lib.addresses import ProviderAddress
 from apps.portal.versions.pages import Tab, VersionPages
-from apps.providers import catalogue, reading
+from apps.providers import catalogue, comparing, reading
 from apps.providers.documents import sums_name
 from apps.providers.models import Package, Provider, ProviderVersion
+from apps.releases.catalogue.comparing import Comparison
 from apps.releases.models import Kind
 
 _PACKED = Package.objects.filter(version__release=OuterRef("pk")).values("version").annotate(number=Count("pk"))
@@ -23,8 +24,10 @@ class ProviderPages(VersionPages):
     publish_route = "portal:provider-publish"
     columns = {"platforms": Subquery(_PACKED.values("number")), "signing": F("provider_version__signing")}
 
-    def parent_and_role(self, viewer: Viewer, address: ProviderAddress) -> tuple[Provider, Role]:
-        return reading.provider_and_role(viewer, address)
+    def parent_and_role(
+        self, viewer: Viewer, address: ProviderAddress, *, need: Role = Role.READER
+    ) -> tuple[Provider, Role]:
+        return reading.provider_and_role(viewer, address, need=need)
 
     def version_of(self, viewer: Viewer, parent: Provider, version: str) -> ProviderVersion:
         return reading.version_of(viewer, parent, version, even_quarantined=True)
@@ -52,6 +55,9 @@ class ProviderPages(VersionPages):
             "key": shown.key,
             "total_size": sum(package.size for package in packages),
         }
+
+    def compare(self, viewer: Viewer, address: ProviderAddress, numbers: str) -> Comparison:
+        return comparing.compare(viewer, address, numbers)
 
 
 PROVIDERS = ProviderPages()

@@ -8,8 +8,9 @@ from django.shortcuts import render
 from django.urls import path
 from django.views.decorators.http import require_safe
 
-from apps.accounts.access import gate
+from apps.accounts.access import gate, throttling
 from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sign_ins import address_of
 from apps.accounts.models import Namespace
 from apps.portal.frame.paging import page_of
 from apps.portal.frame.rows import rows_of
@@ -28,6 +29,8 @@ SHOWN = 30
 def providers(request: HttpRequest) -> HttpResponse:
     viewer = session_viewer(request)
     query = request.GET.get("q", "").replace("\0", "").strip()[:200]
+    if query:
+        throttling.count(throttling.by_account("search", viewer.user_id, address_of(request)))
     docs = search.search(kind=Kind.PROVIDER, namespaces=gate.visible_namespaces(viewer), query=query)
     page = page_of(docs.select_related("namespace"), request, size=PAGE)
     context: dict[str, Any] = {"page": page, "rows": rows_of(page.object_list, query), "query": query}

@@ -8,8 +8,10 @@ from apps.portal.lifecycle import pages as lifecycle
 from apps.portal.providers import files
 from apps.portal.providers.frame import PROVIDERS
 from apps.portal.snippets import provider_snippets
-from apps.portal.versions import listing, pages
+from apps.portal.versions import badges, compare, downloads, feeds, graph, listing, outdated, pages
+from apps.portal.versions.downloads import downloads_card
 from apps.portal.versions.pages import Contents, Opened
+from apps.portal.versions.refusing import refusing
 from apps.providers.documents import sums_name
 from apps.providers.models import Package, ProviderVersion
 
@@ -18,6 +20,7 @@ SYSTEMS = ("linux", "darwin", "windows")
 
 
 def _overview(_request: HttpRequest, opened: Opened, context: dict[str, Any]) -> None:
+    context |= {"refusing": refusing(opened), "card": downloads_card(opened.shown.provider)}
     context["usages"] = provider_snippets.usages(context["address"], opened.shown.release.version)
 
 
@@ -58,6 +61,12 @@ _TABS: dict[str, Contents] = {"version": _overview, "platforms": _platforms, "ve
 
 urlpatterns = [
     listing.route(PROVIDERS),
+    graph.route(PROVIDERS),
+    downloads.route(PROVIDERS),
+    outdated.route(PROVIDERS),
+    *compare.routes(PROVIDERS),
+    *badges.routes(PROVIDERS),
+    *feeds.routes(PROVIDERS),
     *pages.routes(PROVIDERS, _TABS),
     *files.urlpatterns,
     *lifecycle.provider_urlpatterns,

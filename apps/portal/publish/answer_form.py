@@ -14,6 +14,7 @@ from apps.lib.errors import Invalid, Reason
 from apps.modules.checking import checks
 from apps.modules.checking.answers import Part
 from apps.modules.checking.loading import UNLOADABLE
+from apps.modules.comparing import guard
 from apps.portal.publish.form import sentence
 from apps.releases.models import Release, State
 
@@ -44,6 +45,14 @@ class AnswerForm(forms.Form):
             if question.code in YES:
                 errors = {"required": OPEN}
                 self.fields[question.code] = forms.BooleanField(label=YES[question.code], error_messages=errors)
+        if any(question.code == guard.BREAKING_CHANGE for question in self.open_questions):
+            self.fields["reason"] = forms.CharField(
+                label="Why it is published under this number",
+                help_text="One or two sentences, shown to everyone who reads the module.",
+                max_length=guard.MAX_REASON_CHARACTERS,
+                widget=forms.Textarea({"rows": 3}),
+                error_messages={"required": "Give the reason, or cancel the release."},
+            )
         if self.needs_folder:
             whole = [(TOP, WHOLE)] if release.notes.get("no_root") and "" not in folders else []
             self.fields["folder"] = forms.ChoiceField(
@@ -61,7 +70,7 @@ class AnswerForm(forms.Form):
     @property
     def questions(self) -> list[tuple[Reason, forms.BoundField | None]]:
         """Each question with its field; None for one that this page cannot answer."""
-        names = {checks.CHOOSE_FOLDER: "folder"}
+        names = {checks.CHOOSE_FOLDER: "folder", guard.BREAKING_CHANGE: "reason"}
         fields = [names.get(question.code, question.code) for question in self.open_questions]
         return [
             (question, self[name] if name in self.fields else None)
@@ -85,7 +94,12 @@ class AnswerForm(forms.Form):
 
     @property
     def confirmed(self) -> list[str]:
-        return [code for code in YES if self.cleaned_data.get(code)]
+        given = [guard.BREAKING_CHANGE] if self.reason else []
+        return [*given, *(code for code in YES if self.cleaned_data.get(code))]
+
+    @property
+    def reason(self) -> str:
+        return str(self.cleaned_data.get("reason", ""))
 
     @property
     def more(self) -> list[Part]:

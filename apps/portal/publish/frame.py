@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from django import forms
@@ -10,7 +11,9 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonRes
 from django.shortcuts import render
 from django.urls import reverse
 
-from apps.lib.errors import Conflict, Invalid, TooLarge
+from apps.accounts.access import throttling
+from apps.accounts.access.gate import Viewer
+from apps.lib.errors import Conflict, Invalid, TooLarge, TooManyAttempts
 from apps.portal.frame.negotiation import wants_json
 from apps.portal.publish.form import sentence
 from apps.releases.models import Release
@@ -21,9 +24,10 @@ Started = TypeVar("Started")
 class Refused(Exception):
     """No release was started. The form shows the error, with this status."""
 
-    def __init__(self, status: int) -> None:
+    def __init__(self, status: int, headers: Mapping[str, str] = MappingProxyType({})) -> None:
         super().__init__(status)
         self.status = status
+        self.headers = headers
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +45,23 @@ class PageFrame:
     def again(self, request: HttpRequest, form: forms.Form, refused: Refused, more: Mapping[str, Any]) -> HttpResponse:
         """The form with its errors; for our script the errors by field, those of the whole form under `__all__`."""
         if wants_json(request):
-            return JsonResponse({"errors": form.errors}, status=refused.status)
-        return self.show(request, form, more, refused.status)
+            return JsonResponse({"errors": form.errors}, status=refused.status, headers=dict(refused.headers))
+        response = self.show(request, form, more, refused.status)
+        for name, value in refused.headers.items():
+            response.headers[name] = value
+        return response
 
 
-def begin(form: forms.Form, verb: Callable[[], Started]) -> Started:
+def begin(form: forms.Form, viewer: Viewer, verb: Callable[[], Started]) -> Started:
     """The result of the verb, for a valid form. Raises Refused."""
     if not form.is_valid():
         raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY)
     try:
+        throttling.count(throttling.by_account("publish", viewer.user_id, ""))
         return verb()
+    except TooManyAttempts as refusal:
+        form.add_error(None, sentence(refusal))
+        raise Refused(HTTPStatus.TOO_MANY_REQUESTS, {"Retry-After": str(refusal.retry_after)}) from None
     except Conflict as refusal:
         form.add_error("version", sentence(refusal))
         raise Refused(HTTPStatus.CONFLICT) from None

@@ -4,6 +4,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import path, reverse
 from django.views.decorators.http import require_http_methods
 
+from apps.accounts.access import throttling
 from apps.accounts.identity.authentication import session_viewer
 from apps.modules import publishing
 from apps.portal.publish import frame, tickets, upload_limits
@@ -18,6 +19,7 @@ PORTAL = PageFrame("portal/publish/page.html")
 def publish(request: HttpRequest, around: PageFrame = PORTAL) -> HttpResponse:
     viewer, shown = session_viewer(request), {"limits": upload_limits.for_modules()}
     if request.method != "POST" and (words := request.GET.get("suggest")) is not None:
+        throttling.count(throttling.by_account("search", viewer.user_id, ""))
         return JsonResponse({"modules": suggestions(viewer, words)})
     if request.method != "POST":
         return around.show(request, PublishForm(viewer, query=request.GET), shown)
@@ -28,7 +30,7 @@ def publish(request: HttpRequest, around: PageFrame = PORTAL) -> HttpResponse:
         return publishing.begin(viewer=viewer, address=form.address, confirm=form.confirmed, **chosen)
 
     try:
-        release, ticket = frame.begin(form, begin)
+        release, ticket = frame.begin(form, viewer, begin)
     except frame.Refused as refused:
         return around.again(request, form, refused, shown)
     tickets.remember(request, release, ticket)  # the release page shows the file form only in this browser

@@ -36,7 +36,7 @@ def provider_publish(request: HttpRequest, around: PageFrame = PORTAL) -> HttpRe
         return opened
 
     try:
-        opened = frame.begin(form, begin)
+        opened = frame.begin(form, viewer, begin)
     except frame.Refused as refused:
         return around.again(request, form, refused, shown)
     document = draft_document(opened.release)

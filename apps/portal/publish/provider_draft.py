@@ -1,6 +1,7 @@
 """/releases/<uuid>/files and the other actions on a provider draft in the browser (D2, D24).
 
-Files arrive as raw PUT (our script, with progress) or as streamed multipart POST (no script). As for /uploads/, the
+Our script sends each file in as many requests as the line needs (`resumable`), a form without a script as a streamed
+multipart POST; a raw PUT brings a file at once. As for /uploads/, the
 origin replaces a CSRF field, which Django would look for in the body; the session identifies the sender.
 """
 
@@ -23,11 +24,12 @@ from apps.lib import bodies
 from apps.lib.errors import CredentialsRequired, Invalid, NotFound, RegistryError
 from apps.lib.packages import sandboxed
 from apps.portal.frame.negotiation import wants_json
-from apps.portal.publish import multipart_body, releases, uploads
+from apps.portal.publish import multipart_body, releases, resumable, uploads
 from apps.portal.publish.form import sentence
 from apps.portal.publish.provider_form import ProtocolsForm
 from apps.portal.publish.uploads import ForeignOrigin, check_origin, status_of
 from apps.providers import publishing
+from apps.providers import uploads as provider_uploads
 from apps.providers.drafting import assembling, drafts
 from apps.providers.drafting.documents import file_document
 from apps.releases.catalogue import reading
@@ -39,16 +41,19 @@ MAX_PARTS = 10 * MAX_FILES
 MINE = "terraform-provider-"
 
 
-@bodies.streamed("PUT")
+@bodies.streamed("PUT", "PATCH")
 @csrf_exempt
 @login_not_required  # our script gets 401 instead of a redirect to sign-in
-@require_http_methods(["PUT"])
+@require_http_methods(["PUT", *resumable.METHODS])
 def release_file(request: HttpRequest, public_id: uuid.UUID, filename: str) -> HttpResponse:
     """One file as the raw body: 201 with its digest, 200 if it replaces one of that name."""
     try:
-        check_origin(request)
+        if request.method != "HEAD":
+            check_origin(request)
         viewer = session_viewer(request)
         release = _draft(viewer, public_id)
+        if request.method in resumable.METHODS:
+            return _resume(request, viewer, release, filename)
         environ = request.environ  # type: ignore[attr-defined]  # WSGIRequest has it
         drafts.check_length(release, filename, bodies.declared_length(environ))
         open_body = partial(bodies.chunks, environ)
@@ -57,7 +62,8 @@ def release_file(request: HttpRequest, public_id: uuid.UUID, filename: str) -> H
         error = "You are no longer signed in. Sign in again in another tab, then continue from here."
         return JsonResponse({"error": error}, status=HTTPStatus.UNAUTHORIZED)
     except RegistryError as refusal:
-        return JsonResponse({"error": sentence(refusal)}, status=status_of(refusal))
+        answer = JsonResponse({"error": sentence(refusal), "code": refusal.code}, status=status_of(refusal))
+        return uploads.with_offset(answer, refusal)
     return JsonResponse(file_document(received.file), status=HTTPStatus.CREATED if received.created else HTTPStatus.OK)
 
 
@@ -120,6 +126,15 @@ def release_hand_in(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     except RegistryError as refusal:
         return _refused(request, release, refusal)
     return _to_page(release)
+
+
+def _resume(request: HttpRequest, viewer: Viewer, release: Release, name: str) -> HttpResponse:
+    return resumable.answer(
+        request,
+        provider_uploads.of_file(viewer=viewer, release=release, name=name),
+        begin=lambda announced: provider_uploads.begin(viewer=viewer, release=release, name=name, announced=announced),
+        send=lambda upload, start, chunks: provider_uploads.send(upload, viewer, chunks, start=start),
+    )
 
 
 def _draft(viewer: Viewer, public_id: uuid.UUID) -> Release:

@@ -20,6 +20,7 @@ from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import Conflict, Invalid
 from apps.modules import publishing
 from apps.modules.checking import answers
+from apps.modules.comparing.rules import SENTENCES
 from apps.portal.modules.units import Rows, Units, callable_folder
 from apps.portal.providers import release as provider_release
 from apps.portal.publish import tickets, upload_limits
@@ -29,6 +30,7 @@ from apps.portal.snippets import module_snippets
 from apps.providers import publishing as drafting
 from apps.providers.drafting.documents import draft_document
 from apps.releases.catalogue import reading
+from apps.releases.catalogue.comparing import SEPARATOR
 from apps.releases.catalogue.documents import release_document
 from apps.releases.models import Kind, Release, State
 
@@ -82,7 +84,8 @@ def release_answer(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
         return page(request, release, answer=form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
     folder = form.cleaned_data.get("folder", "")
     try:
-        answers.answer(release=release, viewer=viewer, confirm=form.confirmed, folder=folder, more=form.more)
+        said = {"confirm": form.confirmed, "reason": form.reason, "folder": folder, "more": form.more}
+        answers.answer(release=release, viewer=viewer, **said)
     except Conflict as refusal:
         return page(request, release, refusal=sentence(refusal), answer=form, status=HTTPStatus.CONFLICT)
     except Invalid as refusal:
@@ -143,9 +146,27 @@ def _module_context(release: Release, document: dict[str, Any]) -> dict[str, Any
         "files_path": reverse("portal:module-files", args=where),
         "limits": upload_limits.for_modules(),
         "answer": AnswerForm(release),
+        "guard": guard_of(release),
         "siblings": _siblings(release),
         "offers_folders": any(reason["code"] in OFFERS_FOLDERS for reason in document["reasons"]),
     }
+
+
+def guard_of(release: Release) -> dict[str, Any] | None:
+    """What it breaks of which version, for portal/release/guard.html; None if there is nothing to say."""
+    note: dict[str, Any] | None = release.notes.get("guard")
+    if not note or not (note["breaking"] or note["risky"]) or release.quarantined_at is not None:
+        return None
+    changes = [(one, SENTENCES[one["rule"]]) for one in note["changes"]]
+    more = note["breaking"] + note["risky"] - len(changes)
+    return note | {"changes": changes, "more": more, "page": _comparison(release, note["against"])}
+
+
+def _comparison(release: Release, against: str) -> str:
+    """The page with all changes, once the version is published."""
+    name, _, system = release.name.partition("/")
+    where = [release.namespace.name, name, system, f"{against}{SEPARATOR}{release.version}"]
+    return reverse("portal:module-compare", args=where) if release.state == State.PUBLISHED else ""
 
 
 def _first_folder(release: Release) -> str:

@@ -5,6 +5,7 @@ import { duration, size } from "./amounts.js";
 
 const SAMPLE_MS = 500;
 const REDRAW_MS = 80;
+const LOST = "Connection lost; continuing…";
 
 /** Texts of a phase: its bar, first word, quarters, end, and cancel button. */
 const PHASES = {
@@ -22,6 +23,8 @@ export class Progress {
     this.button = this.root.querySelector("[data-cancel]");
     this.announcer = form.querySelector("[data-announcer]");
     this.button.addEventListener("click", () => this.onCancel?.());
+    this.retry = this.root.querySelector("[data-retry]");
+    this.retry.addEventListener("click", () => this.onRetry?.());
   }
 
   /** @param {"prepare" | "send"} phase @param {{name: string, total: number, onCancel: () => void}} job */
@@ -30,6 +33,9 @@ export class Progress {
     this.total = total;
     this.onCancel = onCancel;
     this.rate = 0;
+    this.isLost = false;
+    this.root.removeAttribute("data-lost");
+    this.retry.hidden = true;
     this.sample = { at: performance.now(), done: 0 };
     this.drawnAt = 0;
     this.quarter = 0;
@@ -45,6 +51,7 @@ export class Progress {
   /** @param {number} done bytes */
   show(done) {
     const now = performance.now();
+    if (this.isLost) return;
     if (done < this.total && now - this.drawnAt < REDRAW_MS) return;
     this.drawnAt = now;
     const part = this.total ? Math.min(1, done / this.total) : 0;
@@ -64,9 +71,26 @@ export class Progress {
     const now = performance.now();
     const passed = now - this.sample.at;
     if (passed < SAMPLE_MS) return;
+    if (done < this.sample.done) { // a broken line sends some bytes again
+      this.sample = { at: now, done };
+      return;
+    }
     const current = ((done - this.sample.done) / passed) * 1000;
     this.rate = this.rate ? 0.7 * this.rate + 0.3 * current : current;
     this.sample = { at: now, done };
+  }
+
+  /** @param {boolean} isLost the connection; the next attempt follows @param {() => void} [retry] at once */
+  pause(isLost, retry) {
+    this.onRetry = retry;
+    if (this.isLost === isLost) return;
+    this.isLost = isLost;
+    this.root.toggleAttribute("data-lost", isLost);
+    this.retry.hidden = !isLost;
+    this.sample = { at: performance.now(), done: Infinity }; // the pause is no rate
+    this.rate = 0;
+    if (isLost) this.numbers.textContent = LOST;
+    this.announce(isLost ? LOST : "Connected again.");
   }
 
   stop() {

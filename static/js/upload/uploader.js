@@ -8,7 +8,7 @@ import { beginsAsArchive, guess, guessFolder, isArchive } from "./guess.js";
 import { Progress } from "./progress.js";
 import { isModuleFile, isPrivateKey, isState, moduleFolders } from "./rules.js";
 import { Selection } from "./selection.js";
-import { Cancelled, transfer } from "./transfer.js";
+import { Broken, Cancelled, transfer } from "./transfer.js";
 import { pack, Unreadable } from "./zip/pack.js";
 import { MOST_BYTES, zipSize } from "./zip/records.js";
 
@@ -28,6 +28,9 @@ export class Uploader {
     this.progress = new Progress(form);
     this.selection = new Selection(form, () => this.clear());
     this.choice = null;
+    this.unfinished = null; // an upload that broke off, to be continued
+    this.words = this.submit.textContent;
+    form.addEventListener("input", () => this.forget()); // it may be for another version now
     this.file.required = false; // a folder suffices; bytes() reports if both are missing
     this.file.addEventListener("change", () => this.choose(() => this.archive(this.file.files)));
     this.folder.addEventListener("change", () => this.choose(() => this.files(listed(this.folder.files))));
@@ -36,6 +39,20 @@ export class Uploader {
     attachDropzone(form.querySelector("[data-dropzone]"), (files, entries) => this.choose(() => this.dropped(files, entries)));
     // A reload may restore the file without an event.
     if (this.file.files.length) this.choose(() => this.archive(this.file.files));
+  }
+
+  forget() {
+    if (!this.unfinished) return;
+    this.unfinished = null;
+    this.submit.textContent = this.words;
+  }
+
+  /** Continue the upload that broke off. @returns {boolean | Promise<true>} false if there is none */
+  retry() {
+    if (!this.unfinished) return false;
+    const { body, url, release } = this.unfinished;
+    this.forget();
+    return this.send(body, url, release).then(() => true);
   }
 
   clear() {
@@ -178,14 +195,21 @@ export class Uploader {
     this.form.dataset.busy = "";
     this.progress.start("send", { name: this.choice.name, total: body.size, onCancel: () => controller.abort() });
     try {
-      const answer = await transfer({ url, body, signal: controller.signal, onProgress: (sent) => this.progress.show(sent) });
+      const answer = await transfer({
+        url,
+        body,
+        signal: controller.signal,
+        onProgress: (sent) => this.progress.show(sent),
+        onPause: (isLost, retry) => this.progress.pause(isLost, retry),
+      });
       removeEventListener("beforeunload", stay);
       if (answer.ok) location.assign(release);
       else this.refuse(answer.error ?? `The server answered ${answer.status}. Nothing was published; try again.`);
     } catch (error) {
+      if (error instanceof Broken) return this.broken({ body, url, release });
       delete this.choice?.zip;
       if (error instanceof Cancelled) await this.cancelled(release);
-      else this.refuse(this.broken());
+      else this.refuse(this.changed());
     } finally {
       removeEventListener("beforeunload", stay);
       delete this.form.dataset.busy;
@@ -193,9 +217,16 @@ export class Uploader {
     }
   }
 
-  broken() {
-    const changed = this.choice?.files ? "a file of the folder" : "the file";
-    return `The connection broke before the upload was complete, or ${changed} was changed meanwhile. Nothing was published; the version number is free.`;
+  broken(unfinished) {
+    this.words = this.submit.textContent;
+    this.unfinished = unfinished;
+    this.submit.textContent = "Retry";
+    this.refuse("The connection was lost before the upload was complete. What was sent is kept for four hours: press Retry, and it continues there.");
+  }
+
+  changed() {
+    const changed = this.choice?.files ? "A file of the folder" : "The file";
+    return `${changed} was changed or removed during the upload. Nothing was published; choose it again.`;
   }
 
   /** @param {string} release */

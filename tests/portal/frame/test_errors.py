@@ -82,7 +82,7 @@ def test_an_unknown_page_offers_a_search(visitor):
     response = visitor.get("/no/such/page")
 
     assert response.status_code == 404
-    assert 'action="/modules"' in response.content.decode()
+    assert 'action="/search"' in response.content.decode()
 
 
 @pytest.mark.parametrize("url", ["/v1/nothing", "/api/v1/nothing", "/.well-known/nothing", "/archives/nothing"])

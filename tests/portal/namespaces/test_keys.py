@@ -13,21 +13,16 @@ from apps.portal.people import reauthentication
 from apps.signing.models import SigningKey
 from tests.builders.keys import signing_key
 from tests.portal.providers.rows import provider_version, row_of_key
+from tests.sessions import confirm, fields_of, resumed
 
 KEYS = "/namespaces/acme/keys"
 ADD = f"{KEYS}/add"
 
 
-def confirm(client, user, path="/"):
-    """Type the password, as the page before asks for it."""
-    form = {"password": f"{user.username} likes pears", "next": path}
-    return client.post(reverse("account_reauthenticate"), form)
-
-
 @pytest.fixture
 def browser(dora, browser_of):
     """Dora's, who has just typed her password."""
-    client = browser_of(dora)
+    client = browser_of(dora, confirmed=False)
     assert confirm(client, dora, ADD).headers["Location"] == ADD
     return client
 
@@ -114,10 +109,10 @@ def test_an_address_that_is_none_is_refused(browser):
 
 @pytest.mark.parametrize("path", [ADD, f"{KEYS}/create"])
 def test_nobody_adds_a_key_without_a_recent_password(dora, browser_of, path):
-    client = browser_of(dora)
+    client = browser_of(dora, confirmed=False)
     for answer in (client.get(path), client.post(path, {"algorithm": "ed25519", "armor": "x"})):
         if answer.status_code != 422:
-            assert answer.headers["Location"] == f"{reverse('account_reauthenticate')}?next={path.replace('/', '%2F')}"
+            assert answer.headers["Location"].startswith(reverse("account_reauthenticate"))
     assert not SigningKey.objects.exists()
 
 
@@ -133,20 +128,19 @@ def test_the_password_of_the_sign_in_counts(client, dora):
 
 
 def test_what_was_typed_waits_for_the_password(dora, browser_of):
-    client, key = browser_of(dora), signing_key("ed25519")
+    client, key = browser_of(dora, confirmed=False), signing_key("ed25519")
     asked = client.post(ADD, {"armor": key.armor, "source": "Cooks", "step": "save"})
     assert asked.status_code == 302
     assert not SigningKey.objects.exists()
 
-    back = confirm(client, dora, ADD).headers["Location"]
-    page = client.get(back)
-    assert 'value="Cooks"' in page.text
-    assert key.armor.splitlines()[3] in page.text
-    assert 'value="Cooks"' not in client.get(ADD).text, "once"
+    back = resumed(client, dora, asked)
+    assert "Register the key" in back.text
+    assert client.post(ADD, fields_of(back)).status_code == 303
+    assert SigningKey.objects.get().source == "Cooks"
 
 
 def test_a_wrong_password_opens_nothing(dora, browser_of):
-    client = browser_of(dora)
+    client = browser_of(dora, confirmed=False)
     client.post(reverse("account_reauthenticate"), {"password": "wrong", "next": ADD})
     assert client.get(ADD).status_code == 302
 
@@ -279,14 +273,16 @@ def test_a_key_is_ended_with_a_reason_that_everybody_reads(browser, bob, browser
 
 
 def test_a_revocation_waits_for_the_password_with_its_reason(dora, browser_of, acme):
-    key, client = row_of_key(acme, 1), browser_of(dora)
+    key, client = row_of_key(acme, 1), browser_of(dora, confirmed=False)
     url = f"{KEYS}/{key.fingerprint}/revoke"
-    assert client.post(url, {"reason": "It leaked."}).status_code == 302
+    asked = client.post(url, {"reason": "It leaked."})
     key.refresh_from_db()
     assert key.state == "active"
 
-    page = client.get(confirm(client, dora, url).headers["Location"])
-    assert "It leaked." in page.text
+    page = resumed(client, dora, asked)
+    assert client.post(url, fields_of(page)).status_code == 303
+    key.refresh_from_db()
+    assert (key.state, key.reason) == ("revoked", "It leaked.")
 
 
 def test_publishers_change_no_key(alice, browser_of, acme):

@@ -1,5 +1,7 @@
 """/namespaces/new, and the members and settings pages, which are the owner's alone."""
 
+import re
+
 import pytest
 
 from apps.accounts.access.gate import Viewer
@@ -23,7 +25,11 @@ OWNED = [
 # Kinds of what the forms below must leave behind, by route: (path, data, kind)
 ACTS = {
     "namespace-new": ("/namespaces/new", {"name": "tools", "visibility": "private"}, "namespace:namespace:created"),
-    "namespace-change": ("/namespaces/acme/change", {"visibility": "public"}, "namespace:namespace:changed"),
+    "namespace-change": (
+        "/namespaces/acme/change",
+        {"visibility": "public", "breaking_changes": "warn"},
+        "namespace:namespace:changed",
+    ),
     "namespace-delete": ("/namespaces/acme/delete", {}, "namespace:namespace:deleted"),
     "namespace-members": ("/namespaces/acme/members", {"username": "charlie", "role": "1"}, "namespace:grant:given"),
     "namespace-withdraw": ("/namespaces/acme/members/{bob}/withdraw", {}, "namespace:grant:withdrawn"),
@@ -136,11 +142,14 @@ def test_a_grant_of_elsewhere_is_404(owner, alice, pantry):
 
 
 def test_an_owner_changes_the_visibility(owner, acme):
-    response = owner.post("/namespaces/acme/change", {"visibility": "public", "description": "Open to all"})
+    page = owner.get("/namespaces/acme/change").content.decode()
+    assert re.search(r'name="breaking_changes" value="warn"[^>]* checked', page)
+    wanted = {"visibility": "public", "description": "Open to all", "breaking_changes": "refuse"}
+    response = owner.post("/namespaces/acme/change", wanted)
 
     assert response.status_code == 303
     acme.refresh_from_db()
-    assert (acme.visibility, acme.description) == ("public", "Open to all")
+    assert (acme.visibility, acme.description, acme.breaking_changes) == tuple(wanted.values())
     assert owner.post("/namespaces/acme/change", {"visibility": "secret"}).status_code == 422
 
 

@@ -19,6 +19,7 @@ from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.releases.models import Release, ReleaseFile, State
 from apps.releases.publishing import sweeping
+from tests.api.tus_client import MEDIA_TYPE
 from tests.builders.archives import module_zip
 from tests.oci.uploading import sha256
 from tests.providers.draft_client import LINUX, zips
@@ -127,6 +128,22 @@ def test_a_ticket_in_use_ends_with_the_last_byte(alice, browser_of, nothing_is_l
     ticket = reserve(browser_of(alice))
 
     answer = send(Client(), "PUT", ticket, ZIP, lambda: end(alice))
+
+    assert answer.status_code == status, answer.content
+    nothing_is_left()
+
+
+@cases(SESSION)
+@pytest.mark.parametrize("until", [len(ZIP) - 1, len(ZIP)], ids=["a piece", "the last piece"])
+def test_a_ticket_whose_bytes_come_in_pieces_ends_with_the_next_one(
+    alice, browser_of, nothing_is_left, end, status, until
+):
+    ticket, half = reserve(browser_of(alice)), len(ZIP) // 2
+    begun = {"Upload-Length": str(len(ZIP)), "Content-Type": MEDIA_TYPE, **HEADERS}
+    Client().generic("PATCH", ticket, ZIP[:half], content_type=MEDIA_TYPE, headers=begun | {"Upload-Offset": "0"})
+
+    headers = {"Upload-Offset": str(half), "Content-Type": MEDIA_TYPE}
+    answer = send(Client(), "PATCH", ticket, ZIP[half:until], lambda: end(alice), **headers)
 
     assert answer.status_code == status, answer.content
     nothing_is_left()

@@ -6,7 +6,7 @@ import { attachDropzone } from "../dropzone.js";
 import { clearErrors, showErrors, WHOLE_FORM } from "../errors.js";
 import { listed, loose, TooMany, walk } from "../folder.js";
 import { Progress } from "../progress.js";
-import { Broken, Cancelled } from "../transfer.js";
+import { Broken, Cancelled, Changed } from "../transfer.js";
 import { Unreadable } from "../zip/pack.js";
 import { Address } from "./address.js";
 import { readManifest, readSums } from "./contents.js";
@@ -175,7 +175,7 @@ export class ProviderUpload {
     this.progress.start("send", { name: `${items.length} files`, total: size, onCancel: () => controller.abort() });
     this.progress.button.textContent = "Cancel this release";
     try {
-      await sendAll({ items, received: this.opened.files, release: this.release, signal: controller.signal, onFile: (item, state, sent) => {
+      await sendAll({ items, received: this.opened.files, release: this.release, signal: controller.signal, onPause: (isLost, retry) => this.progress.pause(isLost, retry), onFile: (item, state, sent) => {
         done.set(item.name, sent);
         this.show(item, state, sent);
         this.progress.show([...done.values()].reduce((sum, one) => sum + one, 0));
@@ -209,9 +209,10 @@ export class ProviderUpload {
     }
     if (this.current) this.view.mark(this.current.name, "not sent", "bad");
     if (error instanceof FileRefused) return this.refuse(error.message);
+    if (error instanceof Changed) return this.refuse(`${this.current.name} was changed or removed meanwhile. The files before it are stored: choose it again, and send the rest.`);
     if (!(error instanceof Broken)) throw error;
     this.submit.textContent = "Send the rest";
-    return this.refuse(`The connection broke at ${this.current.name}, or the file was changed meanwhile. The files before it are stored: send the rest from here, or continue later on the draft's page.`);
+    return this.refuse(`The connection was lost at ${this.current.name}. What was sent is stored: send the rest from here, or continue later on the draft's page.`);
   }
 
   /** @param {string} url @param {string[][]} fields */
