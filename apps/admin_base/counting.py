@@ -25,6 +25,15 @@ def bounded_count(rows: QuerySet[Any], most: int | None = None) -> int:
     return seen if seen <= most else Many(most)
 
 
+def remember_count(rows: QuerySet[Any], count: int) -> None:
+    """Have `BoundedPaginator` take this count of the very queryset: searching several tables again costs as much."""
+    if count >= MAX_COUNTED_ROWS:
+        count = Many(MAX_COUNTED_ROWS)
+    elif isinstance(count, Many):
+        return  # its limit was a lower one
+    rows.known_count = count  # type: ignore[attr-defined]  # ours, on this one queryset
+
+
 def bounded_counts(*several: QuerySet[Any]) -> list[int]:
     """Count each as `bounded_count` does, all in one query."""
     counted = [rows.order_by().values("pk")[: MAX_COUNTED_ROWS + 1].query.sql_with_params() for rows in several]
@@ -46,4 +55,6 @@ class BoundedPaginator(Paginator[Any]):
 
     @cached_property
     def count(self) -> int:
-        return bounded_count(cast("QuerySet[Any]", self.object_list))  # the admin pages nothing else
+        rows = cast("QuerySet[Any]", self.object_list)  # the admin pages nothing else
+        known: int | None = getattr(rows, "known_count", None)
+        return bounded_count(rows) if known is None else known

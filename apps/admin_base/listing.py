@@ -8,7 +8,7 @@ from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 
-from apps.admin_base.counting import Many, bounded_count
+from apps.admin_base.counting import Many, bounded_count, remember_count
 
 # So many rows are sorted whatever the order is; more only by a column with an index.
 MAX_SORTED_ROWS = 20_000
@@ -40,7 +40,8 @@ class LarderChangeList(ChangeList):
         is_indexed = order[0][0] in {"pk", *listed.indexed_orders, _named(listed.ordering[0])[0]}
         if is_indexed and not rows.query.where:
             return
-        if not isinstance(bounded_count(rows, MAX_SORTED_ROWS), Many):
+        count = bounded_count(rows, MAX_SORTED_ROWS)
+        if not isinstance(count, Many):
             # An expression, which no index has: a planner that hopes to meet few rows early in an index's order may
             # walk through millions.
             columns = [(Coalesce(name, name) if name != "pk" else F(name), down) for name, down in order]
@@ -50,6 +51,7 @@ class LarderChangeList(ChangeList):
             messages.info(request, words)
             self.params = {name: value for name, value in self.params.items() if name != ORDER_VAR}
             self.queryset = rows.order_by(*self.get_ordering(request, rows.order_by()))
+        remember_count(self.queryset, count)
 
 
 def _named(part: str) -> tuple[str, bool]:

@@ -1,12 +1,13 @@
 """Serve stored bytes: RFC 9110 with HEAD, ETag, one range, and never a Content-Encoding.
 
-A whole file that needs no check is sent by a proxy (LARDER_ACCEL_REDIRECT), or by our own server. Everything else is
-streamed in the store's own chunks: `wsgi.file_wrapper` may hand the file to a server that reads it into memory and has
-no ranges. An encoding would break OpenTofu's direct installation, which does not undo it.
+Object storage may send them itself (LARDER_STORAGE_REDIRECT_SECONDS); a whole file that needs no check is sent by a
+proxy (LARDER_ACCEL_REDIRECT), or by our own server. Everything else is streamed in the store's own chunks:
+`wsgi.file_wrapper` may hand the file to a server that reads it into memory and has no ranges. An encoding would break
+OpenTofu's direct installation, which does not undo it.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from http import HTTPStatus
 from pathlib import Path
 
@@ -22,6 +23,10 @@ from apps.lib.forwarding import PROXIED
 
 # A proxy would answer these by rules of its own.
 _CONDITIONS = ("Range", "If-Match", "If-Unmodified-Since")
+# Clients send these to object storage as well, which would compare them with an ETag of its own.
+_CONDITIONS_OF_STORAGE = ("If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range")
+# A link can ask object storage for these.
+_HEADERS_OF_STORAGE = ("Cache-Control", "Content-Disposition", "Content-Type")
 
 # Key of the WSGI environ: the server sends the file of a `WholeFile` by itself.
 OFFERED = "larder.can_send_files"
@@ -57,10 +62,11 @@ def byte_response(
     headers: dict[str, str],
     read: Callable[[range], Iterator[bytes]],
     verified_file: Callable[[], File | None] = lambda: None,
+    link: Callable[[Mapping[str, str]], str | None] = lambda _: None,
 ) -> HttpResponseBase:
-    """200, 206 or 304, each with `headers`. Raises NotSatisfiable, and the errors of `read`.
+    """200, 206, 304 or 307, each with `headers`. Raises NotSatisfiable, and the errors of `read`.
 
-    `verified_file` is the whole file, where it may leave without a check.
+    `verified_file` is the whole file, where it may leave without a check; `link` where storage sends it itself.
     """
     headers = headers | {"ETag": etag, "Accept-Ranges": "bytes"}
     whole = HttpResponse(headers=headers | {"Content-Length": str(size)})
@@ -71,6 +77,12 @@ def byte_response(
         return whole
     part = requested_range(request.headers, size=size, etag=etag)
     status = HTTPStatus.OK
+    if not _has_any(request, _CONDITIONS_OF_STORAGE) and (
+        url := link({name: headers[name] for name in _HEADERS_OF_STORAGE if name in headers})
+    ):
+        # The link ends soon: no cache may repeat it.
+        moved = {"Location": url, "Cache-Control": "no-store", "Content-Length": "0"}
+        return HttpResponse(status=HTTPStatus.TEMPORARY_REDIRECT, headers=moved)
     if part:
         status = HTTPStatus.PARTIAL_CONTENT
         headers["Content-Range"] = f"bytes {part.start}-{part.stop - 1}/{size}"
@@ -84,8 +96,11 @@ def byte_response(
 
 
 def _is_for_proxy(request: Request) -> bool:
-    has_conditions = any(name in request.headers for name in _CONDITIONS)
-    return bool(settings.ACCEL_REDIRECT and request.META.get(PROXIED)) and not has_conditions
+    return bool(settings.ACCEL_REDIRECT and request.META.get(PROXIED)) and not _has_any(request, _CONDITIONS)
+
+
+def _has_any(request: Request, names: Iterable[str]) -> bool:
+    return any(name in request.headers for name in names)
 
 
 def requested_range(headers: Mapping[str, str], *, size: int, etag: str) -> range | None:

@@ -30,6 +30,12 @@ STATUS: dict[str, int] = {
     "range_not_satisfiable": HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE,
     "unavailable": HTTPStatus.SERVICE_UNAVAILABLE,
     "too_many_attempts": HTTPStatus.TOO_MANY_REQUESTS,
+    # Resumable uploads: apps/http/tus.py, apps/releases/publishing/resuming.py
+    "digest_mismatch": HTTPStatus.UNPROCESSABLE_ENTITY,
+    "checksum_mismatch": 460,  # by the checksum extension of tus
+    "unsupported_tus_version": HTTPStatus.PRECONDITION_FAILED,
+    "unsupported_media_type": HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+    "too_many_uploads": HTTPStatus.TOO_MANY_REQUESTS,
     # apps/accounts/identity/cli_login.py
     "invalid_grant": HTTPStatus.BAD_REQUEST,
     "invalid_client": HTTPStatus.BAD_REQUEST,
@@ -48,7 +54,7 @@ STATUS: dict[str, int] = {
     "too_many_tags": HTTPStatus.REQUEST_URI_TOO_LONG,
     "unsupported": HTTPStatus.METHOD_NOT_ALLOWED,
 }
-RETRY_AFTER: dict[int, str] = {HTTPStatus.SERVICE_UNAVAILABLE: "2", HTTPStatus.TOO_MANY_REQUESTS: "60"}
+RETRY_AFTER: dict[int, str] = {HTTPStatus.SERVICE_UNAVAILABLE: "2", HTTPStatus.TOO_MANY_REQUESTS: "5"}
 
 log = structlog.get_logger("larder.http")
 
@@ -151,6 +157,7 @@ def oauth_dialect(failure: Failure) -> dict[str, Any]:
 
 _OAUTH_CODES = {"invalid_client", "invalid_grant", "unsupported_grant_type"}
 _OAUTH_BY_STATUS: dict[int, str] = {
+    HTTPStatus.TOO_MANY_REQUESTS: "slow_down",  # RFC 8628, section 3.5
     HTTPStatus.INTERNAL_SERVER_ERROR: "server_error",
     HTTPStatus.SERVICE_UNAVAILABLE: "temporarily_unavailable",
 }

@@ -6,6 +6,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any, ClassVar
 
+import structlog
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils import timezone
@@ -108,6 +109,7 @@ class MachineView(APIView):
     def count_download(self, release_id: int) -> None:
         """Count this answer as a download, and again each time the front repeats it. HEAD is none."""
         if self.request.method == "GET":
+            structlog.contextvars.bind_contextvars(release_id=release_id)  # for the access line
             self.counted = partial(_count_download, release_id, self.viewer.user_id)
             self.counted(self.request.headers.get("User-Agent", ""))
 
@@ -143,7 +145,19 @@ class ReadyInNamespace:
 
     def ready_scopes(self) -> Collection[str] | None:
         namespace = self.kwargs.get("namespace")
-        return {generation.ANYTHING if namespace is None else canonical(namespace)}
+        if namespace is None:
+            return {generation.ANYTHING}
+        return {canonical(namespace), generation.published_in(namespace)}
+
+
+class ReadyAtAddress:
+    """A view whose answers depend on its namespace and on the versions of one module or provider, and on no others."""
+
+    kwargs: dict[str, Any]
+
+    def ready_scopes(self) -> Collection[str] | None:
+        names = [self.kwargs[part] for part in ("namespace", "name", "system", "type") if part in self.kwargs]
+        return {canonical(names[0]), generation.published_at("/".join(names))}
 
 
 class NothingHere(MachineView):

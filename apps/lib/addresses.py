@@ -1,10 +1,11 @@
 """Addresses (D10): rules for names, with errors that suggest a better one."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
+from apps.lib import hostnames
 from apps.lib.errors import Invalid
 
 LONGEST_NAME = 64
@@ -148,6 +149,17 @@ class ProviderAddress:
     def path_name(self) -> str:
         """Its name inside its namespace."""
         return self.type
+
+
+def hosted_provider(source: str, hosts: Iterable[str]) -> ProviderAddress | None:
+    """`<one of the hosts>/ns/type`, normalised as clients do; a source without a host means the public registry."""
+    host, _, path = source.strip().lower().partition("/")
+    if not hostnames.is_one_of(host, hosts):
+        return None
+    try:
+        return ProviderAddress.parse(path)
+    except Invalid:
+        return None
 
 
 class ClientProviderAddress(ProviderAddress):

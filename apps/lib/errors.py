@@ -58,6 +58,17 @@ class Unavailable(RegistryError):
         self.retry_after = retry_after
 
 
+class TooManyAttempts(RegistryError):
+    """A rate limit: it ends in `wait` seconds. Clients stop for as long as Retry-After says, so that is short."""
+
+    code = "too_many_attempts"
+    max_retry_after = 5
+
+    def __init__(self, message: str, *, hint: str = "", wait: float = 1) -> None:
+        super().__init__(message, hint=hint)
+        self.retry_after = min(self.max_retry_after, max(1, -int(-wait // 1)))
+
+
 @dataclass(frozen=True, slots=True)
 class Reason:
     """One reason for a refusal, stored as JSON so that every reader sees the same words."""

@@ -91,5 +91,13 @@ def parse_address(text: str) -> IPv4Address | IPv6Address | None:
     return (address.ipv4_mapped if isinstance(address, IPv6Address) else None) or address
 
 
+def network_of(address: str) -> str:
+    """The network that limits count together: an IPv4 address, or the /64 that one IPv6 subscriber has at least."""
+    found = parse_address(address)
+    if isinstance(found, IPv6Address):
+        return str(ip_network((found, 64), strict=False))
+    return str(found) if found else address
+
+
 def _entries(header: str) -> list[str]:
     return [entry for part in header.split(",") if (entry := part.strip())]

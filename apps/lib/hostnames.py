@@ -1,6 +1,7 @@
 """Host names as clients compare and send them: IDNA for lookup, lower case, ASCII labels."""
 
 import re
+from collections.abc import Iterable
 
 import idna
 
@@ -8,6 +9,7 @@ from apps.lib.errors import Invalid
 
 _ASCII = re.compile(r"[0-9a-z.-]+", re.ASCII)
 _ENCODED = "xn--"
+_USUAL_PORT = ":443"
 
 
 def normalised(text: str) -> str:
@@ -42,10 +44,22 @@ def on_the_wire(host: str) -> str:
     return f"{normalised(name)}{colon}{port}"
 
 
+def is_one_of(host: str, hosts: Iterable[str]) -> bool:
+    """Compare as clients do: in any spelling, and `:443` is no port. False for text that is no host."""
+    try:
+        return _without_usual_port(host) in {_without_usual_port(one) for one in hosts}
+    except Invalid:
+        return False
+
+
 def as_written(host: str) -> str:
     """`xn--bcher-kva.example:8443` → `bücher.example:8443`. Clients refuse the encoded form in configurations."""
     name, colon, port = host.partition(":")
     return ".".join(_decoded(label) for label in name.split(".")) + colon + port
+
+
+def _without_usual_port(host: str) -> str:
+    return on_the_wire(host).removesuffix(_USUAL_PORT)
 
 
 def _decoded(label: str) -> str:

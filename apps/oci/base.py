@@ -17,6 +17,7 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.models import ApiToken
 from apps.artifacts import names
 from apps.artifacts.models import Repository
+from apps.audit import generation
 from apps.http.errors import Failure, oci_dialect
 from apps.http.views import MachineView
 from apps.lib import bodies
@@ -111,7 +112,7 @@ class ReadyInRepository:
     def ready_scopes(self) -> Collection[str] | None:
         address = names.parse_name(self.kwargs["name"])
         named = address.address if isinstance(address, names.ProviderMirror) else address
-        return {canonical(named.namespace)}
+        return {canonical(named.namespace), generation.published_in(named.namespace)}
 
 
 def warning(sentence: str) -> str:

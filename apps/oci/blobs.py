@@ -1,6 +1,6 @@
 """Find the blobs that may be read in a repository, and delete them there."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -45,6 +45,9 @@ class Readable:
     def verified_file(self) -> store.File | None:
         """The file that a server may send without a check."""
         return store.verified_file(self.sha256) if self.inline is None else None
+
+    def link(self, headers: Mapping[str, str]) -> str | None:
+        return store.link_to(self.sha256, headers=headers) if self.inline is None else None
 
     def read(self, part: range) -> Iterator[bytes]:
         """Raises Unavailable, not 404, if storage lost or damaged the bytes."""

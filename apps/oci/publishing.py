@@ -22,6 +22,7 @@ from apps.lib.archives.sandboxed import Refusal
 from apps.lib.errors import Conflict, Invalid, Reason, Unavailable
 from apps.lib.formats.oci_manifests import IMAGE_MANIFEST, MODULE_PACKAGE, TITLE, ZIP
 from apps.modules import package_manifest, publishing
+from apps.modules.checking import examining
 from apps.modules.models import ModuleVersion
 from apps.oci.repositories import VisibleRepository
 from apps.releases.models import Kind, Release, State
@@ -31,6 +32,9 @@ from apps.releases.publishing import reserving
 REPEATED_FOR = timedelta(minutes=10)
 # Clients print the whole message.
 MAX_REASONS = 5
+# A push cannot be asked, so it says in advance, by annotations of the manifest, what a script says by ?confirm= and
+# ?reason=. They stay in the manifest for everybody to read.
+CONFIRM, REASON = "larder.confirm", "larder.reason"
 _EXPECTED = (
     f"expected an image manifest with artifactType {MODULE_PACKAGE} and exactly one layer of the media type {ZIP}, "
     "the zip of the module"
@@ -46,6 +50,8 @@ class Package:
     manifests: tuple[str, ...]  # its digests by every algorithm
     archive: Blob
     file_name: str
+    confirm: tuple[str, ...] = ()
+    reason: str = ""
 
 
 class Undecided(Unavailable):
@@ -101,7 +107,7 @@ def check(repository: Repository, manifest: Manifest) -> None:
     package = _read(repository, manifest, "A module package is checked before it is called latest")
     try:
         with store.open_blob(package.archive.digest) as archive:
-            publishing.check_package(archive)
+            examining.check_package(archive)
     except Refusal as refusal:
         raise _refused("This module package was refused", refusal.reasons) from None
 
@@ -127,7 +133,9 @@ def _read(repository: Repository, manifest: Manifest, why: str) -> Package:
         raise ManifestBlobUnknown(f"The zip {digest} is not in {repository}.", hint="Push it before the manifest.")
     title = (layers[0].get("annotations") or {}).get(TITLE, "")
     manifests = tuple(str(Digest.of(bytes(manifest.raw), algorithm)) for algorithm in ("sha256", "sha512"))
-    return Package(manifest.digest, manifests, archive, _file_name(title))
+    said = {key: value for key, value in (document.get("annotations") or {}).items() if isinstance(value, str)}
+    confirm = tuple(said.get(CONFIRM, "").split(","))
+    return Package(manifest.digest, manifests, archive, _file_name(title), confirm, said.get(REASON, ""))
 
 
 def _no_package(why: str, found: str) -> ManifestInvalid:
@@ -189,6 +197,8 @@ def _begin(viewer: Viewer, repository: Repository, package: Package, *, version:
             manifest=package.manifest,
             file_name=package.file_name,
             archive=package.archive,
+            confirm=package.confirm,
+            reason=package.reason,
         )
     except reserving.VersionTaken as taken:
         return taken.taken_by
@@ -199,7 +209,7 @@ def _begin(viewer: Viewer, repository: Repository, package: Package, *, version:
 def _require_ours(release: Release, package: Package) -> None:
     if release.state == State.HELD or release.ticket_digest:
         raise Conflict(
-            f"{release} waits for an answer from someone who publishes it in the browser.",
+            f"{release} waits for its publisher: it is being uploaded in the browser, or held for an answer.",
             hint="Push under another version, or ask them to cancel it.",
         )
     if release.uploaded_digest not in ("", package.archive.digest):

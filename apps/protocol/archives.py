@@ -80,8 +80,15 @@ def archive_response(request: Request, *, digest: str, file_name: str, cache_con
         except store.Missing:
             raise _lost() from None
 
-    file = partial(store.verified_file, digest)
-    return byte_response(request, size=size, etag=f'"{digest}"', headers=headers, read=read, verified_file=file)
+    return byte_response(
+        request,
+        size=size,
+        etag=f'"{digest}"',
+        headers=headers,
+        read=read,
+        verified_file=partial(store.verified_file, digest),
+        link=lambda said: store.link_to(digest, headers=said),
+    )
 
 
 def _media_type(file_name: str) -> str:

@@ -7,7 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.identity import cli_login
-from apps.accounts.identity.sign_ins import address_of
+from apps.accounts.identity.sign_ins import address_of, count_wrong_secret
 from apps.http.errors import oauth_dialect
 from apps.http.forms import read_form
 from apps.http.views import MachineView
@@ -41,6 +41,10 @@ class Token(MachineView):
             "scope": token.scope,
         }
         return Response(document, headers={"Cache-Control": "no-store", "Pragma": "no-cache"})
+
+    def handle_exception(self, exc: Exception) -> Response:
+        refusal = count_wrong_secret(self.request) if isinstance(exc, cli_login.GrantRefused) else None
+        return super().handle_exception(refusal or exc)
 
 
 @sensitive_variables("form")

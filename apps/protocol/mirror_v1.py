@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.models import Visibility
-from apps.http.views import ReadyInNamespace
+from apps.http.views import ReadyAtAddress
 from apps.lib.addresses import ClientProviderAddress
 from apps.lib.errors import CredentialsRequired, Invalid, NotFound
 from apps.lib.hostnames import normalised
@@ -25,7 +25,7 @@ from apps.providers import reading
 from apps.providers.documents import mirror_index_document, mirror_version_document
 
 
-class Index(ReadyInNamespace, ProtocolView):
+class Index(ReadyAtAddress, ProtocolView):
     def get(self, request: Request, hostname: str, namespace: str, type: str) -> Response:  # noqa: A002, ARG002
         viewer = self.viewer
         try:
@@ -36,7 +36,7 @@ class Index(ReadyInNamespace, ProtocolView):
         return Response(mirror_index_document(versions))
 
 
-class Version(ReadyInNamespace, ProtocolView):
+class Version(ReadyAtAddress, ProtocolView):
     """The packages of one version for all platforms. Clients request it when they are about to fetch one (D15)."""
 
     is_found = True

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.models import Visibility
-from apps.http.views import ReadyInNamespace
+from apps.http.views import ReadyAtAddress
 from apps.lib.addresses import ModuleAddress
 from apps.modules.catalogue import reading
 from apps.modules.catalogue.documents import versions_document
@@ -27,7 +27,7 @@ def download_document(location: str) -> dict[str, str | bool]:
     return document
 
 
-class Versions(ReadyInNamespace, ProtocolView):
+class Versions(ReadyAtAddress, ProtocolView):
     """Every published version, highest first. Clients choose; they take a pre-release only if it is named exactly."""
 
     def get(self, request: Request, namespace: str, name: str, system: str) -> Response:  # noqa: ARG002
@@ -36,7 +36,7 @@ class Versions(ReadyInNamespace, ProtocolView):
         return Response(versions_document(address, listed.versions, listed.source_url))
 
 
-class Download(ReadyInNamespace, ProtocolView):
+class Download(ReadyAtAddress, ProtocolView):
     """The location of one version's archive. Matches the version by value, as clients normalise it."""
 
     def get(self, request: Request, namespace: str, name: str, system: str, version: str) -> Response:  # noqa: ARG002

@@ -1,11 +1,17 @@
 """Search entries of providers, written in each transaction that changes a provider's versions."""
 
+import re
+
 from apps.providers.models import DocsKind, DocsPage, Provider, ProviderVersion
-from apps.releases.catalogue import search
+from apps.releases.catalogue import indexing
+from apps.releases.catalogue.indexing import Entry, Item
 from apps.releases.models import Kind, Lifecycle
 
-# A search entry has a limited number of words, and each name is several.
-MAX_DOCUMENTED_NAMES = 500
+# A provider of a large cloud documents about 2,500.
+MAX_DOCUMENTED_NAMES = 3_000
+# Read-only, like data sources; everything else is called a resource in lists.
+_DATA_SOURCES = (DocsKind.DATA_SOURCE, DocsKind.EPHEMERAL, DocsKind.FUNCTION, DocsKind.LIST)
+_TAG = re.compile(r"<[^>]*>")
 
 
 def refresh(provider: Provider) -> None:
@@ -17,26 +23,34 @@ def refresh(provider: Provider) -> None:
     Provider.objects.select_for_update(no_key=True).get(pk=provider.pk)
     shown = default_version(provider)
     if shown is None:
-        search.drop(kind=Kind.PROVIDER, namespace=provider.namespace, name=provider.type)
+        indexing.drop(kind=Kind.PROVIDER, namespace=provider.namespace, name=provider.type)
         return
-    search.put(
-        release=shown.release,
+    entry = Entry(
         description=provider.description,
         words={
-            search.NAME: [provider.type],
-            search.PLACE: [provider.namespace.name],
-            search.DESCRIPTION: [provider.description],
-            search.RESOURCE: _documented(shown),
+            indexing.NAME: [provider.type],
+            indexing.PLACE: [provider.namespace.name],
+            indexing.DESCRIPTION: [provider.description],
         },
-        facets={},
-        is_listed=shown.release.lifecycle != Lifecycle.YANKED,
+        items=_documented(shown),
+        readme=_overview(shown),
     )
+    indexing.put(release=shown.release, entry=entry, is_listed=shown.release.lifecycle != Lifecycle.YANKED)
 
 
-def _documented(shown: ProviderVersion) -> list[str]:
+def _documented(shown: ProviderVersion) -> list[Item]:
     """Names in its docs: resources, data sources, functions and the like."""
-    rows = DocsPage.objects.filter(version=shown).exclude(kind__in=[DocsKind.OVERVIEW, DocsKind.GUIDE])
-    return list(rows.order_by("name").values_list("name", flat=True)[:MAX_DOCUMENTED_NAMES])
+    pages = DocsPage.objects.filter(version=shown).exclude(kind__in=[DocsKind.OVERVIEW, DocsKind.GUIDE])
+    rows = pages.order_by("name", "kind").values_list("kind", "slug", "name")[:MAX_DOCUMENTED_NAMES]
+    return [
+        Item(indexing.DATA_SOURCE if kind in _DATA_SOURCES else indexing.RESOURCE, name, f"{kind}/{slug}")
+        for kind, slug, name in rows
+    ]
+
+
+def _overview(shown: ProviderVersion) -> str:
+    page = DocsPage.objects.filter(version=shown, kind=DocsKind.OVERVIEW).first()
+    return _TAG.sub(" ", page.html) if page else ""
 
 
 def default_version(provider: Provider) -> ProviderVersion | None:

@@ -79,7 +79,7 @@ def receive_file(*, viewer: Viewer, release: Release, name: str, open_body: Call
 
     Reads nothing of the body if the release cannot have a file of that name.
     """
-    _require_publisher(viewer, release)
+    require_publisher(viewer, release)
     role = drafts.role_of(release, name)
     limit, setting = drafts.limit_of(role)
     return drafting.receive_file(
@@ -94,7 +94,7 @@ def receive_file(*, viewer: Viewer, release: Release, name: str, open_body: Call
 
 
 def remove_file(*, viewer: Viewer, release: Release, name: str) -> None:
-    _require_publisher(viewer, release)
+    require_publisher(viewer, release)
     drafting.remove_file(release=release, viewer=viewer, name=name)
 
 
@@ -106,7 +106,7 @@ def hand_in(
     `protocols` replace those declared before. Raises Invalid for a draft without packages and, with `lacking_nothing`,
     for gaps that a person can still close; otherwise the worker reports them.
     """
-    _require_publisher(viewer, release)
+    require_publisher(viewer, release)
     if release.state == State.RECEIVING:
         if protocols is not None:
             _declare(release, viewer, protocols)
@@ -118,7 +118,7 @@ def hand_in(
 
 def cancel(*, viewer: Viewer, release: Release) -> None:
     """End a draft: delete its files and free the version number."""
-    _require_publisher(viewer, release)
+    require_publisher(viewer, release)
     if release.state != State.RECEIVING:
         raise Conflict(f"{release} is {release.state}: only drafts can be cancelled.")
     reason = Reason("cancelled", "a cancelled draft", "all its files", "Open it again at any time")
@@ -132,7 +132,7 @@ def authorise_coordinate(viewer: Viewer, address: ProviderAddress, version: str)
     return reserving.Coordinate(Kind.PROVIDER, namespace, address.type, versions.parse(version))
 
 
-def _require_publisher(viewer: Viewer, release: Release) -> None:
+def require_publisher(viewer: Viewer, release: Release) -> None:
     gate.namespace_for(viewer, release.namespace.name, need=Role.PUBLISHER, only_name=release.name)
 
 

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable
 from datetime import datetime
-from functools import reduce
-from operator import or_
 from typing import NamedTuple
 
 from django.conf import settings
@@ -13,9 +11,8 @@ from django.utils import timezone
 from apps.accounts.access import gate, operators
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Namespace, Role
-from apps.lib.addresses import ProviderAddress, canonical
-from apps.lib.errors import Invalid, NotFound
-from apps.lib.hostnames import on_the_wire
+from apps.lib.addresses import ProviderAddress, canonical, hosted_provider
+from apps.lib.errors import NotFound
 from apps.providers import listing
 from apps.providers.listing import ListedVersion
 from apps.providers.models import Package, Provider, ProviderQuerySet, ProviderVersion
@@ -31,24 +28,22 @@ def visible_providers(viewer: Viewer) -> ProviderQuerySet:
 
 def hosted_providers(viewer: Viewer, sources: Iterable[str]) -> dict[str, ProviderAddress]:
     """The providers of this registry among `source` values of configurations, by source; at most one query."""
-    addresses = {source: address for source in sources if (address := _hosted_address(source))}
-    if not addresses:
+    hosts = (settings.PUBLIC_HOST, *settings.HOSTNAMES)
+    named = {source: address for source in sources if (address := hosted_provider(source, hosts))}
+    found = visible_among(viewer, named.values())
+    return {source: found[str(address)] for source, address in named.items() if str(address) in found}
+
+
+def visible_among(viewer: Viewer, addresses: Iterable[ProviderAddress]) -> dict[str, ProviderAddress]:
+    """The providers that the viewer sees, by their address as configurations write it; at most one query."""
+    named = list(addresses)
+    if not named:
         return {}
-    lookups = [Q(namespace__canonical=address.namespace, type=address.type) for address in addresses.values()]
-    rows = visible_providers(viewer).filter(reduce(or_, lookups)).select_related("namespace")
-    hosted = {provider.address.source: provider.address for provider in rows}
-    return {source: hosted[str(address)] for source, address in addresses.items() if str(address) in hosted}
-
-
-def _hosted_address(source: str) -> ProviderAddress | None:
-    """`<our host>/ns/type`, normalised as clients do; a source without a host means the public registry."""
-    host, _, path = source.strip().lower().partition("/")
-    namespace, slash, type_ = path.partition("/")
-    try:
-        is_ours = on_the_wire(host) in (on_the_wire(settings.PUBLIC_HOST), *settings.HOSTNAMES)
-    except Invalid:
-        return None
-    return ProviderAddress(namespace, type_) if is_ours and slash and "/" not in type_ else None
+    # Two lists, not pairs: a module may require thousands, and SQLite limits the depth of a condition.
+    rows = visible_providers(viewer).filter(
+        namespace__canonical__in={address.namespace for address in named}, type__in={address.type for address in named}
+    )
+    return {provider.address.source: provider.address for provider in rows.select_related("namespace")}
 
 
 def provider_for(viewer: Viewer, address: ProviderAddress) -> Provider:

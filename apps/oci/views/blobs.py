@@ -44,6 +44,7 @@ def blob_response(request: Request, digest: Digest, readable: Readable) -> HttpR
         headers=headers,
         read=readable.read,
         verified_file=readable.verified_file,
+        link=readable.link,
     )
     response.headers["Docker-Content-Digest"] = str(digest)
     return response

@@ -13,6 +13,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from apps.accounts.access import throttling
 from apps.artifacts.names import Digest, ProviderMirror, parse_name
 from apps.lib import digests
 from apps.lib.bodies import streamed
@@ -58,6 +59,8 @@ class Manifest(ReadyInRepository, OciView):
         address = repositories.pushable(self.caller, name)
         wanted = Digest.parse(reference) if ":" in reference else reference
         repository = repositories.for_push(self.caller, address)
+        # Clients repeat a manifest after 429, but no blob.
+        throttling.count(throttling.by_account("publish", self.viewer.user_id, ""))
         body = digests.counted(
             self.body_for(repository, needs_length=True),
             limit=settings.OCI_MANIFEST_MAX_BYTES,

@@ -102,6 +102,12 @@ def _record_received(viewer: Viewer, version: ProviderVersion, key: str, staged:
     return Received(archive, created=True)
 
 
+def staging_keys(using: str) -> set[str]:
+    """Return the staging keys of archives that no worker has read yet, as that database has them."""
+    waiting = DocsArchive.objects.using(using).filter(state=DocsState.RECEIVED).exclude(staging_key="")
+    return set(waiting.values_list("staging_key", flat=True))
+
+
 def _busy(version: ProviderVersion) -> Conflict:
     return Conflict(
         f"Another documentation of {version} is being read right now.", hint="Send yours again in a few seconds."

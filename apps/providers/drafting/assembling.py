@@ -18,7 +18,8 @@ from apps.providers.drafting import drafts, protocols
 from apps.providers.drafting.drafts import Files
 from apps.providers.models import Package, Signing
 from apps.releases.models import Release, ReleaseFile, State
-from apps.signing import keys, signer, verifying
+from apps.releases.publishing import staging
+from apps.signing import keys, requests, signer, verifying
 from apps.signing.models import SigningKey
 
 
@@ -100,7 +101,7 @@ def settle(release: Release, files: Files, found: Sequence[Package]) -> Settled:
 def signed(settled: Settled) -> Settled:
     """With the registry's own signature. Without a key-encryption key the worker lets the job wait."""
     try:
-        return replace(settled, signature=signer.sign(key=settled.key, data=settled.sums))
+        return replace(settled, signature=requests.signature_of(key=settled.key, data=settled.sums))
     except signer.SignerUnavailable as away:
         raise Outage(str(away)) from away
     except Conflict:
@@ -149,7 +150,10 @@ def _key_ended(key: SigningKey) -> Reason:
 
 
 def _inspect(release: Release, file: ReleaseFile, name: sandboxed.PackageName) -> PackageListing:
-    with store.open_staged(file.staging_key) as staged:
+    with (
+        store.open_staged(file.staging_key) as staged,
+        staging.refusing_only(staged, digest=file.digest, what=file.name),
+    ):
         listing = sandboxed.inspect(staged, limits(), provider_type=release.name, os=name.os, arch=name.arch)
     if (listing.digest, listing.size) != (file.digest, file.size):
         # Storage returned other bytes than it received. Each attempt reads them again; five are enough.

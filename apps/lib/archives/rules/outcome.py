@@ -17,7 +17,7 @@ class Entry:
     """One member. `name` ends in `/` for a folder, `size` is unpacked bytes, `mode` permission bits (0: unknown).
 
     In a zip the member's data are the `packed` bytes from byte `at` of the file, stored (`method` 0) or deflated (8),
-    so that one range of the stored archive is one file. In a tar these are 0.
+    so that one range of the stored archive is one file. `crc` is the CRC-32 of the file. In a tar these are 0.
 
     A link has no bytes: `target` is its text, for a hard link the name of another member.
     """
@@ -31,6 +31,7 @@ class Entry:
     method: int = 0
     link: LinkKind | None = None
     target: str = ""
+    crc: int = 0
 
 
 @dataclass(frozen=True, slots=True)

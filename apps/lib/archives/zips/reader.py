@@ -76,7 +76,8 @@ def zip_members(
             target = _target(record, pieces, limits)
             yield Entry(record.name, 0, mode, is_dir=False, link="symbolic", target=target), iter(())
         else:
-            yield Entry(record.name, record.size, mode, record.is_dir, at, record.packed, record.method), pieces
+            place = (at, record.packed, record.method)
+            yield Entry(record.name, record.size, mode, record.is_dir, *place, crc=record.crc), pieces
 
 
 def _read_end(file: BinaryIO, size: int, limits: Limits) -> tuple[int, int, int]:
