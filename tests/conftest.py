@@ -27,8 +27,9 @@ from tests import children, postgres
 from tests.builders.archives import module_zip
 from tests.live import Live, start_live
 from tests.oci.conformance import counts
+from tests.sessions import sign_in
 
-pytest_plugins = ["tests.failures", "tests.garbage"]
+pytest_plugins = ["tests.failures", "tests.garbage", "tests.stack_hooks"]
 REQUIRED = frozenset(os.environ.get("LARDER_REQUIRE", "").replace(",", " ").split())
 SAY_VERSION = ("terraform", "tofu", "oras", "crane", "regctl")  # a command there, `--version` elsewhere
 # tofu is in no package registry: where it is there, each case runs with it too; elsewhere recorded requests do.
@@ -211,14 +212,11 @@ def tofu(bearer: Callable[..., dict[str, str]]) -> Callable[..., Client]:
 
 
 @pytest.fixture
-def browser_of() -> Callable[[User | None], Client]:
+def browser_of() -> Callable[..., Client]:
     """A signed-in browser session without a browser."""
 
-    def client_of(user: User | None) -> Client:
-        client = Client()
-        if user is not None:
-            client.force_login(user)
-        return client
+    def client_of(user: User | None, *, confirmed: bool = True) -> Client:
+        return Client() if user is None else sign_in(Client(), user, confirmed=confirmed)
 
     return client_of
 

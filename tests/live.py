@@ -13,14 +13,16 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import httpx
+import psycopg
 
+from tests import s3, stack
 from tests.postgres import free_port
 
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -37,21 +39,38 @@ class Live:
     process: "subprocess.Popen[bytes]"
     output: Path
     admin_password: str = ADMIN_PASSWORD
+    checkout: Path = CHECKOUT
 
     @property
     def ca_bundle(self) -> Path:
         return self.data_dir / "tls" / "bundle.pem"
 
-    def staged(self) -> set[Path]:
+    def staged(self) -> set[str]:
         """The objects in staging. Held releases of other tests may be among them: compare with those before."""
-        return {path for path in (self.data_dir / "blobs" / "staging").rglob("*") if path.is_file()}
+        return self.stored("staging")
+
+    def stored(self, folder: str) -> set[str]:
+        """The objects below a folder of the storage."""
+        url = self.environment.get("LARDER_STORAGE_URL")
+        if url:
+            return s3.keys(url, folder)
+        blobs = self.data_dir / "blobs"
+        return {str(path.relative_to(blobs)) for path in (blobs / folder).rglob("*") if path.is_file()}
+
+    def query(self, sql: str) -> Any:
+        """The first value, read from its database: a command for each would take a core from the servers."""
+        url = self.environment.get("LARDER_DATABASE_URL")
+        file = f"file:{self.data_dir / 'db.sqlite3'}?mode=ro"
+        with closing(psycopg.connect(url) if url else sqlite3.connect(file, uri=True)) as database:
+            row = database.execute(sql).fetchone()
+        return row[0] if row else None
 
     @cached_property
     def commands(self) -> "subprocess.Popen[str]":
         """Runs management commands in forks of a loaded process."""
         return subprocess.Popen(
             [sys.executable, "-m", "tests.forks"],
-            cwd=CHECKOUT,
+            cwd=self.checkout,
             env=self.environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -167,25 +186,29 @@ def environment_of(data_dir: Path, port: int, **variables: str) -> dict[str, str
 
 
 @contextmanager
-def start_live(folder: Path, **variables: str) -> Iterator[Live]:
-    """Start `manage.py up`, wait until /readyz says so, and stop it by its process id."""
+def start_live(folder: Path, checkout: Path = CHECKOUT, /, **variables: str) -> Iterator[Live]:
+    """Start a whole Larder (of `checkout`), wait until /readyz says so, and stop it by its process id."""
     port = free_port()
     data_dir = folder / "data"
+    is_usual = not {"LARDER_ADMIN_PASSWORD", "LARDER_DATABASE_URL", "LARDER_STORAGE_URL"} & variables.keys()
+    if stack.IS_FULL:
+        variables = stack.variables(data_dir) | variables
+        is_usual = False
     environment = environment_of(data_dir, port, **variables)
     folder.mkdir(parents=True, exist_ok=True)
-    is_usual = not {"LARDER_ADMIN_PASSWORD", "LARDER_DATABASE_URL", "LARDER_STORAGE_URL"} & variables.keys()
     if is_usual and not data_dir.exists():
         first_run.lay_out(data_dir)
     output = folder / "output.txt"
     output.unlink(missing_ok=True)
     with output.open("ab") as sink:
-        process = subprocess.Popen(
-            [sys.executable, "manage.py", "up"], cwd=CHECKOUT, env=environment, stdout=sink, stderr=subprocess.STDOUT
-        )
+        command = stack.command(data_dir, environment)
+        process = subprocess.Popen(command, cwd=checkout, env=environment, stdout=sink, stderr=subprocess.STDOUT)
     scheme = "http" if variables.get("LARDER_TLS") == "off" else "https"
     host = f"127.0.0.1:{port}"
-    larder = Live(f"{scheme}://{host}", host, data_dir, environment, process, output)
+    larder = Live(f"{scheme}://{host}", host, data_dir, environment, process, output, checkout=checkout)
     try:
+        if stack.IS_FULL:
+            stack.publish_demo(larder.manage)
         wait_until_ready(larder)
         if is_usual and scheme == "https":
             first_run.keep(data_dir)
@@ -195,7 +218,7 @@ def start_live(folder: Path, **variables: str) -> Iterator[Live]:
             larder.commands.communicate()
         process.send_signal(signal.SIGTERM)
         try:
-            process.wait(timeout=20)
+            process.wait(timeout=40)
         except subprocess.TimeoutExpired:
             process.kill()
 

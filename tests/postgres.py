@@ -100,12 +100,12 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-def wait(server: "subprocess.Popen[bytes]", port: int) -> None:
-    deadline = time.monotonic() + 30
+def wait(server: "subprocess.Popen[bytes]", port: int, seconds: float = 30) -> None:
+    deadline = time.monotonic() + seconds
     while time.monotonic() < deadline and server.poll() is None:
         try:
             with socket.create_connection(("127.0.0.1", port), timeout=1):
                 return
         except OSError:
             time.sleep(0.1)
-    raise RuntimeError("PostgreSQL did not start")
+    raise RuntimeError(f"{server.args!r} did not start")

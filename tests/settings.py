@@ -21,7 +21,7 @@ os.environ["LARDER_DATA_DIR"] = str(_data)
 env.preset(LARDER_LOG_LEVEL="ERROR", LARDER_LOG_FORMAT="json")
 
 from registry_site.settings import *  # noqa: E402, F403  # the values above must be there first
-from registry_site.settings import DATABASES  # noqa: E402
+from registry_site.settings import DATABASES, RATES  # noqa: E402
 
 os.fsync = lambda fd: None  # noqa: ARG005  # tests/powercut.py counts its calls
 
@@ -32,6 +32,6 @@ if TEST_DATABASE == "postgres" and postgres.programs():
     DATABASES["default"] = env.database("LARDER_TEST_DATABASE_URL", env.text("LARDER_TEST_DATABASE_URL"))
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-ACCOUNT_RATE_LIMITS = False  # type: ignore[assignment]  # how allauth spells "none"
+RATES = dict.fromkeys(RATES)  # none
 STORAGES = {"staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}
 WHITENOISE_AUTOREFRESH = True

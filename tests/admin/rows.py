@@ -12,6 +12,7 @@ from apps.blobs.models import Blob
 from apps.jobs.models import Job
 from apps.lib.versions import parse
 from apps.modules.models import Module, ModuleCall, ModuleVersion
+from apps.releases.cleanup_rows import CleanupRule
 from apps.releases.models import DownloadCount, Release, SearchDoc
 
 LISTED = (
@@ -27,6 +28,7 @@ LISTED = (
     Release,
     DownloadCount,
     SearchDoc,
+    CleanupRule,
     Module,
     ModuleVersion,
 )
@@ -85,6 +87,7 @@ def make(start, stop):
         DownloadCount(release=row, day=now.date(), client="OpenTofu 1.12.6", count=3) for row in releases
     )
     SearchDoc.objects.bulk_create(search_doc(row, now) for row in releases)
+    CleanupRule.objects.bulk_create(CleanupRule(namespace=ns, changed_by=user) for _, ns, user in both)
 
 
 def search_doc(row, now):

@@ -58,7 +58,8 @@ def test_nothing_that_is_posted_changes_anything(operator_client, shelf, model):
     row = first(model)
     before, events = model_to_dict(row), AuditEvent.objects.count()
     page = operator_client.get(page_of(row))
-    posted = {field.name: "0" * 64 for field in model._meta.fields if field.editable}
+    # The admin takes `action` for one of its buttons, whatever the model calls so.
+    posted = {field.name: "0" * 64 for field in model._meta.fields if field.editable and field.name != "action"}
 
     assert page.context["adminform"].form.fields == {}
     assert 'name="_save"' not in page.text

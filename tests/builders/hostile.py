@@ -120,7 +120,8 @@ class Page(HTMLParser):
         given = {name: (value or "").strip() for name, value in attrs}
         if tag in _FORBIDDEN or (tag == "meta" and "http-equiv" in given):
             self.findings.append(f"<{tag}>")
-        if tag in ("script", "link") and not (given.get("src") or given.get("href", "")).startswith("/static/"):
+        own = (given.get("src") or given.get("href", "")).startswith("/static/") or _is_feed(tag, given)
+        if tag in ("script", "link") and not own:
             self.findings.append(f"<{tag} {given}>")
         for name, value in given.items():
             if name.startswith("on") or name in ("style", "srcset", "formaction", "srcdoc", "background", "ping"):
@@ -131,6 +132,12 @@ class Page(HTMLParser):
                 self.findings.append(f"<{tag} src={value}>")
             if name.startswith(("hx-", "data-hx-")) and name != "hx-ignore" and tag != "input":
                 self.findings.append(f"<{tag} {name}={value}>")
+
+
+def _is_feed(tag: str, given: dict[str, str]) -> bool:
+    """The link to our own Atom feed, which nothing loads."""
+    is_ours = given.get("href", "").startswith("/") and given.get("href", "").endswith("/feed.atom")
+    return tag == "link" and given.get("rel") == "alternate" and is_ours
 
 
 def findings_in(text: str) -> list[str]:

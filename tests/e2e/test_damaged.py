@@ -18,7 +18,7 @@ from tests.e2e.conftest import MODULE
 from tests.live import Live
 from tests.site.processes import eventually
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.embedded("damages files of the storage folder")]
 # Too long to be judged before the answer begins.
 NOISE = 1536 * 1024
 

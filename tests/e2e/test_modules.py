@@ -13,6 +13,7 @@ from tests.live import start_live
 pytestmark = pytest.mark.live
 
 
+@pytest.mark.full
 def test_case_1_it_installs_from_a_private_namespace_with_a_token_in_the_cli_configuration(live, shelf, terraform):
     workspace = terraform()
     workspace.credentials(shelf.read)

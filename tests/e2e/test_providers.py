@@ -21,6 +21,7 @@ def key_id_of(live, depot, address, version="1.1.0"):
     return download(live, depot.read, address, version)["signing_keys"]["gpg_public_keys"][0]["key_id"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("address", ALL)
 def test_case_18_it_installs_says_who_signed_and_locks_every_hash(live, depot, terraform, address):
     workspace = terraform()

@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests import postgres
+from tests import postgres, stack
 from tests.flows.crashing import larder_of_deaths
 from tests.live import Live, start_live
 
@@ -13,7 +13,8 @@ def deadly(tmp_path_factory) -> Iterator[Live]:
         yield larder
 
 
-@pytest.fixture(scope="package", params=["sqlite", "postgres"])
+# The full stack has PostgreSQL of itself.
+@pytest.fixture(scope="package", params=["full"] if stack.IS_FULL else ["sqlite", "postgres"])
 def four_processes(request, tmp_path_factory) -> Iterator[Live]:
     variables = {"LARDER_WEB_PROCESSES": "4"}
     if request.param == "postgres":

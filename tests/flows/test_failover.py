@@ -17,7 +17,7 @@ from tests.live import Live, start_live
 from tests.oci.manifests.documents import IMAGE, digest_of, image
 from tests.site.processes import eventually
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.embedded("sees in the staging folder how far a body has come")]
 
 REPOSITORY = "/v2/spare/raw/local"
 STEP = 256 * 1024

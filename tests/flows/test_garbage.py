@@ -2,9 +2,7 @@
 
 import asyncio
 import random
-import sqlite3
 import time
-from contextlib import closing
 
 import httpx
 import pytest
@@ -90,9 +88,7 @@ WAITING = "SELECT count(*) FROM jobs_job WHERE state IN ('queued', 'running')"
 
 
 def wait_until_idle(larder: Live) -> None:
-    """A look into its SQLite: a command for each would take a core from the worker."""
     deadline = time.monotonic() + 600
-    with closing(sqlite3.connect(f"file:{larder.data_dir / 'db.sqlite3'}?mode=ro", uri=True)) as database:
-        while database.execute(WAITING).fetchone() != (0,):
-            assert time.monotonic() < deadline, "the worker has not caught up in ten minutes"
-            time.sleep(0.1)
+    while larder.query(WAITING):
+        assert time.monotonic() < deadline, "the worker has not caught up in ten minutes"
+        time.sleep(0.1)

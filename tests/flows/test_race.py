@@ -27,6 +27,7 @@ def put_all(larder: Live, path: str, token: str, bodies: list[bytes]) -> list[ht
     return asyncio.run(everybody())
 
 
+@pytest.mark.full
 def test_of_64_clients_one_wins_and_63_read_409(four_processes):
     larder = four_processes
     token = larder.token()

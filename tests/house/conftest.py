@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from django.db import transaction
-from django.test import Client
+from django.test import Client, override_settings
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
@@ -14,6 +14,9 @@ from apps.accounts.models import Scope
 from tests.conftest import BLOBS
 from tests.house import scenario
 from tests.house.policy.table import COLUMNS
+from tests.sessions import sign_in
+
+BARE = "bare"  # a session without a second factor
 
 
 @pytest.fixture(scope="module")
@@ -40,22 +43,32 @@ def scene(shared_scene, db):
     return shared_scene
 
 
-def client_for(scene, column):
-    """The client of a column: a session by its person's name, a token as person-scope."""
+class Bare(Client):
+    """Its requests meet a Larder that asks owners for a second factor."""
+
+    def request(self, **request):
+        with override_settings(SECOND_FACTOR="owners"):
+            return super().request(**request)
+
+
+def client_for(scene, column, *, confirmed=True):
+    """The client of a column: a session by its person's name, a token as person-scope, and person-bare."""
     person, _, scope = column.partition("-")
     client = Client(raise_request_exception=False)
-    if scope:
+    if scope == BARE:
+        client = sign_in(Bare(raise_request_exception=False), scene.users[person])
+    elif scope:
         user = scene.users[person]
         _, secret = tokens.issue(user=user, label="test", scope=Scope(scope), actor=Viewer(user))
         client.defaults["HTTP_AUTHORIZATION"] = f"Bearer {secret}"
     elif person != "nobody":
-        client.force_login(scene.users[person])
+        sign_in(client, scene.users[person], confirmed=confirmed)
     return client
 
 
 @pytest.fixture(scope="module")
 def shared_clients(shared_scene):
-    return {column: client_for(shared_scene, column) for column in {*COLUMNS["session"], *COLUMNS["token"]}}
+    return {column: client_for(shared_scene, column) for column in sorted({*COLUMNS["session"], *COLUMNS["token"]})}
 
 
 @pytest.fixture

@@ -4,10 +4,13 @@ In paths, queries, headers, cookies and bodies; with failing CSRF checks, unknow
 all that a handler at the root would write, at the level DEBUG, in both formats, and each audit row.
 """
 
+import base64
 import json
 import logging
+from urllib.parse import unquote
 
 import pytest
+from django.core import mail
 from django.db import connection, transaction
 from django.test import Client
 from django.urls import NoReverseMatch, reverse
@@ -16,11 +19,17 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.models import Scope
 from apps.audit.models import AuditEvent
+from apps.jobs import queue
+from apps.jobs.models import Job
 from registry_site import logs
+from registry_site.backends.folder_broker import Channel
 from tests.builders import canaries
+from tests.builders.archives import MODULE, module_zip
+from tests.conftest import run_jobs
 from tests.house import scenario
 from tests.house.policy.table import TABLES
 from tests.house.routes import all_routes
+from tests.sessions import sign_in
 
 ROUTES = [route for route in all_routes() if route.name]
 ROOMS = ["account", "admin", "api", "oci", "portal", "protocol"]
@@ -41,12 +50,17 @@ class Ledger:
         self.secrets = set(canaries.EVERY_ONE)
         self.lines = []
         self.leaks = set()
+        self.shown = set()
         self.now = ""
+        self.is_asking = False  # Larder, and not this test its database
         self.formatters = [logs.formatter(as_json=True), logs.formatter(as_json=False)]
 
     def note(self, text):
+        self.leaks |= self.found_in(text)
+
+    def found_in(self, text):
         lowered = text.lower()
-        self.leaks |= {(self.now, secret) for secret in self.secrets if secret.lower() in lowered}
+        return {(self.now, secret) for secret in self.secrets if secret.lower() in lowered}
 
     def emit(self, record):
         for formatter in self.formatters:
@@ -77,7 +91,7 @@ def person(scene, ledger):
     dora = scene.users["dora"]
     _, token = tokens.issue(user=dora, label="all", scope=Scope.MANAGE, actor=Viewer(dora))
     client = Client(enforce_csrf_checks=True, raise_request_exception=False)
-    client.force_login(dora)
+    sign_in(client, dora)
     client.get("/tokens")
     csrf = client.cookies["__Host-larder-csrf"].value
     session = client.cookies["__Host-larder-session"].value
@@ -125,18 +139,32 @@ def send(client, ledger, method, url, **more):
     """One request whose changes are taken back; its audit rows are looked at before."""
     ledger.now = f"{method} {url.partition('?')[0]}"
     with transaction.atomic():
-        newest = AuditEvent.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
+        newest, job = (
+            model.objects.order_by("-pk").values_list("pk", flat=True).first() or 0 for model in (AuditEvent, Job)
+        )
         ask = (
             getattr(client, method.lower())
             if "data" in more
             else lambda *one, **two: client.generic(method, *one, **two)
         )
-        answer = ask(url, **more)
-        list(getattr(answer, "streaming_content", []))
+        ledger.is_asking = True
+        try:
+            answer = ask(url, **more)
+        finally:
+            ledger.is_asking = False
+        said = b"".join(getattr(answer, "streaming_content", [])) or answer.content
+        ledger.shown |= ledger.found_in(said.decode(errors="replace"))
+        ledger.note(json.dumps(list(Job.objects.filter(pk__gt=job).values()), default=str))
+        ledger.note("".join(f"{letter.subject} {letter.body} {letter.recipients()}" for letter in mail.outbox))
         for event in AuditEvent.objects.filter(pk__gt=newest):
             ledger.note(json.dumps([event.subject, event.detail, event.request_id]))
         transaction.set_rollback(True)
     return answer
+
+
+def is_asked_for(what, secret):
+    """A page repeats its own address, for the way back from the theme's switch; a download answer is a capability."""
+    return secret in unquote(QUERY) or secret in what or what.endswith("/download")
 
 
 def changes_of(route):
@@ -172,6 +200,7 @@ def test_no_route_writes_a_secret_down(scene, person, ledger, room):
             send(client, ledger, method, url, headers=proven, **body_with(route, method))
 
     assert ledger.leaks == set()
+    assert {found for found in ledger.shown if not is_asked_for(*found)} == set()
     assert any('"event": "request"' in line for line in ledger.lines), "nothing was captured"
 
 
@@ -199,7 +228,7 @@ def test_no_defect_writes_a_secret_down(scene, person, ledger, room):
     said = "\n".join(text for text, _ in canaries.SHOWN.values())
 
     def broken(execute, sql, params, many, context):
-        if "audit_auditevent" in sql or "SAVEPOINT" in sql:
+        if not ledger.is_asking or "audit_auditevent" in sql or "SAVEPOINT" in sql:
             return execute(sql, params, many, context)
         raise LookupError(said)
 
@@ -231,3 +260,27 @@ def test_what_is_hidden_leaves_the_rest_of_a_line_readable(scene, person, ledger
     )
     assert (request["path"], request["status"], request["method"]) == ("/invitations/[redacted]", 403, "POST")
     assert ledger.leaks == set()
+
+
+def test_a_publish_leaves_its_secrets_in_the_archive_alone(scene, person, ledger, monkeypatch):
+    """The name of a file and what is in it are in no log, audit row, job or message to a worker."""
+    _, token, _ = person
+    messages = []
+    monkeypatch.setattr(Channel, "_put", lambda _, queue, message, **__: messages.append((queue, message)))
+    ledger.secrets -= set(canaries.SHOWN["armour-cut-off"])
+    held = {**MODULE, f"{canaries.PASSWORD}.tf": f"# {canaries.TOKEN}\n# {canaries.ARMOUR.replace(chr(10), ' ')}\n"}
+    for version, archive in (("4.0.0", module_zip(held)), ("4.1.0", canaries.TOKEN.encode() * 20)):
+        url = f"/api/v1/modules/acme/vpc/aws/{version}"
+        sent = {"Authorization": f"Bearer {token}", "X-File-Name": f"{canaries.PASSWORD}.zip"}
+        answer = Client().put(url, archive, content_type="application/zip", headers=sent)
+        assert answer.status_code in (202, 422), answer.content
+        for job in Job.objects.filter(state="queued"):
+            assert queue.ring(job)
+        run_jobs()
+    for model in (AuditEvent, Job):
+        ledger.note(json.dumps(list(model.objects.values()), default=str))
+    for _, message in messages:
+        ledger.note(json.dumps(message) + base64.b64decode(message["body"]).decode())
+
+    assert ledger.leaks == set()
+    assert messages

@@ -1,8 +1,10 @@
 """Everything that the documents name exists."""
 
 import re
+import shlex
 
 import pytest
+from django.core.management import get_commands, load_command_class
 
 from tests.house import sources
 
@@ -49,3 +51,34 @@ def test_the_readme_needs_two_commands():
 
 def test_the_changelog_has_a_part_for_this_version():
     assert re.search(r"^## \d+\.\d+\.\d+", (sources.CHECKOUT / "CHANGELOG.md").read_text(), re.MULTILINE)
+
+
+def test_all_name_the_same_version():
+    chart = (sources.CHECKOUT / "deploy/helm/larder/Chart.yaml").read_text()
+    found = {
+        "pyproject.toml": re.findall(
+            r'^version = "(.+)"$', (sources.CHECKOUT / "pyproject.toml").read_text(), re.MULTILINE
+        )[0],
+        "CHANGELOG.md": re.findall(r"^## ([0-9.]+)", (sources.CHECKOUT / "CHANGELOG.md").read_text(), re.MULTILINE)[0],
+        "version": re.findall(r"^version: (.+)$", chart, re.MULTILINE)[0],
+        "appVersion": re.findall(r"^appVersion: (.+)$", chart, re.MULTILINE)[0],
+    }
+
+    assert len(set(found.values())) == 1, found
+
+
+def commands_in(path):
+    """The lines of shell blocks that call manage.py, without comments and redirections."""
+    for block in re.findall(r"```sh\n(.*?)```", path.read_text(), re.DOTALL):
+        for line in re.sub(r"\$\([^)]*\)", "today", block.replace("\\\n", " ")).splitlines():
+            words = shlex.split(re.split(r"\s[|>]", line)[0], comments=True)
+            if "manage.py" in words:
+                yield words[words.index("manage.py") + 1 :]
+
+
+@pytest.mark.parametrize("path", [path for path in DOCUMENTS if any(commands_in(path))], ids=sources.name_of)
+def test_every_command_of_a_block_is_one_that_manage_py_takes(path):
+    for name, *arguments in commands_in(path):
+        command = load_command_class(get_commands()[name], name)
+        # It ends the process if it does not know an argument.
+        command.create_parser("manage.py", name).parse_args(arguments)

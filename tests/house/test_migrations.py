@@ -4,6 +4,9 @@ from pathlib import Path
 
 import pytest
 from django.core.management import call_command
+from django.db.migrations import operations
+from django.db.migrations.loader import MigrationLoader
+from django.db.models import NOT_PROVIDED
 
 from tests.house import sources
 
@@ -54,3 +57,44 @@ def test_a_landed_migration_never_changes():
     new = sorted(there.keys() - listed.keys())
     assert not changed, f"Put back what landed, and say the change in a new migration: {', '.join(changed)}"
     assert not new, f"Is it final? Then enter it: sha256sum {' '.join(new)} >> {sources.name_of(LANDED)}"
+
+
+# --- Old and new code side by side on one database -------------------------------------------------------------------
+
+# Before 0.1.0 nothing was released that could run beside them. A later one enters here only as the second half of a
+# change whose first half has been released: nothing uses the column any more.
+NOT_BESIDE_OLD_CODE = {
+    "accounts.0002_token_is_limited",
+    "blobs.0003_oci",
+    "blobs.0004_plain_words",
+    "modules.0002_inspection",
+    "modules.0010_manifests",
+    "providers.0010_manifests",
+    "releases.0002_lifecycle_downloads_search",
+    "releases.0003_providers",
+}
+TAKES_AWAY = (operations.RemoveField, operations.RenameField, operations.DeleteModel, operations.RenameModel)
+
+
+def breaks_old_code(operation, own):
+    """Old code reads what it takes away, or cannot insert a row because it does not know the column."""
+    if isinstance(operation, TAKES_AWAY):
+        return True
+    if not isinstance(operation, operations.AddField) or operation.model_name_lower in own:
+        return False
+    field = operation.field
+    return not (field.many_to_many or field.null) and field.db_default is NOT_PROVIDED
+
+
+def test_new_migrations_let_old_code_go_on():
+    """Expand first (a column with `null` or `db_default`), contract in a later release."""
+    breaking = set()
+    for (app, name), migration in MigrationLoader(None).disk_migrations.items():
+        own = {one.name_lower for one in migration.operations if isinstance(one, operations.CreateModel)}
+        in_database = [
+            inner for one in migration.operations for inner in getattr(one, "database_operations", None) or [one]
+        ]
+        if migration.__module__.startswith("apps.") and any(breaks_old_code(one, own) for one in in_database):
+            breaking.add(f"{app}.{name}")
+
+    assert breaking == NOT_BESIDE_OLD_CODE

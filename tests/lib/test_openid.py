@@ -5,7 +5,7 @@ import pytest
 from apps.lib.errors import Invalid
 from apps.lib.openid import Provider
 
-MORE = {"CLIENT_IDS": "", "NAMES": "", "SCOPES": "", "GROUPS_CLAIMS": "", "NEW_ACCOUNTS": ""}
+MORE = {"CLIENT_IDS": "", "NAMES": "", "SCOPES": "", "GROUPS_CLAIMS": "", "NEW_ACCOUNTS": "", "SECOND_FACTORS": ""}
 
 
 def parse(providers, secrets=(), **more):

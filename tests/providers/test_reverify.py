@@ -13,6 +13,9 @@ from apps.providers.signatures import reverification
 from apps.providers.tasks import verify_provider
 from apps.releases.models import Release
 from apps.signing import keys
+from apps.signing.models import SigningKey
+from apps.signing.models import State as KeyState
+from registry_site.operations import verifying
 from tests.providers.draft_client import LINUX, SIGNATURE, URL, dist, signed
 
 
@@ -99,3 +102,10 @@ def test_two_who_ask_at_once_are_told(version, tofu, olga):
     again = tofu(olga).generic("POST", f"{URL}/verify")
     assert again.status_code == 409
     assert "is being verified already" in again.json()["error"]["message"]
+
+
+def test_the_command_verifies_signatures_as_well(version):
+    assert [verdict.problems for verdict in verifying.verify()] == [[]]
+    SigningKey.objects.update(state=KeyState.REVOKED)
+
+    assert any("which was revoked" in problem for verdict in verifying.verify() for problem in verdict.problems)

@@ -6,8 +6,9 @@ from django.urls import reverse
 from apps.accounts import namespaces
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.models import Grant, Membership, Role, Team
-from apps.accounts.people import teams
+from apps.accounts.people import service_accounts, teams
 from apps.audit.models import AuditEvent
+from apps.lib.errors import Invalid
 
 
 def kinds():
@@ -77,9 +78,37 @@ def test_a_grant_goes_to_a_person_or_to_a_team(operator_client, acme, cooks, cha
     assert Grant.objects.exclude(role=Role.OWNER).exists() == made
 
 
+def test_a_service_account_has_the_roles_of_its_team_alone(operator_client, acme, cooks, olga):
+    machine = service_accounts.create(team=cooks, name="ci", actor=Viewer(olga))
+    other = teams.create(name="bakers", actor=Viewer(olga))
+    hers = other.memberships.get()
+    form = {"namespace": acme.pk, "user": machine.pk, "team": "", "role": 3}
+    rows = [
+        {"id": hers.pk, "team": other.pk, "user": olga.pk, "is_manager": "on"},
+        {"team": other.pk, "user": machine.pk},
+    ]
+    joined = {"description": "", **lines("memberships", *rows, initial=1), **lines("grants")}
+
+    for page in (
+        operator_client.post(reverse("admin:accounts_grant_add"), form),
+        operator_client.post(reverse("admin:accounts_team_change", args=[other.pk]), joined),
+    ):
+        assert page.status_code == 200
+        assert "has the roles of its team alone" in page.text
+    for verb in (
+        lambda: namespaces.grant(namespace=acme, grantee=machine, role=Role.READER, actor=Viewer(olga)),
+        lambda: teams.add(team=other, user=machine, actor=Viewer(olga)),
+    ):
+        with pytest.raises(Invalid, match="service account"):
+            verb()
+    assert not Grant.objects.filter(user=machine).exists()
+    assert list(machine.memberships.values_list("team__name", flat=True)) == ["cooks"]
+
+
 def test_quotas_are_set_by_their_verb(operator_client, acme):
     where = reverse("admin:accounts_namespace_change", args=[acme.pk])
-    form = {"visibility": "private", "description": "", "quota_bytes": "1000", "quota_versions": "", **lines("grants")}
+    usual = {"visibility": "private", "breaking_changes": "warn", "description": ""}
+    form = usual | {"quota_bytes": "1000", "quota_versions": ""} | lines("grants")
     operator_client.post(where, form)
     operator_client.post(where, form)
 

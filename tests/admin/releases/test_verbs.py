@@ -24,7 +24,7 @@ def run(client, action, *chosen):
 
 
 def test_a_namespace_is_created_by_its_verb(operator_client, olga):
-    form = {"name": "platform", "visibility": "internal", "description": "Ours"}
+    form = {"name": "platform", "visibility": "internal", "breaking_changes": "warn", "description": "Ours"}
     response = operator_client.post(reverse("admin:accounts_namespace_add"), form, follow=True)
 
     assert response.status_code == 200
@@ -33,7 +33,7 @@ def test_a_namespace_is_created_by_its_verb(operator_client, olga):
 
 
 def test_a_name_that_breaks_a_rule_is_explained_at_its_field(operator_client):
-    form = {"name": "Plat__form", "visibility": "internal", "description": ""}
+    form = {"name": "Plat__form", "visibility": "internal", "breaking_changes": "warn", "description": ""}
     page = operator_client.post(reverse("admin:accounts_namespace_add"), form)
 
     assert page.context["adminform"].form.errors["name"]
@@ -49,7 +49,8 @@ def inline(*grants, extra=()):
 
 def test_members_change_by_the_verbs(operator_client, acme, bob, charlie, dora):
     held = Grant.objects.get(user=bob)
-    form = {"visibility": "public", "description": "", **inline(held, extra=[{"user": charlie.pk, "role": 2}])}
+    usual = {"visibility": "public", "breaking_changes": "warn", "description": ""}
+    form = usual | inline(held, extra=[{"user": charlie.pk, "role": 2}])
     form |= {"grants-0-DELETE": "on", "grants-1-namespace": acme.pk}
     operator_client.post(reverse("admin:accounts_namespace_change", args=[acme.pk]), form)
 

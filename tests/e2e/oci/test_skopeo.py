@@ -37,6 +37,7 @@ def test_a_wrong_password_does_not_log_in(live, shelf, skopeo):
     )
 
 
+@pytest.mark.full
 def test_what_was_copied_in_is_listed_read_copied_out_and_deleted(live, shelf, skopeo, copied, tmp_path):
     address, image = copied("acme/skopeo/image")
     repository = address.rpartition(":")[0]

@@ -152,3 +152,48 @@ def _events(connection: socket.socket, state: H2Connection) -> list[object]:
     if not data:
         raise ConnectionResetError
     return list(state.receive_data(data))
+
+
+# --- The kinds --------------------------------------------------------------------------------------------------------
+
+CSRF = "a" * 32
+FORM = ("Content-Type: application/x-www-form-urlencoded", f"Cookie: __Host-larder-csrf={CSRF}")
+UPLOAD = "/api/v1/modules/demo/slow/local/1.0.0"
+
+
+def kinds(url: str, token: str, slow: int) -> dict[str, tuple[Client, int]]:
+    """Each kind's client, and how many of them are `slow` slow ones."""
+    host = urlsplit(url).netloc
+
+    def http1(line: str, *fields: str) -> bytes:
+        return "\r\n".join([f"{line} HTTP/1.1", f"Host: {host}", *fields, "Content-Length: 100000", "", ""]).encode()
+
+    def http2(method: str, path: str, more: dict[str, str], count: int = 1) -> Client:
+        return streams(count, {":method": method, ":path": path, **more}, drip=b"a", host=host)
+
+    form = {
+        "content-type": "application/x-www-form-urlencoded",
+        "cookie": f"__Host-larder-csrf={CSRF}",
+        "origin": url,
+    }
+    length = {"content-length": "100000"}
+    bearer = {"authorization": f"Bearer {token}"}
+    # One frame of a head that never ends: the method and a field, and more to come.
+    endless = PREFACE + b"\0\0\1\1\0\0\0\0\1\x82"
+    return {
+        "no TLS": (no_tls, slow),
+        "silence": (raw(b""), slow),
+        "silence over HTTP/2": (raw(b"PRI * HTT", protocol="h2"), slow),
+        "head": (raw(b"GET / HTTP/1.1\r\n", b"X-A: b\r\n"), slow),
+        "head over HTTP/2": (raw(endless, protocol="h2"), slow),
+        "form": (raw(http1("POST /account/login/", *FORM, f"Origin: {url}"), b"a"), slow),
+        "form over HTTP/2": (http2("POST", "/account/login/", form), slow),
+        "form with a length over HTTP/2": (http2("POST", "/account/login/", form | {"content-length": "1000"}), slow),
+        "refused": (raw(http1(f"PUT {UPLOAD}"), b"a"), slow),
+        "refused over HTTP/2": (http2("PUT", UPLOAD, {}), slow),
+        "refused with a length over HTTP/2": (http2("PUT", UPLOAD, length), slow),
+        "refused, one connection": (http2("PUT", UPLOAD, length, slow), 1),
+        "upload": (raw(http1(f"PUT {UPLOAD}", f"Authorization: Bearer {token}"), b"a"), slow),
+        "upload over HTTP/2": (http2("PUT", UPLOAD, bearer), slow),
+        "upload, one connection": (http2("PUT", UPLOAD, bearer, slow), 1),
+    }

@@ -1,5 +1,6 @@
 """The web process receives, a worker checks, and memory stays flat."""
 
+import os
 import random
 from collections.abc import Iterator
 
@@ -7,6 +8,7 @@ import pytest
 
 from bench.trees import Peak, pss
 from tests.builders.archives import module_zip
+from tests.site.processes import child
 
 pytestmark = pytest.mark.live
 
@@ -28,6 +30,13 @@ def test_another_process_than_the_one_that_received_computes_the_digest(live, sh
     received_by, checked_by = live.manage("shell", "-v", "0", "-c", code).split()
 
     assert received_by != checked_by
+
+
+def test_a_worker_gives_way_to_those_who_read(live):
+    web, worker = child(live.process.pid, "web"), child(live.process.pid, "worker")
+    assert web
+    assert worker
+    assert os.getpriority(os.PRIO_PROCESS, worker) > os.getpriority(os.PRIO_PROCESS, web)
 
 
 @pytest.mark.parametrize("has_length", [True, False])

@@ -44,55 +44,8 @@ def token(larder: Live) -> str:
     return larder.token()
 
 
-def http1(larder: Live, line: str, *fields: str, length: int = 100_000) -> bytes:
-    head = [f"{line} HTTP/1.1", f"Host: {larder.host}", *fields, f"Content-Length: {length}"]
-    return "\r\n".join([*head, "", ""]).encode()
-
-
-CSRF = "a" * 32
-FORM = ("Content-Type: application/x-www-form-urlencoded", f"Cookie: __Host-larder-csrf={CSRF}")
-UPLOAD = "/api/v1/modules/demo/slow/local/1.0.0"
-
-
 def kinds(larder: Live, token: str) -> dict[str, tuple[Client, int]]:
-    """Each kind's client, and how many of them are as many slow ones."""
-
-    def http2(method: str, path: str, more: dict[str, str], count: int = 1) -> Client:
-        fields = {":method": method, ":path": path, **more}
-        return slow_clients.streams(count, fields, drip=b"a", host=larder.host)
-
-    form = {
-        "content-type": "application/x-www-form-urlencoded",
-        "cookie": f"__Host-larder-csrf={CSRF}",
-        "origin": larder.url,
-    }
-    length = {"content-length": "100000"}
-    bearer = {"authorization": f"Bearer {token}"}
-    # One frame of a head that never ends: the method and a field, and more to come.
-    endless = slow_clients.PREFACE + b"\0\0\1\1\0\0\0\0\1\x82"
-    return {
-        "no TLS": (slow_clients.no_tls, SLOW),
-        "silence": (slow_clients.raw(b""), SLOW),
-        "silence over HTTP/2": (slow_clients.raw(b"PRI * HTT", protocol="h2"), SLOW),
-        "head": (slow_clients.raw(b"GET / HTTP/1.1\r\n", b"X-A: b\r\n"), SLOW),
-        "head over HTTP/2": (slow_clients.raw(endless, protocol="h2"), SLOW),
-        "form": (
-            slow_clients.raw(http1(larder, "POST /account/login/", *FORM, f"Origin: {larder.url}"), b"a"),
-            SLOW,
-        ),
-        "form over HTTP/2": (http2("POST", "/account/login/", form), SLOW),
-        "form with a length over HTTP/2": (
-            http2("POST", "/account/login/", form | {"content-length": "1000"}),
-            SLOW,
-        ),
-        "refused": (slow_clients.raw(http1(larder, f"PUT {UPLOAD}"), b"a"), SLOW),
-        "refused over HTTP/2": (http2("PUT", UPLOAD, {}), SLOW),
-        "refused with a length over HTTP/2": (http2("PUT", UPLOAD, length), SLOW),
-        "refused, one connection": (http2("PUT", UPLOAD, length, SLOW), 1),
-        "upload": (slow_clients.raw(http1(larder, f"PUT {UPLOAD}", f"Authorization: Bearer {token}"), b"a"), SLOW),
-        "upload over HTTP/2": (http2("PUT", UPLOAD, bearer), SLOW),
-        "upload, one connection": (http2("PUT", UPLOAD, bearer, SLOW), 1),
-    }
+    return slow_clients.kinds(larder.url, token, SLOW)
 
 
 TOGETHER = {
@@ -161,6 +114,7 @@ def test_downloads_that_nobody_reads_are_cut_and_take_neither_answers_nor_memory
         eventually(lambda: larder.output.read_text().count("client_stalled") - before == 90, seconds=60)
 
 
+@pytest.mark.embedded("cuts a file of the storage folder")
 def test_a_file_that_is_cut_short_while_it_is_sent_ends_before_its_length(larder: Live, large: list[str]) -> None:
     digest = large[1].split("/")[-2]
     file = larder.data_dir / "blobs" / "sha256" / digest[:2] / digest

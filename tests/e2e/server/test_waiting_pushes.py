@@ -13,7 +13,7 @@ import pytest
 from tests.builders.archives import module_zip
 from tests.live import Live, start_live
 from tests.oci.manifests.documents import package
-from tests.site.processes import child, eventually
+from tests.site.processes import children, eventually
 
 pytestmark = pytest.mark.live
 
@@ -41,8 +41,8 @@ def send_blob(client: httpx.Client, data: bytes) -> int:
 def test_more_pushes_wait_than_there_are_threads_and_others_are_answered(larder: Live) -> None:
     token = larder.token()
     archives = [module_zip(comment=str(number).encode()) for number in range(PUSHES)]
-    worker = child(larder.process.pid, "worker")
-    assert worker is not None
+    workers = children(larder.process.pid, "worker")
+    assert workers
 
     def push(number: int) -> tuple[int, str]:
         with larder.client(token) as client:
@@ -53,7 +53,8 @@ def test_more_pushes_wait_than_there_are_threads_and_others_are_answered(larder:
 
     with larder.client(token) as client, ThreadPoolExecutor(PUSHES) as pushers:
         assert {send_blob(client, data) for data in (b"{}", *archives)} == {201}
-        os.kill(worker, signal.SIGSTOP)
+        for worker in workers:
+            os.kill(worker, signal.SIGSTOP)
         try:
             pushes = [pushers.submit(push, number) for number in range(PUSHES)]
             eventually(lambda: _count_received(client) == PUSHES, seconds=60, what="each push has its release")
@@ -63,7 +64,8 @@ def test_more_pushes_wait_than_there_are_threads_and_others_are_answered(larder:
             assert client.get("/v2/demo/waits/local/tags/list").status_code in (200, 404)
             assert client.get("/v1/modules/demo/hello/local/versions").status_code == 200
         finally:
-            os.kill(worker, signal.SIGCONT)
+            for worker in workers:
+                os.kill(worker, signal.SIGCONT)
         assert [one.result() for one in pushes] == [(201, "")] * PUSHES
         assert len(client.get("/v2/demo/waits/local/tags/list").json()["tags"]) == PUSHES + 1
     requests = [

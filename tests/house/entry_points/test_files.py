@@ -27,7 +27,9 @@ def way(request, alice, olga, tofu, browser_of):
 
     def publish(files: Mapping[str, bytes], **wanted: str) -> set[str]:
         channel = UploadChannel(
-            tofu(alice) if request.param == "api" else browser_of(olga if request.param == "admin" else alice)
+            tofu(alice)
+            if request.param in ("api", "pieces")
+            else browser_of(olga if request.param == "admin" else alice)
         )
         upload_channels.WAYS[request.param](channel, files, **wanted)
         return channel.entry_points

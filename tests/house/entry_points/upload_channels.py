@@ -3,13 +3,15 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlencode
 
 from django.test import Client
 from django.urls import reverse
 
-from tests.house.scenario import ORIGIN
+from tests.api.tus_client import MEDIA_TYPE
+from tests.house.scenario_uploads import ORIGIN
 from tests.providers.draft_client import work
 
 ADDRESS = {"namespace": "acme", "type": "dns", "version": "1.2.0"}
@@ -40,11 +42,26 @@ def by_api(channel: UploadChannel, files: Mapping[str, bytes], **wanted: Any) ->
     work()
 
 
+def in_pieces(channel: UploadChannel, files: Mapping[str, bytes], **wanted: Any) -> None:
+    """By the API, with a client that continues broken uploads."""
+    address = ADDRESS | wanted
+    channel.ask("POST", reverse("api:provider-release", kwargs=address), json.dumps({"protocols": ["5.0"]}).encode())
+    for name, data in files.items():
+        begin = reverse("api:provider-file-uploads", kwargs=address | {"filename": name})
+        begun = channel.ask("POST", begin, headers={"Upload-Length": str(len(data))})
+        if begun.status_code == HTTPStatus.CREATED:
+            at = begun.headers["Location"]
+            channel.ask("PATCH", at, data, content_type=MEDIA_TYPE, headers={"Upload-Offset": "0"})
+    channel.ask("POST", reverse("api:provider-publish", kwargs=address))
+    work()
+
+
 def by_browser(channel: UploadChannel, files: Mapping[str, bytes], **wanted: Any) -> None:
-    """As our script sends them: raw, one after the other."""
+    """As our script sends them: in pieces that may be continued, one after the other."""
     page = _opened(channel, **wanted)
     for name, data in files.items():
-        channel.ask("PUT", f"{page}/files/{name}", data, headers=ORIGIN)
+        headers = {"Upload-Length": str(len(data)), "Upload-Offset": "0", **ORIGIN}
+        channel.ask("PATCH", f"{page}/files/{name}", data, content_type=MEDIA_TYPE, headers=headers)
     _hand_in(channel, page)
 
 
@@ -80,4 +97,10 @@ def _hand_in(channel: UploadChannel, page: str) -> None:
 
 
 # By the kinds of entry_points.toml. Those that come in by a browser have a session, the others a token.
-WAYS: dict[str, Callable[..., None]] = {"api": by_api, "browser": by_browser, "form": by_form, "admin": by_admin}
+WAYS: dict[str, Callable[..., None]] = {
+    "api": by_api,
+    "pieces": in_pieces,
+    "browser": by_browser,
+    "form": by_form,
+    "admin": by_admin,
+}

@@ -152,7 +152,7 @@ class Fuzzer:
             pairs = parse_qsl(made.body.decode(), keep_blank_values=True)
             for place, worst in product(range(len(pairs)), WORST):
                 changed = [*pairs[:place], (pairs[place][0], worst), *pairs[place + 1 :]]
-                body = "&".join(f"{name}={_quoted(value)}" for name, value in changed).encode()
+                body = "&".join(f"{name}={quoted(value)}" for name, value in changed).encode()
                 yield replace(made, body=body)
         elif made.content_type == "application/json":
             sent = json.loads(made.body)
@@ -169,7 +169,7 @@ class Fuzzer:
         return self.random.choice(TEXTS)
 
     def _escaped(self) -> str:
-        return self.random.choice(RAW) if self.random.random() < 0.3 else _quoted(self._text())
+        return self.random.choice(RAW) if self.random.random() < 0.3 else quoted(self._text())
 
     def _segment(self, made: Attack) -> None:
         if made.values and self.random.random() < 0.8:
@@ -222,7 +222,7 @@ class Fuzzer:
             made.headers[name] = value
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     return quote(text.encode("utf-8", "surrogatepass"), safe="")
 
 

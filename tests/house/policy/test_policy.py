@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from apps.audit.models import AuditEvent
 from tests.house import scenario
+from tests.house.conftest import client_for
 from tests.house.policy.table import (
     COLUMNS,
     POLICY,
@@ -29,7 +30,7 @@ def ask(scene, client, name, method, row):
     questions = []
 
     def asked(execute, sql, *rest):
-        if "FROM accounts_namespace AS namespace" in sql:
+        if "JOIN accounts_namespace AS namespace" in sql:
             questions.append(sql)
         return execute(sql, *rest)
 
@@ -45,9 +46,10 @@ def ask(scene, client, name, method, row):
 
 
 def status_of(response):
-    """The status; a redirect to the sign-in page is called so."""
-    is_sign_in = response.status_code == 302 and response.url.startswith(reverse("account_login"))
-    return "sign-in" if is_sign_in else response.status_code
+    """The status; a redirect to the page that asks who it is has that page's name."""
+    pages = {"account_login": "sign-in", "account_reauthenticate": "confirm", "portal:second-factor": "set-up"}
+    leads_to = response.url.partition("?")[0] if response.status_code == 302 else ""
+    return next((name for page, name in pages.items() if leads_to == reverse(page)), response.status_code)
 
 
 def is_silent(table, method, status, events):
@@ -85,6 +87,22 @@ def test_each_cell_answers_as_the_policy_says(scene, client_of, name):
     assert wrong == {}, "cell: (policy, answer)"
     assert silent == [], "a change without an audit row"
     assert again == {}, "the gate is asked once; `asks` in the policy says where more often"
+
+
+def test_a_session_without_a_recent_proof_is_asked_where_the_policy_says_so(scene):
+    """Everywhere else it may act: to revoke something must not wait for a password."""
+    asked = set()
+    for name in TABLES:
+        if name.startswith("portal:") and "POST" in TABLES[name]:
+            cells = cells_of(name)
+            row = "public" if ("POST", "public", "dora") in cells else "any"
+            who = "dora" if cells.get(("POST", row, "dora"), 200) != 403 else "olga"
+            client = client_for(scene, who, confirmed=False)
+            status, events, _ = ask(scene, client, name, "POST", row)
+            if status == "confirm":
+                asked.add(name)
+                assert events == 0, name
+    assert asked == {name for name, tables in TABLES.items() if tables.get("POST", {}).get("confirmed")}
 
 
 def test_every_route_is_listed():

@@ -211,3 +211,24 @@ def test_a_token_for_another_name_pushes_nothing_here(pusher, alice, bearer, cli
     )
 
     assert code_of(answer) == (403, "DENIED")
+
+
+BREAKING = module_zip({"main.tf": 'variable "name" {}\n'})
+SAID = {"larder.confirm": "breaking-change", "larder.reason": "Nobody left it out."}
+
+
+@pytest.mark.parametrize(("mode", "again"), [("ask", 201), ("refuse", 400)])
+def test_a_push_cannot_be_asked_so_its_manifest_says_why_it_breaks_something(push, published, pantry, mode, again):
+    published(NAME, "1.2.0", data=module_zip({"main.tf": 'variable "name" {\n  default = "x"\n}\n'}))
+    type(pantry).objects.update(breaking_changes=mode)
+
+    refused = push(package(BREAKING), "1.3.0", BREAKING)
+
+    assert code_of(refused) == (400, "MANIFEST_INVALID")
+    assert "input name (the input has no default any more)" in said(refused)
+    assert ("larder.confirm=breaking-change" in said(refused)) == (mode == "ask")
+    assert push(package(BREAKING, annotations=SAID), "1.3.0", BREAKING).status_code == again
+    assert set(Release.objects.filter(version="1.3.0").values_list("breaking_reason", flat=True)) == {
+        "",
+        "Nobody left it out.",
+    }

@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from apps.artifacts import chunked
 from apps.artifacts.models import UploadSession
 from tests.oci.uploading import code_of, sha256, sha512
 
@@ -153,9 +154,24 @@ def test_a_wrong_digest_ends_an_upload_of_chunks(uploader, url, stored_files):
         assert (response.status_code, code_of(response)) == (404, "BLOB_UPLOAD_UNKNOWN")
 
 
-def test_only_s3_asks_for_large_chunks(uploader, settings):
+def test_only_object_storage_asks_for_large_chunks(uploader, settings):
     url = uploader.begin()
     assert "OCI-Chunk-Min-Length" not in uploader.client.get(url).headers
 
     settings.STORAGE_URL = "s3://bucket"
     assert uploader.client.get(url).headers["OCI-Chunk-Min-Length"] == str(5 * 1024 * 1024)
+
+
+def test_a_lease_that_is_given_back_at_this_moment_is_taken(uploader, url, monkeypatch):
+    """It was held when this request asked for it, and free when the request looked who holds it."""
+    session = UploadSession.objects.get()
+    UploadSession.objects.update(lease=session.pk, lease_until=timezone.now() + timedelta(seconds=50))
+    look = chunked._standing_of
+
+    def given_back(rows):
+        UploadSession.objects.update(lease=None, lease_until=None)
+        return look(rows)
+
+    monkeypatch.setattr(chunked, "_standing_of", given_back)
+
+    assert uploader.patch(url, SECOND, Content_Range="100-199").status_code == 202

@@ -102,6 +102,7 @@ def test_a_body_that_breaks_off_leaves_the_upload_as_it_was(live, token, client,
     assert client.put(url, params={"digest": DIGEST}, content=steps()).status_code == 201
 
 
+@pytest.mark.embedded("waits for a file in the staging folder")
 @each_version
 def test_of_two_chunks_that_meet_one_comes_in(live, token, client, http2):
     """Case 6."""

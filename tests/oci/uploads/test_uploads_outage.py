@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.blobs import s3_server
 from tests.oci.uploading import code_of, sha256
+from tests.postgres import free_port
 
 DATA = b"a layer" * 100
 
@@ -16,7 +16,7 @@ def away(settings, monkeypatch):
     here = settings.STORAGE_URL
 
     def switch(is_away: bool) -> None:
-        gone = f"s3://larder?endpoint=http://127.0.0.1:{s3_server.free_port()}&region=us-east-1"
+        gone = f"s3://larder?endpoint=http://127.0.0.1:{free_port()}&region=us-east-1"
         settings.STORAGE_URL = gone if is_away else here
 
     return switch

@@ -1,0 +1,194 @@
+"""Each part of the stack fails under load. `make chaos` runs the same faults for a minute each instead of seconds."""
+
+import os
+import random
+import signal
+import time
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+import redis
+
+from tests.chaos.faulty_storage import FAULTS, Proxy
+from tests.chaos.garbage import NAMESPACE, Garbage
+from tests.chaos.world import World
+from tests.flows.crashing import make_key
+from tests.production import running
+from tests.site.processes import eventually
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+
+SECONDS = float(os.environ.get("CHAOS_SECONDS", "3"))
+IS_LONG = SECONDS >= 60
+GARBAGE, WARM_UP = (10_000, 2_000) if IS_LONG else (200, 0)
+LEASE_SECONDS = 5
+WORKERS = ("worker-0", "worker-1", "signing-worker-0")
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    proxies = []
+
+    def before(port: int) -> int:
+        proxies.append(Proxy(port))
+        return proxies[0].port
+
+    variables = {"LARDER_JOB_LEASE_SECONDS": str(LEASE_SECONDS), "LARDER_WEB_PROCESSES": "2"}
+    with running(tmp_path_factory.mktemp("chaos"), storage=before, **variables) as stack:
+        token = stack.live.token()
+        with stack.live.client(token) as client:
+            make_key(client, "chaos", "ed25519")
+        found = World(stack, proxies[0], token)
+        with found.load():
+            time.sleep(1)
+        found.check()
+        yield found
+
+
+def kill_and_start(world: World, copy: str) -> None:
+    world.stack.processes[copy].send_signal(signal.SIGKILL)
+    world.stack.processes[copy].wait()
+    world.stack.start(copy)
+
+
+def test_workers_killed_at_random_lose_nothing(world: World) -> None:
+    chance = random.Random(7)
+    with world.load():
+        until = time.monotonic() + SECONDS
+        while time.monotonic() < until:
+            time.sleep(chance.uniform(0.5, 3))
+            kill_and_start(world, chance.choice(WORKERS))
+    world.check()
+
+
+def test_a_worker_that_slept_past_its_lease_changes_nothing(world: World) -> None:
+    asleep = world.stack.processes["worker-0"]
+    with world.load():
+        time.sleep(0.5)
+        asleep.send_signal(signal.SIGSTOP)
+        time.sleep(LEASE_SECONDS + SECONDS)
+        asleep.send_signal(signal.SIGCONT)
+    world.check()
+
+
+def test_without_a_signing_worker_releases_wait_and_modules_go_on(world: World) -> None:
+    signer = world.stack.processes["signing-worker-0"]
+    signer.send_signal(signal.SIGTERM)
+    assert signer.wait(timeout=30) == 0
+    with world.load():
+        time.sleep(SECONDS)
+    assert world.answers[202]
+    world.stack.start("signing-worker-0")
+    world.check()
+
+
+def test_a_broker_that_hangs_costs_no_upload(world: World) -> None:
+    with world.load():
+        world.stack.broker.process.send_signal(signal.SIGSTOP)
+        time.sleep(SECONDS)
+        world.stack.broker.process.send_signal(signal.SIGCONT)
+    assert set(world.answers) == {202}
+    world.check()
+
+
+def test_a_broker_killed_and_begun_anew_costs_no_upload(world: World) -> None:
+    with world.load():
+        world.stack.broker.stop(signal.SIGKILL)
+        time.sleep(SECONDS)
+        world.stack.broker.start()
+    assert set(world.answers) == {202}
+    world.check()
+
+
+def test_rings_that_were_flushed_are_rung_again(world: World) -> None:
+    with world.load():
+        until = time.monotonic() + SECONDS
+        while time.monotonic() < until:
+            kill_and_start(world, "beat-0")
+            flush(world.stack.broker.port)
+            time.sleep(1)
+    assert set(world.answers) == {202}
+    world.check()
+
+
+def test_database_sessions_terminated_again_and_again_lose_nothing(world: World) -> None:
+    with world.load():
+        until = time.monotonic() + SECONDS
+        while time.monotonic() < until:
+            with psycopg.connect(world.stack.database.url, autocommit=True) as own:
+                own.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+            time.sleep(1)
+    assert set(world.answers) <= {202, 503, 0}
+    world.check()
+
+
+def test_a_database_restarted_at_once_loses_nothing(world: World) -> None:
+    with world.load():
+        time.sleep(0.5)
+        world.stack.database.stop_at_once()
+        time.sleep(SECONDS)
+        with world.client() as client:
+            answer = client.get("/v1/modules/chaos/none/aws/versions")
+            assert (answer.status_code, answer.headers.get("Retry-After", "").isdigit()) == (503, True)
+        world.stack.database.start_again()
+        time.sleep(1)
+    assert set(world.answers) <= {202, 503}
+    world.check()
+
+
+def test_a_database_without_connections_left_loses_nothing(world: World) -> None:
+    with world.load():
+        taken = []
+        try:
+            while True:
+                taken.append(psycopg.connect(world.stack.database.url))
+        except psycopg.OperationalError:
+            time.sleep(SECONDS)
+        finally:
+            for one in taken:
+                one.close()
+    assert set(world.answers) <= {202, 503}
+    assert len(taken) > 50
+    world.check()
+
+
+def test_storage_that_fails_in_each_way_loses_nothing(world: World) -> None:
+    with world.load():
+        time.sleep(0.5)
+        for fault in FAULTS:
+            before = world.storage.injected
+            world.storage.fault = fault
+            time.sleep(SECONDS)
+            eventually(lambda: world.storage.injected > before, what=fault)  # noqa: B023  # it is asked here
+            world.storage.fault = ""
+            time.sleep(0.5)
+    assert set(world.answers) <= {202, 503}
+    world.check()
+
+
+def test_garbage_meets_no_5xx_and_takes_no_memory(world: World) -> None:
+    """Memory is for the long form: the first thousands cost what seven processes had not needed before."""
+    with world.client() as client:
+        client.put(f"/api/v1/namespaces/{NAMESPACE}", json={"visibility": "private"}).raise_for_status()
+    token = world.stack.live.token("admin", "publish", "--namespace", NAMESPACE)
+    garbage = Garbage(list(world.stack.webs.values()), token, random.Random(20261123))
+    garbage.send(WARM_UP)
+    world.wait_until_idle()
+    there, before = world.stack.tree(), world.stack.memory()
+    garbage.send(GARBAGE)
+    world.wait_until_idle()
+    grown = world.stack.memory() - before
+
+    print(f"{GARBAGE} pieces of garbage: {sorted(garbage.answers.items())}, {grown:+.1f} MB")  # noqa: T201  # with -s
+    assert garbage.broken == []
+    assert {202, 400, 404} <= set(garbage.answers)
+    assert there <= world.stack.tree(), "no process had to be replaced"
+    assert not IS_LONG or grown < 50
+    with world.load():
+        time.sleep(1)
+    world.check()
+
+
+def flush(port: int) -> None:
+    redis.Redis(port=port).flushall()
