@@ -1,11 +1,13 @@
 # Larder. `make run`, `make test` and `make bench` do all their own set-up; the other targets use what `make test` installed.
 .DEFAULT_GOAL := help
-.PHONY: help run test test-python lint types schema contracts migrations-check advisories lock trust bench clean
+.PHONY: help run test test-full test-python lint types schema contracts migrations-check advisories lock trust bench chaos clean
 BIN := .venv/bin
 PARALLEL := -n auto --dist loadgroup --no-loadscope-reorder
 PYTEST := $(BIN)/pytest $(PARALLEL)
 # What depends on Python itself: what reads bytes, talks to child processes, starts and stops.
 PYTHON_TESTS := tests/lib tests/modules tests/signing tests/site
+# Whatever drives a whole Larder, but for what is about one machine: its start, its supervisor, its folders.
+FULL_TESTS := tests/browser tests/e2e tests/flows tests/oci tests/signing
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-18s %s\n", $$1, $$2 }' Makefile
@@ -21,9 +23,17 @@ test: ## Run the whole suite on SQLite, and what a database decides on PostgreSQ
 	echo "== tests on PostgreSQL"; LARDER_TEST_DATABASE=postgres $(PYTEST) -m both || status=1; \
 	exit $$status
 
+test-full: ## Run clients, flows and browsers on PostgreSQL, Redis and S3 (ONLY=full: a few of each)
+	@bin/prepare requirements-dev.txt
+	@LARDER_TEST_STACK=full $(BIN)/pytest $(PARALLEL) $(FULL_TESTS) -m "live$(if $(ONLY), and $(ONLY))"
+
 test-python: ## Run a part of the suite on another Python (PYTHON=python3.14), on SQLite
 	@LARDER_PYTHON=$(PYTHON) VENV=.venv-$(notdir $(PYTHON)) bin/prepare requirements-dev.txt
 	@.venv-$(notdir $(PYTHON))/bin/pytest $(PARALLEL) $(PYTHON_TESTS)
+
+chaos: ## Break every part of the stack for a minute each, under load (about half an hour)
+	@bin/prepare requirements-dev.txt
+	@CHAOS_SECONDS=60 $(BIN)/pytest tests/chaos tests/flows/test_crashes.py tests/flows/test_signing_crashes.py tests/flows/test_race.py tests/flows/test_failover.py
 
 lint: ## Check style and formatting
 	@$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/djlint --quiet templates
@@ -31,7 +41,8 @@ lint: ## Check style and formatting
 types: ## Check types
 	@$(BIN)/mypy
 
-schema: ## Write the OpenAPI document of the API
+schema: ## Write the OpenAPI document of the API, with examples that are sent for it
+	@LARDER_RECORD_EXAMPLES=1 $(BIN)/pytest -q tests/house/test_examples.py -k each_example
 	@DJANGO_SETTINGS_MODULE=tests.settings $(BIN)/python -m tests.openapi
 
 contracts: ## Check which part may import which
