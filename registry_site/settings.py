@@ -165,7 +165,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 CACHE_URL = env.url("LARDER_CACHE_URL", "", "redis", "rediss")
 if CACHE_URL:
-    CACHES = {"default": {"BACKEND": "registry_site.backends.cache.RedisOrMemoryCache", "LOCATION": CACHE_URL}}
+    CACHES = {"default": {"BACKEND": "registry_site.backends.redis_cache.RedisOrMemoryCache", "LOCATION": CACHE_URL}}
 elif WEB_PROCESSES > 1 or INSTANCES > 1:
     # Rate limits count in the cache: with several processes they need one that all of them see.
     CACHES = {"default": {"BACKEND": "registry_site.backends.cache.DatabaseCounters", "LOCATION": "larder_cache"}}

@@ -1,37 +1,18 @@
-"""The cache: Redis, the database or this process's memory; it counts rate limits, so `incr` is atomic in each.
+"""The cache without Redis: the database or this process's memory.
 
-While Redis does not answer, memory takes its place. Refusing every sign-in during an outage would lock out the
-operators who have to end it, and dropping the limits would allow guessing. So each process counts alone: the limits
-hold, times the number of processes.
+It counts rate limits, so `incr` is atomic in both.
 """
 
 import base64
 import pickle
-import threading
-import time
 from typing import Any
 
-import structlog
-from django.core.cache.backends.base import BaseCache
 from django.core.cache.backends.db import DatabaseCache
 from django.core.cache.backends.locmem import LocMemCache
-from django.core.cache.backends.redis import RedisCache
 from django.db import connections, router, transaction
-from redis import Redis
-from redis.backoff import NoBackoff
-from redis.exceptions import RedisError
-from redis.retry import Retry
-
-from apps.lib.errors import RegistryError
-
-# If Redis hangs, the first request waits at most twice as long, and the others not at all.
-TIMEOUT_SECONDS = 1.0
-ASK_AGAIN_SECONDS = 5.0
 
 # With Django's 300 a stranger could push the count of their guesses out by having something else counted.
 MAX_ENTRIES = 50_000
-
-log = structlog.get_logger("larder.cache")
 
 
 class MemoryCounters(LocMemCache):
@@ -64,102 +45,3 @@ class DatabaseCounters(DatabaseCache):
             written = base64.b64encode(pickle.dumps(count)).decode()
             cursor.execute(f"UPDATE {table} SET value = %s WHERE cache_key = %s", [written, key])  # noqa: S608  # likewise
         return count
-
-
-def require(url: str) -> None:
-    """Raise RegistryError unless the Redis at the URL answers."""
-    try:
-        patience = {"socket_timeout": TIMEOUT_SECONDS, "socket_connect_timeout": TIMEOUT_SECONDS}
-        with Redis.from_url(url, **patience, retry=Retry(NoBackoff(), 0)) as redis:
-            redis.ping()
-    except RedisError as error:
-        raise RegistryError(type(error).__name__) from error  # its text may name hosts
-
-
-class Availability:
-    """Tracks whether Redis answers, once per process: Django makes a cache object for each thread."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._away_until = 0.0
-        self._is_away = False
-
-    def may_ask(self) -> bool:
-        """Return True while Redis answers; during an outage for one caller every ASK_AGAIN_SECONDS."""
-        if not self._is_away:
-            return True
-        with self._lock:
-            now = time.monotonic()
-            if now < self._away_until:
-                return False
-            self._away_until = now + ASK_AGAIN_SECONDS
-            return True
-
-    def failed(self, error: RedisError) -> None:
-        with self._lock:
-            if not self._is_away:
-                log.warning("cache_away", error=type(error).__name__, counting="only in this process")
-            self._is_away = True
-            self._away_until = time.monotonic() + ASK_AGAIN_SECONDS
-
-    def answered(self) -> None:
-        if not self._is_away:
-            return
-        with self._lock:
-            if self._is_away:
-                log.info("cache_back")
-            self._is_away = False
-
-
-_availability = Availability()
-
-
-class RedisOrMemoryCache(BaseCache):
-    def __init__(self, location: str, params: dict[str, Any]) -> None:
-        super().__init__(params)
-        options = {
-            "socket_timeout": TIMEOUT_SECONDS,
-            "socket_connect_timeout": TIMEOUT_SECONDS,
-            # One retry, for a connection that a restarted Redis has closed.
-            "retry": Retry(NoBackoff(), 1),
-        }
-        self._shared = RedisCache(location, {**params, "OPTIONS": {**options, **params.get("OPTIONS", {})}})
-        self._own = MemoryCounters("larder-while-redis-is-away", params)
-
-    def _call(self, method: str, *arguments: Any, **more: Any) -> Any:
-        if _availability.may_ask():
-            try:
-                result = getattr(self._shared, method)(*arguments, **more)
-            except RedisError as error:
-                _availability.failed(error)
-            else:
-                _availability.answered()
-                return result
-        return getattr(self._own, method)(*arguments, **more)
-
-    # BaseCache builds all other methods on these.
-
-    def add(self, *arguments: Any, **more: Any) -> Any:
-        return self._call("add", *arguments, **more)
-
-    def get(self, *arguments: Any, **more: Any) -> Any:
-        return self._call("get", *arguments, **more)
-
-    def set(self, *arguments: Any, **more: Any) -> None:
-        self._call("set", *arguments, **more)
-
-    def touch(self, *arguments: Any, **more: Any) -> Any:
-        return self._call("touch", *arguments, **more)
-
-    def delete(self, *arguments: Any, **more: Any) -> Any:
-        return self._call("delete", *arguments, **more)
-
-    def has_key(self, *arguments: Any, **more: Any) -> Any:
-        return self._call("has_key", *arguments, **more)
-
-    def incr(self, *arguments: Any, **more: Any) -> Any:
-        """Increment atomically; BaseCache would read and write."""
-        return self._call("incr", *arguments, **more)
-
-    def clear(self) -> None:
-        self._call("clear")

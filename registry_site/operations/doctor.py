@@ -28,7 +28,7 @@ from apps.portal.frame.context import larder_version
 from apps.releases.publishing import quotas
 from apps.signing import gpg, vault
 from apps.signing.models import PrivateKey
-from registry_site.backends import cache
+from registry_site.backends import redis_cache
 from registry_site.server import health
 from registry_site.startup import certificates, schema
 from registry_site.startup.bootstrap import CannotStartError
@@ -124,9 +124,9 @@ def broker() -> Iterator[Finding]:
     yield Finding("broker", OK, f"answers ({urlsplit(settings.BROKER_URL).scheme})")
 
 
-def redis_cache() -> Iterator[Finding]:
+def shared_cache() -> Iterator[Finding]:
     if settings.CACHE_URL:
-        cache.require(settings.CACHE_URL)
+        redis_cache.require(settings.CACHE_URL)
         yield Finding("cache", OK, "answers (redis)")
     else:
         yield Finding("cache", OK, "rate limits are counted without a Redis")
@@ -249,7 +249,7 @@ LOOKS: dict[str, Look] = {
     "storage": storage,
     "disk": disk,
     "broker": broker,
-    "cache": redis_cache,
+    "cache": shared_cache,
     "worker and beat": workers,
     "clock": clocks,
     "gpg": signing,

@@ -17,7 +17,7 @@ from django.test import Client
 from django.urls import reverse
 
 from apps.lib.rates import Rate
-from registry_site.backends import cache as ours
+from registry_site.backends import redis_cache as ours
 from registry_site.server import health
 from tests.conftest import need
 from tests.live import CHECKOUT
@@ -42,7 +42,9 @@ def fresh(monkeypatch, settings):
 
 def use(settings, port: int) -> None:
     location = f"redis://127.0.0.1:{port}/0"
-    settings.CACHES = {"default": {"BACKEND": "registry_site.backends.cache.RedisOrMemoryCache", "LOCATION": location}}
+    settings.CACHES = {
+        "default": {"BACKEND": "registry_site.backends.redis_cache.RedisOrMemoryCache", "LOCATION": location}
+    }
 
 
 @pytest.fixture
