@@ -30,11 +30,20 @@ def pss(root: int) -> float:
 
 
 def pss_of(pid: int) -> float:
+    return _memory(pid, "Pss:")
+
+
+def written_alone(pid: int) -> float:
+    """What the process wrote and shares with no other, in MB."""
+    return _memory(pid, "Private_Dirty:")
+
+
+def _memory(pid: int, field: str) -> float:
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:
         return 0.0
-    return next((int(text.split()[1]) for text in lines if text.startswith("Pss:")), 0) / 1024
+    return next((int(text.split()[1]) for text in lines if text.startswith(field)), 0) / 1024
 
 
 def cpu_seconds(root: int) -> float:

@@ -15,6 +15,7 @@ from apps.signing import gnupg_home
 from apps.signing.gpg import Gpg
 from tests.builders.keys import signing_key
 from tests.signing.conftest import agents_in, homes_of
+from tests.site.processes import eventually
 
 # Signs for ever in as many processes as it is told, and says their numbers.
 SIGNERS = """
@@ -54,7 +55,8 @@ def test_the_agent_goes_with_the_home_also_after_an_error() -> None:
 
     with pytest.raises(ValueError, match="larder-gpg-") as failed:
         fail()
-    assert agents_in(str(failed.value)) == []
+    # It has been told to end when the home is removed, and needs a moment for it.
+    eventually(lambda: not agents_in(str(failed.value)), seconds=5, what="the end of the agent")
     assert homes_of(os.getpid()) == []
 
 
