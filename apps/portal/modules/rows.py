@@ -1,12 +1,12 @@
 """The inputs, outputs and resources of a folder in pages, and a permanent address for each input and output."""
 
-from dataclasses import replace
+from dataclasses import astuple, replace
 from typing import Any
 from urllib.parse import quote
 
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import path
+from django.urls import path, reverse
 from django.views.decorators.http import require_safe
 
 from apps.lib.errors import NotFound
@@ -63,25 +63,37 @@ def _text(row: dict[str, Any]) -> str:
 @login_not_required
 @require_safe
 def module_input(request: HttpRequest, *, version: str, input_name: str, **names: str) -> HttpResponse:
-    """/modules/<address>/<version>/inputs/<name> leads to the input, whatever page it is on."""
-    return _leading(MODULES.open(request, version, names), "variables", input_name)
+    """/modules/<address>/<version>/inputs/<name> leads to the input, whatever page it is on.
+
+    `?folder=modules/vpc` means the input of a submodule, example or other folder.
+    """
+    return _leading(request, MODULES.open(request, version, names), "variables", input_name)
 
 
 @login_not_required
 @require_safe
 def module_output(request: HttpRequest, *, version: str, output_name: str, **names: str) -> HttpResponse:
-    return _leading(MODULES.open(request, version, names), "outputs", output_name)
+    return _leading(request, MODULES.open(request, version, names), "outputs", output_name)
 
 
-def _leading(opened: Opened, rows: str, name: str) -> HttpResponseRedirect:
+def _leading(request: HttpRequest, opened: Opened, rows: str, name: str) -> HttpResponseRedirect:
     what = "output" if rows == "outputs" else "input"
-    unit = ordered(Units.from_version(opened.shown).root)
-    position = next((at for at, one in enumerate(getattr(unit, rows)) if one["name"] == name), None)
+    folder = request.GET.get("folder", "")
+    units = Units.from_version(opened.shown)
+    unit = next((one for one in units.all if one.path == folder), None) if folder else units.root
+    if unit is None:
+        raise NotFound(f"{opened.shown} has no folder {folder!r} with configuration.")
+    position = next((at for at, one in enumerate(getattr(ordered(unit), rows)) if one["name"] == name), None)
     if position is None:
-        raise NotFound(f"{opened.shown} has no {what} {name!r}.")
+        raise NotFound(f"{opened.shown} has no {what} {name!r}{f' in {folder}' if folder else ''}.")
     page = f"?page={position // PAGE + 1}" if position >= PAGE else ""
-    url = url_of(opened.shown.module.address, f"{what}s", opened.shown.release.version)
-    return HttpResponseRedirect(f"{url}{page}#{what}_{quote(name)}")
+    address, version = opened.shown.module.address, opened.shown.release.version
+    shown = (
+        reverse(unit.route, args=[*astuple(address), version, unit.slug])
+        if folder
+        else url_of(address, f"{what}s", version)
+    )
+    return HttpResponseRedirect(f"{shown}{page}#{what}_{quote(name)}")
 
 
 _VERSION = f"{MODULES.path}/<str:version>"

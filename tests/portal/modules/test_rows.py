@@ -62,6 +62,30 @@ def test_each_input_and_output_has_a_permanent_address(large, browser_of, bob):
     assert browser.get(f"{V}/inputs/nothing").status_code == 404
 
 
+def test_those_of_a_submodule_have_one_too(large, browser_of, bob, monkeypatch):
+    monkeypatch.setattr(rows, "PAGE", 2)
+    inner = large.inspection["units"][1]
+    inner["variables"] = [{**inner["variables"][0], "name": f"in_{number}"} for number in range(5)]
+    inner["outputs"] = [{**inner["outputs"][0], "name": "out"}]
+    large.save()
+    browser = browser_of(bob)
+    found = {
+        name: browser.get(f"{V}/{name}?folder=modules/inner").url
+        for name in ("inputs/in_0", "inputs/in_4", "outputs/out")
+    }
+
+    assert found == {
+        "inputs/in_0": f"{V}/submodules/inner#input_in_0",
+        "inputs/in_4": f"{V}/submodules/inner?page=3#input_in_4",
+        "outputs/out": f"{V}/submodules/inner#output_out",
+    }
+    for url in found.values():
+        page, _, anchor = url.partition("#")
+        assert f'id="{anchor}"' in browser.get(page).content.decode()
+    for missing in ("inputs/row_00000?folder=modules/inner", "inputs/in_0?folder=modules/none", "inputs/in_0"):
+        assert browser.get(f"{V}/{missing}").status_code == 404
+
+
 def test_optional_inputs_come_after_all_required_ones(large, browser_of, bob):
     large.inspection["units"][0]["variables"].reverse()
     large.save()
