@@ -5,15 +5,21 @@ from apps.lib.constraints import Constraint
 from apps.lib.errors import Invalid
 
 WIDER, NARROWER, ANOTHER_MAJOR, UNKNOWN = "widened", "narrowed", "raised", "changed"
+_MOST_TERMS = 50  # the work grows with the square
 # Near each bound: just below, at, and above it in each place.
 _STEPS = ((0, 0, 0), (0, 0, 1), (0, 1, 0), (1, 0, 0))
 
 
 def compare(before: str, after: str) -> str:
-    """`widened`: whatever was allowed still is. `raised`: of a major number that was named, nothing is allowed now."""
+    """`widened`: whatever was allowed still is. `raised`: of a major number that was named, nothing is allowed now.
+
+    `changed`: one of them is unreadable, or together they have too many terms.
+    """
     try:
         old, new = Constraint.parse(before), Constraint.parse(after)
     except Invalid:
+        return UNKNOWN
+    if len(old.terms) + len(new.terms) > _MOST_TERMS:
         return UNKNOWN
     probes = {versions.parse(text) for text in _probes(old) | _probes(new)}
     lost = [version for version in probes if old.allows(version) and not new.allows(version)]

@@ -12,6 +12,10 @@ __all__ = ["Change", "Severity", "between", "severity_of"]
 
 Document = Mapping[str, Any]
 _PLACEHOLDERS = ("null_resource.", "terraform_data.")
+# How a default of such types begins.
+_SHAPES = {"{": ("map", "object"), "[": ("list", "set", "tuple"), '"': ("string", "number", "bool")}
+# Booleans and numbers as they were written before version 0.12.
+_QUOTED = {"bool": re.compile(r'"(?:true|false)"'), "number": re.compile(r'"-?\d+(?:\.\d+)?"', re.ASCII)}
 _ADDRESS = re.compile(r"^([\w-]+\.[\w-]+).*", re.DOTALL)  # of a managed resource or a module call
 
 
@@ -75,7 +79,7 @@ def _input(name: str, old: Document, new: Document, unit: str) -> Iterator[Chang
     elif old["default"] != new["default"]:
         before, after = old["default"] or "", new["default"] or ""
         yield Change("input", name, Severity.RISKY, "input_default_changed", before, after, unit)
-    yield from _type(name, old["type"], new["type"], unit)
+    yield from _type(name, old, new, unit)
     if old["nullable"] and not new["nullable"]:
         # With a default, null is no error: it stands for the default.
         rule = "input_not_nullable" if new["required"] else "input_null_is_default"
@@ -90,21 +94,38 @@ def _input(name: str, old: Document, new: Document, unit: str) -> Iterator[Chang
         yield Change("input", name, Severity.COMPATIBLE, "input_deprecated", "", new["deprecated"], unit)
 
 
-def _type(name: str, before: str, after: str, unit: str) -> Iterator[Change]:
+def _type(name: str, before: Document, after: Document, unit: str) -> Iterator[Change]:
+    texts = before["type"], after["type"]
     try:
-        old, new = types.parse(before), types.parse(after)
+        old, new = map(types.parse, texts)
     except Invalid:
-        if before != after:
-            yield Change("input", name, Severity.RISKY, "input_type_unreadable", before, after, unit)
+        if texts[0] != texts[1]:
+            yield Change("input", name, Severity.RISKY, "input_type_unreadable", *texts, unit)
         return
+    for path, was, is_now in types.changed_defaults(new, old):
+        shown = f"{path}: {was}", f"{path}: {is_now}"
+        yield Change("input", name, Severity.RISKY, "input_default_changed", *shown, unit)
+    lost = types.lost_attributes(new, old)
+    if lost:
+        yield Change("input", name, Severity.RISKY, "input_attribute_removed", ", ".join(lost), "", unit)
     if old == new:
         return
     rule, severity = "input_type_narrowed", Severity.BREAKING
     if types.accepts(new, old):
+        if lost:
+            return
         rule, severity = "input_type_widened", Severity.COMPATIBLE
-    elif types.specifies(new, old):
+    elif _only_specified(new, old, before["default"] or ""):
         rule, severity = "input_type_specified", Severity.RISKY
-    yield Change("input", name, severity, rule, before or "any", after or "any", unit)
+    yield Change("input", name, severity, rule, texts[0] or "any", texts[1] or "any", unit)
+
+
+def _only_specified(new: types.Type, old: types.Type, default: str) -> bool:
+    """A default tells what an open type stood for: a list is no mere detail of what was a map."""
+    if old.name == "string" and new.name in ("number", "bool"):
+        return bool(_QUOTED[new.name].fullmatch(default))
+    fits = next((names for start, names in _SHAPES.items() if default.startswith(start)), (new.name,))
+    return types.specifies(new, old) and new.name in fits
 
 
 def _declared(entry: Document) -> str:
@@ -206,6 +227,8 @@ def _provider(name: str, old: Document, new: Document, unit: str) -> Iterator[Ch
     yield from _constraint("provider", name, old["version"], new["version"], unit)
     if more := [alias for alias in new["aliases"] if alias not in old["aliases"]]:
         yield Change("provider", name, Severity.BREAKING, "provider_alias_added", "", ", ".join(more), unit)
+    if less := [alias for alias in old["aliases"] if alias not in new["aliases"]]:
+        yield Change("provider", name, Severity.BREAKING, "provider_alias_removed", ", ".join(less), "", unit)
 
 
 def _clients(old: list[Document], new: list[Document], unit: str) -> Iterator[Change]:

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 
 from apps.lib.errors import Invalid
 
-_TOKEN = re.compile(r'\s*(?:(?:#|//)[^\n]*\n|/\*.*?\*/)*\s*([^\W\d][\w-]*|"(?:\\.|[^"\\])*"|[^\w\s])', re.DOTALL)
-_OTHER = re.compile(r"\s*(\S)")
+# What never ends is taken up to the end: looking for its end at each quote took minutes, and anybody can publish that.
+_BLANKS = re.compile(r"(?:\s|(?:#|//)[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/|\Z))*")
+_TOKEN = re.compile(r'[^\W\d][\w-]*|\d[\w.]*|"(?:\\.|[^"\\])*(?:"|\\?\Z)|\S', re.DOTALL)
 _COLLECTIONS = ("list", "set", "map")
 _DEPTH = 50
 
@@ -27,8 +28,11 @@ class Type:
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
+    """`default` is that of an optional one, its parts separated by blanks; two types may be equal apart from them."""
+
     type: Type
     is_optional: bool
+    default: str = field(default="", compare=False)
 
 
 ANY = Type("any")
@@ -53,6 +57,32 @@ def accepts(new: Type, old: Type) -> bool:
 def specifies(new: Type, old: Type) -> bool:
     """Tell whether `new` takes every value that `old` takes where that says more than `any` or a map's unnamed keys."""
     return _accepts(new, old, vague=True)
+
+
+def lost_attributes(new: Type, old: Type) -> list[str]:
+    """The attributes of objects that only `old` has, as paths such as `a.b`: clients drop what is given for them."""
+    return [path for path, _, after in _attributes(new, old) if after is None]
+
+
+def changed_defaults(new: Type, old: Type) -> list[tuple[str, str, str]]:
+    """The attributes that are optional in both with another default: path, before, after."""
+    return [
+        (path, before.default, after.default)
+        for path, before, after in _attributes(new, old)
+        if after is not None and before.is_optional and after.is_optional and before.default != after.default
+    ]
+
+
+def _attributes(new: Type, old: Type, prefix: str = "") -> Iterator[tuple[str, Attribute, Attribute | None]]:
+    """Each attribute of `old`, with that of `new` where the two types have the same shape."""
+    if new.name == "object" and old.name == "object":
+        for name, before in old.attributes.items():
+            after = new.attributes.get(name)
+            yield f"{prefix}{name}", before, after
+            if after is not None:
+                yield from _attributes(after.type, before.type, f"{prefix}{name}.")
+    elif new.inner is not None and old.inner is not None:
+        yield from _attributes(new.inner, old.inner, prefix)
 
 
 def _accepts(new: Type, old: Type, *, vague: bool) -> bool:
@@ -84,7 +114,7 @@ def _map_accepts(new: Type, old: Type, vague: bool) -> bool:  # noqa: FBT001
 def _object_accepts(new: Type, old: Type, vague: bool) -> bool:  # noqa: FBT001
     """An attribute that `new` does not have is dropped by clients; one that it needs must have been needed before."""
     if old.name == "map" and vague:
-        return all(_accepts(wanted.type, _inner(old), vague=vague) for wanted in new.attributes.values())
+        return all(_stands_for(wanted.type, _inner(old)) for wanted in new.attributes.values())
     if old.name != "object":
         return False
     for name, wanted in new.attributes.items():
@@ -94,6 +124,11 @@ def _object_accepts(new: Type, old: Type, vague: bool) -> bool:  # noqa: FBT001
         if had is not None and not _accepts(wanted.type, had.type, vague=vague):
             return False
     return True
+
+
+def _stands_for(wanted: Type, value: Type) -> bool:
+    """A map has one type for all its values: what was a number or a boolean stood in it as a string."""
+    return (value.name == "string" and wanted.name in ("number", "bool")) or _accepts(wanted, value, vague=True)
 
 
 def _tuple_accepts(new: Type, old: Type, vague: bool) -> bool:  # noqa: FBT001
@@ -118,7 +153,7 @@ _TAKES = {
 
 class _Reader:
     def __init__(self, text: str) -> None:
-        self._tokens = _tokens(text)
+        self._tokens = tokens(text)
         self._next = next(self._tokens, "")
 
     def take(self, wanted: str = "") -> str:
@@ -172,17 +207,21 @@ class _Reader:
             return Attribute(self.type(depth), is_optional=False)
         self.take()
         self.take("(")
-        found = Attribute(self.type(depth), is_optional=True)
-        self._skip_default()
+        inner = self.type(depth)
+        if self._next == ",":
+            self.take()
+        found = Attribute(inner, is_optional=True, default=self._default())
         self.take(")")
         return found
 
-    def _skip_default(self) -> None:
-        """Whatever the default is, up to the bracket that closes `optional(`."""
+    def _default(self) -> str:
+        """Whatever it is, up to the bracket that closes `optional(`. None is null."""
         depth = 0
+        found = []
         while self._next and not (depth == 0 and self._next == ")"):
             depth += (self._next in "([{") - (self._next in ")]}")
-            self.take()
+            found.append(self.take())
+        return " ".join(found) or "null"
 
     def _tuple(self, depth: int) -> tuple[Type, ...]:
         self.take("(")
@@ -202,16 +241,18 @@ class _Reader:
         self.take(bracket)
 
 
-def _tokens(text: str) -> Iterator[str]:
-    at = 0
-    while at < len(text.rstrip()):
-        found = _TOKEN.match(text, at)
-        if found is None:
-            found = _OTHER.match(text, at)  # a digit of a default
-            if found is None:
-                return
-        yield found[1]
-        at = found.end()
+def tokens(text: str) -> Iterator[str]:
+    """Names, strings and single characters, without blanks and comments."""
+    at = _end(_BLANKS, text, 0)
+    while at < len(text):
+        end = _end(_TOKEN, text, at)
+        yield text[at:end]
+        at = _end(_BLANKS, text, end)
+
+
+def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
+    found = pattern.match(text, at)
+    return found.end() if found else len(text)
 
 
 def _no_type(found: str) -> Invalid:

@@ -42,6 +42,12 @@ CASES = [
     ("input_not_nullable", "breaking", REQUIRED, REQUIRED.replace("}", "nullable = false\n}")),
     ("input_default_changed", "risky", A, A.replace('"x"', '"y"')),
     ("input_type_unreadable", "risky", A, A.replace("= string", "= strings")),
+    (
+        "input_attribute_removed",
+        "risky",
+        'variable "a" {\n  type = object({ b = string, c = number })\n}\n',
+        'variable "a" {\n  type = object({ b = string })\n}\n',
+    ),
     ("input_type_specified", "risky", A.replace("= string", "= any"), A),
     ("input_null_is_default", "risky", A, A.replace("}", "nullable = false\n}")),
     ("input_validated", "risky", A, A.replace("}", 'validation {\n condition = true\n error_message = "No."\n}\n}')),
@@ -64,6 +70,7 @@ CASES = [
     ("provider_added", "risky", "", needs("")),
     ("provider_replaced", "breaking", needs(">= 5.0"), needs(">= 5.0", source="acme/aws")),
     ("provider_alias_added", "breaking", needs(">= 5.0"), needs(">= 5.0", more=ALIAS)),
+    ("provider_alias_removed", "breaking", needs(">= 5.0", more=ALIAS), needs(">= 5.0")),
     ("provider_removed", "compatible", needs(""), ""),
     ("provider_constraint_raised", "breaking", needs(">= 4.0"), needs("~> 5.0")),
     ("provider_constraint_narrowed", "risky", needs("~> 5.0"), needs("~> 5.10")),
@@ -113,6 +120,53 @@ def test_a_move_of_instances_or_into_a_module_counts():
 def test_a_first_constraint_is_risky_and_an_upper_bound_no_new_major():
     assert [change.severity for change in changes(needs(""), needs(">= 4.0"))] == ["risky"]
     assert [change.severity for change in changes(needs(">= 4.0"), needs(">= 4.9, < 6.0"))] == ["risky"]
+
+
+def of_type(text, default=""):
+    return f'variable "a" {{\n  type = {text}\n{f"  default = {default}" if default else ""}\n}}\n'
+
+
+def test_what_an_object_loses_is_named_with_its_path_and_is_no_wider_type():
+    before = of_type("list(object({ a = string, b = optional(object({ c = string, d = number })) }))")
+    after = of_type("list(object({ b = optional(object({ c = string })), e = optional(string) }))")
+    found = [(change.rule, change.before) for change in changes(before, after)]
+
+    assert found == [("input_attribute_removed", "a, b.d")]
+
+
+def test_the_default_of_an_attribute_is_one_too():
+    before = of_type('object({ a = optional(number, 10), b = optional(string), c = optional(list(string), ["x"]) })')
+    after = of_type("object({ a = optional(number, 2.5), b = optional(string, null), c = optional(list(string)) })")
+    found = [(change.rule, change.before, change.after) for change in changes(before, after)]
+
+    assert found == [
+        ("input_default_changed", "a: 10", "a: 2.5"),
+        ("input_default_changed", 'c: [ "x" ]', "c: null"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "rule"),
+    [
+        (of_type("string", '"true"'), of_type("bool", "true"), "input_type_specified"),
+        (of_type("string", '"10"'), of_type("number", "10"), "input_type_specified"),
+        (of_type("string", '"on"'), of_type("bool", "true"), "input_type_narrowed"),
+        (of_type("string", '"10"'), of_type("bool", "true"), "input_type_narrowed"),
+        (of_type("string"), of_type("bool"), "input_type_narrowed"),
+        (of_type("any", "{}"), of_type("map(string)", "{}"), "input_type_specified"),
+        (of_type("any", "{}"), of_type("list(any)", "[]"), "input_type_narrowed"),
+        (of_type("any", "[]"), of_type("object({ a = string })", "null"), "input_type_narrowed"),
+        (of_type("any", "null"), of_type("list(string)", "[]"), "input_type_specified"),
+    ],
+)
+def test_the_default_tells_what_an_open_type_stood_for(before, after, rule):
+    assert [change.rule for change in changes(before, after) if change.rule.startswith("input_type")] == [rule]
+
+
+def test_a_constraint_of_hundreds_of_terms_is_not_read():
+    many = ", ".join(f"!= 1.{minor}" for minor in range(200))
+
+    assert [change.rule for change in changes(needs(many), needs(">= 2.0"))] == ["provider_constraint_changed"]
 
 
 def test_the_page_has_every_rule_with_its_severity():

@@ -3,7 +3,7 @@
 import pytest
 
 from apps.lib.errors import Invalid
-from apps.modules.comparing.types import accepts, parse, specifies
+from apps.modules.comparing.types import accepts, parse, specifies, tokens
 
 WIDENED = [
     ("string", "any"),
@@ -25,6 +25,7 @@ WIDENED = [
     ),
     ("object({ a = object({ b = string }) })", "object({ a = object({ b = optional(string) }) })"),
     ('"string"', "string"),
+    ("object({\n  # one line\n  # and another\n  a = string /* x */ /* y */\n  // last\n})", "object({ a = string })"),
 ]
 NARROWED = [
     ("any", "string"),
@@ -60,6 +61,7 @@ def test_a_type_that_refuses_something_is_narrower(before, after):
         ("list(any)", "list(string)"),
         ("list(map(string))", "list(object({ a = string, b = optional(string) }))"),
         ("object({ a = any })", "object({ a = bool })"),
+        ("map(string)", "object({ a = optional(number), b = bool, c = string })"),
     ],
 )
 def test_a_type_that_names_what_was_left_open_only_specifies_it(before, after):
@@ -78,3 +80,14 @@ def test_what_was_said_before_is_not_specified_but_narrowed(before, after):
 def test_what_is_no_type_is_refused(text):
     with pytest.raises(Invalid):
         parse(text)
+
+
+def test_a_text_without_end_is_read_once():
+    # Each of the quotes was an own search to the end: 64 KiB, as much as is read of a value, took a minute.
+    assert count_of('object({ a = optional(string, "' + '\\"' * 30_000) <= 20
+    assert count_of("object({ a = optional(string, " + "/* " * 20_000) <= 20
+
+
+def count_of(text):
+    """How many tokens the text has."""
+    return sum(1 for _ in tokens(text))
