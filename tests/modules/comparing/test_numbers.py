@@ -30,6 +30,8 @@ VPC = ModuleAddress("acme", "vpc", "aws")
         ("1.2.4", "1.2.3", "", False),
         ("2.0.0", "2.0.0-rc.1", "", False),
         ("1.2.3", "1.2.3+build", "", False),
+        ("1.2.3+build", "1.2.4+another", "patch", False),
+        ("1.2.3+build", "2.0.0", "major", True),
     ],
 )
 def test_a_number_says_that_something_may_break(before, after, step, says):
@@ -63,6 +65,8 @@ def test_the_highest_lower_version_that_is_stable_is_the_measure(published, comp
 
     assert compared("1.0.0") == ""
     assert compared("1.2.4") == "1.2.3"  # a patch of an older line
+    assert compared("1.2.4-rc.1+build") == "1.2.3"
+    assert compared("1.9.1") == "1.3.0"  # published after 2.0.0
     assert compared("1.3.0-rc.1") == "1.2.3"
     assert compared("2.0.0-rc.2") == "1.3.0"  # its users come from there, not from rc.1
     assert compared("2.0.1") == "2.0.0"
