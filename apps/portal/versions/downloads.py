@@ -164,7 +164,8 @@ def _shortened(context: dict[str, Any]) -> dict[str, Any]:
     """Sum up the end of long tables in one row."""
     versions, clients, teams = context["versions"], context["clients"], context.get("teams", [])
     in_period = sum(count for _, count in clients)
-    shown = {"versions": versions[:VERSIONS], "clients": clients[:CLIENTS], "in_period": in_period}
+    shown: dict[str, Any] = {"versions": versions[:VERSIONS], "in_period": in_period}
+    shown["clients"] = [{"client": client, "count": count} for client, count in clients[:CLIENTS]]
     shown["more_versions"] = in_period - sum(one.count for one in versions[:VERSIONS]) if versions else 0
     shown["more_clients"] = sum(count for _, count in clients[CLIENTS:])
     return shown | {"teams": teams[:TEAMS], "more_teams": sum(one.count for one in teams[TEAMS:])}
