@@ -44,7 +44,7 @@ def write(notice: Notice) -> None:
         people,
         topic=topic,
         key=f"event:{notice.event_id}",
-        subject=notice.sentence.rstrip("."),
+        subject=_headline(notice).rstrip("."),
         text=text,
         url=notice.url,
         namespace=namespace,
@@ -149,6 +149,16 @@ def _one_or_team(notice: Notice) -> Q:
     return Q(pk=user) if user else Q(memberships__team__name=team) if team else Q(pk=None)
 
 
+def _headline(notice: Notice) -> str:
+    """A held release is told to its publisher alone."""
+    return f"{notice.subject} waits for your answer." if notice.event == "release.held" else notice.sentence
+
+
+def _capitalised(sentence: str) -> str:
+    """Unless it begins with the name of a file."""
+    return sentence.replace("found", "Found", 1) if sentence.startswith("found ") else sentence
+
+
 def _lines(notice: Notice) -> Iterable[str]:
     if notice.event.startswith("role."):
         whose = f"The team {notice.more['team']}" if "team" in notice.more else "You"
@@ -156,9 +166,10 @@ def _lines(notice: Notice) -> Iterable[str]:
         verb = ("is" if "team" in notice.more else "are") + (" now" if notice.event == "role.granted" else " no longer")
         yield f"{whose} {verb} {role} of {notice.subject}."
     else:
-        yield notice.sentence
-    if notice.release is not None and notice.event in ("release.rejected", "release.failed"):
-        yield from (Reason.from_dict(reason).sentence for reason in notice.release.reasons)
+        yield _headline(notice)
+    if notice.release is not None and notice.event in ("release.held", "release.rejected", "release.failed"):
+        reasons = notice.release.questions if notice.event == "release.held" else notice.release.reasons
+        yield from (_capitalised(Reason.from_dict(reason).sentence) for reason in reasons)
     if notice.reason:
         yield f"Reason: {notice.reason}"
     if replacement := notice.more.get("replacement"):
