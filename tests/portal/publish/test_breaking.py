@@ -53,6 +53,7 @@ def test_a_held_release_asks_for_its_reason_which_readers_find(published, page, 
 
     assert release.state == "held"
     assert "Something breaks, and 1.3.0 does not say so" in words(page(release))
+    assert "Once it is published, clients that allow 1.2.0" in words(page(release))
     assert "1.3.0" in browser.get("/releases?state=held").content.decode()
     empty = browser.post(answer, {"reason": " \n"})
     assert (empty.status_code, "Give the reason" in words(empty)) == (422, True)
@@ -72,3 +73,5 @@ def test_a_refused_release_shows_what_it_breaks(published, page):
     assert Release.objects.get(pk=release.pk).state == "rejected"
     assert 'data-reason="breaking_change"' in page(release).content.decode()
     assert 'data-rule="input_made_required"' in page(release).content.decode()
+    assert "It was not published, so no client takes it." in words(page(release))
+    assert "by themselves" not in words(page(release))
