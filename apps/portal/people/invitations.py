@@ -19,6 +19,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from apps.accounts.access import throttling
 from apps.accounts.access.gate import Viewer, operates
+from apps.accounts.identity import sessions
 from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.identity.sign_ins import address_of
 from apps.accounts.models import Invitation, Namespace, NamespaceQuerySet, Role, User
@@ -162,6 +163,7 @@ def _join(request: HttpRequest, invitation: Invitation, form: AccountForm) -> Ht
         invitation=invitation, username=form.cleaned_data["username"], password=form.cleaned_data["password"]
     )
     login(request, user, backend=settings.AUTHENTICATION_BACKENDS[0])
+    sessions.confirm(request, at=timezone.now().timestamp())  # who has just chosen a password need not repeat it
     messages.success(request, f"Welcome, {user}. You are signed in.")
     page = (
         reverse("portal:namespace", args=[invitation.namespace.name])

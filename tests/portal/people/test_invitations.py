@@ -44,6 +44,14 @@ def test_an_owner_invites_and_the_person_joins(dora, acme, browser_of):
     assert "account:user:signed-in" in AuditEvent.objects.values_list("kind", flat=True)
 
 
+def test_who_has_just_joined_is_not_asked_who_they_are(link):
+    person = Client()
+    person.post(link, ERIN)
+
+    saved = person.post("/account/mail/address", {"address": "erin@acme.example"})
+    assert (saved.status_code, saved.headers["Location"]) == (303, "/account/mail")
+
+
 def test_the_link_is_on_no_page_afterwards_and_in_no_row(dora, acme, browser_of):
     browser = browser_of(dora)
     made = browser.post("/invitations", {"note": "Erin", "namespace": "acme", "role": "1"})
