@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from urllib.parse import quote
 
 import httpx
 
@@ -48,6 +49,16 @@ class Shelf:
             document = self.live.wait_for(client, f"/api/v1/releases/{answer.json()['id']}")
         assert document["state"] in ("published", "rejected"), document
 
+    def publish_held(self, name: str, version: str, data: bytes) -> None:
+        with self.live.client(self.token) as client:
+            answer = client.put(f"/api/v1/modules/{SPACE}/{name}/{version}", content=data)
+            self.releases[f"{name} {version}"] = answer.json()["id"]
+            wait_until_held(client, answer.json()["id"])
+
+    def guard(self, rule: str) -> None:
+        with self.live.client(self.token) as client:
+            client.patch(f"/api/v1/namespaces/{SPACE}", json={"breaking_changes": rule}).raise_for_status()
+
     def tell(self, name: str, version: str, verb: str, **body: str) -> None:
         with self.live.client(self.token) as client:
             answer = client.post(f"/api/v1/modules/{SPACE}/{name}/{version}/{verb}", json=body)
@@ -74,6 +85,21 @@ def attach(shelf: Shelf) -> None:
             client.put(url, content=raw, headers={"Content-Type": IMAGE}).raise_for_status()
 
 
+def guard(shelf: Shelf) -> None:
+    """Versions that break something: told by the number, confirmed with a reason, held, and refused."""
+    quoted = HOSTILE.replace('"', "'").replace("{{7*7}}", "")
+    module = 'variable "{}" {{\n  type = string\n  default = "{}"\n}}\n'
+    shelf.publish("guarded/null", "1.0.0", module_zip({"main.tf": module.format("zone", quoted)}))
+    shelf.publish("guarded/null", "2.0.0", module_zip({"main.tf": module.format("place", quoted)}))
+    gone = module_zip({"main.tf": 'variable "place_of_all_that_is_stored_here_for_a_year_or_longer" {}\n'})
+    shelf.guard("refuse")
+    shelf.publish("guarded/null", "2.1.0", gone)
+    shelf.guard("ask")
+    shelf.publish("guarded/null", "2.2.0", gone, f"?confirm=breaking-change&reason={quote(HOSTILE)}")
+    shelf.publish_held("guarded/null", "2.3.0", module_zip({"main.tf": module.format("other", quoted)}))
+    shelf.guard("warn")
+
+
 def fill(live: Live) -> Shelf:
     """Publish it all through the API, as scripts do."""
     shelf = Shelf(live, live.token())
@@ -93,6 +119,7 @@ def fill(live: Live) -> Shelf:
     shelf.tell("network/aws", "1.1.0", "yank", reason="Deletes the route tables of the peers.")
     shelf.tell("jailed/null", "1.0.0", "quarantine", reason="Its archive is being looked at.")
     attach(shelf)
+    guard(shelf)
     with live.client(shelf.token) as client:
         client.put("/api/v1/teams/shelvers", json={"description": "Who fill the shelf."}).raise_for_status()
     known = json.loads(live.manage("shell", "--verbosity", "0", "-c", BEHIND_THE_DESK).splitlines()[-1])

@@ -21,6 +21,8 @@ POOR = {"namespace": SPACE, "name": "poor", "system": "null"}
 HOSTILE = {"namespace": SPACE, "name": "hostile", "system": "null", "version": "1.0.0"}
 LABEL = {"namespace": SPACE, "name": "label", "system": "null"}
 JAILED = {"namespace": SPACE, "name": "jailed", "system": "null"}
+GUARDED = {"namespace": SPACE, "name": "guarded", "system": "null"}
+GUARDED2 = {**GUARDED, "version": "2.2.0"}
 DNS = {"namespace": SPACE, "type": "dns"}
 DNS1 = {**DNS, "version": "1.0.0"}
 DNS2 = {**DNS, "version": "1.1.0"}
@@ -67,6 +69,7 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
         ({"public_id": of("network/aws 2.0.0")}, ""),
         ({"public_id": of("network/aws 1.1.0")}, ""),
         ({"public_id": of("refused/null 1.0.0")}, ""),
+        *(({"public_id": of(f"guarded/null 2.{minor}.0")}, "") for minor in range(4)),
         ({"public_id": lambda shelf: shelf.held}, ""),
         ({"public_id": lambda shelf: shelf.draft}, ""),
     ],
@@ -128,7 +131,7 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
     "service-token-revoke": [(MACHINES, "")],
     "team-remove": [({"team": "shelvers", "membership_id": lambda shelf: shelf.membership_id}, "")],
     "modules": [({}, ""), ({}, "?q=subnet&system=aws&yanked=1"), ({}, "?q=nothing-is-called-so")],
-    "search": [({}, "?q=network"), ({}, "?q=subent"), ({}, "?q=network&in=inputs"), ({}, "")],
+    "search": [({}, "?q=network"), ({}, "?q=subent"), ({}, "?q=network&in=inputs"), ({}, "?q=%3Cb%3E%22%27"), ({}, "")],
     "module": [(ROOT, ""), (POOR, ""), (LABEL, "")],
     "module-settings": [(ROOT, "")],
     "provider-settings": [(DNS, "")],
@@ -141,10 +144,16 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
     "module-graph": [(ROOT, ""), (LABEL, ""), (POOR, "")],
     "provider-graph": [(DNS, "")],
     "module-versions": [(ROOT, ""), (JAILED, "")],
-    "module-compare": [({**ROOT, "numbers": "1.0.0...2.0.0"}, ""), ({**ROOT, "numbers": "2.0.0...2.0.0"}, "")],
+    "module-compare": [
+        ({**ROOT, "numbers": "1.0.0...2.0.0"}, ""),
+        ({**ROOT, "numbers": "2.0.0...2.0.0"}, ""),
+        ({**GUARDED, "numbers": "1.0.0...2.2.0"}, ""),
+    ],
     "module-compare-files": [({**ROOT, "numbers": "1.0.0...2.0.0"}, ""), ({**ROOT, "numbers": "2.0.0...2.0.0"}, "")],
     "provider-compare": [({**DNS, "numbers": "1.0.0...1.1.0"}, ""), ({**DNS, "numbers": "1.0.0...1.0.0"}, "")],
-    "module-version": tabs({**ROOT, "version": "1.0.0"}, {**ROOT, "version": "1.1.0"}, {**JAILED, "version": "1.0.0"}),
+    "module-version": tabs(
+        {**ROOT, "version": "1.0.0"}, {**ROOT, "version": "1.1.0"}, {**JAILED, "version": "1.0.0"}, GUARDED2
+    ),
     "module-inputs": tabs(),
     "module-outputs": tabs(),
     "module-resources": tabs(),
@@ -154,11 +163,7 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
     "module-examples": tabs(),
     "module-example": [({**V2, "unit": "complete"}, ""), ({**HOSTILE, "unit": "first"}, "")],
     "module-folder": [({**HOSTILE, "unit": "elsewhere"}, "")],
-    "module-usage": [
-        *tabs(),
-        (V2, "?i.name=x&i.cidr_block=%5B&folder="),
-        ({**V2}, "?folder=modules/subnets"),
-    ],
+    "module-usage": [*tabs(), (V2, "?i.name=x&i.cidr_block=%5B&folder="), (V2, "?folder=modules/subnets")],
     "module-configuration": [({**V2, "unit": "complete"}, ""), ({**HOSTILE, "unit": "first"}, "")],
     "module-files": tabs(),
     "module-file": [

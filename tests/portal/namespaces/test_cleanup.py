@@ -39,6 +39,16 @@ def test_an_owner_sets_a_rule_reads_what_it_would_do_and_applies_it(owner, acme)
     assert Release.objects.get(version="1.0.0-rc.1").lifecycle == "deprecated"
 
 
+def test_hostile_text_in_a_rule_is_refused_as_text(owner, acme):
+    answer = owner.post(URL, RULE | {"prerelease_days": '"><script>alert(1)</script>', "action": "<b>"})
+
+    assert answer.status_code == 422
+    assert "<script>alert(1)" not in answer.text
+    assert "&quot;&gt;&lt;script&gt;alert(1)" in answer.text
+    assert "<b>" not in answer.text
+    assert not CleanupRule.objects.exists()
+
+
 def test_what_has_changed_since_it_was_read_is_not_applied(owner, acme):
     add_module(acme, "vpc/aws", "1.0.0-rc.1", "1.0.0")
     owner.post(URL, RULE)

@@ -37,6 +37,20 @@ def test_what_cannot_be_called_is_refused_at_its_field(page):
     assert not Webhook.objects.exists()
 
 
+def test_hostile_text_in_a_url_is_text(page):
+    hostile = "<script>alert(1)</script>"
+    assert page.post(f"{LIST}/add", FORM | {"url": f"{FORM['url']}/{hostile}"}).status_code == 303
+    here = f"{LIST}/{Webhook.objects.get().pk}"
+    refused = page.post(f"{LIST}/add", FORM | {"url": hostile, "events": ["<b>"]})
+
+    assert refused.status_code == 422
+    for shown in (page.get(LIST), page.get(here), page.get(f"{here}/change"), refused):
+        assert hostile not in shown.text
+        assert "<b>" not in shown.text
+    for shown in (page.get(f"{here}/change"), refused):
+        assert "&lt;script&gt;alert(1)" in shown.text
+
+
 def test_a_test_its_answer_and_sending_again(page, hooked):
     hook, _, there = hooked(says(500, b"<script>alert(1)</script>"))
     here = f"{LIST}/{hook.pk}"
