@@ -85,6 +85,20 @@ def attach(shelf: Shelf) -> None:
             client.put(url, content=raw, headers={"Content-Type": IMAGE}).raise_for_status()
 
 
+def fetch(shelf: Shelf) -> None:
+    """Downloads by two clients, one of them of a deprecated version; counts come seconds later."""
+    name = f"modules/{SPACE}/network/aws"
+    with shelf.live.client(shelf.token) as client:
+        for version, agent in (("1.0.0", "OpenTofu/1.12.6"), ("2.0.0", "Terraform/1.11.4"), ("2.0.0", "curl/8")):
+            headers = {"User-Agent": agent}
+            answer = client.get(f"/v1/{name}/{version}/download", headers=headers)
+            client.get(answer.headers["X-Terraform-Get"], headers=headers).raise_for_status()
+        deadline = time.monotonic() + 60
+        while client.get(f"/api/v1/{name}/downloads").json()["totals"]["ever"] < 3:
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+
+
 def guard(shelf: Shelf) -> None:
     """Versions that break something: told by the number, confirmed with a reason, held, and refused."""
     quoted = HOSTILE.replace('"', "'").replace("{{7*7}}", "")
@@ -120,6 +134,7 @@ def fill(live: Live) -> Shelf:
     shelf.tell("jailed/null", "1.0.0", "quarantine", reason="Its archive is being looked at.")
     attach(shelf)
     guard(shelf)
+    fetch(shelf)
     with live.client(shelf.token) as client:
         client.put("/api/v1/teams/shelvers", json={"description": "Who fill the shelf."}).raise_for_status()
     known = json.loads(live.manage("shell", "--verbosity", "0", "-c", BEHIND_THE_DESK).splitlines()[-1])
