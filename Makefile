@@ -4,8 +4,9 @@
 BIN := .venv/bin
 PARALLEL := -n auto --dist loadgroup --no-loadscope-reorder
 PYTEST := $(BIN)/pytest $(PARALLEL)
-# What depends on Python itself: what reads bytes, talks to child processes, starts and stops.
-PYTHON_TESTS := tests/lib tests/modules tests/signing tests/site
+# What depends on Python itself: what reads bytes, talks to child processes, starts and stops. What a database decides does
+# not, nor a whole Larder for each room: those marked `python` stand for starting, stopping, signing and a worker's end.
+PYTHON_TESTS := tests/lib tests/modules tests/signing tests/site -m "python or not (both or live)"
 # Whatever drives a whole Larder, but for what is about one machine: its start, its supervisor, its folders.
 FULL_TESTS := tests/browser tests/e2e tests/flows tests/oci tests/signing
 

@@ -19,7 +19,7 @@ from tests.builders.archives import module_zip
 from tests.live import CHECKOUT, Live, start_live
 from tests.site.processes import child, descendants, eventually
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.python]
 
 
 @pytest.fixture(scope="module")
