@@ -2,7 +2,6 @@
 
 import socket
 import threading
-import time
 from datetime import timedelta
 
 import pytest
@@ -127,14 +126,14 @@ def test_finished_jobs_are_not_rung_for(job, rung, pass_time):
     assert queue.reap() == 0
 
 
-def test_a_broker_that_hangs_costs_two_seconds(transactional_db):
+def test_a_broker_that_hangs_is_not_waited_for(transactional_db):
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen(8)
         for _ in becomes_the_broker(f"redis://127.0.0.1:{silent.getsockname()[1]}/0"):
-            began = time.monotonic()
             job = queue.enqueue("test.work", target=7, created_by_id=None)
-            assert time.monotonic() - began < 3
+            # Its caller went on; the bell still waits for the broker, for several time-outs of its socket.
+            assert f"ring-{job.pk}" in {thread.name for thread in threading.enumerate()}
 
     job.refresh_from_db()
     assert (job.state, job.rung_at) == (State.QUEUED, None)

@@ -56,7 +56,7 @@ def test_the_agent_goes_with_the_home_also_after_an_error() -> None:
     with pytest.raises(ValueError, match="larder-gpg-") as failed:
         fail()
     # It has been told to end when the home is removed, and needs a moment for it.
-    eventually(lambda: not agents_in(str(failed.value)), seconds=5, what="the end of the agent")
+    eventually(lambda: not agents_in(str(failed.value)), what="the end of the agent")
     assert homes_of(os.getpid()) == []
 
 

@@ -32,7 +32,7 @@ def nothing_is_left() -> Iterator[None]:
     yield
     assert homes_of(os.getpid()) == []
     # An agent that was told to end may need a moment on a busy machine.
-    eventually(lambda: not agents_in(f"larder-gpg-{os.getpid()}-"), seconds=5, what="the end of the agents")
+    eventually(lambda: not agents_in(f"larder-gpg-{os.getpid()}-"), what="the end of the agents")
 
 
 @pytest.fixture

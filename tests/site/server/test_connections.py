@@ -67,7 +67,6 @@ def test_one_that_is_answered_is_not(connected: Pair) -> None:
 
 
 def test_one_that_has_asked_may_rest_for_longer(connected: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "IDLE_SECONDS", 0.5)
     client, peer = connected
     kept = Connections()
     with kept.request(peer):
@@ -75,6 +74,7 @@ def test_one_that_has_asked_may_rest_for_longer(connected: Pair, monkeypatch: py
     time.sleep(0.2)
     kept.sweep()
     assert is_open(client)
+    monkeypatch.setattr(connections, "IDLE_SECONDS", 0.1)
 
     def is_closed() -> bool:
         kept.sweep()

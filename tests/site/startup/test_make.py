@@ -96,8 +96,8 @@ def test_make_run_from_a_fresh_clone_ends_in_apply_complete(clone: Path, tmp_pat
     finally:
         # Ctrl-C: the terminal sends it to the whole foreground group.
         os.killpg(make.pid, signal.SIGINT)
-        make.wait(timeout=20)
-    eventually(lambda: not everyone & parents().keys(), seconds=10)
+        make.wait(timeout=60)
+    eventually(lambda: not everyone & parents().keys())
     assert "Larder has stopped." in output.read_text()
 
 

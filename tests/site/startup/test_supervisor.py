@@ -5,7 +5,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -93,7 +92,7 @@ def test_two_with_their_own_folder_and_port_run_side_by_side(own: Live, tmp_path
         assert signs_in(other, other.admin_password)
         assert not signs_in(own, other.admin_password)
         other.process.send_signal(signal.SIGTERM)
-        assert other.process.wait(timeout=15) == 0
+        assert other.process.wait(timeout=60) == 0
     assert answers(own)
 
 
@@ -105,19 +104,15 @@ def test_kill_9_leaves_nobody_and_the_next_start_keeps_everything(own: Live) -> 
     everyone = descendants(own.process.pid)
     assert len(everyone) >= 3, [name_of(pid) for pid in everyone]
     own.process.kill()
-    eventually(lambda: not everyone & parents().keys(), seconds=5)
+    eventually(lambda: not everyone & parents().keys())
 
-    began = time.monotonic()
     with start_live(own.data_dir.parent, LARDER_ADMIN_PASSWORD="") as again:
         assert "password" not in wait_for_announcement(again)
-        print(f"second start: {time.monotonic() - began:.1f} s")  # noqa: T201
         assert (again.data_dir / "tls" / "server.pem").read_bytes() == certificate
         assert signs_in(again, printed[1])
         everyone = descendants(again.process.pid)
-        began = time.monotonic()
         again.process.send_signal(signal.SIGINT)
-        assert again.process.wait(timeout=15) == 0
-        assert time.monotonic() - began < 10
+        assert again.process.wait(timeout=60) == 0
         assert not everyone & parents().keys()
         assert "Larder has stopped." in again.output.read_text()
 
