@@ -37,7 +37,7 @@ def new_key() -> str:
 def _server(command: list[str], port: int, variables: dict[str, str]) -> Iterator[None]:
     process = subprocess.Popen(command, env=os.environ | variables, stdout=subprocess.DEVNULL)
     try:
-        wait(process, port, seconds=120)  # node takes its time on a busy machine
+        wait(process, port)
         yield
     finally:
         process.terminate()

@@ -127,7 +127,7 @@ class Live:
             assert workers.wait(timeout=30) == 0
 
     @staticmethod
-    def wait_for(client: httpx.Client, path: str, seconds: float = 90) -> dict:
+    def wait_for(client: httpx.Client, path: str, seconds: float = 180) -> dict:
         """The release document once it has ended. Before the release exists the answer is 404."""
         deadline = time.monotonic() + seconds
         while True:
@@ -223,8 +223,11 @@ def start_live(folder: Path, checkout: Path = CHECKOUT, /, **variables: str) -> 
             process.kill()
 
 
-def wait_until_ready(larder: Live, seconds: float = 90) -> None:
-    """Ready: every part answers and the first run's module is published."""
+def wait_until_ready(larder: Live, seconds: float = 200) -> None:
+    """Ready: every part answers and the first run's module is published.
+
+    Very patient: many tests share a Larder, and all of them fail with its start on a machine that others keep busy.
+    """
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         assert larder.process.poll() is None, larder.output.read_text()[-4000:]

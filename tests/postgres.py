@@ -2,16 +2,19 @@
 
 import atexit
 import os
+import secrets
 import shutil
 import signal
 import socket
 import subprocess
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 MISSING = "no PostgreSQL server program on this machine (Debian: apt-get install postgresql)"
+PATIENCE = 120.0  # seconds for a start: without the server a whole run ends
 
 
 def programs() -> Path | None:
@@ -78,7 +81,7 @@ class Server:
 
     def _wait_until_it_answers(self) -> None:
         """It takes connections a little later than its port does."""
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE
         asking = self._command("pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self._port))
         while subprocess.run(asking, check=False, **self._quietly).returncode != 0:
             if time.monotonic() > deadline:
@@ -95,13 +98,16 @@ class Server:
 
 
 def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
+    """Below those that connections going out are given: one of them could take it before its server does."""
+    while True:
+        port = 20_000 + secrets.randbelow(12_000)
+        with suppress(OSError), socket.socket() as listener:
+            listener.bind(("127.0.0.1", port))
+            return port
 
 
-def wait(server: "subprocess.Popen[bytes]", port: int, seconds: float = 30) -> None:
-    deadline = time.monotonic() + seconds
+def wait(server: "subprocess.Popen[bytes]", port: int) -> None:
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline and server.poll() is None:
         try:
             with socket.create_connection(("127.0.0.1", port), timeout=1):

@@ -55,7 +55,7 @@ def name_of(pid: int) -> str:
         return ""
 
 
-def eventually(condition: Callable[[], object], seconds: float = 30, *, what: str = "it") -> None:
+def eventually(condition: Callable[[], object], seconds: float = 60, *, what: str = "it") -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"{what} did not happen in time"
