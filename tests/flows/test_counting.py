@@ -49,19 +49,23 @@ def web_processes(larder: Live) -> set[int]:
 
 def test_a_kill_loses_only_what_was_not_yet_written_and_a_clean_stop_nothing(four_processes):
     larder = four_processes
-    assert len(web_processes(larder)) == 4
-    assert fetch(larder, 120) == 120
-    eventually(lambda: counted(larder) >= 120, seconds=60)
-    answered = fetch(larder, 30)
+    eventually(lambda: len(web_processes(larder)) == 4)
+    written = fetch(larder, 120)
+    assert written > 60
+    eventually(lambda: counted(larder) >= written, seconds=60)
+    fetch(larder, 30)
     for pid in web_processes(larder):
         os.kill(pid, signal.SIGKILL)
     wait_until_ready(larder)
     after_kill = counted(larder)
-    assert 120 <= after_kill <= 120 + answered
-    # Within the last five seconds' worth: most of it is still in memory.
-    assert fetch(larder, 120) == 120
+    assert written <= after_kill <= 120 + 30
+    # Within the last five seconds' worth: most of it is still in memory. A busy machine may refuse some, and lose the
+    # answer of one that counts.
+    eventually(lambda: len(web_processes(larder)) == 4)
+    answered = fetch(larder, 120)
+    assert answered > 60
     everyone = {web_of(larder)} | web_processes(larder)
     os.kill(web_of(larder), signal.SIGTERM)
     eventually(lambda: not everyone & parents().keys())
-    assert counted(larder) == after_kill + 120
+    assert after_kill + answered <= counted(larder) <= after_kill + 120
     wait_until_ready(larder)

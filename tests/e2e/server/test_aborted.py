@@ -9,6 +9,7 @@ import pytest
 
 from bench.trees import descendants
 from tests.builders.archives import module_zip
+from tests.site.processes import eventually
 
 pytestmark = pytest.mark.live
 
@@ -47,7 +48,7 @@ def test_an_upload_that_breaks_off_is_cleaned_up_at_once(live, shelf, http2, has
         with live.client(shelf.manage) as client:
             assert live.wait_for(client, path, seconds=30)["reasons"][0]["code"] == "upload_unfinished"
 
-    assert live.staged() <= there
+    eventually(lambda: live.staged() <= there)
     before = ticks(live.process.pid)
     time.sleep(1)
     assert ticks(live.process.pid) - before < 50, "somebody still waits for the body, and waits busily"
