@@ -8,6 +8,7 @@ import pytest
 
 from tests.builders.archives import module_zip
 from tests.conftest import need
+from tests.site.processes import eventually
 
 pytestmark = pytest.mark.live
 
@@ -73,7 +74,7 @@ def test_a_refusal_reaches_its_reader_before_the_body_is_stored(live, shelf, cur
 
     assert status == 401, (status, code)
     assert body["error"]["code"] == "unauthenticated"
-    assert live.staged() <= there
+    eventually(lambda: live.staged() <= there)
 
 
 def test_a_token_that_may_only_read_is_told_so(live, shelf, curl):

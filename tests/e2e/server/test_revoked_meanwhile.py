@@ -10,6 +10,7 @@ import pytest
 
 from tests.builders.archives import MODULE, module_zip
 from tests.live import Live
+from tests.site.processes import eventually
 
 pytestmark = pytest.mark.live
 # Small bodies are gathered before anybody is asked whether they may come; this one is not.
@@ -72,7 +73,7 @@ def test_a_token_that_is_revoked_under_way_publishes_nothing(live, shelf, browse
         )
 
     assert answer.status_code == 401, answer.text
-    assert live.staged() <= there
+    eventually(lambda: live.staged() <= there)
     with live.client(shelf.manage) as client:
         document = client.get(path).json()
         assert (document["state"], document["reasons"][0]["code"]) == ("rejected", "permission_ended")
@@ -91,7 +92,7 @@ def test_whoever_signs_out_under_way_publishes_nothing(live, shelf, browser):
         )
 
     assert answer.status_code == 401, answer.text
-    assert live.staged() <= there
+    eventually(lambda: live.staged() <= there)
     with live.client(shelf.manage) as client:
         document = client.get("/api/v1/modules/acme/signed-out/local/1.0.0").json()
         assert (document["state"], document["reasons"][0]["code"]) == ("rejected", "permission_ended")
