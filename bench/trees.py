@@ -29,6 +29,11 @@ def pss(root: int) -> float:
     return sum(pss_of(pid) for pid in descendants(root))
 
 
+def rss(root: int) -> float:
+    """Summed RSS of the tree, in MB: shared pages count once for each process."""
+    return sum(_memory(pid, "Rss:") for pid in descendants(root))
+
+
 def pss_of(pid: int) -> float:
     return _memory(pid, "Pss:")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from bench.trees import pss, written_alone
+from bench.trees import pss, rss, written_alone
 from tests.live import CHECKOUT, Live, start_live
 from tests.site.processes import child, descendants, eventually, name_of, parents
 
@@ -68,9 +68,9 @@ def test_its_processes_share_their_memory_and_none_keeps_its_lock(own: Live) -> 
     everyone = descendants(own.process.pid)
     opened = {fd.resolve() for pid in everyone for fd in Path(f"/proc/{pid}/fd").iterdir()}
     assert (own.data_dir / "lock").resolve() not in opened
-    # The whole depends on which programs beside it have the same files open. What a process wrote does not.
     assert max(written_alone(pid) for pid in everyone) < 75, "one that was not forked from the others has 95"
-    assert pss(own.process.pid) < 300
+    # Megabytes depend on Python's version, and on which programs beside it have the same files open.
+    assert pss(own.process.pid) < 0.6 * rss(own.process.pid), "forks have 0.4 to 0.5, processes apart 0.65 to 0.8"
 
 
 @pytest.mark.parametrize("name", ["web", "worker"])
