@@ -159,7 +159,7 @@ def test_output_comes_in_order_with_the_document_behind_it():
 def test_time_that_the_taker_takes_does_not_count(monkeypatch):
     monkeypatch.setattr(confined, "_GRACE", 60.0)
     late, now = 0.0, time.monotonic
-    monkeypatch.setattr(confined.time, "monotonic", lambda: now() + late)
+    monkeypatch.setattr(time, "monotonic", lambda: now() + late)
     limits = confined.Limits(seconds=0)
     pieces = confined.stream(program=PROGRAM, request={"do": "pour", "pieces": 20}, limits=limits)
 
