@@ -18,6 +18,7 @@ from django.urls import reverse
 
 from apps.lib.rates import Rate
 from registry_site.backends import redis_cache as ours
+from registry_site.backends.cache import MemoryCounters
 from registry_site.server import health
 from tests.conftest import need
 from tests.live import CHECKOUT
@@ -38,7 +39,7 @@ def fresh(monkeypatch, settings):
     """A process that has not asked its Redis yet, with the limits of every real Larder."""
     monkeypatch.setattr(ours, "_availability", ours.Availability())
     settings.RATES = settings.RATES | {"sign_in": Rate(MOST_WRONG, 3600), "tokens": Rate(MOST_WRONG, 3600)}
-    ours.MemoryCounters("larder-while-redis-is-away", {}).clear()
+    MemoryCounters("larder-while-redis-is-away", {}).clear()
 
 
 def use(settings, port: int) -> None:
