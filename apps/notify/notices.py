@@ -16,6 +16,7 @@ from apps.releases.models import Release
 
 # Details of events that owners may hear; all others stay in the audit.
 _TOLD = ("reason", "replacement", "digest", "reasons", "questions", "role", "before", "fingerprint", "changes", "team")
+_BREAKING_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,19 @@ class Notice:
     @property
     def reason(self) -> str:
         return str(self.more.get("reason", ""))
+
+    @property
+    def breaking(self) -> str:
+        """What a new version of a module breaks, by the version guard: one sentence, empty if nothing."""
+        if self.event != "release.published" or self.release is None:
+            return ""
+        found: dict[str, Any] = self.release.notes.get("guard") or {}
+        if not found.get("breaking"):
+            return ""
+        changed = [f"{one['kind']} {one['name']}" for one in found["changes"] if one["severity"] == "breaking"]
+        named = changed[:_BREAKING_NAMED]
+        more = found["breaking"] - len(named)
+        return f"Breaks users of {found['against']}: {', '.join(named)}{f' and {more} more' if more else ''}."
 
 
 def notices_of(events: Iterable[AuditEvent]) -> list[Notice]:

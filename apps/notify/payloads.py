@@ -22,13 +22,14 @@ def _standard(notice: Notice) -> dict[str, Any]:
     if notice.address:
         data |= {"kind": notice.kind, "address": notice.address, "version": notice.version}
     data |= {"by": notice.by or None, "url": notice.url, "text": notice.sentence}
+    if notice.breaking:
+        data["breaking"] = notice.breaking
     return {"type": notice.event, "timestamp": f"{notice.at:%Y-%m-%dT%H:%M:%SZ}", "data": data | notice.more}
 
 
 def _slack(notice: Notice) -> dict[str, Any]:
     lines = [f"{_plain(notice.sentence)} <{notice.url}|Open in Larder>"]
-    if notice.reason:
-        lines.append(f"> {_plain(notice.reason)}")
+    lines += [f"> {_plain(text)}" for text in (notice.breaking, notice.reason) if text]
     return {"text": "\n".join(lines)}
 
 
@@ -42,7 +43,7 @@ def _plain(text: str) -> str:
 
 def _teams(notice: Notice) -> dict[str, Any]:
     """An adaptive card. Text runs are shown as they are; a TextBlock would read Markdown."""
-    lines = [notice.sentence, *([notice.reason] if notice.reason else [])]
+    lines = [text for text in (notice.sentence, notice.breaking, notice.reason) if text]
     card = {
         "type": "AdaptiveCard",
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",

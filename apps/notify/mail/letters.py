@@ -170,6 +170,10 @@ def _lines(notice: Notice) -> Iterable[str]:
     if notice.release is not None and notice.event in ("release.held", "release.rejected", "release.failed"):
         reasons = notice.release.questions if notice.event == "release.held" else notice.release.reasons
         yield from (_capitalised(Reason.from_dict(reason).sentence) for reason in reasons)
+    if notice.breaking:
+        yield notice.breaking
+        if notice.release is not None and notice.release.breaking_reason:
+            yield f"Its publisher says: {notice.release.breaking_reason}"
     if notice.reason:
         yield f"Reason: {notice.reason}"
     if replacement := notice.more.get("replacement"):
