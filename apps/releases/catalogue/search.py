@@ -138,6 +138,11 @@ def in_namespaces(keys: Namespaces) -> Q:
     return Q(namespace__in=keys, is_name__in=(True, False))
 
 
+def in_names(keys: Namespaces) -> Q:
+    """Words of names there, by the same index. Equality with True is the column alone, by which SQLite seeks nothing."""
+    return Q(namespace__in=keys, is_name__in=(True,))
+
+
 def words_in(where: Q, words: Iterable[str]) -> QuerySet[SearchWord]:
     """Rows there that one of the words begins. UTF-8 has no byte FF, so they sort below word + FF.
 
