@@ -15,7 +15,7 @@ from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
 from apps.lib.search_terms import begins_a_part, simple_words, spellings, words_of
 from apps.releases.catalogue import indexing, similar
-from apps.releases.catalogue.search import in_names, in_namespaces, words_in
+from apps.releases.catalogue.search import among, in_names, in_namespaces, words_in
 from apps.releases.models import Kind, SearchDoc
 
 MODULES, PROVIDERS, SUBMODULES, RESOURCES, DATA_SOURCES = (
@@ -246,7 +246,7 @@ def _matches(keys: list[int], words: list[str]) -> tuple[dict[str, list[Match]],
 
 def _frequent(keys: list[int], words: list[str]) -> tuple[dict[int, _Doc], list[Match]]:
     """The most downloaded documents, and those with one of the words in their own name, unless that is common too."""
-    listed = SearchDoc.objects.filter(kind__in=Kind.values, namespace__in=keys, is_listed=True)
+    listed = SearchDoc.objects.filter(among(keys), kind__in=Kind.values, is_listed=True)
     popular = listed.order_by("-downloads", "-published_at", "sort_key").values_list("pk", flat=True)[:MAX_DOCS]
     named = _rows(words_in(in_names(keys), words)[: MAX_ROWS + 1])
     if len(named) > MAX_ROWS:

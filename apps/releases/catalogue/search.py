@@ -133,14 +133,32 @@ def keys_of(namespaces: Namespaces) -> Collection[int]:
     return list(namespaces.values_list("pk", flat=True)) if isinstance(namespaces, QuerySet) else namespaces
 
 
+class _Keys(Expression):
+    """Numbers, written into the statement: Django handles each parameter several times, and there may be hundreds."""
+
+    def __init__(self, keys: Iterable[int]) -> None:
+        super().__init__(output_field=IntegerField())
+        self.text = ", ".join(str(int(key)) for key in keys)
+
+    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, tuple[str | int, ...]]:  # noqa: ARG002  # Django's
+        return f"({self.text})", ()
+
+
+def among(namespaces: Namespaces) -> Q:
+    """Rows of those namespaces."""
+    if isinstance(namespaces, QuerySet) or not namespaces:
+        return Q(namespace__in=namespaces)
+    return Q(namespace__in=_Keys(namespaces))
+
+
 def in_namespaces(keys: Namespaces) -> Q:
     """Words there, by the index that begins with the namespace."""
-    return Q(namespace__in=keys, is_name__in=(True, False))
+    return among(keys) & Q(is_name__in=(True, False))
 
 
 def in_names(keys: Namespaces) -> Q:
-    """Words of names there, by the same index. Equality with True is the column alone, by which SQLite seeks nothing."""
-    return Q(namespace__in=keys, is_name__in=(True,))
+    """Words of names there, by the same index. `is_name = True` would be the column alone: no key for SQLite."""
+    return among(keys) & Q(is_name__in=(True,))
 
 
 def words_in(where: Q, words: Iterable[str]) -> QuerySet[SearchWord]:
@@ -173,7 +191,7 @@ def _matching(
     include_unlisted: bool,
 ) -> QuerySet[SearchDoc]:
     """`namespaces` are keys where there are words."""
-    rows = SearchDoc.objects.filter(kind=kind, namespace__in=namespaces)
+    rows = SearchDoc.objects.filter(among(namespaces), kind=kind)
     if not include_unlisted:
         rows = rows.filter(is_listed=True)
     for word in words:

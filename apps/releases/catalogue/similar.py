@@ -2,11 +2,12 @@
 
 from collections.abc import Collection, Iterable
 
-from django.db.models import Count
+from django.db.models import Count, Exists, OuterRef
 
 from apps.lib.search_terms import simple_words
 from apps.lib.spelling import distance, edits_in, grams, shared_grams
-from apps.releases.catalogue.search import in_namespaces, words_in
+from apps.releases.catalogue.search import among, in_namespaces, words_in
+from apps.releases.models import SearchDoc
 from apps.releases.search_rows import SearchGram
 
 # Of the words with the most trigrams in common.
@@ -23,21 +24,26 @@ def corrected(words: Iterable[str], *, namespaces: Collection[int], names: Colle
     for word in words:
         if _is_used(word, namespaces, names):
             continue
-        parts = [_nearest_used(part, namespaces, names) for part in simple_words(word)]
+        parts = [_nearest_used(part, word, namespaces, names) for part in simple_words(word)]
         if not parts or not all(parts) or len(found) == MAX_CORRECTED:
             return None
         found[word] = " ".join(part for part in parts if part)
     return found
 
 
-def _nearest_used(word: str, namespaces: Collection[int], names: Collection[str]) -> str | None:
-    return word if _is_used(word, namespaces, names) else _nearest(word, namespaces, names)
+def _nearest_used(part: str, word: str, namespaces: Collection[int], names: Collection[str]) -> str | None:
+    """`word`, of which it is a part, is not in use itself."""
+    if part != word and _is_used(part, namespaces, names):
+        return part
+    return _nearest(part, namespaces, names)
 
 
 def _is_used(word: str, namespaces: Collection[int], names: Collection[str]) -> bool:
+    """No join: for it SQLite would begin with the documents, of all namespaces, if the reader sees many."""
     if any(name.startswith(word) for name in names):
         return True
-    return words_in(in_namespaces(namespaces), [word]).filter(doc__is_listed=True).exists()
+    listed = SearchDoc.objects.filter(pk=OuterRef("doc"), is_listed=True)
+    return words_in(in_namespaces(namespaces), [word]).filter(Exists(listed)).exists()
 
 
 def _nearest(word: str, namespaces: Collection[int], names: Collection[str]) -> str | None:
@@ -45,7 +51,7 @@ def _nearest(word: str, namespaces: Collection[int], names: Collection[str]) -> 
     if not edits_in(word):
         return None
     own, least = grams(word), shared_grams(word)
-    rows = SearchGram.objects.filter(namespace__in=namespaces, gram__in=[gram.encode() for gram in own])
+    rows = SearchGram.objects.filter(among(namespaces), gram__in=[gram.encode() for gram in own])
     grouped = rows.order_by().values("word").annotate(shared=Count("gram", distinct=True)).filter(shared__gte=least)
     shared = {bytes(row["word"]).decode(): row["shared"] for row in grouped.order_by("-shared", "word")[:MAX_COMPARED]}
     shared |= {name: len(own & grams(name)) for name in names if len(own & grams(name)) >= least}
