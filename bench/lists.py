@@ -101,7 +101,7 @@ def answers(rounds: int) -> None:
 
     who = {"anybody": Client(), "admin": Client()}
     who["admin"].force_login(User.objects.get(username="admin"))
-    large = _large_tables()
+    large = large_tables()
     paths = {name: list(found) for name, found in PATHS.items()}
     for model, page in admin.site._registry.items():  # noqa: SLF001  # there is no other list of them
         paths["admin"] += _admin_paths(page, is_large=model._meta.db_table in large)  # noqa: SLF001
@@ -152,7 +152,7 @@ def _asked(client: Any, path: str, rounds: int, large: dict[str, int]) -> dict[s
     }
 
 
-def _large_tables() -> dict[str, int]:
+def large_tables() -> dict[str, int]:
     from django.apps import apps
     from django.db import connection
 

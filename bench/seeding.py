@@ -15,7 +15,7 @@ from django.db import connection, transaction
 from django.db.models import Model
 from django.utils import timezone
 
-from apps.accounts.models import Namespace
+from apps.accounts.models import Grant, Namespace, Role, User
 from apps.audit.kinds import Kind as AuditKind
 from apps.lib.versions import Version, parse
 from apps.modules.models import Module, ModuleVersion
@@ -37,6 +37,7 @@ PLATFORMS = [f"{os}_{arch}" for os in ("linux", "darwin", "windows", "freebsd") 
 PROSE = [part + end for part in PARTS for end in ("ing", "ed", "er", "able", "less", "ful", "ness", "ward")]
 DESCRIPTION = "Some infrastructure"
 NEEDLES = 20  # modules that say "needle"
+PRIVATE_NAMESPACES = 200  # of the person `member`, who reads them
 
 
 def fill(text: str) -> None:
@@ -57,6 +58,18 @@ def fill(text: str) -> None:
             _add_providers(space, _key(space), providers, numbers(size.provider_versions), PLATFORMS[: size.platforms])
     _execute("ANALYZE", [])
     (settings.DATA_DIR / "seeded.json").write_text(json.dumps(asdict(size)))
+
+
+def add_member() -> None:
+    """Add `member` and their private namespaces, of one module each, unless a kept registry has them."""
+    if User.objects.filter(username="member").exists():
+        return
+    with transaction.atomic():
+        member = User.objects.create_user(username="member")
+        for place in range(PRIVATE_NAMESPACES):
+            space = _namespace(f"own{place}", "private")
+            Grant.objects.create(namespace=space, user=member, role=Role.READER)
+            _add_modules(space, [f"own-{NEEDLES + place}/aws"], numbers(2))
 
 
 def numbers(count: int) -> list[Version]:
