@@ -9,7 +9,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError, connectio
 
 from apps.audit import generation
 from registry_site import env
-from registry_site.startup import bootstrap, schema
+from registry_site.startup import allocator, bootstrap, schema
 
 # Nobody learns of a change by their end.
 LONG_RUNNING = (["up"], ["web"], ["worker"], ["beat"])
@@ -18,9 +18,12 @@ LONG_RUNNING = (["up"], ["web"], ["worker"], ["beat"])
 def run(arguments: list[str]) -> None:
     """Run one command; with `--traceback` errors pass through, as in Django."""
     env.use_settings()
+    is_long_running = arguments[1:2] in LONG_RUNNING
+    if is_long_running:
+        allocator.settle()
     try:
         execute_from_command_line(arguments)
-        if arguments[1:2] not in LONG_RUNNING:
+        if not is_long_running:
             generation.wait_out()  # the end of a command tells that its change holds everywhere (D16)
     except (ImproperlyConfigured, DatabaseError, InterfaceError) as error:
         sentence = sentence_for(error)

@@ -4,6 +4,7 @@ from apps.accounts.access import epoch
 from registry_site.management.process import ProcessCommand
 from registry_site.server import serving
 from registry_site.startup import bootstrap
+from registry_site.startup.supervisor import FORKS
 
 
 class Command(ProcessCommand):
@@ -12,4 +13,6 @@ class Command(ProcessCommand):
     def run(self, **_: Any) -> None:
         bootstrap.static_files()
         epoch.check_at_start()
+        if FORKS:
+            bootstrap.load_application()
         serving.web()
