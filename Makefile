@@ -34,7 +34,7 @@ test-python: ## Run a part of the suite on another Python (PYTHON=python3.14), o
 
 chaos: ## Break every part of the stack for a minute each, under load (about half an hour)
 	@bin/prepare requirements-dev.txt
-	@CHAOS_SECONDS=60 $(BIN)/pytest tests/chaos tests/flows/test_crashes.py tests/flows/test_signing_crashes.py tests/flows/test_race.py tests/flows/test_failover.py
+	@CHAOS_SECONDS=60 $(BIN)/pytest -s tests/flows/test_garbage.py tests/chaos tests/flows/test_crashes.py tests/flows/test_signing_crashes.py tests/flows/test_race.py tests/flows/test_failover.py
 
 lint: ## Check style and formatting
 	@$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/djlint --quiet templates

@@ -3,12 +3,12 @@
 import asyncio
 import random
 import re
+import ssl
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tests.builders.archives import module_zip
-from tests.flows.test_garbage import mutant
 from tests.house.fuzzing.hostile import BODIES, HEADERS, RAW, TEXTS
 from tests.house.fuzzing.requests import METHODS, quoted
 from tests.house.routes import all_routes
@@ -21,11 +21,29 @@ PATIENCE, SHORT = 90.0, 2.0
 NO_ANSWER = 0
 
 
+def mutant(data: bytes, dice: random.Random) -> bytes:
+    """A few bytes changed, a piece cut out, doubled, or the end lost."""
+    broken = bytearray(data)
+    for _ in range(dice.randint(1, 6)):
+        position = dice.randrange(max(len(broken), 1))
+        match dice.randrange(4):
+            case 0:
+                broken[position : position + 1] = [dice.randrange(256)]
+            case 1:
+                del broken[position : position + dice.randint(1, 40)]
+            case 2:
+                broken[position:position] = broken[position : position + dice.randint(1, 40)]
+            case 3:
+                del broken[max(position, 1) :]
+    return bytes(broken)
+
+
 @dataclass
 class Garbage:
     ports: Sequence[int]
     token: str
     chance: random.Random
+    tls: ssl.SSLContext | None = None
     answers: Counter[int] = field(default_factory=Counter)
     broken: list[str] = field(default_factory=list)  # what was answered with a 5xx
     number: int = 0
@@ -82,7 +100,7 @@ class Garbage:
     async def _ask(self, raw: bytes, patience: float) -> int:
         """The status; 0 if the server closed the connection without an answer, or the client went."""
         try:
-            reader, writer = await asyncio.open_connection("127.0.0.1", self.chance.choice(self.ports))
+            reader, writer = await asyncio.open_connection("127.0.0.1", self.chance.choice(self.ports), ssl=self.tls)
         except OSError:
             return NO_ANSWER
         try:
@@ -96,7 +114,7 @@ class Garbage:
         except OSError:
             return NO_ANSWER
         finally:
-            writer.close()
+            writer.transport.abort()
         found = re.match(rb"HTTP/1\.[01] (\d{3})", first)
         return int(found[1]) if found else NO_ANSWER
 

@@ -98,9 +98,9 @@ class World:
         if answer.is_success:
             self.acknowledged[f"/api/v1/releases/{answer.json()['id']}"] = hashlib.sha256(data).hexdigest()
 
-    def wait_until_idle(self) -> dict[str, int]:
+    def wait_until_idle(self, seconds: float = RECOVERY_SECONDS) -> dict[str, int]:
         """The state once every release and every job has ended."""
-        deadline = time.monotonic() + RECOVERY_SECONDS
+        deadline = time.monotonic() + seconds
         eventually(lambda: is_ready(self.stack.live), seconds=RECOVERY_SECONDS, what="readiness")
         while (state := self._state())["working"] or state["jobs"]:
             assert time.monotonic() < deadline, (state, self.stack.logs())

@@ -1,41 +1,32 @@
-"""Mutated zips through upload, worker and sandboxed child: each gets a clear answer, and Larder keeps running."""
+"""What no client means to send: each piece gets a clear answer, and Larder keeps running and stays small.
+
+Mutated zips go through upload, worker and sandboxed child. `make chaos` sends 10,000 pieces of every kind first.
+"""
 
 import asyncio
+import os
 import random
 import time
 
 import httpx
 import pytest
 
-from bench.trees import descendants, pss
+from bench.trees import descendants, pss, rss
 from tests.builders.archives import module_zip
+from tests.chaos.garbage import NAMESPACE, Garbage, mutant
 from tests.live import Live
 from tests.site.processes import eventually
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.timeout(1800)]
 
+IS_LONG = float(os.environ.get("CHAOS_SECONDS", "0")) >= 60
+PIECES = 10_000 if IS_LONG else 40
+BAR_MB = 50
 MUTANTS = 200
 # What the first ones cost is the code and the caches that the processes had not needed before.
 WARM_UP = 80
 AT_ONCE = 8
 ENDED = ("published", "rejected")
-
-
-def mutant(data: bytes, dice: random.Random) -> bytes:
-    """A few bytes changed, a piece cut out, doubled, or the end lost."""
-    broken = bytearray(data)
-    for _ in range(dice.randint(1, 6)):
-        position = dice.randrange(max(len(broken), 1))
-        match dice.randrange(4):
-            case 0:
-                broken[position : position + 1] = [dice.randrange(256)]
-            case 1:
-                del broken[position : position + dice.randint(1, 40)]
-            case 2:
-                broken[position:position] = broken[position : position + dice.randint(1, 40)]
-            case 3:
-                del broken[max(position, 1) :]
-    return bytes(broken)
 
 
 def put_all(larder: Live, token: str, bodies: dict[int, bytes]) -> list[int]:
@@ -47,7 +38,7 @@ def put_all(larder: Live, token: str, bodies: dict[int, bytes]) -> list[int]:
 
             async def one(number: int, body: bytes) -> int:
                 async with gate:
-                    answer = await client.put(f"/api/v1/modules/garbage/zip/local/1.0.{number}", content=body)
+                    answer = await client.put(f"/api/v1/modules/mutants/zip/local/1.0.{number}", content=body)
                 return answer.status_code
 
             return await asyncio.gather(*(one(number, body) for number, body in bodies.items()))
@@ -55,10 +46,32 @@ def put_all(larder: Live, token: str, bodies: dict[int, bytes]) -> list[int]:
     return asyncio.run(everybody())
 
 
+def test_garbage_is_answered_and_costs_a_larder_at_rest_no_memory(live):
+    """It has published one module, no more: what it had not needed before counts as well."""
+    token = live.token()
+    with live.client(token) as client:
+        client.put(f"/api/v1/namespaces/{NAMESPACE}", json={"visibility": "private"}).raise_for_status()
+    assert live.publish(f"{NAMESPACE}/first/local", "1.0.0", module_zip(), token)["state"] == "published"
+    there = set(descendants(live.process.pid))
+    before, shared_before = rss(live.process.pid), pss(live.process.pid)
+    publishing = live.token("admin", "publish", "--namespace", NAMESPACE)
+    garbage = Garbage([int(live.host.rpartition(":")[2])], publishing, random.Random(20261123), live.tls)
+    garbage.send(PIECES)
+    wait_until_idle(live)
+    grown = rss(live.process.pid) - before
+
+    print(f"{PIECES} pieces of garbage: {sorted(garbage.answers.items())}")  # noqa: T201  # with -s
+    print(f"RSS {grown:+.1f} MB, PSS {pss(live.process.pid) - shared_before:+.1f} MB")  # noqa: T201
+    assert garbage.broken == []
+    assert {202, 400, 404} <= set(garbage.answers)
+    assert there <= set(descendants(live.process.pid)), "no process had to be replaced"
+    assert grown < BAR_MB
+
+
 def test_mutated_zips_meet_no_5xx_and_leave_nothing(live):
     token = live.token()
     with live.client(token) as client:
-        client.put("/api/v1/namespaces/garbage", json={"visibility": "private"}).raise_for_status()
+        client.put("/api/v1/namespaces/mutants", json={"visibility": "private"}).raise_for_status()
     dice = random.Random(20261121)
     good = module_zip()
     there = live.staged()
@@ -83,7 +96,7 @@ def test_mutated_zips_meet_no_5xx_and_leave_nothing(live):
 
 STATES = """
 from apps.releases.models import Release
-print(*Release.objects.filter(namespace__name="garbage").exclude(uploaded_digest="").values_list("state", flat=True))
+print(*Release.objects.filter(namespace__name="mutants").exclude(uploaded_digest="").values_list("state", flat=True))
 """
 WAITING = "SELECT count(*) FROM jobs_job WHERE state IN ('queued', 'running')"
 
