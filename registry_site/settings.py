@@ -132,9 +132,7 @@ SQLITE_OPTIONS = {
     "timeout": 20,
     "transaction_mode": "IMMEDIATE",
     # By default each connection, so each thread, keeps 2 MB of the file. The kernel has it once for all.
-    "init_command": (
-        "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA cache_size=-256"
-    ),
+    "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA cache_size=-256",
 }
 # No `options` at the start of a session, which PgBouncer refuses: time-outs belong to the role (startup/bootstrap.py).
 POSTGRES_OPTIONS = {
