@@ -38,11 +38,6 @@ def pss_of(pid: int) -> float:
     return _memory(pid, "Pss:")
 
 
-def rss(root: int) -> float:
-    """Summed RSS of the tree, in MB: what a fork shares with its parent counts in both, whoever writes to it."""
-    return sum(_memory(pid, "Rss:") for pid in descendants(root))
-
-
 def written_alone(pid: int) -> float:
     """What the process wrote and shares with no other, in MB."""
     return _memory(pid, "Private_Dirty:")
