@@ -4,6 +4,7 @@ Other rooms call `store.py`.
 """
 
 import errno
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -137,7 +138,8 @@ _OPENERS = {
 
 
 @lru_cache(maxsize=8)
-def _backend_of(storage_url: str) -> Backend:
+def _backend_of(storage_url: str, _process: int) -> Backend:
+    """Two processes on one connection read each other's answers, so a fork opens its own."""
     scheme = urlsplit(storage_url).scheme
     if scheme not in _OPENERS:
         expected = ", ".join(f"{known}:" for known in _OPENERS)
@@ -172,7 +174,7 @@ class Traced:
 
 
 def current() -> Backend:
-    backend = _backend_of(settings.STORAGE_URL)
+    backend = _backend_of(settings.STORAGE_URL, os.getpid())
     return backend if traces.tracer is None else cast("Backend", Traced(backend))
 
 

@@ -1,5 +1,6 @@
 """What belongs to S3 alone: encryption, roles, links for clients."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -11,6 +12,7 @@ from apps.blobs import backends, s3, store
 from apps.blobs.objects import PART
 from apps.blobs.s3 import S3Backend
 from tests.blobs import object_server
+from tests.chaos.faulty_storage import Proxy
 
 KEY = "sha256/ab/" + "ab" * 32
 
@@ -124,3 +126,26 @@ def test_an_upload_that_the_server_forgot_is_an_outage_and_no_missing_object(db,
     monkeypatch.setattr(backend._client, "complete_multipart_upload", answer_is_lost)
     with pytest.raises(store.StorageUnavailable):
         store.stage("large", [bytes(PART + 1)])
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # the children use no thread of the parent
+def test_forks_do_not_read_each_others_answers(settings, bucket, s3_url):
+    """As web processes do, which are forks of one that has asked the storage already."""
+    bucket()
+    port = str(urlsplit(parse_qs(s3_url)["endpoint"][0]).port)
+    settings.STORAGE_URL = settings.STORAGE_URL.replace(port, str(Proxy(int(port)).port))  # it keeps connections open
+    names = ("one", "two", "three")
+    for name in names:
+        store.put_once(f"ledger/{name}", name.encode() * 100)
+    children = []
+    for name in names:
+        child = os.fork()
+        if not child:
+            is_wrong = True
+            try:
+                is_wrong = any(store.get(f"ledger/{name}") != name.encode() * 100 for _ in range(50))
+            finally:
+                os._exit(is_wrong)
+        children.append(child)
+
+    assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0, 0, 0]
