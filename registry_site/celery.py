@@ -81,6 +81,8 @@ app.conf.update(
     worker_cancel_long_running_tasks_on_connection_loss=False,
     broker_connection_retry_on_startup=True,
     broker_connection_max_retries=None,
+    # A Redis whose memory is full refuses each command: a worker waits for it as for one that is away.
+    broker_channel_error_retry=True,
     task_soft_time_limit=240,
     task_time_limit=300,
     timezone="UTC",
