@@ -113,6 +113,17 @@ def test_rings_that_were_flushed_are_rung_again(world: World) -> None:
     world.check()
 
 
+def test_a_broker_whose_memory_is_full_costs_no_upload_and_no_worker(world: World) -> None:
+    broker = redis.Redis(port=world.stack.broker.port)
+    with world.load():
+        broker.config_set("maxmemory", 1)
+        time.sleep(SECONDS)
+        broker.config_set("maxmemory", 0)
+    assert set(world.answers) == {202}
+    world.check()
+    assert {name: world.stack.processes[name].poll() for name in WORKERS} == dict.fromkeys(WORKERS)
+
+
 def test_database_sessions_terminated_again_and_again_lose_nothing(world: World) -> None:
     with world.load():
         until = time.monotonic() + SECONDS
@@ -166,6 +177,19 @@ def test_storage_that_fails_in_each_way_loses_nothing(world: World) -> None:
             time.sleep(0.5)
     assert set(world.answers) <= {202, 503}
     world.check()
+
+
+def test_mixed_work_meets_no_error(world: World) -> None:
+    """Ninety reads of metadata to nine downloads and one publish: an hour with CHAOS_SOAK_SECONDS=3600."""
+    before = {pid: pss_of(pid) for pid in world.stack.tree()}
+    mixed = world.mix(float(os.environ.get("CHAOS_SOAK_SECONDS", SECONDS)))
+    world.check()
+    grown = {pid: round(pss_of(pid) - memory, 1) for pid, memory in before.items()}
+
+    print(f"{sum(mixed.values())} requests of mixed work: {sorted(mixed.items())}, MB: {sorted(grown.values())}")  # noqa: T201
+    assert set(mixed) == {200, 202}
+    assert before.keys() <= world.stack.tree(), "no process had to be replaced"
+    assert not IS_LONG or max(grown.values()) < 50
 
 
 def test_garbage_meets_no_5xx_and_takes_no_memory(world: World) -> None:

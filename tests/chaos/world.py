@@ -19,6 +19,7 @@ from tests.production import Stack, is_ready
 from tests.site.processes import eventually
 
 PUBLISHERS = 3
+READERS = 4
 PAUSE_SECONDS = 0.4
 # The bar of the issue: from the last fault until everything has ended.
 RECOVERY_SECONDS = 180
@@ -97,6 +98,34 @@ class World:
         self.answers[answer.status_code] += 1
         if answer.is_success:
             self.acknowledged[f"/api/v1/releases/{answer.json()['id']}"] = hashlib.sha256(data).hexdigest()
+
+    def mix(self, seconds: float) -> Counter[int]:
+        """What readers and publishers are answered who work beside each other for so long, by status."""
+        self.answers.clear()
+        until = time.monotonic() + seconds
+        threads = [threading.Thread(target=self._mix, args=(number, until)) for number in range(READERS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return Counter(self.answers)
+
+    def _mix(self, number: int, until: float) -> None:
+        with self.client(number) as client:
+            known = client.get("/v1/modules/chaos/vpc/aws/versions").json()["modules"][0]["versions"]
+            for turn in count(number):
+                match turn % 100:
+                    case 0:
+                        self._send_module(client, f"1.0.{next(self.numbers)}")
+                    case part if part % 10 == 1:
+                        version = known[turn % len(known)]["version"]
+                        answer = client.get(f"/v1/modules/chaos/vpc/aws/{version}/download")
+                        place = answer.json()["location"].partition("?")[0]
+                        self.answers[client.get(place, follow_redirects=True).status_code] += 1
+                    case _:
+                        self.answers[client.get("/v1/modules/chaos/vpc/aws/versions").status_code] += 1
+                if time.monotonic() > until and turn > 100:  # everybody published once
+                    return
 
     def wait_until_idle(self, seconds: float = RECOVERY_SECONDS) -> dict[str, int]:
         """The state once every release and every job has ended."""
