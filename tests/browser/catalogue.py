@@ -157,6 +157,7 @@ def fill(live: Live) -> Shelf:
 BEHIND_THE_DESK = """
 import json
 from datetime import timedelta
+from django.db import transaction
 from django.utils import timezone
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import ApiToken, Grant, Membership, Role, User
@@ -192,10 +193,13 @@ key.expires_at = timezone.now() + timedelta(days=5)
 key.save()
 for number in ("1.0.0", "1.1.0"):
     version = add_version(key, signing_key("ed25519"), "dns", number)
-    catalogue.refresh(version.provider)
+    with transaction.atomic():
+        catalogue.refresh(version.provider)
     texts = docs.TODAY if number == "1.0.0" else docs.full(HOSTILE)
     drafted.write(version, docs.pages(texts, version.provider.address, number))
-catalogue.refresh(add_version(key, signing_key("ed25519"), "bare", "1.0.0").provider)
+bare = add_version(key, signing_key("ed25519"), "bare", "1.0.0")
+with transaction.atomic():
+    catalogue.refresh(bare.provider)
 keys = Release.objects.filter(state="published").order_by("pk").values_list("pk", flat=True)
 known = {"held": str(release.public_id), "token": token.pk, "grant": grant.pk, "membership": membership.pk}
 known["machine"] = [machine.pk, machines.pk]
