@@ -40,8 +40,8 @@ ASKED = {
 
 def measure(bench: Bench) -> Iterator[Figure]:
     live = bench.larder(is_seeded=True, tls=False)
-    rounds = 1 if bench.is_tiny else 8
-    said = live.manage("shell", "-v", "0", "-c", f"from bench import search; search.answers({rounds})")
+    rounds, each = (1, 1) if bench.is_tiny else (8, None)
+    said = live.manage("shell", "-v", "0", "-c", f"from bench import search; search.answers({rounds}, {each})")
     found: dict[str, dict[str, dict[str, Any]]] = json.loads(said.splitlines()[-1])
     for asked, questions in found.items():
         processor = sorted(one for figures in questions.values() for one in figures["processor"])
@@ -67,8 +67,11 @@ def _p95(ranked: list[float]) -> float:
     return ranked[max(0, len(ranked) * 19 // 20 - 1)]
 
 
-def answers(rounds: int) -> None:
-    """Print what each question costs each time, by who asks where, as JSON: times in ms, queries, whole tables read."""
+def answers(rounds: int, each: int | None) -> None:
+    """Print what each question costs each time, by who asks where, as JSON: times in ms, queries, whole tables read.
+
+    `each` is how many questions of a kind are asked, None for all.
+    """
     from urllib.parse import quote
 
     from django.conf import settings
@@ -92,7 +95,7 @@ def answers(rounds: int) -> None:
     found: dict[str, dict[str, dict[str, Any]]] = {asked: {} for asked in ASKED}
     for step in range(rounds + 1):
         for asked, (path, headers, name) in ASKED.items():
-            for question in chain.from_iterable(QUESTIONS.values()):
+            for question in chain.from_iterable(kind[:each] for kind in QUESTIONS.values()):
                 url = path.format(quote(question.format(n=str(4711 + 13 * step))))
                 sent = {"Host": settings.PUBLIC_HOST, **headers}
                 if step == 0:  # fills caches; its queries are counted and their plans read

@@ -22,13 +22,13 @@ PATCH = {"Content-Type": "application/offset+octet-stream"}
 
 @contextmanager
 def publishing(larder: Live, token: str) -> Iterator[list[str]]:
-    """Four people who publish without waiting for the end; yields the versions that were answered with 202."""
+    """Four people who publish at a pace without waiting for the end; yields the versions answered with 202."""
     over, acknowledged = threading.Event(), []
 
     def publish(person: int) -> None:
         with larder.client(token) as client:
             for number in range(1, 1000):
-                if over.is_set():
+                if over.wait(0.25):
                     return
                 version = f"{person}.0.{number}"
                 answer = client.put(
