@@ -138,11 +138,16 @@ def client_of(scope: HTTPScope) -> Peer:
 
 
 class Application:
-    """The ASGI application. Only uploads wait for their client in a thread."""
+    """The ASGI application. Only uploads wait for their client in a thread.
+
+    Whose body did not come is refused in a thread of its own, one after the other: when many slow clients reach their
+    time-out together, reads would otherwise wait for each of them to leave a thread and the GIL.
+    """
 
     def __init__(self) -> None:
         self.threads = ThreadPoolExecutor(settings.WEB_THREADS, thread_name_prefix="web")
         self.upload_threads = ThreadPoolExecutor(settings.UPLOAD_THREADS, thread_name_prefix="upload")
+        self.refusal_thread = ThreadPoolExecutor(1, thread_name_prefix="refusal")
         self.readiness_thread = ThreadPoolExecutor(1, thread_name_prefix="readyz")
         self.gathering = Gathering()
         self.waiting_room = WaitingRoom()
@@ -223,8 +228,12 @@ class Exchange:
         self.environ["wsgi.input"] = body
         try:
             if not self._asks_first():
-                await body.begin(self.application.gathering)
+                refusal = await body.begin(self.application.gathering)
                 self.environ[bodies.ARRIVED] = body.has_arrived
+                if refusal is not None:
+                    self.threads = self.application.refusal_thread
+                    if self.method != "PATCH":  # it continues an upload, and what came counts
+                        self.environ[bodies.REFUSAL] = refusal
             await self._answer(body)
         finally:
             await body.close()
@@ -247,6 +256,7 @@ class Exchange:
                 return
             except RegistryError as refusal:
                 self.environ[bodies.REFUSAL] = refusal
+                self.threads = self.application.refusal_thread
             await self._answer()
 
     async def _in_thread(self, work: Callable[..., Any], *arguments: Any) -> Any:

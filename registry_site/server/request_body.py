@@ -184,8 +184,11 @@ class RequestBody(Body):
             return bytes(self.read(min(size, len(self.buffer))))
         return self._next(size)
 
-    async def begin(self, gathering: Gathering) -> None:
-        """Receive the first bytes on the loop, so that no thread waits for a sender that sends next to nothing."""
+    async def begin(self, gathering: Gathering) -> RegistryError | None:
+        """Receive the first bytes on the loop, so that no thread waits for a sender that sends next to nothing.
+
+        Return why they did not come; reading raises the same.
+        """
         with gathering.place() as place:
             first, error = b"", None
             try:
@@ -194,6 +197,7 @@ class RequestBody(Body):
                 error = refusal
             with self._changed:
                 self._add(first, error)
+        return error
 
     @property
     def has_arrived(self) -> bool:
