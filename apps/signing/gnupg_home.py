@@ -1,5 +1,6 @@
 """Temporary homes for gpg, one for each use, in memory if possible (D12)."""
 
+import errno
 import os
 import re
 import shutil
@@ -11,6 +12,8 @@ from pathlib import Path
 
 import structlog
 
+from apps.blobs.store import StorageUnavailable
+
 MEMORY = Path("/dev/shm")  # noqa: S108  # never written to a disk
 # gpg's agent listens on a socket in the home, and socket paths have at most 108 bytes on Linux.
 MAX_PATH_BYTES = 86
@@ -20,15 +23,40 @@ auto-expand-secmem 0x30000
 max-cache-ttl 0
 """
 
+# What gpg says of it, in the language that gpg.environment sets.
+NO_ROOM = ("No space left on device", "Disk quota exceeded")
+
 _PREFIX = "larder-gpg"
 _NAME = re.compile(rf"{_PREFIX}-(?P<process>\d+)-(?P<since>\d+)-\w+")
 
 log = structlog.get_logger("larder.signing")
 
 
+class HomesFull(StorageUnavailable):
+    """There is no room for a home: an outage, and nothing that gpg says then is about a key or a signature."""
+
+    def __init__(self) -> None:
+        log.error("gpg_homes_full")
+        super().__init__("The disk of the folders that gpg works in is full.", hint="Try again in a minute.")
+
+
 @contextmanager
 def home(*, private: bool = False) -> Iterator[Path]:
-    """Yield a fresh home with mode 0700. Only a `private` one may contain secret keys and has an agent."""
+    """Yield a fresh home with mode 0700. Only a `private` one may contain secret keys and has an agent.
+
+    Raises HomesFull, also for what the block writes there.
+    """
+    try:
+        with _home(private=private) as path:
+            yield path
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise HomesFull from error
+        raise
+
+
+@contextmanager
+def _home(*, private: bool) -> Iterator[Path]:
     process = os.getpid()
     path = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}-{process}-{_since(process)}-", dir=base()))
     try:
@@ -39,6 +67,12 @@ def home(*, private: bool = False) -> Iterator[Path]:
         yield path
     finally:
         remove(path, private=private)
+
+
+def require_room(said: str) -> None:
+    """Raise HomesFull if gpg said that it could not write."""
+    if any(sentence in said for sentence in NO_ROOM):
+        raise HomesFull
 
 
 def base() -> Path:

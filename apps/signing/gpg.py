@@ -10,6 +10,7 @@ from typing import Any
 import gnupg
 
 from apps.lib.errors import Unavailable
+from apps.signing import gnupg_home
 
 # An RSA-4096 key takes a second on a fast machine, a signature some hundredths.
 KEY_GENERATION_SECONDS = 120.0
@@ -29,7 +30,10 @@ OPTIONS = [
 
 
 class Gpg(gnupg.GPG):  # type: ignore[misc]  # the library has no types
-    """Kills gpg after a time limit: python-gnupg waits for ever, and a crafted key must not block a worker."""
+    """Kills gpg after a time limit: python-gnupg waits for ever, and a crafted key must not block a worker.
+
+    Every call raises gnupg_home.HomesFull where gpg has no room.
+    """
 
     def __init__(
         self, home: Path, *, private: bool = False, seconds: float = TIMEOUT_SECONDS, options: Sequence[str] = ()
@@ -47,11 +51,13 @@ class Gpg(gnupg.GPG):  # type: ignore[misc]  # the library has no types
         self.limit.start()
         return process
 
-    def _collect_output(self, *arguments: Any, **more: Any) -> Any:
+    def _collect_output(self, process: Any, result: Any, *arguments: Any, **more: Any) -> Any:
         try:
-            return super()._collect_output(*arguments, **more)
+            status = super()._collect_output(process, result, *arguments, **more)
         finally:
             self.limit.cancel()
+        gnupg_home.require_room(result.stderr)
+        return status
 
 
 def program(name: str) -> str:

@@ -149,6 +149,7 @@ def _take_passphrase_off(home: Path, fingerprint: str, passphrase: str) -> None:
         timeout=TIMEOUT_SECONDS,
         check=False,
     )
+    gnupg_home.require_room(done.stderr.decode(errors="replace"))
     if done.returncode != 0 and _error_code(done.stdout) == BAD_PASSPHRASE:
         # GnuPG 2.4 notices it here; 2.2 already refused to import.
         raise _not_one_key()

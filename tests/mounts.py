@@ -1,0 +1,66 @@
+"""Disks of some megabytes, for tests that fill them: file systems in memory, which need root."""
+
+import errno
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import REQUIRED
+
+MOUNT = ["mount", "-t", "tmpfs", "-o"]
+
+
+@contextmanager
+def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
+    """The folder as a disk of its own. Skips the test where nobody may mount, or fails it by LARDER_REQUIRE=mounts."""
+    folder.mkdir(parents=True, exist_ok=True)
+    command = [*MOUNT, f"size={megabytes}m,mode=0700", "tmpfs", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        reason = f"nothing can be mounted here: {done.stderr.strip()}"
+        if "mounts" in REQUIRED:
+            pytest.fail(f"{reason}, and LARDER_REQUIRE asks for it")
+        pytest.skip(reason)
+    try:
+        yield folder
+    finally:
+        # Lazily: what failed may still have files open.
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def with_small_memory(megabytes: int) -> list[str]:
+    """Words before a command, whose processes have another /dev/shm: `memory_of` shows it to others."""
+    script = f'{" ".join(MOUNT)} size={megabytes}m tmpfs /dev/shm && exec "$@"'
+    return ["unshare", "--mount", "sh", "-c", script, "sh"]
+
+
+def memory_of(process: int) -> Path:
+    return Path(f"/proc/{process}/root/dev/shm")
+
+
+@contextmanager
+def filled(disk: Path, *, but_bytes: int = 0) -> Iterator[None]:
+    """Nobody else can write more than `but_bytes` there."""
+    filler = disk / "filler"
+    descriptor = os.open(filler, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    try:
+        for step in (bytes(1024 * 1024), bytes(4096)):
+            _write_until_full(descriptor, step)
+        os.ftruncate(descriptor, os.fstat(descriptor).st_size - but_bytes)
+        yield
+    finally:
+        os.close(descriptor)
+        filler.unlink()
+
+
+def _write_until_full(descriptor: int, step: bytes) -> None:
+    try:
+        while True:
+            os.write(descriptor, step)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise

@@ -1,0 +1,80 @@
+"""Case 8 of the list of faults: the 8 MB on which gpg's homes are fill up, at every step of what gpg does there."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from apps.accounts.models import Namespace
+from apps.signing import gnupg_home
+from apps.signing.armor import parse
+from apps.signing.gnupg_home import HomesFull
+from apps.signing.key_generation import generate
+from apps.signing.signer import sign
+from apps.signing.verifying import verify
+from tests.builders.held import held_key, key_row
+from tests.builders.keys import signing_key
+from tests.mounts import filled, small_disk
+from tests.signing.conftest import agents_in, homes_of
+from tests.site.processes import eventually
+
+DATA = b"0" * 64 + b"  terraform-provider-maps_1.0.0_linux_amd64.zip\n"
+# gpg writes less than this in any home: the last ones succeed.
+ROOM = 256 * 1024
+STEP = 4096
+
+
+@pytest.fixture
+def memory(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    # A short path: that of the agent's socket has at most 108 bytes.
+    with small_disk(tmp_path_factory.mktemp("shm"), 8) as disk:
+        monkeypatch.setattr(gnupg_home, "MEMORY", disk)
+        yield disk
+
+
+def outcomes(memory: Path, act: Callable[[], object], step: int = STEP) -> list[bool]:
+    """Whether it was done, with more and more room left. Whatever else it raises than HomesFull is a failure."""
+    found = []
+    for room in range(0, ROOM + 1, step):
+        with filled(memory, but_bytes=room):
+            try:
+                act()
+                found.append(True)
+            except HomesFull:
+                found.append(False)
+            assert homes_of(os.getpid()) == []
+    eventually(lambda: not agents_in(f"larder-gpg-{os.getpid()}-"), what="the end of the agents")
+    return found
+
+
+def test_signing_waits_for_room_and_makes_no_bad_signature(memory: Path, acme: Namespace, worker_host: None) -> None:
+    key = held_key(acme)
+    signatures = []
+
+    found = outcomes(memory, lambda: signatures.append(sign(key=key, data=DATA)))
+
+    assert (found[0], found[-1]) == (False, True)
+    assert [verify(data=DATA, signature=one, keys=[key]) for one in signatures] == [key] * sum(found)
+
+
+def test_a_publishers_signature_is_not_called_bad_for_want_of_room(memory: Path, acme: Namespace) -> None:
+    key, signature = key_row(acme), signing_key("ed25519").sign(DATA)
+
+    found = outcomes(memory, lambda: verify(data=DATA, signature=signature, keys=[key]))
+
+    assert (found[0], found[-1]) == (False, True)
+
+
+def test_a_public_key_is_not_called_bad_for_want_of_room(memory: Path) -> None:
+    armor = signing_key("rsa4096").armor
+
+    found = outcomes(memory, lambda: parse(armor))
+
+    assert (found[0], found[-1]) == (False, True)
+
+
+def test_a_key_is_made_whole_or_not_at_all(memory: Path) -> None:
+    found = outcomes(memory, lambda: generate("ed25519", name="acme"))
+
+    assert (found[0], found[-1]) == (False, True)
