@@ -6,13 +6,14 @@ Other rooms call `store.py`.
 import errno
 import os
 import re
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, Self, cast
+from typing import Any, BinaryIO, Protocol, Self, TypeVar, cast
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -27,6 +28,8 @@ STEP = 256 * 1024  # bytes of the first read of a stored object
 # Later reads are larger: each costs a change of threads, and this doubles the speed of a download.
 LARGEST_STEP = 1024 * 1024
 STAGING = "staging"
+# Longer than a service takes to show an object that it has stored.
+SHOWN_SECONDS = 4.0
 
 # No segment begins with a dot, so a key names neither `..` nor a temporary file.
 _KEY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+~-]*(/[A-Za-z0-9_][A-Za-z0-9_.+~-]*)*")
@@ -34,6 +37,7 @@ _KEY_MAX = 600
 
 
 Identity = tuple[int, ...]
+T = TypeVar("T")
 
 
 class StorageUnavailable(Unavailable):
@@ -188,6 +192,14 @@ def wait_without_database() -> None:
     """Give a pooled connection back while bytes come in: slow senders would soon have them all."""
     if not connection.in_atomic_block:  # a test runs in a transaction
         connection.close_if_unusable_or_obsolete()
+
+
+def shown(look: Callable[[], T | None]) -> T | None:
+    """Return what `look` finds of an object that was just stored; None if it does not show for SHOWN_SECONDS."""
+    deadline = time.monotonic() + SHOWN_SECONDS
+    while (found := look()) is None and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return found
 
 
 @contextmanager

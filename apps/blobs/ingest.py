@@ -30,7 +30,9 @@ class Arrival:
         found = backend.size(target)
         if found is None:
             self._commit(target, digest)
-            found = backend.size(target)
+            found = backends.shown(lambda: backend.size(target))
+            if found is None:
+                raise StorageUnavailable(f"Storage does not show sha256:{digest}, which it has just stored.")
         if found != self.fingerprint.size:
             raise Damaged(f"sha256:{digest} has {found} bytes in storage: expected {self.fingerprint.size}.")
 

@@ -30,6 +30,7 @@ from apps.blobs.backends import (
     UploadLink,
     checked,
     disk_errors,
+    shown,
 )
 
 PART = 8 * 1024 * 1024  # bytes of one part of an upload; an upload costs the memory of two
@@ -143,7 +144,7 @@ class ObjectBackend(ABC):
 
     def commit(self, source: str, target: str, digest: str, *, is_hashed: bool = False) -> bool:  # noqa: ARG002  # see below
         """Send the bytes once more, and hash them on the way: few services copy and create only at once."""
-        spool = self.open(source)
+        spool = shown(lambda: self.open(source))
         if spool is None:
             raise Missing("The uploaded bytes are no longer in storage.")
         with spool:

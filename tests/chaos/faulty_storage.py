@@ -7,18 +7,21 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 HANG_SECONDS = 30
-FAULTS = ("500", "503", "hang", "cut", "lost", "truncated")
+LATE_SECONDS = 2
+FAULTS = ("500", "503", "hang", "cut", "lost", "truncated", "409", "late")
 
 
 class Proxy:
     """`fault` is "" or one of FAULTS.
 
-    A status; `hang`: no answer; `cut` while it reads; `lost`: stored, without an answer; `truncated`: half of a body.
+    A status, and 409 to conditional writes alone; `hang`: no answer; `cut` while it reads; `lost`: stored, without an
+    answer; `truncated`: half of a body; `late`: 404 to reads of an object for LATE_SECONDS after it was stored.
     """
 
     def __init__(self, upstream: int) -> None:
         self.fault = ""
         self.injected = 0
+        self.stored: dict[str, float] = {}  # when an object was, by its path
         proxy = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -40,29 +43,43 @@ class Proxy:
     def port(self) -> int:
         return int(self.server.server_address[1])
 
+    def refusal(self, fault: str, handler: BaseHTTPRequestHandler, path: str) -> int:
+        """The status of an answer that the server is not asked for; 0: it is asked."""
+        is_conditional = "If-None-Match" in handler.headers
+        is_late = time.monotonic() - self.stored.get(path, float("-inf")) < LATE_SECONDS
+        match fault:
+            case "500" | "503":
+                return int(fault)
+            case "409" if is_conditional:
+                return 409
+            case "late" if is_late and handler.command in ("GET", "HEAD"):
+                return 404
+        return 0
+
+    def hang(self, fault: str) -> None:
+        deadline = time.monotonic() + HANG_SECONDS
+        while fault == "hang" == self.fault and time.monotonic() < deadline:
+            time.sleep(0.05)
+
     def pass_on(self, handler: BaseHTTPRequestHandler, upstream: int) -> None:
-        fault = self.fault
-        self.injected += bool(fault)
+        fault, path = self.fault, handler.path.partition("?")[0]
+        refused = self.refusal(fault, handler, path)
+        self.injected += bool(refused or fault not in ("", "409", "late"))
         length = int(handler.headers.get("Content-Length") or 0)
         if fault == "cut":
             handler.rfile.read(length // 2)
             handler.connection.close()
             return
         body = handler.rfile.read(length)
-        if fault == "hang":
-            deadline = time.monotonic() + HANG_SECONDS
-            while self.fault == fault and time.monotonic() < deadline:
-                time.sleep(0.05)
-        if fault in ("500", "503"):
-            handler.send_response(int(fault))
+        self.hang(fault)
+        if refused:
+            handler.send_response(refused)
             handler.send_header("Content-Length", "0")
             handler.end_headers()
             return
-        there = http.client.HTTPConnection("127.0.0.1", upstream, timeout=60)
-        there.request(handler.command, handler.path, body=body, headers=dict(handler.headers.items()))
-        answer = there.getresponse()
-        data = answer.read()
-        there.close()
+        answer, data = asked(handler, upstream, body)
+        if handler.command in ("PUT", "POST") and answer.status == 200:
+            self.stored[path] = time.monotonic()
         if fault == "lost":
             handler.connection.close()
             return
@@ -77,3 +94,13 @@ class Proxy:
             handler.wfile.write(data[: len(data) // 2] if fault == "truncated" else data)
         if fault == "truncated":
             handler.connection.close()
+
+
+def asked(handler: BaseHTTPRequestHandler, upstream: int, body: bytes) -> tuple[http.client.HTTPResponse, bytes]:
+    """The server's answer to the same request."""
+    there = http.client.HTTPConnection("127.0.0.1", upstream, timeout=60)
+    there.request(handler.command, handler.path, body=body, headers=dict(handler.headers.items()))
+    answer = there.getresponse()
+    data = answer.read()
+    there.close()
+    return answer, data

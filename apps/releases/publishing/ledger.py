@@ -41,6 +41,8 @@ def enter(release: Release, *, digest: str) -> None:
     if store.put_once(key, text):
         return
     found = store.get(key)
+    if found is None:
+        raise store.StorageUnavailable("Storage has an entry of the ledger that it does not show yet.")
     known = json.loads(found) if found else {}
     # Compare the upload: a later Larder may repack it to other bytes (D5).
     if (known.get("uploaded_digest"), known.get("folder", "")) != (release.uploaded_digest, release.folder):
