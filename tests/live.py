@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -186,8 +186,13 @@ def environment_of(data_dir: Path, port: int, **variables: str) -> dict[str, str
 
 
 @contextmanager
-def start_live(folder: Path, checkout: Path = CHECKOUT, /, **variables: str) -> Iterator[Live]:
-    """Start a whole Larder (of `checkout`), wait until /readyz says so, and stop it by its process id."""
+def start_live(
+    folder: Path, checkout: Path = CHECKOUT, /, *, within: Sequence[str] = (), **variables: str
+) -> Iterator[Live]:
+    """Start a whole Larder (of `checkout`), wait until /readyz says so, and stop it by its process id.
+
+    `within`: words before its command, of a program that becomes it.
+    """
     port = free_port()
     data_dir = folder / "data"
     is_usual = not {"LARDER_ADMIN_PASSWORD", "LARDER_DATABASE_URL", "LARDER_STORAGE_URL"} & variables.keys()
@@ -201,7 +206,7 @@ def start_live(folder: Path, checkout: Path = CHECKOUT, /, **variables: str) -> 
     output = folder / "output.txt"
     output.unlink(missing_ok=True)
     with output.open("ab") as sink:
-        command = stack.command(data_dir, environment)
+        command = [*within, *stack.command(data_dir, environment)]
         process = subprocess.Popen(command, cwd=checkout, env=environment, stdout=sink, stderr=subprocess.STDOUT)
     scheme = "http" if variables.get("LARDER_TLS") == "off" else "https"
     host = f"127.0.0.1:{port}"

@@ -9,9 +9,12 @@ import socket
 import subprocess
 import tempfile
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+from tests.site.processes import descendants
 
 MISSING = "no PostgreSQL server program on this machine (Debian: apt-get install postgresql)"
 PATIENCE = 120.0  # seconds for a start: without the server a whole run ends
@@ -63,6 +66,20 @@ class Server:
 
     def start_again(self) -> None:
         self._process = self._started()
+
+    @contextmanager
+    def hanging(self) -> Iterator[None]:
+        """Every process of it is stopped: connections open and are not answered."""
+        self._process.send_signal(signal.SIGSTOP)  # first, or it would start others
+        children = descendants(self._process.pid)
+        try:
+            for child in children:
+                os.kill(child, signal.SIGSTOP)
+            yield
+        finally:
+            for child in [*children, self._process.pid]:
+                with suppress(ProcessLookupError):
+                    os.kill(child, signal.SIGCONT)
 
     @property
     def _quietly(self) -> dict[str, Any]:

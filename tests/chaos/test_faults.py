@@ -24,6 +24,8 @@ SECONDS = float(os.environ.get("CHAOS_SECONDS", "3"))
 IS_LONG = SECONDS >= 60
 GARBAGE = 10_000 if IS_LONG else 200
 LEASE_SECONDS = 5
+# Longer than a statement may take, and than a connection: 10 and 4 s.
+HANGING_SECONDS = 11
 WORKERS = ("worker-0", "worker-1", "signing-worker-0")
 
 
@@ -84,10 +86,11 @@ def test_without_a_signing_worker_releases_wait_and_modules_go_on(world: World) 
     world.check()
 
 
-def test_a_broker_that_hangs_costs_no_upload(world: World) -> None:
+@pytest.mark.parametrize("seconds", (5, 60, 200) if IS_LONG else (SECONDS,))
+def test_a_broker_that_hangs_costs_no_upload(world: World, seconds: float) -> None:
     with world.load():
         world.stack.broker.process.send_signal(signal.SIGSTOP)
-        time.sleep(SECONDS)
+        time.sleep(seconds)
         world.stack.broker.process.send_signal(signal.SIGCONT)
     assert set(world.answers) == {202}
     world.check()
@@ -144,6 +147,16 @@ def test_a_database_restarted_at_once_loses_nothing(world: World) -> None:
             answer = client.get("/v1/modules/chaos/none/aws/versions")
             assert (answer.status_code, answer.headers.get("Retry-After", "").isdigit()) == (503, True)
         world.stack.database.start_again()
+        time.sleep(1)
+    assert set(world.answers) <= {202, 503}
+    world.check()
+
+
+def test_a_database_that_hangs_loses_nothing(world: World) -> None:
+    with world.load():
+        time.sleep(0.5)
+        with world.stack.database.hanging():
+            time.sleep(HANGING_SECONDS)
         time.sleep(1)
     assert set(world.answers) <= {202, 503}
     world.check()
