@@ -84,10 +84,17 @@ def failure_of(error: BaseException | None, request: HttpRequest) -> Failure:
     if isinstance(error, SuspiciousOperation):  # Django's own limits, such as that on the number of parameters
         return Failure(HTTPStatus.BAD_REQUEST, "unreadable", "This request could not be understood.")
     log_exception(error, request)
-    return outage() if database_availability.is_away(error) else defect(request)
+    return outage(error) if database_availability.is_away(error) else defect(request)
 
 
-def outage() -> Failure:
+def outage(error: BaseException | None = None) -> Failure:
+    if database_availability.is_full(error):
+        return Failure(
+            HTTPStatus.SERVICE_UNAVAILABLE,
+            "unavailable",
+            "The disk of the database is full.",
+            "Try again after the operator has made room.",
+        )
     return Failure(
         HTTPStatus.SERVICE_UNAVAILABLE,
         "unavailable",
@@ -109,7 +116,9 @@ def defect(request: HttpRequest) -> Failure:
 def log_exception(error: BaseException | None, request: HttpRequest) -> None:
     """Logs only the path: a query string has search words, and secrets."""
     where = {"request_id": request_id_of(request), "method": request.method, "path": request.path}
-    if database_availability.is_away(error):
+    if database_availability.is_full(error):
+        log.error("database_full", **where)
+    elif database_availability.is_away(error):
         log.warning("database_away", error=type(error).__name__, **where)
     else:
         log.error("internal_error", exc_info=error, **where)

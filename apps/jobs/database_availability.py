@@ -1,7 +1,8 @@
 """Survive a database outage during long work: an upload or a job may outlast it."""
 
+import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from threading import Thread
 
 import structlog
@@ -9,17 +10,29 @@ from django.db import InterfaceError, OperationalError, connection
 
 # Django raises these while the database does not answer.
 AWAY = (OperationalError, InterfaceError)
+POSTGRES_DISK_FULL = "53100"  # its SQLSTATE
 
 log = structlog.get_logger("larder.jobs")
 
 
 def is_away(error: BaseException | None) -> bool:
     """Tell whether the error, or one that it was raised from, is an outage: Django's sessions wrap theirs."""
+    return any(isinstance(one, AWAY) for one in _causes(error))
+
+
+def is_full(error: BaseException | None) -> bool:
+    """Tell whether the database could not write because its disk is full."""
+    return any(
+        getattr(one, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+        or getattr(one, "sqlstate", None) == POSTGRES_DISK_FULL
+        for one in _causes(error)
+    )
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
-        if isinstance(error, AWAY):
-            return True
+        yield error
         error = error.__cause__ or error.__context__
-    return False
 
 
 def release_connection() -> None:

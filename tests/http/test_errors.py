@@ -2,9 +2,11 @@
 
 import html
 import logging
+import sqlite3
 
+import psycopg
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 from django.test import Client
 
 pytestmark = pytest.mark.django_db
@@ -71,6 +73,29 @@ def test_an_outage_is_a_503_with_the_time_to_ask_again(visitor, lines, database_
     assert answer.headers["Retry-After"] == "2"
     assert line.msg["event"] == "database_away"
     assert "exc_info" not in line.msg
+
+
+def full_sqlite() -> sqlite3.Error:
+    error = sqlite3.OperationalError("database or disk is full")
+    error.sqlite_errorcode = sqlite3.SQLITE_FULL
+    return error
+
+
+@pytest.mark.parametrize(
+    "cause", [full_sqlite(), psycopg.errors.DiskFull("could not extend file")], ids=["SQLite", "PG"]
+)
+@pytest.mark.parametrize("path", BODIES)
+def test_a_database_without_room_says_so(visitor, lines, path, cause):
+    def refuse(*_):
+        raise OperationalError(str(cause)) from cause
+
+    with connection.execute_wrapper(refuse):
+        answer = ask(visitor, path)
+
+    (line,) = lines()
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "2")
+    assert "The disk of the database is full." in answer.content.decode()
+    assert (line.msg["event"], line.levelname) == ("database_full", "ERROR")
 
 
 @pytest.mark.parametrize("path", ["/api/v1/namespaces/acme", "/v2/", "/v1/modules/acme/vpc/aws/versions"])
