@@ -140,6 +140,7 @@ def test_a_full_disk_under_the_database_loses_nothing(larder: Live, uploads: Upl
             with larder.client() as reader:
                 assert reader.get(f"/v1/modules/{MODULE}/versions").status_code == 200
     uploads.check()
+    assert "The disk of the database is full." in uploads.refusals
     with closing(sqlite3.connect(database, timeout=30)) as own:
         # Constraints call this function, which Django has elsewhere.
         own.create_function("REGEXP", 2, lambda pattern, text: re.search(pattern, str(text)) is not None)
@@ -159,9 +160,12 @@ def test_a_disk_that_fills_in_the_middle_of_an_upload_leaves_nothing_of_it(uploa
     half = random.randbytes(4_000_000)
     url = f"/api/v1/modules/{MODULE}/2.0.{next(NUMBERS)}"
 
+    def half_written() -> list[Path]:
+        return list((storage / "staging").glob(".*.part"))
+
     def body() -> Iterator[bytes]:
         yield half
-        eventually(lambda: files_in(storage / "staging"), what="the first half")
+        eventually(half_written, what="the first half")
         full.enter_context(filled(storage))
         yield half
 
@@ -169,7 +173,7 @@ def test_a_disk_that_fills_in_the_middle_of_an_upload_leaves_nothing_of_it(uploa
         with ExitStack() as full:
             answer = client.put(url, content=body(), headers={"Content-Length": str(2 * len(half))})
             assert answer.status_code == 503, answer.text
-            assert files_in(storage / "staging") == []
+            assert half_written() == []
         assert client.put(url, content=module_zip()).status_code == 202, "the number is free"
 
 
