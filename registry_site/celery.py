@@ -119,6 +119,7 @@ app.conf.update(
         "sweep-uploads": {"task": "releases.sweep", "schedule": settings.REAPER_INTERVAL},
     },
     beat_schedule_filename=str(settings.DATA_DIR / "beat-schedule"),
+    beat_scheduler="registry_site.backends.beat_schedule:Scheduler",
 )
 app.autodiscover_tasks()
 

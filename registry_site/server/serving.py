@@ -24,6 +24,7 @@ from granian.server import Server
 from apps.jobs import heartbeats
 from apps.jobs.claims import worker_name
 from registry_site import env
+from registry_site.backends.beat_schedule import Scheduler
 from registry_site.backends.database import give_up_connections
 from registry_site.celery import app
 from registry_site.monitoring import page, sharing
@@ -157,7 +158,7 @@ class Clock(Thread):
     def __init__(self) -> None:
         super().__init__(name="clock", daemon=True)
         # An interval of a second, because a stop waits for it.
-        self.service = Service(app, max_interval=1)  # type: ignore[arg-type]  # the stubs want their own Task
+        self.service = Service(app, max_interval=1, scheduler_cls=Scheduler)  # type: ignore[arg-type]  # the stubs want their own Task
 
     def run(self) -> None:
         try:
