@@ -2,11 +2,10 @@
 
 import pytest
 
-from apps.blobs import backends, store
+from apps.blobs import store
 from apps.blobs.models import Blob, State
-from apps.blobs.objects import ObjectBackend
 from apps.releases.publishing import ledger
-from tests.blobs import object_server
+from tests import s3
 from tests.chaos.faulty_storage import Proxy
 
 DATA = b"Shown a little later.\n"
@@ -14,11 +13,10 @@ DATA = b"Shown a little later.\n"
 
 @pytest.fixture
 def proxy(settings, credentials, s3_url) -> Proxy:
-    before = Proxy(int(s3_url.partition("127.0.0.1:")[2].partition("&")[0]))
-    settings.STORAGE_URL = f"s3://{object_server.BUCKET}/late?endpoint=http://127.0.0.1:{before.port}&region=us-east-1"
-    backend = backends.current()
-    assert isinstance(backend, ObjectBackend)
-    object_server.make_empty_bucket(backend)
+    port = int(s3_url.partition("127.0.0.1:")[2].partition("&")[0])
+    before = Proxy(port)
+    s3.make_bucket(f"http://127.0.0.1:{port}", "late")  # the driver suite looks at all of the other one
+    settings.STORAGE_URL = f"s3://late?endpoint=http://127.0.0.1:{before.port}&region=us-east-1"
     before.fault = "late"
     return before
 
