@@ -22,7 +22,7 @@ from tests.site.processes import eventually
 DATA = b"0" * 64 + b"  terraform-provider-maps_1.0.0_linux_amd64.zip\n"
 # gpg writes less than this in any home: the last ones succeed.
 ROOM = 256 * 1024
-STEP = 4096
+STEP = 16 * 1024
 
 
 @pytest.fixture
