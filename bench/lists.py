@@ -1,6 +1,7 @@
-"""Lists, searches and admin pages of a large registry: queries, server time, and the tables that a query reads whole.
+"""Lists, searches and admin pages of a large registry: queries, processor time, and tables that a query reads whole.
 
-`answers` runs inside a Larder (`manage.py shell`), with Django's test client: no network, no other process.
+`answers` runs inside a Larder (`manage.py shell`), with Django's test client: no network, no other process. It counts
+processor time, of this process and of a PostgreSQL on this machine, since a busy machine makes every wall time long.
 """
 
 import json
@@ -11,6 +12,7 @@ from http import HTTPStatus
 from typing import Any
 
 from bench.larder import Bench
+from bench.processor import Processor
 from bench.report import Figure
 
 MANY_ROWS = 5_000
@@ -51,6 +53,13 @@ PATHS = {
         "/providers/team{n}/provider-{n}",
         "/providers/team{n}/provider-{n}/versions",
     ),
+    "member": (
+        "/modules",
+        "/modules?q=network",
+        "/modules?q=aws",
+        "/modules?q=n",
+        "/modules?q=needle",
+    ),
     "admin": (
         "/",
         "/modules",
@@ -89,7 +98,11 @@ def measure(bench: Bench) -> Iterator[Figure]:
         is_well = one["p95"] <= WANTED_MS and one["queries"] <= WANTED_QUERIES and not one["scans"]
         is_well = is_well and one["status"] == HTTPStatus.OK
         yield Figure(work, [one["p95"]], "ms", wanted="<= 60", p50=[one["median"]], note=one, is_detail=is_well)
-    yield Figure(f"p95 of {len(pages)} lists and pages (those above 60 ms are named)", [p["p95"] for p in pages], "ms")
+    yield Figure(
+        f"p95 of the processor time of {len(pages)} lists and pages (those above 60 ms are named)",
+        [p["p95"] for p in pages],
+        "ms",
+    )
 
 
 def answers(rounds: int) -> None:
@@ -98,16 +111,18 @@ def answers(rounds: int) -> None:
     from django.test import Client
 
     from apps.accounts.models import User
+    from bench import seeding
 
-    who = {"anybody": Client(), "admin": Client()}
-    who["admin"].force_login(User.objects.get(username="admin"))
-    large = large_tables()
+    seeding.add_member()
+    who = {"anybody": Client(), "member": Client(), "admin": Client()}
+    for name in ("member", "admin"):
+        who[name].force_login(User.objects.get(username=name))
+    large, read = large_tables(), Processor()
     paths = {name: list(found) for name, found in PATHS.items()}
     for model, page in admin.site._registry.items():  # noqa: SLF001  # there is no other list of them
         paths["admin"] += _admin_paths(page, is_large=model._meta.db_table in large)  # noqa: SLF001
-    found = []
     found = [
-        {"who": name, "path": path} | _asked(client, path, rounds, large)
+        {"who": name, "path": path} | _asked(client, path, rounds, large, read)
         for name, client in who.items()
         for path in paths[name][:: 1 if rounds > 1 else 10]
     ]
@@ -126,30 +141,40 @@ def _admin_paths(page: Any, *, is_large: bool) -> Iterator[str]:
         yield f"{path}?{query}"
 
 
-def _asked(client: Any, path: str, rounds: int, large: dict[str, int]) -> dict[str, Any]:
+def _asked(client: Any, path: str, rounds: int, large: dict[str, int], read: Processor) -> dict[str, Any]:
     from django.conf import settings
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
+    def ask(number: int) -> Any:
+        system = ("aws", "azurerm", "google")[number % 3]
+        url = path.format(n=number % 3, system=system, host=min(settings.HOSTNAMES))
+        return client.get(url, headers={"Host": settings.PUBLIC_HOST}, secure=True)
+
+    connection.queries_log.clear()  # it keeps 9,000 queries, and a full one captures nothing
+    with CaptureQueriesContext(connection) as captured:  # not measured: it fills caches, and capturing takes time
+        answer = ask(0)
+    queries = captured.captured_queries
     times: list[float] = []
-    while len(times) <= rounds and (len(times) < LEAST_ROUNDS or sum(times) < 1e3 * MOST_SECONDS):
-        n = len(times)
-        url = path.format(n=n % 3, system=("aws", "azurerm", "google")[n % 3], host=min(settings.HOSTNAMES))
-        connection.queries_log.clear()  # it keeps 9,000 queries, and a full one captures nothing
-        with CaptureQueriesContext(connection) as captured:
-            started = time.perf_counter()
-            answer = client.get(url, headers={"Host": settings.PUBLIC_HOST}, secure=True)
-            _ = answer.content
-            times.append(1e3 * (time.perf_counter() - started))
-    measured, queries = sorted(times[1:] or times), captured.captured_queries
+    walls: list[float] = []
+    while len(times) < rounds and (len(times) < LEAST_ROUNDS or sum(walls) < 1e3 * MOST_SECONDS):
+        began, spent = time.perf_counter(), read.milliseconds()
+        answer = ask(len(times) + 1)
+        times.append(read.milliseconds() - spent)
+        walls.append(1e3 * (time.perf_counter() - began))
     return {
         "status": answer.status_code,
         "queries": len(queries),
         "scans": sorted({scan for query in queries for scan in scans(query["sql"], large)}),
-        "p95": measured[max(0, len(measured) * 19 // 20 - 1)],
-        "median": measured[len(measured) // 2],
+        "p95": _p95(times),
+        "median": sorted(times)[len(times) // 2],
+        "wall p95": _p95(walls),
         "slowest": max(queries, key=lambda query: float(query["time"]), default={"time": "0", "sql": ""}),
     }
+
+
+def _p95(times: list[float]) -> float:
+    return sorted(times)[max(0, len(times) * 19 // 20 - 1)]
 
 
 def large_tables() -> dict[str, int]:

@@ -8,10 +8,10 @@ import json
 import time
 from collections.abc import Iterator
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 from bench.larder import Bench
+from bench.processor import Processor
 from bench.report import Figure
 
 WANTED_MS = 60
@@ -91,7 +91,7 @@ def answers(rounds: int, each: int | None) -> None:
     member = User.objects.get(username="member")
     token, secret = tokens.issue(user=member, label="bench", scope=Scope.READ, actor=Viewer(member))
     who["token"] = Client(headers={"Authorization": f"Bearer {secret}"})
-    large, read = lists.large_tables(), _Processor()
+    large, read = lists.large_tables(), Processor()
     found: dict[str, dict[str, dict[str, Any]]] = {asked: {} for asked in ASKED}
     for step in range(rounds + 1):
         for asked, (path, headers, name) in ASKED.items():
@@ -113,22 +113,3 @@ def answers(rounds: int, each: int | None) -> None:
                 assert answer.status_code == 200, (url, answer.status_code)
     token.delete()
     print(json.dumps(found))
-
-
-class _Processor:
-    """The processor time of this process, and of the database's for this connection if it runs on this machine."""
-
-    def __init__(self) -> None:
-        from django.db import connection
-
-        self._other: Path | None = None
-        if connection.vendor == "postgresql":
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_backend_pid()")
-                self._other = Path(f"/proc/{cursor.fetchone()[0]}/schedstat")
-
-    def milliseconds(self) -> float:
-        spent = time.process_time() * 1e3
-        if self._other and self._other.exists():
-            spent += int(self._other.read_text().split()[0]) / 1e6
-        return spent
