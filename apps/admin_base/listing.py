@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.contrib.admin.views.main import ORDER_VAR, ChangeList
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Coalesce
+from django.db.models.sql.where import WhereNode
 from django.http import HttpRequest
 
 from apps.admin_base.counting import Many, bounded_count, remember_count
@@ -20,10 +21,26 @@ def searched(rows: QuerySet[Any], condition: Q) -> QuerySet[Any]:
         return rows.filter(condition)
     every = rows.model._default_manager.order_by()  # noqa: SLF001  # Django's public name for it
     keys = [every.filter(Q(one)).values("pk") for one in condition.children]
-    return rows.filter(pk__in=keys[0].union(*keys[1:]))
+    union = keys[0].union(*keys[1:])
+    found = rows.filter(pk__in=union)
+    if not rows.query.where:
+        found.found_keys = union  # type: ignore[attr-defined]  # ours, on this one queryset: all that it is
+    return found
+
+
+class _ByOrder(WhereNode):
+    """A condition that most rows meet. By its index SQLite would fetch them all and sort them, to show fifty."""
+
+    def as_sqlite(self, compiler: Any, connection: Any) -> tuple[str, Any]:
+        sql, values = super().as_sql(compiler, connection)
+        return f"CASE WHEN {sql} THEN TRUE ELSE FALSE END", values
 
 
 class LarderChangeList(ChangeList):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.way_back, self.preserved_filters = self.preserved_filters, ""
+
     def get_results(self, request: HttpRequest) -> None:
         """Find the keys of a page first, then its rows: sorting and joining whole rows takes many times as long."""
         self._sort(request)
@@ -33,6 +50,11 @@ class LarderChangeList(ChangeList):
         found = {row.pk: row for row in rows.order_by()}
         self.result_list = cast("Any", [found[key] for key in keys if key in found])
 
+    def url_for_result(self, result: Any) -> str:
+        """The row's page, with the way back. Django resolves the address again for each row to add that."""
+        url = super().url_for_result(result)
+        return f"{url}?{self.way_back}" if self.way_back else url
+
     def _sort(self, request: HttpRequest) -> None:
         rows = self.queryset
         order = [_named(str(part)) for part in rows.query.order_by]
@@ -40,7 +62,7 @@ class LarderChangeList(ChangeList):
         is_indexed = order[0][0] in {"pk", *listed.indexed_orders, _named(listed.ordering[0])[0]}
         if is_indexed and not rows.query.where:
             return
-        count = bounded_count(rows, MAX_SORTED_ROWS)
+        count = bounded_count(getattr(rows, "found_keys", rows), MAX_SORTED_ROWS)
         if not isinstance(count, Many):
             # An expression, which no index has: a planner that hopes to meet few rows early in an index's order may
             # walk through millions.
@@ -51,6 +73,9 @@ class LarderChangeList(ChangeList):
             messages.info(request, words)
             self.params = {name: value for name, value in self.params.items() if name != ORDER_VAR}
             self.queryset = rows.order_by(*self.get_ordering(request, rows.order_by()))
+        if isinstance(count, Many) and rows.query.where:
+            self.queryset = self.queryset.all()
+            self.queryset.query.where = _ByOrder([self.queryset.query.where])
         remember_count(self.queryset, count)
 
 

@@ -16,14 +16,15 @@ from apps.blobs.models import Blob
 from apps.modules.models import Module, ModuleVersion
 from apps.providers.models import Package, Provider, ProviderVersion
 from apps.releases.models import DownloadCount, Release, SearchDoc
+from apps.signing.models import SigningKey
 from bench.lists import WORDS, scans
 from tests.admin import rows
 from tests.admin.lists import list_of
 
 LARGE = (Release, ModuleVersion, Module, SearchDoc, Package, ProviderVersion, AuditEvent, Blob, DownloadCount)
 TABLES = {model._meta.db_table: 1_000_000 for model in LARGE}
-# Providers are few, and SQLite begins some joins with them.
-EVERY = {model._meta.db_table: 1_000_000 for model in apps.get_models() if model is not Provider}
+# Providers and keys are few, and SQLite begins some joins with them.
+EVERY = {model._meta.db_table: 1_000_000 for model in apps.get_models() if model not in (Provider, SigningKey)}
 SORTS = re.compile("USE TEMP B-TREE FOR ORDER BY")
 
 
@@ -132,3 +133,40 @@ def test_another_order_waits_until_the_list_is_short(operator_client, monkeypatc
     assert sizes == [2]
     monkeypatch.setattr(listing, "MAX_SORTED_ROWS", 6)
     assert shown()[0] == [1, 1, 2, 2, 3, 3]
+
+
+@pytest.mark.parametrize(
+    ("model", "query"),
+    [
+        (Release, {"state__exact": "published"}),
+        (Release, {"q": "1.0.0"}),
+        (ModuleVersion, {"release__lifecycle__exact": "maintained"}),
+        (SearchDoc, {"is_listed__exact": "1"}),
+        (SearchDoc, {"kind__exact": "module", "o": "8"}),
+        (AuditEvent, {"kind__exact": "namespace:namespace:created"}),
+    ],
+)
+def test_what_most_rows_match_is_found_in_the_order_of_the_list(operator_client, monkeypatch, model, query):
+    """SQLite would take the index of the filter, and sort every row to show fifty."""
+    rows.make(0, 51)
+    page, _ = asked(operator_client, list_of(model, **query))
+    few = [row.pk for row in page.context["cl"].result_list]
+    monkeypatch.setattr(listing, "MAX_SORTED_ROWS", 0)
+    page, statements = asked(operator_client, list_of(model, **query))
+    [keys] = [sql for sql in statements if sql.endswith("LIMIT 50")]
+
+    assert [row.pk for row in page.context["cl"].result_list] == few != []
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN QUERY PLAN {keys}")
+        plan = [row[3] for row in cursor.fetchall()]
+    assert not any(SORTS.search(step) for step in plan), plan
+
+
+@pytest.mark.both
+def test_a_search_is_counted_without_reading_its_rows(operator_client):
+    rows.make(0, 3)
+    for query in ({"q": "team1"}, {"q": "team1", "kind__exact": "module"}):
+        page, statements = asked(operator_client, list_of(Release, **query))
+        [count] = [sql for sql in statements if sql.startswith("SELECT COUNT(*)") and "UNION" in sql]
+        assert page.context["cl"].result_count == 1
+        assert (" IN (" in count) is ("kind__exact" in query)

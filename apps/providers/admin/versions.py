@@ -11,7 +11,7 @@ from apps.accounts.admin.filters import NamespaceFilter
 from apps.admin_base import count_of, digest_prefix, link, moment, short, size
 from apps.admin_base.base import address_condition
 from apps.providers.lifecycle import ACTIONS
-from apps.providers.models import Package, ProviderVersion
+from apps.providers.models import Package, Provider, ProviderVersion
 from apps.providers.signatures import resigning
 from apps.releases.admin.versions import PublisherFilter, QuarantineFilter, VerifiedFilter, VersionAdmin
 
@@ -84,7 +84,7 @@ class ProviderVersionAdmin(VersionAdmin):
         digest = digest_prefix(word)
         zips = Package.objects.filter(digest__begins=digest).values("version")
         by_digest = Q(sums_digest__begins=digest) | Q(signature_digest__begins=digest) | Q(pk__in=zips)
-        by_name = Q(provider__namespace__name=word) | Q(provider__type__begins=word)
+        by_name = Q(provider__namespace__name=word) | Q(provider__in=Provider.objects.filter(type__begins=word))
         return by_digest | by_name | Q(release__version=word) | Q(key__key_id=word.upper())
 
     def has_resign_permission(self, request: HttpRequest) -> bool:
