@@ -9,6 +9,8 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
 
 from apps.admin_base.autocomplete import Autocompletes, is_key
 from apps.admin_base.counting import BoundedPaginator
@@ -52,6 +54,17 @@ class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
 
     def get_list_display(self, request: HttpRequest) -> Any:
         return [as_column(self.model, name) for name in super().get_list_display(request)]
+
+    @admin.display(description=mark_safe('<input type="checkbox" id="action-toggle">'))  # Django's own
+    def action_checkbox(self, row: M) -> SafeString:
+        """As Django writes it, but without three templates for each row."""
+        return format_html(
+            '<input type="checkbox" name="{}" value="{}" class="action-select" aria-label="{} - {}">',
+            ACTION_CHECKBOX_NAME,
+            row.pk,
+            "Select this object for an action",
+            str(row),
+        )
 
     def is_offered(self, action: str, row: M) -> bool:  # noqa: ARG002
         """Tell whether to show the button on this row's page; the verb still decides."""

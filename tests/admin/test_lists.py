@@ -1,12 +1,18 @@
 """The lists of the admin: search by digest and address, filters, links, columns."""
 
 import re
+from datetime import timedelta
+from urllib.parse import urlencode
 
 import pytest
 from django.contrib import admin
-from django.urls import reverse
+from django.contrib.admin.templatetags import admin_urls
+from django.template.loader import render_to_string
+from django.urls import resolve, reverse
+from django.utils import timezone
 
-from apps.accounts.models import Grant, User
+from apps.accounts.models import Grant, Namespace, User
+from apps.admin_base.display import moment, size
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.modules.models import ModuleVersion
@@ -184,3 +190,32 @@ def test_the_reasons_of_a_refused_release_can_be_read(operator_client):
 
     assert "an archive without files" in page
     assert "Zip them" in page
+
+
+def test_the_cells_of_a_list_are_what_their_templates_write(operator_client):
+    """They are written without them, hundreds of times a page."""
+    rows.make(0, 2)
+    release = Release.objects.first()
+    listed = admin.site.get_model_admin(Release)
+    for days in (-400, -1, 0, 3):
+        at = timezone.now() + timedelta(days=days)
+        assert moment(at) == render_to_string("partials/time.html", {"at": at})
+    for count in (0, 1, 999, 12_345, 7 * 10**9):
+        assert size(count) == render_to_string("partials/size.html", {"size": count}).strip()
+    assert (moment(None), size(None)) == ("-", "-")
+    Namespace.objects.filter(pk=release.namespace_id).update(name="<\"&'")
+    release.refresh_from_db()
+    assert listed.action_checkbox(release) == admin.ModelAdmin.action_checkbox(listed, release)
+
+
+def test_the_page_of_a_row_leads_back_to_the_filtered_list(operator_client, monkeypatch):
+    """And that takes no look at the site's addresses for each row."""
+    rows.make(0, 20)
+    looked: list[str] = []
+    monkeypatch.setattr(admin_urls, "resolve", lambda path: looked.append(path) or resolve(path))
+    release = Release.objects.get(namespace__name="team7")
+    for query in ({}, {"state__exact": "published", "o": "-2"}, {"q": "1.0.0", "in": "team7"}):
+        listed = operator_client.get(list_of(Release, **query)).text
+        back = urlencode({"_changelist_filters": urlencode(query)}) if query else ""
+        assert f'<a href="{page_of(release)}{"?" if back else ""}{back}">' in listed
+    assert looked == []
