@@ -12,6 +12,7 @@ from typing import Any
 from django.db.models import (
     Case,
     Count,
+    Exists,
     Expression,
     ExpressionWrapper,
     IntegerField,
@@ -39,6 +40,10 @@ MAX_FACET_VALUES = 50
 # A query whose every word is in more places than this is ranked by names and downloads alone: the places of a word that
 # everything has say little, and weighing them takes most of the time.
 MAX_WEIGHED_TERMS = 2_000
+# A word in more places than this is looked for in each document: one has it in dozens of places.
+MAX_WORD_ROWS = 10_000
+# The documents of a word are found once and named by their keys in each query, unless they are more than this.
+MAX_NAMED_DOCS = 20_000
 # Lists find names and descriptions; what a README mentions is a group of its own in `everything`.
 _NAMED = Q(place__gt=README)
 
@@ -81,7 +86,7 @@ def search(
     if sort == DOWNLOADS:
         return rows.order_by("-downloads", *by_name)
     if sort == RELEVANCE and words:
-        weight = [] if all(_is_frequent(word, seen) for word in words) else [_weight(words).desc()]
+        weight = [] if all(keys_of(seen).is_frequent(word) for word in words) else [_weight(words).desc()]
         return rows.order_by(_closeness(words), *weight, "-downloads", *by_name)
     return rows.order_by(*by_name)
 
@@ -128,9 +133,59 @@ def hits(docs: Iterable[SearchDoc], query: str) -> dict[int, list[Hit]]:
     return {key: [hit for word in words if (hit := _best(word, found))] for key, found in names.items()}
 
 
-def keys_of(namespaces: Namespaces) -> Collection[int]:
+class Seen(list[int]):
+    """The keys of the namespaces that a request searches several times, and what it found there for each word.
+
+    The index of words takes most of a search's time, and a list asks four times: for its count, its page and the values
+    to filter by.
+    """
+
+    def __init__(self, keys: Iterable[int]) -> None:
+        super().__init__(keys)
+        self._rows: dict[str, list[tuple[int, int]]] = {}
+        self._docs: dict[tuple[str, ...], Any] = {}
+
+    def is_frequent(self, word: str) -> bool:
+        return len(self._first_rows(word)) > MAX_WEIGHED_TERMS
+
+    def docs_with(self, words: Iterable[str]) -> Any:
+        """Documents that have all of these words, as `pk__in` takes them."""
+        asked = tuple(words)
+        if asked not in self._docs:
+            frequent = sorted((word for word in asked if self.is_frequent(word)), key=len, reverse=True)
+            rare = [self._first_rows(word) for word in asked if word not in frequent]
+            found = [{key for key, place in rows if place > README} for rows in rare]
+            keys = set.intersection(*found) if found else None
+            docs = self._with_frequent(frequent, keys) if frequent and keys != set() else None
+            if docs is not None:
+                keys = set(docs[: MAX_NAMED_DOCS + 1])
+            self._docs[asked] = docs if keys and len(keys) > MAX_NAMED_DOCS else _Keys(sorted(keys)) if keys else []
+        return self._docs[asked]
+
+    def _first_rows(self, word: str) -> list[tuple[int, int]]:
+        """Documents and places, one more than make a word frequent."""
+        if word not in self._rows:
+            rows = words_in(in_namespaces(self), [word]).values_list("doc", "place")
+            self._rows[word] = list(rows[: MAX_WEIGHED_TERMS + 1])
+        return self._rows[word]
+
+    def _with_frequent(self, words: list[str], keys: Collection[int] | None) -> QuerySet[SearchDoc, int]:
+        """Of the documents with these keys, or of all, those with these words, the longest (so rarest) first."""
+        docs = SearchDoc.objects.filter(among(self) if keys is None else Q(pk__in=_Keys(sorted(keys))))
+        if keys is None:
+            rows = words_in(in_namespaces(self), words[:1])
+            if rows.values("pk")[: MAX_WORD_ROWS + 1].count() <= MAX_WORD_ROWS:
+                docs, words = docs.filter(pk__in=rows.filter(_NAMED).values("doc")), words[1:]
+        for word in words:
+            docs = docs.filter(Exists(words_in(Q(doc=OuterRef("pk")) & _NAMED, [word])))
+        return docs.values_list("pk", flat=True)
+
+
+def keys_of(namespaces: Namespaces) -> Seen:
     """The namespaces as numbers: with them each database looks into the index once per namespace."""
-    return list(namespaces.values_list("pk", flat=True)) if isinstance(namespaces, QuerySet) else namespaces
+    if isinstance(namespaces, Seen):
+        return namespaces
+    return Seen(namespaces.values_list("pk", flat=True) if isinstance(namespaces, QuerySet) else namespaces)
 
 
 class _Keys(Expression):
@@ -190,12 +245,11 @@ def _matching(
     *,
     include_unlisted: bool,
 ) -> QuerySet[SearchDoc]:
-    """`namespaces` are keys where there are words."""
     rows = SearchDoc.objects.filter(among(namespaces), kind=kind)
     if not include_unlisted:
         rows = rows.filter(is_listed=True)
-    for word in words:
-        rows = rows.filter(pk__in=words_in(in_namespaces(namespaces) & _NAMED, [word]).values("doc"))
+    if words:
+        rows = rows.filter(pk__in=keys_of(namespaces).docs_with(words))
     for facet, value in filters.items():
         if value and facet == "namespace":
             rows = rows.filter(namespace__name=value)
@@ -220,12 +274,6 @@ def _weight(words: list[str]) -> Expression:
 def _heaviest(word: str) -> QuerySet[SearchWord, Any]:
     rows = words_in(Q(doc=OuterRef("pk")), [word])
     return rows.order_by().values("doc").annotate(heaviest=Max("place")).values("heaviest")
-
-
-def _is_frequent(word: str, namespaces: Namespaces) -> bool:
-    """In what the reader may see: hidden words must not change an order."""
-    rows = words_in(in_namespaces(namespaces), [word])
-    return rows.values("pk")[: MAX_WEIGHED_TERMS + 1].count() > MAX_WEIGHED_TERMS
 
 
 def _of_namespaces(rows: QuerySet[SearchDoc], chosen: str) -> list[FacetValue]:
