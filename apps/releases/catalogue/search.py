@@ -6,7 +6,7 @@ Words are indexed bytes, and a prefix is a range of bytes: the same SQL and the 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from operator import add, or_
+from operator import add, and_, or_
 from typing import Any
 
 from django.db.models import (
@@ -143,24 +143,32 @@ class Seen(list[int]):
     def __init__(self, keys: Iterable[int]) -> None:
         super().__init__(keys)
         self._rows: dict[str, list[tuple[int, int]]] = {}
-        self._docs: dict[tuple[str, ...], Any] = {}
+        self._docs: dict[tuple[str, ...], Q] = {}
 
     def is_frequent(self, word: str) -> bool:
         return len(self._first_rows(word)) > MAX_WEIGHED_TERMS
 
-    def docs_with(self, words: Iterable[str]) -> Any:
-        """Documents that have all of these words, as `pk__in` takes them."""
+    def has(self, words: Iterable[str]) -> Q:
+        """Documents that have all of these words."""
         asked = tuple(words)
         if asked not in self._docs:
-            frequent = sorted((word for word in asked if self.is_frequent(word)), key=len, reverse=True)
-            rare = [self._first_rows(word) for word in asked if word not in frequent]
-            found = [{key for key, place in rows if place > README} for rows in rare]
-            keys = set.intersection(*found) if found else None
-            docs = self._with_frequent(frequent, keys) if frequent and keys != set() else None
-            if docs is not None:
-                keys = set(docs[: MAX_NAMED_DOCS + 1])
-            self._docs[asked] = docs if keys and len(keys) > MAX_NAMED_DOCS else _Keys(sorted(keys)) if keys else []
+            keys = self._keys_with(asked)
+            if len(keys) > MAX_NAMED_DOCS:
+                found = [words_in(in_namespaces(self) & _NAMED, [word]).values("doc") for word in asked]
+                self._docs[asked] = reduce(and_, (Q(pk__in=docs) for docs in found))
+            else:
+                self._docs[asked] = Q(pk__in=_Keys(sorted(keys)) if keys else [])
         return self._docs[asked]
+
+    def _keys_with(self, words: Collection[str]) -> set[int]:
+        """At most MAX_NAMED_DOCS, and one more if there are more."""
+        frequent = sorted((word for word in words if self.is_frequent(word)), key=len, reverse=True)
+        rare = [self._first_rows(word) for word in words if word not in frequent]
+        found = [{key for key, place in rows if place > README} for rows in rare]
+        keys = set.intersection(*found) if found else None
+        if not frequent or keys == set():
+            return keys or set()
+        return set(self._with_frequent(frequent, keys)[: MAX_NAMED_DOCS + 1])
 
     def _first_rows(self, word: str) -> list[tuple[int, int]]:
         """Documents and places, one more than make a word frequent."""
@@ -249,7 +257,7 @@ def _matching(
     if not include_unlisted:
         rows = rows.filter(is_listed=True)
     if words:
-        rows = rows.filter(pk__in=keys_of(namespaces).docs_with(words))
+        rows = rows.filter(keys_of(namespaces).has(words))
     for facet, value in filters.items():
         if value and facet == "namespace":
             rows = rows.filter(namespace__name=value)
