@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 
 from apps.accounts.access import gate, reauthorising
 from apps.accounts.access.gate import Viewer
@@ -191,13 +192,13 @@ def cancel(*, release: Release, viewer: Viewer) -> None:
     gate.namespace_for(viewer, release.namespace.name, need=Role.PUBLISHER, only_name=release.name)
     if release.state not in (State.RECEIVING, State.HELD):
         raise Conflict(f"{release} is {release.state}: only releases that wait for you can be cancelled.")
-    reason = Reason(
-        code="cancelled",
-        found="a cancelled upload",
-        expected="the whole archive",
-        hint="Upload it again at any time; the version number is free.",
-    )
-    transitions.reject(release, [reason], actor_id=viewer.user_id)
+    found, expected = "a cancelled upload", "the whole archive"
+    if release.state == State.HELD:  # by no name: the sentence outlives accounts
+        by = "its publisher" if viewer.user_id == release.created_by_id else f"another publisher of {release.namespace}"
+        found = f"a held release that {by} cancelled on {timezone.now():%Y-%m-%d at %H:%M} UTC"
+        expected = "an answer to its questions"
+    hint = "Upload it again at any time; the version number is free."
+    transitions.reject(release, [Reason("cancelled", found, expected, hint)], actor_id=viewer.user_id)
     staging.discard(release)
 
 

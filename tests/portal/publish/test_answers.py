@@ -88,9 +88,19 @@ def test_a_question_that_is_not_answered_is_named_and_what_was_ticked_stays(uplo
 def test_no_ends_it_and_the_number_is_free(upload, browser, stored_files):
     release = upload(SECRETS)
     assert browser.post(f"/releases/{release.public_id}/cancel").status_code == 303
-    assert "1.2.0 is still free" in page_of(browser, release)
+    page = page_of(browser, release)
+    assert "1.2.0 is still free" in page
+    assert "This release was cancelled" in page
+    assert re.search(r"a held release that its publisher cancelled on \d{4}-\d\d-\d\d at \d\d:\d\d UTC", page)
+    assert "whole archive" not in page
     assert stored_files() == []
     assert upload({"main.tf": ""}).state == State.PUBLISHED
+
+
+def test_another_publisher_may_say_no_and_is_not_taken_for_its_publisher(upload, browser, browser_of, dora):
+    release = upload(SECRETS)
+    assert browser_of(dora).post(f"/releases/{release.public_id}/cancel").status_code == 303
+    assert "a held release that another publisher of acme cancelled on " in page_of(browser, release)
 
 
 def test_several_modules_are_taken_from_one_upload(upload, browser, work):
