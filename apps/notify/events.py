@@ -20,6 +20,25 @@ EVENTS: dict[str, Kind] = {
     "namespace.changed": Kind.NAMESPACE_CHANGED,
     "webhook.disabled": Kind.WEBHOOK_DISABLED,
 }
+# As the form offers them.
+LABELS = {
+    "release.published": "A version was published",
+    "release.held": "A release waits for its publisher's answer",
+    "release.rejected": "A release was refused",
+    "release.failed": "A release could not be published by a fault of Larder",
+    "release.deprecated": "A version was deprecated",
+    "release.yanked": "A version was yanked",
+    "release.restored": "A deprecated, yanked or blocked version was restored",
+    "release.quarantined": "A version was blocked by staff",
+    "release.purged": "A version was removed for good",
+    "role.granted": "A person or team got a role, or another one",
+    "role.withdrawn": "A person or team lost their role",
+    "key.registered": "A signing key was added",
+    "key.retired": "A signing key was retired",
+    "key.revoked": "A signing key was revoked",
+    "namespace.changed": "The visibility or description of the namespace was changed",
+    "webhook.disabled": "A webhook was switched off after long failure",
+}
 # What the button sends.
 TEST = "webhook.test"
 NAMES = {str(kind): name for name, kind in EVENTS.items()}

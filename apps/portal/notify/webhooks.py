@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import path, reverse
+from django.utils.html import format_html
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -19,7 +20,7 @@ from apps.accounts.models import Namespace, Role
 from apps.lib.errors import Conflict, Invalid, NotFound
 from apps.lib.outgoing import MAX_URL_CHARACTERS
 from apps.notify import webhooks
-from apps.notify.events import EVENTS
+from apps.notify.events import EVENTS, LABELS
 from apps.notify.models import Delivery, Shape, State, Webhook
 from apps.portal.frame import one_time_secret
 from apps.portal.frame.paging import page_of
@@ -38,7 +39,7 @@ class ChangeForm(forms.Form):
         help_text="https, on a public address. An operator can allow networks of your own.",
     )
     events = forms.MultipleChoiceField(
-        choices=[(name, name) for name in EVENTS],
+        choices=[(name, format_html('{} <span class="mono faint">{}</span>', LABELS[name], name)) for name in EVENTS],
         initial=["release.published", "release.deprecated", "release.yanked"],
         widget=forms.CheckboxSelectMultiple,
     )

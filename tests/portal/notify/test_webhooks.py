@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from apps.notify.events import EVENTS
 from apps.notify.models import Delivery, Webhook
 from tests.notify.conftest import tell
 from tests.notify.receiver import says
@@ -27,6 +28,17 @@ def test_the_secret_is_shown_once_after_adding(page):
     assert shown.headers["Cache-Control"] == "no-store"
     assert "whsec_" not in page.get(answer.url).text
     assert "hooks.acme.example" in page.get(LIST).text
+
+
+def test_the_form_says_what_each_event_is_beside_its_name(page, hooked):
+    hook, _, _ = hooked()
+
+    for shown in (page.get(f"{LIST}/add").text, page.get(f"{LIST}/{hook.pk}/change").text):
+        offered = re.findall(
+            r'value="([a-z.]+)"[^>]*>\s*([A-Z][^<]+?) <span class="mono faint">([a-z.]+)</span>', shown
+        )
+        assert [name for name, _, _ in offered] == [name for _, _, name in offered] == list(EVENTS)
+        assert len({label for _, label, _ in offered}) == len(EVENTS)
 
 
 def test_what_cannot_be_called_is_refused_at_its_field(page):
