@@ -8,6 +8,8 @@ from apps.accounts.access.gate import Viewer
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.notify import outbox, sending, webhooks
+from apps.notify.mail import mailing
+from tests.notify import smtp
 from tests.notify.receiver import Answer, Receiver, listening, says
 
 
@@ -38,6 +40,13 @@ def hooked(acme, dora, loopback, receiver):
     return create
 
 
+@pytest.fixture
+def box(settings):
+    with smtp.listening() as mailbox:
+        settings.SMTP = mailbox.settings
+        yield mailbox
+
+
 def tell() -> None:
     """What a worker does every five seconds, in this thread."""
     outbox.dispatch()
@@ -47,3 +56,16 @@ def tell() -> None:
 
 def event(kind=Kind.RELEASE_PUBLISHED, subject="acme/vpc/aws 1.2.0", **detail):
     return record(kind, actor_id=None, subject=subject, **detail)
+
+
+def sent(box, *, digests=False):
+    """The names to whom all waiting mail went."""
+    outbox.dispatch()
+    mailing.send_due()
+    if digests:
+        mailing.send_digests()
+    return sorted(to.partition("@")[0] for to, _ in box.received)
+
+
+def text_of(message, kind="plain"):
+    return message.get_body((kind,)).get_content().replace("\r\n", "\n")

@@ -21,16 +21,9 @@ from apps.notify.models import Letter, LetterState, Topic
 from apps.releases.lifecycle import verbs
 from apps.releases.models import Fetch
 from apps.signing.models import Custody, SigningKey
-from tests.notify import smtp
+from tests.notify.conftest import sent, text_of
 
 pytestmark = pytest.mark.both
-
-
-@pytest.fixture
-def box(settings):
-    with smtp.listening() as mailbox:
-        settings.SMTP = mailbox.settings
-        yield mailbox
 
 
 @pytest.fixture
@@ -41,22 +34,10 @@ def people(alice, bob, charlie, dora):
         user.save()
 
 
-def sent(box, *, digests=False):
-    outbox.dispatch()
-    mailing.send_due()
-    if digests:
-        mailing.send_digests()
-    return sorted(to.partition("@")[0] for to, _ in box.received)
-
-
 def watch(user, address="acme/vpc/aws"):
     outbox.dispatch()  # what was before is told to nobody
     namespace, name = preferences.watchable(Viewer(user), address)
     preferences.watch(user=user, namespace=namespace, name=name)
-
-
-def text_of(message, kind="plain"):
-    return message.get_body((kind,)).get_content().replace("\r\n", "\n")
 
 
 def test_who_watches_is_told_of_a_release_in_text_and_html(box, people, published, bob, charlie, dora):

@@ -12,6 +12,7 @@ from django.utils import timezone
 from apps.accounts.identity import sealing
 from apps.accounts.models import Invitation, Namespace, Role, User
 from apps.lib.errors import Reason
+from apps.notify.mail import invited
 from apps.notify.models import Letter, LetterState, Preference, Topic, Watch
 from apps.notify.notices import Notice
 from apps.releases.lifecycle.impact import DAYS
@@ -85,7 +86,10 @@ def to(
 
 
 def invite(*, invitation: Invitation, address: str, link: str) -> Letter:
-    """Mail the link of a new invitation. Its expiry and use are checked when it is opened."""
+    """Mail the link of a new invitation, with the proof that its reader has the address.
+
+    Its expiry and use are checked when it is opened.
+    """
     by = invitation.created_by.shown_name if invitation.created_by else "An operator"
     into = (
         f" as {Role(invitation.role).label.lower()} of {invitation.namespace}"
@@ -97,7 +101,8 @@ def invite(*, invitation: Invitation, address: str, link: str) -> Letter:
         f"The link works once, until {invitation.expires_at:%Y-%m-%d %H:%M} UTC."
     )
     subject = f"Invitation to {settings.PUBLIC_HOST}"
-    return direct(None, address, key=f"invitation:{invitation.pk}", subject=subject, text=text, url=link)
+    url = f"{link}{invited.SEPARATOR}{invited.proof_of(invitation, address)}"
+    return direct(None, address, key=f"invitation:{invitation.pk}", subject=subject, text=text, url=url)
 
 
 def confirm(*, user: User, address: str, token: str) -> Letter:

@@ -90,6 +90,13 @@ def confirm_address(*, user: User, token: str) -> str:
     return address
 
 
+@transaction.atomic
+def take_invited(*, user: User, address: str) -> None:
+    """Set the address of a new person whose invitation was mailed there (`invited.address_of`)."""
+    User.objects.filter(pk=user.pk).update(email=address)
+    _record(user, address="confirmed by invitation")
+
+
 def watchable(viewer: Viewer, address: str) -> tuple[Namespace, str]:
     """Return the namespace and the name in it of `acme`, `acme/vpc/aws` or `acme/dns`. Raises what the gate raises."""
     first, _, name = address.partition("/")

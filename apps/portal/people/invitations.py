@@ -25,7 +25,7 @@ from apps.accounts.identity.sign_ins import address_of
 from apps.accounts.models import Invitation, Namespace, NamespaceQuerySet, Role, User
 from apps.accounts.people import invitations
 from apps.lib.errors import Conflict, Invalid, NotFound
-from apps.notify.mail import letters
+from apps.notify.mail import invited, letters, preferences
 from apps.portal.frame import one_time_secret
 from apps.portal.people import reauthentication
 from apps.portal.publish.form import sentence
@@ -57,8 +57,15 @@ class AccountForm(forms.Form):
     password = forms.CharField(widget=forms.PasswordInput, help_text=password_validators_help_text_html)
     again = forms.CharField(widget=forms.PasswordInput, label="Password again")
 
-    def __init__(self, data: Mapping[str, str] | None = None) -> None:
+    mail = forms.BooleanField(required=False, initial=True)
+
+    def __init__(self, data: Mapping[str, str] | None = None, *, address: str = "") -> None:
+        """`address` is where the link was mailed. It is a choice, because people pass such links on."""
         super().__init__(data)
+        if address:
+            self.fields["mail"].label = f"Send my mail from Larder to {address}"
+        else:
+            del self.fields["mail"]
         self.fields["username"].widget.attrs |= {
             "autocomplete": "username",
             "autocapitalize": "none",
@@ -137,31 +144,35 @@ def invitation_revoke(request: HttpRequest, invitation_id: int) -> HttpResponse:
 @sensitive_post_parameters("password", "again")
 @require_http_methods(["GET", "HEAD", "POST"])
 def invitation(request: HttpRequest, secret: str) -> HttpResponse:
-    """Opened without signing in: the secret is the permission."""
+    """Opened without signing in: the secret is the permission. Behind it, a mailed link has proof of the address."""
+    secret, _, proof = secret.partition(invited.SEPARATOR)
     try:
-        invited = invitations.invitation_for_secret(secret)
+        row = invitations.invitation_for_secret(secret)
     except NotFound:
         throttling.count(throttling.by_address("invitations", address_of(request)))
         raise
-    form = AccountForm(request.POST if request.method == "POST" else None)
+    address = invited.address_of(row, proof)
+    form = AccountForm(request.POST if request.method == "POST" else None, address=address)
     status = 200
     if request.method == "POST" and not session_viewer(request).is_identified:
         status = 422
         if form.is_valid():
             try:
-                return _join(request, invited, form)
+                return _join(request, row, form, address)
             except Conflict as refusal:
                 form.add_error("username", sentence(refusal))
                 status = 409
-    response = render(request, "portal/invitations/accept.html", {"invitation": invited, "form": form}, status=status)
+    response = render(request, "portal/invitations/accept.html", {"invitation": row, "form": form}, status=status)
     response.headers["Cache-Control"] = "no-store"
     return response
 
 
-def _join(request: HttpRequest, invitation: Invitation, form: AccountForm) -> HttpResponse:
+def _join(request: HttpRequest, invitation: Invitation, form: AccountForm, address: str) -> HttpResponse:
     user = invitations.accept(
         invitation=invitation, username=form.cleaned_data["username"], password=form.cleaned_data["password"]
     )
+    if form.cleaned_data.get("mail"):
+        preferences.take_invited(user=user, address=address)
     login(request, user, backend=settings.AUTHENTICATION_BACKENDS[0])
     sessions.confirm(request, at=timezone.now().timestamp())  # who has just chosen a password need not repeat it
     messages.success(request, f"Welcome, {user}. You are signed in.")
