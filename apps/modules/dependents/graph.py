@@ -14,12 +14,14 @@ from django.db.models import OuterRef, Q, Subquery, Value
 from django.db.models.functions import Concat
 
 from apps.accounts.access.gate import Viewer
+from apps.lib import versions
 from apps.lib.addresses import ModuleAddress, ProviderAddress, canonical
 from apps.modules.catalogue.reading import visible_modules
 from apps.modules.dependents import users
+from apps.modules.dependents.outdated import MAX_VERSIONS, Offered, picked_by
 from apps.modules.dependents.users import Use
 from apps.modules.models import OCI, ModuleCall, ProviderRequirement
-from apps.releases.models import Kind, SearchDoc
+from apps.releases.models import Kind, Lifecycle, Release, SearchDoc
 
 MAX_STEPS = 5
 # Modules that are found in one direction.
@@ -49,12 +51,16 @@ class Requirement(NamedTuple):
 
 @dataclass(slots=True)
 class Graph:
-    """One direction. `links` has what a caller asks of what it calls; `is_cut`: there is more than `nodes`."""
+    """One direction. `links` has what a caller asks of what it calls; `is_cut`: there is more than `nodes`.
+
+    `refusing` has by module and what is asked those calls that do not accept its default version.
+    """
 
     start: Address
     nodes: list[Node] = field(default_factory=list)
     links: dict[tuple[Address, Address], set[str]] = field(default_factory=dict)
     is_cut: bool = False
+    refusing: dict[Address, dict[str, Use]] = field(default_factory=dict)
 
     @property
     def steps(self) -> dict[Address, int]:
@@ -118,15 +124,40 @@ def dependencies_of(
     for step in range(1, steps + 1):
         requiring |= level
         called: dict[Address, _Module] = {}
-        for caller, target, asked in _calls_of(viewer, level):
-            if target.address != caller:
-                graph.link(caller, target.address, asked)
+        for use, target in _calls_of(viewer, level):
+            if target.address != use.address:
+                graph.link(use.address, target.address, use.asked)
                 called[target.address] = target
+                if use.refuses(versions.parse(target.version)):
+                    graph.refusing.setdefault(target.address, {})[use.asked] = use
         new = graph.add({one: target.version for one, target in called.items()}, step)
         level = {called[one].release: called[one].address for one in new}
         if not level or graph.is_cut:
             break
     return graph, _requirements_of(requiring)
+
+
+def selected(graph: Graph) -> dict[Address, dict[str, str]]:
+    """Return by module and what is asked the version that clients select where it is not the default one.
+
+    Empty where none is accepted, or nobody knows it. The nearest BATCH_SIZE modules are looked at.
+    """
+    near = [node.address for node in graph.nodes if node.address in graph.refusing][:BATCH_SIZE]
+    if not near:
+        return {}
+    named = (Q(namespace__name=one.namespace, name=one.path_name) for one in near)
+    rows = Release.objects.published().filter(reduce(or_, named), kind=Kind.MODULE).newest_first()
+    fields = ("namespace__name", "name", "version", "lifecycle", "module_version__manifest_digest")
+    offered: dict[Address, list[Offered]] = {one: [] for one in near}
+    for namespace, name, version, lifecycle, manifest in rows.values_list(*fields)[:MAX_VERSIONS]:
+        offered[users.address_of(namespace, name)].append(Offered(version, lifecycle, manifest or ""))
+    return {one: {asked: _selected_by(use, offered[one]) for asked, use in graph.refusing[one].items()} for one in near}
+
+
+def _selected_by(use: Use, offered: Sequence[Offered]) -> str:
+    """Yanked versions are only fetched over OCI."""
+    picked = picked_by(use, offered)
+    return picked.version if picked and (use.reference or picked.lifecycle != Lifecycle.YANKED) else ""
 
 
 class _Module(NamedTuple):
@@ -155,8 +186,8 @@ def _target(name: str) -> Q:
     return Q(target_namespace=namespace, target_name=module, target_system=system)
 
 
-def _calls_of(viewer: Viewer, callers: Mapping[int, ModuleAddress]) -> Iterator[tuple[ModuleAddress, _Module, str]]:
-    """(caller, called, constraint) of releases, for modules that the viewer sees."""
+def _calls_of(viewer: Viewer, callers: Mapping[int, ModuleAddress]) -> Iterator[tuple[Use, _Module]]:
+    """The calls of releases, with what they call, for modules that the viewer sees."""
     fields = ("version__release", "source", "constraint", "target_namespace", "target_name", "target_system")
     calls = [
         row
@@ -172,8 +203,7 @@ def _calls_of(viewer: Viewer, callers: Mapping[int, ModuleAddress]) -> Iterator[
         found = modules.get(canonical("/".join(parts)))
         # Addresses are case-sensitive in clients; OCI repositories are lower case.
         if found and "/".join(parts) == (found.address.repository if source.startswith(OCI) else str(found.address)):
-            caller = callers[release]
-            yield caller, found, Use(caller, "", constraint, source).asked
+            yield Use(callers[release], "", constraint, source), found
 
 
 def _modules_at(viewer: Viewer, addresses: Sequence[ModuleAddress]) -> Iterator[_Module]:

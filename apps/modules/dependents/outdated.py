@@ -48,7 +48,7 @@ def among(uses: Iterable[Use], offered: Sequence[Offered]) -> list[Outdated]:
     picked: dict[tuple[str, str], Offered | None] = {}  # thousands of modules ask for the same few
     for use in uses:
         if (use.constraint, use.source) not in picked:
-            picked[use.constraint, use.source] = _picked_by(use, offered)
+            picked[use.constraint, use.source] = picked_by(use, offered)
     found = [
         Outdated(use, one.version, one.lifecycle)
         for use in uses
@@ -57,7 +57,7 @@ def among(uses: Iterable[Use], offered: Sequence[Offered]) -> list[Outdated]:
     return sorted(found, key=lambda one: not one.fails)
 
 
-def _picked_by(use: Use, offered: Sequence[Offered]) -> Offered | None:
+def picked_by(use: Use, offered: Sequence[Offered]) -> Offered | None:
     """What clients select among the listed versions, else the highest yanked one that is allowed. None if unknown."""
     reference = use.reference
     listed = [one for one in offered if one.lifecycle != Lifecycle.YANKED]

@@ -1,6 +1,6 @@
 """/modules/<address>/graph and /providers/<address>/graph: who uses it and what it uses, at any distance."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,10 +32,18 @@ MAX_IN_COLUMN = 12
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """`through`: the neighbours that are one step nearer, with the constraints between."""
+    """`through`: the neighbours that are one step nearer, with the constraints between.
+
+    `versions` are those that clients select for these; `refused` is the default one if it is not among them.
+    """
 
     node: Node
     through: list[tuple[Address, list[str]]]
+    versions: list[str]
+
+    @property
+    def refused(self) -> str:
+        return "" if self.node.version in self.versions else self.node.version
 
 
 @login_not_required
@@ -49,17 +57,23 @@ def dependency_graph(request: HttpRequest, *, pages: VersionPages, **names: str)
     uses = _uses_of(viewer, address)
     context: dict[str, Any] = {"address": address, "parent": parent, "steps": graph.MAX_STEPS}
     context |= {"used_by": used_by, "page": page_of(_rows(used_by), request, size=PAGE)}
-    context |= {"uses": uses, "use_rows": _rows(uses)[:USED], "picture": picture(used_by, uses)}
+    use_rows = _rows(uses)
+    context |= {"uses": uses, "use_rows": use_rows[:USED], "refuses": any(row.refused for row in use_rows[:USED])}
+    context["picture"] = picture(used_by, uses, {row.node.address: " or ".join(row.versions) for row in use_rows})
     return render(request, "portal/version/graph.html", context)
 
 
-def picture(used_by: Graph, uses: Graph) -> SafeString | None:
-    """Callers left of what they call. None where there is nothing but the module itself."""
+def picture(used_by: Graph, uses: Graph, selected: Mapping[Address, str]) -> SafeString | None:
+    """Callers left of what they call. None where there is nothing but the module itself.
+
+    `selected` is the version of each that it uses.
+    """
     if not (used_by.nodes or uses.nodes):
         return None
     far, near = _by_step(used_by.nodes), _by_step([node for node in uses.nodes if node.address not in used_by.steps])
     start = _box(used_by.start, tone="start")
-    columns = [*(_column(nodes, "used") for nodes in far[::-1]), [start], *(_column(nodes, "uses") for nodes in near)]
+    left = [_column(nodes, "used", {node.address: node.version for node in nodes}) for nodes in far[::-1]]
+    columns = [*left, [start], *(_column(nodes, "uses", selected) for nodes in near)]
     links = used_by.links | uses.links
     arrows = [
         Arrow(caller, called, f"{caller} uses {called}: {' or '.join(sorted(one or 'any version' for one in asked))}")
@@ -83,8 +97,18 @@ def _uses_of(viewer: Viewer, address: Address) -> Graph:
 
 
 def _rows(found: Graph) -> list[Row]:
-    nearer = found.nearer()
-    return [Row(node, nearer.get(node.address, [])) for node in found.nodes]
+    nearer, selected = found.nearer(), graph.selected(found)
+    return [
+        Row(node, through := nearer.get(node.address, []), _versions(node, through, selected.get(node.address, {})))
+        for node in found.nodes
+    ]
+
+
+def _versions(node: Node, through: list[tuple[Address, list[str]]], selected: Mapping[str, str]) -> list[str]:
+    """Each once, without those of calls that accept none."""
+    asked = [one for _, constraints in through for one in constraints] or [""]
+    found = dict.fromkeys(selected.get(one, node.version) for one in asked)
+    return [version for version in found if version]
 
 
 def _by_step(nodes: Iterable[Node]) -> list[list[Node]]:
@@ -95,9 +119,9 @@ def _by_step(nodes: Iterable[Node]) -> list[list[Node]]:
     return [steps[step] for step in sorted(steps)]
 
 
-def _column(nodes: list[Node], side: str) -> list[Box]:
+def _column(nodes: list[Node], side: str, versions: Mapping[Address, str]) -> list[Box]:
     shown = nodes if len(nodes) <= MAX_IN_COLUMN else nodes[: MAX_IN_COLUMN - 1]
-    boxes = [_box(node.address, version=node.version) for node in shown]
+    boxes = [_box(node.address, version=versions[node.address]) for node in shown]
     if left := len(nodes) - len(shown):
         text = f"and {left:,} more"
         boxes.append(Box((side, nodes[0].steps), "", text, f"{text}: see the table", tone="more"))

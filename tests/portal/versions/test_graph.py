@@ -132,6 +132,42 @@ def test_addresses_are_those_of_clients_and_repositories_are_lower_case(pantry, 
     assert found(client.get("/modules/pantry/wrong/aws/graph"))[1] == []
 
 
+@pytest.fixture
+def newer(pantry):
+    """vpc calls four modules whose latest version is 2.0.0, each in another way; `old` has a yanked 1.5.0."""
+    vpc = add_module(pantry, "vpc/aws")
+    asked = {"any": "", "old": "~> 1.0", "none": "~> 3.0", "tagged": ""}
+    for name, constraint in asked.items():
+        add_module(pantry, f"{name}/aws", "1.0.0", "1.4.0", "1.5.0", "2.0.0")
+        source = f"oci://here.example/pantry/{name}/aws?tag=1.4.0" if name == "tagged" else ""
+        calls(vpc, f"pantry/{name}/aws", constraint=constraint, source=source)
+    Release.objects.filter(name="old/aws", version="1.5.0").update(lifecycle="yanked")
+    Release.objects.filter(name="none/aws", version="1.0.0").update(version="3.1.0", lifecycle="yanked")
+    return vpc
+
+
+def test_a_module_stands_with_the_version_that_its_caller_accepts(newer, client):
+    response = client.get(URL)
+    text = pages.shown(response)
+
+    assert {str(row.node.address): (row.versions, row.refused) for row in response.context["use_rows"]} == {
+        "pantry/any/aws": (["2.0.0"], ""),
+        "pantry/none/aws": ([], "2.0.0"),
+        "pantry/old/aws": (["1.4.0"], "2.0.0"),
+        "pantry/tagged/aws": (["1.4.0"], "2.0.0"),
+    }
+    assert "<title>Module pantry/old/aws 1.4.0</title>" in text
+    assert text.count("</a>, its default") == 3
+    assert "Where a default version is not accepted" in text
+
+
+def test_each_of_two_callers_may_select_another_version(newer, pantry, client):
+    calls(newer, "pantry/old/aws", constraint=">= 2.0")
+
+    [row] = [row for row in client.get(URL).context["use_rows"] if str(row.node.address) == "pantry/old/aws"]
+    assert (sorted(row.versions), row.refused) == (["1.4.0", "2.0.0"], "")
+
+
 def test_a_module_on_its_own_says_so_and_one_that_nobody_reads_is_not_there(pantry, client):
     add_module(pantry, "vpc/aws")
 
