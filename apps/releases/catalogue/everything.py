@@ -4,19 +4,20 @@ The database finds the words in what the reader may see; the ranking is plain Py
 database. A word that is in nearly everything is looked for in the most downloaded modules and providers alone.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
 from apps.lib.search_terms import begins_a_part, simple_words, spellings, words_of
 from apps.releases.catalogue import indexing, similar
-from apps.releases.catalogue.search import among, in_names, in_namespaces, words_in
+from apps.releases.catalogue.search import Keys, among, in_names, in_namespaces, words_in
 from apps.releases.models import Kind, SearchDoc
+from apps.releases.search_rows import SearchWord
 
 MODULES, PROVIDERS, SUBMODULES, RESOURCES, DATA_SOURCES = (
     "modules",
@@ -39,6 +40,7 @@ OWN = (indexing.NAME, indexing.PLACE, indexing.DESCRIPTION)
 # More rows than this: the word is in nearly everything.
 MAX_ROWS = 800
 MAX_DOCS = 150
+_COLUMNS = ("doc", "place", "term", "name", "unit")
 SHOWN, MAX_SHOWN = 5, 50
 
 
@@ -104,13 +106,13 @@ def everything(viewer: Viewer, query: str, *, only: str = "", limit: int = SHOWN
     if not words:
         return Answer()
     places = _Places(viewer)
-    hits, is_complete = _search(places, words)
+    hits, is_complete, unused = _search(places, words)
     corrections: dict[str, str] = {}
     if not hits:
-        corrections = similar.corrected(words, namespaces=places.keys, names=places.names) or {}
+        corrections = similar.corrected(words, namespaces=places.keys, names=places.names, unused=unused) or {}
         if corrections:
             right = words_of(" ".join(corrections.get(word, word) for word in words))
-            hits, is_complete = _search(places, right)
+            hits, is_complete, _ = _search(places, right)
             words, corrections = (right, corrections) if hits else (words, {})
     return Answer(tuple(words), corrections, _grouped(hits, only, limit), is_complete)
 
@@ -162,8 +164,9 @@ def _cost_in(word: str, name: str) -> int:
     return _EXACT if name in ways else _BEGINS if name.startswith(ways) else _INSIDE
 
 
-def _search(places: _Places, words: list[str]) -> tuple[list[Hit], bool]:
-    matches, docs, is_complete = _matches(places.keys, words)
+def _search(places: _Places, words: list[str]) -> tuple[list[Hit], bool, list[str]]:
+    """Return the hits, whether these are all, and words that are nowhere in the index."""
+    matches, docs, is_complete, unused = _matches(places.keys, words)
     hits = list(places.hits(words))
     by_doc: dict[int, dict[str, list[Match]]] = {key: {} for key in docs}
     for word, rows in matches.items():
@@ -173,7 +176,7 @@ def _search(places: _Places, words: list[str]) -> tuple[list[Hit], bool]:
     for key, found in by_doc.items():
         if len(found) == len(words):
             hits += _hits_of(docs[key], found)
-    return hits, is_complete
+    return hits, is_complete, unused
 
 
 class _Doc(NamedTuple):
@@ -223,35 +226,34 @@ def _own_cost(word: str, rows: list[Match], places: tuple[int, ...] = OWN) -> in
     return min(costs, default=None)
 
 
-def _matches(keys: list[int], words: list[str]) -> tuple[dict[str, list[Match]], dict[int, _Doc], bool]:
-    """Return the matches by word, the listed documents that have them, and whether these are all."""
+def _matches(keys: list[int], words: list[str]) -> tuple[dict[str, list[Match]], dict[int, _Doc], bool, list[str]]:
+    """Return the matches by word, the listed documents that have them, whether these are all, and unused words."""
     found: dict[str, list[Match]] = {}
     for word in sorted(words, key=len, reverse=True):  # long words are rare
-        rows = _rows(words_in(in_namespaces(keys), [word])[: MAX_ROWS + 1])
-        if len(rows) <= MAX_ROWS:
+        rows = _few_rows(words_in(in_namespaces(keys), [word]))
+        if rows is not None:
             found[word] = named = rows
-            docs = _docs(pk__in={row.doc for row in rows})
+            docs = _docs({row.doc for row in rows})
             break
     else:
         docs, named = _frequent(keys, words)
+    unused = [word for word, rows in found.items() if not rows]
     rest = [word for word in words if word not in found]
     is_complete = bool(found) and (not rest or len(docs) <= MAX_DOCS)
-    if rest:
+    if rest and docs:
         docs = {doc.pk: doc for doc in _best(docs.values(), words, named)}
-        rows = _rows(words_in(Q(doc__in=list(docs)), rest))
+        rows = _rows(words_in(Q(doc__in=Keys(docs)), rest))
         ways = {word: tuple(spellings(word)) for word in rest}
         found |= {word: [row for row in rows if row.term.startswith(ways[word])] for word in rest}
-    return found, docs, is_complete
+    return found, docs, is_complete, unused
 
 
 def _frequent(keys: list[int], words: list[str]) -> tuple[dict[int, _Doc], list[Match]]:
     """The most downloaded documents, and those with one of the words in their own name, unless that is common too."""
     listed = SearchDoc.objects.filter(among(keys), kind__in=Kind.values, is_listed=True)
     popular = listed.order_by("-downloads", "-published_at", "sort_key").values_list("pk", flat=True)[:MAX_DOCS]
-    named = _rows(words_in(in_names(keys), words)[: MAX_ROWS + 1])
-    if len(named) > MAX_ROWS:
-        named = []
-    return _docs(pk__in={row.doc for row in named} | set(popular)), named
+    named = _few_rows(words_in(in_names(keys), words)) or []
+    return _docs({row.doc for row in named} | set(popular)), named
 
 
 def _best(docs: Iterable[_Doc], words: list[str], rows: list[Match]) -> list[_Doc]:
@@ -264,17 +266,29 @@ def _best(docs: Iterable[_Doc], words: list[str], rows: list[Match]) -> list[_Do
     return sorted(docs, key=lambda doc: doc.rank(costs.get(doc.pk, _DESCRIBED)))[:MAX_DOCS]
 
 
-def _rows(rows: Any) -> list[Match]:
+def _few_rows(rows: QuerySet[SearchWord]) -> list[Match] | None:
+    """All of them, None if there are more than MAX_ROWS: reading so many costs more than finding them."""
+    found = list(rows.values_list(*_COLUMNS)[: MAX_ROWS + 1])
+    return _read(found) if len(found) <= MAX_ROWS else None
+
+
+def _rows(rows: QuerySet[SearchWord]) -> list[Match]:
+    return _read(rows.values_list(*_COLUMNS))
+
+
+def _read(rows: Iterable[tuple[Any, ...]]) -> list[Match]:
     """A row that a migration made has no name of its own; the next publish adds it."""
     found = []
-    for doc, place, term, name, unit in rows.values_list("doc", "place", "term", "name", "unit"):
+    for doc, place, term, name, unit in rows:
         text = bytes(term).decode(errors="replace")
         found.append(Match(doc, place, text, name or (text if place in OWN[:2] else ""), unit))
     return found
 
 
-def _docs(**which: Any) -> dict[int, _Doc]:
-    rows = SearchDoc.objects.filter(**which, is_listed=True)
+def _docs(numbers: Collection[int]) -> dict[int, _Doc]:
+    if not numbers:
+        return {}
+    rows = SearchDoc.objects.filter(pk__in=Keys(numbers), is_listed=True)
     return {row[0]: _Doc(*row) for row in rows.values_list(*_Doc._fields)}
 
 

@@ -6,7 +6,7 @@ from django.db.models import Count, Exists, OuterRef
 
 from apps.lib.search_terms import simple_words
 from apps.lib.spelling import distance, edits_in, grams, shared_grams
-from apps.releases.catalogue.search import among, in_namespaces, words_in
+from apps.releases.catalogue.search import among, in_namespaces, indexes_in_memory, words_in
 from apps.releases.models import SearchDoc
 from apps.releases.search_rows import SearchGram
 
@@ -15,14 +15,23 @@ MAX_COMPARED = 200
 MAX_CORRECTED = 3  # words of a query; with more it is no misspelling
 
 
-def corrected(words: Iterable[str], *, namespaces: Collection[int], names: Collection[str]) -> dict[str, str] | None:
+def corrected(
+    words: Iterable[str], *, namespaces: Collection[int], names: Collection[str], unused: Collection[str] = ()
+) -> dict[str, str] | None:
     """Return by misspelled word the words to search for instead; None if one of them has no likeness to any.
 
-    `names` are words that are in use beside the index.
+    `names` are words that are in use beside the index, `unused` those that are known not to be in it.
     """
+    with indexes_in_memory():
+        return _corrected(words, namespaces, names, unused)
+
+
+def _corrected(
+    words: Iterable[str], namespaces: Collection[int], names: Collection[str], unused: Collection[str]
+) -> dict[str, str] | None:
     found: dict[str, str] = {}
     for word in words:
-        if _is_used(word, namespaces, names):
+        if _is_in(names, word) or (word not in unused and _is_used(word, namespaces, names)):
             continue
         parts = [_nearest_used(part, word, namespaces, names) for part in simple_words(word)]
         if not parts or not all(parts) or len(found) == MAX_CORRECTED:
@@ -40,10 +49,14 @@ def _nearest_used(part: str, word: str, namespaces: Collection[int], names: Coll
 
 def _is_used(word: str, namespaces: Collection[int], names: Collection[str]) -> bool:
     """No join: for it SQLite would begin with the documents, of all namespaces, if the reader sees many."""
-    if any(name.startswith(word) for name in names):
+    if _is_in(names, word):
         return True
     listed = SearchDoc.objects.filter(pk=OuterRef("doc"), is_listed=True)
     return words_in(in_namespaces(namespaces), [word]).filter(Exists(listed)).exists()
+
+
+def _is_in(names: Collection[str], word: str) -> bool:
+    return any(name.startswith(word) for name in names)
 
 
 def _nearest(word: str, namespaces: Collection[int], names: Collection[str]) -> str | None:
