@@ -28,6 +28,7 @@ from apps.portal.people import reauthentication
 from apps.portal.publish.form import sentence
 
 PAGE_SIZE = 50
+EVENT_LABEL = '<span>{} <span class="mono faint nowrap">{}</span></span>'
 PLAIN = {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false", "inputmode": "url"}
 
 
@@ -39,7 +40,7 @@ class ChangeForm(forms.Form):
         help_text="https, on a public address. An operator can allow networks of your own.",
     )
     events = forms.MultipleChoiceField(
-        choices=[(name, format_html('{} <span class="mono faint">{}</span>', LABELS[name], name)) for name in EVENTS],
+        choices=[(name, format_html(EVENT_LABEL, LABELS[name], name)) for name in EVENTS],
         initial=["release.published", "release.deprecated", "release.yanked"],
         widget=forms.CheckboxSelectMultiple,
     )
