@@ -75,6 +75,7 @@ class Stack:
     live: Live = field(init=False)
     processes: dict[str, "subprocess.Popen[bytes]"] = field(default_factory=dict)
     webs: dict[str, int] = field(default_factory=dict)
+    ended: set[int] = field(default_factory=set)  # processes that another has followed
 
     def start_all(self, *, but: set[str]) -> None:
         for name in OURS.keys() - but:
@@ -85,6 +86,8 @@ class Stack:
         """The process of `copy`, such as web-0, with the same port again."""
         if copy.startswith("web-"):
             self.webs.setdefault(copy, free_port())
+        if copy in self.processes:
+            self.ended.add(self.processes[copy].pid)
         with (self.folder / f"{copy}.log").open("ab") as sink:
             self.processes[copy] = subprocess.Popen(
                 [sys.executable, *OURS[copy.rpartition("-")[0]]["command"][1:]],

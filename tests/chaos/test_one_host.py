@@ -8,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.builders.archives import module_zip
+from tests.chaos import report
+from tests.chaos.world import check_invariants
 from tests.live import Live
 
 pytestmark = [pytest.mark.live, pytest.mark.embedded("locks the file of SQLite")]
@@ -28,5 +30,8 @@ def test_an_upload_waits_for_another_program_that_writes_to_the_database(live: L
         time.sleep(LOCKED_SECONDS)
         assert not upload.done()
         other.execute("ROLLBACK")
+        over = time.monotonic()
         assert upload.result()["state"] == "published"
     other.close()
+    check_invariants(live, "locked")
+    report.measured(recovery=round(time.monotonic() - over, 1))

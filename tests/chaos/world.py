@@ -2,22 +2,33 @@
 
 import hashlib
 import json
+import os
+import shutil
+import tempfile
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, cycle
+from pathlib import Path
 
 import httpx
 
 from tests.builders.archives import module_zip
+from tests.builders.providers import dist
+from tests.chaos import report
 from tests.chaos.faulty_storage import Proxy
+from tests.conftest import REQUIRED, need
+from tests.e2e.workspace import Workspace
 from tests.flows.crashing import hand_in
+from tests.live import Live
 from tests.production import Stack, is_ready
+from tests.signing.conftest import agents_in, homes_of
 from tests.site.processes import eventually
 
+IS_LONG = float(os.environ.get("CHAOS_SECONDS", "0")) >= 60
 PUBLISHERS = 3
 READERS = 4
 PAUSE_SECONDS = 0.4
@@ -25,26 +36,32 @@ PAUSE_SECONDS = 0.4
 RECOVERY_SECONDS = 180
 STATE = """
 import json
-from collections import Counter
-from apps.audit.kinds import Kind
-from apps.audit.models import AuditEvent
 from apps.jobs.models import WORKING as AT_WORK, Job
 from apps.releases.models import WORKING, Release, State
-from apps.blobs import store
-from apps.releases.publishing import ledger
-published = Release.objects.filter(state=State.PUBLISHED).select_related("namespace")
 print(json.dumps({
     "working": Release.objects.filter(state__in=WORKING).exclude(state=State.RECEIVING).count(),
     "jobs": Job.objects.filter(state__in=AT_WORK).count(),
-    "published": published.count(),
-    "recorded": AuditEvent.objects.filter(kind=Kind.RELEASE_PUBLISHED).count(),
-    "unlike_ledger": [
-        str(one)
-        for one in published.order_by("-pk")[:50]
-        if json.loads(store.get(ledger.key_of(one)) or "{}").get("digest") != one.digest
-    ],
 }))
 """
+INVARIANTS = """
+import json
+from tests.chaos import invariants
+print(json.dumps([invariants.problems({namespaces}, after={after}), invariants.newest()]))
+"""
+
+SWEPT = """
+import json
+from tests.chaos import invariants
+print(json.dumps(invariants.left_after_sweep()))
+"""
+
+
+def check_invariants(larder: Live, *namespaces: str, after: int = 0) -> int:
+    """Nothing is half there, lost or unrecorded; answers the number of the newest release, for the next `after`."""
+    code = INVARIANTS.format(namespaces=namespaces, after=after)
+    found, newest = json.loads(larder.manage("shell", "--no-imports", "-v", "0", "-c", code))
+    assert found == []
+    return int(newest)
 
 
 @dataclass
@@ -55,6 +72,10 @@ class World:
     acknowledged: dict[str, str] = field(default_factory=dict)  # the digest of what was sent, by the release's URL
     answers: Counter[int] = field(default_factory=Counter)
     numbers: Iterator[int] = field(default_factory=count)
+    over: float = 0.0  # when the last fault was, for the time that recovery takes
+    checked: int = 0  # the newest release whose bytes were read again
+    newest: dict[str, str] = field(default_factory=dict)  # the version, by module or provider
+    to_install: list[str] = field(default_factory=list)  # a version of the module from each case
 
     def client(self, number: int = 0) -> httpx.Client:
         """Of one web server, without nginx, which would hide whose answer it is."""
@@ -73,9 +94,11 @@ class World:
         try:
             yield
         finally:
+            self.over = time.monotonic()
             over.set()
             for thread in threads:
                 thread.join()
+            report.answered(self.answers)
 
     def _publish(self, number: int, over: threading.Event) -> None:
         while not over.is_set():
@@ -85,12 +108,19 @@ class World:
                     if number:
                         self._send_module(client, version)
                     else:
-                        self.acknowledged[hand_in(client, "chaos", version)] = ""
+                        self._send_provider(client, version)
             except httpx.HTTPStatusError as refused:
                 self.answers[refused.response.status_code] += 1
             except httpx.TransportError:
                 self.answers[0] += 1
             time.sleep(PAUSE_SECONDS)
+
+    def _send_provider(self, client: httpx.Client, version: str) -> None:
+        files = dist("dns", version, ("linux_amd64",), protocols=())
+        [package] = (data for name, data in files.items() if name.endswith(".zip"))
+        url = hand_in(client, "chaos", version)
+        self.answers[202] += 1
+        self.acknowledged[url] = hashlib.sha256(package).hexdigest()
 
     def _send_module(self, client: httpx.Client, version: str) -> None:
         data = module_zip(comment=version.encode())
@@ -108,6 +138,8 @@ class World:
             thread.start()
         for thread in threads:
             thread.join()
+        self.over = time.monotonic()
+        report.answered(self.answers)
         return Counter(self.answers)
 
     def _mix(self, number: int, until: float) -> None:
@@ -137,25 +169,60 @@ class World:
         return state
 
     def check(self) -> None:
-        """Nothing that was acknowledged is lost, nothing is half there, and no two digests stand for one version."""
+        """Points (i) to (vi) of the list: of what was acknowledged as clients see it, of the rest as Larder does."""
         assert self.acknowledged, self.answers
-        state = self.wait_until_idle()
-        assert state["published"] == state["recorded"]
-        assert not state["unlike_ledger"]
-        with self.client() as client:
-            for url, sent in self.acknowledged.items():
-                document = client.get(url).json()
-                assert document["state"] == "published", document
-                if sent:
-                    self._download(client, document, sent)
+        self.wait_until_idle()
+        self.checked = check_invariants(self.stack.live, after=self.checked)
+        with self.client(0) as one, self.client(1) as other:
+            for client, (url, sent) in zip(cycle((one, other)), self.acknowledged.items(), strict=False):
+                self._download(client, client.get(url).json(), sent)
         self.acknowledged.clear()
+        self.to_install.append(self.newest["module"])
+        eventually(lambda: not self._homes(), seconds=RECOVERY_SECONDS, what="the end of every home of keys")
+        if IS_LONG:
+            self.install()
+        report.measured(recovery=round(time.monotonic() - self.over, 1))
+
+    def check_the_end(self) -> None:
+        """What every fault together has left: a real client installs, and the next day's sweep leaves nothing."""
+        self.install()
+        if IS_LONG:
+            check_invariants(self.stack.live)
+        assert json.loads(self.stack.live.manage("shell", "--no-imports", "-v", "0", "-c", SWEPT)) == []
+
+    def install(self) -> None:
+        """A module of each case since the last time, and the newest provider, which the client verifies by its key."""
+        if "terraform" not in REQUIRED and not shutil.which("terraform"):
+            report.measured(client="not on the PATH")
+            return
+        folder = Path(tempfile.mkdtemp(dir=self.stack.folder))
+        modules, provider = (Workspace(folder / name, need("terraform"), self.stack.live) for name in ("get", "init"))
+        for version in self.to_install:
+            modules.module(f"v{version.replace('.', '-')}", "chaos/vpc/aws", version)
+        self.to_install.clear()
+        wanted = f'dns = {{ source = "{provider.host}/chaos/dns", version = "{self.newest["provider"]}" }}'
+        (provider.work / "main.tf").write_text(f"terraform {{\n  required_providers {{\n    {wanted}\n  }}\n}}\n")
+        for ran in (modules.run("get"), provider.init()):
+            assert ran.returncode == 0, ran.stdout + ran.stderr
 
     def _download(self, client: httpx.Client, document: dict[str, str], sent: str) -> None:
-        assert document["digest"].removeprefix("sha256:") == sent
+        assert document["state"] == "published", document
         version = document["version"]
-        answer = client.get(f"/v1/modules/chaos/vpc/aws/{version}/download").json()
-        archive = client.get(answer["location"].partition("?")[0], follow_redirects=True)
+        if document["kind"] == "module":
+            assert document["digest"].removeprefix("sha256:") == sent
+            place = client.get(f"/v1/modules/chaos/vpc/aws/{version}/download").json()["location"].partition("?")[0]
+        else:
+            found = client.get(f"/v1/providers/chaos/dns/{version}/download/linux/amd64").json()
+            assert found["shasum"] == sent
+            place = found["download_url"]
+        archive = client.get(place, follow_redirects=True)
         assert hashlib.sha256(archive.content).hexdigest() == sent
+        self.newest[document["kind"]] = version
+
+    def _homes(self) -> list[object]:
+        """Homes of gpg, and agents, of each process that ever ran here."""
+        processes = self.stack.ended | {process.pid for process in self.stack.processes.values()}
+        return [one for pid in processes for one in (*homes_of(pid), *agents_in(f"larder-gpg-{pid}-"))]
 
     def _state(self) -> dict[str, int]:
         found: dict[str, int] = json.loads(self.stack.live.manage("shell", "--no-imports", "-v", "0", "-c", STATE))

@@ -14,6 +14,7 @@ import pytest
 
 from tests import stack
 from tests.builders.archives import module_zip
+from tests.chaos.world import check_invariants
 from tests.flows.crashing import ASLEEP, DEATHS, MODULES, PROVIDERS, check_signature, hand_in, make_key, send
 from tests.live import Live, start_live, wait_until_ready
 from tests.site.processes import eventually
@@ -105,6 +106,7 @@ def test_killed_at_every_point_a_release_is_published_once_and_nothing_is_left(d
     killed = {path.name for path in deadly.data_dir.glob("crashed-*")}
     assert killed == {f"crashed-{death.replace(':', '-')}" for death in DEATHS}, "every point killed its worker"
     eventually(lambda: not deadly.staged(), seconds=60)
+    check_invariants(deadly, "acme")
 
 
 def test_a_worker_that_slept_through_its_lease_loses_at_the_fence(deadly):
@@ -128,6 +130,7 @@ def test_a_worker_that_slept_through_its_lease_loses_at_the_fence(deadly):
         after = client.get(release).json()
     assert ended["state"] == "published"
     assert {**after, "attempt": 0} == {**ended, "attempt": 0}, "the sleeper changed nothing"
+    check_invariants(deadly, "acme")
 
 
 def test_with_the_settings_of_every_day_it_ends_within_90_seconds(waiting):

@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from apps.signing import gnupg_home
+from tests.chaos.world import check_invariants
 from tests.flows.crashing import check_signature, hand_in, make_key
 from tests.live import Live
 from tests.signing.conftest import agents_in, homes_of
@@ -90,6 +91,7 @@ def test_a_signer_killed_twenty_times_leaves_no_private_key_and_loses_no_release
     assert (deadly.data_dir / "signing" / "kek").exists()
     left = [path for path in deadly.data_dir.rglob("*") if path.is_file() and b"PRIVATE KEY BLOCK" in head(path)]
     assert left == []
+    check_invariants(deadly, NAMESPACE)
 
 
 def head(path: Path) -> bytes:
