@@ -20,6 +20,7 @@ log = structlog.get_logger("larder.jobs")
 
 # LARDER_BROKER_URL says filesystem://, but kombu's own transport of that name loses messages.
 TRANSPORT_ALIASES["folder"] = "registry_site.backends.folder_broker:Transport"
+TRANSPORT_ALIASES["redis"] = TRANSPORT_ALIASES["rediss"] = "registry_site.backends.redis_broker:Transport"
 
 
 def broker_settings(broker_url: str, data_dir: Path) -> dict[str, Any]:

@@ -1,0 +1,67 @@
+"""A worker outlives a Redis that dies while it has a ring that is not acknowledged, and waits for the next one."""
+
+import queue
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from celery.worker.consumer import Consumer
+from kombu import Connection
+from kombu.simple import SimpleQueue
+
+from registry_site.celery import app
+from tests.conftest import need
+from tests.postgres import free_port, wait
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[tuple["subprocess.Popen[bytes]", str]]:
+    port = free_port()
+    words = [need("redis-server"), "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(tmp_path)]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+    wait(process, port)
+    yield process, f"redis://127.0.0.1:{port}/0"
+    process.kill()
+    process.wait()
+
+
+def holding_one_and_waiting(url: str) -> tuple[Connection, list[SimpleQueue]]:
+    """As a worker of Larder: one ring is not acknowledged, and it asks Redis for more over two channels."""
+    connection = Connection(url)
+    rings = SimpleQueue(connection.default_channel, "check")
+    rings.put({"job": 1})
+    assert rings.get(timeout=5).payload == {"job": 1}
+    others = SimpleQueue(connection.channel(), "notify")
+    for one in (rings, others):
+        with pytest.raises(queue.Empty):
+            one.get(timeout=0.2)
+        assert one.channel._in_poll
+    return connection, [rings, others]
+
+
+def test_a_redis_that_dies_while_a_ring_is_not_acknowledged_ends_no_worker(broker):
+    server, url = broker
+    connection, _rings = holding_one_and_waiting(url)
+    worker = Consumer.__new__(Consumer)  # what it does about a lost connection needs no more
+    worker.app, worker.connection, worker.qos_global = app, connection, False
+    worker.pool, worker.prefetch_multiplier = SimpleNamespace(num_processes=1), 1
+    server.kill()
+    server.wait()
+
+    with pytest.warns(match="cancels all currently executed tasks"):
+        worker.on_connection_error_after_connected(ConnectionError("gone"))
+
+    assert worker.connection is None
+    assert not connection.connected
+
+
+def test_a_worker_that_ends_in_order_gives_its_rings_back(broker):
+    _, url = broker
+    connection, _rings = holding_one_and_waiting(url)
+
+    connection.close()
+
+    with Connection(url) as other:
+        assert SimpleQueue(other.default_channel, "check").get(timeout=5).payload == {"job": 1}
