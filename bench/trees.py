@@ -31,7 +31,11 @@ def pss(root: int) -> float:
 
 def rss(root: int) -> float:
     """Summed RSS of the tree, in MB: shared pages count once for each process."""
-    return sum(_memory(pid, "Rss:") for pid in descendants(root))
+    return sum(rss_of(pid) for pid in descendants(root))
+
+
+def rss_of(pid: int) -> float:
+    return _memory(pid, "Rss:")
 
 
 def pss_of(pid: int) -> float:

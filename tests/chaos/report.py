@@ -88,9 +88,9 @@ def report(seen: Mapping[str, Seen], wanted: Sequence[Case] = ()) -> Iterator[st
     for case in wanted or cases():
         found = [seen.get(test, Seen()) for test in case.tests]
         count, seconds = sum(one.outcomes.total() for one in found), sum(one.seconds for one in found)
-        parts = [f"{count} {'test' if count == 1 else 'tests'} in {seconds:.0f} s"]
+        parts = [f"{count} {'test' if count == 1 else 'tests'} in {seconds:.0f} s"] if count else []
         parts += figures([figure for one in found for figure in one.figures])
-        yield f"{case.number or '':>2} {outcome(case, found):<8} {case.what}: {'; '.join(parts)}"
+        yield f"{case.number or '':>2} {outcome(case, found):<8} {case.what}{': ' * bool(parts)}{'; '.join(parts)}"
 
 
 def outcome(case: Case, found: list[Seen]) -> str:

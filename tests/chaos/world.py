@@ -16,6 +16,7 @@ from pathlib import Path
 
 import httpx
 
+from bench.trees import rss_of
 from tests.builders.archives import module_zip
 from tests.builders.providers import dist
 from tests.chaos import report
@@ -158,6 +159,18 @@ class World:
                         self.answers[client.get("/v1/modules/chaos/vpc/aws/versions").status_code] += 1
                 if time.monotonic() > until and turn > 100:  # everybody published once
                     return
+
+    def memory(self) -> dict[int, float]:
+        """RSS of each process in MB: it grows by what is new, not by what a fork ceases to share with its siblings."""
+        return {pid: rss_of(pid) for pid in self.stack.tree()}
+
+    def grown(self, before: dict[int, float]) -> dict[int, float]:
+        """By how much since then, which the report has in all. No process may have been replaced."""
+        now = self.memory()
+        assert before.keys() <= now.keys(), "no process had to be replaced"
+        grown = {pid: round(now[pid] - memory, 1) for pid, memory in before.items()}
+        report.measured(memory=round(sum(grown.values()), 1), most=f"in one process {max(grown.values()):+.1f} MB")
+        return grown
 
     def wait_until_idle(self, seconds: float = RECOVERY_SECONDS) -> dict[str, int]:
         """The state once every release and every job has ended."""

@@ -13,6 +13,7 @@ import pytest
 
 from bench.trees import descendants, pss, rss
 from tests.builders.archives import module_zip
+from tests.chaos import report
 from tests.chaos.garbage import NAMESPACE, Garbage, mutant
 from tests.live import Live
 from tests.site.processes import eventually
@@ -62,6 +63,8 @@ def test_garbage_is_answered_and_costs_a_larder_at_rest_no_memory(live):
 
     print(f"{PIECES} pieces of garbage: {sorted(garbage.answers.items())}")  # noqa: T201  # with -s
     print(f"RSS {grown:+.1f} MB, PSS {pss(live.process.pid) - shared_before:+.1f} MB")  # noqa: T201
+    report.answered(garbage.answers)
+    report.measured(memory=round(grown, 1))
     assert garbage.broken == []
     assert {202, 400, 404} <= set(garbage.answers)
     assert there <= set(descendants(live.process.pid)), "no process had to be replaced"

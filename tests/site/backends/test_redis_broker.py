@@ -5,6 +5,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from celery.worker.consumer import Consumer
@@ -44,7 +45,7 @@ def holding_one_and_waiting(url: str) -> tuple[Connection, list[SimpleQueue]]:
 def test_a_redis_that_dies_while_a_ring_is_not_acknowledged_ends_no_worker(broker):
     server, url = broker
     connection, _rings = holding_one_and_waiting(url)
-    worker = Consumer.__new__(Consumer)  # what it does about a lost connection needs no more
+    worker: Any = Consumer.__new__(Consumer)  # what it does about a lost connection needs no more
     worker.app, worker.connection, worker.qos_global = app, connection, False
     worker.pool, worker.prefetch_multiplier = SimpleNamespace(num_processes=1), 1
     server.kill()
