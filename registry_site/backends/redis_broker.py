@@ -1,25 +1,22 @@
-"""kombu's transport for Redis, whose workers outlive a Redis that dies while they have a ring that is not acknowledged.
+"""kombu's transport for Redis, whose workers outlive a Redis that dies while they have rings.
 
-kombu (5.7.0) closes a channel that was waiting for messages in two steps: the first one meets the broken connection,
-and the second gives the rings back when the transport has no address any more. Its AttributeError ended the worker.
+kombu (5.7.0) asks a channel for a new connection although its own is closed: to give rings back when a lost connection
+is closed a second time, and to acknowledge a ring whose task ended meanwhile. The transport has no address any more,
+and the AttributeError ended the worker. An error of the connection is what both expect.
 """
 
 from typing import Any
 
 from kombu.transport import redis
+from redis.exceptions import ConnectionError as Lost
 
 
-class QoS(redis.QoS):  # type: ignore[misc]  # kombu ships no types
-    def restore_unacked(self, client: Any = None) -> None:
-        if self.channel.connection.client is None:
-            # Nobody can be told. Redis gives them back after the visibility timeout, and the reaper rings again before.
-            self._delivered.clear()
-            return
-        super().restore_unacked(client)
-
-
-class Channel(redis.Channel):  # type: ignore[misc]
-    QoS = QoS
+class Channel(redis.Channel):  # type: ignore[misc]  # kombu ships no types
+    def _connparams(self, asynchronous: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002  # kombu's signature
+        if self.connection is None or self.connection.client is None:
+            # Redis gives the rings back after the visibility timeout, and the reaper rings again before.
+            raise Lost("The connection to Redis was lost and is closed.")
+        return dict(super()._connparams(asynchronous=asynchronous))
 
 
 class Transport(redis.Transport):  # type: ignore[misc]

@@ -1,5 +1,6 @@
 """A worker outlives a Redis that dies while it has a ring that is not acknowledged, and waits for the next one."""
 
+import logging
 import queue
 import subprocess
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 from celery.worker.consumer import Consumer
-from kombu import Connection
+from kombu import Connection, Message
 from kombu.simple import SimpleQueue
 
 from registry_site.celery import app
@@ -28,23 +29,23 @@ def broker(tmp_path: Path) -> Iterator[tuple["subprocess.Popen[bytes]", str]]:
     process.wait()
 
 
-def holding_one_and_waiting(url: str) -> tuple[Connection, list[SimpleQueue]]:
+def holding_one_and_waiting(url: str) -> tuple[Connection, Message, list[SimpleQueue]]:
     """As a worker of Larder: one ring is not acknowledged, and it asks Redis for more over two channels."""
     connection = Connection(url)
     rings = SimpleQueue(connection.default_channel, "check")
     rings.put({"job": 1})
-    assert rings.get(timeout=5).payload == {"job": 1}
+    ring = rings.get(timeout=5)
     others = SimpleQueue(connection.channel(), "notify")
     for one in (rings, others):
         with pytest.raises(queue.Empty):
             one.get(timeout=0.2)
         assert one.channel._in_poll
-    return connection, [rings, others]
+    return connection, ring, [rings, others]
 
 
-def test_a_redis_that_dies_while_a_ring_is_not_acknowledged_ends_no_worker(broker):
+def test_a_redis_that_dies_while_a_ring_is_not_acknowledged_ends_no_worker(broker, caplog):
     server, url = broker
-    connection, _rings = holding_one_and_waiting(url)
+    connection, ring, _queues = holding_one_and_waiting(url)
     worker: Any = Consumer.__new__(Consumer)  # what it does about a lost connection needs no more
     worker.app, worker.connection, worker.qos_global = app, connection, False
     worker.pool, worker.prefetch_multiplier = SimpleNamespace(num_processes=1), 1
@@ -56,11 +57,14 @@ def test_a_redis_that_dies_while_a_ring_is_not_acknowledged_ends_no_worker(broke
 
     assert worker.connection is None
     assert not connection.connected
+    # A task that ends only now: said, and no more.
+    ring.ack_log_error(logging.getLogger("celery"), connection.connection_errors)
+    assert "Couldn't ack" in caplog.text
 
 
 def test_a_worker_that_ends_in_order_gives_its_rings_back(broker):
     _, url = broker
-    connection, _rings = holding_one_and_waiting(url)
+    connection, _ring, _queues = holding_one_and_waiting(url)
 
     connection.close()
 
