@@ -11,13 +11,14 @@ from kombu.transport import redis
 from redis.exceptions import ConnectionError as Lost
 
 
-class Channel(redis.Channel):  # type: ignore[misc]  # kombu ships no types
+class Channel(redis.Channel):
     def _connparams(self, asynchronous: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002  # kombu's signature
-        if self.connection is None or self.connection.client is None:
+        # A closed channel has no connection, and a closed connection no client.
+        if getattr(self.connection, "client", None) is None:
             # Redis gives the rings back after the visibility timeout, and the reaper rings again before.
             raise Lost("The connection to Redis was lost and is closed.")
-        return dict(super()._connparams(asynchronous=asynchronous))
+        return dict(super()._connparams(asynchronous=asynchronous))  # type: ignore[misc]  # the stubs lack it
 
 
-class Transport(redis.Transport):  # type: ignore[misc]
+class Transport(redis.Transport):
     Channel = Channel

@@ -39,7 +39,7 @@ def holding_one_and_waiting(url: str) -> tuple[Connection, Message, list[SimpleQ
     for one in (rings, others):
         with pytest.raises(queue.Empty):
             one.get(timeout=0.2)
-        assert one.channel._in_poll
+        assert vars(one.channel)["_in_poll"]
     return connection, ring, [rings, others]
 
 
