@@ -61,7 +61,7 @@ def check_invariants(larder: Live, *namespaces: str, after: int = 0) -> int:
     """Nothing is half there, lost or unrecorded; answers the number of the newest release, for the next `after`."""
     code = INVARIANTS.format(namespaces=namespaces, after=after)
     found, newest = json.loads(larder.manage("shell", "--no-imports", "-v", "0", "-c", code))
-    assert found == []
+    assert found == [], found
     return int(newest)
 
 
