@@ -159,7 +159,7 @@ class Seen(list[int]):
                 found = [words_in(in_namespaces(self) & _NAMED, [word]).values("doc") for word in asked]
                 self._docs[asked] = reduce(and_, (Q(pk__in=docs) for docs in found))
             else:
-                self._docs[asked] = Q(pk__in=_Keys(sorted(keys)) if keys else [])
+                self._docs[asked] = Q(pk__in=Keys(sorted(keys)) if keys else [])
         return self._docs[asked]
 
     def _keys_with(self, words: Collection[str]) -> set[int]:
@@ -181,7 +181,7 @@ class Seen(list[int]):
 
     def _with_frequent(self, words: list[str], keys: Collection[int] | None) -> QuerySet[SearchDoc, int]:
         """Of the documents with these keys, or of all, those with these words, the longest (so rarest) first."""
-        docs = SearchDoc.objects.filter(among(self) if keys is None else Q(pk__in=_Keys(sorted(keys))))
+        docs = SearchDoc.objects.filter(among(self) if keys is None else Q(pk__in=Keys(sorted(keys))))
         if keys is None:
             rows = words_in(in_namespaces(self), words[:1])
             if rows.values("pk")[: MAX_WORD_ROWS + 1].count() <= MAX_WORD_ROWS:
