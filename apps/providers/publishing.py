@@ -262,6 +262,7 @@ def _describe(work: Work) -> None:
     for package in packages:
         package.version = version
     Package.objects.bulk_create(packages)
+    release_blobs.forget_others(release, assembling.signature_name(release), [settled.signature_digest])
     docs.describe(version, work.findings.files.docs, work.findings.pages)
 
 

@@ -15,6 +15,7 @@ from apps.lib.errors import NotFound
 from apps.providers import lifecycle, publishing, reading
 from apps.providers.drafting import assembling
 from apps.providers.models import Package, Provider, ProviderVersion
+from apps.releases.lifecycle import verification
 from apps.releases.models import Release, ReleaseFile, SearchDoc
 from apps.releases.publishing import sweeping
 from apps.signing import keys, vault, verifying
@@ -67,6 +68,27 @@ def test_what_the_registry_signed_verifies_with_the_public_key_alone(draft_clien
     sums, signature = (b"".join(store.read(one)) for one in (version.sums_digest, version.signature_digest))
 
     assert verifying.verify(data=sums, signature=signature, keys=[held]) == held
+
+
+def ended_by_storage(*_):
+    raise store.StorageUnavailable("Storage is away.")
+
+
+@pytest.mark.both
+def test_a_signature_that_an_earlier_attempt_never_stored_is_forgotten(draft_client, held, monkeypatch):
+    """It was recorded before its bytes; the next attempt signs anew. The version was called damaged for it."""
+    release = handed_in(draft_client, zips(), protocols=["5.0"])
+    with monkeypatch.context() as patched:
+        patched.setattr(assembling, "store_signed", ended_by_storage)
+        work()
+    left = release.blobs.filter(name=SIGNATURE)
+    assert left.count() == 1
+    left.update(digest="ab" * 32)  # as of another second
+    work()
+
+    version = ProviderVersion.objects.get()
+    assert list(left.values_list("digest", flat=True)) == [version.signature_digest]
+    assert [one.outcome for one in verification.findings_of(release)] == ["sound"] * 4
 
 
 @pytest.mark.both

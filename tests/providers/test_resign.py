@@ -19,7 +19,7 @@ from apps.providers.tasks import resign_provider
 from apps.signing import keys, vault
 from apps.signing.models import SigningKey
 from tests.builders.keys import gpg, gpg_home, signing_key
-from tests.providers.draft_client import URL, dist, hold, signed, zips
+from tests.providers.draft_client import SIGNATURE, URL, dist, hold, signed, zips
 
 ADDRESS = ProviderAddress("acme", "dns")
 DOWNLOAD = "/v1/providers/acme/dns/1.2.0/download/linux/amd64"
@@ -169,6 +169,17 @@ def test_done_twice_it_is_done_once(old, new, tofu, dora):
 
     assert ProviderVersion.objects.get().signature_digest == signature
     assert FormerSignature.objects.count() == 1
+
+
+@pytest.mark.both
+def test_a_signature_that_an_earlier_attempt_never_stored_is_forgotten(old, new, tofu, dora):
+    row = ProviderVersion.objects.get()
+    row.release.blobs.create(digest="ab" * 32, name=SIGNATURE)
+    resign(tofu(dora))
+    run()
+
+    named = set(row.release.blobs.filter(name=SIGNATURE).values_list("digest", flat=True))
+    assert named == {row.signature_digest, ProviderVersion.objects.get().signature_digest}
 
 
 def test_of_damaged_sums_nothing_is_signed(old, new, tofu, dora, damage):

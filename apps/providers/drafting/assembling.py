@@ -110,8 +110,11 @@ def signed(settled: Settled) -> Settled:
 
 def names_of(release: Release, settled: Settled) -> dict[str, str]:
     """The client-facing names of sums and signature, by digest."""
-    sums_name = drafts.sums_name(release)
-    return {settled.sums_digest: sums_name, settled.signature_digest: f"{sums_name}.sig"}
+    return {settled.sums_digest: drafts.sums_name(release), settled.signature_digest: signature_name(release)}
+
+
+def signature_name(release: Release) -> str:
+    return f"{drafts.sums_name(release)}.sig"
 
 
 def store_signed(release: Release, settled: Settled) -> None:

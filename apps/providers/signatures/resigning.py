@@ -150,6 +150,10 @@ def _serve(version: ProviderVersion, settled: assembling.Settled, *, actor: View
     FormerSignature.objects.get_or_create(
         version=version, digest=version.signature_digest, defaults={"key": version.key}
     )
+    former = FormerSignature.objects.filter(version=version).values_list("digest", flat=True)
+    release_blobs.forget_others(
+        version.release, assembling.signature_name(version.release), [settled.signature_digest, *former]
+    )
     _record(
         Event.RELEASE_RESIGNED,
         version.release,

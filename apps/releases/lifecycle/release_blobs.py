@@ -4,7 +4,7 @@
 needs no row.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
@@ -23,6 +23,14 @@ def record_blobs(release: Release, names: Mapping[str, str], *, claim: Claim | N
             claim.guard()
         rows = [ReleaseBlob(release=release, digest=digest, name=name) for digest, name in names.items()]
         ReleaseBlob.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+def forget_others(release: Release, name: str, digests: Collection[str]) -> None:
+    """Drop the rows of that name but these: an attempt that failed recorded bytes that nobody was ever told of.
+
+    It may not have stored them; garbage collection removes what it did. Call in the transaction that tells of these.
+    """
+    release.blobs.filter(name=name).exclude(digest__in=digests).delete()
 
 
 def blobs_of(release: Release) -> dict[str, str]:
