@@ -92,27 +92,30 @@ class VersionAdmin(ReadOnlyAdmin[Any]):
     def has_verify_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm(permissions.VERIFY)
 
-    def _at_portal(self, request: HttpRequest, queryset: QuerySet[Any], act: str) -> HttpResponse:
+    def _at_portal(self, request: HttpRequest, queryset: QuerySet[Any], act: str) -> HttpResponse | None:
         """The page of the portal that asks for the reason, and returns here."""
         releases = queryset.order_by("pk").values_list("release", flat=True)
         keys = ",".join(map(str, releases.filter(pk__in=first_of(self, request, queryset))))
+        if not keys:
+            self.message_user(request, "This list no longer has the selected versions.", messages.ERROR)
+            return None
         query = {"next": request.get_full_path()}
         return HttpResponseRedirect(reverse("portal:lifecycle-several", args=[act, keys], query=query))
 
     @admin.action(permissions=["deprecate"], description="Deprecate selected versions…")
-    def deprecate(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
+    def deprecate(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         return self._at_portal(request, queryset, "deprecate")
 
     @admin.action(permissions=["yank"], description="Yank selected versions…")
-    def yank(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
+    def yank(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         return self._at_portal(request, queryset, "yank")
 
     @admin.action(permissions=["quarantine"], description="Quarantine selected versions…")
-    def quarantine(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
+    def quarantine(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         return self._at_portal(request, queryset, "quarantine")
 
     @admin.action(permissions=["restore"], description="Restore selected versions…")
-    def restore(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
+    def restore(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         return self._at_portal(request, queryset, "restore")
 
     @admin.action(permissions=["purge"], description="Purge the selected version…")

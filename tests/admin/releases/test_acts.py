@@ -223,3 +223,13 @@ def test_a_search_document_is_rebuilt(operator_client, versions):
     operator_client.post(list_of(SearchDoc), form)
 
     assert SearchDoc.objects.get().version == "1.2.0"
+
+
+@pytest.mark.parametrize("act", SEVERAL)
+def test_versions_that_the_list_no_longer_has_are_told_of(versions, operator_client, act):
+    """Another operator was faster, or the filter of a list that was open leaves them out now."""
+    url = list_of(ModuleVersion, q="no-such-module")
+    form = {"action": act, "index": "0", "_selected_action": [versions[0].pk]}
+
+    answer = operator_client.post(url, form, follow=True)
+    assert "This list no longer has the selected versions." in answer.text
