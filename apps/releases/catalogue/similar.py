@@ -31,7 +31,7 @@ def _corrected(
 ) -> dict[str, str] | None:
     found: dict[str, str] = {}
     for word in words:
-        if _is_in(names, word) or (word not in unused and _is_used(word, namespaces, names)):
+        if _is_used(word, namespaces, names, unused):
             continue
         parts = [_nearest_used(part, word, namespaces, names) for part in simple_words(word)]
         if not parts or not all(parts) or len(found) == MAX_CORRECTED:
@@ -47,16 +47,14 @@ def _nearest_used(part: str, word: str, namespaces: Collection[int], names: Coll
     return _nearest(part, namespaces, names)
 
 
-def _is_used(word: str, namespaces: Collection[int], names: Collection[str]) -> bool:
+def _is_used(word: str, namespaces: Collection[int], names: Collection[str], unused: Collection[str] = ()) -> bool:
     """No join: for it SQLite would begin with the documents, of all namespaces, if the reader sees many."""
-    if _is_in(names, word):
+    if any(name.startswith(word) for name in names):
         return True
+    if word in unused:
+        return False
     listed = SearchDoc.objects.filter(pk=OuterRef("doc"), is_listed=True)
     return words_in(in_namespaces(namespaces), [word]).filter(Exists(listed)).exists()
-
-
-def _is_in(names: Collection[str], word: str) -> bool:
-    return any(name.startswith(word) for name in names)
 
 
 def _nearest(word: str, namespaces: Collection[int], names: Collection[str]) -> str | None:
