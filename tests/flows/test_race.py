@@ -26,6 +26,15 @@ PLATFORMS = (
 )
 
 
+@pytest.fixture
+def token(four_processes: Live) -> str:
+    """Of the admin, who may publish in acme."""
+    found = four_processes.token()
+    with four_processes.client(found) as client:
+        client.put("/api/v1/namespaces/acme", json={"visibility": "private"}).raise_for_status()
+    return found
+
+
 def all_at_once(larder: Live, method: str, path: str, token: str, bodies: Sequence[bytes]) -> list[httpx.Response]:
     """Each over a connection of its own."""
 
@@ -55,11 +64,8 @@ def check_one_stands(larder: Live, token: str, address: str, answers: Sequence[h
 
 
 @pytest.mark.full
-def test_of_64_clients_one_wins_and_63_read_409(four_processes):
+def test_of_64_clients_one_wins_and_63_read_409(four_processes, token):
     larder = four_processes
-    token = larder.token()
-    with larder.client(token) as client:
-        client.put("/api/v1/namespaces/acme", json={"visibility": "private"}).raise_for_status()
     bodies = [module_zip(comment=f"client {number}".encode()) for number in range(CLIENTS)]
 
     answers = all_at_once(larder, "PUT", "/api/v1/modules/acme/vpc/aws/1.0.0", token, bodies)
@@ -76,23 +82,16 @@ def test_of_64_clients_one_wins_and_63_read_409(four_processes):
         assert hashlib.sha256(winner).hexdigest() in refused.text, "a conflict names the digest that is published"
 
 
-def test_of_64_equal_uploads_all_are_welcome_and_one_version_stands(four_processes):
+def test_of_64_equal_uploads_all_are_welcome_and_one_version_stands(four_processes, token):
     larder = four_processes
-    token = larder.token()
-    with larder.client(token) as client:
-        client.put("/api/v1/namespaces/acme", json={"visibility": "private"}).raise_for_status()
-
     answers = all_at_once(larder, "PUT", "/api/v1/modules/acme/network/aws/1.0.0", token, [module_zip()] * CLIENTS)
 
     assert {answer.status_code for answer in answers} <= {200, 202}
     check_one_stands(larder, token, "acme/network/aws", answers, module_zip())
 
 
-def test_of_64_uploads_in_groups_of_equal_ones_one_group_is_welcome(four_processes):
+def test_of_64_uploads_in_groups_of_equal_ones_one_group_is_welcome(four_processes, token):
     larder = four_processes
-    token = larder.token()
-    with larder.client(token) as client:
-        client.put("/api/v1/namespaces/acme", json={"visibility": "private"}).raise_for_status()
     bodies = [module_zip(comment=f"group {number % GROUPS}".encode()) for number in range(CLIENTS)]
 
     answers = all_at_once(larder, "PUT", "/api/v1/modules/acme/mixed/aws/1.0.0", token, bodies)
