@@ -101,6 +101,11 @@ class Kind(models.TextChoices):
     PERMISSION_REFUSED = "account:permission:refused"
 
 
+def choices() -> list[tuple[str, str]]:
+    """For the model's field, by name: the migration then stays the same when a kind is added."""
+    return Kind.choices
+
+
 def namespace_of(kind: Kind, subject: str) -> str:
     """Return the canonical name of the namespace to which an event belongs, with which its subject begins; or ''."""
     return canonical(subject.partition("/")[0]) if kind.startswith("namespace:") else ""

@@ -3,7 +3,7 @@ from typing import Any, NoReturn
 
 from django.db import models
 
-from apps.audit.kinds import Kind
+from apps.audit import kinds
 
 
 class AuditEventQuerySet(models.QuerySet["AuditEvent"]):
@@ -28,7 +28,7 @@ class AuditEvent(models.Model):
     """
 
     at = models.DateTimeField(auto_now_add=True, db_index=True)
-    kind = models.CharField(max_length=64, choices=Kind.choices)
+    kind = models.CharField(max_length=64, choices=kinds.choices)
     actor_id = models.BigIntegerField(null=True, db_index=True)
     token_id = models.BigIntegerField(null=True)
     address = models.CharField(max_length=45, blank=True, db_default="", help_text="The client's; empty for Larder.")
