@@ -13,7 +13,6 @@ from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import path, reverse
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -23,6 +22,7 @@ from apps.accounts.identity import passkeys, second_factor
 from apps.accounts.identity.authentication import session_viewer
 from apps.lib.errors import Invalid
 from apps.portal.frame import one_time_secret
+from apps.portal.frame.local_paths import local_path
 from apps.portal.people import reauthentication
 from apps.portal.people.account import person_of
 from apps.portal.publish.form import sentence
@@ -95,7 +95,7 @@ def set_up(request: HttpRequest) -> HttpResponse:
             messages.success(request, "Second factor turned on.")
             return show_codes_once(request, codes) if codes else _back(request)
     secret = second_factor.begin(request)
-    request.session[_AFTER] = _wanted(request)
+    request.session[_AFTER] = local_path(request.GET.get("next", ""))
     context = {"form": form, **second_factor.describe(user, secret)}
     context["is_required"] = second_factor.is_missing(request, user)
     return render(request, "portal/account/second_factor_set_up.html", context, status=422 if form.is_bound else 200)
@@ -135,12 +135,7 @@ def turn_off(request: HttpRequest) -> HttpResponse:
 
 def after_set_up(request: HttpRequest) -> str:
     """The local page that needs a second factor, and led here; once. Empty if there is none."""
-    return _wanted(request) or str(request.session.pop(_AFTER, ""))
-
-
-def _wanted(request: HttpRequest) -> str:
-    wanted = request.GET.get("next", "")
-    return wanted if url_has_allowed_host_and_scheme(wanted, allowed_hosts=None) else ""
+    return local_path(request.GET.get("next", "")) or str(request.session.pop(_AFTER, ""))
 
 
 def _back(request: HttpRequest) -> HttpResponseRedirect:

@@ -14,7 +14,6 @@ from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
 from django.urls import path, reverse
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -26,6 +25,7 @@ from apps.accounts.people import sign_on
 from apps.lib.errors import Conflict, Invalid, RegistryError, RoleRequired, Unavailable
 from apps.lib.saml import AnyProvider
 from apps.portal.frame.errors import refused
+from apps.portal.frame.local_paths import local_path
 from apps.portal.people import reauthentication
 from apps.portal.people.account import person_of
 
@@ -53,9 +53,7 @@ def start(request: HttpRequest, provider: str) -> HttpResponse:
     if process == "connect" and not reauthentication.confirmed_recently(request):
         return reauthentication.ask(request, after=reverse("portal:account"))
     sign_ins.count_sign_on(request)
-    after = request.POST.get("next", "")
-    if not url_has_allowed_host_and_scheme(after, allowed_hosts=None):
-        after = ""
+    after = local_path(request.POST.get("next", ""))
     at_theirs = adapter.SignOnAdapter(request).get_provider(request, ours.id)
     url = explained(request, ours, lambda: at_theirs.begin(request, process=process, after=after))
     if isinstance(url, HttpResponse):
