@@ -50,8 +50,9 @@ def start(request: HttpRequest, provider: str) -> HttpResponse:
         return HttpResponseRedirect(settings.PUBLIC_URL + reverse("account_login"), status=HTTPStatus.SEE_OTHER)
     if process != "login" and not request.user.is_authenticated:
         return HttpResponseRedirect(reverse("account_login"), status=HTTPStatus.SEE_OTHER)
-    if process == "connect" and not reauthentication.confirmed_recently(request):
-        return reauthentication.ask(request, after=reverse("portal:account"))
+    # A sign-on may count as a second factor: what a new one may do, only a factor that is there already may give.
+    if process == "connect" and not reauthentication.confirmed_recently(request, by_factor=True):
+        return reauthentication.ask(request, after=reverse("portal:account"), by_factor=True)
     sign_ins.count_sign_on(request)
     after = local_path(request.POST.get("next", ""))
     at_theirs = adapter.SignOnAdapter(request).get_provider(request, ours.id)
@@ -142,8 +143,8 @@ def provider_logout(request: HttpRequest, provider: str) -> HttpResponse:
 @require_POST
 def disconnect(request: HttpRequest, account_id: int) -> HttpResponse:
     viewer = session_viewer(request)
-    if not reauthentication.confirmed_recently(request):
-        return reauthentication.ask(request, after=reverse("portal:account"))
+    if not reauthentication.confirmed_recently(request, by_factor=True):
+        return reauthentication.ask(request, after=reverse("portal:account"), by_factor=True)
     sign_on.disconnect(user=person_of(viewer), account_id=account_id, actor=viewer)
     messages.success(request, "Disconnected.")
     return HttpResponseRedirect(reverse("portal:account"), status=HTTPStatus.SEE_OTHER)
