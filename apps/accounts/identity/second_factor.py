@@ -3,6 +3,7 @@
 import base64
 import time
 from io import BytesIO
+from typing import Any
 
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
@@ -147,7 +148,7 @@ def add(*, request: HttpRequest, user: User, digits: str) -> list[str]:
     return enable(request, row)
 
 
-def enable(request: HttpRequest, row: Authenticator, **detail: str) -> list[str]:
+def enable(request: HttpRequest, row: Authenticator, **detail: Any) -> list[str]:
     """Record a new app or passkey, and let it count as shown. Return recovery codes, once, if there were none.
 
     With the first factor the person's other sessions end: they were begun by the password alone.

@@ -108,13 +108,13 @@ def has_second_factor(request: HttpRequest, user: User) -> bool:
 
 def second_factor_at(request: HttpRequest, user: User, *, factors: Collection[int]) -> float:
     """Return when a second factor was last shown: one of these `factors`, a recovery code, or one at the provider."""
-    records = [
-        record
+    times = [
+        float(record["at"])
         for record in _factor_records(request, user)
         if record.get("id") in factors or record.get("type") == Authenticator.Type.RECOVERY_CODES
     ]
     # Sessions of older releases have True here, for a time that they did not store.
-    return max([float(request.session.get(_SECOND_FACTOR, 0)), *(record["at"] for record in records)])
+    return max(float(request.session.get(_SECOND_FACTOR, 0)), *times, 0)
 
 
 def _factor_records(request: HttpRequest, user: User) -> list[dict[str, Any]]:

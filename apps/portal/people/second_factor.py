@@ -90,12 +90,12 @@ def set_up(request: HttpRequest) -> HttpResponse:
         after = local_path(request.GET.get("next", "")) if is_on else ""
         return reauthentication.ask(request, after=after, by_factor=True)
     if second_factor.has_app(user) or (is_on and "app" not in request.GET):
-        context = {
+        shown = {
             "left": second_factor.codes_left(user),
             "has_app": second_factor.has_app(user),
             "passkeys": passkeys.of(user),
         }
-        return render(request, "portal/account/second_factor.html", context)
+        return render(request, "portal/account/second_factor.html", shown)
     form = SetUpForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
         try:
@@ -108,8 +108,12 @@ def set_up(request: HttpRequest) -> HttpResponse:
             return show_codes_once(request, codes) if codes else _back(request)
     secret = second_factor.begin(request)
     request.session[_AFTER] = local_path(request.GET.get("next", ""))
-    context: dict[str, Any] = {"form": form, **second_factor.describe(user, secret)}
-    context |= {"is_required": second_factor.is_missing(request, user), "is_first": not is_on}
+    context = {
+        "form": form,
+        "is_required": second_factor.is_missing(request, user),
+        "is_first": not is_on,
+        **second_factor.describe(user, secret),
+    }
     return render(request, "portal/account/second_factor_set_up.html", context, status=422 if form.is_bound else 200)
 
 
