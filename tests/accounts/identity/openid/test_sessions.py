@@ -76,7 +76,7 @@ def test_connecting_asks_for_a_password_of_the_last_minutes(acme_id, browser, bo
     client = browser_of(bob, confirmed=False)
     client.defaults["HTTP_HOST"] = real.PUBLIC_HOST
     answer = client.post("/account/sign-on/corp/", {"process": "connect"})
-    assert (answer.status_code, answer.url) == (302, "/account/reauthenticate/?next=%2Faccount%2F")
+    assert (answer.status_code, answer.url) == (302, "/account/reauthenticate/?next=%2Faccount%2F&by=factor")
 
 
 def test_an_identity_has_one_account_and_an_account_one_identity_of_an_issuer(sign_on, acme_id, browser, bob):
