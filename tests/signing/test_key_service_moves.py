@@ -138,6 +138,13 @@ def test_keys_move_from_the_file_to_aws_to_vault_and_back_and_sign_all_the_way(
     assert {event.subject for event in events} == {"acme", "pantry"}
 
 
+def test_a_file_that_only_opens_is_never_made(use: Use, bao: FakeVault, token_file: Path, acme: Namespace) -> None:
+    use(bao.url(token_file), "file:")
+    with pytest.raises(SignerUnavailable, match="cannot be read"):
+        vault.new_data_key("A" * 40)
+    assert not KEK.exists()
+
+
 def test_a_move_that_an_outage_interrupts_is_repeated(
     use: Use, bao: FakeVault, token_file: Path, acme: Namespace, pantry: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
