@@ -78,7 +78,8 @@ def test_a_broker_may_be_a_socket_of_this_host(tmp_path):
     """For a worker without any network. The parts of the URL reach Redis: its user and password too."""
     path = tmp_path / "redis.sock"
     words = [need("redis-server"), "--port", "0", "--unixsocket", str(path), "--save", "", "--dir", str(tmp_path)]
-    words += ["--user", "larder on >secret ~* &* +@all", "--user", "default off"]
+    (tmp_path / "users.acl").write_text("user default off\nuser larder on >secret ~* &* +@all\n")
+    words += ["--aclfile", str(tmp_path / "users.acl")]
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
     try:
         with socket.socket(socket.AF_UNIX) as probe:
