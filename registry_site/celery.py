@@ -105,6 +105,7 @@ app.conf.update(
             "schedule": settings.REAPER_INTERVAL,
             "options": {"queue": "notify"},
         },
+        "report-kek": {"task": "signing.report_kek", "schedule": 60.0, "options": {"queue": "sign"}},
         "notify": {"task": "notify.run", "schedule": 5.0},
         "notify-daily": {"task": "notify.daily", "schedule": crontab(hour=7, minute=7)},
         "prune-notifications": {"task": "notify.prune", "schedule": crontab(hour=2, minute=47)},

@@ -2,8 +2,9 @@
 
 import contextlib
 import json
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from io import StringIO
+from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -58,13 +59,27 @@ def test_rows_that_nobody_touched_are_as_they_were_written(rows):
     assert verified("--head", head).startswith("6 rows are as they were written.")
 
 
-@pytest.mark.parametrize(
-    "change",
-    [{"actor_id": 2}, {"subject": "user/7"}, {"detail": {"price": 1}}, {"address": "192.0.2.1"}, {"token_id": 3}],
-    ids=str,
-)
-def test_a_changed_row_is_named(rows, change):
-    raw(rows[2]).update(**change)
+CHANGES: dict[str, Any] = {
+    "at": datetime(2020, 1, 1, tzinfo=UTC),
+    "kind": Kind.USER_JOINED,
+    "actor_id": 2,
+    "token_id": 3,
+    "address": "192.0.2.1",
+    "namespace": "pantry",
+    "subject": "user/7",
+    "detail": {"price": 1},
+    "request_id": "another",
+}
+
+
+def test_the_chain_covers_every_column():
+    columns = {field.attname for field in AuditEvent._meta.concrete_fields}
+    assert columns == set(chain.FIELDS) == {"id", *CHANGES}
+
+
+@pytest.mark.parametrize("column", CHANGES)
+def test_a_changed_row_is_named(rows, column):
+    raw(rows[2]).update(**{column: CHANGES[column]})
 
     assert verified() == f"Row {rows[2].pk} of {rows[2].at:%Y-%m-%d %H:%M:%S} was changed.\n"
 
