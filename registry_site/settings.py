@@ -336,7 +336,7 @@ PROVIDER_PACKAGES = env.switch("LARDER_PROVIDER_PACKAGES")
 
 # --- Work -----------------------------------------------------------------------------------------
 
-BROKER_URL = env.url("LARDER_BROKER_URL", "filesystem://", "filesystem", "redis", "rediss")
+BROKER_URL = env.url("LARDER_BROKER_URL", "filesystem://", "filesystem", "redis", "rediss", "redis+socket")
 # What the workers of this host do: a worker that does not sign asks one that does.
 WORKER_QUEUES = env.some_of("LARDER_WORKER_QUEUES", "check", "sign", "notify")
 JOB_LEASE = timedelta(seconds=env.number("LARDER_JOB_LEASE_SECONDS", 30, least=5, most=24 * 3600))
