@@ -67,7 +67,7 @@ app.conf.update(
     task_default_queue="check",
     # A worker of `check` has no key-encryption key.
     task_routes={
-        **{name: {"queue": "sign"} for name in ("make-signing-key", "make-signature")},
+        **{name: {"queue": "sign"} for name in ("make-signing-key", "sign-release", "make-signature")},
         # These go out to other hosts: a receiver or mail server must not delay a check.
         "notify.*": {"queue": "notify"},
     },

@@ -49,4 +49,8 @@ storage_errors = Counter(
 notifications = Counter(
     "larder_notifications", "Attempts to send a webhook or a mail.", ["channel", "outcome"], registry=registry
 )
+signatures = Counter("larder_signatures", "Signatures that the registry made.", ["algorithm"], registry=registry)
+signing_refusals = Counter(
+    "larder_signing_refusals", "Requests that the signing worker refused.", ["reason"], registry=registry
+)
 gpg_failures = Counter("larder_gpg_failures", "Signatures that failed, by step.", ["step"], registry=registry)

@@ -100,16 +100,20 @@ class PrivateKey(models.Model):
 
 
 class SignatureRequest(models.Model):
-    """Sums that a worker without a key-encryption key wants signed. It waits for the answer, and deletes the row."""
+    """A release whose sums a worker wants signed. It waits for the answer, and deletes the row.
 
+    The release's number, because `releases` is a sibling. A former Larder wrote `data` to sign, which nothing reads.
+    """
+
+    release_id = models.BigIntegerField(null=True)
     key = models.ForeignKey(SigningKey, models.CASCADE, related_name="+")
-    data = models.BinaryField()
+    data = models.BinaryField(null=True)
     signature = models.BinaryField(null=True)
     problem = models.CharField(max_length=40, blank=True, help_text="The code of the error, if it ended with one.")
     made_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
-        return f"sums for {self.key}"
+        return f"release {self.release_id} by {self.key}"
 
 
 class SharedKey(models.TextChoices):

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
-from django.db.models import QuerySet
 from django.utils import timezone
 
 from apps.audit import chain, pruning
@@ -17,6 +16,8 @@ from apps.audit.models import AuditEvent, Link
 from apps.audit.recorder import record
 from apps.audit.tasks import link
 from registry_site.celery import app
+from tests.audit import tampering
+from tests.audit.tampering import age
 
 pytestmark = pytest.mark.both
 
@@ -31,11 +32,6 @@ def rows(db):
     return events
 
 
-def raw(event):
-    """The row, past the guards of the model, as somebody with a database shell."""
-    return QuerySet(AuditEvent).filter(pk=event.pk)
-
-
 def verified(*arguments):
     """What it prints; its errors if it ends with 1."""
     out, err = StringIO(), StringIO()
@@ -43,12 +39,6 @@ def verified(*arguments):
         call_command("audit", "verify", *arguments, stdout=out, stderr=err)
         return out.getvalue()
     return err.getvalue()
-
-
-def age(events, days):
-    for event in events:
-        at = timezone.now() - timedelta(days=days)
-        raw(event).update(at=at)
 
 
 def test_rows_that_nobody_touched_are_as_they_were_written(rows):
@@ -79,31 +69,31 @@ def test_the_chain_covers_every_column():
 
 @pytest.mark.parametrize("column", CHANGES)
 def test_a_changed_row_is_named(rows, column):
-    raw(rows[2]).update(**{column: CHANGES[column]})
+    tampering.change(rows[2], **{column: CHANGES[column]})
 
     assert verified() == f"Row {rows[2].pk} of {rows[2].at:%Y-%m-%d %H:%M:%S} was changed.\n"
 
 
 def test_a_row_that_is_gone_is_named_with_its_link_or_without(rows):
-    raw(rows[1]).delete()
+    tampering.delete(AuditEvent.objects.filter(pk=rows[1].pk))
     assert verified() == f"Row {rows[1].pk} of {rows[1].at:%Y-%m-%d %H:%M:%S} is gone.\n"
 
-    Link.objects.filter(event_id=rows[1].pk).delete()
+    tampering.delete(Link.objects.filter(event_id=rows[1].pk))
     assert verified() == f"The link before row {rows[2].pk} is missing or was changed.\n"
 
 
 def test_a_beginning_that_was_cut_off_is_named(rows):
     for event in rows[:2]:
-        raw(event).delete()
-        Link.objects.filter(event_id=event.pk).delete()
+        tampering.delete(AuditEvent.objects.filter(pk=event.pk))
+        tampering.delete(Link.objects.filter(event_id=event.pk))
 
     assert verified() == f"The rows before {rows[2].pk} are gone, and were not pruned.\n"
 
 
 def test_an_end_that_was_cut_off_is_found_by_a_digest_kept_elsewhere(rows):
     head = Link.objects.get(event_id=rows[-1].pk).digest
-    raw(rows[-1]).delete()
-    Link.objects.filter(event_id=rows[-1].pk).delete()
+    tampering.delete(AuditEvent.objects.filter(pk=rows[-1].pk))
+    tampering.delete(Link.objects.filter(event_id=rows[-1].pk))
 
     assert verified().startswith("4 rows")
     assert verified("--head", head).startswith(f"No link has the digest {head}")
@@ -140,14 +130,13 @@ def test_pruning_that_stopped_half_way_is_no_gap_and_goes_on(db, monkeypatch):
     events = [record(Kind.USER_SIGNED_IN, actor_id=1, subject=f"user/{number}") for number in range(5)]
     age(events[:4], days=500)
     monkeypatch.setattr(pruning, "BATCH_SIZE", 2)
-    batches = iter([Link.objects.filter])
-    deleted = AuditEvent.objects.prune
+    deletions, delete = iter([True]), pruning.delete_batch
 
-    def once(*arguments, **more):
-        next(batches)
-        return deleted(*arguments, **more)
+    def once(*given):
+        next(deletions)
+        delete(*given)
 
-    monkeypatch.setattr(AuditEvent.objects, "prune", once)
+    monkeypatch.setattr(pruning, "delete_batch", once)
     with pytest.raises(StopIteration):
         pruning.prune()
     monkeypatch.undo()

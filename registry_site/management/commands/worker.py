@@ -16,6 +16,6 @@ class Command(ProcessCommand):
         parser.add_argument("--beat", action="store_true", help="Also run the scheduler; one worker is enough.")
 
     def run(self, **options: Any) -> None:
-        if "check" in settings.WORKER_QUEUES:  # the others may be without storage, or read it only
+        if "check" in settings.WORKER_QUEUES:  # others may be without storage, and a signing role cannot read who may
             epoch.check_at_start()
         serving.worker(with_beat=options["beat"])

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.live
 
 WHO_SIGNED = """
 from apps.jobs.models import Job
-for job in Job.objects.filter(kind__in=("make-signing-key", "make-signature")):
+for job in Job.objects.filter(kind__in=("make-signing-key", "sign-release")):
     print(job.worker.split(":")[1])
 """
 WITH_WEB_ROLE = ("web", "worker", "notify-worker", "beat")
