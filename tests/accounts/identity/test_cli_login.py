@@ -6,6 +6,7 @@ from datetime import timedelta
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
+from django.contrib.sessions.models import Session
 from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
@@ -187,6 +188,13 @@ def test_a_person_who_signed_out_meanwhile_gets_none(browser):
 
     assert "signed out" in refused(exchange(code))
     assert not ApiToken.objects.exists()
+
+
+def test_a_person_whose_session_expired_meanwhile_gets_none(browser):
+    code = allowed(browser)
+    Session.objects.update(expire_date=timezone.now())  # the row stays until it is pruned
+
+    assert "signed out" in refused(exchange(code))
 
 
 def login(browser, **more):

@@ -1,10 +1,14 @@
 """SAML answers that must not sign anybody in: forged, moved, replayed, late, or for somebody else."""
 
 import dataclasses
+import re
 from pathlib import Path
 
 import pytest
 import structlog
+from allauth.socialaccount.models import SocialAccount
+from onelogin.saml2.constants import OneLogin_Saml2_Constants as Constants
+from onelogin.saml2.utils import OneLogin_Saml2_Utils as Utils
 
 from apps.accounts.identity.saml import metadata
 from apps.accounts.models import User
@@ -50,6 +54,12 @@ def in_extensions(acme, answer):
     return response.replace("<samlp:Status>", f"<samlp:Extensions>{signed}</samlp:Extensions><samlp:Status>")
 
 
+def with_sha_1(acme, answer):
+    key, assertion = acme.key, answer.assertion()
+    old = {"sign_algorithm": Constants.RSA_SHA1, "digest_algorithm": Constants.SHA1}
+    return answer.around(Utils.add_sign(assertion, key.pem, key.certificate, **old).decode())
+
+
 BAD = {
     "no_signature": lambda _acme, answer: answer.around(answer.assertion()),
     "a_signature_of_the_response_alone": signed_around,
@@ -77,6 +87,10 @@ BAD = {
         acme.key.sign(replace(answer, asked="").assertion())
     ),
     "no_request_at_all": lambda acme, answer: acme.signed(replace(answer, asked="")),
+    "no_end_in_the_assertion": lambda acme, answer: answer.around(
+        acme.key.sign(re.sub('NotOnOrAfter="[^"]+" (?=Recipient)', "", answer.assertion()))
+    ),
+    "a_signature_with_sha_1": with_sha_1,
     "an_address_as_subject": lambda acme, answer: acme.signed(replace(answer, name_format=EMAIL)),
     "a_long_subject": lambda acme, answer: acme.signed(replace(answer, subject="s" * 192)),
     "an_empty_subject": lambda acme, answer: acme.signed(replace(answer, subject="")),
@@ -174,6 +188,17 @@ def test_the_way_back_works_once(acme_id, browser):
     way = client.post("/account/sign-on/corp/acs", saml.form(xml)).url
     assert client.get(way).status_code == 302
     assert client.get(way).status_code == 400
+
+
+def test_an_answer_for_one_provider_does_not_sign_in_at_another(acme_id, browser, settings):
+    other = acme_id.provider("other", issuer="https://other.example/idp")
+    settings.SAML_PROVIDERS = (*settings.SAML_PROVIDERS, other)
+    client = browser()
+    xml = acme_id.signed(acme_id.answer(begin(client)))
+    way = client.post("/account/sign-on/corp/acs", saml.form(xml)).url
+    failed(client.get(way.replace("/corp/", "/other/")), client, 400)
+    assert client.get(way).status_code == 302
+    assert SocialAccount.objects.get().provider == saml.ISSUER
 
 
 def test_the_answer_for_another_browser_signs_nobody_in(acme_id, browser):
