@@ -14,6 +14,7 @@ from tests.accounts.identity.test_passkeys import register, show
 from tests.accounts.identity.test_second_factor import PAGE, code_of, fresh_cache, password, set_up, signed_in
 from tests.accounts.identity.test_second_factor_attacks import CONFIRM, defended, leads_to, remove_app, remove_passkey
 from tests.builders.passkeys import Passkey
+from tests.pages import text_of
 from tests.sessions import confirm, next_of, sign_in
 
 __all__ = ["acme_id", "browser", "defended", "fresh_cache", "key", "sign_on"]
@@ -26,8 +27,9 @@ def test_an_older_session_is_asked_and_goes_on(bob, defended, browser_of):
     _, secret, _, passkey = defended
     client = browser_of(bob)
     asked = client.post(f"{PAGE}/codes/renew")
-    page = client.get(asked.url).text
-    assert ("Confirm with a passkey" in page, 'name="code"' in page) == (True, True)
+    page = text_of(client.get(asked.url))
+    assert "Confirm with a passkey or a code: your password is not enough here." in page
+    assert ("Confirm with a passkey</button>" in page, 'name="code"' in page) == (True, True)
     done = client.post(asked.url, {"code": code_of(secret)})
     assert "Make new recovery codes?" in client.get(done.url).text
     shown = client.post(f"{PAGE}/codes/renew", follow=True).text
@@ -95,8 +97,9 @@ def test_a_passkey_alone_offers_codes_while_there_are_any(bob, browser_of):
         assert client.post(asked.url, {"code": code}).url == PAGE
     asked = browser_of(bob).get(PAGE)
     client = browser_of(bob)
-    page = client.get(asked.url).text
+    page = text_of(client.get(asked.url))
     assert ('name="code"' in page, 'type="password"' in page) == (False, False)
+    assert "Confirm with a passkey: your" in page
     assert "Passkeys need JavaScript." in page
     assert show(client, passkey, asked.url).url == PAGE
 
