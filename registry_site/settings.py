@@ -87,6 +87,7 @@ INSTALLED_APPS = [
 
 TRACES = env.traces()
 MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",  # round all others: some answer themselves
     *(["registry_site.monitoring.tracing.RequestSpans"] if TRACES else []),
     "registry_site.middleware.RequestIdMiddleware",
     "registry_site.server.compression.CompressionMiddleware",
@@ -94,7 +95,6 @@ MIDDLEWARE = [
     "registry_site.middleware.AllowedHosts",
     "registry_site.middleware.ReadableRequests",
     "registry_site.middleware.SmallBodies",
-    "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
