@@ -49,4 +49,7 @@ storage_errors = Counter(
 notifications = Counter(
     "larder_notifications", "Attempts to send a webhook or a mail.", ["channel", "outcome"], registry=registry
 )
+audit_heads = Counter(
+    "larder_audit_heads", "Heads of the audit chain sent to LARDER_AUDIT_HEAD_URL.", ["outcome"], registry=registry
+)
 gpg_failures = Counter("larder_gpg_failures", "Signatures that failed, by step.", ["step"], registry=registry)
