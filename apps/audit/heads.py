@@ -1,7 +1,7 @@
 """The head of the chain, recorded every hour outside of the database: in the log, and where LARDER_AUDIT_HEAD_URL says.
 
-The chain alone cannot show that its end was cut off, or that all of it was written anew. A recorded head that is not in
-it any more does. That holds as far as whoever changes the database cannot change the recorded heads.
+The chain alone cannot show that its end was cut off, or that all of it was written anew. A recorded head that is missing
+from it does, as long as people who can change the database cannot change the recorded heads.
 """
 
 import json
@@ -113,7 +113,7 @@ def problems_of(path: Path) -> list[str]:
     """
     try:
         with path.open(encoding="utf-8") as lines:
-            heads = list(_heads_in(lines))
+            heads = sorted(_heads_in(lines), key=lambda head: datetime.fromisoformat(head.at))
     except FileNotFoundError:
         return [f"{path} is not there, so no recorded head was compared."]
     except (OSError, ValueError) as error:
