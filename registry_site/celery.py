@@ -23,28 +23,30 @@ TRANSPORT_ALIASES["folder"] = "registry_site.backends.folder_broker:Transport"
 TRANSPORT_ALIASES["redis"] = TRANSPORT_ALIASES["rediss"] = "registry_site.backends.redis_broker:Transport"
 
 
-def broker_settings(broker_url: str, data_dir: Path) -> dict[str, Any]:
+def broker_settings(broker_url: str, data_dir: Path, *, is_signing_alone: bool) -> dict[str, Any]:
     """Return the broker's address and transport options.
 
     The folder is polled ten times a second (measured: 40 ms median from ring to start). On Redis the timeouts keep a
     hung server from blocking a request for ever, and the restore options return an unacknowledged ring after its
-    visibility timeout instead of ten scans later.
+    visibility timeout instead of ten scans later. A worker that only signs uses no key whose name does not begin with
+    `sign`, so that a Redis user for it need have no others (deploy/redis/broker.acl).
     """
     if broker_url.startswith("filesystem"):
-        options = {"folder": str(data_dir / "queue" / "messages"), "polling_interval": 0.1}
-        return {"broker_url": "folder://", "broker_transport_options": options}
-    return {
-        "broker_url": broker_url,
-        "broker_transport_options": {
-            "visibility_timeout": 900,
-            "unacked_restore_interval": 10,
-            "unacked_restore_throttle": 1,
-            "socket_timeout": 5,
-            "socket_connect_timeout": 2,
-            "socket_keepalive": True,
-            "health_check_interval": 30,
-        },
+        folder = {"folder": str(data_dir / "queue" / "messages"), "polling_interval": 0.1}
+        return {"broker_url": "folder://", "broker_transport_options": folder}
+    options: dict[str, Any] = {
+        "visibility_timeout": 900,
+        "unacked_restore_interval": 10,
+        "unacked_restore_throttle": 1,
+        "socket_timeout": 5,
+        "socket_connect_timeout": 2,
+        "socket_keepalive": True,
+        "health_check_interval": 30,
     }
+    if is_signing_alone:
+        names = ("unacked", "unacked_index", "unacked_mutex")
+        options |= {f"{name}_key": f"sign_{name}" for name in names}
+    return {"broker_url": broker_url, "broker_transport_options": options}
 
 
 class Task(celery.Task):  # type: ignore[type-arg]  # its parameters are of the stubs alone
@@ -61,11 +63,11 @@ app = Celery("larder", task_cls=Task)
 # Otherwise only the importing thread has it as current_app, and others would ring at amqp://localhost.
 app.set_default()
 app.conf.update(
-    broker_settings(settings.BROKER_URL, settings.DATA_DIR),
+    broker_settings(settings.BROKER_URL, settings.DATA_DIR, is_signing_alone=settings.WORKER_QUEUES == ["sign"]),
     task_default_queue="check",
     # A worker of `check` has no key-encryption key.
     task_routes={
-        **{name: {"queue": "sign"} for name in ("make-signing-key", "make-signature")},
+        **{name: {"queue": "sign"} for name in ("make-signing-key", "sign-release", "make-signature")},
         # These go out to other hosts: a receiver or mail server must not delay a check.
         "notify.*": {"queue": "notify"},
         "audit.record_head": {"queue": "notify"},
@@ -78,6 +80,8 @@ app.conf.update(
     task_reject_on_worker_lost=True,
     worker_prefetch_multiplier=1,
     worker_hijack_root_logger=False,
+    # It would let everybody who can write to the broker stop workers, or give the signing worker other queues.
+    worker_enable_remote_control=False,
     worker_max_tasks_per_child=100,
     worker_soft_shutdown_timeout=8,
     worker_cancel_long_running_tasks_on_connection_loss=False,
@@ -102,6 +106,7 @@ app.conf.update(
             "schedule": settings.REAPER_INTERVAL,
             "options": {"queue": "notify"},
         },
+        "report-kek": {"task": "signing.report_kek", "schedule": 60.0, "options": {"queue": "sign"}},
         "notify": {"task": "notify.run", "schedule": 5.0},
         "notify-daily": {"task": "notify.daily", "schedule": crontab(hour=7, minute=7)},
         "prune-notifications": {"task": "notify.prune", "schedule": crontab(hour=2, minute=47)},

@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
-from apps.lib import storage_urls
+from apps.lib import kek_urls, storage_urls
 from apps.lib.errors import Invalid
 from apps.lib.forwarding import TrustedProxies
 from apps.lib.hostnames import normalised, on_the_wire
@@ -262,6 +262,14 @@ def storage_url(name: str, default: str) -> str:
     except Invalid as error:
         raise ImproperlyConfigured(f"{name}: {error} {error.hint}".strip()) from None
     return found
+
+
+def kek_addresses(name: str) -> tuple[kek_urls.KekAddress, ...]:
+    """Read where the key-encryption keys are; the file alone by default."""
+    try:
+        return kek_urls.parse_all(words(name, kek_urls.FILE))
+    except Invalid as error:
+        raise ImproperlyConfigured(f"{name}: {error} {error.hint}".strip()) from None
 
 
 def azure_key(name: str, address: str) -> str:

@@ -317,18 +317,17 @@ OCI_PUBLISH_WAIT = timedelta(seconds=env.number("LARDER_OCI_PUBLISH_SECONDS", 30
 OCI_GRACE = timedelta(hours=env.number("LARDER_OCI_GRACE_HOURS", 24, least=1, most=24 * 3650))
 FILE_UPLOAD_HANDLERS = ["apps.portal.frame.form_files.RefuseFiles"]  # nothing is uploaded through forms (D2)
 
-# --- Ready answers (D16) --------------------------------------------------------------------------
-
-# Per process: protocol answers that are repeated without asking Django.
-READY_BYTES = env.number("LARDER_READY_BYTES", 32 * 1024 * 1024)
-
 # --- Signing --------------------------------------------------------------------------------------
 
 # Only where it is. Its content is read by apps/signing/vault.py, in workers alone (D12).
 SIGNING_KEK_FILE = env.folder("LARDER_SIGNING_KEK_FILE", DATA_DIR / "signing" / "kek")
+# The file (None) and key services: the first encrypts, all of them open.
+SIGNING_KEKS = env.kek_addresses("LARDER_SIGNING_KEK_URL")
 
 # --- Protocol -------------------------------------------------------------------------------------
 
+# Per process: protocol answers that are repeated without asking Django (D16).
+READY_BYTES = env.number("LARDER_READY_BYTES", 32 * 1024 * 1024)
 # OpenTofu 1.12 and later; off by default, because such a download must arrive within ten seconds (D7).
 USE_REGISTRY_CREDENTIALS = env.switch("LARDER_USE_REGISTRY_CREDENTIALS")
 # OpenTofu 1.12 and later; off by default: it records nothing more for a registry of one's own, and only checks more.
@@ -336,7 +335,7 @@ PROVIDER_PACKAGES = env.switch("LARDER_PROVIDER_PACKAGES")
 
 # --- Work -----------------------------------------------------------------------------------------
 
-BROKER_URL = env.url("LARDER_BROKER_URL", "filesystem://", "filesystem", "redis", "rediss")
+BROKER_URL = env.url("LARDER_BROKER_URL", "filesystem://", "filesystem", "redis", "rediss", "redis+socket")
 # What the workers of this host do: a worker that does not sign asks one that does.
 WORKER_QUEUES = env.some_of("LARDER_WORKER_QUEUES", "check", "sign", "notify")
 JOB_LEASE = timedelta(seconds=env.number("LARDER_JOB_LEASE_SECONDS", 30, least=5, most=24 * 3600))

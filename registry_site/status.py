@@ -23,6 +23,7 @@ from apps.jobs import heartbeats
 from apps.jobs.models import WORKING, Job, State
 from apps.portal.frame.context import larder_version
 from apps.portal.frame.negotiation import wants_json
+from apps.signing import fingerprints
 from registry_site.front.front import front
 from registry_site.server import health
 
@@ -41,6 +42,7 @@ PARTS = {
     "worker": Words("Workers", "Check and sign releases.", "Uploads are accepted and wait for a worker."),
     # Only where there is one.
     "cache": Words("Cache", "Counts attempts, for rate limits.", "Each process counts alone, so limits are looser."),
+    "key_service": Words("Key service", "Opens the registry's signing keys.", "Providers that it signs wait."),
 }
 
 
@@ -49,9 +51,15 @@ PARTS = {
 def status(request: HttpRequest) -> HttpResponse:
     states = health.checks.states()
     up = {name: states[name] == "ok" for name in PARTS if name in states}
+    # A worker has asked it: this process must not (D12).
+    kek = fingerprints.kek_place() if up["database"] else None
+    if kek and kek.is_service:
+        up["key_service"] = kek.is_answering
     overall = _overall(up)
     is_known = up["database"] and session_viewer(request).is_identified
     more = {"queue": _queue(), "ready_answers": front.figures(), "versions": _versions()} if is_known else {}
+    if is_known and kek:
+        more["signing"] = {"key_encryption_key": kek.name, "answers": kek.is_answering}
     if wants_json(request):
         document: dict[str, Any] = {
             "status": overall,
@@ -62,7 +70,7 @@ def status(request: HttpRequest) -> HttpResponse:
     else:
         context = {
             "overall": overall,
-            "is_delayed": not (up["broker"] and up["worker"]),
+            "is_delayed": not (up["broker"] and up["worker"] and up.get("key_service", True)),
             "parts": [(PARTS[name], is_up) for name, is_up in up.items()],
             "looked_at": timezone.now(),
             **more,

@@ -19,12 +19,12 @@ from apps.providers import lifecycle as provider_lifecycle
 from apps.providers import publishing as provider_publishing
 from apps.providers.docs import replacing
 from apps.providers.models import ProviderVersion
-from apps.providers.signatures import resigning, reverification
+from apps.providers.signatures import requests, resigning, reverification
 from apps.releases.catalogue import rebuilding
 from apps.releases.lifecycle import purging, release_blobs, verification
 from apps.releases.models import Kind, Release
 from apps.releases.publishing import quotas
-from apps.signing import keys, requests
+from apps.signing import keys
 from apps.signing.models import SignatureRequest, SigningKey
 
 
@@ -53,6 +53,10 @@ def connect() -> None:
         verification.JOB,
     )
     releases = Source(Release.objects.select_related("namespace").all, _by_address)
+    signature_requests = Source(
+        SignatureRequest.objects.select_related("key__namespace").all,
+        lambda word: Q(key__namespace__name=word) | Q(key__key_id=word.upper()),
+    )
     targets.sources = dict.fromkeys(of_release, releases) | {
         reinspection.JOB: Source(
             ModuleVersion.objects.select_related("release__namespace").without_texts().all,
@@ -62,10 +66,7 @@ def connect() -> None:
             ProviderVersion.objects.select_related("release__namespace").all,
             lambda word: _by_address(word, "release__"),
         ),
-        requests.JOB: Source(
-            SignatureRequest.objects.select_related("key__namespace").all,
-            lambda word: Q(key__namespace__name=word) | Q(key__key_id=word.upper()),
-        ),
+        **dict.fromkeys((requests.JOB, requests.FORMER_JOB), signature_requests),
         keys.JOB: Source(
             SigningKey.objects.select_related("namespace").all,
             lambda word: Q(namespace__name=word) | Q(key_id=word.upper()),

@@ -29,7 +29,7 @@ from tests.live import Live, start_live
 from tests.oci.conformance import counts
 from tests.sessions import sign_in
 
-pytest_plugins = ["tests.chaos.report", "tests.failures", "tests.garbage", "tests.stack_hooks"]
+pytest_plugins = ["tests.chaos.report", "tests.failures", "tests.garbage", "tests.nothing", "tests.stack_hooks"]
 REQUIRED = frozenset(os.environ.get("LARDER_REQUIRE", "").replace(",", " ").split())
 SAY_VERSION = ("terraform", "tofu", "oras", "crane", "regctl")  # a command there, `--version` elsewhere
 # tofu is in no package registry: where it is there, each case runs with it too; elsewhere recorded requests do.

@@ -36,10 +36,11 @@ def start() -> str:
 class Server:
     """One that tests may stop at once, as a fail-over does, and start again: its data and its port stay.
 
-    `keeps_commits`: what was committed outlives such a stop.
+    `keeps_commits`: what was committed outlives such a stop. `password`: of the role postgres; then every connection
+    needs one. Without it everybody is let in as larder, a superuser.
     """
 
-    def __init__(self, *, keeps_commits: bool = False) -> None:
+    def __init__(self, *, keeps_commits: bool = False, password: str = "") -> None:
         found = programs()
         if found is None:
             raise RuntimeError(MISSING)
@@ -50,14 +51,20 @@ class Server:
         if os.geteuid() == 0:
             self._become += ["--reuid=postgres", "--regid=postgres", "--clear-groups"]
             shutil.chown(self._folder, "postgres", "postgres")
-        self._port = free_port()
+        self.port = free_port()
         self._options = {"fsync": "off", "full_page_writes": "off", "max_connections": "200"}
         self._options["synchronous_commit"] = "on" if keeps_commits else "off"
         layout = ["-D", str(self._folder / "data"), "-U", "larder", "-A", "trust", "-E", "UTF8", "-N"]
+        if password:
+            given = self._folder / "password"
+            given.write_text(password)
+            layout[3:6] = ["postgres", "-A", "scram-sha-256", f"--pwfile={given}"]
         subprocess.run(self._command("initdb", *layout), check=True, **self._quietly)
         self._process = self._started()
         atexit.register(self._stop)
-        self.url = f"postgres://larder@127.0.0.1:{self._port}/postgres"
+        self.url = f"postgres://larder@127.0.0.1:{self.port}/postgres"
+        if password:
+            self.url = f"postgres://postgres:{password}@127.0.0.1:{self.port}/postgres"
 
     def stop_at_once(self) -> None:
         """As `pg_ctl stop -m immediate`."""
@@ -89,17 +96,17 @@ class Server:
         return [*self._become, str(self._programs / program), *arguments]
 
     def _started(self) -> "subprocess.Popen[bytes]":
-        words = ["-D", str(self._folder / "data"), "-h", "127.0.0.1", "-p", str(self._port), "-k", ""]
+        words = ["-D", str(self._folder / "data"), "-h", "127.0.0.1", "-p", str(self.port), "-k", ""]
         words += [word for name, value in self._options.items() for word in ("-c", f"{name}={value}")]
         process = subprocess.Popen(self._command("postgres", *words), **self._quietly)
-        wait(process, self._port)
+        wait(process, self.port)
         self._wait_until_it_answers()
         return process
 
     def _wait_until_it_answers(self) -> None:
         """It takes connections a little later than its port does."""
         deadline = time.monotonic() + PATIENCE
-        asking = self._command("pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self._port))
+        asking = self._command("pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port))
         while subprocess.run(asking, check=False, **self._quietly).returncode != 0:
             if time.monotonic() > deadline:
                 raise RuntimeError("PostgreSQL did not start")

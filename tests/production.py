@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -10,12 +11,13 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import httpx
 import yaml
 
 from bench import trees
-from tests import postgres, s3
+from tests import confined, postgres, s3
 from tests.conftest import need
 from tests.live import ADMIN_PASSWORD, CHECKOUT, Live
 from tests.postgres import free_port
@@ -23,13 +25,22 @@ from tests.site.processes import eventually
 
 COMPOSE = yaml.safe_load((CHECKOUT / "compose.production.yaml").read_text())
 OURS = {name: one for name, one in COMPOSE["services"].items() if one.get("build")}
+# As .env: each password is another.
 GIVEN = {
+    name: f"of-{name.lower()}"
+    for name in re.findall(r"\$\{(\w+_PASSWORD):\?", (CHECKOUT / "compose.production.yaml").read_text())
+}
+GIVEN |= {
     "LARDER_PUBLIC_URL": "https://registry.acme.example",
-    "POSTGRES_PASSWORD": "unused",
     "S3_ACCESS_KEY": "key",
     "S3_SECRET_KEY": "secret",
     "LARDER_ADMIN_PASSWORD": ADMIN_PASSWORD,
 }
+# nginx goes on to the web servers from an address that is its alone, as in its container.
+NGINX = "127.0.0.10"
+UNITS = {"worker": "larder-worker", "roles": "larder-database-roles"}
+# Of the tests alone: Larder's users may not look at Redis as a whole.
+REDIS_ADMIN: Any = {"username": "admin", "password": "admin"}
 
 
 def interpolated(text: str) -> str:
@@ -48,13 +59,15 @@ class Part:
 
     words: list[str]
     port: int
+    environment: dict[str, str] = field(default_factory=dict)
     process: "subprocess.Popen[bytes]" = field(init=False)
 
     def __post_init__(self) -> None:
         self.start()
 
     def start(self) -> None:
-        self.process = subprocess.Popen(self.words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        own = os.environ | self.environment
+        self.process = subprocess.Popen(self.words, env=own, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         eventually(lambda: answers_at(self.port), what=self.words[0])
 
     def stop(self, sent: signal.Signals = signal.SIGTERM) -> None:
@@ -72,6 +85,7 @@ class Stack:
     variables: dict[str, str]
     database: postgres.Server
     broker: Part
+    cache: Part
     live: Live = field(init=False)
     processes: dict[str, "subprocess.Popen[bytes]"] = field(default_factory=dict)
     webs: dict[str, int] = field(default_factory=dict)
@@ -88,9 +102,13 @@ class Stack:
             self.webs.setdefault(copy, free_port())
         if copy in self.processes:
             self.ended.add(self.processes[copy].pid)
+        service = copy.rpartition("-")[0]
+        words = OURS[service]["command"][1:]
+        if confined.is_possible():
+            words = ["-m", "tests.confined", UNITS.get(service, f"larder-{service}"), *words]
         with (self.folder / f"{copy}.log").open("ab") as sink:
             self.processes[copy] = subprocess.Popen(
-                [sys.executable, *OURS[copy.rpartition("-")[0]]["command"][1:]],
+                [sys.executable, *words],
                 cwd=CHECKOUT,
                 env=self.environment(copy),
                 stdout=sink,
@@ -134,25 +152,27 @@ def running(folder: Path, *, storage: Callable[[int], int] | None = None, **vari
     (folder / "larder_secret_key").write_text("correct horse battery staple and more\n")
     (folder / "larder_signing_kek").write_text("5a" * 32 + "\n")
     with ExitStack() as parts:
-        database = postgres.Server(keeps_commits=True)
+        database = postgres.Server(keeps_commits=True, password=GIVEN["POSTGRES_PASSWORD"])
         parts.callback(database.stop_at_once)
+        make_roles(database)
         broker, cache = (_redis(parts, service, folder) for service in ("broker", "cache"))
         storage_port = parts.enter_context(s3.server())
         s3.make_bucket(f"http://127.0.0.1:{storage_port}", "larder")
         replaced = {
             "https://registry.acme.example": f"https://127.0.0.1:{port}",
-            "postgres://larder:unused@postgres:5432/larder": database.url,
-            "broker:6379": f"127.0.0.1:{broker.port}",
-            "cache:6379": f"127.0.0.1:{cache.port}",
+            "@postgres:5432": f"@127.0.0.1:{database.port}",
+            "@broker:6379": f"@127.0.0.1:{broker.port}",
+            "@cache:6379": f"@127.0.0.1:{cache.port}",
             "s3:8333": f"127.0.0.1:{storage(storage_port) if storage else storage_port}",
-            "172.30.8.0/24": "127.0.0.1",
+            "172.30.8.10": NGINX,
             "/run/secrets": str(folder),
         }
         usual = {"LARDER_STOP_NOTICE_SECONDS": "0"}
-        stack = Stack(folder, replaced, usual | variables, database, broker)
-        stack.start("migrate-0")
-        assert stack.processes.pop("migrate-0").wait(timeout=120) == 0, stack.logs()
-        stack.start_all(but={"migrate"})
+        stack = Stack(folder, replaced, usual | variables, database, broker, cache)
+        for once in ("migrate", "roles"):
+            stack.start(f"{once}-0")
+            assert stack.processes.pop(f"{once}-0").wait(timeout=300) == 0, stack.logs()
+        stack.start_all(but={"migrate", "roles"})
         parts.callback(_nginx(folder / "nginx", port, list(stack.webs.values())).stop)
         commands = stack.environment("worker-commands")
         url, log = f"https://127.0.0.1:{port}", folder / "web-0.log"
@@ -176,12 +196,28 @@ def is_ready(larder: Live) -> bool:
         return False
 
 
+def make_roles(database: postgres.Server) -> None:
+    """As PostgreSQL's image does in an empty volume."""
+    database.url = f"{database.url.rpartition('/')[0]}/larder"
+    service = COMPOSE["services"]["postgres"]
+    own = {name: interpolated(text) for name, text in service["environment"].items()}
+    own |= {"PGHOST": "127.0.0.1", "PGPORT": str(database.port), "PGPASSWORD": own["POSTGRES_PASSWORD"]}
+    script = CHECKOUT / service["volumes"][1].partition(":")[0]
+    for words in ([need("createdb"), "--username", "postgres", "larder"], ["sh", str(script)], ["sh", str(script)]):
+        subprocess.run(words, env=os.environ | own, check=True)
+
+
 def _redis(parts: ExitStack, service: str, folder: Path) -> Part:
-    """With the arguments of that service."""
-    port = free_port()
-    (folder / service).mkdir()
+    """With the arguments and the users of that service, and one more for the tests."""
+    need("redis-server")
+    port, described = free_port(), COMPOSE["services"][service]
+    shutil.copytree(CHECKOUT / "deploy" / "redis", folder / service)
+    with (folder / service / f"{service}.acl").open("a") as users:
+        users.write("user {username} on >{password} ~* &* +@all\n".format(**REDIS_ADMIN))
     own = ["--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder / service)]
-    part = Part([need("redis-server"), *COMPOSE["services"][service]["command"][1:], *own], port)
+    words = [word.replace("/larder/", f"{folder / service}/") for word in described["command"]]
+    passwords = {name: interpolated(text) for name, text in described["environment"].items()}
+    part = Part([*words, *own], port, {**passwords, "TMPDIR": str(folder / service)})
     parts.callback(part.stop)
     return part
 
@@ -199,6 +235,7 @@ def _nginx(own: Path, port: int, webs: list[int]) -> Part:
     for container, here in {
         "server web:8080": "\n".join(f"server 127.0.0.1:{web};" for web in webs[1:]) + f"server 127.0.0.1:{webs[0]}",
         "listen 443 ssl": f"listen 127.0.0.1:{port} ssl",
+        "proxy_http_version 1.1;": f"proxy_http_version 1.1; proxy_bind {NGINX};",
         "http2 on;": "",  # Debian's nginx is older than the directive
         "/tls/": f"{own}/",
     }.items():

@@ -58,6 +58,8 @@ _QUIET = frozenset(
         Kind.RELEASE_REJECTED,
         Kind.RELEASE_FAILED,
         Kind.RELEASE_VERIFY_REQUESTED,
+        Kind.RELEASE_SIGNED,
+        Kind.RELEASE_SIGNING_REFUSED,
         Kind.RELEASE_RESIGN_REQUESTED,
         Kind.CLEANUP_RULE_CHANGED,
         Kind.CLEANUP_APPLIED,

@@ -72,6 +72,8 @@ class Kind(models.TextChoices):
     RELEASE_VERIFY_REQUESTED = "namespace:release:verify-requested"
     RELEASE_VERIFIED = "namespace:release:verified"
     RELEASE_DAMAGED = "namespace:release:damaged"
+    RELEASE_SIGNED = "namespace:release:signed"
+    RELEASE_SIGNING_REFUSED = "namespace:release:signing-refused"
     RELEASE_RESIGN_REQUESTED = "namespace:release:resign-requested"
     RELEASE_RESIGNED = "namespace:release:resigned"
     KEY_REGISTERED = "namespace:key:registered"

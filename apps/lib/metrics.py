@@ -52,4 +52,8 @@ notifications = Counter(
 audit_heads = Counter(
     "larder_audit_heads", "Heads of the audit chain sent to LARDER_AUDIT_HEAD_URL.", ["outcome"], registry=registry
 )
+signatures = Counter("larder_signatures", "Signatures that the registry made.", ["algorithm"], registry=registry)
+signing_refusals = Counter(
+    "larder_signing_refusals", "Requests that the signing worker refused.", ["reason"], registry=registry
+)
 gpg_failures = Counter("larder_gpg_failures", "Signatures that failed, by step.", ["step"], registry=registry)

@@ -2,6 +2,11 @@
 connection goes to one of those.
 
 No redirects, no proxy, no `.netrc`, no decompression; one deadline for everything after the name is resolved.
+
+Which addresses are public is decided by the tables below, not by `is_global`, whose answers differ between Python 3.11
+and 3.14. Sources: IANA's special-purpose address registries for IPv4
+(https://www.iana.org/assignments/iana-ipv4-special-registry) and IPv6
+(https://www.iana.org/assignments/iana-ipv6-special-registry), as of RFC 9780; multicast by RFC 5771 and RFC 4291.
 """
 
 import http.client
@@ -28,9 +33,47 @@ HTTPS_PORT = 443
 Address = IPv4Address | IPv6Address
 Networks = tuple[IPv4Network | IPv6Network, ...]
 
-# IPv6 addresses that stand for an IPv4 address: a gateway translates (64:ff9b::, with DNS64 all of IPv4), or tunnels.
-_TRANSLATED = IPv6Network("64:ff9b::/96")
-_TUNNELS = tuple(IPv6Network(network) for network in ("2002::/16", "2001::/32", "64:ff9b:1::/48", "::/96"))
+# The whole registry, including what it calls globally reachable (192.0.0.9, 192.0.0.10, AS112, AMT): these anycast
+# addresses lead to the nearest relay or sink, which is often in our own network and never a receiver.
+_SPECIAL_IPV4 = tuple(
+    IPv4Network(network)
+    for network in (
+        "0.0.0.0/8",  # this network
+        "10.0.0.0/8",  # private
+        "100.64.0.0/10",  # carrier-grade NAT
+        "127.0.0.0/8",  # loopback
+        "169.254.0.0/16",  # link-local, and the metadata services of clouds
+        "172.16.0.0/12",  # private
+        "192.0.0.0/24",  # IETF protocol assignments: 192.0.0.8 (dummy), 192.0.0.170 (NAT64 discovery) and others
+        "192.0.2.0/24",  # documentation
+        "192.31.196.0/24",  # AS112
+        "192.52.193.0/24",  # AMT
+        "192.88.99.0/24",  # 6to4 relays
+        "192.168.0.0/16",  # private
+        "192.175.48.0/24",  # AS112
+        "198.18.0.0/15",  # benchmarks
+        "198.51.100.0/24",  # documentation
+        "203.0.113.0/24",  # documentation
+        "224.0.0.0/4",  # multicast
+        "240.0.0.0/4",  # reserved, and broadcast
+    )
+)
+# IANA assigns global unicast addresses from 2000::/3 alone. Outside are among others ::/96 (IPv4-compatible),
+# ::ffff:0:0:0/96 (SIIT), 64:ff9b:1::/48 (local translation), 100::/64 (discard), 5f00::/16 (segment routing), fc00::/7
+# (unique local), fe80::/10 (link-local), fec0::/10 (site-local) and ff00::/8 (multicast).
+_GLOBAL_IPV6 = IPv6Network("2000::/3")
+_SPECIAL_IPV6 = tuple(
+    IPv6Network(network)
+    for network in (
+        "2001::/23",  # IETF protocol assignments: Teredo, benchmarks, AMT, AS112, ORCHID, DRIP
+        "2001:db8::/32",  # documentation
+        "2002::/16",  # 6to4
+        "2620:4f:8000::/48",  # AS112
+        "3fff::/20",  # documentation
+    )
+)
+# IPv6 addresses that stand for an IPv4 address: mapped, and translated by a gateway (with DNS64 all of IPv4).
+_FOR_IPV4 = (IPv6Network("::ffff:0:0/96"), IPv6Network("64:ff9b::/96"))
 
 
 class NotAnswered(Exception):
@@ -48,14 +91,23 @@ class Answer:
 
 
 def check_url(url: str, allowed: Networks = ()) -> str:
-    """Return the URL. Raises Invalid. Names are resolved by `post` alone, because they may change."""
+    """Return the URL. Raises Invalid for what `post` would never call.
+
+    Names are resolved by `post` alone, because they may change. So with `allowed` networks any name may have an address
+    there; without them it must be a full name, with https on port 443.
+    """
     parts = _parts(url)
-    with suppress(ValueError):
-        if not _may_connect(ip_address(parts.hostname or ""), parts, allowed):
-            raise Invalid(
-                f"{parts.hostname} with {_way(parts)} is not allowed.",
-                hint="Use https on port 443 of a public address, or ask an operator for LARDER_WEBHOOK_ALLOW.",
-            )
+    host = parts.hostname or ""
+    hint = "Use https on port 443 of a public address, or ask an operator for LARDER_WEBHOOK_ALLOW."
+    address = _literal(host)
+    if address is not None:
+        if not _may_connect(address, parts, allowed):
+            raise Invalid(f"{host} with {_way(parts)} is not allowed.", hint=hint)
+    elif not allowed:
+        if not _is_https(parts):
+            raise Invalid(f"The URL uses {_way(parts)}, expected https on port {HTTPS_PORT}.", hint=hint)
+        if "." not in host or host.endswith("."):
+            raise Invalid(f"The host is {host!r}, expected a full name such as hooks.acme.example.", hint=hint)
     return url
 
 
@@ -109,19 +161,35 @@ def _way(parts: SplitResult) -> str:
     return f"{parts.scheme} on port {_port(parts)}"
 
 
+def _is_https(parts: SplitResult) -> bool:
+    return parts.scheme == "https" and _port(parts) == HTTPS_PORT
+
+
+def _literal(host: str) -> Address | None:
+    """Return the address that `getaddrinfo` reads in a host without asking anyone, or None if it is a name.
+
+    2130706433, 0x7f.1 and 0177.0.0.1 are 127.0.0.1.
+    """
+    with suppress(ValueError):
+        return ip_address(host)
+    with suppress(OSError):
+        return IPv4Address(socket.inet_aton(host))
+    return None
+
+
 def _may_connect(address: Address, parts: SplitResult, allowed: Networks) -> bool:
     """Public addresses by https on its port; everything else only in a network that an operator allowed."""
-    if isinstance(address, IPv6Address):
-        if address.ipv4_mapped is not None:
-            address = address.ipv4_mapped
-        elif address in _TRANSLATED:
-            address = IPv4Address(int(address) & 0xFFFFFFFF)
+    if any(address in network for network in _FOR_IPV4):
+        address = IPv4Address(int(address) & 0xFFFFFFFF)
     if any(address in network for network in allowed):
         return True
-    if isinstance(address, IPv6Address) and any(address in network for network in _TUNNELS):
-        return False
-    is_public = address.is_global and not address.is_multicast
-    return is_public and parts.scheme == "https" and _port(parts) == HTTPS_PORT
+    return _is_public(address) and _is_https(parts)
+
+
+def _is_public(address: Address) -> bool:
+    if isinstance(address, IPv6Address):
+        return address in _GLOBAL_IPV6 and not any(address in network for network in _SPECIAL_IPV6)
+    return not any(address in network for network in _SPECIAL_IPV4)
 
 
 def _resolved(parts: SplitResult, allowed: Networks) -> list[tuple[socket.AddressFamily, Any]]:

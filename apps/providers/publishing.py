@@ -1,4 +1,4 @@
-"""Publish a provider: open a draft, receive its files, submit it; then check, settle the sums, sign, store, enter,
+"""Publish a provider: open a draft, receive its files, submit it; then check, settle the sums, store, sign, enter,
 finalise (D4, D11, D24). The worker runs STEPS.
 """
 
@@ -27,6 +27,7 @@ from apps.providers.docs import drafted as docs
 from apps.providers.docs.layouts import Place
 from apps.providers.drafting import assembling, drafts, package_manifests, protocols
 from apps.providers.models import DocsPage, Package, Provider, ProviderVersion
+from apps.providers.signatures import requests
 from apps.releases.lifecycle import quarantine, release_blobs
 from apps.releases.models import Kind, Release, ReleaseFile, State
 from apps.releases.publishing import drafting, pipeline, reserving, staging, transitions
@@ -155,7 +156,7 @@ def _upload_digest(files: Sequence[ReleaseFile]) -> str:
     return tally.hexdigest
 
 
-# --- The worker: check, settle the sums, sign, store, enter, finalise -------------------------------------------------
+# --- The worker: check, settle the sums, store, sign, enter, finalise -------------------------------------------------
 
 
 def check(work: Work) -> None:
@@ -185,6 +186,19 @@ def settle_sums(work: Work) -> None:
     pipeline.record_checked(work, digest=settled.sums_digest, size=size)
 
 
+def store_files(work: Work) -> None:
+    """Move packages and docs from staging to content-addressed storage, create only: the signing worker reads them.
+
+    The release keeps the blobs of an earlier run, so that a purge removes them too.
+    """
+    files = work.findings.files
+    stored = [file for file, _ in files.packages] + ([files.docs] if files.docs else [])
+    names = {file.digest: file.name for file in stored}
+    release_blobs.record_blobs(work.release, names, claim=work.claim)
+    for file in stored:
+        store.store_staged(file.staging_key, digest=file.digest, size=file.size)
+
+
 def sign(work: Work) -> None:
     """Sign with the registry's key, unless the publisher's signature was verified with the sums.
 
@@ -193,22 +207,14 @@ def sign(work: Work) -> None:
     settled = work.findings.settled
     if settled.signature is None:
         pipeline.move_on(work, State.SIGNING)
-        work.findings.settled = assembling.signed(settled)
+        work.findings.settled = assembling.signed(work.release, settled, claim=work.claim)
     pipeline.record_signed(work)
 
 
-def store_files(work: Work) -> None:
-    """Move packages, docs, sums and signature from staging to content-addressed storage, create only.
-
-    The release keeps the blobs of an earlier run, so that a purge removes them too.
-    """
-    files = work.findings.files
+def store_sums(work: Work) -> None:
+    """Store sums and signature as well."""
     settled = work.findings.settled
-    stored = [file for file, _ in files.packages] + ([files.docs] if files.docs else [])
-    names = {file.digest: file.name for file in stored}
-    release_blobs.record_blobs(work.release, names | assembling.names_of(work.release, settled), claim=work.claim)
-    for file in stored:
-        store.store_staged(file.staging_key, digest=file.digest, size=file.size)
+    release_blobs.record_blobs(work.release, assembling.names_of(work.release, settled), claim=work.claim)
     assembling.store_signed(work.release, settled)
 
 
@@ -228,8 +234,9 @@ STEPS: tuple[Step[Findings], ...] = (
     pipeline.take_up,
     check,
     settle_sums,
-    sign,
     store_files,
+    sign,
+    store_sums,
     read_docs,
     pipeline.enter_ledger,
     finalise,
@@ -238,6 +245,7 @@ STEPS: tuple[Step[Findings], ...] = (
 
 
 def run(claim: Claim) -> None:
+    requests.forget(claim.target)
     pipeline.run(claim, STEPS, Findings())
 
 

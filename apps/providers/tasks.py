@@ -3,7 +3,7 @@ from celery import shared_task
 from apps.jobs import claims
 from apps.providers import publishing
 from apps.providers.docs import replacing
-from apps.providers.signatures import resigning, reverification
+from apps.providers.signatures import requests, resigning, reverification
 
 
 @shared_task(name=publishing.JOB)
@@ -11,6 +11,18 @@ def publish_provider(*, job_id: int, **_: object) -> None:
     with claims.claim(job_id) as claim:
         if claim is not None:
             publishing.run(claim)
+
+
+@shared_task(name=requests.JOB)
+def sign_release(*, job_id: int, **_: object) -> None:
+    with claims.claim(job_id) as claim:
+        if claim is not None:
+            requests.run(claim)
+
+
+@shared_task(name=requests.FORMER_JOB)
+def refuse_former_request(*, job_id: int, **_: object) -> None:
+    sign_release(job_id=job_id)
 
 
 @shared_task(name=resigning.JOB)

@@ -6,12 +6,19 @@ A host's file may have several lines while keys are exchanged: it matches if one
 import hashlib
 import hmac
 import socket
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
+from django.db.models import Case, Q, When
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from apps.signing.models import KeyFingerprint, PrivateKey, SharedKey
+
+# A worker tries every minute.
+KEK_PLACE_AGE = timedelta(minutes=3)
 
 _PURPOSE = b"larder.secret-key-fingerprint.v1"
 
@@ -52,8 +59,8 @@ def kek_problem(kek_ids: list[str], *, record: bool) -> str:
     return (
         f"This host's key-encryption key ({', '.join(kek_ids)}) is not the one that {other.host} recorded on "
         f"{other.recorded_at:%Y-%m-%d} ({other.fingerprint}): workers with different keys cannot open each other's "
-        "sealed keys. Give every host that runs workers the same file (LARDER_SIGNING_KEK_FILE). If it was replaced "
-        "on purpose, run `manage.py reseal_signing_keys`."
+        "sealed keys. Give every host that runs workers the same LARDER_SIGNING_KEK_URL and the same file "
+        "(LARDER_SIGNING_KEK_FILE). If the key was replaced on purpose, run `manage.py reseal_signing_keys`."
     )
 
 
@@ -68,13 +75,44 @@ def sealed_elsewhere() -> str:
         return ""
     return (
         f"Private signing keys are encrypted under {', '.join(found)}; workers share {recorded.fingerprint}, which "
-        f"{recorded.host} recorded on {recorded.recorded_at:%Y-%m-%d}. Put every key-encryption key into the file of "
-        "every host that runs workers (LARDER_SIGNING_KEK_FILE), then run `manage.py reseal_signing_keys`."
+        f"{recorded.host} recorded on {recorded.recorded_at:%Y-%m-%d}. Give every host that runs "
+        "workers every key-encryption key (LARDER_SIGNING_KEK_FILE, LARDER_SIGNING_KEK_URL), then run "
+        "`manage.py reseal_signing_keys`."
     )
 
 
 def accept_kek(kek_id: str) -> None:
     _record(SharedKey.KEK, kek_id)
+
+
+@dataclass(frozen=True, slots=True)
+class KekPlace:
+    """`name`: file, AWS KMS or Vault."""
+
+    name: str
+    is_answering: bool
+
+    @property
+    def is_service(self) -> bool:
+        return self.name != "file"
+
+
+def is_kek_recorded() -> bool:
+    return KeyFingerprint.objects.filter(key=SharedKey.KEK).exists()
+
+
+def record_kek_place(name: str, *, is_answering: bool) -> None:
+    """Record where a worker's newest key-encryption key is, and that it has just answered."""
+    moment = {"answered_at": Now()} if is_answering else {}
+    KeyFingerprint.objects.filter(key=SharedKey.KEK).update(place=name, **moment)
+
+
+def kek_place() -> KekPlace | None:
+    """Return what the signing workers reported last, None if they have not yet."""
+    lately = Q(answered_at__gte=Now() - KEK_PLACE_AGE)
+    rows = KeyFingerprint.objects.filter(key=SharedKey.KEK).exclude(place="")
+    row = rows.annotate(is_answering=Case(When(lately, then=True), default=False)).first()
+    return KekPlace(row.place, row.is_answering) if row else None
 
 
 def _recorded_other(key: SharedKey, found: list[str], *, record: bool) -> KeyFingerprint | None:

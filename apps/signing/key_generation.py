@@ -75,6 +75,8 @@ def import_key(*, namespace: Namespace, material: bytes, passphrase: str, actor:
         secret = _private_half(gpg, parsed.fingerprint)
         if not secret:
             raise _not_one_key()
+    # Before the transaction: a key service may take seconds.
+    data_key = vault.new_data_key(parsed.fingerprint)
     with transaction.atomic():
         try:
             key = keys.add_private(namespace=namespace, parsed=parsed, actor=actor)
@@ -84,7 +86,7 @@ def import_key(*, namespace: Namespace, material: bytes, passphrase: str, actor:
             key = taken.known
             keys.renew(key, parsed, actor)
             PrivateKey.objects.filter(key=key).delete()
-        vault.seal(key, secret).save()
+        vault.seal(key, secret, data_key).save()
     return key
 
 

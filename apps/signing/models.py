@@ -79,12 +79,20 @@ class SigningKey(models.Model):
 
 
 class PrivateKey(models.Model):
-    """The private half of a key in the registry's custody: AES-256-GCM, bound to the row by associated data (D12)."""
+    """The private half of a key in the registry's custody: AES-256-GCM, bound to the row by associated data (D12).
+
+    The key is a line of the file, or is the row's and wrapped by a key service.
+    """
 
     key = models.OneToOneField(SigningKey, models.PROTECT, related_name="private_key")
     nonce = models.BinaryField(max_length=12)
     ciphertext = models.BinaryField()
-    kek_id = models.CharField(max_length=16, help_text="The key-encryption key, by the start of its SHA-256.")
+    kek_id = models.CharField(
+        max_length=16,
+        help_text="The key-encryption key, by the start of the SHA-256 of it or of its address.",
+    )
+    # Empty: the key-encryption key encrypts this row itself.
+    wrapped_key = models.BinaryField(null=True, help_text="The key of this row, as its key service has wrapped it.")
     made_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
@@ -92,16 +100,20 @@ class PrivateKey(models.Model):
 
 
 class SignatureRequest(models.Model):
-    """Sums that a worker without a key-encryption key wants signed. It waits for the answer, and deletes the row."""
+    """A release whose sums a worker wants signed. It waits for the answer, and deletes the row.
 
+    The release's number, because `releases` is a sibling. A former Larder wrote `data` to sign, which nothing reads.
+    """
+
+    release_id = models.BigIntegerField(null=True)
     key = models.ForeignKey(SigningKey, models.CASCADE, related_name="+")
-    data = models.BinaryField()
+    data = models.BinaryField(null=True)
     signature = models.BinaryField(null=True)
     problem = models.CharField(max_length=40, blank=True, help_text="The code of the error, if it ended with one.")
     made_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
-        return f"sums for {self.key}"
+        return f"release {self.release_id} by {self.key}"
 
 
 class SharedKey(models.TextChoices):
@@ -116,6 +128,9 @@ class KeyFingerprint(models.Model):
     fingerprint = models.CharField(max_length=64)
     host = models.CharField(max_length=120, help_text="The host that recorded it.")
     recorded_at = models.DateTimeField(default=timezone.now)
+    # Of the key-encryption key, as signing workers report it, for /status.
+    place = models.CharField(max_length=20, db_default="", blank=True, help_text="file, AWS KMS or Vault")
+    answered_at = models.DateTimeField(null=True, blank=True)
 
     def __str__(self) -> str:
         return self.key

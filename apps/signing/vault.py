@@ -1,8 +1,16 @@
-"""Private keys at rest: AES-256-GCM, bound to their row, sealed under a key that only workers read (D12)."""
+"""Private keys at rest: AES-256-GCM, bound to their row, sealed under a key that only workers reach (D12).
+
+That is a line of a file, or a data key for each row, which a key service wraps (LARDER_SIGNING_KEK_URL).
+"""
 
 import hashlib
 import os
 import secrets
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import structlog
@@ -11,9 +19,13 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from django.conf import settings
 
 from apps.lib.durable import make_folder, settle
-from apps.lib.errors import RegistryError, Unavailable
-from apps.signing import fingerprints
+from apps.lib.errors import RegistryError
+from apps.lib.kek_urls import AwsAddress, VaultAddress
+from apps.signing import fingerprints, kms
+from apps.signing.kms import KeyService, KeyServiceAway, SignerUnavailable
 from apps.signing.models import PrivateKey, SigningKey
+
+__all__ = ["KeyServiceAway", "SealBroken", "SignerUnavailable"]
 
 PURPOSE = "sign releases"
 NONCE_BYTES = 12
@@ -22,25 +34,28 @@ KEK_BYTES = 32
 log = structlog.get_logger("larder.signing")
 
 
-class SignerUnavailable(Unavailable):
-    """This process cannot open the private keys; another can, or this one later."""
-
-    code = "signer_unavailable"
-
-
 class SealBroken(RegistryError):
     """A private key's ciphertext is not the one that was stored for this row."""
 
     code = "seal_broken"
 
 
+@dataclass(frozen=True, slots=True)
+class DataKey:
+    """What encrypts one private half. `wrapped` is what a key service made of it; None: it is a line of the file."""
+
+    kek_id: str
+    secret: bytes
+    wrapped: bytes | None = None
+
+
 _unlocked = False
 
 
 def unlock() -> None:
-    """Let this process read the key-encryption key: workers and commands on their hosts, never web processes.
+    """Let this process reach the key-encryption key: workers and commands on their hosts, never web processes.
 
-    The file is not read yet: it may come later.
+    Neither the file nor the service is asked yet: they may come later.
     """
     global _unlocked  # noqa: PLW0603  # one fact about this process, and children of a prefork pool inherit it
     _unlocked = True
@@ -55,46 +70,79 @@ def lock() -> None:
     """Undo `unlock`."""
     global _unlocked  # noqa: PLW0603
     _unlocked = False
+    kms.forget()
 
 
-def seal(key: SigningKey, secret: bytes) -> PrivateKey:
-    """Return an unsaved row with the private half under the newest key-encryption key. Raises SignerUnavailable."""
-    kek = _keks(may_make=True)[0]
+def seal(key: SigningKey, secret: bytes, data_key: DataKey | None = None) -> PrivateKey:
+    """Return an unsaved row with the private half under the newest key-encryption key. Raises SignerUnavailable.
+
+    `data_key`: from `new_data_key`, so that no key service is asked in the caller's transaction.
+    """
+    data_key = data_key or new_data_key(key.fingerprint)
     compare_keks()
     nonce = secrets.token_bytes(NONCE_BYTES)
-    ciphertext = AESGCM(kek).encrypt(nonce, secret, _bound_to(key))
-    return PrivateKey(key=key, nonce=nonce, ciphertext=ciphertext, kek_id=_id_of(kek))
+    ciphertext = AESGCM(data_key.secret).encrypt(nonce, secret, _bound_to(key))
+    return PrivateKey(key=key, nonce=nonce, ciphertext=ciphertext, kek_id=data_key.kek_id, wrapped_key=data_key.wrapped)
+
+
+def new_data_key(fingerprint: str) -> DataKey:
+    """Return what encrypts the private half of the key with this fingerprint. Raises SignerUnavailable."""
+    kek = _keks(may_make=True)[0]
+    if isinstance(kek, bytes):
+        return DataKey(_id_of(kek), kek)
+    secret = secrets.token_bytes(KEK_BYTES)
+    return DataKey(kek.id, secret, kek.wrap(secret, _context(fingerprint)))
 
 
 def unseal(private: PrivateKey) -> bytes:
-    """Return the private half. Raises SignerUnavailable (no or another key-encryption key) and SealBroken."""
-    keks = {_id_of(kek): kek for kek in _keks()}
-    kek = keks.get(private.kek_id)
-    if kek is None:
-        log.error("kek_wrong", key=private.key_id, sealed_under=private.kek_id, found=", ".join(keks))
-        raise SignerUnavailable(
-            f"The private key of {private.key} is sealed under the key-encryption key {private.kek_id}; "
-            f"this worker has {', '.join(keks)}.",
-            hint="Give every worker the file with which the key was sealed (LARDER_SIGNING_KEK_FILE).",
-        )
+    """Return the private half. Raises SignerUnavailable (no or another key-encryption key, or its service is away)
+    and SealBroken.
+    """
     try:
-        return AESGCM(kek).decrypt(bytes(private.nonce), bytes(private.ciphertext), _bound_to(private.key))
-    except (InvalidTag, ValueError):
+        data_key = _data_key_of(private)
+        return AESGCM(data_key).decrypt(bytes(private.nonce), bytes(private.ciphertext), _bound_to(private.key))
+    except (InvalidTag, ValueError, kms.NotUnwrapped):
         log.critical("private_key_tampered", key=private.key_id, fingerprint=private.key.fingerprint)
         raise SealBroken(
             f"The private key of {private.key} is damaged or was replaced.",
             hint="Find out who can write to the database; then revoke this key and generate another.",
         ) from None
+    except KeyServiceAway as away:
+        log.error("key_service_away", error=str(away))  # noqa: TRY400  # the traceback adds nothing
+        raise
+
+
+def _data_key_of(private: PrivateKey) -> bytes:
+    """Raises SignerUnavailable and NotUnwrapped."""
+    keks = _keks()
+    context = _context(private.key.fingerprint)
+    wrapped = bytes(private.wrapped_key or b"")
+    for kek in keks:
+        if _id_of(kek) == private.kek_id:
+            return kek if isinstance(kek, bytes) else kms.unwrap(kek, wrapped, context)
+    # The id of a service's key is that of its address, which may have changed; the service knows what it wrapped.
+    for kek in keks:
+        if wrapped and not isinstance(kek, bytes):
+            with suppress(kms.NotUnwrapped):
+                return kms.unwrap(kek, wrapped, context)
+    found = ", ".join(_id_of(kek) for kek in keks)
+    log.error("kek_wrong", key=private.key_id, sealed_under=private.kek_id, found=found)
+    raise SignerUnavailable(
+        f"The private key of {private.key} is sealed under the key-encryption key {private.kek_id}; "
+        f"this worker has {found}.",
+        hint="Give every worker the file with which the key was sealed (LARDER_SIGNING_KEK_FILE), or name its key "
+        "service (LARDER_SIGNING_KEK_URL).",
+    )
 
 
 def compare_keks() -> None:
-    """Log if no line of the file is the recorded key; record it if there is none. Raises SignerUnavailable."""
+    """Log if none of this host's keys is the recorded key; record it if there is none. Raises SignerUnavailable."""
     if problem := fingerprints.kek_problem(kek_ids(), record=True):
         log.error("kek_differs", problem=problem)
 
 
 def kek_ids() -> list[str]:
-    """Return the id of each line of the file, the newest first. Raises SignerUnavailable."""
+    """Return the id of each key-encryption key, the newest first. Raises SignerUnavailable."""
     return [_id_of(kek) for kek in _keks()]
 
 
@@ -103,15 +151,93 @@ def newest_kek_id() -> str:
     return kek_ids()[0]
 
 
+def newest_kek_title() -> str:
+    newest = settings.SIGNING_KEKS[0]
+    return f"the key of {newest.title}" if newest else "the first line of the file"
+
+
+def uses_file() -> bool:
+    return None in settings.SIGNING_KEKS
+
+
+def report() -> None:
+    """Record for /status where this worker's newest key-encryption key is, and that it answers."""
+    if not (_unlocked and fingerprints.is_kek_recorded()):
+        return  # a new Larder, whose file the first key makes
+    newest = settings.SIGNING_KEKS[0]
+    is_answering = True
+    try:
+        kek_ids()
+        for service in services():
+            try_service(service)
+    except SignerUnavailable as away:
+        log.error("key_service_away", error=str(away))  # noqa: TRY400  # the traceback adds nothing
+        is_answering = False
+    fingerprints.record_kek_place(newest.kind if newest else "file", is_answering=is_answering)
+
+
+def services() -> list[KeyService]:
+    """Return the key services of this host's settings. None of them is asked."""
+    return [_service(address) for address in settings.SIGNING_KEKS if address is not None]
+
+
+def try_service(service: KeyService) -> float:
+    """Let the service wrap and unwrap a key, and return the seconds that it took. Raises SignerUnavailable."""
+    _require_unlocked()
+    began = time.monotonic()
+    # No key has this fingerprint; a policy of the service may require the rest.
+    secret, context = secrets.token_bytes(KEK_BYTES), _context("try")
+    try:
+        is_same = service.unwrap(service.wrap(secret, context), context) == secret
+    except kms.NotUnwrapped:
+        is_same = False
+    if not is_same:
+        raise KeyServiceAway(f"{service.title} does not unwrap what it has just wrapped.", hint="Check its key.")
+    return time.monotonic() - began
+
+
+def _context(fingerprint: str) -> kms.Context:
+    """Return what a wrapped data key is bound to. AWS writes it into its own log of requests."""
+    return {"larder": PURPOSE, "fingerprint": fingerprint}
+
+
 def _bound_to(key: SigningKey) -> bytes:
     """Return the associated data, with which a ciphertext opens only in this row and for this key."""
     return f"larder\0{key.pk}\0{key.fingerprint}\0{PURPOSE}".encode()
 
 
-def _keks(*, may_make: bool = False) -> list[bytes]:
-    """Return the keys in the file: the first seals, all of them open."""
+def _require_unlocked() -> None:
     if not _unlocked:
         raise SignerUnavailable("This process has no key-encryption key: only workers sign.", hint="Run a worker.")
+
+
+def _keks(*, may_make: bool = False) -> list[bytes | KeyService]:
+    """Return lines of the file and services, in the order of the settings: the first seals, all of them open."""
+    _require_unlocked()
+    return list(_listed(may_make=may_make and settings.SIGNING_KEKS[0] is None))
+
+
+def _listed(*, may_make: bool) -> Iterator[bytes | KeyService]:
+    for address in settings.SIGNING_KEKS:
+        if address is None:
+            yield from _lines(may_make=may_make)
+        else:
+            yield _service(address)
+
+
+@cache
+def _service(address: AwsAddress | VaultAddress) -> KeyService:
+    # Imported here: the client of AWS takes memory of each process that has no use for it.
+    if isinstance(address, AwsAddress):
+        from apps.signing.kms_aws import AwsService
+
+        return AwsService(address)
+    from apps.signing.kms_vault import VaultService
+
+    return VaultService(address)
+
+
+def _lines(*, may_make: bool) -> list[bytes]:
     path = settings.SIGNING_KEK_FILE
     # Only the default file: hosts that each make their own could not read one another's rows.
     if may_make and path == settings.DATA_DIR / "signing" / "kek":
@@ -156,5 +282,5 @@ def _make(path: Path) -> None:
     settle(path.parent)
 
 
-def _id_of(kek: bytes) -> str:
-    return hashlib.sha256(kek).hexdigest()[:16]
+def _id_of(kek: bytes | KeyService) -> str:
+    return hashlib.sha256(kek).hexdigest()[:16] if isinstance(kek, bytes) else kek.id

@@ -1,5 +1,7 @@
 """Where Celery's beat writes when it last rang for what, so that a restart postpones nothing that is due once a day."""
 
+import shelve
+from dbm import dumb
 from typing import Any
 
 import structlog
@@ -8,9 +10,23 @@ from celery.beat import PersistentScheduler
 log = structlog.get_logger("larder.jobs")
 
 
+class _Files:
+    """Opens a shelve in dbm's portable form.
+
+    On Debian `shelve.open` takes Berkeley DB, which reports no full disk, and writes only when it is closed: a killed
+    beat had forgotten everything since its start.
+    """
+
+    @staticmethod
+    def open(filename: str, *, writeback: bool) -> shelve.Shelf[Any]:
+        rows: Any = dumb.open(filename, "c")  # noqa: SIM115  # the scheduler closes it
+        return shelve.Shelf(rows, writeback=writeback)
+
+
 class Scheduler(PersistentScheduler):
     """Rings on while its file cannot be written: otherwise a full disk ends beat, and with it the embedded worker."""
 
+    persistence: Any = _Files
     _store: Any  # a shelve; the stubs do not know it
 
     def sync(self) -> None:

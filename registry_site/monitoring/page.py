@@ -40,6 +40,9 @@ def may_read(environ: Environ) -> bool:
     if scheme.lower() == "bearer":
         given = given.strip().encode()
         return any(hmac.compare_digest(given, token.encode()) for token in settings.METRICS_TOKENS)
+    if settings.TRUSTED_PROXIES or settings.BEHIND_PROXY:
+        # A proxy may run on this machine and leave its headers out, and then its requests look like this machine's own.
+        return False
     try:
         return ip_address(environ.get(DIRECT_PEER, "")).is_loopback
     except ValueError:

@@ -164,6 +164,15 @@ def _database_time() -> datetime:
     return found if isinstance(found, datetime) else datetime.fromisoformat(found).replace(tzinfo=UTC)
 
 
+def key_services() -> Iterator[Finding]:
+    """Only where they are in use, and only on hosts that sign: no other has the credentials."""
+    if vault.is_for_this_host():
+        vault.unlock()
+        for service in vault.services():
+            milliseconds = vault.try_service(service) * 1000
+            yield Finding("key service", OK, f"{service.title}: wraps and unwraps in {milliseconds:.0f} ms")
+
+
 def signing() -> Iterator[Finding]:
     program = gpg.program("gpg")
     gpg.program("gpgv")
@@ -172,11 +181,14 @@ def signing() -> Iterator[Finding]:
     if not PrivateKey.objects.exists():
         yield Finding("signing keys", OK, "none are stored")
         return
+    if vault.services() and not vault.is_for_this_host():
+        yield Finding("signing keys", OK, "this host does not sign (LARDER_WORKER_QUEUES)")
+        return
     vault.unlock()
     try:
         newest = vault.newest_kek_id()
     except vault.SignerUnavailable as why:
-        if settings.SIGNING_KEK_FILE.exists():
+        if settings.SIGNING_KEK_FILE.exists() or vault.services():
             yield Finding("signing keys", FAIL, str(why), why.hint)
         else:
             yield Finding("signing keys", OK, "this host has no key-encryption key: right for hosts without a worker")
@@ -187,10 +199,13 @@ def signing() -> Iterator[Finding]:
             vault.unseal(private)
         except RegistryError as why:
             broken.append(f"{private.key}: {why}")
+            if isinstance(why, vault.KeyServiceAway):
+                break  # the others would wait as long
     if broken:
         yield Finding("signing keys", FAIL, broken[0], "docs/operations.md, Signing keys.")
     else:
-        yield Finding("signing keys", OK, f"the key-encryption key {newest} opens every private key")
+        where = vault.newest_kek_title()
+        yield Finding("signing keys", OK, f"every private key opens; {where} ({newest}) encrypts")
 
 
 def certificate() -> Iterator[Finding]:
@@ -272,6 +287,7 @@ LOOKS: dict[str, Look] = {
     "cache": shared_cache,
     "worker and beat": workers,
     "clock": clocks,
+    "key service": key_services,
     "gpg": signing,
     "certificate": certificate,
     "name": name,

@@ -14,6 +14,7 @@ from django.db import DatabaseError, InterfaceError
 
 from apps.lib import outgoing
 from apps.lib.errors import Invalid
+from apps.lib.kek_urls import VaultAddress
 from apps.lib.storage_urls import AzureAddress, S3Address
 from apps.signing import fingerprints, vault
 from registry_site import env
@@ -180,7 +181,7 @@ def keys_are_apart_from_what_they_protect(app_configs: Sequence[AppConfig] | Non
     if not database["ENGINE"].endswith("sqlite3"):
         return []
     folder = Path(database["NAME"]).resolve().parent
-    if not settings.SIGNING_KEK_FILE.is_relative_to(folder):
+    if not (vault.uses_file() and settings.SIGNING_KEK_FILE.is_relative_to(folder)):
         return []
     return [
         Warning(
@@ -196,11 +197,13 @@ def keys_are_apart_from_what_they_protect(app_configs: Sequence[AppConfig] | Non
 @register(Tags.security, deploy=True)
 def only_signing_workers_open_private_keys(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:  # noqa: ARG001
     """Whoever reads hostile input must not be able to open private keys (D12)."""
-    if not vault.is_for_this_host() and os.access(settings.SIGNING_KEK_FILE, os.R_OK):
+    tokens = [Path(one.token_file) for one in settings.SIGNING_KEKS if isinstance(one, VaultAddress) and one.token_file]
+    readable = [file for file in [settings.SIGNING_KEK_FILE, *tokens] if os.access(file, os.R_OK)]
+    if readable and not vault.is_for_this_host():
         return [
             Error(
                 f"LARDER_WORKER_QUEUES says that this host does not sign, but its processes can read the "
-                f"key-encryption key ({settings.SIGNING_KEK_FILE}).",
+                f"key-encryption key, or the token for it ({readable[0]}).",
                 hint="Remove the file here, or let only the user of the signing workers read it.",
                 id="larder.E009",
             )

@@ -35,9 +35,11 @@ _COLUMNS = {
     "sqlite": """
         SELECT tables.name, columns.name, columns."notnull" AND columns.dflt_value IS NULL AND NOT columns.pk
         FROM sqlite_master AS tables JOIN pragma_table_info(tables.name) AS columns WHERE tables.type = 'table'""",
+    # Not information_schema, which hides what the role may not read.
     "postgresql": """
-        SELECT table_name, column_name, is_nullable = 'NO' AND column_default IS NULL AND is_identity = 'NO'
-        FROM information_schema.columns WHERE table_schema = ANY (current_schemas(false))""",
+        SELECT relname, attname, attnotnull AND NOT atthasdef AND attidentity = ''
+        FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid JOIN pg_namespace ON pg_namespace.oid = relnamespace
+        WHERE nspname = ANY (current_schemas(false)) AND relkind IN ('r', 'p') AND attnum > 0 AND NOT attisdropped""",
 }
 # In both databases a unique constraint with a condition is an index.
 _RULES = {

@@ -25,7 +25,7 @@ def compare_secret_key() -> str:
 def compare_kek() -> None:
     """Compare the key-encryption key, in a worker that has unlocked it. Skip if its file does not exist yet."""
     try:
-        if os.access(settings.SIGNING_KEK_FILE, os.R_OK):
+        if not vault.uses_file() or os.access(settings.SIGNING_KEK_FILE, os.R_OK):
             vault.compare_keks()
     except (vault.SignerUnavailable, DatabaseError, InterfaceError):
         return  # the file is malformed, which is logged, or the database is away

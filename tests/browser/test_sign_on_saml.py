@@ -3,7 +3,9 @@
 import html
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -18,20 +20,25 @@ pytestmark = pytest.mark.live
 @pytest.fixture(scope="module")
 def larder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     folder = tmp_path_factory.mktemp("saml")
+    with acme_process(folder) as variables, start_live(folder, **variables) as larder:
+        yield larder
+
+
+@contextmanager
+def acme_process(folder: Path) -> Iterator[dict[str, str]]:
+    """Run the provider; yields the variables of a Larder that trusts it."""
     source = folder / "provider.xml"
     acme = saml.Scripted(saml.Key(), str(source))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler_of(acme)) as server:
         source.write_text(acme.metadata().replace(saml.SIGN_IN, f"http://localhost:{server.server_address[1]}/"))
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         thread.start()
-        with start_live(
-            folder,
-            LARDER_SAML_PROVIDERS=f"try={source}",
-            LARDER_SAML_ENTITY_IDS=f"try={saml.ISSUER}",
-            LARDER_SAML_NAMES="try=Acme ID",
-            LARDER_SAML_NEW_ACCOUNTS="try=everyone",
-        ) as larder:
-            yield larder
+        yield {
+            "LARDER_SAML_PROVIDERS": f"try={source}",
+            "LARDER_SAML_ENTITY_IDS": f"try={saml.ISSUER}",
+            "LARDER_SAML_NAMES": "try=Acme ID",
+            "LARDER_SAML_NEW_ACCOUNTS": "try=everyone",
+        }
         server.shutdown()
         thread.join()
 

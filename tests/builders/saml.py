@@ -156,11 +156,12 @@ def at(seconds: float) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def form(xml: str) -> dict[str, str]:
-    return {"SAMLResponse": base64.b64encode(xml.encode()).decode()}
+def form(xml: str | bytes) -> dict[str, str]:
+    xml = xml.encode() if isinstance(xml, str) else xml
+    return {"SAMLResponse": base64.b64encode(xml).decode()}
 
 
-def post(client: Any, xml: str) -> Any:
+def post(client: Any, xml: str | bytes) -> Any:
     """What the provider's page does in the browser; leads on as far as Larder does."""
     answer = client.post("/account/sign-on/corp/acs", form(xml))
     return client.get(answer.url) if answer.status_code == 303 else answer

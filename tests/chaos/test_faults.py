@@ -15,7 +15,7 @@ from tests.chaos.faulty_storage import FAULTS, Proxy
 from tests.chaos.garbage import NAMESPACE, Garbage
 from tests.chaos.world import IS_LONG, World
 from tests.flows.crashing import make_key
-from tests.production import running
+from tests.production import REDIS_ADMIN, running
 from tests.site.processes import eventually
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
@@ -118,7 +118,7 @@ def test_rings_that_were_flushed_are_rung_again(world: World) -> None:
 
 
 def test_a_broker_whose_memory_is_full_costs_no_upload_and_no_worker(world: World) -> None:
-    broker = redis.Redis(port=world.stack.broker.port)
+    broker = redis.Redis(port=world.stack.broker.port, **REDIS_ADMIN)
     with world.load():
         broker.config_set("maxmemory", 1)
         time.sleep(SECONDS)
@@ -230,4 +230,4 @@ def test_garbage_meets_no_5xx_and_takes_no_memory(world: World) -> None:
 
 
 def flush(port: int) -> None:
-    redis.Redis(port=port).flushall()
+    redis.Redis(port=port, **REDIS_ADMIN).flushall()

@@ -2,6 +2,7 @@
 
 import copy
 import shutil
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,13 +11,18 @@ from django.test import Client, override_settings
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
-from apps.accounts.models import Scope
+from apps.accounts.models import Namespace, Scope
 from tests.conftest import BLOBS
-from tests.house import scenario
-from tests.house.policy.table import COLUMNS
+from tests.house import scenario, scenario_people
+from tests.house.policy.table import COLUMNS, LIKE
 from tests.sessions import sign_in
 
 BARE = "bare"  # a session without a second factor
+# Tokens that may manage, within a limit.
+LIMITS: dict[str, Callable[[], dict[str, Any]]] = {
+    "hall": lambda: {"scope": Scope.MANAGE, "namespaces": Namespace.objects.filter(name="hall")},
+    "vpc": lambda: {"scope": Scope.MANAGE, "only_name": "vpc/aws"},
+}
 
 
 @pytest.fixture(scope="module")
@@ -52,23 +58,26 @@ class Bare(Client):
 
 
 def client_for(scene, column, *, confirmed=True):
-    """The client of a column: a session by its person's name, a token as person-scope, and person-bare."""
-    person, _, scope = column.partition("-")
-    client = Client(raise_request_exception=False)
-    if scope == BARE:
-        client = sign_in(Bare(raise_request_exception=False), scene.users[person])
-    elif scope:
-        user = scene.users[person]
-        _, secret = tokens.issue(user=user, label="test", scope=Scope(scope), actor=Viewer(user))
+    """The client of a column: a session by its person's name, a token as person-scope or person-limit, and others."""
+    person, _, which = column.partition("-")
+    client, user = Client(raise_request_exception=False), scene.users.get(person)
+    if which == BARE:
+        return sign_in(Bare(raise_request_exception=False), user)
+    if which in scenario_people.PROOFS:
+        return scenario_people.WithFactor(user, which)
+    if which:
+        limits = LIMITS[which]() if which in LIMITS else {"scope": Scope(which)}
+        _, secret = tokens.issue(user=user, label="test", actor=Viewer(user), **limits)
         client.defaults["HTTP_AUTHORIZATION"] = f"Bearer {secret}"
-    elif person != "nobody":
-        sign_in(client, scene.users[person], confirmed=confirmed)
+    elif user:
+        sign_in(client, user, confirmed=confirmed)
     return client
 
 
 @pytest.fixture(scope="module")
 def shared_clients(shared_scene):
-    return {column: client_for(shared_scene, column) for column in sorted({*COLUMNS["session"], *COLUMNS["token"]})}
+    columns = {column for listed in (COLUMNS, LIKE) for kind in listed.values() for column in kind}
+    return {column: client_for(shared_scene, column) for column in sorted(columns)}
 
 
 @pytest.fixture

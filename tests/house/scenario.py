@@ -25,7 +25,7 @@ from apps.signing.models import Custody, SigningKey
 from tests.accounts.identity.test_cli_login import ASKED
 from tests.builders.archives import MODULE, module_zip
 from tests.conftest import person, run_jobs
-from tests.house import scenario_machines, scenario_notify, scenario_oci, scenario_uploads
+from tests.house import scenario_machines, scenario_notify, scenario_oci, scenario_people, scenario_uploads
 from tests.house.scenario_uploads import ORIGIN
 from tests.protocol.providers import cast
 
@@ -116,6 +116,7 @@ def build():
         Grant.objects.create(namespace=namespace, user=users["alice"], role=Role.PUBLISHER)
         Grant.objects.create(namespace=namespace, user=users["dora"], role=Role.OWNER)
     Grant.objects.create(namespace=spaces["private"], user=users["bob"], role=Role.READER)
+    users |= scenario_people.others(spaces.values(), users["olga"])
     return World(users, {row: _place(space, users) for row, space in spaces.items()} | {ABSENT: _nowhere()})
 
 

@@ -7,8 +7,9 @@ from apps.accounts.models import Scope
 from apps.accounts.people import service_accounts
 from apps.jobs.models import Job, State
 from apps.releases.lifecycle import verification
+from tests.house.scenario_people import PASSKEY_ID
 
-NO_FORM = {"key": "forged", "passkey_id": 0}  # nothing that was sent waits for a proof; nobody has a passkey
+NO_FORM = {"key": "forged", "passkey_id": PASSKEY_ID}  # nothing that was sent waits for a proof
 NOWHERE = {"account": "ci", "account_id": 0, "service_token_id": 0, "job_id": 0} | NO_FORM
 
 

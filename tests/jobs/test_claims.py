@@ -12,7 +12,7 @@ from django.db import InterfaceError, OperationalError, connection, transaction
 from django.utils import timezone
 
 from apps.blobs.store import StorageUnavailable
-from apps.jobs import queue
+from apps.jobs import claims, queue
 from apps.jobs.claims import Claim, LostLease, Outage, claim
 from apps.jobs.models import Job, State
 
@@ -174,6 +174,17 @@ def test_the_lease_is_renewed_while_the_work_goes_on(job, settings):
         assert f"lease-{job.pk}" in threads
 
     assert f"lease-{job.pk}" not in [thread.name for thread in threading.enumerate()]
+
+
+@pytest.mark.both
+def test_a_stale_worker_renews_no_lease_of_another(job, pass_time):
+    with claimed(job) as stale:
+        pass_time(LEASE)
+        with claimed(job) as current:
+            until = Job.objects.get(pk=job.pk).lease_until
+            assert not claims._renew_once(stale)
+            assert Job.objects.get(pk=job.pk).lease_until == until
+            assert claims._renew_once(current)
 
 
 @pytest.mark.both

@@ -4,7 +4,6 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.sessions.models import Session
-from django.db.models import QuerySet
 from django.test import Client
 from django.utils import timezone
 
@@ -19,6 +18,7 @@ from apps.jobs import pruning as job_pruning
 from apps.jobs.models import Job, State
 from apps.jobs.tasks import prune as prune_jobs
 from registry_site.celery import app
+from tests.audit import tampering
 
 pytestmark = pytest.mark.both
 
@@ -31,8 +31,7 @@ def small_batches(monkeypatch):
 
 def events(count, days):
     for number in range(count):
-        event = record(Kind.USER_SIGNED_IN, actor_id=1, subject=f"user/{number}")
-        QuerySet(AuditEvent).filter(pk=event.pk).update(at=timezone.now() - timedelta(days=days))
+        tampering.age([record(Kind.USER_SIGNED_IN, actor_id=1, subject=f"user/{number}")], days=days)
 
 
 def jobs(state, days, target):

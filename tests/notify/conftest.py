@@ -1,3 +1,4 @@
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from ipaddress import ip_network
@@ -24,6 +25,36 @@ def receiver() -> Iterator[Callable[..., Receiver]]:
     """Start one that answers so: `receiver(says(500))`."""
     with ExitStack() as stack:
         yield lambda answer=None, **more: stack.enter_context(listening(answer or says(204), **more))
+
+
+@pytest.fixture
+def resolved(monkeypatch):
+    """`resolved("10.0.0.1", "10.0.0.2")`: to these the name resolves, one after the other; returns the questions."""
+
+    def to(*answers: list[str]):
+        asked, queue = [], list(answers)
+
+        def getaddrinfo(host, port, *_, **__):
+            asked.append(host)
+            found = queue.pop(0)
+            families = [socket.AF_INET6 if ":" in address else socket.AF_INET for address in found]
+            return [
+                (family, socket.SOCK_STREAM, 6, "", (address, port, 0, 0) if ":" in address else (address, port))
+                for family, address in zip(families, found, strict=True)
+            ]
+
+        monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+        return asked
+
+    return to
+
+
+@pytest.fixture
+def no_connection(monkeypatch):
+    def connect(*_):
+        raise AssertionError("a connection was made")
+
+    monkeypatch.setattr(socket.socket, "connect", connect)
 
 
 @pytest.fixture

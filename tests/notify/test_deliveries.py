@@ -101,7 +101,7 @@ def test_a_failure_is_tried_again_with_longer_and_longer_pauses_for_a_day(status
         in_time()
 
     assert len(there.received) == 10
-    assert pauses == sorted(pauses)
+    assert pauses[:-1] == sorted(pauses[:-1])  # by up to a tenth, chance makes the one before longer than the last
     assert timedelta(hours=23) < sum(pauses, timedelta()) < timedelta(hours=27)
     [delivery] = Delivery.objects.all()
     assert (delivery.state, delivery.status, delivery.answer) == (State.FAILED, status, "no")

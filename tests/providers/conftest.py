@@ -4,9 +4,10 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
+from apps.releases.models import Release
 from apps.signing import vault
 from apps.signing.models import SigningKey
-from tests.providers.draft_client import DraftClient, hold, register
+from tests.providers.draft_client import DraftClient, hold, register, work, zips
 
 
 @pytest.fixture
@@ -33,6 +34,28 @@ def worker() -> Iterator[None]:
 def held(acme, dora, worker) -> SigningKey:
     """The key that the registry signs acme's releases with."""
     return hold(acme, dora)
+
+
+@pytest.fixture
+def waiting(draft_client, held) -> Release:
+    """acme/dns 1.2.0, checked and stored; it waits for a signing worker."""
+    draft_client.open(protocols=["5.0"])
+    for name, data in zips().items():
+        draft_client.put(name, data)
+    assert draft_client.hand_in().status_code == 202
+    vault.lock()
+    work()
+    vault.unlock()
+    release = Release.objects.get()
+    assert release.state == "signing"
+    return release
+
+
+@pytest.fixture
+def signed_version(draft_client, held) -> Release:
+    """acme/dns 1.2.0, published and signed by the registry."""
+    assert draft_client.publish(zips(), protocols=["5.0"])["state"] == "published"
+    return Release.objects.get()
 
 
 @pytest.fixture

@@ -196,13 +196,13 @@ def test_a_purge_while_it_is_signed_leaves_no_signature_behind(old, new, olga, d
     resign(tofu(dora))
     made: list[bytes] = []
 
-    def purge_meanwhile(settled):
-        told = {"reason": "A key.", "confirm": "acme/dns 1.2.0"}
-        lifecycle.purge(viewer=Viewer(olga), address=ADDRESS, version="1.2.0", **told)
-        signed = true_signed(settled)
+    def purge_meanwhile(*given, **more):
+        signed = true_signed(*given, **more)
         assert signed.signature is not None
         made.append(signed.signature)
-        return true_signed(settled)
+        told = {"reason": "A key.", "confirm": "acme/dns 1.2.0"}
+        lifecycle.purge(viewer=Viewer(olga), address=ADDRESS, version="1.2.0", **told)
+        return signed
 
     true_signed = assembling.signed
     monkeypatch.setattr(assembling, "signed", purge_meanwhile)
@@ -210,6 +210,20 @@ def test_a_purge_while_it_is_signed_leaves_no_signature_behind(old, new, olga, d
 
     digests = {hashlib.sha256(one).hexdigest() for one in made}
     assert not digests & {key.rpartition("/")[2] for key in stored_files()}
+
+
+def test_a_purge_before_it_is_signed_ends_the_request(old, new, olga, dora, tofu, monkeypatch):
+    def purge_first(*given, **more):
+        told = {"reason": "A key.", "confirm": "acme/dns 1.2.0"}
+        lifecycle.purge(viewer=Viewer(olga), address=ADDRESS, version="1.2.0", **told)
+        return true_signed(*given, **more)
+
+    resign(tofu(dora))
+    true_signed = assembling.signed
+    monkeypatch.setattr(assembling, "signed", purge_first)
+    assert run().state == "succeeded"
+
+    assert AuditEvent.objects.get(kind="namespace:release:signing-refused").detail["reason"] == "state"
 
 
 def test_a_tombstone_is_signed_no_more(old, new, olga):

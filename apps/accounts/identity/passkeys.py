@@ -13,8 +13,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from apps.accounts.access.gate import Viewer
-from apps.accounts.identity import second_factor, sessions
+from apps.accounts.identity import second_factor
 from apps.accounts.models import User
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
@@ -61,25 +60,23 @@ def add(*, request: HttpRequest, user: User, name: str, credential: object) -> l
     """Store a new passkey; return recovery codes, once, if the person had none. Raises Invalid and Conflict."""
     from allauth.mfa.webauthn.internal import auth
 
-    User.objects.select_for_update().get(pk=user.pk)
+    second_factor.lock(request, user)
     if of(user).count() >= MAX_PASSKEYS:
         raise Conflict(f"You have {MAX_PASSKEYS} passkeys already.", hint="Remove one that you no longer use.")
     name = " ".join(name.split())[:MAX_NAME_CHARACTERS] or "Passkey"
     try:
         answer = _necessary(credential)
         auth.complete_registration(answer)
-        auth.WebAuthn.add(user, name, answer)
+        row = auth.WebAuthn.add(user, name, answer).instance
     except (ValidationError, *HOSTILE):
         raise Invalid("This is no answer of a passkey to this page.", hint="Reload the page and try again.") from None
-    sessions.remember_second_factor(request)
-    record(Kind.SECOND_FACTOR_ADDED, actor_id=user.pk, subject=f"user/{user.pk}", passkey=name)
-    return second_factor.new_codes_if_none(user)
+    return second_factor.enable(request, row, passkey=name)
 
 
 @transaction.atomic
-def remove(*, user: User, passkey_id: int, actor: Viewer) -> None:
+def remove(*, request: HttpRequest, user: User, passkey_id: int) -> None:
     """Remove a passkey; with the last factor go the recovery codes. Raises NotFound, and Conflict if it is required."""
-    User.objects.select_for_update().get(pk=user.pk)
+    second_factor.lock(request, user)
     row = of(user).filter(pk=passkey_id).first()
     if row is None:
         raise NotFound("You have no such passkey.", hint="The page of the second factor has the list.")
@@ -87,7 +84,7 @@ def remove(*, user: User, passkey_id: int, actor: Viewer) -> None:
     name = str(row)
     row.delete()
     second_factor.end_codes_without_factor(user)
-    record(Kind.SECOND_FACTOR_REMOVED, actor_id=actor.user_id, subject=f"user/{user.pk}", passkey=name)
+    record(Kind.SECOND_FACTOR_REMOVED, actor_id=user.pk, subject=f"user/{user.pk}", passkey=name)
 
 
 def is_user_verified(credential: Any) -> bool:

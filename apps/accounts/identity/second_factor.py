@@ -1,7 +1,9 @@
 """Codes of an authenticator app (TOTP) and recovery codes: allauth's, with their secrets encrypted in the database."""
 
 import base64
+import time
 from io import BytesIO
+from typing import Any
 
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
@@ -59,8 +61,27 @@ def has_app(user: User) -> bool:
 
 
 def must_be_shown(request: HttpRequest, user: User) -> bool:
-    """Tell whether the session lacks a second factor that the person has: it may not add another one."""
-    return is_missing(request, user) and is_on(user)
+    """Tell whether the person has a second factor that was not shown in this session in the last ten minutes.
+
+    Then the session changes no factor (D25): a password, or a session from before, must not be enough to remove what
+    protects against a stolen password. A factor that was removed meanwhile does not count.
+    """
+    factors = set(_factors(user).values_list("pk", flat=True))
+    age = time.time() - sessions.second_factor_at(request, user, factors=factors)
+    return bool(factors) and age >= sessions.PROOF_LIFETIME.total_seconds()
+
+
+def lock(request: HttpRequest, user: User) -> None:
+    """Let one transaction at a time change the person's factors. Raises Conflict if the session must show one first.
+
+    The page has asked, but of what was there then: another browser may have added the first factor since.
+    """
+    User.objects.select_for_update().get(pk=user.pk)
+    if must_be_shown(request, user):
+        raise Conflict(
+            "Your account has a second factor that this browser has not shown in the last ten minutes.",
+            hint="Confirm it on the page of the second factor, and try again.",
+        )
 
 
 def check_another(user: User, *, besides: Authenticator) -> None:
@@ -116,23 +137,35 @@ def add(*, request: HttpRequest, user: User, digits: str) -> list[str]:
 
     Raises Invalid and Conflict.
     """
-    User.objects.select_for_update().get(pk=user.pk)
+    lock(request, user)
     if has_app(user):
         raise Conflict("You have an authenticator app already.", hint="Remove it first.")
     secret = begin(request)
     if not validate_totp_code(secret, digits):
         raise Invalid("This is not the code that the app shows now.", hint="Check the clock of your phone.")
-    TOTP.activate(user, secret)
+    row = TOTP.activate(user, secret).instance
     del request.session[_SETTING_UP]
-    sessions.remember_second_factor(request)
-    record(Kind.SECOND_FACTOR_ADDED, actor_id=user.pk, subject=f"user/{user.pk}")
-    return new_codes_if_none(user)
+    return enable(request, row)
+
+
+def enable(request: HttpRequest, row: Authenticator, **detail: Any) -> list[str]:
+    """Record a new app or passkey, and let it count as shown. Return recovery codes, once, if there were none.
+
+    With the first factor the person's other sessions end: they were begun by the password alone.
+    """
+    user = row.user
+    record(Kind.SECOND_FACTOR_ADDED, actor_id=user.pk, subject=f"user/{user.pk}", **detail)
+    if not _factors(user).exclude(pk=row.pk).exists():
+        sessions.end_for(user=user, actor=Viewer(user), besides=sessions.digest_of_request(request))
+    sessions.record_factor(request, row)
+    has_codes = Authenticator.objects.filter(user=user, type=Authenticator.Type.RECOVERY_CODES).exists()
+    return [] if has_codes else _new_codes(user)
 
 
 @transaction.atomic
-def renew_codes(*, user: User) -> list[str]:
+def renew_codes(*, request: HttpRequest, user: User) -> list[str]:
     """Return new recovery codes, once; the old ones end. Raises Conflict."""
-    User.objects.select_for_update().get(pk=user.pk)
+    lock(request, user)
     if not is_on(user):
         raise Conflict("You have no second factor.", hint="Set it up first.")
     record(Kind.RECOVERY_CODES_RENEWED, actor_id=user.pk, subject=f"user/{user.pk}")
@@ -141,26 +174,21 @@ def renew_codes(*, user: User) -> list[str]:
 
 @transaction.atomic
 def remove(*, user: User, actor: Viewer) -> None:
-    """Turn it off and end the recovery codes. Ignores accounts that have none."""
+    """Turn it off and end the recovery codes, for who lost it: by an operator. Ignores accounts that have none."""
     if Authenticator.objects.filter(user=user).delete()[0]:
         record(Kind.SECOND_FACTOR_REMOVED, actor_id=actor.user_id, subject=f"user/{user.pk}")
 
 
 @transaction.atomic
-def remove_app(*, user: User, actor: Viewer) -> None:
+def remove_app(*, request: HttpRequest, user: User) -> None:
     """Remove the authenticator app; with the last factor go the recovery codes. Raises Conflict if one is required."""
-    User.objects.select_for_update().get(pk=user.pk)
+    lock(request, user)
     row = Authenticator.objects.filter(user=user, type=Authenticator.Type.TOTP).first()
     if row is not None:
         check_another(user, besides=row)
         row.delete()
         end_codes_without_factor(user)
-        record(Kind.SECOND_FACTOR_REMOVED, actor_id=actor.user_id, subject=f"user/{user.pk}")
-
-
-def new_codes_if_none(user: User) -> list[str]:
-    has_codes = Authenticator.objects.filter(user=user, type=Authenticator.Type.RECOVERY_CODES).exists()
-    return [] if has_codes else _new_codes(user)
+        record(Kind.SECOND_FACTOR_REMOVED, actor_id=user.pk, subject=f"user/{user.pk}")
 
 
 def end_codes_without_factor(user: User) -> None:

@@ -1,13 +1,15 @@
 """Browser sessions, by the digests under which they are stored: list them and end them."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
 from allauth.account.authentication import get_authentication_records
+from allauth.account.internal.flows.login import record_authentication
+from allauth.mfa.models import Authenticator
 from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.models import Session
 from django.db import transaction
@@ -25,6 +27,8 @@ from apps.audit.recorder import record
 BATCH_SIZE = 1000
 MAX_SECONDS = 100.0
 MAX_AGENT_LENGTH = 300
+# How long a proof of who one is counts for acts that ask for a fresh one.
+PROOF_LIFETIME = timedelta(minutes=10)
 _DESCRIPTION = "sign-in"
 _SECOND_FACTOR = "second-factor-seen"
 SIGN_ON = "sign-on"
@@ -79,7 +83,7 @@ def remember_sign_on(request: HttpRequest, told: Mapping[str, Any]) -> None:
     request.session[SIGN_ON] = {"issuer": told["issuer"], "sid": told["sid"]}
     confirm(request, at=told["at"])
     if told["second_factor"]:
-        remember_second_factor(request)
+        remember_second_factor(request, at=told["at"])
 
 
 def confirm(request: HttpRequest, *, at: float) -> None:
@@ -87,15 +91,34 @@ def confirm(request: HttpRequest, *, at: float) -> None:
     request.session[CONFIRMED] = at
 
 
-def remember_second_factor(request: HttpRequest) -> None:
-    """Store that the person has shown a second factor, other than by a code that allauth has recorded."""
-    request.session[_SECOND_FACTOR] = True
+def remember_second_factor(request: HttpRequest, *, at: float) -> None:
+    """Store that the identity provider asked for a second factor, at that time."""
+    request.session[_SECOND_FACTOR] = at
+
+
+def record_factor(request: HttpRequest, row: Authenticator) -> None:
+    """Record a factor as shown, as allauth records those that it asks for itself."""
+    record_authentication(request, row.user, "mfa", id=row.pk, type=row.type)
 
 
 def has_second_factor(request: HttpRequest, user: User) -> bool:
     """Tell whether the person has shown a second factor in this session."""
-    records = get_authentication_records(request, user)
-    return _SECOND_FACTOR in request.session or any(record.get("method") == "mfa" for record in records)
+    return _SECOND_FACTOR in request.session or bool(_factor_records(request, user))
+
+
+def second_factor_at(request: HttpRequest, user: User, *, factors: Collection[int]) -> float:
+    """Return when a second factor was last shown: one of these `factors`, a recovery code, or one at the provider."""
+    times = [
+        float(record["at"])
+        for record in _factor_records(request, user)
+        if record.get("id") in factors or record.get("type") == Authenticator.Type.RECOVERY_CODES
+    ]
+    # Sessions of older releases have True here, for a time that they did not store.
+    return max(float(request.session.get(_SECOND_FACTOR, 0)), *times, 0)
+
+
+def _factor_records(request: HttpRequest, user: User) -> list[dict[str, Any]]:
+    return [record for record in get_authentication_records(request, user) if record.get("method") == "mfa"]
 
 
 def confirmed_at(request: HttpRequest) -> float:

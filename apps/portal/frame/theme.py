@@ -4,8 +4,9 @@ from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponseRedirect
 from django.urls import path, reverse
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
+
+from apps.portal.frame.local_paths import local_path
 
 THEMES = ("system", "light", "dark")
 COOKIE = "larder-theme"
@@ -20,11 +21,7 @@ def theme_of(request: HttpRequest) -> str:
 @login_not_required
 @require_POST
 def choose_theme(request: HttpRequest) -> HttpResponseRedirect:
-    came_from = request.POST.get("next", "")
-    # Only a local path: a form that posts here must not redirect to another site.
-    if not url_has_allowed_host_and_scheme(came_from, allowed_hosts=None):
-        came_from = reverse("portal:home")
-    response = HttpResponseRedirect(came_from)
+    response = HttpResponseRedirect(local_path(request.POST.get("next", "")) or reverse("portal:home"))
     theme = request.POST.get("theme", "")
     if theme in THEMES:
         # Readable by scripts on purpose: theme.js applies it before the first paint.

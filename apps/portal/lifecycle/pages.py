@@ -19,8 +19,8 @@ from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import Role
 from apps.lib.errors import Conflict, Invalid, NotFound
 from apps.modules import lifecycle as module_lifecycle
+from apps.portal.frame.local_paths import local_path
 from apps.portal.frame.page_urls import url_of
-from apps.portal.lifecycle import several
 from apps.portal.lifecycle.forms import FORMS, PurgeForm
 from apps.portal.people import reauthentication
 from apps.portal.publish.form import sentence
@@ -95,7 +95,7 @@ def version_purge(request: HttpRequest, *, actions: VersionActions[Any], version
                 form.add_error("confirm", sentence(refusal))
             else:
                 messages.success(request, f"Purged: {release}. A worker deletes its files now.")
-                back = several.return_path(request) or url_of(address, "versions")
+                back = local_path(request.GET.get("next", "")) or url_of(address, "versions")
                 return HttpResponseRedirect(back, status=HTTPStatus.SEE_OTHER)
     context = {"address": address, "release": release, "form": form}
     context["elsewhere"] = impact.same_bytes_elsewhere(release)

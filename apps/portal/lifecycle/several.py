@@ -10,7 +10,6 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import path, reverse
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods
 
 from apps.accounts.access import operators
@@ -18,6 +17,7 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.authentication import session_viewer
 from apps.lib.errors import Conflict, NotFound, RegistryError, RoleRequired
 from apps.modules import lifecycle as module_lifecycle
+from apps.portal.frame.local_paths import local_path
 from apps.portal.lifecycle.forms import FORMS
 from apps.portal.people import reauthentication
 from apps.portal.publish.form import sentence
@@ -101,7 +101,7 @@ def several_lifecycle(request: HttpRequest, *, act: str, releases: str) -> HttpR
         operators.require_permission(viewer, chosen[0].namespace, action.permission)
     else:
         raise NotFound("There are no such versions.", hint="Select them in the admin again.")
-    back = return_path(request) or reverse("portal:home")
+    back = local_path(request.GET.get("next", "")) or reverse("portal:home")
     form = FORMS[act](request.POST if request.method == "POST" else None, auto_id=f"{act}_%s")
     if request.method == "POST" and form.is_valid():
         if act != "deprecate":
@@ -118,12 +118,6 @@ def several_lifecycle(request: HttpRequest, *, act: str, releases: str) -> HttpR
     context["tells_callers"] = any(row.callers is not None for row in rows)
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound else HTTPStatus.OK
     return render(request, "portal/lifecycle/several.html", context, status=status)
-
-
-def return_path(request: HttpRequest) -> str:
-    """The local path in `next`, empty for any other URL: this page must not redirect to another site."""
-    wanted = request.GET.get("next", "")
-    return wanted if url_has_allowed_host_and_scheme(wanted, allowed_hosts=None) else ""
 
 
 def _releases(keys: str) -> list[Release]:

@@ -17,7 +17,7 @@ from apps.accounts.models import User
 from apps.lib.errors import Invalid, NotFound
 from apps.portal.people import reauthentication
 from apps.portal.people.account import person_of
-from apps.portal.people.second_factor import after_set_up, show_codes_once
+from apps.portal.people.second_factor import OTHERS_ENDED, after_set_up, show_codes_once
 
 
 class PasskeyForm(forms.Form):
@@ -29,8 +29,8 @@ class PasskeyForm(forms.Form):
 @require_safe
 def registration(request: HttpRequest) -> HttpResponse:
     user = person_of(session_viewer(request))
-    if second_factor.must_be_shown(request, user) or not reauthentication.confirmed_recently(request):
-        page = reauthentication.ask(request, after=reverse("portal:second-factor"))
+    if not reauthentication.confirmed_recently(request, by_factor=True):
+        page = reauthentication.ask(request, after=reverse("portal:second-factor"), by_factor=True)
         return JsonResponse({"confirm": page.url}, status=HTTPStatus.FORBIDDEN)
     return JsonResponse(passkeys.registration_options(user))
 
@@ -51,13 +51,14 @@ def request_options(request: HttpRequest) -> HttpResponse:
 def add(request: HttpRequest) -> HttpResponse:
     user = person_of(session_viewer(request))
     page = after_set_up(request) or reverse("portal:second-factor")
-    if second_factor.must_be_shown(request, user) or not reauthentication.confirmed_recently(request):
-        return reauthentication.ask(request, after=reverse("portal:second-factor"))
+    if not reauthentication.confirmed_recently(request, by_factor=True):
+        return reauthentication.ask(request, after=reverse("portal:second-factor"), by_factor=True)
     form = PasskeyForm(request.POST)
     if not form.is_valid():
         raise Invalid("This form has no passkey.", hint="Reload the page and try again.")
+    is_first = not second_factor.is_on(user)
     codes = passkeys.add(request=request, user=user, **form.cleaned_data)
-    messages.success(request, "Passkey added.")
+    messages.success(request, f"Passkey added. {OTHERS_ENDED}" if is_first else "Passkey added.")
     if codes:
         return show_codes_once(request, codes)
     return HttpResponseRedirect(page, status=HTTPStatus.SEE_OTHER)
@@ -65,10 +66,10 @@ def add(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def remove(request: HttpRequest, passkey_id: int) -> HttpResponse:
-    viewer = session_viewer(request)
-    row = passkeys.of(person_of(viewer)).filter(pk=passkey_id).first()
-    reauthentication.require(request, f"Remove the passkey {row}" if row else "Remove a passkey")
-    passkeys.remove(user=person_of(viewer), passkey_id=passkey_id, actor=viewer)
+    user = person_of(session_viewer(request))
+    row = passkeys.of(user).filter(pk=passkey_id).first()
+    reauthentication.require(request, f"Remove the passkey {row}" if row else "Remove a passkey", by_factor=True)
+    passkeys.remove(request=request, user=user, passkey_id=passkey_id)
     messages.success(request, "Passkey removed.")
     return HttpResponseRedirect(reverse("portal:second-factor"), status=HTTPStatus.SEE_OTHER)
 

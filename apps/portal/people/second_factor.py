@@ -1,4 +1,7 @@
-"""/account/second-factor: codes of an app beside the password: set-up, recovery codes, and the question at sign-in."""
+"""/account/second-factor: codes of an app beside the password: set-up, recovery codes, and the question at sign-in.
+
+Who has a factor comes here only with one, shown in the last ten minutes: each view asks, and so does each verb.
+"""
 
 from http import HTTPStatus
 from typing import Any
@@ -13,7 +16,6 @@ from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import path, reverse
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -23,12 +25,14 @@ from apps.accounts.identity import passkeys, second_factor
 from apps.accounts.identity.authentication import session_viewer
 from apps.lib.errors import Invalid
 from apps.portal.frame import one_time_secret
+from apps.portal.frame.local_paths import local_path
 from apps.portal.people import reauthentication
 from apps.portal.people.account import person_of
 from apps.portal.publish.form import sentence
 
 # Longer than any code of an app is valid, both neighbours included.
 REPLAY_SECONDS = 120
+OTHERS_ENDED = "You are signed out in all other browsers."
 _AFTER = "after-second-factor"
 _CODE = {"autocomplete": "one-time-code", "inputmode": "numeric", "spellcheck": "false"}
 
@@ -45,7 +49,8 @@ class CodeForm(base_forms.AuthenticateForm):  # type: ignore[misc]  # allauth sh
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["code"].widget.attrs = dict(_CODE)
-        self.fields["code"].help_text = "From your authenticator app, or one of your recovery codes."
+        app = "From your authenticator app, or one" if second_factor.has_app(self.user) else "One"
+        self.fields["code"].help_text = f"{app} of your recovery codes."
 
     def clean_code(self) -> str:
         attempt = throttling.count(throttling.by_account("second_factor", self.user.pk, ""))
@@ -79,12 +84,18 @@ def verify(request: HttpRequest) -> HttpResponse:
 @sensitive_variables("codes", "secret")
 def set_up(request: HttpRequest) -> HttpResponse:
     user = person_of(session_viewer(request))
-    if second_factor.must_be_shown(request, user):
-        return reauthentication.ask(request, after=after_set_up(request))
-    if second_factor.has_app(user) or (second_factor.is_on(user) and "app" not in request.GET):
-        return _manage_page(request, CodeForm(user=user), status=HTTPStatus.OK)
-    if not reauthentication.confirmed_recently(request):
-        return reauthentication.ask(request)
+    is_on = second_factor.is_on(user)
+    if not reauthentication.confirmed_recently(request, by_factor=True):
+        # A page that needs the second factor may have led here: who has one goes on there.
+        after = local_path(request.GET.get("next", "")) if is_on else ""
+        return reauthentication.ask(request, after=after, by_factor=True)
+    if second_factor.has_app(user) or (is_on and "app" not in request.GET):
+        shown = {
+            "left": second_factor.codes_left(user),
+            "has_app": second_factor.has_app(user),
+            "passkeys": passkeys.of(user),
+        }
+        return render(request, "portal/account/second_factor.html", shown)
     form = SetUpForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
         try:
@@ -92,28 +103,34 @@ def set_up(request: HttpRequest) -> HttpResponse:
         except Invalid as refusal:
             form.add_error("digits", sentence(refusal))
         else:
-            messages.success(request, "Second factor turned on.")
+            done = "Authenticator app added." if is_on else f"Second factor turned on. {OTHERS_ENDED}"
+            messages.success(request, done)
             return show_codes_once(request, codes) if codes else _back(request)
     secret = second_factor.begin(request)
-    request.session[_AFTER] = _wanted(request)
-    context = {"form": form, **second_factor.describe(user, secret)}
-    context["is_required"] = second_factor.is_missing(request, user)
+    request.session[_AFTER] = local_path(request.GET.get("next", ""))
+    context = {
+        "form": form,
+        "is_required": second_factor.is_missing(request, user),
+        "is_first": not is_on,
+        **second_factor.describe(user, secret),
+    }
     return render(request, "portal/account/second_factor_set_up.html", context, status=422 if form.is_bound else 200)
 
 
 @require_POST
 @sensitive_variables("codes")
 def renew_codes(request: HttpRequest) -> HttpResponse:
+    reauthentication.require(request, "Make new recovery codes", by_factor=True)
     user = person_of(session_viewer(request))
-    if not reauthentication.confirmed_recently(request):
-        return reauthentication.ask(request, after=reverse("portal:second-factor"))
-    return show_codes_once(request, second_factor.renew_codes(user=user))
+    return show_codes_once(request, second_factor.renew_codes(request=request, user=user))
 
 
 @require_safe
 @sensitive_variables("secret")
 def codes(request: HttpRequest) -> HttpResponse:
     """Show new recovery codes once."""
+    if second_factor.must_be_shown(request, person_of(session_viewer(request))):
+        return reauthentication.ask(request, by_factor=True)
     secret = one_time_secret.reveal(request)
     context = {"codes": secret.split(), "after": after_set_up(request)}
     page = render(request, "portal/account/recovery_codes.html", context)
@@ -122,40 +139,20 @@ def codes(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def turn_off(request: HttpRequest) -> HttpResponse:
-    """Ask for a code: a password and somebody's open browser are not enough."""
-    viewer = session_viewer(request)
-    user = person_of(viewer)
-    form = CodeForm(request.POST, user=user)
-    if second_factor.has_app(user) and not form.is_valid():
-        return _manage_page(request, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
-    second_factor.remove_app(user=user, actor=viewer)
+    reauthentication.require(request, "Remove the authenticator app", by_factor=True)
+    second_factor.remove_app(request=request, user=person_of(session_viewer(request)))
     messages.success(request, "Authenticator app removed.")
     return HttpResponseRedirect(reverse("portal:account"), status=HTTPStatus.SEE_OTHER)
 
 
 def after_set_up(request: HttpRequest) -> str:
     """The local page that needs a second factor, and led here; once. Empty if there is none."""
-    return _wanted(request) or str(request.session.pop(_AFTER, ""))
-
-
-def _wanted(request: HttpRequest) -> str:
-    wanted = request.GET.get("next", "")
-    return wanted if url_has_allowed_host_and_scheme(wanted, allowed_hosts=None) else ""
+    return local_path(request.GET.get("next", "")) or str(request.session.pop(_AFTER, ""))
 
 
 def _back(request: HttpRequest) -> HttpResponseRedirect:
     page = after_set_up(request) or reverse("portal:second-factor")
     return HttpResponseRedirect(page, status=HTTPStatus.SEE_OTHER)
-
-
-def _manage_page(request: HttpRequest, form: CodeForm, *, status: HTTPStatus) -> HttpResponse:
-    user = person_of(session_viewer(request))
-    context = {
-        "left": second_factor.codes_left(user),
-        "has_app": second_factor.has_app(user),
-        "passkeys": passkeys.of(user),
-    }
-    return render(request, "portal/account/second_factor.html", {"form": form, **context}, status=status)
 
 
 @sensitive_variables("codes")

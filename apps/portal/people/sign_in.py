@@ -51,21 +51,23 @@ class LoginView(views.LoginView):  # type: ignore[misc]  # allauth ships no type
 
 
 class ReauthenticateView(views.ReauthenticateView):  # type: ignore[misc]  # allauth ships no types
-    """Asks for the password or a code, or for another sign-in at a provider."""
+    """Asks for the password or a code, or for another sign-in at a provider: `by=factor` for ways that count as one."""
 
     def _check_reauthentication_method_available(self, request: HttpRequest) -> HttpResponseBase | None:
         user = request.user
         assert isinstance(user, User)  # noqa: S101  # allauth lets nobody else in
-        self.by_code = factors.is_on(user)
         # A password does not give a session the second factor that it lacks.
-        only_factors = self.by_code and factors.is_missing(request, user)
-        self.by_password = passwords.has_one(user) and not only_factors
-        self.providers = [one for one in providers_of(request) if one.second_factors or not only_factors]
+        self.only_factors = factors.is_on(user) and (
+            request.GET.get("by") == "factor" or factors.is_missing(request, user)
+        )
+        self.by_password = passwords.has_one(user) and not self.only_factors
+        self.providers = [one for one in providers_of(request) if one.second_factors or not self.only_factors]
         self.by_passkey = passkeys.of(user).exists()
-        sends_factor = self.by_code and ("code" in request.POST or (self.by_passkey and "credential" in request.POST))
+        self.by_code = factors.has_app(user) or factors.codes_left(user) > 0
+        sends_factor = (self.by_code and "code" in request.POST) or (self.by_passkey and "credential" in request.POST)
         if request.method == "POST" and not (self.by_password or sends_factor):
             raise PermissionDenied
-        if not (self.by_password or self.by_code or self.providers):
+        if not (self.by_password or self.by_code or self.by_passkey or self.providers):
             raise PermissionDenied
         self.form_class = self._form_of(request) if sends_factor else forms.ReauthenticateForm
         return None
@@ -97,6 +99,7 @@ class ReauthenticateView(views.ReauthenticateView):  # type: ignore[misc]  # all
             "providers": self.providers,
             "form": form if self.by_password else None,
             "code_form": code_form if self.by_code else None,
+            "only_factors": self.only_factors,
             "by_passkey": self.by_passkey,
             "passkey_refused": refused,
         }

@@ -14,7 +14,6 @@ from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
 from django.urls import path, reverse
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -26,6 +25,7 @@ from apps.accounts.people import sign_on
 from apps.lib.errors import Conflict, Invalid, RegistryError, RoleRequired, Unavailable
 from apps.lib.saml import AnyProvider
 from apps.portal.frame.errors import refused
+from apps.portal.frame.local_paths import local_path
 from apps.portal.people import reauthentication
 from apps.portal.people.account import person_of
 
@@ -50,12 +50,11 @@ def start(request: HttpRequest, provider: str) -> HttpResponse:
         return HttpResponseRedirect(settings.PUBLIC_URL + reverse("account_login"), status=HTTPStatus.SEE_OTHER)
     if process != "login" and not request.user.is_authenticated:
         return HttpResponseRedirect(reverse("account_login"), status=HTTPStatus.SEE_OTHER)
-    if process == "connect" and not reauthentication.confirmed_recently(request):
-        return reauthentication.ask(request, after=reverse("portal:account"))
+    # A sign-on may count as a second factor: what a new one may do, only a factor that is there already may give.
+    if process == "connect" and not reauthentication.confirmed_recently(request, by_factor=True):
+        return reauthentication.ask(request, after=reverse("portal:account"), by_factor=True)
     sign_ins.count_sign_on(request)
-    after = request.POST.get("next", "")
-    if not url_has_allowed_host_and_scheme(after, allowed_hosts=None):
-        after = ""
+    after = local_path(request.POST.get("next", ""))
     at_theirs = adapter.SignOnAdapter(request).get_provider(request, ours.id)
     url = explained(request, ours, lambda: at_theirs.begin(request, process=process, after=after))
     if isinstance(url, HttpResponse):
@@ -144,8 +143,8 @@ def provider_logout(request: HttpRequest, provider: str) -> HttpResponse:
 @require_POST
 def disconnect(request: HttpRequest, account_id: int) -> HttpResponse:
     viewer = session_viewer(request)
-    if not reauthentication.confirmed_recently(request):
-        return reauthentication.ask(request, after=reverse("portal:account"))
+    if not reauthentication.confirmed_recently(request, by_factor=True):
+        return reauthentication.ask(request, after=reverse("portal:account"), by_factor=True)
     sign_on.disconnect(user=person_of(viewer), account_id=account_id, actor=viewer)
     messages.success(request, "Disconnected.")
     return HttpResponseRedirect(reverse("portal:account"), status=HTTPStatus.SEE_OTHER)

@@ -7,19 +7,20 @@ from datetime import datetime
 from django.conf import settings
 
 from apps.blobs import store
-from apps.jobs.claims import Outage
+from apps.jobs.claims import Claim, Outage
 from apps.lib.archives.sandboxed import Refusal
 from apps.lib.digests import Tally
-from apps.lib.errors import Conflict, Invalid, Reason
+from apps.lib.errors import Invalid, Reason
 from apps.lib.formats import sums
 from apps.lib.packages import sandboxed
 from apps.lib.packages.sandboxed import PackageListing
 from apps.providers.drafting import drafts, protocols
 from apps.providers.drafting.drafts import Files
 from apps.providers.models import Package, Signing
+from apps.providers.signatures import recomputing, requests
 from apps.releases.models import Release, ReleaseFile, State
 from apps.releases.publishing import staging
-from apps.signing import keys, requests, signer, verifying
+from apps.signing import keys, signer, verifying
 from apps.signing.models import SigningKey
 
 
@@ -98,14 +99,15 @@ def settle(release: Release, files: Files, found: Sequence[Package]) -> Settled:
     return Settled(Signing.REGISTRY, ours, sums.canonical({one.filename: one.digest for one in found}), None)
 
 
-def signed(settled: Settled) -> Settled:
-    """With the registry's own signature. Without a key-encryption key the worker lets the job wait."""
+def signed(release: Release, settled: Settled, *, claim: Claim) -> Settled:
+    """With the registry's own signature. The packages must be stored. Without a signing worker the job waits."""
     try:
-        return replace(settled, signature=requests.signature_of(key=settled.key, data=settled.sums))
+        return replace(settled, signature=requests.signature_of(release, key=settled.key, claim=claim))
     except signer.SignerUnavailable as away:
         raise Outage(str(away)) from away
-    except Conflict:
-        raise Refusal([_key_ended(settled.key)]) from None
+    except recomputing.Refused as refused:
+        reason = _key_ended(settled.key) if refused.why == "key_ended" else _not_signed(refused)
+        raise Refusal([reason]) from None
 
 
 def names_of(release: Release, settled: Settled) -> dict[str, str]:
@@ -149,6 +151,15 @@ def _key_ended(key: SigningKey) -> Reason:
         found=f"that the key {key} expired, was retired or revoked while this was checked",
         expected="a signature by an active key",
         hint="Publish again with an active key of the namespace",
+    )
+
+
+def _not_signed(refused: recomputing.Refused) -> Reason:
+    return Reason(
+        code="signing_refused",
+        found=f"that the registry refused to sign: {refused.found}",
+        expected="the packages as they were checked, in storage and in the database",
+        hint="Publish again; if it happens again, ask an operator to read the audit log",
     )
 
 

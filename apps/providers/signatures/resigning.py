@@ -28,6 +28,7 @@ from apps.lib.errors import Conflict
 from apps.providers import lifecycle
 from apps.providers.drafting import assembling
 from apps.providers.models import FormerSignature, ProviderVersion, Signing
+from apps.providers.signatures import recomputing
 from apps.releases.lifecycle import purging, release_blobs
 from apps.releases.models import Release, State
 from apps.releases.tombstones import sentence_of
@@ -35,7 +36,7 @@ from apps.signing import keys, verifying
 from apps.signing.models import SigningKey
 from apps.signing.models import State as KeyState
 
-JOB = "resign-provider"
+JOB = recomputing.RESIGN_JOB
 
 # The admin calls it too.
 PERMISSION = "providers.resign_providerversion"
@@ -121,7 +122,13 @@ def run(claim: Claim) -> None:
     if key is None:
         return
     settled = assembling.Settled(Signing.REGISTRY, key, _sums_of(version), None)
-    _replace(claim, version, assembling.signed(settled))
+    try:
+        settled = assembling.signed(version.release, settled, claim=claim)
+    except Refusal as refusal:
+        codes = [reason.code for reason in refusal.reasons]
+        log.error("resign_refused", release=str(version.release), reasons=codes)  # noqa: TRY400  # the audit says why
+        return
+    _replace(claim, version, settled)
 
 
 def _replace(claim: Claim, version: ProviderVersion, settled: assembling.Settled) -> None:

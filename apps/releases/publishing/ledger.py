@@ -47,3 +47,9 @@ def enter(release: Release, *, digest: str) -> None:
     # Compare the upload: a later Larder may repack it to other bytes (D5).
     if (known.get("uploaded_digest"), known.get("folder", "")) != (release.uploaded_digest, release.folder):
         raise LedgerConflict(release, known.get("digest", ""))
+
+
+def known_upload(release: Release) -> str | None:
+    """Return the digest of what was uploaded when the version was published first; None if it never was."""
+    found = store.get(key_of(release))
+    return json.loads(found).get("uploaded_digest") if found else None

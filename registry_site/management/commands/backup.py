@@ -7,6 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from apps.lib.errors import RegistryError
+from apps.signing import vault
 from registry_site.operations import backup
 
 
@@ -28,6 +29,8 @@ class Command(BaseCommand):
             if options["keys"]:
                 names = backup.save_keys(options["keys"])
                 self.stdout.write(f"{options['keys']}: {', '.join(names) or 'no key is readable here'}")
+                for service in vault.services():
+                    self.stdout.write(f"not the key of {service.title}: the service backs it up")
             self.write(options)
         except FileExistsError as there:
             raise CommandError(f"{there.filename} exists already: name a new file.") from None

@@ -1,5 +1,6 @@
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import CommandParser
 
 from apps.accounts.access import epoch
@@ -15,5 +16,6 @@ class Command(ProcessCommand):
         parser.add_argument("--beat", action="store_true", help="Also run the scheduler; one worker is enough.")
 
     def run(self, **options: Any) -> None:
-        epoch.check_at_start()
+        if "check" in settings.WORKER_QUEUES:  # others may be without storage, and a signing role cannot read who may
+            epoch.check_at_start()
         serving.worker(with_beat=options["beat"])

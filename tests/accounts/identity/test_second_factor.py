@@ -36,11 +36,15 @@ def password(user, client=None):
     return client, client.post("/account/login/?next=/tokens", form)
 
 
+def secret_on(page):
+    found = re.search(r'<code class="mono">([A-Z2-7 ]+)</code>', page)
+    assert found
+    return found[1].replace(" ", "")
+
+
 def set_up(client):
     """Answers the secret and the recovery codes."""
-    found = re.search(r'<code class="mono">([A-Z2-7 ]+)</code>', client.get(PAGE).content.decode())
-    assert found
-    secret = found[1].replace(" ", "")
+    secret = secret_on(client.get(PAGE).text)
     shown = client.post(PAGE, {"digits": code_of(secret, -1)})
     assert (shown.status_code, shown.url) == (303, f"{PAGE}/codes")
     page = client.get(shown.url).content.decode()
@@ -122,14 +126,15 @@ def test_recovery_codes_are_shown_once_and_end_with_the_next_ones(bob, with_fact
 def test_who_guesses_is_stopped(bob, with_factor, settings):
     settings.RATES = settings.RATES | {"second_factor": Rate(5, 3600)}
     cache.clear()
-    manager, secret, _ = with_factor
+    other, secret, _ = with_factor
     client, answer = password(bob)
     for _ in range(5):
         client.post(answer.url, {"code": "000000"})
     refused = client.post(answer.url, {"code": code_of(secret)}, REMOTE_ADDR="192.0.2.9")
     assert (refused.status_code, refused.headers["Retry-After"]) == (429, "5")
     assert not signed_in(client)
-    assert manager.post(f"{PAGE}/off", {"code": code_of(secret)}).status_code == 429, "the other page that asks for one"
+    page = "/account/reauthenticate/"
+    assert other.post(page, {"code": code_of(secret)}).status_code == 429, "the other page that asks for one"
 
 
 def test_right_codes_are_never_counted(bob, with_factor, settings):
@@ -175,11 +180,14 @@ def test_setting_up_asks_for_a_proof_of_the_last_minutes(bob, browser_of):
     assert (answer.status_code, answer.url.partition("?")[0]) == (302, "/account/reauthenticate/")
 
 
-def test_turning_it_off_needs_a_code(bob, with_factor):
+def test_turning_it_off_needs_a_factor_of_the_last_ten_minutes(bob, with_factor, time_machine):
     client, secret, _ = with_factor
-    assert client.post(f"{PAGE}/off", {"code": "000000"}).status_code == 422
+    time_machine.move_to(timezone.now() + timedelta(minutes=10, seconds=1))
+    asked = client.post(f"{PAGE}/off")
     assert Authenticator.objects.exists()
-    assert client.post(f"{PAGE}/off", {"code": code_of(secret)}).status_code == 303
+    page = client.post(asked.url, {"code": code_of(secret)})
+    assert "Remove the authenticator app?" in client.get(page.url).text
+    assert client.post(f"{PAGE}/off").status_code == 303
     assert not Authenticator.objects.exists()
     assert password(bob)[1].url == "/tokens"
 

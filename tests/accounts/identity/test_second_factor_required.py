@@ -61,8 +61,8 @@ def test_who_has_none_is_led_to_it_and_then_to_where_they_went(bob, pantry):
 
 
 def test_an_older_session_shows_the_factor_that_its_person_has_now(bob, browser_of):
-    older = browser_of(bob)
     secret, _ = set_up(browser_of(bob))
+    older = browser_of(bob)  # as from a release in which it did not end
     led = older.get("/tokens")
     assert led.url == "/account/reauthenticate/?next=%2Ftokens"
     page = older.get(led.url).text

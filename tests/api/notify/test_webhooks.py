@@ -57,6 +57,10 @@ def test_no_table_has_the_secret_in_clear(tofu, dora):
     [
         ({"url": "https://127.0.0.1/"}, "127.0.0.1 with https on port 443 is not allowed"),
         ({"url": "https://[::ffff:10.0.0.1]/"}, "is not allowed"),
+        ({"url": "https://2130706433/"}, "is not allowed"),
+        ({"url": "http://hooks.acme.example/"}, "uses http on port 80, expected https on port 443"),
+        ({"url": "https://localhost/"}, "expected a full name such as hooks.acme.example"),
+        ({"url": "https://hooks.acme.example./"}, "expected a full name"),
         ({"url": "ftp://hooks.acme.example/"}, "expected https://"),
         ({"url": "https://u:p@hooks.acme.example/"}, "password"),
         ({"events": ["release.eaten"]}, "is not a valid choice"),
@@ -71,6 +75,28 @@ def test_what_no_webhook_can_be_is_refused_with_a_hint(tofu, dora, changes, said
     assert answer.status_code == 422
     assert said in json.dumps(answer.json())
     assert not Webhook.objects.exists()
+
+
+@pytest.mark.parametrize("url", ["http://hooks.acme.example/larder", "https://intranet/", "https://127.0.0.1/"])
+def test_it_is_not_changed_to_what_cannot_be_called(tofu, dora, url):
+    path = f"/{send(tofu(dora), **MADE).json()['id']}"
+
+    assert send(tofu(dora), "PATCH", path, url=url).status_code == 422
+    assert Webhook.objects.get().url == MADE["url"]
+
+
+def test_in_a_network_that_an_operator_allowed_plain_http_and_short_names_are_taken(tofu, dora, loopback):
+    for url in ("http://127.0.0.1:8080/", "http://hooks.acme.example/", "http://db:8080/"):
+        assert send(tofu(dora), **(MADE | {"url": url})).status_code == 201
+    assert send(tofu(dora), **(MADE | {"url": "http://10.0.0.1/"})).status_code == 422
+
+
+def test_one_from_before_the_rule_can_still_be_changed_otherwise(tofu, dora):
+    path = f"/{send(tofu(dora), **MADE).json()['id']}"
+    Webhook.objects.update(url="http://db/larder")
+
+    same = send(tofu(dora), "PATCH", path, url="http://db/larder", events=["release.held"])
+    assert (same.status_code, same.json()["events"]) == (200, ["release.held"])
 
 
 def test_there_are_not_too_many(tofu, dora):

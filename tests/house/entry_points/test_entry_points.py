@@ -16,7 +16,7 @@ from tests.builders.keys import signing_key
 from tests.conftest import run_jobs
 from tests.house import scenario
 from tests.house.entry_points import table, visible
-from tests.house.policy.table import ROUTES, TABLES, cells_of
+from tests.house.policy.table import COLUMNS, ROUTES, TABLES, cells_of, kind_of
 from tests.signing.test_armor import armored, packet
 
 SUCCESS = (200, 201, 202, 204, 303)
@@ -54,7 +54,10 @@ def opening(entry_point, *others):
     """For whom the policy says that the entry_point opens (or answers one of `others`), by row."""
     method, _, name = entry_point.partition(" ")
     listed = cells_of(name) if name in TABLES else {}
-    return {row: who for (how, row, who), status in listed.items() if how == method and status in (*SUCCESS, *others)}
+    written, opens = COLUMNS[kind_of(name)], (*SUCCESS, *others)
+    return {
+        row: who for (how, row, who), status in listed.items() if how == method and who in written and status in opens
+    }
 
 
 def knock(scene, client, entry_point, row, text=None):

@@ -9,9 +9,11 @@ from tests.house.routes import METHODS, all_routes
 
 POLICY = tomllib.loads((sources.CHECKOUT / "tests/house/policy/policy.toml").read_text())
 COLUMNS = POLICY["columns"]
+LIKE = POLICY["like"]
 VISIBILITIES = ("private", "internal", "public")
 ROWS = ("any", *VISIBILITIES, "missing")
 ROUTES = {route.name: route for route in all_routes() if route.name and not route.is_admin}
+UNCONFIRMED = "dora-older"
 
 
 def kind_of(name):
@@ -19,20 +21,43 @@ def kind_of(name):
 
 
 def columns_of(name):
-    return COLUMNS[kind_of(name)]
+    """Those that each row writes out, then those that answer as another."""
+    return (*COLUMNS[kind_of(name)], *LIKE[kind_of(name)])
 
 
-def _filled(name, table):
-    """The table of one method with the rows of its profile, in which `ok` is the status that the route answers."""
-    if "profile" not in table:
-        return table
-    rows = POLICY["profile"][table["profile"]][kind_of(name)]
-    filled = {row: [table.get("ok", 200) if cell == "ok" else cell for cell in cells] for row, cells in rows.items()}
-    return filled | {key: value for key, value in table.items() if key not in ("profile", "ok")}
+def profile_of(name, table):
+    return POLICY["profile"][table["profile"]][kind_of(name)] if "profile" in table else {}
+
+
+def _said_of(kind, table, profile, row, who):
+    """What a cell says of a column in `like`: a status, or the column whose status it has."""
+    for listed in (table.get("but", {}), profile.get("but", {}), LIKE[kind]):
+        said = listed.get(who)
+        said = said.get(row) if isinstance(said, dict) else said
+        if said is not None:
+            return said
+    raise KeyError(kind, row, who)
+
+
+def filled(kind, table, profile):
+    """The table of one method; its rows are {who: status}. `ok` is the status that the route answers."""
+    answers = {key: value for key, value in table.items() if key not in ("profile", "ok", "but")}
+    for row, written in (profile | table).items():
+        if row in ROWS:
+            cells = dict(zip(COLUMNS[kind], written, strict=True))
+            for who in LIKE[kind]:
+                said = _said_of(kind, table, profile, row, who)
+                cells[who] = cells.get(said, said)
+            answers[row] = {who: _ok(table, who) if cell == "ok" else cell for who, cell in cells.items()}
+    return answers
+
+
+def _ok(table, who):
+    return "confirm" if who == UNCONFIRMED and table.get("confirmed") else table.get("ok", 200)
 
 
 TABLES = {
-    name: {method: _filled(name, table) for method, table in methods.items()}
+    name: {method: filled(kind_of(name), table, profile_of(name, table)) for method, table in methods.items()}
     for name, methods in POLICY["route"].items()
 }
 
@@ -44,34 +69,42 @@ def cells_of(name):
         for method, table in TABLES[name].items()
         for row in ROWS
         if row in table
-        for who, status in zip(columns_of(name), table[row], strict=True)
+        for who, status in table[row].items()
     }
 
 
 def asked_of(name):
     """The cells to request. Alice, Dora and Olga have one role everywhere: a status that visibility does not change
-    is asked in one row, in turn. PostgreSQL answers for the owner, so that each query runs there too.
+    is asked in one row, in turn. So is each column in the rows in which it answers as one other.
+    PostgreSQL answers for the owner, so that each query runs there too.
     """
     cells = cells_of(name)
-    return {cell: status for cell, status in cells.items() if _is_asked(cells, *cell)}
+    return {cell: status for cell, status in cells.items() if _is_asked(name, cells, *cell)}
 
 
-def _is_asked(cells, method, row, who):
-    person = who.partition("-")[0]
+def _is_asked(name, cells, method, row, who):
     if settings.TEST_DATABASE == "postgres":
         return who in ("dora", "dora-manage") and row in ("any", "private")
-    if row not in VISIBILITIES or person in ("nobody", "charlie", "bob"):
+    if who in LIKE[kind_of(name)]:
+        table = POLICY["route"][name][method]
+        profile, rows = profile_of(name, table), [other for other in ROWS if (method, other, who) in cells]
+        said = {other: _said_of(kind_of(name), table, profile, other, who) for other in rows}
+        alike = [other for other in rows if said[other] == said[row]]
+    elif row not in VISIBILITIES or who.partition("-")[0] in ("nobody", "charlie", "bob"):
         return True
-    is_same = len({cells.get((method, other, who)) for other in VISIBILITIES}) == 1
-    turn = sum(map(ord, f"{method} {who}")) + len(cells)
-    return not is_same or row == VISIBILITIES[turn % len(VISIBILITIES)]
+    else:
+        alike = [other for other in VISIBILITIES if (method, other, who) in cells]
+        if len({cells[method, other, who] for other in alike}) > 1:
+            return True
+    turn = sum(map(ord, f"{name} {method} {who}"))
+    return row == alike[turn % len(alike)]
 
 
 def refusals_of(name):
     """The cells of the methods that are not listed: refused even to those who may do everything."""
     if ROUTES[name].is_library:  # which methods its views take is allauth's own matter
         return {}
-    who = "dora-manage" if "dora-manage" in columns_of(name)[:-1] else "olga"
+    who = "dora-manage" if kind_of(name) == "token" else "olga"
     row = "public" if any("public" in table for table in TABLES[name].values()) else "any"
     status = TABLES[name].get("GET", {}).get("refused", 405)
     return {(method, row, who): status for method in METHODS if method not in TABLES[name]}

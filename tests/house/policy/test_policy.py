@@ -4,6 +4,8 @@ A route or method that the file does not list fails, and so does any cell that a
 rows written by hand, from the decisions (D8), before its view is believed.
 """
 
+from typing import Any
+
 import pytest
 from django.db import connection, transaction
 from django.urls import reverse
@@ -15,11 +17,14 @@ from tests.house.policy.table import (
     COLUMNS,
     POLICY,
     ROUTES,
+    ROWS,
     TABLES,
     asked_of,
     cells_of,
     columns_of,
+    filled,
     kind_of,
+    profile_of,
     refusals_of,
 )
 from tests.house.routes import METHODS, all_routes
@@ -115,6 +120,24 @@ def test_every_profile_is_used():
     assert {(profile, kind) for profile, kinds in POLICY["profile"].items() for kind in kinds} == used
 
 
+def test_each_exception_changes_a_cell():
+    """A `but` that says the same as `like` would hide the ones that matter."""
+    tables: list[Any] = [
+        (profile, kind, table, {}) for profile, of in POLICY["profile"].items() for kind, table in of.items()
+    ]
+    for name, methods in POLICY["route"].items():
+        tables += [(name, kind_of(name), table, profile_of(name, table)) for table in methods.values()]
+    idle = []
+    for name, kind, table, profile in tables:
+        for who, said in table.get("but", {}).items():
+            others = {other: one for other, one in table["but"].items() if other != who}
+            cells, without = filled(kind, table, profile), filled(kind, {**table, "but": others}, profile)
+            changed = {row for row in ROWS if row in cells and cells[row][who] != without[row][who]}
+            if not changed or (isinstance(said, dict) and changed != set(said)):
+                idle.append((name, who))
+    assert idle == []
+
+
 def test_every_route_has_a_name():
     unnamed = {route.pattern for route in all_routes() if route.name is None and not route.is_admin}
     assert unnamed == set(POLICY["unnamed"]["patterns"])
@@ -135,9 +158,9 @@ def test_what_is_hidden_answers_as_what_is_missing():
         for table in tables.values():
             if "missing" not in table or table.get("tells"):
                 continue
-            for place, who in enumerate(columns_of(name)):
-                if who.partition("-")[0] in ("nobody", "charlie"):
-                    assert table["private"][place] == table["missing"][place], (name, who)
+            for who in columns_of(name):
+                if who.partition("-")[0] in ("nobody", "charlie", "eve"):
+                    assert table["private"][who] == table["missing"][who], (name, who)
 
 
 @pytest.mark.parametrize("who", ["nobody", "dora", "olga-manage"])

@@ -41,12 +41,26 @@ def test_the_form_says_what_each_event_is_beside_its_name(page, hooked):
         assert len({label for _, label, _ in offered}) == len(EVENTS)
 
 
-def test_what_cannot_be_called_is_refused_at_its_field(page):
-    answer = page.post(f"{LIST}/add", FORM | {"url": "https://169.254.169.254/latest/meta-data"})
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("https://169.254.169.254/latest/meta-data", "169.254.169.254 with https on port 443 is not allowed"),
+        ("http://hooks.acme.example/", "uses http on port 80, expected https on port 443"),
+        ("https://localhost/", "expected a full name such as hooks.acme.example"),
+    ],
+)
+def test_what_cannot_be_called_is_refused_at_its_field(page, url, said):
+    answer = page.post(f"{LIST}/add", FORM | {"url": url})
 
     assert answer.status_code == 422
-    assert "169.254.169.254 with https on port 443 is not allowed" in answer.text
+    assert said in answer.text
     assert not Webhook.objects.exists()
+
+    page.post(f"{LIST}/add", FORM)
+    answer = page.post(f"{LIST}/{Webhook.objects.get().pk}/change", FORM | {"url": url})
+    assert answer.status_code == 422
+    assert said in answer.text
+    assert Webhook.objects.get().url == FORM["url"]
 
 
 def test_hostile_text_in_a_url_is_text(page):

@@ -1,7 +1,8 @@
 """Beat's own file on a disk without room."""
 
 import logging
-import shelve
+from contextlib import closing
+from datetime import timedelta
 
 from celery import Celery
 from celery.schedules import schedule
@@ -26,8 +27,18 @@ def test_beat_goes_on_while_its_file_cannot_be_written(tmp_path, caplog):
         assert [record.msg["event"] for record in caplog.records] == ["beat_schedule_not_written"]
 
         scheduler.close()
-        with shelve.open(str(disk / "beat-schedule")) as kept:  # noqa: S301  # its own
+        with Scheduler.persistence.open(str(disk / "beat-schedule"), writeback=False) as kept:
             assert {"reap", "later"} <= set(kept["entries"])
+
+
+def test_a_beat_that_is_killed_has_written_what_it_rang(tmp_path):
+    other = Celery(beat_schedule={"reap": {"task": "jobs.reap", "schedule": 10.0}}, set_as_current=False)
+    file = str(tmp_path / "beat-schedule")
+    with closing(Scheduler(app=other, schedule_filename=file)) as killed:
+        rung = killed.schedule["reap"].last_run_at = killed.app.now() - timedelta(hours=1)
+        killed.sync()
+        with closing(Scheduler(app=other, schedule_filename=file)) as next_start:
+            assert next_start.schedule["reap"].last_run_at == rung
 
 
 def test_each_beat_has_this_schedule():

@@ -2,6 +2,7 @@
 
 import logging
 import queue
+import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from kombu.simple import SimpleQueue
 from registry_site.celery import app
 from tests.conftest import need
 from tests.postgres import free_port, wait
+from tests.site.processes import eventually
 
 
 @pytest.fixture
@@ -70,3 +72,22 @@ def test_a_worker_that_ends_in_order_gives_its_rings_back(broker):
 
     with Connection(url) as other:
         assert SimpleQueue(other.default_channel, "check").get(timeout=5).payload == {"job": 1}
+
+
+def test_a_broker_may_be_a_socket_of_this_host(tmp_path):
+    """For a worker without any network. The parts of the URL reach Redis: its user and password too."""
+    path = tmp_path / "redis.sock"
+    words = [need("redis-server"), "--port", "0", "--unixsocket", str(path), "--save", "", "--dir", str(tmp_path)]
+    (tmp_path / "users.acl").write_text("user default off\nuser larder on >secret ~* &* +@all\n")
+    words += ["--aclfile", str(tmp_path / "users.acl")]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+    try:
+        with socket.socket(socket.AF_UNIX) as probe:
+            eventually(lambda: probe.connect_ex(str(path)) == 0, what="Redis")
+        with Connection(f"redis+socket://larder:secret@{path}") as connection:
+            rings = SimpleQueue(connection.default_channel, "check")
+            rings.put({"job": 1})
+            assert rings.get(timeout=5).payload == {"job": 1}
+    finally:
+        process.kill()
+        process.wait()

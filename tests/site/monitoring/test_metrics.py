@@ -100,6 +100,16 @@ def test_a_trusted_proxy_on_this_machine_is_nobody_that_reads_metrics(settings):
     assert peer_of(settings, "127.0.0.1") == ""
 
 
+@pytest.mark.parametrize("proxies", [["10.0.0.5"], ["loopback"], ["unix"], []])
+def test_behind_a_proxy_this_machine_needs_the_token_too(db, settings, local, proxies):
+    """A proxy on this machine may send no header, and no setting says on which machine it runs."""
+    settings.TRUSTED_PROXIES, settings.METRICS_TOKENS = TrustedProxies.parse(proxies), [TOKEN]
+    settings.BEHIND_PROXY = not proxies
+
+    assert local.get("/metrics").status_code == 404
+    assert local.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 200
+
+
 @pytest.mark.both
 def test_it_counts_requests_by_route_and_never_by_name(local, published, tofu, alice):
     published("acme/vpc/aws", "1.2.0")

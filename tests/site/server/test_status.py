@@ -8,6 +8,7 @@ from django.utils import timezone
 from apps.jobs import heartbeats
 from apps.jobs.models import Job
 from apps.portal.frame.context import larder_version
+from apps.signing.models import KeyFingerprint, SharedKey
 from registry_site import status
 from registry_site.server import health
 from tests import pages
@@ -118,5 +119,38 @@ def test_answers_are_kept_by_no_cache(client, db):
     assert "Accept" in answer["Vary"]
 
 
+@pytest.mark.parametrize(
+    ("minutes", "state", "overall"), [(0, "up", "ok"), (4, "down", "degraded"), (None, "down", "degraded")]
+)
+def test_a_key_service_is_a_part_as_its_workers_reported_it(client, browser_of, bob, minutes, state, overall):
+    KeyFingerprint.objects.create(
+        key=SharedKey.KEK,
+        fingerprint="ab" * 8,
+        host="signer",
+        place="Vault",
+        answered_at=None if minutes is None else timezone.now() - timedelta(minutes=minutes),
+    )
+    document = client.get("/status", headers=JSON).json()
+    assert (document["status"], document["parts"]["key_service"]) == (overall, state)
+    assert "signing" not in document
+    page = client.get("/status").text
+    assert "Key service" in page
+    assert "Vault" not in page
+    assert ("Publishing is delayed" in page) == (state == "down")
+
+    known = browser_of(bob)
+    signing = known.get("/status", headers=JSON).json()["signing"]
+    assert signing == {"key_encryption_key": "Vault", "answers": state == "up"}
+    assert ("Vault, which does not answer" in known.get("/status").text) == (state == "down")
+
+
+def test_the_file_is_no_part_and_is_named_to_people_who_are_signed_in(client, browser_of, bob):
+    KeyFingerprint.objects.create(
+        key=SharedKey.KEK, fingerprint="ab" * 8, host="signer", place="file", answered_at=timezone.now()
+    )
+    assert "key_service" not in client.get("/status", headers=JSON).json()["parts"]
+    assert browser_of(bob).get("/status", headers=JSON).json()["signing"]["key_encryption_key"] == "file"
+
+
 def test_every_part_that_is_checked_has_its_words():
-    assert list(status.PARTS) == [*health.PARTS, "cache"]
+    assert list(status.PARTS) == [*health.PARTS, "cache", "key_service"]

@@ -8,6 +8,7 @@ import pytest
 from django.conf import settings
 
 from apps.lib.forwarding import TrustedProxies
+from apps.lib.kek_urls import parse_all
 from registry_site.startup import checks
 
 pytestmark = pytest.mark.both
@@ -63,6 +64,29 @@ def test_a_host_that_does_not_sign_cannot_read_the_key_encryption_key(settings, 
     assert ids(checks.only_signing_workers_open_private_keys(None)) == ["larder.E009"]
     settings.WORKER_QUEUES = ["sign"]
     assert ids(checks.only_signing_workers_open_private_keys(None)) == []
+
+
+def test_a_host_that_does_not_sign_cannot_read_the_token_for_a_key_service(settings, tmp_path):
+    settings.SIGNING_KEK_FILE = tmp_path / "kek"
+    settings.SIGNING_KEKS = parse_all(
+        [f"vault+https://vault.acme.example/transit/keys/larder?token_file={tmp_path / 'token'}"]
+    )
+    settings.WORKER_QUEUES = ["check"]
+    assert ids(checks.only_signing_workers_open_private_keys(None)) == []
+    (tmp_path / "token").write_text("hvs.x")
+
+    [message] = checks.only_signing_workers_open_private_keys(None)
+    assert message.id == "larder.E009"
+    assert str(tmp_path / "token") in str(message.msg)
+
+
+def test_a_file_that_is_no_longer_in_use_is_not_warned_of(settings, tmp_path):
+    settings.DATABASE_URL = f"sqlite:///{tmp_path}/db.sqlite3"
+    settings.SIGNING_KEK_FILE = tmp_path / "kek"
+    settings.SIGNING_KEKS = parse_all(["awskms://alias/larder", "file:"])
+    assert ids(checks.keys_are_apart_from_what_they_protect(None)) == ["larder.W010"]
+    settings.SIGNING_KEKS = parse_all(["awskms://alias/larder"])
+    assert ids(checks.keys_are_apart_from_what_they_protect(None)) == []
 
 
 def test_several_hosts_have_workers_that_only_sign(settings):

@@ -1,5 +1,6 @@
 """The image's commands and variables, as far as they can be tested without a container engine."""
 
+import json
 import os
 import re
 import shutil
@@ -104,3 +105,21 @@ def test_the_image_holds_what_its_commands_need(tmp_path: Path) -> None:
 def test_the_image_runs_as_a_number_and_has_what_signing_calls() -> None:
     assert re.search(r"^USER 10001:10001$", DOCKERFILE, re.MULTILINE)
     assert {"gnupg", "gpgv", "tini"} <= set(DOCKERFILE.split())
+
+
+def test_the_bill_of_materials_names_every_package(tmp_path: Path):
+    """The command of the image's target `sbom`."""
+    pinned = set(
+        re.findall(
+            r"^([a-z0-9][a-z0-9._-]*)(?:\[[^]]*\])?==", (CHECKOUT / "requirements.txt").read_text(), re.MULTILINE
+        )
+    )
+    [command] = re.findall(r"&& (cyclonedx-py requirements .*)$", (CHECKOUT / "Dockerfile").read_text(), re.MULTILINE)
+    for container, here in {"/sbom.json": str(tmp_path / "sbom.json"), "${REQUIREMENTS}": "requirements.txt"}.items():
+        command = command.replace(container, here)
+    words = command.split()
+    program = Path(sys.executable).with_name(words[0])
+    subprocess.run([program, *words[1:]], cwd=CHECKOUT, check=True, capture_output=True)
+
+    document = json.loads((tmp_path / "sbom.json").read_text())
+    assert {one["name"] for one in document["components"]} == pinned

@@ -1,14 +1,14 @@
-"""deploy/: Kubernetes takes the chart and systemd the units; both run the commands of Compose.
+"""deploy/: Kubernetes takes the chart, which runs the commands of Compose; in both, parts meet only whom they need.
 
 test_production.py runs those commands.
 """
 
-import configparser
 import json
 import re
 import subprocess
 import sys
 from functools import cache
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +18,36 @@ import yaml
 
 from tests.conftest import need
 from tests.live import CHECKOUT
-from tests.production import OURS
+from tests.production import COMPOSE, OURS
 
 CHART = CHECKOUT / "deploy" / "helm" / "larder"
-UNITS = sorted((CHECKOUT / "deploy" / "systemd").glob("*.service"))
+COMPOSE_NETWORKS = {
+    "nginx": {"entrance", "edge"},
+    "web": {"edge", "database", "broker", "cache", "storage", "outside"},
+    "worker": {"database", "broker", "storage"},
+    "notify-worker": {"database", "broker", "outside"},
+    "signing-worker": {"database", "broker", "storage", "kms"},
+    "beat": {"database", "broker"},
+    "migrate": {"database"},
+    "roles": {"database"},
+    "postgres": {"database"},
+    "s3": {"storage"},
+    "broker": {"broker"},
+    "cache": {"cache"},
+}
+# Parts of a NetworkPolicy, as in values.yaml, by their labels in tests.
+PARTS = ("database", "broker", "cache", "storage", "kms", "outside")
 COMMANDS = {tuple(one["command"]) for one in OURS.values()}
 EVERYTHING = [
     *("--set", "publicUrl=https://registry.acme.example", "--set", "web.autoscaling.enabled=true"),
     *("--set", "ingress.enabled=true,ingress.host=registry.acme.example,ingress.tlsSecret=tls"),
     *("--set", "image.digest=sha256:abc,env.LARDER_LOG_LEVEL=DEBUG"),
+    *("--set", "networkPolicy.kms.ports={443}"),
+    *(word for part in PARTS for word in ("--set", f"networkPolicy.{part}.to[0].podSelector.matchLabels.part={part}")),
 ]
 HELM = Path(sys.executable).with_name("helm")
+SIGNING = "here-larder-signing-worker"
+COMPOSE_TEXT = (CHECKOUT / "compose.production.yaml").read_text()
 HARDENED = {
     "allowPrivilegeEscalation": False,
     "readOnlyRootFilesystem": True,
@@ -52,20 +71,29 @@ def pods() -> dict[str, dict[str, Any]]:
         for one in rendered(*EVERYTHING)
         if "template" in one.get("spec", ())
     }
-    assert len(found) == 5
+    assert len(found) == 7
     return found
 
 
 def test_helm_finds_no_fault():
     assert "0 chart(s) failed" in helm(
-        "lint", str(CHART), "--strict", "--set", "publicUrl=https://registry.acme.example"
+        *("lint", str(CHART), "--strict", "--set", "publicUrl=https://registry.acme.example,image.digest=sha256:abc")
     )
 
 
 def test_the_public_address_is_asked_for():
     with pytest.raises(subprocess.CalledProcessError) as failed:
-        helm("template", "here", str(CHART))
+        helm("template", "here", str(CHART), "--set", "image.digest=sha256:abc")
     assert "publicUrl is needed" in failed.value.stderr
+
+
+def test_an_image_is_named_by_its_digest_and_by_a_tag_only_if_asked() -> None:
+    with pytest.raises(subprocess.CalledProcessError) as failed:
+        helm("template", "here", str(CHART), "--set", "publicUrl=https://registry.acme.example")
+    assert "image.digest is needed" in failed.value.stderr
+
+    tagged = helm("template", "here", str(CHART), "--set", "publicUrl=https://registry.acme.example,image.tag=1.2")
+    assert 'image: "larder:1.2"' in tagged
 
 
 def test_kubernetes_takes_every_document():
@@ -92,6 +120,57 @@ def test_each_pod_runs_a_command_of_compose_without_any_privilege():
         assert pod["automountServiceAccountToken"] is False
 
 
+def test_each_component_asks_and_is_asked_only_as_it_needs() -> None:
+    """Both directions: who is not named may not. Compose and the chart let the same ones meet."""
+    found = {}
+    for one in rendered(*EVERYTHING):
+        if one["kind"] == "NetworkPolicy":
+            spec = one["spec"]
+            assert sorted(spec["policyTypes"]) == ["Egress", "Ingress"]
+            asked, *rules = spec["egress"]
+            assert {port["port"] for port in asked["ports"]} == {53}
+            parts = [rule["to"][0]["podSelector"]["matchLabels"]["part"] for rule in rules]
+            found[spec["podSelector"]["matchLabels"]["app.kubernetes.io/component"]] = set(parts)
+            assert bool(spec["ingress"]) == (one["metadata"]["name"] == "here-larder-web")
+
+    assert found.keys() == {name.removeprefix("here-larder-") for name in pods()}
+    assert found == {name: COMPOSE_NETWORKS[name] - {"edge"} for name in found}
+    assert found["signing-worker"] == {"database", "broker", "storage", "kms"}
+
+
+def test_a_policy_asks_nowhere_for_what_has_no_port() -> None:
+    """Without a key management service the signing worker has one rule less."""
+    values = ("--set", "publicUrl=https://registry.acme.example,image.digest=sha256:abc")
+    [policy] = [
+        one for one in rendered(*values) if (one["kind"], one["metadata"]["name"]) == ("NetworkPolicy", SIGNING)
+    ]
+    ports = [port["port"] for rule in policy["spec"]["egress"][1:] for port in rule["ports"]]
+    assert ports == [5432, 6379, 443]
+
+
+def test_each_role_of_the_database_has_its_own_secret() -> None:
+    found: dict[str, set[str]] = {}
+    for name, pod in pods().items():
+        [_, role] = [one["secretRef"]["name"] for one in pod["containers"][0]["envFrom"]]
+        found.setdefault(role, set()).add(name.removeprefix("here-larder-"))
+
+    assert found == {
+        "larder-owner": {"migrate", "roles"},
+        "larder-web": {"web", "worker", "notify-worker", "beat"},
+        "larder-signing": {"signing-worker"},
+    }
+    assert pods()[SIGNING]["serviceAccountName"] == "here-larder-signing"
+
+
+def test_one_role_for_all_needs_no_secret_of_its_own() -> None:
+    alone = [f"existingSecrets.{role}=" for role in ("owner", "web", "signing")]
+    documents = rendered(*EVERYTHING, "--set", ",".join(alone))
+
+    assert "here-larder-roles" not in {one["metadata"]["name"] for one in documents if one["kind"] == "Job"}
+    templates = [one["spec"]["template"] for one in documents if "template" in one.get("spec", ())]
+    assert {len(one["spec"]["containers"][0]["envFrom"]) for one in templates} == {1}
+
+
 def test_only_the_signing_worker_has_the_key_encryption_key():
     mounting = {name for name, pod in pods().items() if "signing-kek" in json.dumps(pod)}
     queues = {
@@ -101,8 +180,39 @@ def test_only_the_signing_worker_has_the_key_encryption_key():
         if variable["name"] == "LARDER_WORKER_QUEUES"
     }
 
-    assert mounting == {"here-larder-signing-worker"}
+    assert mounting == {SIGNING}
     assert {name for name, value in queues.items() if value == "sign"} == mounting
+    assert queues["here-larder-worker"] == "check"
+    assert queues["here-larder-notify-worker"] == "notify"
+
+
+def test_no_container_is_on_a_network_that_it_does_not_need() -> None:
+    found = {name: set(one["networks"]) for name, one in COMPOSE["services"].items()}
+    inside = {name for name, one in COMPOSE["networks"].items() if one and one["internal"]}
+
+    assert found == COMPOSE_NETWORKS
+    assert COMPOSE["networks"].keys() - inside == {"entrance", "outside"}
+
+
+def test_no_password_is_written_into_compose_or_the_users_of_redis() -> None:
+    secrets = re.findall(r"://\w+:(.+?)@|_(?:PASSWORD|KEY|ACCESS_KEY|KEY_ID): *(.+)", COMPOSE_TEXT)
+    users = [line for path in (CHECKOUT / "deploy/redis").glob("*.acl") for line in path.read_text().splitlines()]
+
+    assert len(secrets) > 10
+    assert all((url or value).startswith("${") for url, value in secrets)
+    assert all(
+        line == "user default off" or re.match(r"user \w+ on #[A-Z]+_DIGEST resetchannels ~", line) for line in users
+    )
+
+
+def test_larder_trusts_the_address_of_nginx_alone() -> None:
+    [range_] = COMPOSE["networks"]["edge"]["ipam"]["config"]
+    own = COMPOSE["services"]["nginx"]["networks"]["edge"]["ipv4_address"]
+
+    assert {one["environment"]["LARDER_TRUSTED_PROXIES"] for one in OURS.values()} == {own}
+    assert ip_address(own) in ip_network(range_["subnet"])
+    # What Docker gives to the others.
+    assert ip_address(own) not in ip_network(range_["ip_range"])
 
 
 def test_the_variables_of_the_chart_and_of_compose_are_documented():
@@ -119,43 +229,6 @@ def test_a_pod_outlives_its_requests():
 
     stops_after = int(seconds["LARDER_DRAIN_SECONDS"]) + int(seconds["LARDER_STOP_NOTICE_SECONDS"])
     assert web["terminationGracePeriodSeconds"] > stops_after
-
-
-@pytest.mark.parametrize("path", UNITS, ids=lambda path: path.stem)
-def test_each_unit_runs_a_command_of_compose(path: Path):
-    unit = configparser.ConfigParser(strict=False, interpolation=None)
-    unit.optionxform = str  # type: ignore[assignment,method-assign]  # names of systemd have capitals
-    unit.read(path)
-    words = unit["Service"]["ExecStart"].split()
-
-    assert ("python", *words[1:]) in COMMANDS
-    assert ("signing" in path.name) == ("LARDER_SIGNING_KEK_FILE" in path.read_text())
-
-
-def test_systemd_takes_the_units():
-    said = subprocess.run(
-        [need("systemd-analyze"), "verify", *UNITS], capture_output=True, text=True, check=False
-    ).stderr
-    # The program is not installed there on this machine.
-    assert [line for line in said.splitlines() if "is not executable" not in line] == []
-
-
-def test_the_bill_of_materials_names_every_package(tmp_path: Path):
-    """The command of the image's target `sbom`."""
-    pinned = set(
-        re.findall(
-            r"^([a-z0-9][a-z0-9._-]*)(?:\[[^]]*\])?==", (CHECKOUT / "requirements.txt").read_text(), re.MULTILINE
-        )
-    )
-    [command] = re.findall(r"&& (cyclonedx-py requirements .*)$", (CHECKOUT / "Dockerfile").read_text(), re.MULTILINE)
-    for container, here in {"/sbom.json": str(tmp_path / "sbom.json"), "${REQUIREMENTS}": "requirements.txt"}.items():
-        command = command.replace(container, here)
-    words = command.split()
-    program = Path(sys.executable).with_name(words[0])
-    subprocess.run([program, *words[1:]], cwd=CHECKOUT, check=True, capture_output=True)
-
-    document = json.loads((tmp_path / "sbom.json").read_text())
-    assert {one["name"] for one in document["components"]} == pinned
 
 
 # --- docs/deployment.md, typed ----------------------------------------------------------------------------------------
@@ -212,6 +285,6 @@ def test_the_page_installs_the_chart(tmp_path: Path):
         one["kind"] for one in yaml.safe_load_all(typed(blocks()[2], tmp_path, helm=HELM_INSTALL % program)) if one
     ]
 
-    assert kinds.count("Deployment") == 4
+    assert kinds.count("Deployment") == 5
     assert "Ingress" in kinds
     assert len(blocks()) == 3

@@ -1,22 +1,28 @@
 """compose.production.yaml: its commands and variables run, its nginx in front, and only one of them signs."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
+import psycopg
 import pytest
+import redis
 
+from registry_site.startup.bootstrap import TIME_OUTS
 from tests.builders.archives import module_zip
 from tests.flows.crashing import check_signature, hand_in, make_key
-from tests.production import OURS, Stack, running
+from tests.production import OURS, REDIS_ADMIN, Stack, running
 
 pytestmark = pytest.mark.live
 
 WHO_SIGNED = """
 from apps.jobs.models import Job
-for job in Job.objects.filter(kind__in=("make-signing-key", "make-signature")):
+for job in Job.objects.filter(kind__in=("make-signing-key", "sign-release")):
     print(job.worker.split(":")[1])
 """
+WITH_WEB_ROLE = ("web", "worker", "notify-worker", "beat")
 
 
 @pytest.fixture(scope="module")
@@ -55,3 +61,71 @@ def test_no_other_process_can_open_private_keys(production: Stack) -> None:
 
     assert named == ["signing-worker"]
     assert "E009" not in said
+
+
+def test_no_part_asked_redis_for_what_its_users_may_not(production: Stack) -> None:
+    with production.live.client() as client:
+        # A limit is counted, in the cache.
+        assert client.get("/v2/token", auth=("nobody", "wrong")).status_code == 401
+    for part, users in ((production.broker, {"larder", "signing"}), (production.cache, {"larder"})):
+        with redis.Redis(port=part.port, **REDIS_ADMIN) as server:
+            assert server.acl_log() == []
+            assert {one["user"] for one in server.client_list()} - {"admin"} == users
+        with redis.Redis(port=part.port) as stranger, pytest.raises(redis.AuthenticationError):
+            stranger.ping()
+
+
+def test_the_signing_worker_has_its_own_password_and_keys_of_the_broker(production: Stack) -> None:
+    url = production.environment("signing-worker-0")["LARDER_BROKER_URL"]
+    with redis.Redis.from_url(url) as signing:
+        signing.llen("sign")
+        for attempt in (lambda: signing.lpush("check", "{}"), lambda: signing.publish("a", "b"), signing.flushall):
+            with pytest.raises(redis.exceptions.NoPermissionError):
+                attempt()
+    with redis.Redis(port=production.broker.port, **REDIS_ADMIN) as server:
+        server.acl_log_reset()
+
+
+def test_web_servers_believe_nginx_and_no_other_neighbour(production: Stack) -> None:
+    forged = {"X-Forwarded-For": "203.0.113.9", "X-Forwarded-Proto": "https"}
+    with production.live.client() as client:
+        client.get("/through-nginx", headers=forged)
+    for port in production.webs.values():
+        httpx.get(f"http://127.0.0.1:{port}/past-nginx", headers=forged | {"Host": production.live.host})
+
+    lines = [
+        json.loads(line)
+        for path in production.folder.glob("web-*.log")
+        for line in path.read_text().splitlines()
+        if line[:1] == "{"
+    ]
+    seen = {(line["path"], line["client"]) for line in lines if line.get("path") in ("/through-nginx", "/past-nginx")}
+    assert seen == {("/through-nginx", "127.0.0.1"), ("/past-nginx", "127.0.0.1")}
+
+
+def test_metrics_are_not_for_people_nor_for_loopback_without_the_token(production: Stack) -> None:
+    with production.live.client() as client:
+        assert client.get("/metrics").status_code == 404
+    for port in production.webs.values():
+        assert httpx.get(f"http://127.0.0.1:{port}/metrics").status_code == 404
+
+
+def test_each_role_of_the_database_has_its_own_password(production: Stack) -> None:
+    urls = {name: production.environment(f"{name}-0")["LARDER_DATABASE_URL"] for name in ("migrate", *WITH_WEB_ROLE)}
+    signing = production.environment("signing-worker-0")["LARDER_DATABASE_URL"]
+
+    roles = {name: urlsplit(url).username for name, url in urls.items()}
+    assert roles == {"migrate": "larder", **dict.fromkeys(WITH_WEB_ROLE, "larder_web")}
+    assert urlsplit(signing).username == "larder_signing"
+    passwords = [urlsplit(url).password for url in (urls["migrate"], urls["web"], signing)]
+    assert len(set(passwords)) == 3
+    wrong = signing.replace(str(passwords[2]), str(passwords[1]))
+    with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
+        psycopg.connect(wrong)
+    with psycopg.connect(signing) as database:
+        flags = "SELECT rolsuper OR rolcreaterole OR rolcreatedb OR rolbypassrls FROM pg_roles WHERE rolname = %s"
+        for role in ("larder", "larder_web", "larder_signing"):
+            assert database.execute(flags, [role]).fetchone() == (False,)
+        # roles.sh writes them, because the owner may not.
+        for name, value in TIME_OUTS.items():
+            assert database.execute(f"SHOW {name}").fetchone() == (value,)

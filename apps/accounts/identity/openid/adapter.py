@@ -162,9 +162,10 @@ class SignOnAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allau
                         f"You signed in at {identity.provider.name} as somebody else.",
                         hint="Sign in there with the identity of this account.",
                     )
-                sessions.confirm(request, at=_confirmed_at(sociallogin.claims, state))
+                at = _confirmed_at(sociallogin.claims, state)
+                sessions.confirm(request, at=at)
                 if identity.provider.saw_second_factor(sociallogin.claims):
-                    sessions.remember_second_factor(request)
+                    sessions.remember_second_factor(request, at=at)
                 raise ImmediateHttpResponse(HttpResponseRedirect(state.get("next") or reverse("portal:home")))
         user = sign_on.admit(identity)
         sociallogin.user = sociallogin.account.user = user

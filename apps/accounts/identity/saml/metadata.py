@@ -14,6 +14,7 @@ from onelogin.saml2.idp_metadata_parser import OneLogin_Saml2_IdPMetadataParser 
 from onelogin.saml2.settings import OneLogin_Saml2_Settings as Settings
 
 from apps.accounts.identity.openid import fetching
+from apps.accounts.identity.saml.encoding import is_utf8
 from apps.lib.openid import is_safe
 from apps.lib.saml import SamlProvider
 
@@ -102,6 +103,8 @@ def _read(provider: SamlProvider) -> bytes:
 
 
 def _checked(provider: SamlProvider, document: bytes) -> dict[str, Any]:
+    if not is_utf8(document):
+        raise fetching.AnswerRefused("the metadata is not in UTF-8")
     try:
         found = Parser.parse(document, entity_id=provider.issuer).get("idp", {})
     except Exception:  # noqa: BLE001  # of the XML libraries, which have no common class

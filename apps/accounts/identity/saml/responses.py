@@ -13,6 +13,7 @@ from onelogin.saml2.utils import OneLogin_Saml2_Utils as Utils
 
 from apps.accounts.identity.openid.signed import MAX_SUBJECT_LENGTH, TokenRefused
 from apps.accounts.identity.saml import metadata
+from apps.accounts.identity.saml.encoding import is_utf8
 from apps.lib.saml import SamlProvider
 
 MAX_BYTES = 512 * 1024
@@ -58,6 +59,8 @@ def claims_of(provider: SamlProvider, encoded: str) -> dict[str, Any]:
         xml = base64.b64decode("".join(encoded.split()), validate=True)
     except (ValueError, binascii.Error):
         raise TokenRefused("no_base64") from None
+    if not is_utf8(xml):
+        raise TokenRefused("not_utf8")
     if b"<!" in xml:
         raise TokenRefused("comment_or_doctype")  # parsers disagree on a text with a comment in it
     try:

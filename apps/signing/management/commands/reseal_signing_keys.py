@@ -1,6 +1,6 @@
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.lib.errors import RegistryError
 from apps.signing import fingerprints, rewrapping, vault
@@ -8,24 +8,37 @@ from apps.signing import fingerprints, rewrapping, vault
 
 class Command(BaseCommand):
     help = (
-        "Re-encrypt every private signing key under the first key of LARDER_SIGNING_KEK_FILE. "
-        "Run it on a worker host; safe to run repeatedly."
+        "Re-encrypt every private signing key under the newest key-encryption key: the first of "
+        "LARDER_SIGNING_KEK_URL, or the first line of LARDER_SIGNING_KEK_FILE. Run it on a worker host; safe to run "
+        "repeatedly."
     )
 
-    def handle(self, **_: Any) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--all",
+            action="store_true",
+            help="Also those that are under it already: for the newest version of a key service's key.",
+        )
+
+    def handle(self, **options: Any) -> None:
         vault.unlock()  # a command of the worker host, as the worker itself
+        resealed = failed = 0
         try:
-            outcomes = list(rewrapping.rewrap_all())
-            if not any(outcome.problem for outcome in outcomes):
+            for outcome in rewrapping.rewrap_all(also_current=options["all"]):
+                if problem := outcome.problem:
+                    failed += 1
+                    self.stderr.write(f"{outcome.key.namespace}, {outcome.key}: {problem} {problem.hint}")
+                else:
+                    resealed += 1
+            if not failed:
                 fingerprints.accept_kek(vault.newest_kek_id())
+            newest = vault.newest_kek_title()
         except RegistryError as refused:
-            raise CommandError(f"{refused} {refused.hint}") from None
+            done = f"{resealed} resealed; run it again for the others. " if resealed else ""
+            raise CommandError(f"{done}{refused} {refused.hint}") from None
         finally:
             vault.lock()
-        problems = [(outcome.key, outcome.problem) for outcome in outcomes if outcome.problem]
-        for key, problem in problems:
-            self.stderr.write(f"{key.namespace}, {key}: {problem} {problem.hint}")
-        self.stdout.write(f"{len(outcomes) - len(problems)} resealed.")
-        if problems:
-            raise CommandError(f"{len(problems)} could not be opened and are unchanged: keep every line of the file.")
-        self.stdout.write("All private keys use the first line of the file.")
+        self.stdout.write(f"{resealed} resealed.")
+        if failed:
+            raise CommandError(f"{failed} could not be opened and are unchanged: keep every older key-encryption key.")
+        self.stdout.write(f"All private keys use {newest}.")

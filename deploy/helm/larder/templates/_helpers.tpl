@@ -13,17 +13,19 @@ app.kubernetes.io/component: {{ .component }}
 {{- end }}
 
 {{- define "larder.image" -}}
-{{ .Values.image.repository }}{{ if .Values.image.digest }}@{{ .Values.image.digest }}{{ else }}:{{ .Values.image.tag | default .Chart.AppVersion }}{{ end }}
+{{- if not (or .Values.image.digest .Values.image.tag) }}{{ fail "image.digest is needed, for example sha256:…; or set image.tag, whose image may change later" }}{{ end -}}
+{{ .Values.image.repository }}{{ if .Values.image.digest }}@{{ .Values.image.digest }}{{ else }}:{{ .Values.image.tag }}{{ end }}
 {{- end }}
 
-{{/* One pod: `root` (the chart's scope), `component`, `command`, `resources`, `more` (a map for the container), `signs`,
-`grace` (seconds), `once` (a job). */}}
+{{/* One pod: `root` (the chart's scope), `component`, `command`, `resources`, `more` (a map for the container), `role` (owner,
+web or signing: its secret), `queues`, `grace` (seconds), `once` (a job). */}}
 {{- define "larder.pod" -}}
+{{- $kek := eq .role "signing" | ternary .root.Values.existingSecrets.signingKek "" }}
 metadata:
   labels:
     {{- include "larder.selector" . | nindent 4 }}
 spec:
-  serviceAccountName: {{ .root.Release.Name }}-larder
+  serviceAccountName: {{ .root.Release.Name }}-larder{{ if eq .role "signing" }}-signing{{ end }}
   automountServiceAccountToken: false
   terminationGracePeriodSeconds: {{ .grace }}
   {{- if .once }}
@@ -50,6 +52,9 @@ spec:
         capabilities: {drop: [ALL]}
       envFrom:
         - secretRef: {name: {{ .root.Values.existingSecrets.environment | quote }}}
+        {{- with get .root.Values.existingSecrets .role }}
+        - secretRef: {name: {{ . | quote }}}
+        {{- end }}
       env:
         - {name: LARDER_PUBLIC_URL, value: {{ required "publicUrl is needed, for example https://registry.acme.example" .root.Values.publicUrl | quote }}}
         - {name: LARDER_TLS, value: "off"}
@@ -59,13 +64,11 @@ spec:
         - {name: LARDER_INSTANCES, value: {{ max 2 (int .root.Values.web.replicas) | quote }}}
         - {name: LARDER_STOP_NOTICE_SECONDS, value: "10"}
         - {name: LARDER_DRAIN_SECONDS, value: {{ .root.Values.web.drainSeconds | quote }}}
-        {{- if .signs }}
-        - {name: LARDER_WORKER_QUEUES, value: sign}
+        - {name: LARDER_WORKER_QUEUES, value: {{ .queues | default "check notify" }}}
+        {{- if $kek }}
         - {name: LARDER_SIGNING_KEK_FILE, value: /secrets/signing/kek}
-        {{- else }}
-        - {name: LARDER_WORKER_QUEUES, value: check notify}
         {{- end }}
-        {{- range $name, $value := .root.Values.env }}
+        {{- range $name, $value := merge (dict) (eq .role "signing" | ternary .root.Values.signingWorker.env (dict)) .root.Values.env }}
         - {name: {{ $name }}, value: {{ $value | quote }}}
         {{- end }}
       resources:
@@ -74,7 +77,7 @@ spec:
         - {name: data, mountPath: /data}
         - {name: tmp, mountPath: /tmp}
         - {name: secret-key, mountPath: /secrets/larder, readOnly: true}
-        {{- if .signs }}
+        {{- if $kek }}
         - {name: signing-kek, mountPath: /secrets/signing, readOnly: true}
         {{- end }}
       {{- with .more }}
@@ -84,8 +87,8 @@ spec:
     - {name: data, emptyDir: {}}
     - {name: tmp, emptyDir: {}}
     - {name: secret-key, secret: {secretName: {{ .root.Values.existingSecrets.secretKey | quote }}, defaultMode: 0440}}
-    {{- if .signs }}
-    - {name: signing-kek, secret: {secretName: {{ .root.Values.existingSecrets.signingKek | quote }}, defaultMode: 0440}}
+    {{- if $kek }}
+    - {name: signing-kek, secret: {secretName: {{ $kek | quote }}, defaultMode: 0440}}
     {{- end }}
   {{- with .root.Values.nodeSelector }}
   nodeSelector:

@@ -83,6 +83,14 @@ def test_an_id_token_that_is_not_right_signs_nobody_in(sign_on, acme_id, name):
     failed(answer, client, 403)
 
 
+@pytest.mark.parametrize("name", ["no_signature", "the_public_key_as_secret"])
+def test_an_algorithm_that_needs_no_private_key_is_refused_before_any_key_is_looked_for(sign_on, acme_id, name):
+    """Also if the provider does not say for which algorithm its key is, and the library would take it."""
+    acme_id.token = lambda claims: FORGED[name](acme_id, claims)
+    client, answer = sign_on()
+    assert failed(answer, client, 403) == "algorithm_not_accepted"
+
+
 def test_an_id_token_within_the_leeway_of_the_clocks_is_accepted(sign_on, acme_id):
     acme_id.token = lambda claims: acme_id.sign(claims | {"exp": int(time.time()) - 5, "iat": int(time.time()) + 10})
     client, _ = sign_on()

@@ -7,7 +7,11 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
+from apps.accounts.identity import break_glass
 from apps.accounts.models import User
+from apps.audit.kinds import Kind
+from apps.audit.models import AuditEvent
+from apps.lib.errors import NotFound
 from tests.accounts.identity.test_second_factor import signed_in
 
 
@@ -45,6 +49,18 @@ def test_a_link_ends_after_ten_minutes_and_with_the_account(acme_id, browser, gl
     User.objects.update(is_active=False)
     assert browser().post(link).status_code == 404
     assert browser().get("/account/break-glass/forged:1:2").status_code == 404
+
+
+def test_of_two_uses_at_once_one_signs_in(olga, monkeypatch):
+    """Both have read the account before either has signed in."""
+    secret = break_glass.issue(olga)
+    both = [break_glass.user_of(secret) for _ in range(2)]
+    monkeypatch.setattr(break_glass, "user_of", lambda _: both.pop())
+
+    assert break_glass.use(secret) == olga
+    with pytest.raises(NotFound):
+        break_glass.use(secret)
+    assert AuditEvent.objects.filter(kind=Kind.BREAK_GLASS_USED).count() == 1
 
 
 def test_links_are_for_staff(db, bob):

@@ -9,6 +9,7 @@ from datetime import timedelta
 import pytest
 from allauth.socialaccount.models import SocialAccount
 from django.conf import settings as real
+from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
 from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
@@ -58,11 +59,24 @@ def test_bob_connects_his_account_and_signs_in_both_ways(sign_on, acme_id, brows
     assert not bob.memberships.exists()
 
 
+def test_an_identity_is_not_connected_to_whoever_has_the_session_by_then(acme_id, browser, bob, dora):
+    client, _ = by_password(browser, bob)
+    way_back = acme_id.consent(begin(client, process="connect"))
+    session = client.session
+    session[SESSION_KEY], session[HASH_SESSION_KEY] = str(dora.pk), dora.get_session_auth_hash()
+    session.save()
+
+    answer = client.get(way_back)
+    assert answer.status_code == 400
+    assert b"begun by somebody else" in answer.content
+    assert not SocialAccount.objects.exists()
+
+
 def test_connecting_asks_for_a_password_of_the_last_minutes(acme_id, browser, bob, browser_of):
     client = browser_of(bob, confirmed=False)
     client.defaults["HTTP_HOST"] = real.PUBLIC_HOST
     answer = client.post("/account/sign-on/corp/", {"process": "connect"})
-    assert (answer.status_code, answer.url) == (302, "/account/reauthenticate/?next=%2Faccount%2F")
+    assert (answer.status_code, answer.url) == (302, "/account/reauthenticate/?next=%2Faccount%2F&by=factor")
 
 
 def test_an_identity_has_one_account_and_an_account_one_identity_of_an_issuer(sign_on, acme_id, browser, bob):

@@ -11,6 +11,7 @@ from django.db import connection
 from apps.accounts.models import GroupMapping, User
 from tests.accounts.identity.openid.conftest import begin, viewer_of
 from tests.builders import openid
+from tests.pages import shown
 
 pytestmark = pytest.mark.both
 
@@ -100,3 +101,18 @@ def test_a_first_sign_on_in_two_browsers_at_once_makes_one_account(acme_id, brow
         thread.join()
     assert statuses == [302] * 4
     assert [user.username for user in User.objects.all()] == ["ann"]
+
+
+def test_the_form_of_the_sign_in_page_leads_home_where_nothing_was_asked_for(acme_id, browser):
+    client = browser()
+    form = re.search(
+        r'<form method="post" action="/account/sign-on/corp/">(.*?)</form>', shown(client.get("/account/login/"))
+    )
+    assert form
+    fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', form[1]))
+    assert client.get(acme_id.consent(begin(client, **fields))).url == "/"
+
+
+def test_a_relative_address_is_no_page_to_come_back_to(sign_on):
+    _, back = sign_on(next="None")
+    assert back.url == "/"

@@ -4,6 +4,7 @@ import dataclasses
 from pathlib import Path
 
 import pytest
+import structlog
 
 from apps.accounts.identity.saml import metadata
 from apps.accounts.models import User
@@ -100,6 +101,62 @@ def test_an_answer_that_is_not_right_signs_nobody_in(acme_id, browser, name):
     answer = saml.post(client, BAD[name](acme_id, acme_id.answer(begin(client))))
     failed(answer, client, 400 if name == "another_request" else 403)
     assert b"the-boss" not in answer.content
+
+
+def declared(encoding):
+    return f'<?xml version="1.0" encoding="{encoding}"?>'
+
+
+def utf7(text):
+    """As the parser reads UTF-7; `<!` is not in it."""
+    return text.replace("<!", "+ADwAIQ-").encode()
+
+
+# What a parser reads as the same text, or would, if the bytes were of that encoding.
+ENCODINGS = {
+    "utf_16_with_a_byte_order_mark": lambda text: text.encode("utf-16"),
+    "utf_16_big_endian_declared": lambda text: (declared("UTF-16BE") + text).encode("utf-16-be"),
+    "utf_16_without_either": lambda text: text.encode("utf-16-le"),
+    "utf_32_with_a_byte_order_mark": lambda text: text.encode("utf-32"),
+    "utf_32_without_one": lambda text: text.encode("utf-32-be"),
+    "utf_7": lambda text: utf7(declared("UTF-7") + text),
+    "utf_7_in_single_quotes": lambda text: utf7("<?xml version='1.0'\n encoding = 'utf-7' ?>" + text),
+    "utf_7_after_a_mark_of_utf_8": lambda text: b"\xef\xbb\xbf" + utf7(declared("UTF-7") + text),
+    "utf_7_after_another_declaration": lambda text: utf7(
+        """<?xml version="1.0 encoding='utf-8'" encoding="UTF-7"?>""" + text
+    ),
+    "latin_1": lambda text: (declared("ISO-8859-1") + text).encode(),
+    "ebcdic": lambda text: (declared("IBM037") + text).encode("cp037"),
+    "a_nul": lambda text: text.encode() + b"\0",
+    "no_utf_8": lambda text: text.encode() + b"\xff",
+}
+
+
+@pytest.mark.parametrize("hidden", ["", "<!-- a -->", '<!DOCTYPE a [<!ENTITY b "a-1">]>'])
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_an_answer_that_is_not_in_utf_8_signs_nobody_in(acme_id, browser, encoding, hidden):
+    """The search for comments and doctypes would find none in it."""
+    client = browser()
+    xml = hidden + acme_id.signed(acme_id.answer(begin(client)))
+    with structlog.testing.capture_logs() as logged:
+        failed(saml.post(client, ENCODINGS[encoding](xml)), client, 403)
+    assert [line["reason"] for line in logged if "reason" in line] == ["not_utf8"]
+
+
+@pytest.mark.parametrize(
+    "start", [declared("UTF-8"), declared("utf-8"), "<?xml version='1.0'?>", "\N{BYTE ORDER MARK}" + declared("UTF-8")]
+)
+def test_an_answer_in_utf_8_signs_in_however_it_says_so(acme_id, browser, start):
+    client = browser()
+    assert saml.post(client, start + acme_id.signed(acme_id.answer(begin(client)))).status_code == 302
+    assert signed_in(client)
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_metadata_that_is_not_in_utf_8_begins_no_sign_in(acme_id, browser, encoding):
+    Path(acme_id.source).write_bytes(ENCODINGS[encoding](acme_id.metadata()))
+    client = browser()
+    failed(client.post("/account/sign-on/corp/"), client, 503)
 
 
 def test_an_answer_counts_once(sign_on, acme_id, browser):

@@ -1,0 +1,150 @@
+"""The privileges of Larder's roles in PostgreSQL: one for signing workers, one for all other processes.
+
+A third role owns the tables; commands that migrate, back up or restore use it. The signing worker trusts the rows of
+private keys, the fingerprint and namespace of a signing key, and its own audit rows: the web role writes none of them.
+What the roles may do beyond privileges is limited by triggers (audit 0023, signing 0007).
+"""
+
+from collections.abc import Iterator, Mapping
+
+from django.apps import apps
+from django.db import connection, models
+
+from apps.accounts.models import Namespace
+from apps.audit.models import AuditEvent, Generation, Link
+from apps.jobs.models import Heartbeat, Job
+from apps.notify.models import OutboxEvent
+from apps.providers.models import Package, ProviderVersion
+from apps.releases.models import Release, ReleaseFile
+from apps.signing.models import KeyFingerprint, PrivateKey, SignatureRequest, SigningKey
+from registry_site.startup.bootstrap import TIME_OUTS
+
+# An SQL privilege and the columns that it is for; none means all of them.
+Privileges = Mapping[str, tuple[str, ...]]
+
+READ: Privileges = {"SELECT": ()}
+APPEND: Privileges = {"SELECT": (), "INSERT": ()}
+WRITE: Privileges = {"SELECT": (), "INSERT": (), "UPDATE": (), "DELETE": ()}
+# Tables without a model. The second is there if the database counts for rate limits.
+MIGRATIONS, CACHE = "django_migrations", "larder_cache"
+
+# What a person does with a key: ask for one, register or renew a public one, end one. Neither its namespace nor its
+# fingerprint, which say what the private half may sign.
+_KEY_CHANGES = (
+    "state",
+    "algorithm",
+    "armor",
+    "uid",
+    "expires_at",
+    "source",
+    "source_url",
+    "added_by_id",
+    "ended_at",
+    "ended_by_id",
+    "reason",
+)
+_CLAIM = ("state", "attempts", "fence", "lease_until", "not_before", "rung_at", "worker", "error", "finished_at")
+
+
+def web_privileges() -> dict[str, Privileges]:
+    """Return what web processes, checking workers and beat may do with each table: all, except what is trusted."""
+    found = {_table(model): WRITE for model in apps.get_models(include_auto_created=True) if model._meta.managed}  # noqa: SLF001
+    found |= {_table(model): READ for model in apps.get_app_config("signing").get_models()}
+    return found | {
+        MIGRATIONS: READ,
+        CACHE: WRITE,
+        _table(AuditEvent): APPEND,
+        _table(Link): APPEND,
+        # Which keys can sign, and under which key-encryption key they are sealed; not what is sealed.
+        _table(PrivateKey): {"SELECT": _readable_columns(PrivateKey)},
+        _table(SigningKey): {**APPEND, "UPDATE": _KEY_CHANGES},
+        _table(SignatureRequest): {**APPEND, "DELETE": ()},
+        _table(KeyFingerprint): {**APPEND, "UPDATE": ()},
+    }
+
+
+def signing_privileges() -> dict[str, Privileges]:
+    """Return what signing workers may do: read releases; write keys, answers, audit rows, the state of their jobs."""
+    read = (Namespace, Release, ReleaseFile, ProviderVersion, Package)
+    found = {_table(model): READ for model in read} | {MIGRATIONS: READ}
+    found |= {_table(model): WRITE for model in apps.get_app_config("signing").get_models()}
+    return found | {
+        _table(SignatureRequest): {"SELECT": (), "UPDATE": ("signature", "problem"), "DELETE": ()},
+        _table(SigningKey): {**APPEND, "UPDATE": ()},
+        _table(Job): {"SELECT": (), "UPDATE": _CLAIM},
+        _table(Heartbeat): WRITE,
+        _table(AuditEvent): {"INSERT": (), "SELECT": _returned_columns(AuditEvent)},
+        _table(Generation): {**APPEND, "UPDATE": ()},
+        _table(OutboxEvent): {"INSERT": (), "SELECT": _returned_columns(OutboxEvent)},
+    }
+
+
+def statements(*, web: str, signing: str) -> Iterator[str]:
+    """Yield the SQL that gives both roles these privileges and no others. Safe to repeat."""
+    quote = connection.ops.quote_name
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_schema()")
+        schema = _identifier(cursor.fetchone()[0])
+        tables = set(connection.introspection.table_names(cursor))
+    yield f"REVOKE CREATE ON SCHEMA {schema} FROM PUBLIC"
+    for role, privileges in ((web, web_privileges()), (signing, signing_privileges())):
+        name = _identifier(role)
+        yield f"REVOKE ALL ON ALL TABLES IN SCHEMA {schema} FROM {name}"
+        yield f"REVOKE ALL ON ALL SEQUENCES IN SCHEMA {schema} FROM {name}"
+        yield f"GRANT USAGE ON SCHEMA {schema} TO {name}"
+        for table, granted in sorted(privileges.items()):
+            if table not in tables:
+                continue
+            words = ", ".join(
+                f"{privilege} ({', '.join(quote(column) for column in columns)})" if columns else privilege
+                for privilege, columns in granted.items()
+            )
+            yield f"GRANT {words} ON {schema}.{quote(table)} TO {name}"
+    yield f"GRANT EXECUTE ON FUNCTION {schema}.audit_prune(bigint, integer) TO {_identifier(web)}"
+    yield f"REVOKE ALL ON FUNCTION {schema}.audit_prune(bigint, integer) FROM {_identifier(signing)}"
+
+
+def time_outs(role: str) -> Iterator[str]:
+    """Yield the SQL for the time-outs that `migrate` sets for its own role."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_database()")
+        database = _identifier(cursor.fetchone()[0])
+    for name, value in TIME_OUTS.items():
+        yield f"ALTER ROLE {_identifier(role)} IN DATABASE {database} SET {name} = '{value}'"
+
+
+def problem_with(role: str) -> str:
+    """Return why privileges would not limit this role; empty if they do."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT rolsuper FROM pg_roles WHERE rolname = %s", [role])
+        found = cursor.fetchone()
+        if found is None:
+            return f"There is no role {role}."
+        if found[0]:
+            return f"The role {role} is a superuser: privileges do not limit it."
+        cursor.execute(
+            "SELECT bool_or(pg_has_role(%s, tableowner, 'MEMBER')) FROM pg_tables WHERE schemaname = current_schema()",
+            [role],
+        )
+        if cursor.fetchone()[0]:
+            return f"The role {role} owns Larder's tables, or is a member of the role that does."
+    return ""
+
+
+def _table(model: type[models.Model]) -> str:
+    return model._meta.db_table  # noqa: SLF001
+
+
+def _readable_columns(model: type[models.Model]) -> tuple[str, ...]:
+    fields = model._meta.concrete_fields  # noqa: SLF001
+    return tuple(str(field.column) for field in fields if not isinstance(field, models.BinaryField))
+
+
+def _returned_columns(model: type[models.Model]) -> tuple[str, ...]:
+    """Return the columns that Django reads back after an insert."""
+    fields = model._meta.db_returning_fields  # noqa: SLF001
+    return tuple(str(field.column) for field in fields)
+
+
+def _identifier(name: str) -> str:
+    return '"{}"'.format(name.replace('"', '""'))

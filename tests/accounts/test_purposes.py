@@ -1,0 +1,105 @@
+"""What Larder encrypts or signs for one purpose is worth nothing for another, although all come from one secret key."""
+
+import itertools
+from types import SimpleNamespace
+
+import pytest
+from cryptography.fernet import Fernet
+from django.core import signing
+from rest_framework.exceptions import AuthenticationFailed
+
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import break_glass, sealing
+from apps.accounts.identity.second_factor import SecondFactorAdapter
+from apps.accounts.models import Invitation
+from apps.lib.errors import NotFound, Unavailable
+from apps.notify import signatures, webhooks
+from apps.notify.mail import invited, letters, mailing, preferences
+from apps.notify.models import Webhook
+from apps.oci.tokens import registry_tokens
+from tests.notify.conftest import hooked, loopback, receiver, tell
+
+__all__ = ["hooked", "loopback", "receiver"]
+
+PURPOSES = (signatures.PURPOSE, letters.PURPOSE, "second-factor")
+
+
+@pytest.mark.parametrize(("one", "other"), list(itertools.permutations(PURPOSES, 2)))
+def test_a_secret_sealed_for_one_purpose_does_not_open_for_another(one, other):
+    sealed = sealing.seal("s3cret", one)
+    assert sealing.unseal(sealed, one) == "s3cret"
+    with pytest.raises(Unavailable):
+        sealing.unseal(sealed, other)
+
+
+@pytest.mark.parametrize("purpose", ["", "webhoo", "webhook "])
+def test_a_purpose_is_all_of_its_text(purpose):
+    with pytest.raises(Unavailable):
+        sealing.unseal(sealing.seal("s3cret", "webhook"), purpose)
+
+
+def test_neither_the_text_nor_the_key_is_in_what_is_sealed(settings):
+    first, second = (sealing.seal("s3cret", "webhook") for _ in range(2))
+    assert first != second
+    assert "s3cret" not in first
+    with pytest.raises(Unavailable):
+        sealing.unseal(Fernet(Fernet.generate_key()).encrypt(b"s3cret").decode(), "webhook")
+    settings.SECRET_KEY_FALLBACKS, settings.SECRET_KEY = [settings.SECRET_KEY], "another"
+    assert sealing.unseal(first, "webhook") == "s3cret"
+    settings.SECRET_KEY_FALLBACKS = []
+    with pytest.raises(Unavailable):
+        sealing.unseal(first, "webhook")
+
+
+def test_rows_that_change_places_open_nothing(db, dora, hooked):
+    """Who can write to the database alone cannot have a webhook sign with, or a mail show, another secret."""
+    hook, _, there = hooked()
+    factor = SecondFactorAdapter().encrypt("JBSWY3DPEHPK3PXP")
+    with pytest.raises(Unavailable):
+        SecondFactorAdapter().decrypt(hook.sealed_secret)
+    with pytest.raises(Unavailable):
+        sealing.unseal(factor, letters.PURPOSE)
+    Webhook.objects.update(sealed_secret=factor)
+    webhooks.test(hook=hook, actor=Viewer(dora))
+    tell()
+    assert there.received == []
+
+
+@pytest.fixture
+def links(olga):
+    """The signed part of each kind of link, by its kind, all about the same number."""
+    invitation = Invitation(pk=olga.pk)
+    return {
+        "unsubscribe": mailing.unsubscribe_url(olga, "").rstrip("/").rpartition("/")[2],
+        "address": signing.dumps([olga.pk, "olga@acme.example"], salt=preferences.CONFIRM_SALT),
+        "invited": invited.proof_of(invitation, "olga@acme.example"),
+        "registry": registry_tokens.issue(None).removeprefix("lrr_"),
+        "registry_of_token": registry_tokens.issue(SimpleNamespace(pk=olga.pk)).removeprefix("lrr_"),
+        "break_glass": break_glass.issue(olga),
+    }
+
+
+def test_a_link_of_one_kind_is_no_link_of_another(olga, links):
+    invitation = Invitation(pk=olga.pk)
+    assert preferences.unsubscribing(links["unsubscribe"]) == (olga, "")
+    assert preferences.address_of(user=olga, token=links["address"]) == "olga@acme.example"
+    assert invited.address_of(invitation, links["invited"]) == "olga@acme.example"
+    assert isinstance(registry_tokens.read(f"lrr_{links['registry']}"), registry_tokens.Anonymous)
+    assert break_glass.user_of(links["break_glass"]) == olga
+
+    for kind, link in links.items():
+        text = link.replace(invited.SEPARATOR, ":")
+        if kind != "unsubscribe":
+            with pytest.raises(NotFound):
+                preferences.unsubscribing(text)
+        if kind != "address":
+            with pytest.raises(NotFound):
+                preferences.address_of(user=olga, token=text)
+        if kind != "invited":
+            assert invited.address_of(invitation, text) == ""
+        if not kind.startswith("registry"):
+            with pytest.raises(AuthenticationFailed, match="changed"):
+                registry_tokens.read(f"lrr_{text}")
+        if kind != "break_glass":
+            with pytest.raises(NotFound):
+                break_glass.user_of(text)

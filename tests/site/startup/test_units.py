@@ -1,0 +1,58 @@
+"""deploy/systemd: systemd takes the units, which run the commands of Compose and may do little else.
+
+tests/production.py runs them under the same restrictions.
+"""
+
+import configparser
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests import confined
+from tests.conftest import need
+from tests.production import OURS
+
+COMMANDS = {tuple(one["command"]) for one in OURS.values()}
+UNITS = sorted(confined.UNITS.glob("*.service"))
+# Exposure as systemd-analyze counts it, from 0 to 10: `3.0 OK` begins a worse class.
+MOST_EXPOSED = 3.0
+
+
+@pytest.mark.parametrize("path", UNITS, ids=lambda path: path.stem)
+def test_each_unit_runs_a_command_of_compose(path: Path):
+    unit = configparser.ConfigParser(strict=False, interpolation=None)
+    unit.optionxform = str  # type: ignore[assignment,method-assign]  # names of systemd have capitals
+    unit.read(path)
+    words = unit["Service"]["ExecStart"].split()
+    program = words.index("/opt/larder/.venv/bin/python")
+
+    assert ("python", *words[program + 1 :]) in COMMANDS
+    assert ("signing" in path.name) == ("LARDER_SIGNING_KEK_FILE" in path.read_text())
+
+
+@pytest.mark.parametrize("path", UNITS, ids=lambda path: path.stem)
+def test_each_unit_is_little_exposed(path: Path) -> None:
+    words = [need("systemd-analyze"), "security", "--offline=yes", f"--threshold={int(MOST_EXPOSED * 10)}", str(path)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env={"SYSTEMD_COLORS": "0"})
+    [level] = re.findall(r"Overall exposure level for .*: ([\d.]+) ", done.stdout)
+
+    assert float(level) < MOST_EXPOSED, done.stdout
+    assert done.returncode == 0
+
+
+def test_a_checking_worker_may_have_no_network_at_all() -> None:
+    usual = confined.directives("larder-worker")
+    without = confined.directives("larder-worker", "no-network")
+
+    assert usual["RestrictAddressFamilies"] == ["AF_UNIX AF_INET AF_INET6"]
+    assert (without["RestrictAddressFamilies"], without["PrivateNetwork"]) == (["AF_UNIX"], ["yes"])
+
+
+def test_systemd_takes_the_units():
+    said = subprocess.run(
+        [need("systemd-analyze"), "verify", *UNITS], capture_output=True, text=True, check=False
+    ).stderr
+    # The program is not installed there on this machine.
+    assert [line for line in said.splitlines() if "is not executable" not in line] == []
