@@ -53,7 +53,7 @@ contracts: ## Check which part may import which
 migrations-check: ## Check that no migration is missing
 	@$(BIN)/python manage.py makemigrations --check --dry-run
 
-advisories: ## Look for known vulnerabilities of the pinned packages
+advisories: ## Look for known vulnerabilities of the pinned packages; fails too if it could not check them all
 	@$(BIN)/python bin/advisories.py
 
 lock: ## Pin the dependencies of pyproject.toml again, with hashes

@@ -1,7 +1,8 @@
 """bin/advisories.py [LOCK...]: known vulnerabilities of the pinned packages, asked of PyPI and of OSV by pip-audit.
 
-Exits with 1 if a package has one, otherwise 0. If a source does not answer, or does not know a version
-that is known to be vulnerable, its silence means nothing: that is said aloud, and nothing was checked.
+Exits with 0 if every package was checked and none has one, with 1 if one has, and with 2 if none was found but not
+everything was checked: a source that does not answer, or that does not know a version that is known to be vulnerable,
+says nothing by its silence. `make` exits with 2 in both cases, so CI calls this script itself.
 """
 
 import json
@@ -15,6 +16,7 @@ LOCKS = ("requirements.txt", "requirements-dev.txt")
 SOURCES = ("pypi", "osv")
 # CVE-2019-10906 and more: a source that lists nothing for it does not know what it says.
 KNOWN_BAD = "jinja2==2.10"
+CLEAN, VULNERABLE, NOT_CHECKED = 0, 1, 2
 
 
 def ask(source: str, requirements: Path) -> list[dict[str, object]] | str:
@@ -53,13 +55,13 @@ def main() -> int:
     source = answering()
     if source is None:
         print("NOT CHECKED: no source of advisories answers here, so nothing is known about the pinned packages.")
-        return 0
-    failed = False
+        return NOT_CHECKED
+    is_vulnerable, is_complete = False, True
     for lock in sys.argv[1:] or LOCKS:
         found = ask(source, CHECKOUT / lock)
         if isinstance(found, str):
             print(f"NOT CHECKED: {source} stopped answering at {lock}: {found}")
-            failed = True
+            is_complete = False
             continue
         skipped = [package["name"] for package in found if "skip_reason" in package]
         bad = [package for package in found if package.get("vulns")]
@@ -69,8 +71,9 @@ def main() -> int:
             print(f"  {package['name']} {package['version']}: {json.dumps(package['vulns'])[:500]}")
         if skipped:
             print(f"  NOT CHECKED, unknown to {source}: {', '.join(map(str, skipped))}")
-        failed = failed or bool(bad or skipped)
-    return int(failed)
+        is_vulnerable = is_vulnerable or bool(bad)
+        is_complete = is_complete and not skipped
+    return VULNERABLE if is_vulnerable else CLEAN if is_complete else NOT_CHECKED
 
 
 if __name__ == "__main__":

@@ -70,6 +70,7 @@ app.conf.update(
         **{name: {"queue": "sign"} for name in ("make-signing-key", "sign-release", "make-signature")},
         # These go out to other hosts: a receiver or mail server must not delay a check.
         "notify.*": {"queue": "notify"},
+        "audit.record_head": {"queue": "notify"},
     },
     accept_content=["json"],
     task_serializer="json",
@@ -117,6 +118,7 @@ app.conf.update(
         "recheck-storage": {"task": "blobs.recheck", "schedule": 600.0},
         "collect-oci": {"task": "oci.collect", "schedule": 3600.0},
         "link-audit": {"task": "audit.link", "schedule": 60.0},
+        "record-audit-head": {"task": "audit.record_head", "schedule": crontab(minute=57)},
         "prune-audit": {"task": "audit.prune", "schedule": crontab(hour=2, minute=17)},
         "prune-jobs": {"task": "jobs.prune", "schedule": crontab(hour=2, minute=27)},
         "prune-sessions": {"task": "accounts.prune_sessions", "schedule": crontab(hour=2, minute=37)},

@@ -246,6 +246,15 @@ def url(name: str, default: str, *schemes: str) -> str:
     return found
 
 
+def file_or_webhook(name: str) -> str:
+    """Read file:///path/to/file or https://…; empty by default."""
+    found = url(name, "", "file", "https", "http")
+    parts = urlsplit(found)
+    if parts.scheme == "file" and (parts.netloc or not parts.path.strip("/") or parts.path.endswith("/")):
+        raise ImproperlyConfigured(f"{name}={found!r}: expected file:/// and the path of a file")
+    return found
+
+
 def storage_url(name: str, default: str) -> str:
     found = url(name, default, "file", "s3", "azure", "gs")
     try:

@@ -87,6 +87,7 @@ INSTALLED_APPS = [
 
 TRACES = env.traces()
 MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",  # round all others: some answer themselves
     *(["registry_site.monitoring.tracing.RequestSpans"] if TRACES else []),
     "registry_site.middleware.RequestIdMiddleware",
     "registry_site.server.compression.CompressionMiddleware",
@@ -94,7 +95,6 @@ MIDDLEWARE = [
     "registry_site.middleware.AllowedHosts",
     "registry_site.middleware.ReadableRequests",
     "registry_site.middleware.SmallBodies",
-    "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -310,8 +310,7 @@ OCI_SPARSE_INDEXES = env.switch("LARDER_OCI_SPARSE_INDEXES")
 ARCHIVE_MAX_ENTRIES = env.number("LARDER_ARCHIVE_MAX_ENTRIES", 65_000, least=1, most=65_000)
 NAMESPACE_MAX_BYTES = env.number("LARDER_NAMESPACE_MAX_BYTES", 0)
 NAMESPACE_MAX_VERSIONS = env.number("LARDER_NAMESPACE_MAX_VERSIONS", 0)
-JSON_MAX_BYTES = env.number("LARDER_JSON_MAX_BYTES", 1024 * 1024, least=1024)
-DATA_UPLOAD_MAX_MEMORY_SIZE = JSON_MAX_BYTES
+DATA_UPLOAD_MAX_MEMORY_SIZE = JSON_MAX_BYTES = env.number("LARDER_JSON_MAX_BYTES", 1024 * 1024, least=1024)
 # A pushed version is answered when it is published: clients wait longer than this, proxies often do not.
 OCI_PUBLISH_WAIT = timedelta(seconds=env.number("LARDER_OCI_PUBLISH_SECONDS", 30, least=1, most=300))
 # Longer than any push lasts: what it brought first is named by a manifest only at its end.
@@ -350,6 +349,7 @@ HELD_LIFETIME = timedelta(hours=env.number("LARDER_HELD_HOURS", 12, least=1, mos
 UPLOAD_TICKET_LIFETIME = timedelta(minutes=env.number("LARDER_UPLOAD_TICKET_MINUTES", 60, least=1, most=60 * 24 * 365))
 # What ended is pruned every night; the audit is the evidence of a year and more.
 AUDIT_LIFETIME = timedelta(days=env.number("LARDER_AUDIT_DAYS", 400, least=400, most=36_500))
+AUDIT_HEAD_URL = env.file_or_webhook("LARDER_AUDIT_HEAD_URL")
 JOB_LIFETIME = timedelta(days=env.number("LARDER_JOB_DAYS", 90, least=1, most=36_500))
 WEBHOOK_ALLOW = env.networks("LARDER_WEBHOOK_ALLOW")  # beside public addresses
 SMTP = env.smtp("LARDER_SMTP_URL")  # None prints mails

@@ -8,6 +8,8 @@ from django.db import models
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
+from apps.accounts import team_rows  # noqa: F401  # Django looks for models from here
+
 PSEUDONYM = "forgotten-"
 EXPIRES_SOON = timedelta(days=7)
 
@@ -85,6 +87,8 @@ class Namespace(models.Model):
     canonical = models.CharField(
         max_length=64, unique=True, editable=False, help_text="The name in lower case, with - for _ (D10)."
     )
+    # Empty in rows that an older Larder has created beside this one.
+    skeleton = models.CharField(max_length=64, blank=True, default="", db_default="", editable=False)
     description = models.CharField(max_length=200, blank=True)
     visibility = models.CharField(max_length=8, choices=Visibility.choices, default=Visibility.PRIVATE)
     breaking_changes = models.CharField(
@@ -112,7 +116,10 @@ class Namespace(models.Model):
                 name="accounts_visibility_known", condition=Q(visibility__in=["public", "internal", "private"])
             ),
         ]
-        indexes = [models.Index(fields=["created_at"], name="accounts_namespaces_by_day")]
+        indexes = [
+            models.Index(fields=["created_at"], name="accounts_namespaces_by_day"),
+            models.Index(fields=["skeleton"], name="accounts_namespaces_by_look"),
+        ]
         permissions = [("operate_namespace", "Can act as owner in every namespace")]
 
     def __str__(self) -> str:

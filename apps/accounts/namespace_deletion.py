@@ -7,7 +7,7 @@ that people still use. The numbers of purged versions stay taken, too.
 from collections.abc import Callable, Iterable
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from apps.accounts.access import operators
@@ -80,11 +80,7 @@ def revive(*, name: str, visibility: str, description: str, actor: Viewer) -> Na
     row = Namespace.including_deleted.select_for_update().exclude(deleted_at=None).filter(name=name).first()
     if row is None or actor.user is None:
         return None
-    former: dict[str, list[int]] = row.former_owners or {"users": [], "teams": []}
-    people = User.objects.filter(pk__in=former["users"], is_active=True, is_service=False)
-    teams = Team.objects.filter(
-        Q(memberships__user__is_active=True, memberships__user__is_service=False), pk__in=former["teams"]
-    ).distinct()
+    people, teams = _former_owners(row)
     if not (operates(actor) or _is_one(actor.user, people, teams)) or not (people or teams):
         return None
     row.deleted_at, row.former_owners, row.visibility, row.description = None, None, visibility, description
@@ -103,6 +99,19 @@ def revive(*, name: str, visibility: str, description: str, actor: Viewer) -> Na
         owners={"users": [one.pk for one in people], "teams": [one.pk for one in teams]},
     )
     return row
+
+
+def was_owner(namespace: Namespace, user: User) -> bool:
+    """Tell whether the person, or one of their teams, owned the namespace when it was deleted."""
+    return _is_one(user, *_former_owners(namespace))
+
+
+def _former_owners(row: Namespace) -> tuple[QuerySet[User], QuerySet[Team]]:
+    """Return the people and teams with an active member that owned a deleted namespace."""
+    former: dict[str, list[int]] = row.former_owners or {"users": [], "teams": []}
+    people = User.objects.filter(pk__in=former["users"], is_active=True, is_service=False)
+    active = Q(memberships__user__is_active=True, memberships__user__is_service=False)
+    return people, Team.objects.filter(active, pk__in=former["teams"]).distinct()
 
 
 def _is_one(user: User, people: Iterable[User], teams: Iterable[Team]) -> bool:

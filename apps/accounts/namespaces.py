@@ -1,20 +1,23 @@
 """Verbs on namespaces and the roles in them. The caller asks the gate first."""
 
 from typing import Any
+from zlib import crc32
 
 from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models import F, Q, QuerySet
 
 from apps.accounts import namespace_deletion
-from apps.accounts.access.gate import Viewer, operates, visible_namespaces
+from apps.accounts.access.gate import Viewer, highest_role, operates, visible_namespaces
 from apps.accounts.models import BreakingChanges, Grant, Membership, Namespace, Role, Scope, Team, User, Visibility
 from apps.accounts.people import service_accounts
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
-from apps.lib.addresses import canonical, check_namespace
+from apps.lib.addresses import canonical, check_namespace, skeleton
 from apps.lib.errors import Conflict, CredentialsRequired, Invalid, NotFound, RoleRequired
 
+# Of PostgreSQL's advisory locks with two numbers; the second is the crc32 of a skeleton.
+LOOK_LOCK = 0x4C6F6F6B
 # The limits of the columns.
 LARGEST_QUOTA = {"quota_bytes": 2**63 - 1, "quota_versions": 2**31 - 1}
 
@@ -62,6 +65,8 @@ def create(
 ) -> Namespace:
     """Create a namespace owned by its creator, or restore a deleted one with its former owners.
 
+    A name that looks like an older one is for people with a role in that namespace and for operators.
+
     Raises Invalid, Conflict, CredentialsRequired or RoleRequired.
     """
     if actor.user is None:
@@ -84,10 +89,17 @@ def create(
 
 @transaction.atomic
 def _create(name: str, visibility: str, description: str, owner: User, actor: Viewer) -> Namespace:
+    _wait_for_look_alikes(name)
     # No check before the insert: the unique constraints decide between two at once.
     namespace = Namespace.objects.create(
-        name=name, canonical=canonical(name), visibility=visibility, description=description, created_by=owner
+        name=name,
+        canonical=canonical(name),
+        skeleton=skeleton(name),
+        visibility=visibility,
+        description=description,
+        created_by=owner,
     )
+    alike = _look_alikes(namespace, owner, actor)
     Grant.objects.create(namespace=namespace, user=owner, role=Role.OWNER, given_by=owner)
     record(
         Kind.NAMESPACE_CREATED,
@@ -96,14 +108,50 @@ def _create(name: str, visibility: str, description: str, owner: User, actor: Vi
         subject=name,
         visibility=visibility,
         owner=owner.pk,
+        **({"looks_like": alike} if alike else {}),
     )
     return namespace
 
 
-def _taken(name: str, actor: Viewer) -> Conflict:
-    existing = visible_namespaces(actor).filter(canonical=canonical(name)).first()
+def _wait_for_look_alikes(name: str) -> None:
+    """Let one transaction at a time create a name of this look: no constraint decides between `acme` and `acne`.
+
+    On SQLite every transaction that writes waits for the others.
+    """
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [LOOK_LOCK, crc32(skeleton(name).encode()) - 2**31])
+
+
+def _look_alikes(namespace: Namespace, owner: User, actor: Viewer) -> list[int]:
+    """Return the numbers of older namespaces whose names look like this one. Deleted ones count: their addresses are
+    in use.
+
+    Raises Conflict if the owner has no role in one of them, unless operators ask. A hidden one is named no more than
+    for an equal name.
+    """
+    unfilled = Q(skeleton="")  # created by an older Larder beside this one
+    rows: QuerySet[Any] = Namespace.including_deleted.filter(Q(skeleton=namespace.skeleton) | unfilled)
+    rows = rows.exclude(pk=namespace.pk).annotate(held=highest_role(owner)).order_by("pk")
+    alike = [row for row in rows if skeleton(row.name) == namespace.skeleton]
+    if not operates(actor):
+        for row in alike:
+            if row.held is None and not (row.deleted_at and namespace_deletion.was_owner(row, owner)):
+                raise _taken(namespace.name, actor, by=row)
+    return [row.pk for row in alike]
+
+
+def _taken(name: str, actor: Viewer, by: Namespace | None = None) -> Conflict:
+    """`by` is the namespace whose name looks alike; by default the one whose name is equal."""
+    same = Q(canonical=canonical(name)) if by is None else Q(pk=by.pk)
+    existing = visible_namespaces(actor).filter(same).first()
     if existing is None:
         return Conflict(f"The name {name} is taken.", hint="Choose another, or ask staff who has it.")
+    if by is not None:
+        return Conflict(
+            f"The name {name} looks like {existing.name}, which exists.",
+            hint="Choose a name that differs more, or ask an operator to create it for you.",
+        )
     if existing.name == name:
         return Conflict(f"The namespace {name} exists already.", hint="Open it, or choose another name.")
     return Conflict(f"{name} is too close to {existing.name}, which exists.", hint="Choose a name that differs more.")

@@ -1,6 +1,6 @@
 from celery import shared_task
 
-from apps.audit import chain, pruning
+from apps.audit import chain, heads, pruning
 
 
 @shared_task(name="audit.prune", ignore_result=True)
@@ -11,3 +11,8 @@ def prune(**_: object) -> None:
 @shared_task(name="audit.link", ignore_result=True)
 def link(**_: object) -> None:
     chain.link()
+
+
+@shared_task(name="audit.record_head", ignore_result=True)
+def record_head(**_: object) -> None:
+    heads.record_head()

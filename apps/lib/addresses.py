@@ -86,6 +86,22 @@ def canonical(text: str) -> str:
     return text.lower().replace("_", "-")
 
 
+# In this order. No two digits become one letter: team6 and team8 are two names.
+_PAIRS = (("rn", "m"), ("vv", "w"), ("cl", "d"), ("c1", "d"))
+_LETTERS = str.maketrans("012345789inq", "olzeastbgl" + "mg")
+
+
+def skeleton(text: str) -> str:
+    """The form in which names look alike: `acme` for `Ac-Me`, `acne` and `acrne`, `hall` for `ha11`.
+
+    Coarser than `canonical`. It is stored: another one needs a migration that fills the column again.
+    """
+    folded = text.lower().replace("-", "").replace("_", "")
+    for pair, letter in _PAIRS:
+        folded = folded.replace(pair, letter)
+    return folded.translate(_LETTERS)
+
+
 @dataclass(frozen=True, slots=True)
 class ModuleAddress:
     """`namespace/name/system`. `parse` checks the parts, the constructor does not."""

@@ -49,6 +49,9 @@ storage_errors = Counter(
 notifications = Counter(
     "larder_notifications", "Attempts to send a webhook or a mail.", ["channel", "outcome"], registry=registry
 )
+audit_heads = Counter(
+    "larder_audit_heads", "Heads of the audit chain sent to LARDER_AUDIT_HEAD_URL.", ["outcome"], registry=registry
+)
 signatures = Counter("larder_signatures", "Signatures that the registry made.", ["algorithm"], registry=registry)
 signing_refusals = Counter(
     "larder_signing_refusals", "Requests that the signing worker refused.", ["reason"], registry=registry

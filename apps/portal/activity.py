@@ -96,7 +96,11 @@ def _asked(request: HttpRequest, form: FilterForm) -> dict[str, str]:
 def _details(event: AuditEvent) -> list[tuple[str, str]]:
     """Whatever the event has to say besides its subject, without numbers of rows that mean nothing to a reader."""
     said = {key: value for key, value in event.detail.items() if value not in ("", None, [], {})}
-    return [(key.replace("_", " "), _text(value)) for key, value in said.items() if key not in ("release", "client")]
+    return [
+        (key.replace("_", " "), _text(value))
+        for key, value in said.items()
+        if key not in ("release", "client", "looks_like")
+    ]
 
 
 def _text(value: Any) -> str:

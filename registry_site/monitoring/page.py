@@ -22,6 +22,7 @@ from registry_site.monitoring.sharing import families_of, shared
 from registry_site.server.forwarded import DIRECT_PEER, Environ
 
 PATH = "/metrics"
+NOSNIFF = ("X-Content-Type-Options", "nosniff")
 
 
 @login_not_required
@@ -66,6 +67,12 @@ class _Server(ThreadingMixIn, WSGIServer):
 
 class _Handler(WSGIRequestHandler):
     timeout = 10
+    default_request_version = "HTTP/1.0"  # else the refusal of what it cannot read has no headers
+
+    def end_headers(self) -> None:
+        """Of its own errors, such as 400 for a request line that it cannot read; applications send theirs elsewhere."""
+        self.send_header(*NOSNIFF)
+        super().end_headers()
 
     def log_message(self, *_: Any) -> None:
         """Write nothing: probes ask every few seconds."""
@@ -74,13 +81,14 @@ class _Handler(WSGIRequestHandler):
 def _application(environ: Environ, start_response: Any) -> list[bytes]:
     environ[DIRECT_PEER] = environ.get("REMOTE_ADDR", "")
     if environ.get("PATH_INFO") != PATH or environ.get("REQUEST_METHOD") != "GET" or not may_read(environ):
-        start_response("404 Not Found", [("Content-Type", "text/plain"), ("Content-Length", "0")])
+        start_response("404 Not Found", [("Content-Type", "text/plain"), ("Content-Length", "0"), NOSNIFF])
         return []
     try:
         body = document()
     finally:
         connection.close()  # this thread's own
-    start_response("200 OK", [("Content-Type", CONTENT_TYPE_LATEST), ("Content-Length", str(len(body)))])
+    headers = [("Content-Type", CONTENT_TYPE_LATEST), ("Content-Length", str(len(body))), NOSNIFF]
+    start_response("200 OK", headers)
     return [body]
 
 

@@ -215,6 +215,16 @@ def load_keys(file: Path) -> list[str]:
 
 
 @contextmanager
+def owner_only() -> Iterator[None]:
+    """Give files mode 0600 and folders 0700, parents included. The umask is the process's: only for commands."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+@contextmanager
 def stopped() -> Iterator[None]:
     """Nothing else uses the data folder meanwhile. Raises CannotStartError."""
     bootstrap.data_folder(settings.DATA_DIR)

@@ -20,6 +20,7 @@ from django.utils import timezone
 from kombu.exceptions import KombuError
 
 from apps.accounts.models import Namespace
+from apps.audit import heads
 from apps.blobs import round_trip, store
 from apps.jobs.models import Job
 from apps.lib.errors import RegistryError
@@ -40,6 +41,7 @@ CERTIFICATE_SOON, CERTIFICATE_LATE = timedelta(days=30), timedelta(days=7)
 LOW_BYTES, NO_BYTES = 5_000_000_000, 1_000_000_000
 LONG_WAIT = timedelta(minutes=5)
 NEARLY_FULL = 0.9
+HEAD_LATE = timedelta(hours=3)  # recorded every hour
 MAX_NAMESPACES = 1000
 AWAY = (RegistryError, ImproperlyConfigured, DatabaseError, InterfaceError, KombuError, OSError)
 
@@ -257,6 +259,24 @@ def namespace_quotas() -> Iterator[Finding]:
         yield Finding("quotas", OK, "no namespace is nearly full")
 
 
+def audit_heads() -> Iterator[Finding]:
+    """The recorded heads alone: `manage.py audit verify` reads the whole chain."""
+    path = heads.file()
+    if path is None:
+        where = "posted to LARDER_AUDIT_HEAD_URL" if settings.AUDIT_HEAD_URL else "in the log alone"
+        yield Finding("audit", OK, f"heads of the chain are {where}")
+        return
+    hint = "docs/runbooks.md, The audit log was changed."
+    newest = heads.newest_in(path) if path.is_file() else None
+    if newest is None or datetime.fromisoformat(newest.at) < timezone.now() - HEAD_LATE:
+        found = f"{path} has no head of the last {HEAD_LATE.total_seconds() / 3600:.0f} hours"
+        yield Finding("audit", WARN, found, "See audit_head_not_recorded in the log of the worker of the queue notify.")
+    if newest is not None:
+        problems = heads.problems_of(path)
+        found = problems[0] if problems else f"the recorded heads of {path} are in the chain"
+        yield Finding("audit", FAIL if problems else OK, found, hint if problems else "")
+
+
 LOOKS: dict[str, Look] = {
     "configuration": configuration,
     "versions": versions,
@@ -272,6 +292,7 @@ LOOKS: dict[str, Look] = {
     "certificate": certificate,
     "name": name,
     "quotas": namespace_quotas,
+    "audit": audit_heads,
 }
 HINTS = {
     "database": "Is it running, and is LARDER_DATABASE_URL right?",

@@ -12,6 +12,8 @@ from django.core.checks import CheckMessage, Error, Tags, Warning, register  # n
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError, InterfaceError
 
+from apps.lib import outgoing
+from apps.lib.errors import Invalid
 from apps.lib.kek_urls import VaultAddress
 from apps.lib.storage_urls import AzureAddress, S3Address
 from apps.signing import fingerprints, vault
@@ -39,6 +41,16 @@ def one_place_for_all_hosts(app_configs: Sequence[AppConfig] | None, **_: Any) -
         for number, (name, is_local, wanted) in local_to_one_host.items()
         if is_local
     ]
+
+
+@register(Tags.security, deploy=True)
+def heads_of_the_audit_have_an_address(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:  # noqa: ARG001
+    try:
+        if settings.AUDIT_HEAD_URL.startswith("http"):
+            outgoing.check_url(settings.AUDIT_HEAD_URL, settings.WEBHOOK_ALLOW)
+    except Invalid as refusal:
+        return [Error(f"LARDER_AUDIT_HEAD_URL: {refusal}", hint=refusal.hint, id="larder.E017")]
+    return []
 
 
 @register(Tags.security, deploy=True)

@@ -27,6 +27,7 @@ READERS = {
     "secrets_in",
     "azure_key",
     "storage_url",
+    "file_or_webhook",
     "trusted_proxies",
     "smtp",
 }

@@ -5,12 +5,14 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
 
 from apps.accounts import namespaces
 from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer, visible_namespaces, visible_teams
 from apps.accounts.models import Grant, Membership, Namespace, Role, Team, User
 from apps.accounts.people import service_accounts
+from apps.accounts.team_rows import DeletedTeam
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.lib.errors import Conflict, CredentialsRequired, Invalid, NotFound, RoleRequired
@@ -36,8 +38,9 @@ def creation_refused(actor: Viewer) -> str:
 
 
 def create(*, name: str, actor: Viewer, description: str = "") -> Team:
-    """Create a team with its creator as first manager. Raises Invalid, Conflict,
-    CredentialsRequired or RoleRequired.
+    """Create a team with its creator as first manager. The name of a deleted team stays taken.
+
+    Raises Invalid, Conflict, CredentialsRequired or RoleRequired.
     """
     refused = creation_refused(actor)
     if actor.user is None:
@@ -50,14 +53,25 @@ def create(*, name: str, actor: Viewer, description: str = "") -> Team:
         return _create(name, description, actor.user, actor)
     except IntegrityError:
         seen = visible_teams(actor).filter(name=name).exists()
-        raise Conflict(
-            f"The team {name} exists already." if seen else f"The name {name} is taken.", hint="Choose another name."
+        raise (
+            Conflict(f"The team {name} exists already.", hint="Choose another name.") if seen else _taken(name)
         ) from None
+
+
+def _taken(name: str) -> Conflict:
+    """The same for a hidden team and for one that was deleted."""
+    return Conflict(
+        f"The name {name} is taken by a team that you cannot see, or by one that was deleted.",
+        hint="Choose another name: that of a deleted team is never used again.",
+    )
 
 
 @transaction.atomic
 def _create(name: str, description: str, first: User, actor: Viewer) -> Team:
     team = Team.objects.create(name=name, description=description, created_by=first)
+    # After the insert: it has waited for a transaction that deletes a team of this name.
+    if DeletedTeam.objects.filter(name=name).exists():
+        raise _taken(name)
     Membership.objects.create(team=team, user=first, is_manager=True, added_by=first)
     _record(Kind.TEAM_CREATED, team, actor, manager=first.pk)
     return team
@@ -130,7 +144,10 @@ def end_membership(*, membership: Membership, actor: Viewer, **detail: object) -
 
 @transaction.atomic
 def delete(*, team: Team, actor: Viewer) -> None:
-    """Delete the team with its memberships and roles. Raises Conflict if it is the only owner of a namespace."""
+    """Delete the team with its memberships and roles; its name stays taken.
+
+    Raises Conflict if it is the only owner of a namespace.
+    """
     owned = _locked_with_namespaces(team.pk)
     _keep_owners(team, owned, f"The team {team}")
     held = Grant.objects.filter(team=team).select_related("namespace").order_by("namespace__name", "pk")
@@ -139,6 +156,8 @@ def delete(*, team: Team, actor: Viewer) -> None:
     for account in service_accounts.accounts_of(team):
         service_accounts.delete(account=account, actor=actor)
     _record(Kind.TEAM_DELETED, team, actor, members=members, roles=roles)
+    # An older Larder beside this one may have used a name again.
+    DeletedTeam.objects.get_or_create(name=team.name, defaults={"deleted_at": timezone.now()})
     Team.objects.filter(pk=team.pk).delete()
 
 

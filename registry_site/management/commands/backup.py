@@ -23,6 +23,7 @@ class Command(BaseCommand):
         copy = "Copy and check every blob, even where a hard link to the file of storage would do."
         parser.add_argument("--copy", action="store_true", help=copy)
 
+    @backup.owner_only()
     def handle(self, *_: Any, **options: Any) -> None:
         try:
             if options["keys"]:

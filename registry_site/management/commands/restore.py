@@ -26,6 +26,7 @@ class Command(BaseCommand):
         survived = "The storage of this very Larder is there; only the database was lost."
         parser.add_argument("--storage-survived", action="store_true", help=survived)
 
+    @backup.owner_only()
     def handle(self, *_: Any, folder: Path, keys: Path | None, storage_survived: bool, **__: Any) -> None:
         try:
             manifest = backup.read_manifest(folder)

@@ -151,6 +151,28 @@ def test_keys_are_in_the_file_that_was_asked_for_and_nowhere_else(saved, live):
         assert not path.is_file() or secret.encode() not in path.read_bytes()
 
 
+def test_backups_and_restores_are_for_their_owner_alone_whatever_the_umask_is(restored, stopped, tmp_path):
+    """0600 and 0700, or less: published blobs are read-only."""
+    made = tmp_path / "made"
+    elsewhere = {"LARDER_SIGNING_KEK_FILE": f"{made}/etc/kek", "LARDER_STORAGE_URL": f"file://{made}/stored/blobs"}
+    target = stopped(made / "target" / "data", **elsewhere)
+
+    def run(larder: Stopped, *arguments: str) -> None:
+        command = [sys.executable, "manage.py", *arguments]
+        done = subprocess.run(
+            command, cwd=CHECKOUT, env=larder.environment, umask=0, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    made.mkdir(mode=0o700)
+    run(restored, "backup", f"{made}/backups/linked", "--keys", f"{made}/keys")
+    run(restored, "backup", f"{made}/backups/copied", "--copy")
+    run(target, "restore", f"{made}/backups/copied", "--keys", f"{made}/keys")
+
+    open_to_others = {path: oct(path.stat().st_mode) for path in made.rglob("*") if path.stat().st_mode & 0o077}
+    assert open_to_others == {}
+
+
 def test_a_larder_in_use_is_not_overwritten(saved, restored):
     status, _, errors = restored.run("restore", str(saved / "backup"))
 

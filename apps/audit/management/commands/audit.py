@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from apps.audit import chain, reading
+from apps.audit import chain, heads, reading
 from apps.audit.models import AuditEvent
 from apps.lib.errors import Invalid
 
@@ -21,6 +21,10 @@ class Command(BaseCommand):
             "verify", help="Compute the chain again; exit with 1 if a row is not as it was written."
         )
         verify.add_argument("--head", default="", help="A digest noted earlier, which must still be in the chain.")
+        recorded = (
+            "A file of recorded heads, or a log in JSON. By default that of LARDER_AUDIT_HEAD_URL, if it is a file."
+        )
+        verify.add_argument("--heads", type=Path, help=recorded)
         verify.add_argument("--file", default="", help="Check a file of exported JSON lines instead of the database.")
         export = acts.add_parser("export", help="Write rows to the standard output, the oldest first.")
         export.add_argument("--format", choices=list(reading.CONTENT_TYPES), default="jsonl")
@@ -31,7 +35,7 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         if options["act"] == "verify":
-            self._verify(options["head"], options["file"])
+            self._verify(options["head"], options["file"], options["heads"] or heads.file())
             return
         try:
             wanted = reading.Filter.from_query(options)
@@ -40,7 +44,7 @@ class Command(BaseCommand):
         for line in reading.export(wanted.of(AuditEvent.objects.all()), options["format"]):
             self.stdout.write(line, ending="")
 
-    def _verify(self, head: str, file: str) -> None:
+    def _verify(self, head: str, file: str, recorded: Path | None) -> None:
         if file:
             with Path(file).open(encoding="utf-8") as lines:
                 report = chain.verify_export(lines)
@@ -49,10 +53,13 @@ class Command(BaseCommand):
             report = chain.verify()
             if head and not chain.has_digest(head):
                 report.add(f"No link has the digest {head}: the chain was written anew, or its end was cut off.")
+            for problem in heads.problems_of(recorded) if recorded else ():
+                report.add(problem)
         for problem in report.problems:
             self.stderr.write(problem)
         if report.problems:
             sys.exit(1)
+        compared = f" The recorded heads of {recorded} are in the chain." if recorded and not file else ""
         self.stdout.write(
-            f"{report.linked} rows are as they were written. The newest digest is {report.head or 'none'}."
+            f"{report.linked} rows are as they were written. The newest digest is {report.head or 'none'}.{compared}"
         )
