@@ -1,7 +1,6 @@
 """What Larder encrypts or signs for one purpose is worth nothing for another, although all come from one secret key."""
 
 import itertools
-from types import SimpleNamespace
 
 import pytest
 from cryptography.fernet import Fernet
@@ -11,7 +10,7 @@ from rest_framework.exceptions import AuthenticationFailed
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import break_glass, sealing
 from apps.accounts.identity.second_factor import SecondFactorAdapter
-from apps.accounts.models import Invitation
+from apps.accounts.models import ApiToken, Invitation
 from apps.lib.errors import NotFound, Unavailable
 from apps.notify import signatures, webhooks
 from apps.notify.mail import invited, letters, mailing, preferences
@@ -74,7 +73,7 @@ def links(olga):
         "address": signing.dumps([olga.pk, "olga@acme.example"], salt=preferences.CONFIRM_SALT),
         "invited": invited.proof_of(invitation, "olga@acme.example"),
         "registry": registry_tokens.issue(None).removeprefix("lrr_"),
-        "registry_of_token": registry_tokens.issue(SimpleNamespace(pk=olga.pk)).removeprefix("lrr_"),
+        "registry_of_token": registry_tokens.issue(ApiToken(pk=olga.pk)).removeprefix("lrr_"),
         "break_glass": break_glass.issue(olga),
     }
 

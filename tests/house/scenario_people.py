@@ -1,6 +1,7 @@
 """People beside the cast: Eve was staff and is disabled, the machine's team owns, Dora may have a second factor."""
 
 from types import SimpleNamespace
+from typing import Any
 
 from allauth.account.internal.flows.login import record_authentication
 from allauth.mfa.models import Authenticator
@@ -20,7 +21,7 @@ from tests.sessions import sign_in
 MACHINES = ("bot", "keeper")
 PASSKEY_ID = 1_000_000
 # What a session of somebody with a second factor has shown in the last minutes: nothing, if it is from before.
-PROOFS = {
+PROOFS: dict[str, list[dict[str, Any]]] = {
     "older": [],
     "password": [{"method": "password"}],
     "factor": [{"method": "password"}, {"method": "mfa", "type": "totp", "id": PASSKEY_ID + 1}],

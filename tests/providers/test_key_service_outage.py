@@ -9,14 +9,17 @@ from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
 from apps.blobs import store
+from apps.jobs import queue
 from apps.jobs.models import Job
 from apps.lib import kek_urls
 from apps.providers import publishing
 from apps.providers.models import ProviderVersion
+from apps.providers.signatures import requests
+from apps.providers.tasks import sign_release
 from apps.releases.models import Release
-from apps.signing import keys, kms, requests, vault
+from apps.signing import keys, kms, vault
 from apps.signing.models import SignatureRequest, SigningKey
-from apps.signing.tasks import make_signature, make_signing_key
+from apps.signing.tasks import make_signing_key
 from apps.signing.verifying import verify
 from tests.providers.draft_client import DraftClient, hold, work, zips
 from tests.vault_server import TOKEN, FakeVault, vault_server
@@ -88,21 +91,19 @@ def test_a_key_that_an_owner_asked_for_is_made_after_the_outage(bao: FakeVault, 
     assert key.state == "active"
 
 
-def test_a_request_of_another_worker_waits_as_well(bao: FakeVault, acme, dora):
-    held: SigningKey = hold(acme, dora)
+def test_a_request_of_another_worker_waits_as_well(bao: FakeVault, waiting: Release, held: SigningKey):
     kms.forget()
-    sums = f"{'a' * 64}  terraform-provider-demo_1.0.0_linux_amd64.zip\n".encode()
-    asked = SignatureRequest.objects.create(key=held, data=sums)
-    job = Job.objects.create(kind=requests.JOB, target=asked.pk)
+    asked = SignatureRequest.objects.create(release_id=waiting.pk, key=held)
+    job = queue.enqueue(requests.JOB, target=asked.pk, created_by_id=None)
     bao.status = 503
-    make_signature(job_id=job.pk)
+    sign_release(job_id=job.pk)
     job.refresh_from_db()
     asked.refresh_from_db()
     assert (job.state, job.attempts, asked.signature, asked.problem) == ("queued", 0, None, "")
 
     bao.status = 0
-    Job.objects.update(not_before=None)
-    make_signature(job_id=job.pk)
+    Job.objects.filter(pk=job.pk).update(not_before=None)
+    sign_release(job_id=job.pk)
     asked.refresh_from_db()
     assert bytes(asked.signature or b"")
 
